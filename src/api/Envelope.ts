@@ -52,7 +52,8 @@ export const Metadata = Schema.Struct({
   traces: field(Schema.Array(Span), "Spans of the request, oldest first.")
 }).annotate({
   identifier: "Metadata",
-  description: "Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`."
+  description:
+    "Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it."
 })
 export type Metadata = typeof Metadata.Type
 

@@ -164,7 +164,10 @@ export interface RelayersClient {
       readonly success: true
       /** What was done. Example: `"Relayer deleted successfully"` */
       readonly data: "Relayer deleted successfully"
-      /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+      /**
+       * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+       */
       readonly metadata?: Metadata
     }>
 }
@@ -659,7 +662,10 @@ export interface SignersClient {
       readonly success: true
       /** What was done. Example: `"Signer deleted successfully"` */
       readonly data: "Signer deleted successfully"
-      /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+      /**
+       * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+       */
       readonly metadata?: Metadata
     }>
   /**
@@ -774,7 +780,10 @@ export interface NotificationsClient {
       readonly success: true
       /** What was done. Example: `"Notification deleted successfully"` */
       readonly data: "Notification deleted successfully"
-      /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+      /**
+       * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+       */
       readonly metadata?: Metadata
     }>
   /**
@@ -947,7 +956,10 @@ export interface NetworksClient {
       readonly success: true
       /** What was done. Example: `"Network deleted successfully"` */
       readonly data: "Network deleted successfully" | "Network reset successfully"
-      /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+      /**
+       * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+       */
       readonly metadata?: Metadata
     }>
 }
@@ -1351,7 +1363,10 @@ export interface ApiKeyPageResponse {
   readonly data: ReadonlyArray<ApiKey>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1360,7 +1375,10 @@ export interface ApiKeyResponse {
   readonly success: true
   /** A credential of a caller. */
   readonly data: ApiKey
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1421,7 +1439,10 @@ export interface AuditCheckpointListResponse {
   readonly success: true
   /** The items of this page. */
   readonly data: ReadonlyArray<AuditCheckpoint>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1430,7 +1451,10 @@ export interface AuditCheckpointResponse {
   readonly success: true
   /** Stands for the records up to its position. */
   readonly data: AuditCheckpoint
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1467,7 +1491,10 @@ export interface AuditExportRecordListResponse {
   readonly success: true
   /** The items of this page. */
   readonly data: ReadonlyArray<AuditExportRecord>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1519,7 +1546,10 @@ export interface AuditRecordListResponse {
   readonly success: true
   /** The items of this page. */
   readonly data: ReadonlyArray<AuditRecord>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1548,7 +1578,10 @@ export interface AuditVerificationResponse {
   readonly success: true
   /** The result of a verification. */
   readonly data: AuditVerification
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1680,7 +1713,10 @@ export interface CanceledTransactionsResponse {
   readonly success: true
   /** What a cancel of all open transactions did. */
   readonly data: CanceledTransactions
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1733,7 +1769,10 @@ export interface ConfigurationAppliedResponse {
   readonly success: true
   /** What an apply has done. */
   readonly data: ConfigurationApplied
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1744,7 +1783,10 @@ export interface ConfigurationPageResponse {
   readonly data: ReadonlyArray<Configuration>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1773,7 +1815,10 @@ export interface ConfigurationPlanResponse {
   readonly success: true
   /** What has to change so that the service has a document. */
   readonly data: ConfigurationPlan
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1782,7 +1827,10 @@ export interface ConfigurationResponse {
   readonly success: true
   /** A configuration that was applied. */
   readonly data: Configuration
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2358,7 +2406,10 @@ export interface DeliveryListResponse {
   readonly success: true
   /** The items of this page. */
   readonly data: ReadonlyArray<Delivery>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2374,7 +2425,10 @@ export interface DeliveryResponse {
   readonly success: true
   /** A webhook message for one notification. */
   readonly data: Delivery
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2430,7 +2484,10 @@ export interface EventListResponse {
   readonly success: true
   /** The items of this page. */
   readonly data: ReadonlyArray<Event>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2615,7 +2672,10 @@ export interface EvmSignatureResponse {
   readonly success: true
   /** An ECDSA signature on secp256k1. */
   readonly data: EvmSignature
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3183,11 +3243,17 @@ export interface MasterKeyRotationResponse {
   readonly success: true
   /** The result of a rotation. */
   readonly data: MasterKeyRotation
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
-/** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+/**
+ * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+ * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+ */
 export interface Metadata {
   /** Log messages of the request, oldest first. */
   readonly logs: ReadonlyArray<LogLine>
@@ -3205,7 +3271,10 @@ export interface NetworkPageResponse {
   readonly data: ReadonlyArray<Network>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3214,7 +3283,10 @@ export interface NetworkResponse {
   readonly success: true
   /** The configuration of a chain, with all inherited fields. */
   readonly data: Network
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3262,7 +3334,10 @@ export interface NewApiKeyResponse {
   readonly success: true
   /** An API key with the key itself. */
   readonly data: NewApiKey
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3277,7 +3352,10 @@ export interface NonceDecisionResponse {
   readonly success: true
   /** What the command changed. */
   readonly data: NonceDecision
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3321,7 +3399,10 @@ export interface NonceStateResponse {
   readonly success: true
   /** Nonces of the ledger next to those of the chain. */
   readonly data: NonceState
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3350,7 +3431,10 @@ export interface NotificationPageResponse {
   readonly data: ReadonlyArray<Notification>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3359,7 +3443,10 @@ export interface NotificationResponse {
   readonly success: true
   /** A receiver of webhooks. */
   readonly data: Notification
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3612,7 +3699,10 @@ export interface PolicyRehearsalResponse {
   readonly success: true
   /** What a policy would have done to past transactions. The policy was not changed. */
   readonly data: PolicyRehearsal
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3798,7 +3888,10 @@ export interface RelayerBalanceResponse {
   readonly success: true
   /** The balance of a relayer's account. */
   readonly data: RelayerBalance
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3903,7 +3996,10 @@ export interface RelayerExplanationResponse {
   readonly success: true
   /** Why a relayer is in its state, and what happens next. */
   readonly data: RelayerExplanation
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3914,7 +4010,10 @@ export interface RelayerPageResponse {
   readonly data: ReadonlyArray<Relayer>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3923,7 +4022,10 @@ export interface RelayerResponse {
   readonly success: true
   /** An account on one network with one signer. */
   readonly data: Relayer
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3957,7 +4059,10 @@ export interface RelayerStatusResponse {
   readonly success: true
   /** Whether a relayer works, and its account on the chain. */
   readonly data: RelayerStatus
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -4269,7 +4374,10 @@ export interface ReplayedDeliveriesResponse {
   readonly success: true
   /** The result of a replay. */
   readonly data: ReplayedDeliveries
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -4294,7 +4402,10 @@ export interface RevokedApiKeysResponse {
   readonly success: true
   /** The result of a revocation. */
   readonly data: RevokedApiKeys
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -4570,7 +4681,10 @@ export interface SignedTransactionResponse {
   readonly success: true
   /** A signed transaction, as the network type of the relayer has it. */
   readonly data: SignedTransaction
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -4619,7 +4733,10 @@ export interface SignerPageResponse {
   readonly data: ReadonlyArray<Signer>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -4628,7 +4745,10 @@ export interface SignerResponse {
   readonly success: true
   /** A private key, or a reference to one, that relayers sign with. */
   readonly data: Signer
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -4647,7 +4767,10 @@ export interface SignerVerificationResponse {
   readonly success: true
   /** The result of a verification. */
   readonly data: SignerVerification
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -5026,7 +5149,10 @@ export interface SponsoredTransactionQuoteResponse {
   readonly success: true
   /** What a transaction costs its user, as the network type of the relayer has it. */
   readonly data: SponsoredTransactionQuote
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -5035,7 +5161,10 @@ export interface SponsoredTransactionResponse {
   readonly success: true
   /** A transaction for the user to sign, as the network type of the relayer has it. */
   readonly data: SponsoredTransaction
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -5332,7 +5461,10 @@ export interface TestDeliveryResponse {
   readonly success: true
   /** The result of a test. */
   readonly data: TestDelivery
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -5390,7 +5522,10 @@ export interface TransactionBatchResponse {
   readonly success: true
   /** The accepted transactions, in the order of the request. */
   readonly data: ReadonlyArray<TransactionResponse>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -5420,7 +5555,10 @@ export interface TransactionExplanationResponse {
   readonly success: true
   /** Why a transaction is in its state. */
   readonly data: TransactionExplanation
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -5531,7 +5669,10 @@ export interface TransactionResponseListResponse {
   readonly success: true
   /** The items of this page. */
   readonly data: ReadonlyArray<TransactionResponse>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -5542,7 +5683,10 @@ export interface TransactionResponsePageOrListResponse {
   readonly data: ReadonlyArray<TransactionResponse>
   /** The page that was served and the number of all items. */
   readonly pagination?: Pagination
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -5551,7 +5695,10 @@ export interface TransactionResponseResponse {
   readonly success: true
   /** A transaction, as its network type shows it. */
   readonly data: TransactionResponse
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -5602,7 +5749,10 @@ export interface TransactionSimulationResponse {
   readonly success: true
   /** What a send would do and cost now. */
   readonly data: TransactionSimulation
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 

@@ -1,5 +1,5 @@
 // How the rows of a statement are read: decoded by the schema of a row. A row that does not fit is a defect.
-import { Effect, Option, Schema, SchemaTransformation } from "effect"
+import { Effect, Exit, Option, Schema, SchemaTransformation } from "effect"
 import type { SqlClient } from "effect/sql"
 import * as Paced from "./Paced.ts"
 
@@ -16,6 +16,18 @@ export const allPaced = <Row extends RowSchema>(row: Row) => {
   const decode = Schema.decodeUnknownEffect(row)
   return (rows: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArray<Row["Type"]>> =>
     Paced.forEach(rows, (found) => Effect.orDie(decode(found)))
+}
+
+/** The same for lists, in which a row that does not fit is left out. */
+export const readablePaced = <Row extends RowSchema>(row: Row) => {
+  const decode = Schema.decodeUnknownEffect(row)
+  return Effect.fnUntraced(function* <Found extends object>(rows: ReadonlyArray<Found>) {
+    const read = yield* Paced.forEach(rows, (found) => Effect.exit(decode(found)))
+    return {
+      items: read.flatMap((exit): ReadonlyArray<Row["Type"]> => (Exit.isSuccess(exit) ? [exit.value] : [])),
+      failed: rows.filter((_, index) => read[index]?._tag === "Failure")
+    }
+  })
 }
 
 /** Reads the first row, if there is one. */

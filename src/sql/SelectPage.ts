@@ -44,7 +44,7 @@ export const selectRows = (
   return ({ perPage, offset, with: others = alone, where = everything, orderBy = creation, total }: Page) =>
     Effect.map(
       sql`
-        ${others} SELECT counted.total, page.seq AS seq, ${selection.columns}
+        ${others} SELECT counted.total, page.seq AS seq, t.id AS row_id, ${selection.columns}
         FROM (SELECT ${total ?? sql`(SELECT count(*) FROM ${table} t WHERE ${where})`} AS total) counted
         LEFT JOIN (SELECT t.seq FROM ${table} t WHERE ${where} ORDER BY ${orderBy} LIMIT ${perPage} OFFSET ${offset}) page ON true
         LEFT JOIN ${table} t ON t.seq = page.seq
@@ -58,7 +58,7 @@ export const selectPage = <Row extends Schema.ConstraintDecoder<unknown>>(
   selection: Selection<Row>
 ) => {
   const select = selectRows(sql, selection)
-  const read = Rows.allPaced(selection.Row)
+  const read = Rows.readablePaced(selection.Row)
   const table = sql(selection.table)
   const everything = sql`true`
 
@@ -76,7 +76,12 @@ export const selectPage = <Row extends Schema.ConstraintDecoder<unknown>>(
     const counted = sql`(SELECT count(*) FROM ${table} t WHERE ${where})`
     const { rows, total } = yield* select({ perPage, offset: 0, where: fitting(request), total: counted })
     const isCut = rows.length < Math.min(perPage, Math.max(0, total - offset))
-    return { request, items: yield* read(rows), total, isCut }
+    const { items, failed } = yield* read(rows)
+    const unreadable = failed.map(({ row_id: id }) => ({
+      id: String(id),
+      reason: `${JSON.stringify(id)} of ${selection.table} has a value that this version does not know; it was written by another version, or changed in the database`
+    }))
+    return { request, items, total, isCut, unreadable }
   })
 }
 

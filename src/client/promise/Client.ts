@@ -348,7 +348,10 @@ export interface RelayersClient {
       readonly success: true
       /** What was done. Example: `"Relayer deleted successfully"` */
       readonly data: "Relayer deleted successfully"
-      /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+      /**
+       * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+       */
       readonly metadata?: Metadata
     }>
 }
@@ -843,7 +846,10 @@ export interface SignersClient {
       readonly success: true
       /** What was done. Example: `"Signer deleted successfully"` */
       readonly data: "Signer deleted successfully"
-      /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+      /**
+       * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+       */
       readonly metadata?: Metadata
     }>
   /**
@@ -958,7 +964,10 @@ export interface NotificationsClient {
       readonly success: true
       /** What was done. Example: `"Notification deleted successfully"` */
       readonly data: "Notification deleted successfully"
-      /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+      /**
+       * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+       */
       readonly metadata?: Metadata
     }>
   /**
@@ -1131,7 +1140,10 @@ export interface NetworksClient {
       readonly success: true
       /** What was done. Example: `"Network deleted successfully"` */
       readonly data: "Network deleted successfully" | "Network reset successfully"
-      /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+      /**
+       * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+       */
       readonly metadata?: Metadata
     }>
 }
@@ -1535,7 +1547,10 @@ export interface ApiKeyPageResponse {
   readonly data: ReadonlyArray<ApiKey>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1544,7 +1559,10 @@ export interface ApiKeyResponse {
   readonly success: true
   /** A credential of a caller. */
   readonly data: ApiKey
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1565,7 +1583,10 @@ export interface AuditCheckpointListResponse {
   readonly success: true
   /** The items of this page. */
   readonly data: ReadonlyArray<AuditCheckpoint>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1574,7 +1595,10 @@ export interface AuditCheckpointResponse {
   readonly success: true
   /** Stands for the records up to its position. */
   readonly data: AuditCheckpoint
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1618,7 +1642,10 @@ export interface AuditRecordListResponse {
   readonly success: true
   /** The items of this page. */
   readonly data: ReadonlyArray<AuditRecord>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1719,7 +1746,10 @@ export interface CanceledTransactionsResponse {
   readonly success: true
   /** What a cancel of all open transactions did. */
   readonly data: CanceledTransactions
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1764,7 +1794,10 @@ export interface ConfigurationAppliedResponse {
   readonly success: true
   /** What an apply has done. */
   readonly data: ConfigurationApplied
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1775,7 +1808,10 @@ export interface ConfigurationPageResponse {
   readonly data: ReadonlyArray<Configuration>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -1784,7 +1820,10 @@ export interface ConfigurationResponse {
   readonly success: true
   /** A configuration that was applied. */
   readonly data: Configuration
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2205,7 +2244,10 @@ export interface DeliveryListResponse {
   readonly success: true
   /** The items of this page. */
   readonly data: ReadonlyArray<Delivery>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2214,7 +2256,10 @@ export interface DeliveryResponse {
   readonly success: true
   /** A webhook message for one notification. */
   readonly data: Delivery
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2245,7 +2290,10 @@ export interface EventListResponse {
   readonly success: true
   /** The items of this page. */
   readonly data: ReadonlyArray<Event>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2586,7 +2634,10 @@ export interface NetworkPageResponse {
   readonly data: ReadonlyArray<Network>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2595,7 +2646,10 @@ export interface NetworkResponse {
   readonly success: true
   /** The configuration of a chain, with all inherited fields. */
   readonly data: Network
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2640,7 +2694,10 @@ export interface NewApiKeyResponse {
   readonly success: true
   /** An API key with the key itself. */
   readonly data: NewApiKey
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2655,7 +2712,10 @@ export interface NonceDecisionResponse {
   readonly success: true
   /** What the command changed. */
   readonly data: NonceDecision
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2699,7 +2759,10 @@ export interface NonceStateResponse {
   readonly success: true
   /** Nonces of the ledger next to those of the chain. */
   readonly data: NonceState
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2728,7 +2791,10 @@ export interface NotificationPageResponse {
   readonly data: ReadonlyArray<Notification>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2737,7 +2803,10 @@ export interface NotificationResponse {
   readonly success: true
   /** A receiver of webhooks. */
   readonly data: Notification
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2842,7 +2911,10 @@ export interface PolicyRehearsalResponse {
   readonly success: true
   /** What a policy would have done to past transactions. The policy was not changed. */
   readonly data: PolicyRehearsal
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2927,7 +2999,10 @@ export interface RelayerExplanationResponse {
   readonly success: true
   /** Why a relayer is in its state, and what happens next. */
   readonly data: RelayerExplanation
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2938,7 +3013,10 @@ export interface RelayerPageResponse {
   readonly data: ReadonlyArray<Relayer>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2947,7 +3025,10 @@ export interface RelayerResponse {
   readonly success: true
   /** An account on one network with one signer. */
   readonly data: Relayer
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -2959,7 +3040,10 @@ export interface RelayerStatusResponse {
   readonly success: true
   /** Whether a relayer works, and its account on the chain. */
   readonly data: RelayerStatus
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3281,7 +3365,10 @@ export interface RevokedApiKeysResponse {
   readonly success: true
   /** The result of a revocation. */
   readonly data: RevokedApiKeys
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3455,7 +3542,10 @@ export interface SignerPageResponse {
   readonly data: ReadonlyArray<Signer>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3464,7 +3554,10 @@ export interface SignerResponse {
   readonly success: true
   /** A private key, or a reference to one, that relayers sign with. */
   readonly data: Signer
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -3483,7 +3576,10 @@ export interface SignerVerificationResponse {
   readonly success: true
   /** The result of a verification. */
   readonly data: SignerVerification
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -4047,7 +4143,10 @@ export interface TestDeliveryResponse {
   readonly success: true
   /** The result of a test. */
   readonly data: TestDelivery
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -4083,7 +4182,10 @@ export interface TransactionBatchResponse {
   readonly success: true
   /** The accepted transactions, in the order of the request. */
   readonly data: ReadonlyArray<TransactionResponse>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -4110,7 +4212,10 @@ export interface TransactionExplanationResponse {
   readonly success: true
   /** Why a transaction is in its state. */
   readonly data: TransactionExplanation
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -4151,7 +4256,10 @@ export interface TransactionResponseListResponse {
   readonly success: true
   /** The items of this page. */
   readonly data: ReadonlyArray<TransactionResponse>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -4162,7 +4270,10 @@ export interface TransactionResponsePageOrListResponse {
   readonly data: ReadonlyArray<TransactionResponse>
   /** The page that was served and the number of all items. */
   readonly pagination?: Pagination
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 
@@ -4171,7 +4282,10 @@ export interface TransactionResponseResponse {
   readonly success: true
   /** A transaction, as its network type shows it. */
   readonly data: TransactionResponse
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
   readonly metadata?: Metadata
 }
 

@@ -81,9 +81,17 @@ export interface Items<A> {
   readonly next?: string
 }
 
+/** A row of a list that the service cannot read. `reason` says what to do. */
+export interface Unreadable {
+  readonly id: string
+  readonly reason: string
+}
+
 export interface Page<A> extends Items<A> {
   readonly total: number
   readonly request: PageRequest
   /** Whether items of the page are missing, because they are too large together. Over HTTP, such a page is refused. */
   readonly isCut?: boolean
+  /** Rows of the page that are not among the items. Over HTTP, `metadata.logs` names each with the code `row_unreadable`. */
+  readonly unreadable?: ReadonlyArray<Unreadable>
 }

@@ -118,7 +118,7 @@ export class Networks extends Context.Service<
         // Each has a copy of what it inherits.
         const items = ResourceSize.fitting(all, maxNumberedBytes)
         const isCut = own.isCut || items.length < all.length
-        return { items, total: builtin.length + own.total, request, isCut }
+        return { items, total: builtin.length + own.total, request, isCut, unreadable: own.unreadable }
       })
 
       /** Every accepted transaction reads its network: reads of one network at one moment share a statement. */

@@ -1,6 +1,7 @@
 // The table `networks`.
 import { Effect, Schema } from "effect"
 import { parse } from "../../domain/request/ExactJson.ts"
+import type { Unreadable } from "../../domain/request/Page.ts"
 import { NetworkInUse } from "../../domain/network/Network.ts"
 import { NetworkId } from "../../domain/network/NetworkId.ts"
 import { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
@@ -8,6 +9,7 @@ import { maxNumberedBytes } from "../../sql/FittingRows.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
+import * as ChangedRow from "../secrets/ChangedRow.ts"
 import { RowMacs } from "../secrets/RowMacs.ts"
 import { builtin } from "./builtin.ts"
 import { ownParent } from "./NetworkResolver.ts"
@@ -51,6 +53,18 @@ interface OwnPage {
   readonly total: number
   /** There are no rows, because they are too large together. */
   readonly isCut: boolean
+  /** Rows that were changed in the database, and those that inherit from them. */
+  readonly unreadable: ReadonlyArray<Unreadable>
+}
+
+/** Takes out the rows that inherit from rows that are not there. */
+const withoutOrphans = (rows: ReadonlyArray<StoredNetwork>, gone: ReadonlyArray<Unreadable>) => {
+  const missing = new Map(gone.map((row) => [row.id, row]))
+  const isOrphan = ({ definition }: StoredNetwork) => missing.has(String(ownParent(definition)))
+  for (let found = rows.filter(isOrphan); found.some(({ id }) => !missing.has(id)); found = rows.filter(isOrphan)) {
+    for (const { id } of found) missing.set(id, { id, reason: `${id} inherits from a network that cannot be read` })
+  }
+  return { rows: rows.filter(({ id }) => !missing.has(id)), unreadable: [...missing.values()] }
 }
 
 /** The relayers and networks that use a network. */
@@ -86,10 +100,11 @@ export const make = Effect.gen(function* () {
   })
 
   /** A changed definition could lead relayers to another chain, or to providers of somebody else. */
+  const verifyOne = ({ id, definition, mac }: Readonly<Record<string, unknown>>) =>
+    macs.verify(rowOf(String(id), String(definition)), String(mac))
+
   const verify = (rows: ReadonlyArray<Readonly<Record<string, unknown>>>) =>
-    Effect.forEach(rows, ({ id, definition, mac }) => macs.verify(rowOf(String(id), String(definition)), String(mac)), {
-      discard: true
-    })
+    Effect.forEach(rows, verifyOne, { discard: true })
 
   const select = (ids: ReadonlyArray<NetworkId>) => sql`
     WITH RECURSIVE seed AS (SELECT id FROM networks WHERE ${sql.in("id", ids)}), ${line}
@@ -123,10 +138,17 @@ export const make = Effect.gen(function* () {
         LEFT JOIN networks t ON t.id IN (SELECT id FROM line) AND NOT sized.is_cut
         ORDER BY t.seq`
       const present = found.filter(({ id }) => id !== null)
-      yield* verify(present)
-      const rows = yield* readRows(present)
-      const ids = rows.filter((_, index) => found[index]?.listed === true).map(({ id }) => id)
-      const served: OwnPage = { ids, rows, total: Number(found[0]?.total ?? 0), isCut: found[0]?.is_cut === true }
+      const { items, unreadable: changed } = yield* ChangedRow.split(present, verifyOne)
+      const listed = new Set(items.filter((row) => row.listed === true).map(({ id }) => id))
+      const { rows, unreadable } = withoutOrphans(yield* readRows(items), changed)
+      const ids = rows.map(({ id }) => id).filter((id) => listed.has(id))
+      const served: OwnPage = {
+        ids,
+        rows,
+        total: Number(found[0]?.total ?? 0),
+        isCut: found[0]?.is_cut === true,
+        unreadable
+      }
       return served
     }).pipe(query("NetworksRepo.page"))
 

@@ -1,11 +1,12 @@
 // Reads pages of the table `relayers`.
 import { Effect } from "effect"
-import type { PageRequest } from "../../domain/request/Page.ts"
+import type { PageRequest, Unreadable } from "../../domain/request/Page.ts"
 import { maxResourceBytes } from "../../domain/request/ResourceSize.ts"
 import type { RelayerFilter, RelayerSort } from "../../domain/relayer/Relayer.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as FittingRows from "../../sql/FittingRows.ts"
 import { selectRows } from "../../sql/SelectPage.ts"
+import * as ChangedRow from "../secrets/ChangedRow.ts"
 import { RelayerMacs } from "./RelayerMacs.ts"
 import * as RelayerOrder from "./RelayerOrder.ts"
 import type { Position } from "./RelayerOrder.ts"
@@ -38,6 +39,11 @@ const authenticated = ({ id, json, mac }: Readonly<Record<string, unknown>>) => 
   json: String(json),
   mac: String(mac)
 })
+
+interface Readable<Row> {
+  readonly items: ReadonlyArray<Row>
+  readonly unreadable: ReadonlyArray<Unreadable>
+}
 
 export const make = Effect.gen(function* () {
   const sql = yield* client
@@ -75,6 +81,13 @@ export const make = Effect.gen(function* () {
     return { orderBy: order.by, total: counted, ...(skip ?? { offset: request.offset }) }
   }
 
+  /** One verification for all rows, because it remembers what it has verified. Each alone if one was changed. */
+  const readable = <Row extends Parameters<typeof authenticated>[0]>(rows: ReadonlyArray<Row>) =>
+    Effect.catchCause(
+      Effect.map(macs.verify(rows.map(authenticated)), (): Readable<Row> => ({ items: rows, unreadable: [] })),
+      () => ChangedRow.split(rows, (row) => macs.verify([authenticated(row)]))
+    )
+
   /** Reads one row more than the page has: it shows whether there is a next page. */
   const find = (selection: RelayerSelection) =>
     Effect.suspend(() => {
@@ -82,16 +95,21 @@ export const make = Effect.gen(function* () {
       const select = perPage <= maxSmall ? small : large(selection)
       return select({ ...walk(selection), perPage: perPage === 0 ? 0 : perPage + 1 })
     }).pipe(
-      Effect.tap(({ rows }) => macs.verify(rows.filter(({ json }) => json !== null).map(authenticated))),
-      Effect.map(({ rows, total }): FoundPage => {
+      Effect.bind("verified", ({ rows }) => readable(rows.filter(({ json }) => json !== null))),
+      Effect.map(({ rows, total, verified: { items, unreadable } }): FoundPage => {
         const { request } = selection
         const asked = rows.slice(0, request.perPage)
         const served = asked.filter(({ json }) => json !== null)
+        const shown = new Set(items)
         const end = served.at(-1)
+        const json = served
+          .filter((row) => shown.has(row))
+          .map(({ json }) => json)
+          .join()
         return {
           served: served.length,
           isCut: served.length < asked.length,
-          page: new StoredPage({ json: served.map(({ json }) => json).join(), total, request }),
+          page: new StoredPage({ json, total, request, unreadable }),
           last:
             end === undefined || served.length === rows.length
               ? undefined

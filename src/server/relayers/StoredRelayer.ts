@@ -1,7 +1,7 @@
 // Relayers as they are stored: JSON text in the form of the API, which is decoded when a value is needed.
 import { Effect, Option, Schema } from "effect"
 import * as Json from "../../api/Json.ts"
-import type { Page, PageRequest } from "../../domain/request/Page.ts"
+import type { Page, PageRequest, Unreadable } from "../../domain/request/Page.ts"
 import { Relayer, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
@@ -67,12 +67,14 @@ export class StoredPage implements Page<Relayer> {
   readonly total: number
   readonly request: PageRequest
   readonly next?: string
+  readonly unreadable: ReadonlyArray<Unreadable>
   #items: ReadonlyArray<Relayer> | undefined
 
-  constructor(page: Pick<StoredPage, "json" | "total" | "request" | "next">) {
+  constructor(page: Pick<StoredPage, "json" | "total" | "request" | "next" | "unreadable">) {
     this.json = page.json
     this.total = page.total
     this.request = page.request
+    this.unreadable = page.unreadable
     if (page.next !== undefined) this.next = page.next
   }
 

@@ -14,10 +14,23 @@ interface Recorded {
   readonly metadata?: Envelope.Metadata
 }
 
-/** Read when the service is done, so that its spans have ended. */
-const metadata = Effect.map(CurrentRecording, (recording): Recorded =>
+const recorded = (recording: (() => Envelope.Metadata) | undefined): Recorded =>
   recording === undefined ? {} : { metadata: recording() }
-)
+
+/** Read when the service is done, so that its spans have ended. */
+const metadata = Effect.map(CurrentRecording, recorded)
+
+/** The same, after warnings that every caller gets. */
+const metadataWith = (warnings: ReadonlyArray<string>) =>
+  Effect.map(CurrentRecording, (recording): Recorded => {
+    const { metadata } = recorded(recording)
+    if (warnings.length === 0) return metadata === undefined ? {} : { metadata }
+    const logs = warnings.map((message) => ({ level: "warn" as const, message }))
+    return { metadata: { logs: [...logs, ...(metadata?.logs ?? [])], traces: metadata?.traces ?? [] } }
+  })
+
+const unreadable = (page: Pick<Page<unknown>, "unreadable">) =>
+  (page.unreadable ?? []).map(({ reason }) => `row_unreadable: ${reason}`)
 
 export const one = <A, E, R>(self: Effect.Effect<A, E, R>) =>
   Effect.flatMap(self, (data) => Effect.map(metadata, (extra) => ({ success: true as const, data, ...extra })))
@@ -70,7 +83,7 @@ const orTooLarge = <A, E, R>(self: Effect.Effect<Page<A>, E, R>) =>
 
 export const page = <A, E, R>(self: Effect.Effect<Page<A>, E, R>) =>
   Effect.flatMap(linked(orTooLarge(self)), (served) =>
-    Effect.map(metadata, (extra) => ({
+    Effect.map(metadataWith(unreadable(served)), (extra) => ({
       success: true as const,
       data: served.items,
       pagination: Envelope.pagination(served),
@@ -138,7 +151,7 @@ export const createdStored = <E, R>(self: Effect.Effect<Stored & { readonly id: 
 /** With `Link` to the next page, if there is one. */
 export const storedPage = <E, R>(self: Effect.Effect<StoredPage, E, R>) =>
   Effect.flatMap(linked(self), (page) =>
-    Effect.map(metadata, (extra) =>
+    Effect.map(metadataWith(unreadable(page)), (extra) =>
       json(Envelope.pageText(page.json, { pagination: Envelope.pagination(page), ...extra }), {})
     )
   )

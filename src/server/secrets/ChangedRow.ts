@@ -1,5 +1,7 @@
-// Recognizes that an effect died because a row was changed in the database, outside of the service.
+// Recognizes that an effect died because a row was changed in the database, outside of the service. Lists leave such rows out.
+import { Array, Effect, Exit } from "effect"
 import type { Cause } from "effect"
+import type { Unreadable } from "../../domain/request/Page.ts"
 import { SecretUnreadable } from "./Keyring.ts"
 import { RowChanged } from "./RowMacs.ts"
 
@@ -13,3 +15,26 @@ export const inCause = ({ reasons }: Cause.Cause<unknown>): ChangedRow | undefin
   }
   return undefined
 }
+
+interface Split<Row> {
+  readonly items: ReadonlyArray<Row>
+  readonly unreadable: ReadonlyArray<Unreadable>
+}
+
+/** The rows that `verify` accepts, and those that were changed. */
+export const split = <Row>(rows: ReadonlyArray<Row>, verify: (row: Row) => Effect.Effect<unknown>) =>
+  Effect.gen(function* () {
+    const exits = yield* Effect.forEach(rows, (row) => Effect.exit(verify(row)))
+    const items: globalThis.Array<Row> = []
+    const unreadable: globalThis.Array<Unreadable> = []
+    for (const [row, exit] of Array.zip(rows, exits)) {
+      if (Exit.isSuccess(exit)) items.push(row)
+      else {
+        const changed = inCause(exit.cause)
+        if (changed === undefined) return yield* Effect.failCause(exit.cause)
+        unreadable.push({ id: changed.id, reason: changed.message })
+      }
+    }
+    const found: Split<Row> = { items, unreadable }
+    return found
+  })

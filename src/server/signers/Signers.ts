@@ -22,6 +22,7 @@ import { Audit } from "../audit/Audit.ts"
 import { Changes } from "../changes/Changes.ts"
 import { OutboundWork } from "../limits/OutboundWork.ts"
 import { RowMacs } from "../secrets/RowMacs.ts"
+import * as ChangedRow from "../secrets/ChangedRow.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 import * as Addresses from "./Addresses.ts"
 import { SignerKinds } from "./backends/SignerBackend.ts"
@@ -195,7 +196,12 @@ export class Signers extends Context.Service<
 
       const list = Effect.fn("Signers.list")(function* (query: PageQuery) {
         const page = yield* repo.page(pageRequest(query))
-        return { ...page, items: yield* Effect.forEach(page.items, verified) }
+        const { items, unreadable } = yield* ChangedRow.split(page.items, verified)
+        return {
+          ...page,
+          items: items.map(({ signer }) => signer),
+          unreadable: [...page.unreadable, ...unreadable]
+        }
       })
 
       const get = Effect.fn("Signers.get")((id: SignerId) => Effect.flatMap(required(repo.find(id)), verified))
