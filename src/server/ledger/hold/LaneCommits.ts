@@ -67,10 +67,7 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
         before: stored,
         after: withAttempt(stored.transaction, attempt, cause, now)
       })),
-      now
-    )
-    if (written.length < signatures.length) return yield* new LaneChanged({ laneId: hold.laneId })
-    yield* attempts.insert(
+      now,
       signatures.map(({ stored: { id, chain, from }, attempt, raw }) => ({
         id,
         chain,
@@ -80,6 +77,7 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
         epoch: hold.epoch
       }))
     )
+    if (written.length < signatures.length) return yield* new LaneChanged({ laneId: hold.laneId })
     return written
   })
 

@@ -88,19 +88,22 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
     return yield* written(hold, record)
   })
 
-  const applyAll = Effect.fnUntraced(function* (decided: ReadonlyArray<Decided>, now: Moment) {
+  /** What decisions change, without what is not worth a write. */
+  const changesOf = (decided: ReadonlyArray<Decided>, now: Moment): ReadonlyArray<Change> => {
     const changes = new Map<TransactionId, Change>()
     for (const { stored, command } of decided) {
       const former = changes.get(stored.id)?.after ?? stored.transaction
       changes.set(stored.id, { before: stored, after: applyTo(former, command, now) })
     }
-    const worth = [...changes.values()].filter(({ before, after }) => isWorthWriting(before.transaction, after))
-    return yield* writeUnchanged(worth, now)
-  })
+    return [...changes.values()].filter(({ before, after }) => isWorthWriting(before.transaction, after))
+  }
 
   const apply = Effect.fn("LaneLedger.apply")(function* (hold: Hold, decided: Array.NonEmptyReadonlyArray<Decided>) {
     const now = yield* Clock.currentTimeMillis
-    const writes = Effect.tap(applyAll(decided, now), (rows) => {
+    const changes = changesOf(decided, now)
+    // Most polls of a transaction that waits for its confirmations change nothing.
+    if (changes.length === 0) return []
+    const writes = Effect.tap(writeUnchanged(changes, now), (rows) => {
       // A row that was changed meanwhile keeps its place.
       const ids = new Set(rows.map(({ id }) => id))
       return lanes.moveChannels(hold.laneId, decided.filter(({ stored }) => ids.has(stored.id)).flatMap(freedBy))
@@ -115,14 +118,12 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
     const end = Effect.gen(function* () {
       const rows = [...(yield* lockedNow(hold, overdue)).values()]
       const pending = rows.filter(({ transaction }) => transaction.state === "pending" && !transaction.restored)
-      return yield* applyAll(
-        pending.map((stored) => {
-          const { intent } = stored.transaction
-          const command = endOf({ ...stored.transaction, intent: intent === "execute" ? "expire" : intent })
-          return { stored, command }
-        }),
-        now
-      )
+      const ended = pending.map((stored) => {
+        const { intent } = stored.transaction
+        const command = endOf({ ...stored.transaction, intent: intent === "execute" ? "expire" : intent })
+        return { stored, command }
+      })
+      return yield* writeUnchanged(changesOf(ended, now), now)
     })
     return yield* written(hold, end)
   })

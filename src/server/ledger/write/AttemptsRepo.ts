@@ -6,7 +6,7 @@ import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import { Hex } from "effect/encoding"
-import type { SqlClient } from "effect/sql"
+import type { SqlClient, Statement } from "effect/sql"
 import type { Attempt, Receipt } from "../../../domain/transaction/Attempt.ts"
 import type { LedgerNetwork } from "../LedgerRules.ts"
 
@@ -118,6 +118,12 @@ const signed = ({ offer }: LedgerNetwork, { id, address, attempt, raw, epoch }: 
 export const momentOf = (sql: SqlClient.SqlClient, column: string) =>
   sql`to_timestamp(given.${sql(column)}::float8 / 1000)`
 
+/** Attempts that a change of transactions adds, and those that it changes. */
+export interface AttemptChanges {
+  readonly signed: ReadonlyArray<SignedAttempt>
+  readonly answered: ReadonlyArray<Answered>
+}
+
 export interface AttemptKey {
   readonly id: TransactionId
   readonly ordinal: number
@@ -130,36 +136,45 @@ export const make = Effect.gen(function* () {
   const networks = yield* LedgerRules
   const moment = (column: string) => momentOf(sql, column)
 
+  /** `condition`: on `given.transaction_id`. */
+  const inserting = (attempts: ReadonlyArray<SignedAttempt>, condition: Statement.Fragment) => sql`
+    INSERT INTO attempts (
+      transaction_id, ordinal, kind, generation, request_version, hash, raw, account, nonce, offer, epoch, signed_at
+    )
+    SELECT transaction_id::uuid, ordinal::integer, kind, generation::integer, request_version::integer, hash,
+      raw::bytea, account, nonce::bigint, offer::json, epoch::bigint, ${moment("signed_at")}
+    FROM ${UnnestRows.make(
+      sql,
+      attempts.map((one) => signed(networks.of(one.chain), one))
+    )} WHERE ${condition} ORDER BY n`
+
+  /** What a broadcast and a receipt change. `condition`: on `given.transaction_id`. */
+  const updating = (attempts: ReadonlyArray<Answered>, condition: Statement.Fragment) => sql`
+    UPDATE attempts a SET sends = given.sends::integer, first_sent_at = ${moment("first_sent_at")},
+      first_sent_block = given.first_sent_block::bigint, last_sent_at = ${moment("last_sent_at")},
+      outcome = given.outcome, refusal = given.refusal::json, receipt = given.receipt::json
+    FROM ${UnnestRows.make(
+      sql,
+      attempts.map((one) => answered(networks.of(one.chain), one))
+    )}
+    WHERE a.transaction_id = given.transaction_id::uuid AND a.ordinal = given.ordinal::integer AND ${condition}`
+
+  /**
+   * Parts of a `WITH` that write attempts in the statement that writes their transactions: one round trip less for each commit
+   * and each record. Only attempts of transactions in `written`, a table of the same `WITH`, are written.
+   */
+  const writing = ({ signed, answered }: AttemptChanges, written: string): ReadonlyArray<Statement.Fragment> => {
+    const condition = sql`given.transaction_id::uuid IN (SELECT id FROM ${sql(written)})`
+    return [
+      ...(signed.length === 0 ? [] : [sql`signed AS (${inserting(signed, condition)})`]),
+      ...(answered.length === 0 ? [] : [sql`answered AS (${updating(answered, condition)})`])
+    ]
+  }
+
   const insert = (attempts: ReadonlyArray<SignedAttempt>) =>
     attempts.length === 0
       ? Effect.void
-      : sql`
-          INSERT INTO attempts (
-            transaction_id, ordinal, kind, generation, request_version, hash, raw, account, nonce, offer, epoch, signed_at
-          )
-          SELECT transaction_id::uuid, ordinal::integer, kind, generation::integer, request_version::integer, hash,
-            raw::bytea, account, nonce::bigint, offer::json, epoch::bigint, ${moment("signed_at")}
-          FROM ${UnnestRows.make(
-            sql,
-            attempts.map((one) => signed(networks.of(one.chain), one))
-          )} ORDER BY n`.pipe(Effect.asVoid, query("AttemptsRepo.insert"))
-
-  /** What a broadcast and a receipt change. */
-  const update = (attempts: ReadonlyArray<Answered>) =>
-    attempts.length === 0
-      ? Effect.void
-      : sql`
-          UPDATE attempts a SET sends = given.sends::integer, first_sent_at = ${moment("first_sent_at")},
-            first_sent_block = given.first_sent_block::bigint, last_sent_at = ${moment("last_sent_at")},
-            outcome = given.outcome, refusal = given.refusal::json, receipt = given.receipt::json
-          FROM ${UnnestRows.make(
-            sql,
-            attempts.map((one) => answered(networks.of(one.chain), one))
-          )}
-          WHERE a.transaction_id = given.transaction_id::uuid AND a.ordinal = given.ordinal::integer`.pipe(
-          Effect.asVoid,
-          query("AttemptsRepo.update")
-        )
+      : inserting(attempts, sql`true`).pipe(Effect.asVoid, query("AttemptsRepo.insert"))
 
   const bytes = (attempts: ReadonlyArray<AttemptKey>) => {
     const ids = attempts.map(({ id }) => id)
@@ -173,5 +188,5 @@ export const make = Effect.gen(function* () {
     )
   }
 
-  return { insert, update, bytes }
+  return { writing, insert, bytes }
 })

@@ -9,7 +9,7 @@ import type { Moment } from "../../../domain/transaction/Moment.ts"
 import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, onConflict, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
-import { momentOf } from "./AttemptsRepo.ts"
+import * as AttemptsRepo from "./AttemptsRepo.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import type { LedgerNetwork } from "../LedgerRules.ts"
 import type { NewTransaction } from "../NewTransaction.ts"
@@ -67,7 +67,8 @@ export const make = Effect.gen(function* () {
   const sql = yield* client
   const networks = yield* LedgerRules
   const readRows = TransactionRow.reader(networks)
-  const moment = (column: string) => momentOf(sql, column)
+  const attempts = yield* AttemptsRepo.make
+  const moment = (column: string) => AttemptsRepo.momentOf(sql, column)
 
   // A row of an older generation can have the bytes of one of its new generation: then it gives up its identity.
   const isUnique = sql`(t.identity IS NULL OR t.generation = given.generation::integer OR NOT EXISTS (
@@ -102,36 +103,40 @@ export const make = Effect.gen(function* () {
       ORDER BY t.number FOR NO KEY UPDATE`.pipe(Effect.flatMap(readStates), query("TransactionsRepo.lock"))
 
   /**
-   * Locks the rows, in the order of their numbers, and writes what can change, except the request. Each has the version that
-   * its row had before. Returns those whose rows had this version; the others are as they were.
+   * Locks the rows, in the order of their numbers, and writes what can change, except the request, with their attempts. Each
+   * has the version that its row had before. Returns those whose rows had this version; the others are as they were.
    */
-  const update = (changed: ReadonlyArray<StoredTransaction>, now: Moment) =>
-    sql`
-      WITH given AS (
+  const update = (changed: ReadonlyArray<StoredTransaction>, of: AttemptsRepo.AttemptChanges, now: Moment) => {
+    const written = sql`
+      given AS (
         SELECT given.* FROM ${UnnestRows.make(
           sql,
           changed.map((stored) => columnsOf(networks.of(stored.chain), stored, now))
         )}
         JOIN transactions t ON t.id = given.id::uuid ORDER BY t.number FOR NO KEY UPDATE OF t
-      )
-      UPDATE transactions t SET generation = given.generation::integer, intent = given.intent,
-        clear_code = given.clear_code, state = given.state, code = given.code, code_since = ${moment("code_since")},
-        figures = given.figures::json, nonce = given.nonce::bigint, guest = given.guest, receipt = given.receipt::json,
-            channel_id = CASE WHEN given.channel IS NOT NULL THEN (
-              SELECT c.id FROM lanes c WHERE c.parent_id = t.lane_id AND c.address = given.channel
-            ) END,
-            identity = CASE WHEN given.has_effect::boolean AND ${isUnique} THEN t.identity END, mined_attempt = given.mined_attempt::integer,
-        restored = given.restored::boolean, requeues = given.requeues::smallint,
-        confirmed_by = given.confirmed_by::smallint, fee = given.fee::numeric,
-        sent_at = ${moment("sent_at")},
-        mined_at = CASE WHEN given.mined_at IS NOT NULL THEN coalesce(t.mined_at, ${moment("mined_at")}) END,
-        final_at = coalesce(t.final_at, ${moment("final_at")}), version = t.version + 1
-      FROM given WHERE t.id = given.id::uuid AND t.version = given.version::bigint
-      RETURNING t.id`.pipe(
+      ),
+      written AS (
+        UPDATE transactions t SET generation = given.generation::integer, intent = given.intent,
+          clear_code = given.clear_code, state = given.state, code = given.code, code_since = ${moment("code_since")},
+          figures = given.figures::json, nonce = given.nonce::bigint, guest = given.guest, receipt = given.receipt::json,
+          channel_id = CASE WHEN given.channel IS NOT NULL THEN (
+            SELECT c.id FROM lanes c WHERE c.parent_id = t.lane_id AND c.address = given.channel
+          ) END,
+          identity = CASE WHEN given.has_effect::boolean AND ${isUnique} THEN t.identity END,
+          mined_attempt = given.mined_attempt::integer, restored = given.restored::boolean,
+          requeues = given.requeues::smallint, confirmed_by = given.confirmed_by::smallint, fee = given.fee::numeric, sent_at = ${moment("sent_at")},
+          mined_at = CASE WHEN given.mined_at IS NOT NULL THEN coalesce(t.mined_at, ${moment("mined_at")}) END,
+          final_at = coalesce(t.final_at, ${moment("final_at")}), version = t.version + 1
+        FROM given WHERE t.id = given.id::uuid AND t.version = given.version::bigint
+        RETURNING t.id
+      )`
+    const parts = [written, ...attempts.writing(of, "written")]
+    return sql`WITH ${sql.join(", ", false)(parts)} SELECT id FROM written`.pipe(
       Effect.flatMap(readIds),
       Effect.map((rows) => new Set(rows.map(({ id }) => id))),
       query("TransactionsRepo.update")
     )
+  }
 
   /** Keeps the newest request as a former version. The row is locked. */
   const addRequest = (

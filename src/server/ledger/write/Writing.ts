@@ -6,8 +6,7 @@ import { feeOf } from "../../../domain/transaction/Totals.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Transaction } from "../../../domain/transaction/Transaction.ts"
 import { eventsOf } from "../../../domain/transaction/TransactionEvents.ts"
-import * as AttemptsRepo from "./AttemptsRepo.ts"
-import type { Answered } from "./AttemptsRepo.ts"
+import type { Answered, SignedAttempt } from "./AttemptsRepo.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
 import * as TransactionsRepo from "./TransactionsRepo.ts"
 import type { TransactionEventType } from "../../../domain/transaction/TransactionEvents.ts"
@@ -156,18 +155,24 @@ const answeredIn = ({ before: { id, chain, transaction: before }, after }: Chang
 
 export const make = Effect.gen(function* () {
   const transactions = yield* TransactionsRepo.make
-  const attempts = yield* AttemptsRepo.make
   const publish = yield* publishing
 
-  /** Writes and returns those whose rows are as they were read. The others were changed meanwhile, and are left as they are. */
-  const writeUnchanged = Effect.fn("Ledger.write")(function* (given: ReadonlyArray<Change>, now: Moment) {
+  /**
+   * Writes and returns those whose rows are as they were read. The others were changed meanwhile, and are left as they are.
+   * `signed`: their new attempts.
+   */
+  const writeUnchanged = Effect.fn("Ledger.write")(function* (
+    given: ReadonlyArray<Change>,
+    now: Moment,
+    signed: ReadonlyArray<SignedAttempt> = []
+  ) {
     if (given.length === 0) return []
     const written = yield* transactions.update(
       given.map(({ before, after }) => ({ ...before, transaction: after })),
+      { signed, answered: given.flatMap(answeredIn) },
       now
     )
     const changes = given.filter(({ before }) => written.has(before.id))
-    yield* attempts.update(changes.flatMap(answeredIn))
     const reported = changes.map((change) => ({ change, stored: storedAfter(change, now) }))
     yield* publish(
       reported.flatMap(({ change: { before, after }, stored }) =>
