@@ -53,6 +53,13 @@ export const Figures = Schema.Struct({
   bound: shown(Schema.Natural, "Last block height at which the signed bytes can land.", 280_000_150),
   attempts: shown(Schema.Natural, "Signed versions of the transaction.", 20),
   decides_at: shown(MomentFromText, "When one provider decides alone.", "2026-11-22T19:00:00.000Z"),
+  sequence: shown(Shown.Digits, "Sequence of the transaction, or of the account.", "257698037760000001"),
+  required_sequence: shown(Shown.Digits, "Sequence that the request requires.", "257698037760000003"),
+  ledger: shown(Schema.Natural, "Ledger that shows it.", 60_000_000),
+  other_ledger: shown(Schema.Natural, "Newest ledger of the provider that is behind.", 59_999_998),
+  close_time: shown(MomentFromText, "Close time of the newest ledger.", "2026-11-22T18:00:00.000Z"),
+  clock: shown(MomentFromText, "Clock of the service.", "2026-11-22T19:00:00.000Z"),
+  times: shown(Schema.Natural, "How often in a row nodes said so.", 3),
   error: shown(Shown.Words, "Error of the chain or of the simulation.", "insufficient funds"),
   revert_reason: shown(Shown.Words, "Decoded reason of the revert.", "transfer amount exceeds balance")
 }).annotate({ identifier: "TransactionFigures" })

@@ -68,8 +68,8 @@ const final = [
   "gap_filled"
 ] as const
 
-/** Codes of solana that no other network has. */
-export const solanaOnlyCodes = [
+/** Codes of solana that the first network does not have. */
+const solanaCodes = [
   "priority_fee_above_cap",
   "blockhash_unavailable",
   "lookup_table_unavailable",
@@ -105,10 +105,38 @@ export const solanaOnlyCodes = [
   "fee_payer_changed",
   "authority_changed"
 ] as const
-export type SolanaOnlyCode = (typeof solanaOnlyCodes)[number]
+
+/** Codes of stellar that no other network has. */
+const stellarCodes = [
+  "needs_restore",
+  "no_account",
+  "awaiting_expiry",
+  "ledger_stalled",
+  "clock_skew",
+  "second_provider_behind",
+  "signer_unauthorized",
+  "sequence_exhausted",
+  "in_queue",
+  "try_again_later",
+  "refreshing",
+  "executed_by_other",
+  "operation_failed",
+  "auth_not_granted",
+  "auth_expired",
+  "balance_change",
+  "resource_fee_too_high",
+  "too_many_subentries",
+  "fee_token_clawback",
+  "payment_insufficient",
+  "sequence_used"
+] as const
+
+/** Codes of the networks that came after the first one. */
+export const laterCodes = [...solanaCodes, ...stellarCodes] as const
+export type LaterCode = (typeof laterCodes)[number]
 
 /** The codes that this version of the service writes. */
-export const KnownCode = Schema.Literals([...pending, ...open, ...inFlight, ...final, ...solanaOnlyCodes]).annotate({
+export const KnownCode = Schema.Literals([...pending, ...open, ...inFlight, ...final, ...laterCodes]).annotate({
   identifier: "KnownTransactionCode",
   description: "Codes of transactions and accounts."
 })
@@ -123,7 +151,9 @@ export const operatorCodes = [
   "nonce_taken_unproven",
   "providers_disagree",
   "restored_unproven",
-  "second_provider_missing"
+  "second_provider_missing",
+  "sequence_exhausted",
+  "signer_unauthorized"
 ] as const
 
 export const Code = openList(KnownCode).annotate({

@@ -35,9 +35,11 @@ export interface Mine<F extends Family = Family> {
   readonly cause: Cause
 }
 
-/** The place is given up, and its account continues at this sequence. */
+/** The account of the place continues at this sequence. Without a receipt of it, the transaction gives its place up. */
 export interface Freed {
   readonly next: bigint
+  /** Everything below `next` is used on the chain, and nothing from it on: the account does not wait for a poll. */
+  readonly isProven?: true
 }
 
 export interface Finish<F extends Family = Family> {

@@ -139,7 +139,7 @@ const decideOne = <F extends Family>(
   const [first] = commands
   if (first._tag === "Ask") return withQuestion(turn, transaction, first)
   if (first._tag !== "Sign") return withDecision(turn, transaction, commands)
-  const place = rules.placeOf(turn.base.lane, transaction)
+  const place = rules.placeOf(turn.base.lane, transaction, terms)
   // Its turn comes in the plan that is made with the answers.
   if (place === undefined || turn.askingRelayers.has(transaction.relayerNumber)) return turn
   return withSignature(rules, turn, transaction, { place, sign: first }, now)

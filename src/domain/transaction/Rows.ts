@@ -6,6 +6,7 @@ import type { Cause } from "./Cause.ts"
 import type { Family } from "./Family.ts"
 import { earliest } from "./Moment.ts"
 import type { Moment } from "./Moment.ts"
+import { maxWaitForFunds } from "./Numbers.ts"
 import type { Row, Situation } from "./Situation.ts"
 import type { Transaction } from "./Transaction.ts"
 import { endOf } from "./Transition.ts"
@@ -20,6 +21,20 @@ export const holdUntil = <F extends Family, V>(
   Command.Hold({ cause: why, scope }),
   Command.PollAt({ at: transaction.validUntil > now ? earliest(until, transaction.validUntil) : until })
 ]
+
+/**
+ * When a transaction without funds fails. The wait begins when nothing of the lane is in flight: until then the missing part may
+ * only be reserved. Undefined: it waits.
+ */
+export const fundsDeadline = <F extends Family, V>(
+  { transaction, rest, now }: Pick<Situation<F, V>, "transaction" | "rest" | "now">,
+  waits: boolean
+): Moment | undefined => {
+  const { quietSince } = rest
+  if (waits || quietSince === undefined) return undefined
+  const since = transaction.cause?.code === "insufficient_funds" ? transaction.causeSince : now
+  return Math.max(since, quietSince) + maxWaitForFunds
+}
 
 /** What is known of the transaction that may have executed it stays shown. */
 const restoredCause = ({ cause: why }: Transaction): Cause =>

@@ -21,7 +21,7 @@ import type { Cause } from "./Cause.ts"
 import type { Command, Commands } from "./Command.ts"
 import type { Words } from "./Explanation.ts"
 import type { Family } from "./Family.ts"
-import type { Lane, PolicyTerms } from "./Lane.ts"
+import type { Lane, PolicyTerms, Terms } from "./Lane.ts"
 import type { Moment, Point } from "./Moment.ts"
 import type { Place } from "./Place.ts"
 import type { Identity } from "./Presentation.ts"
@@ -84,7 +84,7 @@ export interface Rules<F extends Family = Family> {
   /** What one pass over the open transactions of a lane finds out for the decision about each of them. */
   survey(open: ReadonlyArray<Transaction<F>>): F["survey"]
   /** Where a pending transaction is signed next. Undefined: there is no room for it now. */
-  placeOf(lane: Lane<F>, transaction: Transaction<F>): Place | undefined
+  placeOf(lane: Lane<F>, transaction: Transaction<F>, terms: Terms<F>): Place | undefined
   /** At least one command, from every state that the ledger can have. */
   decide(situation: Situation<F>): Commands<F>
   /** Fees and value that an attempt takes from the balance at most. Undefined request: it executes nothing. */

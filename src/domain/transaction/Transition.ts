@@ -61,7 +61,8 @@ export const apply = <F extends Family>(
     }
     case "Finish": {
       const { state, cause, mined, losesPlace, frees, confirmedBy } = command
-      const ended = losesPlace === true || frees !== undefined ? withoutPlace(transaction) : transaction
+      const isGivenUp = losesPlace === true || (frees !== undefined && mined === undefined)
+      const ended = isGivenUp ? withoutPlace(transaction) : transaction
       const ending = {
         ...ended,
         state,

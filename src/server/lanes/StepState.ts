@@ -186,10 +186,11 @@ export const make = (context: LaneContext, { now, contents, relayers, budget }: 
       stop = reason
     },
     /** A place was given up: its account continues there, unless it has moved on. */
-    free: ({ account, sequence }: Place, { next }: Freed): void => {
+    free: ({ account, sequence }: Place, { next, isProven }: Freed): void => {
       const found = accountAt(lane, account)
       if (found === undefined || sequence === undefined || found.nextSequence !== sequence + 1n) return
-      lane = withAccount(lane, { ...found, nextSequence: next })
+      const proven = isProven === true ? { chainSequence: next, settledSequence: next } : {}
+      lane = withAccount(lane, { ...found, nextSequence: next, ...proven })
     },
     /** Places were given away. */
     give: (places: ReadonlyArray<Place>): void => {

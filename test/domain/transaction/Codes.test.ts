@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { cause, Figures } from "../../../src/domain/transaction/Cause.ts"
-import { KnownCode, solanaOnlyCodes } from "../../../src/domain/transaction/Code.ts"
-import type { SolanaOnlyCode } from "../../../src/domain/transaction/Code.ts"
+import { KnownCode, laterCodes } from "../../../src/domain/transaction/Code.ts"
+import type { LaterCode } from "../../../src/domain/transaction/Code.ts"
 import { explain } from "../../../src/domain/transaction/evm/EvmWords.ts"
 import { EvmTransaction, TransactionAttempt } from "../../../src/domain/transaction/evm/EvmTransaction.ts"
 import { resolve } from "../../../src/domain/transaction/Restore.ts"
@@ -59,7 +59,7 @@ const spike = { baseFee: 50n * gwei, tips: { safeLow: 1n, average: 2n, fast: 3n,
 const failed = { isSuccess: false }
 
 /** `queued` is what accepting a transaction, or an operator's `send`, sets: no poll does. */
-const situations: Readonly<Record<Exclude<KnownCode, "queued" | SolanaOnlyCode>, Situation>> = {
+const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situation>> = {
   relayer_paused: [pending(), lane({ terms: terms({ isPaused: true }) })],
   relayer_disabled: [pending(), lane({ terms: terms({ disabled: "relayer_disabled" }) })],
   lane_window_full: [pending(), lane({ others: others({ inFlight: 16 }) })],
@@ -148,7 +148,7 @@ describe("every code", () => {
   })
 
   it("has a situation", () => {
-    const foreign = new Set<string>(solanaOnlyCodes)
+    const foreign = new Set<string>(laterCodes)
     assert.deepStrictEqual(
       ["queued", ...Object.keys(situations)].sort(),
       KnownCode.literals.filter((code) => !foreign.has(code)).sort()

@@ -13,7 +13,6 @@ import type { Shortage } from "./Funds.ts"
 import { capsOf, isEstimated, limitOf, minimum } from "./Gas.ts"
 import { floorOf } from "./Market.ts"
 import type { Market } from "./Market.ts"
-import { maxWaitForFunds } from "../Numbers.ts"
 import { firstOffer, givenFees } from "./Offer.ts"
 import { firstOf } from "../Situation.ts"
 import type { Row, Situation } from "../Situation.ts"
@@ -109,16 +108,8 @@ const shortage = (situation: Situation<Evm, Seen>): Shortage | undefined => {
   })
 }
 
-/** The wait for funds begins when nothing of the lane is in flight: until then the missing part may only be reserved. */
-const fundsDeadline = ({ transaction, rest, now }: Situation<Evm>): number | undefined => {
-  const { quietSince } = rest
-  if (newestRequest(transaction).wait_for_funds === true || quietSince === undefined) return undefined
-  const since = transaction.cause?.code === "insufficient_funds" ? transaction.causeSince : now
-  return Math.max(since, quietSince) + maxWaitForFunds
-}
-
 const short = (situation: Situation<Evm, Seen>, figures: Figures, isOfRelayer: boolean): Commands<Evm> => {
-  const until = fundsDeadline(situation)
+  const until = Rows.fundsDeadline(situation, newestRequest(situation.transaction).wait_for_funds === true)
   const why = cause("insufficient_funds", until === undefined ? figures : { ...figures, until })
   return until !== undefined && situation.now >= until
     ? [finish({ state: "failed", cause: why })]

@@ -27,7 +27,7 @@ const policyFee = ({ max_fee }: StellarPolicy): bigint | undefined =>
   max_fee === undefined ? undefined : BigInt(max_fee)
 
 /** Stroops that an envelope of the request may cost. */
-export const maxFeeOf = ({ max_fee }: SendStellarTransaction, policy: StellarPolicy): bigint =>
+export const maxFeeOf = ({ max_fee }: Pick<SendStellarTransaction, "max_fee">, policy: StellarPolicy): bigint =>
   capOf(max_fee, policyFee(policy), defaultMaxFee)
 
 const network: Rule = (request, { network }) =>

@@ -32,6 +32,12 @@ export interface Applied {
   readonly isSuccess: boolean
   /** `TransactionResult` in base64. */
   readonly result: string
+  /** Name of the result, such as `txSuccess`. Of a fee bump: that of the envelope inside of it. */
+  readonly code: string
+  /** Names of the results of the operations, such as `paymentSuccess`. */
+  readonly operations: ReadonlyArray<string>
+  /** Stroops that were charged. */
+  readonly fee: bigint
 }
 
 /** The hashes of ledgers that were read by number. */
@@ -151,6 +157,13 @@ export const contradict = (one: Evidence, other: Evidence): boolean => {
   if (one.kind === "applied") return excludes(other, one)
   return other.kind === "applied" && excludes(one, other)
 }
+
+const isUsed = (sequence: bigint, account: AccountAt): boolean =>
+  account.sequence === undefined || account.sequence >= sequence
+
+/** One shows the sequence as used at a ledger at which, or after which, the other shows it as unused. */
+export const accountsContradict = (sequence: bigint, one: AccountAt, other: AccountAt): boolean =>
+  isUsed(sequence, one) && !isUsed(sequence, other) && one.ledger.number <= other.ledger.number
 
 /** A sequence that nobody used, at a ledger that is not before the one that contains our envelope. */
 const excludes = (evidence: Evidence, { applied }: Extract<Evidence, { readonly kind: "applied" }>): boolean =>

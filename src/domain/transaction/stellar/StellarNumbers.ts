@@ -68,3 +68,53 @@ export const lateSlack = 10
 
 /** Ledgers that have to be left before the entries of an authorization expire. */
 export const authorizationMargin = 2
+
+// Ledgers
+
+/** Milliseconds. */
+const second = 1000
+
+/** Milliseconds between two ledgers (`Herder::EXP_LEDGER_TIMESPAN_SECONDS`). */
+export const ledgerTime = 5 * second
+
+/** Milliseconds after which a ledger should be seen, and between two looks for it after that. */
+export const pollAfter = { ledger: ledgerTime + 50, again: ledgerTime / 4 } as const
+
+/** Seconds for which an envelope of the relayer is valid, and the bounds of the policy's setting. */
+export const envelopeValidity = { standard: 60, minimum: 15, maximum: 300 } as const
+
+/** Seconds by which the clock and the close time of the newest ledger may differ. */
+export const maxClockDifference = 60
+
+/** Seconds that have to be left until the deadline when an envelope is signed. */
+export const leastValidity = 15
+
+// Places
+
+/** Envelopes at one place. */
+export const maxAttempts = 4
+
+/** Envelopes of guests in flight per lane. */
+export const maxGuests = 64
+
+/** Accounts of the service that a lane may use besides the relayer's own. */
+export const maxChannels = 100
+
+/** Milliseconds after a signature for which a transaction waits for the sequence that it requires. */
+export const predecessorGrace = 15 * second
+
+// Sends
+
+/** Milliseconds after which the same bytes are sent again: two ledgers if a node took them, else one. */
+export const sendAgainAfter = { accepted: 2 * ledgerTime, refused: ledgerTime } as const
+
+// Proofs
+
+/** Providers whose evidence must agree, if as many are configured. */
+export const agreeing = 2
+
+/** Milliseconds without another provider's opinion after which one decides alone. */
+export const finalityByOne = 3_600_000
+
+/** Seconds of close time after a restore in which lost envelopes may still be applied: 300, and 60 of the clock. */
+export const lostEnvelopesLive = envelopeValidity.maximum + maxClockDifference

@@ -39,7 +39,7 @@ const freedBy = ({ stored: { transaction }, command }: Decided): ReadonlyArray<M
   const { account, sequence } = transaction.place ?? {}
   return command.frees === undefined || account === undefined || sequence === undefined
     ? []
-    : [{ account, from: sequence + 1n, next: command.frees.next }]
+    : [{ account, from: sequence + 1n, next: command.frees.next, isProven: command.frees.isProven === true }]
 }
 
 export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {

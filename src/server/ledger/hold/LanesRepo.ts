@@ -36,6 +36,8 @@ export interface Move {
   readonly account: string
   readonly from: bigint
   readonly next: bigint
+  /** Whether the chain has used everything below `next`, and nothing from it on. */
+  readonly isProven: boolean
 }
 
 export const make = Effect.gen(function* () {
@@ -96,9 +98,12 @@ export const make = Effect.gen(function* () {
     moves.length === 0
       ? Effect.succeed(true)
       : sql`
-          UPDATE lanes c SET next_nonce = given.next::bigint
+          UPDATE lanes c SET next_nonce = given.next,
+            chain_nonce = CASE WHEN given.proven THEN given.next ELSE c.chain_nonce END,
+            settled_nonce = CASE WHEN given.proven THEN given.next ELSE c.settled_nonce END
           FROM unnest(${moves.map(({ account }) => account)}::text[], ${moves.map(({ from }) => String(from))}::bigint[],
-            ${moves.map(({ next }) => String(next))}::bigint[]) AS given (account, former, next)
+            ${moves.map(({ next }) => String(next))}::bigint[], ${moves.map(({ isProven }) => isProven)}::boolean[])
+            AS given (account, former, next, proven)
           WHERE (c.parent_id = ${laneId}::bigint OR c.id = ${laneId}::bigint) AND c.address = given.account
             AND c.next_nonce = given.former
           RETURNING 1`.pipe(
@@ -115,7 +120,7 @@ export const make = Effect.gen(function* () {
     if (!isHeld) return false
     return yield* moveChannels(
       hold.laneId,
-      channels.map(({ account, from, count }) => ({ account, from, next: from + count }))
+      channels.map(({ account, from, count }) => ({ account, from, next: from + count, isProven: false }))
     )
   })
 

@@ -28,7 +28,15 @@ const scan = (given: Partial<Scan> = {}): Testimony => ({
 
 const kindOf = (testimony: Testimony, watched = both) => evidenceOf(sequence, watched, testimony).kind
 
-const applied: Applied = { hash: "aa", ledger: 60, isSuccess: true, result: "AAAA" }
+const applied: Applied = {
+  hash: "aa",
+  ledger: 60,
+  isSuccess: true,
+  result: "AAAA",
+  code: "txSuccess",
+  operations: ["paymentSuccess"],
+  fee: 100n
+}
 
 describe("the evidence of one provider", () => {
   it("is applied if it finds an envelope, whatever else it says", () => {

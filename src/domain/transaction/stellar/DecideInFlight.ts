@@ -1,0 +1,288 @@
+// Decisions about transactions that have envelopes. Only a proof about all envelopes of the place ends one or moves it on.
+import { cause } from "../Cause.ts"
+import type { Figures } from "../Cause.ts"
+import { ask, Command, finish } from "../Command.ts"
+import type { Commands, Finish, Freed } from "../Command.ts"
+import type { Attempt } from "../Attempt.ts"
+import { maxRequeues } from "../Numbers.ts"
+import { firstOf } from "../Situation.ts"
+import type { Row, Situation } from "../Situation.ts"
+import { currentAttempts } from "../Transaction.ts"
+import { endOf } from "../Transition.ts"
+import { decideSignature } from "./DecideSignature.ts"
+import type { AccountAt } from "./Evidence.ts"
+import { maxInt64 } from "./Int64.ts"
+import { againAfterUnknown, isSendable } from "./QueueAnswer.ts"
+import { opinionOf } from "./SecondOpinion.ts"
+import type { Opinion, Proof } from "./SecondOpinion.ts"
+import type { Stellar } from "./Stellar.ts"
+import { momentOf } from "./Stellar.ts"
+import { executed } from "./StellarEnds.ts"
+import { askedOf, hold, ledgerOf, pollNext } from "./StellarHolding.ts"
+import { leastValidity, maxAttempts, maxClockDifference, sendAgainAfter } from "./StellarNumbers.ts"
+import type { StellarSeen } from "./StellarSeen.ts"
+import { sequenceOf, watchedOf } from "./Watched.ts"
+
+type InFlight = Situation<Stellar, StellarSeen>
+type Decided = Extract<Opinion, { readonly _tag: "Decided" }>
+
+const isPastDeadline = ({ transaction, now }: InFlight): boolean => now >= transaction.validUntil
+
+const capped = (sequence: bigint): bigint => (sequence > maxInt64 ? maxInt64 : sequence)
+
+/** What becomes of the account of the place. A guest's sequences are not the lane's. */
+const freed = ({ transaction }: InFlight, next: bigint): { readonly frees?: Freed } =>
+  transaction.facts.guest === undefined ? { frees: { next: capped(next), isProven: true } } : {}
+
+const applied = (
+  situation: InFlight,
+  { isByOne, proof }: Decided & { readonly proof: Proof & { kind: "applied" } }
+) => {
+  const { transaction } = situation
+  const isLate = transaction.intent !== "execute" || isPastDeadline(situation)
+  const [first, ...others] = executed(transaction, proof.applied, { isLate, isByOne })
+  const next = (sequenceOf(transaction) ?? 0n) + 1n
+  const ended: Commands<Stellar> =
+    first._tag === "Finish" ? [{ ...first, ...freed(situation, next) }, ...others] : [first, ...others]
+  return ended
+}
+
+/** Without an effect: nothing of it was applied, and nothing will be. It has no place any more. */
+const ended = (situation: InFlight, end: Finish<never>, next: bigint): Commands<Stellar> => [
+  { ...end, losesPlace: true, ...freed(situation, next) }
+]
+
+const expired = finish<never>({ state: "expired", cause: cause("deadline_passed") })
+
+const requeue = (
+  situation: InFlight,
+  why: Parameters<typeof cause>,
+  next: bigint,
+  { isTaken = false, restored = false } = {}
+): Commands<Stellar> => {
+  const { requeues } = situation.transaction
+  return [
+    Command.Requeue({
+      restored,
+      requeues: requeues + (isTaken ? 1 : 0),
+      cause: cause(...why),
+      ...freed(situation, next)
+    })
+  ]
+}
+
+const highest = (sequences: ReadonlyArray<bigint>, least: bigint): bigint =>
+  sequences.reduce((most, one) => (one > most ? one : most), least)
+
+/** Something else used the sequence. The lowest one that is shown counts, so that no lie moves the account too far. */
+const taken = (situation: InFlight, { proof, sequences }: Decided & { readonly proof: Proof & { kind: "taken" } }) => {
+  const { transaction } = situation
+  const { facts, intent, requeues, restored } = transaction
+  const sequence = sequenceOf(transaction) ?? 0n
+  const shown = sequences.filter((one) => one >= sequence)
+  const next = (shown.length === 0 ? sequence : shown.reduce((least, one) => (one < least ? one : least))) + 1n
+  const figures: Figures = { sequence, ...(proof.foreign === undefined ? {} : { hash: proof.foreign }) }
+  if (restored) return requeue(situation, ["restored_unproven", figures], next, { restored })
+  if (facts.guest !== undefined) return ended(situation, failedWith("sequence_used", figures), next)
+  if (intent !== "execute") return ended(situation, endOf(transaction), next)
+  if (isPastDeadline(situation)) return ended(situation, expired, next)
+  if (transaction.requiredSequence !== undefined) {
+    return ended(situation, failedWith("nonce_unavailable", { ...figures, required_sequence: sequence }), next)
+  }
+  return requeues >= maxRequeues
+    ? ended(situation, failedWith("nonce_taken_too_often", figures), next)
+    : requeue(situation, ["nonce_taken", figures], next, { isTaken: true })
+}
+
+const failedWith = (code: Parameters<typeof cause>[0], figures: Figures = {}): Finish<never> =>
+  finish<never>({ state: "failed", cause: cause(code, figures) })
+
+/** The result, if every envelope of the place was refused for good. */
+const refusedForGood = ({ transaction }: InFlight): string | undefined => {
+  const attempts = currentAttempts(transaction)
+  return attempts.every(({ refusal }) => refusal?.class === "permanent") ? attempts.at(-1)?.refusal?.result : undefined
+}
+
+/** No envelope was applied, and none can be any more: the next one gets the sequence that the account shows. */
+const dead = (situation: InFlight, sequences: ReadonlyArray<bigint>): Commands<Stellar> => {
+  const { transaction } = situation
+  const { facts, intent, restored } = transaction
+  const next = highest(sequences, 0n) + 1n
+  if (restored) return requeue(situation, ["restored_unproven"], next, { restored })
+  if (intent !== "execute") return ended(situation, endOf(transaction), next)
+  const result = refusedForGood(situation)
+  if (result !== undefined) return ended(situation, failedWith("refused_by_all", { error: result }), next)
+  if (facts.guest !== undefined || isPastDeadline(situation)) return ended(situation, expired, next)
+  return requeue(situation, ["queued"], next)
+}
+
+const unproven = (situation: InFlight): Commands<Stellar> => {
+  const { transaction } = situation
+  const sequence = sequenceOf(transaction) ?? 0n
+  if (transaction.intent === "clear") return ended(situation, endOf(transaction), sequence + 1n)
+  return hold(situation, "nonce_taken_unproven", { sequence })
+}
+
+const ofProof = (situation: InFlight, opinion: Decided): Commands<Stellar> => {
+  const { proof } = opinion
+  switch (proof.kind) {
+    case "applied":
+      return applied(situation, { ...opinion, proof })
+    case "dead":
+      return dead(situation, opinion.sequences)
+    case "taken":
+      return taken(situation, { ...opinion, proof })
+    case "unproven":
+      return unproven(situation)
+  }
+}
+
+const isReached = (sequence: bigint, account: AccountAt | undefined): boolean =>
+  account !== undefined && (account.sequence === undefined || account.sequence >= sequence)
+
+/** Only if the account has reached the sequence there can be something to find. */
+const needsProof = ({ transaction, view }: InFlight): boolean => {
+  const sequence = sequenceOf(transaction)
+  if (view.isProofAsked === true || sequence === undefined) return false
+  return view.looks.some(({ testimony }) => isReached(sequence, testimony.account))
+}
+
+const proof: Row<Stellar, StellarSeen> = (situation) => {
+  const { now, terms, transaction, view } = situation
+  if (needsProof(situation)) return [ask<Stellar>("proof"), ...pollNext(situation)]
+  const { aloneSince } = view
+  const waited = transaction.cause?.code === "second_provider_missing" ? transaction.causeSince : now
+  const opinion = opinionOf(view, {
+    sequence: sequenceOf(transaction) ?? 0n,
+    watched: watchedOf(transaction),
+    finalityByOne: terms.finalityByOne,
+    since: Math.min(aloneSince ?? waited, waited),
+    now
+  })
+  switch (opinion._tag) {
+    case "Decided":
+      return ofProof(situation, opinion)
+    case "Disagree":
+      return hold(situation, "providers_disagree")
+    case "Behind":
+      return hold(situation, "second_provider_behind", { ledger: opinion.ledger, other_ledger: opinion.other })
+    case "Missing":
+      return hold(
+        situation,
+        "second_provider_missing",
+        opinion.decidesAt === undefined ? {} : { decides_at: opinion.decidesAt }
+      )
+    case "Open":
+      return undefined
+  }
+}
+
+interface Sending extends StellarSeen {
+  readonly newest: Attempt<Stellar>
+  /** Unix seconds: the lowest close time that is known. */
+  readonly closeTime: number
+}
+
+/** A new envelope at the same place is always safe: the network applies one of them at most. */
+const refresh: Row<Stellar, Sending> = (situation) => {
+  const { transaction, view, terms } = situation
+  const { facts, intent, restored, validUntil, place } = transaction
+  const { closeTime, newest } = view
+  const { refusal } = newest
+  const isGuest = facts.guest !== undefined
+  const isDue = refusal?.class === "fee" || (refusal?.class === "resources" && !isGuest)
+  const isOver = currentAttempts(transaction).length >= maxAttempts
+  if (!isDue || isOver || intent !== "execute" || restored) return undefined
+  const until = isGuest ? momentOf(newest.offer.maxTime) : validUntil
+  if (until - momentOf(closeTime) < momentOf(leastValidity)) return undefined
+  const asked = askedOf(view)
+  if (asked.length === 0 || situation.signerRetry !== undefined || terms.isPaused || !terms.isAllowed) return undefined
+  const isOwn = place?.account === situation.lane.accounts[0].address
+  const form = isGuest ? "guest" : isOwn ? "own" : "channel"
+  const commands = decideSignature(situation, { kind: kindOf(transaction.versions.length, newest), form, asked })
+  // Its bytes are out: a refusal only prevents another envelope.
+  return commands[0]._tag === "Finish" ? undefined : commands
+}
+
+const kindOf = (versions: number, { requestVersion }: Attempt<Stellar>) =>
+  versions > requestVersion ? ("replace" as const) : ("refresh" as const)
+
+/** When the same bytes are sent again. */
+const dueAt = ({ lastSentAt, outcome, refusal, sends }: Attempt<Stellar>): number => {
+  if (lastSentAt === undefined) return 0
+  if (outcome === "accepted") return lastSentAt + sendAgainAfter.accepted
+  return refusal === undefined ? againAfterUnknown(lastSentAt, sends) : lastSentAt + sendAgainAfter.refused
+}
+
+/** The clock stands for the close times that follow, if no ledger is seen. */
+const isStillTaken = ({ now, view: { closeTime, newest } }: Situation<Stellar, Sending>): boolean => {
+  const isInTime = isSendable(BigInt(newest.offer.maxTime), closeTime)
+  return isInTime && now < momentOf(newest.offer.maxTime + maxClockDifference)
+}
+
+const codeOf = ({ transaction, view: { newest } }: Situation<Stellar, Sending>) => {
+  if (transaction.intent === "cancel") return "canceling"
+  if (newest.outcome === "accepted") return "in_queue"
+  switch (newest.refusal?.class) {
+    case "not_now":
+      return "try_again_later"
+    case "funds":
+      return "insufficient_funds"
+    case "fee":
+      return "fee_above_cap"
+    default:
+      return "sending"
+  }
+}
+
+const figuresOf = (situation: Situation<Stellar, Sending>, code: ReturnType<typeof codeOf>): Figures => {
+  const { newest } = situation.view
+  const { refusal } = newest
+  const until = momentOf(newest.offer.maxTime)
+  switch (code) {
+    case "try_again_later":
+      return { until, times: refusal?.times ?? 1 }
+    case "fee_above_cap":
+      return {
+        until,
+        cap: situation.terms.cap,
+        ...(refusal?.needed === undefined ? {} : { fee: refusal.needed })
+      }
+    default:
+      return { until, sends: newest.sends }
+  }
+}
+
+/** Nothing is sent any more: its envelopes are alive until a ledger closes after them. */
+const expiring = (situation: Situation<Stellar, Sending>): Commands<Stellar> => {
+  const { now, transaction, view } = situation
+  const until = momentOf(view.newest.offer.maxTime)
+  const close_time = momentOf(view.closeTime)
+  if (now - view.newestSince > momentOf(maxClockDifference)) {
+    return hold(situation, "ledger_stalled", { close_time, until })
+  }
+  return hold(situation, transaction.intent === "cancel" ? "canceling" : "awaiting_expiry", { until })
+}
+
+const wait = (situation: Situation<Stellar, Sending>): Commands<Stellar> => {
+  const { now, view } = situation
+  const { newest } = view
+  if (!isStillTaken(situation) || newest.refusal?.class === "too_late") return expiring(situation)
+  const code = codeOf(situation)
+  const held = hold(situation, code, figuresOf(situation, code))
+  if (now < dueAt(newest) || newest.refusal?.class === "permanent") return held
+  return [...held, Command.Broadcast({ ordinals: [newest.ordinal] })]
+}
+
+const alive = firstOf<Stellar, Sending>([refresh], wait)
+
+export const decideInFlight = (situation: InFlight): Commands<Stellar> => {
+  const found = proof(situation)
+  if (found !== undefined) return found
+  const { transaction, view } = situation
+  const newest = currentAttempts(transaction).at(-1)
+  if (newest === undefined) return hold(situation, "restored_unproven")
+  const known = view.looks.flatMap((look) => (look.newest === undefined ? [] : [{ newest: look.newest }]))
+  const closeTime = ledgerOf(known)?.closeTime ?? 0
+  return alive({ ...situation, view: { ...view, newest, closeTime } })
+}

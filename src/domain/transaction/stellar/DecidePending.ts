@@ -1,0 +1,198 @@
+// Decisions about pending transactions: what the ledger, the clock and the account say before anything is prepared.
+import { cause } from "../Cause.ts"
+import { ask, finish } from "../Command.ts"
+import type { Commands, Scope } from "../Command.ts"
+import { accountAt } from "../Lane.ts"
+import { holdUntil } from "../Rows.ts"
+import * as Rows from "../Rows.ts"
+import { firstOf } from "../Situation.ts"
+import type { Row, Situation } from "../Situation.ts"
+import { decideSignature } from "./DecideSignature.ts"
+import { together } from "./Evidence.ts"
+import type { Applied } from "./Evidence.ts"
+import { executedByOther } from "./StellarEnds.ts"
+import { maxInt64 } from "./Int64.ts"
+import type { Guest, Stellar } from "./Stellar.ts"
+import { momentOf } from "./Stellar.ts"
+import { askedOf, hold, ledgerOf, nextPoll } from "./StellarHolding.ts"
+import type { AskedProvider } from "./StellarHolding.ts"
+import { ledgerTime, leastValidity, maxClockDifference, maxGuests, predecessorGrace } from "./StellarNumbers.ts"
+import { placeOf } from "./StellarPlaces.ts"
+import type { StellarSeen } from "./StellarSeen.ts"
+
+const rows = Rows.make<Stellar>(nextPoll)
+
+/** The view with the providers that count. */
+interface AskedView extends StellarSeen {
+  readonly asked: ReadonlyArray<AskedProvider>
+}
+
+type AskedSituation = Situation<Stellar, AskedView>
+
+const clockFits: Row<Stellar, AskedView> = (situation) => {
+  const { now, view } = situation
+  const close_time = momentOf(ledgerOf(view.asked)?.closeTime ?? 0)
+  if (Math.abs(now - close_time) <= momentOf(maxClockDifference)) return undefined
+  const isStalled = now > close_time && now - view.newestSince > momentOf(maxClockDifference)
+  return hold(situation, isStalled ? "ledger_stalled" : "clock_skew", { close_time, clock: now }, "lane")
+}
+
+const hasTimeLeft: Row<Stellar, AskedView> = (situation) => {
+  const { transaction, view } = situation
+  const { guest } = transaction.facts
+  const until = guest === undefined ? transaction.validUntil : momentOf(guest.maxTime)
+  const closeTime = momentOf(ledgerOf(view.asked)?.closeTime ?? 0)
+  if (until - closeTime >= momentOf(leastValidity)) return undefined
+  return hold(situation, "awaiting_expiry", { until })
+}
+
+const payer: Row<Stellar, AskedView> = (situation) => {
+  const entries = situation.view.asked.map((one) => one.payer)
+  if (entries.every((entry) => entry === null)) return hold(situation, "no_account", {}, "lane")
+  const isUnauthorized = entries.every(
+    (entry) => entry !== undefined && entry !== null && entry.masterWeight < Math.max(1, entry.mediumThreshold)
+  )
+  return isUnauthorized ? hold(situation, "signer_unauthorized", {}, "lane") : undefined
+}
+
+/** The account of the relayer can never send again. It can still pay for envelopes of others. */
+const exhausted: Row<Stellar, AskedView> = (situation) => {
+  const { transaction, view } = situation
+  const isAtEnd = view.asked.every(({ account }) => account.sequence === maxInt64)
+  return isAtEnd && transaction.facts.guest === undefined
+    ? hold(situation, "sequence_exhausted", { sequence: maxInt64 })
+    : undefined
+}
+
+const required: Row<Stellar, AskedView> = (situation) => {
+  const { lane, now, rest, transaction } = situation
+  const { createdAt, requiredSequence } = transaction
+  const [{ nextSequence }] = lane.accounts
+  if (requiredSequence === undefined || requiredSequence === nextSequence) return undefined
+  const figures = { required_sequence: requiredSequence, sequence: nextSequence }
+  const until = Math.max(createdAt, rest.lastSignedAt ?? createdAt) + predecessorGrace
+  if (requiredSequence > nextSequence && (rest.isPendingBefore || rest.inFlight > 0 || now < until)) {
+    const why = cause("waits_for_predecessors", figures)
+    return now < until
+      ? holdUntil(situation, why, "transaction", until)
+      : hold(situation, "waits_for_predecessors", figures)
+  }
+  return [finish({ state: "failed", cause: cause("nonce_unavailable", figures) })]
+}
+
+/** A transaction of the relayer that waits for a place does not hold up envelopes of guests, which need none. */
+const scopeOf = ({ rest }: AskedSituation): Scope => (rest.survey.hasPendingGuests ? "transaction" : "relayer")
+
+/** A signature that a caller got may be applied at the next sequence of the own account. */
+const givenFirst: Row<Stellar, AskedView> = (situation) => {
+  const { lane, terms, transaction, view } = situation
+  const { given } = view
+  const [{ address }] = lane.accounts
+  if (given === undefined || placeOf(lane, transaction, terms)?.account !== address) return undefined
+  return hold(situation, "lane_window_full", { hash: given.hash, until: momentOf(given.maxTime) }, scopeOf(situation))
+}
+
+const room: Row<Stellar, AskedView> = (situation) => {
+  const { lane, rest, terms, transaction } = situation
+  const { guests, taken } = rest.survey
+  if (transaction.facts.guest !== undefined) {
+    return guests < maxGuests
+      ? undefined
+      : hold(situation, "lane_window_full", { in_flight: guests, window: maxGuests }, scopeOf(situation))
+  }
+  if (placeOf(lane, transaction, terms) !== undefined) return undefined
+  const oldest = Math.min(...taken.values())
+  const figures = {
+    in_flight: taken.size,
+    window: terms.usesChannels ? lane.accounts.length : 1,
+    ...(Number.isFinite(oldest) ? { until: momentOf(oldest) } : {})
+  }
+  return hold(situation, "lane_window_full", figures, scopeOf(situation))
+}
+
+/** What all asked providers found of the envelope of a guest. Undefined: they differ, or one was not asked. */
+const foundBy = (asked: ReadonlyArray<AskedProvider>): Applied | "nothing" | undefined => {
+  const [first, ...others] = asked.map(({ testimony }) => testimony.found)
+  if ([first, ...others].every((one) => one === undefined)) return "nothing"
+  if (first === undefined) return undefined
+  const same = others.every(
+    (other) =>
+      other !== undefined &&
+      together({ kind: "applied", applied: first }, { kind: "applied", applied: other }).kind === "applied"
+  )
+  return same ? first : undefined
+}
+
+/** The guest has used the sequence, with this envelope or with another one. Nothing was signed for it. */
+const usedByGuest = (situation: AskedSituation, { sequence }: Guest): Commands<Stellar> => {
+  const { view } = situation
+  if (view.isProofAsked !== true) return [ask<Stellar>("proof")]
+  const found = foundBy(view.asked)
+  if (found === undefined) return hold(situation, "providers_disagree")
+  return found === "nothing"
+    ? [finish({ state: "failed", cause: cause("sequence_used", { sequence }) })]
+    : executedByOther(found)
+}
+
+/** Only the next sequence of a guest is paid for: another one would only cost a place in the queue. */
+const guestTurn: Row<Stellar, AskedView> = (situation) => {
+  const { transaction, view } = situation
+  const { guest } = transaction.facts
+  if (guest === undefined) return undefined
+  const shown = view.asked.map(({ account }) => account.sequence ?? 0n)
+  if (shown.every((one) => one >= guest.sequence)) return usedByGuest(situation, guest)
+  if (shown.every((one) => one === guest.sequence - 1n)) return undefined
+  if (shown.every((one) => one < guest.sequence)) {
+    return hold(situation, "waits_for_predecessors", { required_sequence: guest.sequence })
+  }
+  const ledgers = view.asked.map(({ account }) => account.ledger.number)
+  return hold(situation, "second_provider_behind", {
+    ledger: Math.max(...ledgers),
+    other_ledger: Math.min(...ledgers)
+  })
+}
+
+const sign = (situation: AskedSituation): Commands<Stellar> => {
+  const { lane, terms, transaction, view } = situation
+  const { guest } = transaction.facts
+  const place = placeOf(lane, transaction, terms)
+  const isChannel = place !== undefined && accountAt(lane, place.account) !== lane.accounts[0]
+  const form = guest !== undefined ? "guest" : isChannel ? "channel" : "own"
+  return decideSignature(situation, { kind: "original", form, asked: view.asked })
+}
+
+const withChain = firstOf<Stellar, AskedView>(
+  [clockFits, hasTimeLeft, payer, exhausted, required, givenFirst, room, guestTurn],
+  sign
+)
+
+const ofLedger = [
+  rows.restored,
+  rows.notWanted,
+  rows.deadline,
+  rows.policy,
+  rows.stopped,
+  rows.paused,
+  rows.notBefore,
+  rows.signer
+]
+
+export const decidePending: (situation: Situation<Stellar>) => Commands<Stellar> = firstOf<
+  Stellar,
+  Situation<Stellar>["view"]
+>(ofLedger, (situation) => {
+  const { view } = situation
+  if (view._tag === "Unreachable") {
+    return holdUntil(situation, cause(view.code, { until: view.retryAt }), "lane", view.retryAt)
+  }
+  const asked = askedOf(view)
+  return asked.length === 0
+    ? hold(situation, stalledCode(situation, view), {}, "lane")
+    : withChain({ ...situation, view: { ...view, asked } })
+})
+
+/** All providers answer, and none of their ledgers moves. */
+const stalledCode = ({ now }: Situation<Stellar>, view: StellarSeen) =>
+  view.looks.some(({ newest }) => newest !== undefined) && now - view.newestSince > ledgerTime
+    ? ("ledger_stalled" as const)
+    : ("providers_unavailable" as const)

@@ -1,0 +1,153 @@
+// Decisions before each signature, the first one at a place and later ones alike: nothing is signed that the rules, the price
+// and the funds do not allow now.
+import { cause } from "../Cause.ts"
+import { ask, finish, sign as signed } from "../Command.ts"
+import type { Commands } from "../Command.ts"
+import type { AttemptKind } from "../Attempt.ts"
+import { fundsDeadline } from "../Rows.ts"
+import { firstOf } from "../Situation.ts"
+import type { Row, Situation } from "../Situation.ts"
+import { newestRequest } from "../Transaction.ts"
+import type { RefusalCode } from "./Refusal.ts"
+import type { Stellar } from "./Stellar.ts"
+import { momentOf } from "./Stellar.ts"
+import type { AskedProvider } from "./StellarHolding.ts"
+import { hold, holdFor, pollNext } from "./StellarHolding.ts"
+import { shortage } from "./StellarFunds.ts"
+import { authorizationMargin } from "./StellarNumbers.ts"
+import { offerOf, priced } from "./StellarOffers.ts"
+import type { Form } from "./StellarOffers.ts"
+import type { AccountEntry, Preparation, StellarSeen } from "./StellarSeen.ts"
+
+/** What the ledger and the poll have decided already. */
+export interface Signing {
+  readonly kind: AttemptKind
+  readonly form: Form
+  readonly asked: ReadonlyArray<AskedProvider>
+}
+
+interface Prepared extends StellarSeen, Signing {
+  readonly preparation: Preparation
+}
+
+const fail = (code: Parameters<typeof cause>[0], error?: string): Commands<Stellar> => [
+  finish({ state: "failed", cause: cause(code, error === undefined ? {} : { error }) })
+]
+
+/** Rules of the guard that need the chain. All others were checked at admission: the policy has changed since. */
+const ofChain = [
+  "auth_not_granted",
+  "auth_expired",
+  "balance_change",
+  "resource_fee_too_high",
+  "too_many_subentries",
+  "fee_token_clawback",
+  "payment_insufficient",
+  "would_fail"
+] as const satisfies ReadonlyArray<RefusalCode>
+
+const broken: Row<Stellar, Prepared> = ({ view }) => {
+  const { broken } = view.preparation
+  if (broken === undefined) return undefined
+  return fail(ofChain.find((code) => code === broken.code) ?? "policy_changed", broken.detail)
+}
+
+const price: Row<Stellar, Prepared> = (situation) =>
+  situation.view.preparation.isPriceMissing === true ? hold(situation, "price_unavailable") : undefined
+
+/** A call may only fail now because an earlier transaction of the relayer was not applied yet. */
+const simulated: Row<Stellar, Prepared> = (situation) => {
+  const { soroban } = situation.view.preparation
+  switch (soroban?._tag) {
+    case undefined:
+    case "Succeeds":
+    case "NeedsRestore":
+      return undefined
+    case "Fails":
+      return situation.rest.inFlight > (situation.transaction.state === "pending" ? 0 : 1)
+        ? hold(situation, "waits_for_predecessors", {}, "relayer")
+        : fail("would_fail", soroban.error)
+    case "Disagrees":
+      return hold(situation, "providers_disagree")
+    case "FailsAlone":
+      return hold(situation, "second_provider_missing")
+    case "Unknown":
+      return hold(situation, "providers_unavailable")
+  }
+}
+
+const restore: Row<Stellar, Prepared> = (situation) =>
+  situation.view.preparation.soroban?._tag === "NeedsRestore" ? hold(situation, "needs_restore") : undefined
+
+const authorization: Row<Stellar, Prepared> = ({ view }) => {
+  const { asked, preparation } = view
+  const { soroban } = preparation
+  const newest = Math.max(...asked.map(({ newest }) => newest.number))
+  return soroban?._tag === "Succeeds" &&
+    soroban.untilLedger !== undefined &&
+    soroban.untilLedger <= newest + authorizationMargin
+    ? fail("auth_expired", `ledger ${soroban.untilLedger}`)
+    : undefined
+}
+
+const capOf = ({ terms }: Situation<Stellar, Prepared>): bigint =>
+  terms.feeLimit !== undefined && terms.feeLimit < terms.cap ? terms.feeLimit : terms.cap
+
+const priceOf = ({ transaction, view }: Situation<Stellar, Prepared>) =>
+  priced(transaction, view.preparation, view.form)
+
+const feeAboveCap: Row<Stellar, Prepared> = (situation) => {
+  const { fee } = priceOf(situation)
+  const cap = capOf(situation)
+  if (fee !== undefined && fee <= cap) return undefined
+  return hold(situation, "fee_above_cap", { cap, ...(fee === undefined ? {} : { fee }) })
+}
+
+const payersOf = (asked: ReadonlyArray<AskedProvider>): ReadonlyArray<AccountEntry> =>
+  asked.flatMap(({ payer }) => payer ?? [])
+
+const funds: Row<Stellar, Prepared> = (situation) => {
+  const { now, rest, terms, transaction, view } = situation
+  const payers = payersOf(view.asked)
+  if (payers.length === 0) return hold(situation, "providers_unavailable", {}, "lane")
+  const required = (priceOf(situation).fee ?? 0n) + view.preparation.out
+  const figures = shortage(payers, { required, reserved: rest.reserved, minBalance: terms.minBalance })
+  if (figures === undefined) return undefined
+  const waits = newestRequest(transaction).wait_for_funds === true || transaction.state !== "pending"
+  const until = fundsDeadline(situation, waits)
+  const why = cause("insufficient_funds", until === undefined ? figures : { ...figures, until })
+  return until !== undefined && now >= until
+    ? [finish({ state: "failed", cause: why })]
+    : holdFor(situation, why, "relayer")
+}
+
+const secondsOf = (moment: number): number => Math.floor(moment / 1000)
+
+const sign = (situation: Situation<Stellar, Prepared>): Commands<Stellar> => {
+  const { now, terms, transaction, view } = situation
+  const { asked, kind, preparation } = view
+  const { fee, ...rest } = priceOf(situation)
+  if (fee === undefined) return hold(situation, "fee_above_cap", { cap: capOf(situation) })
+  const closeTime = Math.min(...asked.map(({ newest }) => newest.closeTime))
+  const offer = offerOf(transaction, preparation, { ...rest, fee }, asked, {
+    closeTime,
+    clock: secondsOf(now),
+    timeout: terms.timeout,
+    validUntil: secondsOf(transaction.validUntil)
+  })
+  const why = cause(kind === "original" ? "sending" : "refreshing", { fee, until: momentOf(offer.maxTime) })
+  return [signed<Stellar>({ kind, offer, maxFee: fee, cause: why }), ...pollNext(situation)]
+}
+
+const decidePrepared = firstOf<Stellar, Prepared>(
+  [broken, price, simulated, restore, authorization, feeAboveCap, funds],
+  sign
+)
+
+export const decideSignature = (situation: Situation<Stellar, StellarSeen>, signing: Signing): Commands<Stellar> => {
+  const { view } = situation
+  const { preparation } = view
+  return preparation === undefined
+    ? [ask<Stellar>("prepare"), ...pollNext(situation)]
+    : decidePrepared({ ...situation, view: { ...view, ...signing, preparation } })
+}

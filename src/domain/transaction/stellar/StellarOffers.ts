@@ -1,0 +1,103 @@
+// What the next envelope of a transaction offers: its fee, until when it is valid, and what it takes from the relayer.
+import { currentAttempts } from "../Transaction.ts"
+import type { Transaction } from "../Transaction.ts"
+import { firstRate, innerFee, nextRate, outerFee } from "./Fees.ts"
+import type { Guest, Stellar, StellarOffer } from "./Stellar.ts"
+import type { AskedProvider } from "./StellarHolding.ts"
+import { baseFee, maxClockDifference } from "./StellarNumbers.ts"
+import type { Preparation } from "./StellarSeen.ts"
+import { declaredResourceFee } from "./Fees.ts"
+
+/** Whose sequence an envelope uses: the relayer's own, that of a channel, or that of a guest. */
+export type Form = "own" | "channel" | "guest"
+
+/** Stroops for resources: as a guest has declared them, or as the simulation says, with a margin. */
+const resourceFeeOf = ({ inner, soroban }: Preparation): bigint =>
+  inner?.resourceFee ?? (soroban?._tag === "Succeeds" ? declaredResourceFee(soroban.resourceFee) : 0n)
+
+const divideUp = (dividend: bigint, divisor: bigint): bigint => (dividend + divisor - 1n) / divisor
+
+/** What an envelope of this form counts as. */
+const countOf = ({ operations }: Preparation, form: Form): bigint =>
+  BigInt(form === "own" ? operations : operations + 1)
+
+/** The rate that a node asked for when it refused the newest envelope. */
+const neededRate = (transaction: Transaction<Stellar>, preparation: Preparation, form: Form): bigint => {
+  const needed = transaction.attempts.at(-1)?.refusal?.needed ?? 0n
+  const inclusion = needed - resourceFeeOf(preparation)
+  return inclusion <= 0n ? 0n : divideUp(inclusion, countOf(preparation, form))
+}
+
+/** Stroops per operation that are bid now: more after an envelope died or was refused. */
+const rateOf = (transaction: Transaction<Stellar>, preparation: Preparation, form: Form): bigint =>
+  transaction.attempts.length === 0
+    ? firstRate(preparation.stats)
+    : nextRate(preparation.stats, neededRate(transaction, preparation, form))
+
+export interface Priced {
+  readonly rate: bigint
+  /** Undefined: more than the field of the fee can hold. */
+  readonly fee: bigint | undefined
+  readonly resourceFee: bigint
+}
+
+/** The inner envelope of a channel offers the least, because the outer one pays. */
+export const channelInnerFee = (operations: number, resourceFee: bigint): bigint =>
+  baseFee * BigInt(operations) + resourceFee
+
+export const priced = (transaction: Transaction<Stellar>, preparation: Preparation, form: Form): Priced => {
+  const rate = rateOf(transaction, preparation, form)
+  const resourceFee = resourceFeeOf(preparation)
+  const { operations, inner } = preparation
+  if (form === "own") return { rate, resourceFee, fee: innerFee({ operations, rate, resourceFee }) }
+  const fee = form === "channel" ? channelInnerFee(operations, resourceFee) : (inner?.fee ?? 0n)
+  return { rate, resourceFee, fee: outerFee({ fee, operations, resourceFee }, rate) }
+}
+
+interface Times {
+  /** Unix seconds: the lowest close time that the asked providers show, and the clock. */
+  readonly closeTime: number
+  readonly clock: number
+  readonly timeout: number
+  /** Unix seconds. */
+  readonly validUntil: number
+}
+
+/** A false close time cannot make an envelope that lives for days. */
+export const maxTimeOf = ({ clock, closeTime, timeout, validUntil }: Times): number =>
+  Math.min(Math.min(closeTime, clock + maxClockDifference) + timeout, validUntil)
+
+/** The lowest ledger that could contain the first envelope of the place is the one after it. It never rises at one place. */
+const seenLedgerOf = (transaction: Transaction<Stellar>, asked: ReadonlyArray<AskedProvider>): number =>
+  Math.min(
+    ...currentAttempts(transaction).map(({ offer }) => offer.seenLedger),
+    ...asked.flatMap(({ account, newest }) => [account.ledger.number, newest.number])
+  )
+
+const boundOf = ({ soroban }: Preparation): Pick<StellarOffer, "maxLedger"> =>
+  soroban?._tag === "Succeeds" && soroban.untilLedger !== undefined ? { maxLedger: soroban.untilLedger + 1 } : {}
+
+const ofGuest = ({ innerHash, maxTime }: Guest) => ({ innerHash, maxTime })
+
+/** `fee`: of `priced`. */
+export const offerOf = (
+  transaction: Transaction<Stellar>,
+  preparation: Preparation,
+  { fee, rate, resourceFee }: Priced & { readonly fee: bigint },
+  asked: ReadonlyArray<AskedProvider>,
+  times: Times
+): StellarOffer => {
+  const { guest } = transaction.facts
+  const { soroban } = preparation
+  return {
+    fee,
+    rate,
+    out: preparation.out,
+    ...(resourceFee === 0n ? {} : { resourceFee }),
+    seenLedger: seenLedgerOf(transaction, asked),
+    ...(guest === undefined ? { maxTime: maxTimeOf(times), ...boundOf(preparation) } : ofGuest(guest)),
+    ...(guest === undefined && soroban?._tag === "Succeeds"
+      ? { soroban: { data: soroban.data, recorded: soroban.recorded } }
+      : {})
+  }
+}

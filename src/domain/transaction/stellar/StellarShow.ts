@@ -1,0 +1,69 @@
+// How a stellar transaction of the ledger is shown.
+import type { Attempt } from "../Attempt.ts"
+import { instant, present, shownAttempt, shownFields } from "../Presentation.ts"
+import type { Identity } from "../Presentation.ts"
+import type { Mined, Transaction } from "../Transaction.ts"
+import type { Stellar } from "./Stellar.ts"
+import { momentOf } from "./Stellar.ts"
+import type { StellarTransactionResponse } from "./StellarTransactionResponse.ts"
+import { explain } from "./StellarWords.ts"
+
+const kindOf = ({ kind }: Attempt<Stellar>): "original" | "refresh" | "replace" =>
+  kind === "refresh" || kind === "replace" ? kind : "original"
+
+const attemptOf = (attempt: Attempt<Stellar>) => ({
+  hash: attempt.hash,
+  ...present("inner_hash", attempt.offer.innerHash),
+  kind: kindOf(attempt),
+  max_fee: attempt.maxFee,
+  valid_until: instant(momentOf(attempt.offer.maxTime)),
+  signed_at: instant(attempt.signedAt),
+  ...present("sent_at", attempt.firstSent && instant(attempt.firstSent.at))
+})
+
+const receiptOf = ({ receipt: { details, height, paid } }: Mined<Stellar>) => ({
+  ledger: height,
+  fee_paid: paid,
+  hash: details.hash,
+  transaction_result_xdr: details.result,
+  ...present("result_code", details.resultCode),
+  ...present("operation_results", details.operationResults),
+  ...present("contract_error", details.contractError),
+  ...present("confirmed_by", details.confirmedBy)
+})
+
+/** Wire clients read a failed execution in this form. */
+const failureOf = ({ receipt: { details } }: Mined<Stellar>): string => {
+  const index = details.operationResults?.findIndex((name) => !name.endsWith("Success")) ?? -1
+  const operation = index === -1 ? "none" : `${index}:${details.operationResults?.[index]}`
+  return `Transaction failed on-chain. reason=${details.resultCode ?? "unknown"} inner=${operation} op=${index === -1 ? "none" : index} contract_error=${details.contractError ?? "none"}`
+}
+
+const reasonOf = ({ mined, state }: Transaction<Stellar>) =>
+  state === "failed" && mined !== undefined ? { status_reason: failureOf(mined) } : {}
+
+/** The sequence that it has, else the one of its newest envelope. */
+const sequenceOf = ({ attempts, facts, place }: Transaction<Stellar>): bigint =>
+  facts.guest?.sequence ?? place?.sequence ?? attempts.at(-1)?.place.sequence ?? 0n
+
+const channelOf = ({ facts, place }: Transaction<Stellar>, { from }: Identity): string | undefined =>
+  facts.guest === undefined && place !== undefined && place.account !== from ? place.account : undefined
+
+export const show = (transaction: Transaction<Stellar>, identity: Identity): StellarTransactionResponse => {
+  const { attempts, facts, mined } = transaction
+  const attempt = shownAttempt(transaction) ?? attempts.at(-1)
+  const charged = mined?.receipt.paid ?? attempt?.maxFee ?? 0n
+  return {
+    ...shownFields(explain, transaction, identity),
+    ...reasonOf(transaction),
+    network_type: "stellar",
+    source_account: facts.guest?.account ?? identity.from,
+    fee: Number(charged),
+    sequence_number: sequenceOf(transaction),
+    ...present("hash", attempt?.hash),
+    ...present("inner_hash", facts.guest?.innerHash ?? attempt?.offer.innerHash),
+    ...present("channel_account", channelOf(transaction, identity)),
+    ...(attempts.length === 0 ? {} : { attempts: attempts.map(attemptOf) }),
+    ...(mined === undefined ? {} : receiptOf(mined))
+  }
+}

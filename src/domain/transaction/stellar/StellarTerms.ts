@@ -1,0 +1,25 @@
+// What the policy of a stellar relayer means for its transactions. Admission and lanes read the policy only here.
+import { minBalanceOf } from "../../health/Funding.ts"
+import type { Transaction } from "../Transaction.ts"
+import { newestRequest } from "../Transaction.ts"
+import { maxFeeOf } from "./Admission.ts"
+import type { Stellar, StellarPolicyTerms, StellarTarget } from "./Stellar.ts"
+import { envelopeValidity, finalityByOne } from "./StellarNumbers.ts"
+
+/** The nearest bound, if the setting is outside of them: such policies exist, and are shown as they were given. */
+const timeoutOf = (seconds: bigint | undefined): number => {
+  const { maximum, minimum, standard } = envelopeValidity
+  return seconds === undefined ? standard : Math.min(maximum, Math.max(minimum, Number(seconds)))
+}
+
+export const stellarTermsOf = (
+  { relayer: { policies = {} } }: StellarTarget,
+  transaction: Transaction<Stellar>
+): StellarPolicyTerms & { readonly isAllowed: boolean } => ({
+  minBalance: minBalanceOf("stellar", policies),
+  cap: maxFeeOf(newestRequest(transaction), policies),
+  timeout: timeoutOf(policies.timeout_seconds),
+  finalityByOne,
+  usesChannels: false,
+  isAllowed: transaction.facts.guest !== undefined || policies.fee_payment_strategy !== "user"
+})

@@ -1,0 +1,170 @@
+// Sentences of the codes of stellar transactions. They say sequence where evm says nonce.
+import { DateTime } from "effect"
+import { because, explainWith, final, hashed, number, operator, times } from "../Explanation.ts"
+import type { Sentences } from "../Explanation.ts"
+import type { Moment } from "../Moment.ts"
+
+const stroops = (amount: bigint | undefined): string =>
+  amount === undefined ? "an unknown amount of stroops" : `${amount} stroops`
+
+const at = (moment: Moment | undefined): string =>
+  moment === undefined ? "after a while" : `at ${DateTime.formatIso(DateTime.makeUnsafe(moment))}`
+
+const time = (moment: Moment | undefined): string =>
+  moment === undefined ? "an unknown time" : DateTime.formatIso(DateTime.makeUnsafe(moment))
+
+const numbered = (sequence: bigint | undefined): string => (sequence === undefined ? "" : ` ${sequence}`)
+
+const until = (moment: Moment | undefined): string =>
+  moment === undefined ? "until its envelope expires" : `until ${time(moment)}`
+
+const again = "The service looks again after the next ledger."
+const unsigned = "Nothing is signed until then."
+
+const waiting = {
+  queued: () => ({ reason: "It waits to be signed.", next: "It is signed in the next step of its relayer." }),
+  lane_window_full: ({ hash, in_flight, until: last, window }) => ({
+    reason:
+      hash === undefined
+        ? `Every account that it can use has a transaction in flight: ${number(in_flight)} of ${number(window)}.`
+        : `A signature that a caller got${hashed(hash)} lives at the next sequence of the account.`,
+    next: `It is signed when a place is free, ${at(last)} at the latest if no ledger is late. Channel accounts give more places.`
+  }),
+  waits_for_predecessors: ({ required_sequence, sequence }) => ({
+    reason: `It needs the sequence${numbered(required_sequence)} or the effect of earlier transactions${
+      sequence === undefined ? "" : `; the next sequence of the account is ${sequence}`
+    }.`,
+    next: "It is signed when the transactions before it were applied."
+  }),
+  needs_restore: () => ({
+    reason: "The call needs entries of the ledger that were archived.",
+    next: "Replace it with `restore_footprint: true`, so that the relayer pays to restore them, or restore them yourself."
+  }),
+  no_account: () => ({
+    reason: "The account of the relayer does not exist on the network.",
+    next: "Create the account by sending it at least 1 XLM. The service sees it after the next ledger."
+  }),
+  fee_above_cap: ({ cap, fee }) => ({
+    reason: `Its fee would be ${stroops(fee)}, and it may cost ${stroops(cap)} at most.`,
+    next: `${again} A higher \`max_fee\` of the request or of the policy, or a higher limit of the API key, helps.`
+  }),
+  insufficient_funds: ({ available, minimum, required, reserved, until: end }) => ({
+    reason: `It needs ${stroops(required)}. The account has ${stroops(available)} available: other transactions reserve ${stroops(reserved)}, and ${stroops(minimum)} must stay.`,
+    next: `${again} Send funds to the account.${end === undefined ? "" : ` Otherwise it ends ${at(end)}.`}`
+  }),
+  price_unavailable: () => ({ reason: "There is no price for its payment.", next: `${again} ${unsigned}` }),
+  nonce_taken: ({ hash, sequence }) => ({
+    reason: `Another transaction${hashed(hash)} used its sequence${numbered(sequence)}.`,
+    next: "It gets another sequence in the next step. If another program uses the key, give it a key of its own."
+  }),
+  clock_skew: ({ clock, close_time }) => ({
+    reason: `The clock of the service says ${time(clock)}, and the newest ledger closed at ${time(close_time)}.`,
+    next: `${unsigned} Set the clock right, or replace the RPC URL if its ledgers are wrong.`
+  }),
+  chain_changed: () => ({
+    reason: "The RPC URL serves another network than the one that the transaction belongs to.",
+    next: "Nothing is sent there. Correct the URL; if a test network was restarted, use `POST /api/v1/relayers/{id}/nonce/generation`."
+  }),
+  signer_unauthorized: () => ({
+    reason: "The signer of the relayer has less weight on its account than a payment needs.",
+    next: `${unsigned} It continues when the weight of the signer or the thresholds of the account are changed.`
+  }),
+  sequence_exhausted: () => ({
+    reason: "The sequence of the account has reached its end: it can never send again.",
+    next: "Use another account. Holders of the key can have raised it with bumpSequence."
+  }),
+  restored_unproven: ({ hash }) => ({
+    reason: `The database was restored, so it may have been executed already${hashed(hash)}.`,
+    next: `It is not signed by itself. ${operator}`
+  })
+} as const satisfies Sentences
+
+const flying = {
+  sending: ({ until: end }) => ({
+    reason: "It is signed, and no node has confirmed that it received it.",
+    next: `The same bytes are sent again ${until(end)}.`
+  }),
+  in_queue: ({ until: end }) => ({
+    reason: "A node has it in its queue. No ledger contains it yet.",
+    next: `The same bytes are sent again ${until(end)}; if no ledger takes it, a new envelope follows.`
+  }),
+  in_pool: () => ({
+    reason: "A node has it in its queue. No ledger contains it yet.",
+    next: "The same bytes are sent again until its envelope expires; if no ledger takes it, a new envelope follows."
+  }),
+  try_again_later: ({ times: count, until: end }) => ({
+    reason: `Nodes said ${times(count)} that they do not take it now: the account has another transaction in the queue, or the envelope was there before.`,
+    next: `The same bytes are sent again after each ledger ${until(end)}.`
+  }),
+  refreshing: ({ fee }) => ({
+    reason: `A new envelope was signed at the same sequence, for ${stroops(fee)}.`,
+    next: "One of its envelopes can be applied at most."
+  }),
+  awaiting_expiry: ({ until: end }) => ({
+    reason: `Too little time is left to send it: what was signed can be applied ${until(end)}.`,
+    next: "A ledger that closes after that decides what follows."
+  }),
+  canceling: ({ until: end }) => ({
+    reason: "A cancel was requested after it was signed: no further envelope is signed.",
+    next: `It becomes \`canceled\` when its envelope is proven dead, and \`confirmed\` if it is applied ${until(end)}.`
+  }),
+  ledger_stalled: ({ close_time }) => ({
+    reason: `The network has closed no ledger since ${time(close_time)}.`,
+    next: "Nothing is signed or decided before the next ledger."
+  }),
+  providers_disagree: () => ({
+    reason: "Two RPC providers contradict each other about it.",
+    next: `${again} Time does not decide it. A third RPC URL helps.`
+  }),
+  second_provider_behind: ({ ledger, other_ledger }) => ({
+    reason: `One RPC provider has ledger ${number(ledger)}, and another one only ${number(other_ledger)}.`,
+    next: "It is decided when the other one has caught up."
+  }),
+  second_provider_missing: ({ decides_at }) => ({
+    reason: "One RPC provider has an opinion about it, and no other one answers.",
+    next: `It is decided when another one answers${decides_at === undefined ? "" : `, or by the one that is left ${at(decides_at)}`}.`
+  }),
+  nonce_taken_unproven: ({ sequence }) => ({
+    reason: `Its sequence${numbered(sequence)} is used, and no RPC provider keeps the ledgers that show by what.`,
+    next: `An archive of the network tells. ${operator}`
+  })
+} as const satisfies Sentences
+
+const unsent = "It was not sent."
+
+const ended = {
+  confirmed: ({ ledger }) => final(`It was applied in ledger ${number(ledger)}.`),
+  executed_late: ({ ledger }) =>
+    final(`It was applied in ledger ${number(ledger)}, after its deadline or its cancel: it was signed before.`),
+  executed_by_other: ({ ledger }) =>
+    final(`Its inner envelope was applied in ledger ${number(ledger)} without this service, which paid nothing.`),
+  operation_failed: ({ error, ledger }) =>
+    final(`It failed in ledger ${number(ledger)}${because(error)}. Its fee was charged, and it has no other effect.`),
+  would_fail: ({ error }) => final(`Its simulation fails${because(error)}. ${unsent}`),
+  auth_not_granted: ({ error }) =>
+    final(`The call needs an authorization that the request does not give${because(error)}. ${unsent}`),
+  auth_expired: ({ error }) => final(`An authorization has expired${because(error)}. It has no effect.`),
+  balance_change: ({ error }) => final(`The call takes more XLM than the API key allows${because(error)}. ${unsent}`),
+  resource_fee_too_high: ({ error }) =>
+    final(`The envelope declares more for resources than the call needs${because(error)}. ${unsent}`),
+  too_many_subentries: ({ error }) =>
+    final(`The account would have more entries than the policy allows${because(error)}. ${unsent}`),
+  fee_token_clawback: ({ error }) => final(`The issuer can take its payment back${because(error)}. ${unsent}`),
+  payment_insufficient: ({ error }) => final(`Its payment to the relayer is not enough${because(error)}. ${unsent}`),
+  sequence_used: ({ sequence }) =>
+    final(
+      `The source of its envelope has used the sequence${numbered(sequence)} with another transaction. If this service never sent it, its user may have.`
+    ),
+  refused_by_all: ({ error }) =>
+    final(`Every node refused it${because(error)}, and its envelope has expired. It has no effect.`),
+  nonce_taken_too_often: () =>
+    final("Other transactions of the account used its sequences four times: another program uses the key."),
+  nonce_unavailable: ({ required_sequence, sequence }) =>
+    final(
+      `It requires the sequence${numbered(required_sequence)}, which it cannot get; the account is at${numbered(sequence) || " another one"}.`
+    ),
+  policy_changed: ({ error }) =>
+    final(`The relayer's policy, or a limit of the API key, no longer allowed it${because(error)}. ${unsent}`)
+} as const satisfies Sentences
+
+export const explain = explainWith({ ...waiting, ...flying, ...ended }, () => undefined)

@@ -1,0 +1,279 @@
+// A transaction with envelopes: each line of the table of decisions, and what two providers prove.
+import { assert, describe, it } from "@effect/vitest"
+import { cause } from "../../../../src/domain/transaction/Cause.ts"
+import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
+import {
+  alive,
+  applied,
+  attempt,
+  check,
+  clock,
+  dead,
+  first,
+  forgotten,
+  found,
+  guestSubmitted,
+  look,
+  n,
+  now,
+  past,
+  preparation,
+  proven,
+  seen,
+  situation,
+  submitted,
+  taken,
+  withAttempt
+} from "./Situations.ts"
+
+const one = (which: ReturnType<typeof look>) => seen([which], proven)
+const two = (first: ReturnType<typeof look>, second: ReturnType<typeof look>, more = {}) =>
+  seen([first, second], { ...proven, ...more })
+const late = { ...submitted, validUntil: now }
+const canceled = { ...submitted, intent: "cancel" as const }
+const restored = { ...submitted, restored: true }
+const stalled = { ...alive, isStalled: true }
+const silent = look(n, { testimony: {} })
+const failed = { isSuccess: false, code: "txFailed", operations: ["paymentUnderfunded"] }
+const guestDead = look(69n, {}, { number: 520, closeTime: clock + 101 })
+const guestFound = look(70n, { testimony: { found: applied } })
+
+describe("one provider decides alone if it is the only one", () => {
+  check([
+    ["applied", situation(submitted, one(found())), "Finish confirmed confirmed next 1"],
+    ["applied after the deadline", situation(late, one(found())), "Finish confirmed executed_late next 1"],
+    ["applied after a cancel", situation(canceled, one(found())), "Finish confirmed executed_late next 1"],
+    ["applied, with a failure", situation(submitted, one(found(failed))), "Finish failed operation_failed next 1"],
+    [
+      "applied by another payer",
+      situation(submitted, one(found({ hash: "zz" }))),
+      "Finish confirmed executed_by_other next 1"
+    ],
+    ["taken", situation(submitted, one(taken())), "Requeue nonce_taken 1 next 1"],
+    [
+      "taken, with a jump of the sequence",
+      situation(submitted, one(taken({}, n + 5n))),
+      "Requeue nonce_taken 1 next 6"
+    ],
+    ["taken, restored", situation(restored, one(taken())), "Requeue restored_unproven 0 restored next 1"],
+    ["taken, canceled", situation(canceled, one(taken())), "Finish canceled canceled next 1"],
+    ["taken after the deadline", situation(late, one(taken())), "Finish expired deadline_passed next 1"],
+    [
+      "taken for the fourth time",
+      situation({ ...submitted, requeues: 3 }, one(taken())),
+      "Finish failed nonce_taken_too_often next 1"
+    ],
+    [
+      "taken, with a required sequence",
+      situation({ ...submitted, requiredSequence: n }, one(taken())),
+      "Finish failed nonce_unavailable next 1"
+    ],
+    ["dead", situation(submitted, one(dead)), "Requeue queued 0 next 0"],
+    [
+      "dead, below a sequence that a lie had raised",
+      situation(submitted, one(look(n - 9n, {}, past))),
+      "Requeue queued 0 next -8"
+    ],
+    ["dead, restored", situation(restored, one(dead)), "Requeue restored_unproven 0 restored next 0"],
+    ["dead, canceled", situation(canceled, one(dead)), "Finish canceled canceled next 0"],
+    ["dead after the deadline", situation(late, one(dead)), "Finish expired deadline_passed next 0"],
+    [
+      "dead, refused by all",
+      situation(withAttempt({ outcome: "refused", refusal: { class: "permanent", result: "txBadAuth" } }), one(dead)),
+      "Finish failed refused_by_all next 0"
+    ],
+    ["unproven", situation(submitted, one(forgotten)), "Hold nonce_taken_unproven"],
+    [
+      "unproven, given up by an operator",
+      situation({ ...submitted, intent: "clear", clearCode: "nonce_taken_unproven" }, one(forgotten)),
+      "Finish failed nonce_taken_unproven next 1"
+    ],
+    ["a guest's, dead", situation(guestSubmitted, one(guestDead)), "Finish expired deadline_passed"],
+    ["a guest's, applied", situation(guestSubmitted, one(guestFound)), "Finish confirmed confirmed"],
+    [
+      "a guest's, taken",
+      situation(
+        guestSubmitted,
+        one(
+          look(70n, { testimony: { scan: { fromLedger: 1, toLedger: 600, passedMaxTime: false, hashes: new Set() } } })
+        )
+      ),
+      "Finish failed sequence_used"
+    ]
+  ])
+
+  it("keeps the place of what was applied, and gives up that of what was not", () => {
+    const [confirmed] = decide(situation(submitted, one(found())))
+    const [expired] = decide(situation(late, one(dead)))
+    assert.isFalse("losesPlace" in confirmed)
+    assert.isTrue("losesPlace" in expired)
+  })
+})
+
+describe("two providers", () => {
+  const alone = { aloneSince: now - 3_600_000 }
+  check([
+    ["have to say the same", situation(submitted, two(found(), found())), "Finish confirmed confirmed next 1"],
+    [
+      "agree that it is dead at different ledgers",
+      situation(submitted, two(dead, look(n - 1n, {}, { number: 513, closeTime: past.closeTime + 5 }))),
+      "Requeue queued 0 next 0"
+    ],
+    ["keep it if one is behind", situation(submitted, two(dead, alive)), "Hold second_provider_behind"],
+    [
+      "keep it if one has not seen the ledger",
+      situation(
+        submitted,
+        two({ ...found({ ledger: 501 }), testimony: { found: { ...applied, ledger: 501 } } }, alive)
+      ),
+      "Hold second_provider_behind"
+    ],
+    [
+      "disagree if one excludes what the other found",
+      situation(submitted, two(found(), alive)),
+      "Hold providers_disagree"
+    ],
+    [
+      "disagree about the result",
+      situation(submitted, two(found(), found({ ...failed, result: "BBBB" }))),
+      "Hold providers_disagree"
+    ],
+    [
+      "disagree about the sequence at one ledger",
+      situation(submitted, two(dead, look(n, { testimony: {} }, past))),
+      "Hold providers_disagree"
+    ],
+    [
+      "keep it if one found nothing in its ledgers",
+      situation(submitted, two(found(), taken())),
+      "Hold providers_disagree"
+    ],
+    [
+      "keep it as unproven if one has forgotten the ledgers",
+      situation(submitted, two(taken(), forgotten)),
+      "Hold nonce_taken_unproven"
+    ],
+    [
+      "wait for the second one",
+      situation(submitted, two(dead, stalled, { aloneSince: now - 5 })),
+      "Hold second_provider_missing"
+    ],
+    [
+      "wait for the second one if it answers with errors",
+      situation(submitted, two(found(), silent)),
+      "Hold second_provider_missing"
+    ],
+    [
+      "let one decide after an hour",
+      situation(submitted, two(found(), stalled, alone)),
+      "Finish confirmed confirmed by one next 1"
+    ],
+    [
+      "never let one decide if the network says so",
+      situation(submitted, two(found(), stalled, alone), { terms: { finalityByOne: "never" } }),
+      "Hold second_provider_missing"
+    ],
+    [
+      "let one decide if the other has forgotten the ledger",
+      situation(
+        { ...submitted, cause: cause("second_provider_missing"), causeSince: now - 3_600_000 },
+        two(found(), forgotten)
+      ),
+      "Finish confirmed confirmed by one next 1"
+    ],
+    [
+      "are outvoted by none: of three, two that agree decide",
+      situation(submitted, seen([alive, found(), found()], proven)),
+      "Finish confirmed confirmed next 1"
+    ]
+  ])
+})
+
+describe("a transaction whose envelope is alive", () => {
+  const refused = (refusal: NonNullable<typeof attempt.refusal>, more = {}) =>
+    withAttempt({ outcome: "unknown", refusal, lastSentAt: now - 9000 }, more)
+  const fee = refused({ class: "fee", needed: 5000n })
+  const again = seen([alive], { preparation })
+  const four = { attempts: [1, 2, 3, 4].map((ordinal) => ({ ...fee.attempts[0]!, ordinal })) }
+  const expiring = look(n - 1n, {}, { number: 509, closeTime: clock + 41 })
+  check([
+    ["is looked for when its account has reached the sequence", situation(submitted, seen([look(n)])), "Ask proof"],
+    ["is looked for when its account is gone", situation(submitted, seen([look(undefined)])), "Ask proof"],
+    ["waits in the queue", situation(submitted, seen([alive])), "Hold in_queue"],
+    [
+      "waits until nodes take it",
+      situation(refused({ class: "not_now", times: 3 }), seen([alive])),
+      "Hold try_again_later"
+    ],
+    [
+      "waits for funds that a node misses",
+      situation(refused({ class: "funds" }), seen([alive])),
+      "Hold insufficient_funds"
+    ],
+    ["waits for its end when it was canceled", situation(canceled, seen([alive])), "Hold canceling"],
+    ["waits for its end shortly before it", situation(submitted, seen([expiring])), "Hold awaiting_expiry"],
+    [
+      "waits for its end when nodes call it too late",
+      situation(refused({ class: "too_late" }), seen([alive])),
+      "Hold awaiting_expiry"
+    ],
+    [
+      "waits for a ledger when the network stands still",
+      situation(submitted, seen([expiring], { newestSince: now - 60_001 })),
+      "Hold ledger_stalled"
+    ],
+    ["is prepared again when its fee is refused", situation(fee, seen([alive])), "Ask prepare"],
+    ["is signed again at the needed fee", situation(fee, again), "Sign refresh 5000"],
+    ["is signed again for wrong resources", situation(refused({ class: "resources" }), again), "Sign refresh 600"],
+    ["is signed again as a new version", situation({ ...fee, versions: [{}, {}] }, again), "Sign replace 5000"],
+    [
+      "waits when the needed fee is above the cap",
+      situation(fee, again, { terms: { cap: 4999n } }),
+      "Hold fee_above_cap"
+    ],
+    ["is not signed a fifth time at one place", situation({ ...fee, ...four }, again), "Hold fee_above_cap"],
+    ["is not signed again after a cancel", situation({ ...fee, intent: "cancel" }, again), "Hold canceling"],
+    ["is not signed again when it is restored", situation({ ...fee, restored: true }, again), "Hold fee_above_cap"],
+    [
+      "is not signed again while its relayer is paused",
+      situation(fee, again, { terms: { isPaused: true } }),
+      "Hold fee_above_cap"
+    ],
+    [
+      "does not fail while its bytes are out",
+      situation(
+        fee,
+        seen([alive], { preparation: { ...preparation, broken: { code: "auth_not_granted", detail: "" } } })
+      ),
+      "Hold fee_above_cap"
+    ]
+  ])
+
+  const broadcasts = (transaction: typeof submitted, view = seen([alive])) =>
+    decide(situation(transaction, view)).some(({ _tag }) => _tag === "Broadcast")
+
+  it("is sent again after two ledgers if a node took it, after one if not, and after a second if nobody knows", () => {
+    const sent = (ago: number, over = {}) => broadcasts(withAttempt({ lastSentAt: now - ago, ...over }))
+    assert.deepStrictEqual([sent(9999), sent(10_000)], [false, true])
+    const later = { outcome: "unknown", refusal: { class: "not_now" } } as const
+    assert.deepStrictEqual([sent(4999, later), sent(5000, later)], [false, true])
+    const unknown = { outcome: "unknown" } as const
+    assert.deepStrictEqual([sent(999, unknown), sent(1000, unknown)], [false, true])
+    const { lastSentAt: _, ...unsent } = attempt
+    assert.isTrue(broadcasts({ ...submitted, attempts: [{ ...unsent, sends: 0, outcome: "unknown" }] }))
+  })
+
+  it("is not sent in the last ten seconds, and never after a refusal for good", () => {
+    const due = { lastSentAt: now - 20_000 }
+    assert.isFalse(broadcasts(withAttempt(due), seen([look(n - 1n, {}, { number: 509, closeTime: clock + 40 })])))
+    assert.isTrue(broadcasts(withAttempt(due), seen([look(n - 1n, {}, { number: 509, closeTime: clock + 39 })])))
+    assert.isFalse(broadcasts(withAttempt({ ...due, outcome: "refused", refusal: { class: "permanent" } })))
+  })
+
+  it("is not decided by time: an hour after its end it still waits for a ledger", () => {
+    assert.strictEqual(
+      first(situation(submitted, seen([alive], { newestSince: now - 100_000 }), { now: now + 3_600_000 })),
+      "Hold ledger_stalled"
+    )
+  })
+})

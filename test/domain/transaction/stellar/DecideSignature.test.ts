@@ -1,0 +1,127 @@
+// What is prepared: rules, price and funds decide before each signature.
+import { assert, describe, it } from "@effect/vitest"
+import { cause } from "../../../../src/domain/transaction/Cause.ts"
+import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
+import { check, clock, look, n, newest, now, pending, prepared, seen, situation } from "./Situations.ts"
+
+const closed = (closeTime: number) => ({ number: 500, closeTime })
+const noStats = { operations: 1, out: 0n }
+
+describe("a prepared transaction", () => {
+  const call = (over: object) =>
+    prepared({ soroban: { _tag: "Succeeds", resourceFee: 1000n, data: "AA", recorded: [], ...over } })
+  check([
+    ["is signed for what others pay", situation(pending, prepared()), "Sign original 150"],
+    [
+      "is signed for ten times the least if no provider says what others pay",
+      situation(pending, seen([look(n - 1n)], { preparation: noStats })),
+      "Sign original 1000"
+    ],
+    [
+      "offers more after an envelope has died",
+      situation({ ...pending, attempts: [], requeues: 0 }, prepared({ stats: { p95: 1n, p99: 400n } })),
+      "Sign original 100"
+    ],
+    [
+      "fails by the rule that needs the chain",
+      situation(pending, prepared({ broken: { code: "auth_not_granted", detail: "x" } })),
+      "Finish failed auth_not_granted"
+    ],
+    [
+      "fails as policy_changed by a rule of admission",
+      situation(pending, prepared({ broken: { code: "operation_not_allowed", detail: "x" } })),
+      "Finish failed policy_changed"
+    ],
+    ["waits for a price", situation(pending, prepared({ isPriceMissing: true })), "Hold price_unavailable"],
+    [
+      "fails if its simulation fails",
+      situation(pending, prepared({ soroban: { _tag: "Fails", error: "trap" } })),
+      "Finish failed would_fail"
+    ],
+    [
+      "waits if its simulation fails while another one is in flight",
+      situation(pending, prepared({ soroban: { _tag: "Fails", error: "trap" } }), { rest: { inFlight: 1 } }),
+      "Hold waits_for_predecessors"
+    ],
+    [
+      "waits if its simulation fails at one of two",
+      situation(pending, prepared({ soroban: { _tag: "Disagrees" } })),
+      "Hold providers_disagree"
+    ],
+    [
+      "waits if only one provider simulates it",
+      situation(pending, prepared({ soroban: { _tag: "FailsAlone" } })),
+      "Hold second_provider_missing"
+    ],
+    [
+      "waits if no provider simulates it",
+      situation(pending, prepared({ soroban: { _tag: "Unknown" } })),
+      "Hold providers_unavailable"
+    ],
+    [
+      "waits for a restore",
+      situation(pending, prepared({ soroban: { _tag: "NeedsRestore", fee: 9n, data: "AA" } })),
+      "Hold needs_restore"
+    ],
+    [
+      "fails if its authorization expires",
+      situation(pending, call({ untilLedger: newest.number + 2 })),
+      "Finish failed auth_expired"
+    ],
+    [
+      "pays resources with a margin",
+      situation(pending, call({ untilLedger: newest.number + 3 })),
+      "Sign original 1300"
+    ],
+    [
+      "waits if its fee is above the cap",
+      situation(pending, prepared(), { terms: { cap: 149n } }),
+      "Hold fee_above_cap"
+    ],
+    [
+      "waits if its fee is above what the API key has left",
+      situation(pending, prepared(), { terms: { feeLimit: 149n } }),
+      "Hold fee_above_cap"
+    ],
+    [
+      "waits if its fee does not fit into an envelope",
+      situation(pending, prepared({ stats: { p95: 2n ** 32n, p99: 1n } }), { terms: { cap: 2n ** 60n } }),
+      "Hold fee_above_cap"
+    ],
+    ["waits for funds", situation(pending, prepared({ out: 1_000_000_000n })), "Hold insufficient_funds"],
+    [
+      "waits for funds that others reserve",
+      situation(pending, prepared(), { rest: { reserved: 990_000_000n } }),
+      "Hold insufficient_funds"
+    ],
+    [
+      "fails without funds ten minutes after the lane fell quiet",
+      situation(
+        { ...pending, cause: cause("insufficient_funds"), causeSince: now - 600_000, validUntil: now + 900_000 },
+        prepared({ out: 1_000_000_000n }),
+        { rest: { quietSince: now - 700_000 } }
+      ),
+      "Finish failed insufficient_funds"
+    ]
+  ])
+
+  const offered = (closeTime: number, validUntil = now + 500_000) => {
+    const view = prepared({}, [look(n - 1n, {}, closed(closeTime)), look(n - 1n, {}, closed(clock + 500_000))])
+    const [command] = decide(situation({ ...pending, validUntil }, view))
+    return command._tag === "Sign" ? command.offer.maxTime - clock : undefined
+  }
+
+  it("lives for a minute after the lowest close time, whatever another provider says", () => {
+    assert.deepStrictEqual([offered(clock - 2), offered(clock + 59)], [58, 119])
+  })
+
+  it("lives no longer than its deadline", () => {
+    assert.strictEqual(offered(clock - 2, now + 20_000), 20)
+  })
+
+  it("remembers the lowest ledger that the asked providers show", () => {
+    const behind = look(n - 1n, {}, { number: 497, closeTime: clock - 17 })
+    const [command] = decide(situation(pending, prepared({}, [look(n - 1n), behind])))
+    assert.strictEqual(command._tag === "Sign" && command.offer.seenLedger, 497)
+  })
+})
