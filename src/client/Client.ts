@@ -3202,6 +3202,27 @@ export type KnownTransactionCode =
   | "lamports_out"
   | "fee_payer_changed"
   | "authority_changed"
+  | "needs_restore"
+  | "no_account"
+  | "awaiting_expiry"
+  | "ledger_stalled"
+  | "clock_skew"
+  | "second_provider_behind"
+  | "signer_unauthorized"
+  | "sequence_exhausted"
+  | "in_queue"
+  | "try_again_later"
+  | "refreshing"
+  | "executed_by_other"
+  | "operation_failed"
+  | "auth_not_granted"
+  | "auth_expired"
+  | "balance_change"
+  | "resource_fee_too_high"
+  | "too_many_subentries"
+  | "fee_token_clawback"
+  | "payment_insufficient"
+  | "sequence_used"
 
 export interface LocalSigner {
   /** Identifier of the signer. Example: `"hot-1"` */
@@ -5380,10 +5401,10 @@ export interface StellarTransactionResponse {
   /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly confirmed_at?: DateTime.Utc
   /**
-   * One provider decided alone, because no other one answered for as long as the network allows. An addition to
-   * the common wire format. Example: `1`
+   * 1 if one RPC provider has decided alone that it is final, after no other one had an opinion for the time of
+   * `finality_by_one`. Otherwise absent. Example: `1`
    */
-  readonly confirmed_by?: 1
+  readonly confirmed_by?: number
   /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
   readonly is_canceled: boolean
   /** The caller's identifier. Example: `"order-1234"` */
@@ -5626,6 +5647,20 @@ export interface TransactionFigures {
   readonly attempts?: number
   /** When one provider decides alone. Example: `"2026-11-22T19:00:00.000Z"` */
   readonly decides_at?: number
+  /** Sequence of the transaction, or of the account. Example: `"257698037760000001"` */
+  readonly sequence?: bigint
+  /** Sequence that the request requires. Example: `"257698037760000003"` */
+  readonly required_sequence?: bigint
+  /** Ledger that shows it. Example: `60000000` */
+  readonly ledger?: number
+  /** Newest ledger of the provider that is behind. Example: `59999998` */
+  readonly other_ledger?: number
+  /** Close time of the newest ledger. Example: `"2026-11-22T18:00:00.000Z"` */
+  readonly close_time?: number
+  /** Clock of the service. Example: `"2026-11-22T19:00:00.000Z"` */
+  readonly clock?: number
+  /** How often in a row nodes said so. Example: `3` */
+  readonly times?: number
   /** Error of the chain or of the simulation. Example: `"insufficient funds"` */
   readonly error?: string
   /** Decoded reason of the revert. Example: `"transfer amount exceeds balance"` */

@@ -4062,10 +4062,10 @@ export interface StellarTransactionResponse {
   /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly confirmed_at?: string
   /**
-   * One provider decided alone, because no other one answered for as long as the network allows. An addition to
-   * the common wire format. Example: `1`
+   * 1 if one RPC provider has decided alone that it is final, after no other one had an opinion for the time of
+   * `finality_by_one`. Otherwise absent. Example: `1`
    */
-  readonly confirmed_by?: 1
+  readonly confirmed_by?: number
   /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
   readonly is_canceled: boolean
   /** The caller's identifier. Example: `"order-1234"` */

@@ -10,11 +10,11 @@ import type { Row, Situation } from "../Situation.ts"
 import { currentAttempts } from "../Transaction.ts"
 import { endOf } from "../Transition.ts"
 import { decideSignature } from "./DecideSignature.ts"
-import type { AccountAt } from "./Evidence.ts"
+import type { AccountAt, Applied } from "./Evidence.ts"
 import { maxInt64 } from "./Int64.ts"
 import { againAfterUnknown, isSendable } from "./QueueAnswer.ts"
-import { opinionOf } from "./SecondOpinion.ts"
-import type { Opinion, Proof } from "./SecondOpinion.ts"
+import { outcomeOf } from "./Proving.ts"
+import type { Outcome } from "./Proving.ts"
 import type { Stellar } from "./Stellar.ts"
 import { momentOf } from "./Stellar.ts"
 import { executed } from "./StellarEnds.ts"
@@ -24,7 +24,7 @@ import type { StellarSeen } from "./StellarSeen.ts"
 import { sequenceOf, watchedOf } from "./Watched.ts"
 
 type InFlight = Situation<Stellar, StellarSeen>
-type Decided = Extract<Opinion, { readonly _tag: "Decided" }>
+type Decided = Extract<Outcome, { readonly _tag: "Decided" }>
 
 const isPastDeadline = ({ transaction, now }: InFlight): boolean => now >= transaction.validUntil
 
@@ -34,17 +34,11 @@ const capped = (sequence: bigint): bigint => (sequence > maxInt64 ? maxInt64 : s
 const freed = ({ transaction }: InFlight, next: bigint): { readonly frees?: Freed } =>
   transaction.facts.guest === undefined ? { frees: { next: capped(next), isProven: true } } : {}
 
-const applied = (
-  situation: InFlight,
-  { isByOne, proof }: Decided & { readonly proof: Proof & { kind: "applied" } }
-) => {
+const applied = (situation: InFlight, found: Applied): Commands<Stellar> => {
   const { transaction } = situation
   const isLate = transaction.intent !== "execute" || isPastDeadline(situation)
-  const [first, ...others] = executed(transaction, proof.applied, { isLate, isByOne })
   const next = (sequenceOf(transaction) ?? 0n) + 1n
-  const ended: Commands<Stellar> =
-    first._tag === "Finish" ? [{ ...first, ...freed(situation, next) }, ...others] : [first, ...others]
-  return ended
+  return [{ ...executed(transaction, found, isLate), ...freed(situation, next) }]
 }
 
 /** Without an effect: nothing of it was applied, and nothing will be. It has no place any more. */
@@ -75,13 +69,17 @@ const highest = (sequences: ReadonlyArray<bigint>, least: bigint): bigint =>
   sequences.reduce((most, one) => (one > most ? one : most), least)
 
 /** Something else used the sequence. The lowest one that is shown counts, so that no lie moves the account too far. */
-const taken = (situation: InFlight, { proof, sequences }: Decided & { readonly proof: Proof & { kind: "taken" } }) => {
+const taken = (
+  situation: InFlight,
+  sequences: ReadonlyArray<bigint>,
+  foreign: string | undefined
+): Commands<Stellar> => {
   const { transaction } = situation
   const { facts, intent, requeues, restored } = transaction
   const sequence = sequenceOf(transaction) ?? 0n
   const shown = sequences.filter((one) => one >= sequence)
   const next = (shown.length === 0 ? sequence : shown.reduce((least, one) => (one < least ? one : least))) + 1n
-  const figures: Figures = { sequence, ...(proof.foreign === undefined ? {} : { hash: proof.foreign }) }
+  const figures: Figures = { sequence, ...(foreign === undefined ? {} : { hash: foreign }) }
   if (restored) return requeue(situation, ["restored_unproven", figures], next, { restored })
   if (facts.guest !== undefined) return ended(situation, failedWith("sequence_used", figures), next)
   if (intent !== "execute") return ended(situation, endOf(transaction), next)
@@ -123,18 +121,24 @@ const unproven = (situation: InFlight): Commands<Stellar> => {
   return hold(situation, "nonce_taken_unproven", { sequence })
 }
 
-const ofProof = (situation: InFlight, opinion: Decided): Commands<Stellar> => {
-  const { proof } = opinion
+const ofKind = (situation: InFlight, outcome: Decided): Commands<Stellar> => {
+  const { proof } = outcome
   switch (proof.kind) {
     case "applied":
-      return applied(situation, { ...opinion, proof })
+      return applied(situation, proof.applied)
     case "dead":
-      return dead(situation, opinion.sequences)
+      return dead(situation, outcome.sequences)
     case "taken":
-      return taken(situation, { ...opinion, proof })
+      return taken(situation, outcome.sequences, proof.foreign)
     case "unproven":
       return unproven(situation)
   }
+}
+
+/** If one provider has decided because no other had an opinion, the end says so. */
+const ofProof = (situation: InFlight, outcome: Decided): Commands<Stellar> => {
+  const [first, ...others] = ofKind(situation, outcome)
+  return outcome.isByOne && first._tag === "Finish" ? [{ ...first, confirmedBy: 1 }, ...others] : [first, ...others]
 }
 
 const isReached = (sequence: bigint, account: AccountAt | undefined): boolean =>
@@ -150,28 +154,22 @@ const needsProof = ({ transaction, view }: InFlight): boolean => {
 const proof: Row<Stellar, StellarSeen> = (situation) => {
   const { now, terms, transaction, view } = situation
   if (needsProof(situation)) return [ask<Stellar>("proof"), ...pollNext(situation)]
-  const { aloneSince } = view
-  const waited = transaction.cause?.code === "second_provider_missing" ? transaction.causeSince : now
-  const opinion = opinionOf(view, {
+  const outcome = outcomeOf(view, {
     sequence: sequenceOf(transaction) ?? 0n,
     watched: watchedOf(transaction),
     finalityByOne: terms.finalityByOne,
-    since: Math.min(aloneSince ?? waited, waited),
+    transaction,
     now
   })
-  switch (opinion._tag) {
+  switch (outcome._tag) {
     case "Decided":
-      return ofProof(situation, opinion)
+      return ofProof(situation, outcome)
     case "Disagree":
-      return hold(situation, "providers_disagree")
+      return hold(situation, "providers_disagree", outcome.host === undefined ? {} : { host: outcome.host })
     case "Behind":
-      return hold(situation, "second_provider_behind", { ledger: opinion.ledger, other_ledger: opinion.other })
+      return hold(situation, "second_provider_behind", { ledger: outcome.ledger, other_ledger: outcome.other })
     case "Missing":
-      return hold(
-        situation,
-        "second_provider_missing",
-        opinion.decidesAt === undefined ? {} : { decides_at: opinion.decidesAt }
-      )
+      return hold(situation, "second_provider_missing", outcome.figures)
     case "Open":
       return undefined
   }

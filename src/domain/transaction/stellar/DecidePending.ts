@@ -131,7 +131,7 @@ const usedByGuest = (situation: AskedSituation, { sequence }: Guest): Commands<S
   if (found === undefined) return hold(situation, "providers_disagree")
   return found === "nothing"
     ? [finish({ state: "failed", cause: cause("sequence_used", { sequence }) })]
-    : executedByOther(found)
+    : [executedByOther(found)]
 }
 
 /** Only the next sequence of a guest is paid for: another one would only cost a place in the queue. */

@@ -89,8 +89,6 @@ export interface StellarReceiptDetails {
   readonly contractError?: string
   /** Hex of the envelope that was applied: the inner one, if somebody else paid for it. */
   readonly hash: string
-  /** One provider decided alone, because no other had an opinion. */
-  readonly confirmedBy?: 1
 }
 
 /** What a lane remembers of an account besides its sequences. */

@@ -52,8 +52,7 @@ const Details = Schema.Struct({
   resultCode: optional(Schema.String),
   operationResults: optional(Schema.Array(Schema.String)),
   contractError: optional(Schema.String),
-  hash: Schema.String,
-  confirmedBy: optional(Schema.Literal(1))
+  hash: Schema.String
 })
 
 const StoredReceipt = Schema.Struct({ ledger: Schema.Int, isSuccess: Schema.Boolean, paid: Amount, ...Details.fields })

@@ -113,8 +113,5 @@ export const sendAgainAfter = { accepted: 2 * ledgerTime, refused: ledgerTime } 
 /** Providers whose evidence must agree, if as many are configured. */
 export const agreeing = 2
 
-/** Milliseconds without another provider's opinion after which one decides alone. */
-export const finalityByOne = 3_600_000
-
 /** Seconds of close time after a restore in which lost envelopes may still be applied: 300, and 60 of the clock. */
 export const lostEnvelopesLive = envelopeValidity.maximum + maxClockDifference

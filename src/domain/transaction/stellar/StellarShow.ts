@@ -28,8 +28,7 @@ const receiptOf = ({ receipt: { details, height, paid } }: Mined<Stellar>) => ({
   transaction_result_xdr: details.result,
   ...present("result_code", details.resultCode),
   ...present("operation_results", details.operationResults),
-  ...present("contract_error", details.contractError),
-  ...present("confirmed_by", details.confirmedBy)
+  ...present("contract_error", details.contractError)
 })
 
 /** Wire clients read a failed execution in this form. */

@@ -1,10 +1,11 @@
 // What the policy of a stellar relayer means for its transactions. Admission and lanes read the policy only here.
 import { minBalanceOf } from "../../health/Funding.ts"
+import { finalityByOneOf } from "../../network/NetworkFields.ts"
 import type { Transaction } from "../Transaction.ts"
 import { newestRequest } from "../Transaction.ts"
 import { maxFeeOf } from "./Admission.ts"
 import type { Stellar, StellarPolicyTerms, StellarTarget } from "./Stellar.ts"
-import { envelopeValidity, finalityByOne } from "./StellarNumbers.ts"
+import { envelopeValidity } from "./StellarNumbers.ts"
 
 /** The nearest bound, if the setting is outside of them: such policies exist, and are shown as they were given. */
 const timeoutOf = (seconds: bigint | undefined): number => {
@@ -13,13 +14,13 @@ const timeoutOf = (seconds: bigint | undefined): number => {
 }
 
 export const stellarTermsOf = (
-  { relayer: { policies = {} } }: StellarTarget,
+  { relayer: { policies = {} }, network }: StellarTarget,
   transaction: Transaction<Stellar>
 ): StellarPolicyTerms & { readonly isAllowed: boolean } => ({
   minBalance: minBalanceOf("stellar", policies),
   cap: maxFeeOf(newestRequest(transaction), policies),
   timeout: timeoutOf(policies.timeout_seconds),
-  finalityByOne,
+  finalityByOne: finalityByOneOf(network),
   usesChannels: false,
   isAllowed: transaction.facts.guest !== undefined || policies.fee_payment_strategy !== "user"
 })

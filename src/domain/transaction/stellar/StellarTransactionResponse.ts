@@ -62,11 +62,6 @@ export const StellarTransactionResponse = Schema.Struct({
   channel_account: more(Address, "Account of the service whose sequence it uses, if it is not the relayer.", account),
   ledger: more(Schema.Natural, "Ledger that contains it.", 60_000_000),
   fee_paid: more(Shown.Digits, "Stroops that were charged.", "200"),
-  confirmed_by: more(
-    Schema.Literal(1),
-    "One provider decided alone, because no other one answered for as long as the network allows.",
-    1
-  ),
   result_code: more(ResultName, "Result of the transaction.", "txSuccess"),
   operation_results: more(Schema.Array(ResultName), "Results of the operations.", ["paymentSuccess"]),
   contract_error: more(Shown.Words, "First error of the contract, as a diagnostic event names it.", "trapped"),

@@ -120,10 +120,6 @@ const flying = {
     reason: `One RPC provider has ledger ${number(ledger)}, and another one only ${number(other_ledger)}.`,
     next: "It is decided when the other one has caught up."
   }),
-  second_provider_missing: ({ decides_at }) => ({
-    reason: "One RPC provider has an opinion about it, and no other one answers.",
-    next: `It is decided when another one answers${decides_at === undefined ? "" : `, or by the one that is left ${at(decides_at)}`}.`
-  }),
   nonce_taken_unproven: ({ sequence }) => ({
     reason: `Its sequence${numbered(sequence)} is used, and no RPC provider keeps the ledgers that show by what.`,
     next: `An archive of the network tells. ${operator}`

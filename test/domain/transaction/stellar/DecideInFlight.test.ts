@@ -111,7 +111,8 @@ describe("one provider decides alone if it is the only one", () => {
 })
 
 describe("two providers", () => {
-  const alone = { aloneSince: now - 3_600_000 }
+  const alone = { aloneSince: now - 60_000 }
+  const waiting = { ...submitted, cause: cause("second_provider_missing"), causeSince: now - 3_600_000 }
   check([
     ["have to say the same", situation(submitted, two(found(), found())), "Finish confirmed confirmed next 1"],
     [
@@ -153,11 +154,7 @@ describe("two providers", () => {
       situation(submitted, two(taken(), forgotten)),
       "Hold nonce_taken_unproven"
     ],
-    [
-      "wait for the second one",
-      situation(submitted, two(dead, stalled, { aloneSince: now - 5 })),
-      "Hold second_provider_missing"
-    ],
+    ["wait for the second one", situation(submitted, two(dead, stalled, alone)), "Hold second_provider_missing"],
     [
       "wait for the second one if it answers with errors",
       situation(submitted, two(found(), silent)),
@@ -165,20 +162,17 @@ describe("two providers", () => {
     ],
     [
       "let one decide after an hour",
-      situation(submitted, two(found(), stalled, alone)),
+      situation(waiting, two(found(), stalled, alone)),
       "Finish confirmed confirmed by one next 1"
     ],
     [
       "never let one decide if the network says so",
-      situation(submitted, two(found(), stalled, alone), { terms: { finalityByOne: "never" } }),
+      situation(waiting, two(found(), stalled, alone), { terms: { finalityByOne: "never" } }),
       "Hold second_provider_missing"
     ],
     [
       "let one decide if the other has forgotten the ledger",
-      situation(
-        { ...submitted, cause: cause("second_provider_missing"), causeSince: now - 3_600_000 },
-        two(found(), forgotten)
-      ),
+      situation(waiting, two(found(), forgotten)),
       "Finish confirmed confirmed by one next 1"
     ],
     [

@@ -229,7 +229,7 @@ export const first = (decided: Situation<Stellar>): string => {
     case "Hold":
       return `Hold ${command.cause.code}`
     case "Finish": {
-      const by = command.mined?.receipt.details.confirmedBy === 1 ? " by one" : ""
+      const by = command.confirmedBy === 1 ? " by one" : ""
       const next = command.frees === undefined ? "" : ` next ${command.frees.next - n}`
       return `Finish ${command.state} ${command.cause.code}${by}${next}`
     }

@@ -1,0 +1,144 @@
+// What several providers prove together about the envelopes at a place. Each proves it by itself; as many as must agree decide.
+import type { Figures } from "../Cause.ts"
+import type { Moment } from "../Moment.ts"
+import { verdictOf } from "../SecondOpinion.ts"
+import type { Opinion } from "../SecondOpinion.ts"
+import type { Transaction } from "../Transaction.ts"
+import { accountsContradict, contradict, evidenceOf, together } from "./Evidence.ts"
+import type { Evidence, Watched } from "./Evidence.ts"
+import type { ProviderLook, StellarSeen } from "./StellarSeen.ts"
+import type { Stellar } from "./Stellar.ts"
+import { agreeing, ledgerTime } from "./StellarNumbers.ts"
+
+/** Evidence that ends the wait for the envelopes at a place. */
+export type Proof = Extract<Evidence, { readonly kind: "applied" | "dead" | "taken" | "unproven" }>
+
+export type Outcome =
+  /** `sequences`: of the account, as the providers that decided show them. */
+  | {
+      readonly _tag: "Decided"
+      readonly proof: Proof
+      readonly sequences: ReadonlyArray<bigint>
+      /** One provider decided, because no other had an opinion for as long as the network says. */
+      readonly isByOne: boolean
+    }
+  | { readonly _tag: "Disagree"; readonly host?: string }
+  /** Another provider still has to see the ledger of the proof. */
+  | { readonly _tag: "Behind"; readonly ledger: number; readonly other: number }
+  | { readonly _tag: "Missing"; readonly figures: Figures }
+  | { readonly _tag: "Open" }
+
+interface Voice {
+  readonly look: ProviderLook
+  readonly evidence: Evidence
+}
+
+const isProof = (evidence: Evidence): evidence is Proof => evidence.kind !== "alive" && evidence.kind !== "unknown"
+
+const sequencesOf = (voices: ReadonlyArray<Voice>): ReadonlyArray<bigint> =>
+  voices.flatMap(({ look }) => look.testimony.account?.sequence ?? [])
+
+const decided = (proof: Proof, voices: ReadonlyArray<Voice>, isByOne: boolean): Outcome => ({
+  _tag: "Decided",
+  proof,
+  sequences: sequencesOf(voices),
+  isByOne
+})
+
+/** Two providers that prove the same. */
+const agreedOf = (voices: ReadonlyArray<Voice>): Outcome | undefined => {
+  for (const [index, one] of voices.entries()) {
+    for (const other of voices.slice(index + 1)) {
+      const both = together(one.evidence, other.evidence)
+      if (isProof(both)) return decided(both, [one, other], false)
+    }
+  }
+  return undefined
+}
+
+const ledgerOf = (proof: Proof): number => (proof.kind === "applied" ? proof.applied.ledger : proof.ledger)
+
+export interface Judging {
+  readonly sequence: bigint
+  readonly watched: ReadonlyArray<Watched>
+  readonly finalityByOne: number | "never"
+  readonly transaction: Transaction<Stellar>
+  readonly now: Moment
+}
+
+const isBehind = ({ look }: Voice, proof: Proof): boolean =>
+  look.newest !== undefined && look.newest.number < ledgerOf(proof)
+
+/** An error is no opinion, and neither is a store that is too short to have what another provider found. */
+const hasOpinion = ({ evidence, look }: Voice, proof: Proof): boolean =>
+  !look.isStalled && evidence.kind !== "unknown" && !(evidence.kind === "unproven" && proof.kind === "applied")
+
+const cannotBothBeRight = (sequence: bigint, one: Voice, other: Voice): boolean => {
+  const first = one.look.testimony.account
+  const second = other.look.testimony.account
+  if (contradict(one.evidence, other.evidence)) return true
+  if (first === undefined || second === undefined) return false
+  return accountsContradict(sequence, first, second) || accountsContradict(sequence, second, first)
+}
+
+/** `silent`: since when nobody has had an opinion. */
+const opinionOf = (sequence: bigint, proof: Proof, first: Voice, other: Voice, silent: Moment): Opinion => {
+  const { host, isStalled } = other.look
+  if (!isStalled && cannotBothBeRight(sequence, first, other)) return { _tag: "Contradicts", host }
+  if (!isStalled && isBehind(other, proof)) return { _tag: "Behind", host }
+  return hasOpinion(other, proof)
+    ? { _tag: "Behind", host }
+    : { _tag: "Silent", host, since: silent, error: "it does not answer what a proof needs" }
+}
+
+/** A provider is missing among the looks: it was not asked. */
+const notAsked = (silent: Moment): Opinion => ({
+  _tag: "Silent",
+  host: "another provider",
+  since: silent,
+  error: "it was not asked"
+})
+
+const behindOf = (proof: Proof, others: ReadonlyArray<Voice>): Outcome => {
+  const late = others.find((voice) => !voice.look.isStalled && isBehind(voice, proof))
+  return late?.look.newest === undefined
+    ? { _tag: "Open" }
+    : { _tag: "Behind", ledger: ledgerOf(proof), other: late.look.newest.number }
+}
+
+/** One provider has a proof, and no other one has the same. */
+const alone = (
+  proof: Proof,
+  first: Voice,
+  others: ReadonlyArray<Voice>,
+  seen: StellarSeen,
+  judging: Judging
+): Outcome => {
+  const { finalityByOne, now, sequence, transaction } = judging
+  // The code of the transaction says for how long nobody has had an opinion; this only says whether they are silent now.
+  const silent = seen.aloneSince ?? 0
+  const opinions = others.map((other) => opinionOf(sequence, proof, first, other, silent))
+  const numbers = { blockTime: ledgerTime, required: 1, finalityByOne }
+  const verdict = verdictOf(opinions.length === 0 ? [notAsked(silent)] : opinions, transaction, numbers, now)
+  switch (verdict._tag) {
+    case "Disputed":
+      return { _tag: "Disagree", ...(verdict.host === undefined ? {} : { host: verdict.host }) }
+    case "Waiting":
+      return behindOf(proof, others)
+    case "Missing":
+      return { _tag: "Missing", figures: verdict.figures }
+    case "Alone":
+    case "Agreed":
+      return decided(proof, [first], true)
+  }
+}
+
+export const outcomeOf = (seen: StellarSeen, judging: Judging): Outcome => {
+  const { sequence, watched } = judging
+  const voices = seen.looks.map((look): Voice => ({ look, evidence: evidenceOf(sequence, watched, look.testimony) }))
+  const first = voices.find((voice) => isProof(voice.evidence))
+  if (first === undefined || !isProof(first.evidence)) return { _tag: "Open" }
+  if (seen.configured < agreeing) return decided(first.evidence, [first], false)
+  const others = voices.filter((voice) => voice !== first)
+  return agreedOf(voices) ?? alone(first.evidence, first, others, seen, judging)
+}
