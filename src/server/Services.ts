@@ -203,7 +203,10 @@ const transactions = ({ networks = [] }: Options) =>
     ),
     Layer.provideMerge(
       Intakes.layer(
-        Effect.map(EvmIntake.make, (evm) => [evm, SolanaIntake.intake, ...networks.map(({ intake }) => intake)])
+        Effect.map(Effect.all([EvmIntake.make, SolanaIntake.make]), (built) => [
+          ...built,
+          ...networks.map(({ intake }) => intake)
+        ])
       )
     )
   )

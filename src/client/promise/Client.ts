@@ -3671,7 +3671,38 @@ export interface SolanaPolicyInput {
    * wire format.
    */
   readonly price_source?: PriceSource
-  /** How the relayer swaps tokens for lamports. Only if the fee payment strategy is `user`. */
+  /**
+   * Extensions of Token-2022 that fee tokens may have although the issuer of such a token can take back or reduce
+   * a payment. If absent, none. An addition to the common wire format. Example: `["transfer_fee"]`
+   */
+  readonly allowed_extensions?: ReadonlyArray<
+    | "transfer_fee"
+    | "transfer_hook"
+    | "permanent_delegate"
+    | "confidential_transfer"
+    | "pausable"
+    | "default_account_state"
+    | "non_transferable">
+  /**
+   * Where instructions may list the relayer: in requests of the form `instructions` (the default), nowhere, or in
+   * prebuilt transactions as well, in the same shapes. `always` needs `authority_programs`. An addition to the
+   * common wire format. Example: `"own_instructions"`
+   */
+  readonly fee_payer_as_authority?: "own_instructions" | "never" | "always"
+  /**
+   * Programs that get the relayer as a writable signer: they can do everything with its account. If absent, none.
+   * An addition to the common wire format. Example: `["JUP6LkbZbjS1jKKwapdHNy74zcZ3tLUZoi5QNyVTaV4"]`
+   */
+  readonly authority_programs?: ReadonlyArray<string>
+  /**
+   * Most lamports that one transaction may spend besides its fee. If absent, there is no limit. An addition to the
+   * common wire format. Example: `1000000`
+   */
+  readonly max_lamports_out?: bigint | number | string
+  /**
+   * How the relayer swaps tokens for lamports. Only if the fee payment strategy is `user`. It is stored and not
+   * executed.
+   */
   readonly swap_config?: {
     /** How to swap. `noop` does not swap. Example: `"jupiter-swap"` */
     readonly strategy?: "jupiter-swap" | "jupiter-ultra" | "noop"

@@ -2,6 +2,7 @@
 import { Cron, Result, Schema } from "effect"
 import { CheckedEvmAddress, CheckedSolanaAddress } from "../chain/Address.ts"
 import { PositiveUint64, Uint128, Uint64 } from "../chain/Amount.ts"
+import { shapedPrograms } from "../chain/SolanaPrograms.ts"
 import { PriceBounds, PriceSource, TokenPrice } from "../price/Price.ts"
 import { added, field } from "../request/Field.ts"
 import { list, maybe, text } from "../request/Text.ts"
@@ -133,6 +134,24 @@ const SolanaSwap = Schema.Struct({
   )
 )
 
+/** Extensions of mints by which the issuer takes back, reduces or blocks what a user pays. */
+const tokenExtensions = [
+  "transfer_fee",
+  "transfer_hook",
+  "permanent_delegate",
+  "confidential_transfer",
+  "pausable",
+  "default_account_state",
+  "non_transferable"
+] as const
+
+const AuthorityProgram = CheckedSolanaAddress.check(
+  Schema.makeFilter((program: string) => !shapedPrograms.has(program), {
+    expected: "a program other than System, Token, Token-2022, Associated Token Account and Memo",
+    toJsonSchema: () => [{}, true]
+  })
+)
+
 const solanaAccounts = ["9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"]
 
 export const SolanaPolicy = Schema.Struct({
@@ -171,8 +190,40 @@ export const SolanaPolicy = Schema.Struct({
     doc(added("By how many percent a payment of a user may be too low, because the price moved. The default is 1."), 1)
   ),
   price_source: priceSource,
+  allowed_extensions: maybe(
+    list(Schema.Literals(tokenExtensions)),
+    doc(
+      added(
+        "Extensions of Token-2022 that fee tokens may have although the issuer of such a token can take back or reduce a payment. If absent, none."
+      ),
+      ["transfer_fee"]
+    )
+  ),
+  fee_payer_as_authority: maybe(
+    Schema.Literals(["own_instructions", "never", "always"]),
+    doc(
+      added(
+        "Where instructions may list the relayer: in requests of the form `instructions` (the default), nowhere, or in prebuilt transactions as well, in the same shapes. `always` needs `authority_programs`."
+      ),
+      "own_instructions"
+    )
+  ),
+  authority_programs: maybe(
+    list(AuthorityProgram),
+    doc(
+      added(
+        "Programs that get the relayer as a writable signer: they can do everything with its account. If absent, none."
+      ),
+      ["JUP6LkbZbjS1jKKwapdHNy74zcZ3tLUZoi5QNyVTaV4"]
+    )
+  ),
+  max_lamports_out: maybe(
+    Uint64,
+    doc(added("Most lamports that one transaction may spend besides its fee. If absent, there is no limit."), 1000000)
+  ),
   swap_config: maybe(SolanaSwap, {
-    description: "How the relayer swaps tokens for lamports. Only if the fee payment strategy is `user`."
+    description:
+      "How the relayer swaps tokens for lamports. Only if the fee payment strategy is `user`. It is stored and not executed."
   })
 })
   .check(
@@ -185,6 +236,11 @@ export const SolanaPolicy = Schema.Struct({
       policy.swap_config === undefined || policy.fee_payment_strategy !== "relayer"
         ? undefined
         : { path: ["swap_config"], issue: "is only supported if the fee payment strategy is user" }
+    ),
+    Schema.makeFilter((policy) =>
+      policy.fee_payer_as_authority !== "always" || (policy.authority_programs ?? []).length > 0
+        ? undefined
+        : { path: ["authority_programs"], issue: "must name a program if fee_payer_as_authority is always" }
     )
   )
   .annotate({ identifier: "SolanaPolicy", description: "Limits of a solana relayer.", toJsonSchema: () => [{}, true] })

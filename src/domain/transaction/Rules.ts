@@ -79,6 +79,12 @@ export interface Rules<F extends Family = Family> {
   /** Two open transactions of a lane cannot have the same. Undefined: it excludes nothing. */
   exclusiveOf(request: F["request"], facts: F["facts"]): string | undefined
 
+  /**
+   * The facts of a transaction whose bytes a caller got signed before. Absent: the network gives no signatures, or never takes
+   * them over.
+   */
+  withGiven?(facts: F["facts"], given: { readonly hash: string; readonly offer: F["offer"] }): F["facts"]
+
   /** What policy and network allow the transaction now. `address`: the first account of the lane. */
   termsOf(target: F["target"], transaction: Transaction<F>, address: string): PolicyTerms<F>
   /** What one pass over the open transactions of a lane finds out for the decision about each of them. */

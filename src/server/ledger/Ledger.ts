@@ -100,8 +100,11 @@ export class Ledger extends Context.Service<
     laneOf(key: LaneKey): Effect.Effect<Option.Option<StoredLane>>
     /** How many transactions of the lane are open. */
     countLane(key: LaneKey): Effect.Effect<LaneCounts>
-    /** What the transactions of the lane in flight, and signatures that were given, can cost, in the smallest unit of the chain. */
-    reserved(key: LaneKey): Effect.Effect<bigint>
+    /**
+     * What the transactions of the lane in flight, and signatures that were given, can cost, in the smallest unit of the chain.
+     * `height`: a height that the chain has passed for good. Absent: the height of the lane's latest poll.
+     */
+    reserved(key: LaneKey, height?: number): Effect.Effect<bigint>
     /** The number of pending transactions that are ahead of this one in the lane. */
     ahead(lane: LaneId, id: TransactionId): Effect.Effect<number>
     /**

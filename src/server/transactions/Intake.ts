@@ -91,7 +91,7 @@ export interface Signable {
 }
 
 /** How a network type signs bytes that a caller sends. */
-interface Signing<F extends Family, X extends Exchange> {
+export interface Signing<F extends Family, X extends Exchange> {
   readonly body: Schema.Codec<X["request"], unknown>
   admit(body: X["request"], sender: Sender<F>, options: AdmissionOptions): Effect.Effect<Signable, Refused>
   show(issued: IssuedSignature): X["response"]

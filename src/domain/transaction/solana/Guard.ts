@@ -26,7 +26,8 @@ export interface GuardTerms {
   readonly disallowedAccounts?: ReadonlyArray<string>
   readonly authority: "own_instructions" | "never" | "always"
   readonly authorityPrograms: ReadonlyArray<string>
-  readonly feeAccounts: ReadonlyArray<string>
+  /** Mints of tokens that users pay with. */
+  readonly feeMints: ReadonlyArray<string>
   /** Lamports that one transaction may spend: the lowest limit of policy and API key. Absent: no limit. */
   readonly maxSpent?: bigint
   /** Receivers that the API key may send to. Absent: all. */
@@ -166,7 +167,7 @@ export const spendingOf = (guarded: Guarded): Spending | Refusal => {
   return ownSpending(instructionsOf(message, resolved), {
     relayer: terms.relayer,
     programs: terms.authorityPrograms,
-    feeAccounts: terms.feeAccounts,
+    feeMints: terms.feeMints,
     derivations,
     ...(read === undefined ? {} : { accounts: read.accounts })
   })

@@ -1,10 +1,15 @@
 // Addresses of programs, sysvars and mints that the rules know.
+import { token2022Program, tokenProgram } from "../../chain/SolanaPrograms.ts"
 
-export const systemProgram = "11111111111111111111111111111111"
-export const tokenProgram = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
-export const token2022Program = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
-export const associatedTokenProgram = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"
-export const memoProgram = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"
+export {
+  associatedTokenProgram,
+  memoProgram,
+  shapedPrograms,
+  systemProgram,
+  token2022Program,
+  tokenProgram
+} from "../../chain/SolanaPrograms.ts"
+
 export const computeBudgetProgram = "ComputeBudget111111111111111111111111111111"
 export const loaderProgram = "BPFLoaderUpgradeab1e11111111111111111111111"
 export const stakeProgram = "Stake11111111111111111111111111111111111111"
@@ -25,12 +30,3 @@ export const nativeMints: ReadonlySet<string> = new Set([
 ])
 
 export const isTokenProgram = (program: string): boolean => program === tokenProgram || program === token2022Program
-
-/** Programs whose instructions may list the relayer in fixed shapes only. No policy vouches for them. */
-export const shapedPrograms: ReadonlySet<string> = new Set([
-  systemProgram,
-  tokenProgram,
-  token2022Program,
-  associatedTokenProgram,
-  memoProgram
-])

@@ -13,9 +13,10 @@ export const guardTermsOf = (
 ): GuardTerms => ({
   relayer: address,
   maxFee: lower(policies.max_allowed_fee_lamports ?? defaultMaxFee, max_fee_lamports),
-  authority: "own_instructions",
-  authorityPrograms: [],
-  feeAccounts: [],
+  authority: policies.fee_payer_as_authority ?? "own_instructions",
+  authorityPrograms: policies.authority_programs ?? [],
+  feeMints: (policies.allowed_tokens ?? []).map(({ mint }) => mint),
+  ...present("maxSpent", policies.max_lamports_out),
   ...present("maxBytes", policies.max_tx_data_size),
   ...present("maxSignatures", policies.max_signatures),
   ...present("allowedPrograms", policies.allowed_programs),

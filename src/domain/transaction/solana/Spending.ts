@@ -20,8 +20,8 @@ export interface Authority {
   readonly relayer: string
   /** Programs that the policy vouches for: they get the relayer as a writable signer. */
   readonly programs: ReadonlyArray<string>
-  /** Token accounts in which the relayer collects fees. They are not closed. */
-  readonly feeAccounts: ReadonlyArray<string>
+  /** Mints of tokens that users pay with. The relayer's accounts for them are not closed. */
+  readonly feeMints: ReadonlyArray<string>
   readonly derivations: Derivations
   /** Absent: accounts are not read, as at admission. */
   readonly accounts?: ReadonlyMap<string, AccountState>

@@ -70,8 +70,9 @@ const closeAccount: Shape = (instruction, authority) => {
   if (data[0] !== 9 || data.length !== 1 || accounts.length !== 3 || !isOnlyAt(instruction, authority, 1, 2)) {
     return undefined
   }
-  if (authority.feeAccounts.includes(closed)) {
-    return notAllowed(`account ${closed} receives fees of allowed_tokens and must stay open`)
+  const { relayer, feeMints, derivations } = authority
+  if (feeMints.some((mint) => derivations.associated(relayer, mint, program) === closed)) {
+    return notAllowed(`account ${closed} receives what users pay and must stay open`)
   }
   const own = ownAccount(closed, program, authority)
   return isRefusal(own) ? own : nothing

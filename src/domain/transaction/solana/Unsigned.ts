@@ -2,7 +2,7 @@
 import { Result } from "effect"
 import * as Base58 from "./Base58.ts"
 import { maxComputeUnits } from "./SolanaNumbers.ts"
-import { bytesOf } from "./SendSolanaTransaction.ts"
+import { base64Of, bytesOf } from "./SendSolanaTransaction.ts"
 import type { Malformed, Message, WireTransaction } from "./Message.ts"
 import { computeBudgetProgram } from "./Programs.ts"
 import type { SolanaRequest } from "./Solana.ts"
@@ -76,6 +76,9 @@ export const unsignedOf = (
           ? own
           : wireOf({ ...own.message, blockhash: chosen.blockhash }, [undefined])
       )
+
+/** Names the bytes of a prebuilt transaction: what is signed, which has its blockhash and so its chain. */
+export const identityOf = ({ messageBytes }: WireTransaction): string => base64Of(messageBytes)
 
 /** A key that no blockhash is: it stands for the blockhash that the service chooses later. */
 const noBlockhash = "1".repeat(Base58.keyBytes)

@@ -31,10 +31,18 @@ import { prepare } from "./SolanaPreparing.ts"
 const inParallel = 32
 
 /** The places of final transactions bound what a claim of the lane reads. They mean nothing on the chain. */
-const settled = ({ lane, totals }: PollOptions<Solana>): Lane<Solana> => {
+const settled = ({ lane, totals }: PollOptions<Solana>, height: number): Lane<Solana> => {
   const [account] = lane.accounts
   const lowest = totals.lowestOpen ?? account.nextSequence
-  return withAccount(lane, { ...account, chainSequence: lowest, settledSequence: lowest })
+  // Signatures that were given count until the chain has passed their last height. A finalized height needs no hash.
+  const chainBlock = { number: Math.max(height, account.chainBlock?.number ?? 0), hash: "" }
+  return withAccount(lane, { ...account, chainSequence: lowest, settledSequence: lowest, chainBlock })
+}
+
+/** The lowest finalized height that a provider reports: no provider alone ends what signatures reserve. */
+const passedBy = (poll: SolanaPoll | undefined): number => {
+  const heights = (poll?.looks ?? []).map(({ look }) => look.finalized?.height ?? 0)
+  return heights.length === 0 ? 0 : Math.min(...heights)
 }
 
 const open = (nodes: SolanaNodes["Service"], { address, genesis, keys }: LaneOptions): LaneChain<Solana> => {
@@ -70,7 +78,7 @@ const open = (nodes: SolanaNodes["Service"], { address, genesis, keys }: LaneOpt
       ...(reading
         ? {
             reading: {
-              lane: settled(options),
+              lane: settled(options, passedBy(polls.get(lead.urlsKey))),
               ...(found === undefined ? {} : { genesis: found }),
               usedTrust: false,
               fillers: [],

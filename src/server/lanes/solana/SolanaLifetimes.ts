@@ -67,7 +67,8 @@ export const fresh = Effect.fnUntraced(function* (
   return found
 })
 
-const ownAnswerBy = Effect.fnUntraced(function* (node: RpcNode, blockhash: string) {
+/** What a node says about the blockhash that a request brings. */
+export const ownAnswerBy = Effect.fnUntraced(function* (node: RpcNode, blockhash: string) {
   const [validity, height, own] = yield* Effect.all(
     [
       node.call(Calls.isBlockhashValid(blockhash, "confirmed")),

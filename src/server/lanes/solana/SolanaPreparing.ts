@@ -7,7 +7,6 @@ import { newestRequest } from "../../../domain/transaction/Transaction.ts"
 import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
 import { brokenRule, spendingOf } from "../../../domain/transaction/solana/Guard.ts"
 import type { Guarded, ReadAccounts } from "../../../domain/transaction/solana/Guard.ts"
-import type { AccountState, TableState } from "../../../domain/transaction/solana/Instruction.ts"
 import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
 import { isWritableKey } from "../../../domain/transaction/solana/Message.ts"
 import type { Accounts as ReadState, Lifetime, Preparation } from "../../../domain/transaction/solana/Preparation.ts"
@@ -18,7 +17,7 @@ import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
 import { draftOf, hasOwnBudget, unsignedOf } from "../../../domain/transaction/solana/Unsigned.ts"
 import type { Chosen } from "../../../domain/transaction/solana/Unsigned.ts"
 import { base64Of } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
-import * as Accounts from "../../chains/solana/SolanaAccounts.ts"
+import { readAccounts, readTables } from "../../chains/solana/SolanaStates.ts"
 import * as Calls from "../../chains/solana/SolanaCalls.ts"
 import { derivations } from "../../chains/solana/SolanaKeys.ts"
 import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
@@ -35,36 +34,6 @@ interface Work {
   readonly request: SolanaRequest
   readonly now: Moment
 }
-
-/** Tables that nobody can read fail closed. One that a provider does not have is missing if another one says so as well. */
-const readTables = Effect.fnUntraced(function* (providers: SolanaProviders, tables: ReadonlyArray<string>) {
-  if (tables.length === 0) return new Map<string, TableState>()
-  const use = (node: Parameters<Parameters<SolanaProviders["first"]>[0]>[0]) =>
-    Effect.map(Accounts.read(node, tables, Numbers.maxTableBytes), (found) => ({
-      node,
-      states: new Map(tables.map((table) => [table, Accounts.tableOf(found.get(table))]))
-    }))
-  const asked = yield* Effect.result(providers.first(use))
-  if (Result.isFailure(asked)) return "table_unavailable" as const
-  const { node, states } = asked.success
-  if ([...states.values()].every(({ _tag }) => _tag === "Active")) return states
-  const other = yield* providers.second(node, use)
-  const agrees =
-    other === "not_configured" ||
-    (other !== undefined && [...other.states.values()].some(({ _tag }) => _tag === "Missing"))
-  return agrees ? ("missing_table" as const) : ("table_unavailable" as const)
-})
-
-/** The states of the accounts that instructions of the relayer name. Unreadable: no provider gives them. */
-const readAccounts = Effect.fnUntraced(function* (providers: SolanaProviders, { message }: WireTransaction) {
-  const listing = message.instructions.filter(({ accounts }) => accounts.includes(0))
-  const keys = [...new Set(listing.flatMap(({ accounts }) => accounts.flatMap((index) => message.keys[index] ?? [])))]
-  if (keys.length === 0) return new Map<string, AccountState>()
-  const read = yield* Effect.result(providers.first((node) => Accounts.read(node, keys)))
-  return Result.isFailure(read)
-    ? new Map<string, AccountState>()
-    : new Map(keys.map((key) => [key, Accounts.stateOf(read.success.get(key))]))
-})
 
 /** Micro-lamports per compute unit: a percentile of what recent blocks took for the accounts that it writes. */
 const marketPrice = Effect.fnUntraced(function* ({ context, providers, request, now }: Work, wire: WireTransaction) {

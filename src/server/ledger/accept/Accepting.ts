@@ -18,6 +18,7 @@ import type { Accepted, Account, FeeLimit, NewTransaction } from "../NewTransact
 import * as NewTransactionsRepo from "./NewTransactionsRepo.ts"
 import type { Acceptance } from "./NewTransactionsRepo.ts"
 import * as LanesRepo from "../hold/LanesRepo.ts"
+import * as TakingOver from "./TakingOver.ts"
 import * as OpenCounts from "./OpenCounts.ts"
 import * as FeeLimits from "./FeeLimits.ts"
 import * as RelayerTransactionsRepo from "../read/RelayerTransactionsRepo.ts"
@@ -93,6 +94,7 @@ export const make = Effect.gen(function* () {
   const identities = yield* Identities.make
   const lanes = yield* LanesRepo.make
   const counts = yield* OpenCounts.make
+  const takeOver = yield* TakingOver.make
   const transaction = yield* Transaction.make
 
   const insertBatch = Effect.fnUntraced(function* (acceptances: ReadonlyArray<Acceptance>) {
@@ -133,6 +135,7 @@ export const make = Effect.gen(function* () {
     const added = acceptances.filter(isNew)
     if (added.length > 0) {
       if (yield* lanes.isChannel(account)) return yield* isChannel
+      yield* identities.lock(added.flatMap(({ transaction: { identity } }) => identity ?? []))
       yield* identities.check(
         account,
         added.map(({ transaction }) => transaction)
@@ -144,7 +147,7 @@ export const make = Effect.gen(function* () {
         acceptances[0].now
       )
     }
-    const inserted = added.length === 0 ? [] : yield* insert(added, true)
+    const inserted = added.length === 0 ? [] : yield* insert(yield* takeOver(account, added), true)
     if (inserted.some(Option.isNone)) return yield* new Raced()
     const stored = new Map(Array.getSomes(inserted).map((one) => [one.id, one]))
     return Array.map(acceptances, ({ transaction: { id, externalId } }): Accepted => {
@@ -183,7 +186,8 @@ export const make = Effect.gen(function* () {
       trace,
       now
     }))
-    if (acceptances.length === 1 && limits.length === 0) {
+    // Bytes that a caller got signed before need a lock and a look.
+    if (acceptances.length === 1 && limits.length === 0 && acceptances[0].transaction.identity === undefined) {
       const stored = yield* batched(acceptances[0])
       if (Option.isSome(stored)) return Array.of<Accepted>({ stored: stored.value, isNew: true })
     }

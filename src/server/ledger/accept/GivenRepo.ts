@@ -12,12 +12,16 @@ import type { Account } from "../NewTransaction.ts"
 const Stored = Schema.Struct({ hash: Schema.String, raw: Schema.Uint8Array, relayer_number: Schema.Int })
 
 const readStored = Rows.first(Stored)
+const readOffers = Rows.all(Schema.Struct({ identity: Schema.String, hash: Schema.String, offer: Schema.Unknown }))
 const readHashes = Rows.all(Schema.Struct({ hash: Schema.String }))
 
-/** Fees that a lane `l` can have to pay for signatures that were given. Null: none can land any more. */
-export const feesOf = (sql: SqlClient.SqlClient) => sql`(
+/**
+ * Fees that a lane `l` can have to pay for signatures that were given. Null: none can land any more. `height`: one that the chain
+ * has passed, if it is above that of the lane.
+ */
+export const feesOf = (sql: SqlClient.SqlClient, height = 0) => sql`(
   SELECT sum(g.fee) FROM signatures_given g WHERE g.chain = l.chain AND g.address = l.address
-    AND (g.valid_until > now() OR g.last_height >= coalesce(l.chain_block, 0))
+    AND (g.valid_until > now() OR g.last_height >= greatest(coalesce(l.chain_block, 0), ${height}::bigint))
 )`
 
 export const make = Effect.gen(function* () {
@@ -32,6 +36,17 @@ export const make = Effect.gen(function* () {
       JOIN signatures_given g ON g.generation = l.generation AND g.identity = ${identity} WHERE ${lane(key)}`.pipe(
       Effect.flatMap(readStored),
       query("GivenRepo.find")
+    )
+
+  /** What attempts with these bytes would offer, as it is stored, by identity. In the present generation of the lane. */
+  const offers = (key: LaneKey, ids: ReadonlyArray<string>) =>
+    sql`
+      SELECT g.identity, g.hash, g.offer FROM lanes l
+      JOIN signatures_given g ON g.generation = l.generation AND g.identity = ANY(${ids}::text[])
+      WHERE ${lane(key)} AND g.chain = l.chain AND g.address = l.address AND g.offer IS NOT NULL`.pipe(
+      Effect.flatMap(readOffers),
+      Effect.map((rows) => new Map(rows.map(({ identity, ...given }) => [identity, given]))),
+      query("GivenRepo.offers")
     )
 
   /** False if another row has the identity. The lane exists. */
@@ -80,5 +95,5 @@ export const make = Effect.gen(function* () {
       query("GivenRepo.prune")
     )
 
-  return { find, insert, among, prune }
+  return { find, offers, insert, among, prune }
 })

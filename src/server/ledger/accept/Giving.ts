@@ -34,8 +34,9 @@ export const make = Effect.gen(function* () {
   const transaction = yield* Transaction.make
 
   const given = Effect.fn("Ledger.given")(function* (account: Account, identity: string) {
+    yield* identities.check(account, [{ identity }])
     const former = Option.getOrUndefined(yield* repo.find(account, identity))
-    if (former === undefined) return yield* identities.check(account, [{ identity }])
+    if (former === undefined) return undefined
     if (former.relayer_number !== account.relayerNumber) return yield* isOfAnother
     const issued: IssuedSignature = { hash: former.hash, raw: former.raw, isNew: false }
     return issued
@@ -55,6 +56,7 @@ export const make = Effect.gen(function* () {
     if (relayer.value.paused) return yield* new RelayerPaused({})
     yield* lanes.ensure([account])
     const { hash, raw, fee, identity } = fresh
+    if (identity !== undefined) yield* identities.lock([identity])
     const former = identity === undefined ? undefined : yield* given(account, identity)
     if (former !== undefined) return former
     const now = yield* Clock.currentTimeMillis

@@ -42,5 +42,8 @@ export const make = Effect.gen(function* () {
     if (rival !== undefined) return yield* conflictWith(rival, account.relayerNumber)
   })
 
-  return { check }
+  /** Until the running transaction ends. */
+  const { lock } = repo
+
+  return { check, lock }
 })

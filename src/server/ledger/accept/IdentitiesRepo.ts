@@ -45,5 +45,17 @@ export const make = Effect.gen(function* () {
     )
   })
 
-  return { rivals }
+  /**
+   * Locks identities until the running transaction ends: a signature that a caller gets and a transaction with the same bytes are
+   * stored one after the other.
+   */
+  const lock = (identities: ReadonlyArray<string>) =>
+    identities.length === 0
+      ? Effect.void
+      : sql`
+          SELECT pg_advisory_xact_lock(hashtextextended(identity, 0)) FROM (
+            SELECT DISTINCT identity FROM unnest(${identities}::text[]) AS given(identity) ORDER BY identity
+          ) sorted`.pipe(Effect.asVoid, query("IdentitiesRepo.lock"))
+
+  return { rivals, lock }
 })

@@ -42,8 +42,8 @@ export const make = Effect.gen(function* () {
       query("LaneTotalsRepo.counts")
     )
 
-  const givenFees = (lane: LaneId) =>
-    sql`SELECT coalesce(${GivenRepo.feesOf(sql)}, 0)::text AS fees FROM lanes l WHERE l.id = ${lane}::bigint`.pipe(
+  const givenFees = (lane: LaneId, height: number | undefined) =>
+    sql`SELECT coalesce(${GivenRepo.feesOf(sql, height)}, 0)::text AS fees FROM lanes l WHERE l.id = ${lane}::bigint`.pipe(
       Effect.flatMap(readFees),
       Effect.map(({ fees }) => fees),
       query("LaneTotalsRepo.givenFees")
@@ -65,7 +65,8 @@ export const make = Effect.gen(function* () {
     )
 
   /** What the transactions in flight, and signatures that were given, can cost, in the smallest unit of the chain. */
-  const reserved = (lane: LaneId) => Effect.zipWith(inFlight(lane), givenFees(lane), (one, other) => one + other)
+  const reserved = (lane: LaneId, height: number | undefined) =>
+    Effect.zipWith(inFlight(lane), givenFees(lane, height), (one, other) => one + other)
 
   /** The number of pending transactions that are ahead of this one in the lane. */
   // The order of `byPlace`.

@@ -48,7 +48,9 @@ export const make = Effect.gen(function* () {
     lane<LaneCounts>(key, totals.counts, { pending: 0, inFlight: 0 })
   )
 
-  const reserved = Effect.fn("Ledger.reserved")((key: LaneKey) => lane(key, totals.reserved, 0n))
+  const reserved = Effect.fn("Ledger.reserved")((key: LaneKey, height?: number) =>
+    lane(key, (id) => totals.reserved(id, height), 0n)
+  )
 
   return {
     get,

@@ -1,14 +1,11 @@
 // The intake of solana: decodes and checks what callers want to send from relayers of solana networks. Rules that need the chain are
 // checked before the signature.
-import { DateTime, Effect, Result, Schema } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
-import { brokenRule, brokenSignature, spendingOf } from "../../../domain/transaction/solana/Guard.ts"
-import type { Guarded } from "../../../domain/transaction/solana/Guard.ts"
-import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
 import {
   prebuiltOf,
   ReplaceSolanaTransaction,
@@ -17,18 +14,14 @@ import {
 import type { Solana, SolanaRequest, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
 import { deadlineOf, violationsOf } from "../../../domain/transaction/solana/SolanaAdmission.ts"
 import { solanaRules } from "../../../domain/transaction/solana/SolanaRules.ts"
-import { guardTermsOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
-import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
-import { draftOf } from "../../../domain/transaction/solana/Unsigned.ts"
-import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
-import { exceeded, TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
-import { derivations, isSignedBy } from "../../chains/solana/SolanaKeys.ts"
+import { paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import type { Admitted, Intake } from "../Intake.ts"
+import { check as checkBytes } from "./SolanaChecks.ts"
+import type { Allowance } from "./SolanaChecks.ts"
+import * as SolanaSigning from "./SolanaSigning.ts"
 
-interface Allowance {
+interface Admission extends Allowance {
   readonly now: Moment
-  readonly limits: NetworkLimits | undefined
-  readonly prefix: string
 }
 
 const requestOf = (body: ReplaceSolanaTransaction): SolanaRequest => ({
@@ -51,34 +44,10 @@ const sponsored: Violation = {
     "cannot be sent while the relayer's policy has fee_payment_strategy user, because the service does not verify payments yet; set fee_payment_strategy to relayer"
 }
 
-const fieldOf = ({ transaction }: SolanaRequest): string => (transaction === undefined ? "instructions" : "transaction")
-
-const refused = (request: SolanaRequest, prefix: string, { code, message }: { code: string; message: string }) =>
-  BadRequest.of([{ field: `${prefix}${fieldOf(request)}`, message: `${code}: ${message}` }])
-
-/** What the message spends from the relayer, against the limits of the API key. */
-const limitViolation = (
-  guarded: Guarded,
-  request: SolanaRequest,
-  limits: NetworkLimits | undefined
-): Violation | undefined => {
-  if (limits === undefined) return undefined
-  const { max_value, receivers } = limits
-  const spending = spendingOf(guarded)
-  if (isRefusal(spending)) return undefined
-  const field = fieldOf(request)
-  const value = max_value === undefined ? {} : { max_value }
-  const found = exceeded("solana", { value: spending.spent, receivers: [] }, value)
-  if (found !== undefined) return { ...found, field }
-  const terms = { ...guarded.terms, ...(receivers === undefined ? {} : { receivers }) }
-  const broken = brokenRule({ ...guarded, terms })
-  return broken === undefined ? undefined : { field, message: `${broken.code}: ${broken.message}` }
-}
-
 const check = Effect.fnUntraced(function* (
   body: ReplaceSolanaTransaction,
   target: SolanaTarget,
-  { now, limits, prefix }: Allowance
+  { now, limits, prefix }: Admission
 ) {
   const { address: relayerAddress, policies: policy = {} } = target.relayer
   const violations = violationsOf(body, { now, relayerAddress, policy })
@@ -87,20 +56,9 @@ const check = Effect.fnUntraced(function* (
     return yield* BadRequest.of(all.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
   }
   const request = requestOf(body)
-  const drafted = draftOf(request, { payer: relayerAddress, tables: new Map() })
-  if (Result.isFailure(drafted)) return yield* refused(request, prefix, drafted.failure)
-  const draft: WireTransaction = drafted.success
   const isPrebuilt = request.transaction !== undefined
-  const guarded: Guarded = {
-    transaction: draft,
-    form: isPrebuilt ? "prebuilt" : "instructions",
-    terms: guardTermsOf(target, request),
-    derivations
-  }
-  const broken = brokenRule(guarded) ?? (isPrebuilt ? brokenSignature(draft, isSignedBy) : undefined)
-  if (broken !== undefined) return yield* refused(request, prefix, broken)
-  const limit = limitViolation(guarded, request, limits)
-  if (limit !== undefined) return yield* TransactionLimitExceeded.of(limit, prefix)
+  const form = isPrebuilt ? "prebuilt" : "instructions"
+  const { transaction: draft } = yield* checkBytes(request, target, { form, limits, prefix })
   const { refresh = true } = body
   return {
     request,
@@ -110,7 +68,7 @@ const check = Effect.fnUntraced(function* (
   }
 })
 
-export const intake: Intake<Solana> = {
+export const make = Effect.map(Effect.all([SolanaSigning.make]), ([signing]): Intake<Solana> => ({
   rules: solanaRules,
   body: SendSolanaTransaction,
   replacement: ReplaceSolanaTransaction,
@@ -136,5 +94,6 @@ export const intake: Intake<Solana> = {
       request,
       ...(valid_until === undefined ? {} : { validUntil: DateTime.toEpochMillis(valid_until) })
     }
-  })
-}
+  }),
+  signing
+}))

@@ -140,11 +140,7 @@ const cases: ReadonlyArray<readonly [string, Guarded, string]> = [
     own({ program: address(60), accounts: [relayer], data: [1] }, { allowedPrograms: [address(60)] }),
     "fee_payer_in_instruction"
   ],
-  [
-    "a fee account that is closed",
-    own(Attacks.closeOwn, { feeAccounts: [Attacks.ownTokens] }),
-    "fee_payer_in_instruction"
-  ],
+  ["a fee account that is closed", own(Attacks.closeOwn, { feeMints: [Attacks.mint] }), "fee_payer_in_instruction"],
   [
     "a transfer hook that nobody vouches for",
     own(Attacks.tokenTransferChecked(Attacks.mint, [address(61)])),

@@ -66,7 +66,7 @@ const terms: GuardTerms = {
   maxFee: 1_000_000n,
   authority: "own_instructions",
   authorityPrograms: [],
-  feeAccounts: []
+  feeMints: []
 }
 
 export const guarded = (

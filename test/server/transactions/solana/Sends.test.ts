@@ -1,85 +1,13 @@
 // Sends of solana relayers over HTTP: what is accepted and refused, and that what is accepted lands.
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
-import { randomUUID } from "node:crypto"
+import { Effect } from "effect"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
 import { memoProgram, systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
-import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
-import { until } from "../../../../testkit/process/Folder.ts"
-import * as Prepared from "../../../../testkit/Prepared.ts"
-import * as Cluster from "../../../../testkit/solana/Cluster.ts"
-import * as Serving from "../../../../testkit/solana/Serving.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { makeKey } from "../Fixtures.ts"
+import { api, dataOf, memoOf, prebuilt, recent, relayerAt } from "./Relayers.ts"
 import { memo, receiver, sol, transfer } from "../../lanes/solana/World.ts"
-
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
-  Layer.provideMerge(Logger.layer([]))
-)
-
-interface Shown {
-  readonly id: string
-  readonly status: string
-  readonly network_type: string
-  readonly transaction: string
-  readonly signature?: string
-  readonly slot?: number
-  readonly fee_paid?: string
-  readonly code?: string
-  readonly attempts?: ReadonlyArray<unknown>
-}
-
-/** A relayer with ten SOL on a cluster of its own, which makes a block each 50 milliseconds. */
-const relayerAt = Effect.fnUntraced(function* (policies: object = {}) {
-  const cluster = Cluster.make()
-  const node = yield* Serving.node(cluster)
-  const id = randomUUID()
-  yield* Prepared.create("networks", {
-    network_type: "solana",
-    name: id,
-    rpc_urls: [node.url],
-    average_blocktime_ms: 400,
-    is_testnet: true
-  })
-  yield* Prepared.create("signers", { id, type: "plain" })
-  const created = yield* Prepared.create("relayers", {
-    id,
-    name: "R",
-    network: id,
-    network_type: "solana",
-    paused: false,
-    signer_id: id,
-    policies: { fee_payment_strategy: "relayer", ...policies }
-  })
-  const { address = "" } = created as { readonly address?: string }
-  cluster.fund(address, 10n * sol)
-  cluster.produce(40)
-  yield* Serving.run(cluster, 50)
-  const path = `/api/v1/relayers/${id}/transactions`
-  const { call } = yield* TestApi.TestApi
-  const send = (body: object, more: TestApi.Call = {}) => call(path, { ...more, method: "POST", body })
-  const get = (of: string, suffix = "") => Effect.map(call(`${path}/${of}${suffix}`), ({ json }) => json.data as Shown)
-  const becomes = (of: string, status: string) =>
-    until(
-      status,
-      Effect.map(get(of), (shown) => (shown.status === status ? shown : undefined)),
-      "40 seconds"
-    )
-  return { address, cluster, node, path, send, get, becomes }
-})
-
-const dataOf = ({ json }: TestApi.Answer) => json.data as Shown
-
-/** A prebuilt transaction of the relayer, unsigned. */
-const prebuilt = (payer: string, blockhash: string, text: string): string => {
-  const message = Wire.build({
-    payer,
-    instructions: [{ program: memoProgram, accounts: [], data: Buffer.from(text) }],
-    blockhash
-  })
-  return base64Of(Wire.transactionBytes([undefined], Wire.messageBytes(message)))
-}
 
 layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
   it.effect("sends instructions: they are confirmed with slot and fee, and the balance shows what they cost", () =>
@@ -105,8 +33,8 @@ layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
   it.effect("sends a prebuilt transaction with its own blockhash, and does not change its bytes", () =>
     Effect.gen(function* () {
       const { address, becomes, cluster, send } = yield* relayerAt()
-      const blockhash = cluster.blocks.at(-2)?.blockhash ?? ""
-      const raw = prebuilt(address, blockhash, "hello")
+      const blockhash = recent(cluster)
+      const raw = prebuilt(address, blockhash, memoOf("hello"))
       const { id } = dataOf(yield* send({ transaction: raw }))
       const confirmed = yield* becomes(id, "confirmed")
       assert.strictEqual(confirmed.transaction.slice(-100), raw.slice(-100))
@@ -117,7 +45,7 @@ layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
   it.effect("refuses what its rules forbid, names the rule, and stores nothing", () =>
     Effect.gen(function* () {
       const { address, cluster, path, send } = yield* relayerAt({ max_allowed_fee_lamports: 10_000 })
-      const blockhash = cluster.blocks.at(-2)?.blockhash ?? ""
+      const blockhash = recent(cluster)
       const drain = Wire.build({
         payer: address,
         instructions: [
@@ -133,7 +61,7 @@ layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
         blockhash
       })
       const wire = Wire.transactionBytes([undefined], Wire.messageBytes(drain))
-      const foreign = prebuilt(receiver, blockhash, "x")
+      const foreign = prebuilt(receiver, blockhash, memoOf("x"))
       const cases: ReadonlyArray<readonly [string, object]> = [
         ["transaction: is required unless", {}],
         ["transaction: cannot be given together", { transaction: foreign, ...memo("x") }],
@@ -180,7 +108,7 @@ layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
       const instructions = yield* send(memo("x"))
       assert.strictEqual(instructions.status, 400)
       assert.include(instructions.json.error ?? "", "fee_payment_strategy")
-      const raw = prebuilt(address, cluster.blocks.at(-2)?.blockhash ?? "", "x")
+      const raw = prebuilt(address, recent(cluster), memoOf("x"))
       const own = yield* send({ transaction: raw })
       assert.strictEqual(own.status, 400)
       assert.include(own.json.error ?? "", "fee_payment_strategy")

@@ -1,0 +1,80 @@
+// What the chain says about bytes now: every rule with the accounts that it reads, and the simulation. For bytes that callers get
+// signed or simulated at once; lanes do the same before their signatures (`lanes/solana/SolanaPreparing.ts`).
+import { Effect } from "effect"
+import { brokenRule, spendingOf } from "../../../domain/transaction/solana/Guard.ts"
+import type { Guarded } from "../../../domain/transaction/solana/Guard.ts"
+import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
+import { brokenSimulation } from "../../../domain/transaction/solana/SimulatedRules.ts"
+import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
+import type { Spending } from "../../../domain/transaction/solana/Spending.ts"
+import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
+import { readAccounts, readTables } from "../../chains/solana/SolanaStates.ts"
+import * as Simulations from "../../lanes/solana/SolanaSimulations.ts"
+import { unanswered } from "./RelayerProviders.ts"
+
+interface Broken {
+  readonly code: string
+  readonly message: string
+}
+
+interface Examined {
+  /** The first thing that keeps it from being signed. Absent: nothing. */
+  readonly broken?: Broken
+  readonly spending: Spending
+  readonly simulation?: Simulations.Simulation
+}
+
+const nothing: Spending = { out: 0n, spent: 0n, receivers: [] }
+
+const missingTable: Broken = {
+  code: "lookup_table_unresolved",
+  message: "a lookup table does not exist, is deactivated, or is too short"
+}
+
+const disagreement: Broken = { code: "providers_disagree", message: "it fails at one provider and succeeds at another" }
+
+/** Undefined: the simulation allows the signature. */
+const brokenBy = ({ verdict, found }: Simulations.Simulation, allowed: bigint): Broken | undefined => {
+  if (verdict === "Disagrees") return disagreement
+  if (verdict !== "Succeeds") {
+    const { error = "unknown" } = found ?? {}
+    return { code: "would_fail", message: `the simulation fails with ${error}` }
+  }
+  return found && brokenSimulation(found.accounts, allowed)
+}
+
+/** Another transaction in flight can change the account between the two reads, so a broken rule is looked at once more. */
+const simulate = Effect.fnUntraced(function* (providers: SolanaProviders, { transaction }: Guarded, { out }: Spending) {
+  const allowed = feeOf(transaction.message).total + out
+  const look = Effect.map(Simulations.simulate(providers, transaction), (simulation) => ({
+    simulation,
+    broken: brokenBy(simulation, allowed)
+  }))
+  const first = yield* look
+  const found = first.simulation.verdict === "Succeeds" && first.broken !== undefined ? yield* look : first
+  return found.simulation.verdict === "Unknown" ? yield* unanswered("simulates the transaction") : found
+})
+
+/** Fails if no provider answers what the rules need. */
+export const examine = Effect.fnUntraced(function* (providers: SolanaProviders, guarded: Guarded) {
+  const { transaction } = guarded
+  const tables = yield* readTables(
+    providers,
+    transaction.message.tables.map(({ table }) => table)
+  )
+  if (tables === "table_unavailable") return yield* unanswered("has the lookup tables")
+  if (tables === "missing_table") return { broken: missingTable, spending: nothing } satisfies Examined
+  const read = { tables, accounts: yield* readAccounts(providers, transaction) }
+  const broken = brokenRule({ ...guarded, read })
+  if (broken?.code === "account_unavailable") return yield* unanswered("has the accounts that it spends from")
+  const declared = spendingOf({ ...guarded, read })
+  const spending = isRefusal(declared) ? nothing : declared
+  if (broken !== undefined) return { broken, spending } satisfies Examined
+  const simulated = yield* simulate(providers, guarded, spending)
+  const examined: Examined = {
+    spending,
+    simulation: simulated.simulation,
+    ...(simulated.broken === undefined ? {} : { broken: simulated.broken })
+  }
+  return examined
+})

@@ -1,0 +1,62 @@
+// The providers of a solana relayer, for requests: they are chosen and checked once, and kept for the next requests.
+import { Cache, Duration, Effect, Option } from "effect"
+import { maskUrl } from "../../../domain/chain/Rpc.ts"
+import { BadGateway } from "../../../domain/request/Request.ts"
+import type { NoProvider } from "../../chains/Providers.ts"
+import type { RpcFailure } from "../../chains/RpcFailure.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import { SolanaNodes } from "../../chains/solana/SolanaNodes.ts"
+import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
+import { Ledger } from "../../ledger/Ledger.ts"
+import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
+import type { RelayerTarget } from "../../relayers/RelayerTargets.ts"
+import type { Sender } from "../Intake.ts"
+
+/** How many sets of providers are kept, and for how long. The restart of a test chain is noticed after this time. */
+const capacity = 1000
+const kept = Duration.minutes(1)
+
+interface Place {
+  readonly urls: RelayerTarget["urls"]
+  /** Of the lane. Absent: nothing has been sent there. */
+  readonly genesis?: string
+}
+
+export const unanswered = (what: string) => new BadGateway({ error: `no provider of the relayer ${what}` })
+
+/** Each provider with its failure. */
+const toBadGateway = ({ failures }: NoProvider): BadGateway => {
+  const texts = failures.map(({ url, failure }) => `${maskUrl(url)}: ${failure.text}`)
+  return new BadGateway({
+    error: texts.length === 0 ? "no RPC URL of the relayer has a weight above 0" : texts.join("; ")
+  })
+}
+
+export const make = Effect.gen(function* () {
+  const nodes = yield* SolanaNodes
+  const targets = yield* RelayerTargets
+  const ledger = yield* Ledger
+
+  const providers = yield* Cache.make<string, SolanaProviders>({
+    capacity,
+    timeToLive: kept,
+    lookup: (key) => {
+      const { urls, genesis } = JSON.parse(key) as Place
+      return nodes.providers(urls, genesis)
+    }
+  })
+
+  const of = Effect.fnUntraced(function* ({ relayer, account }: Sender) {
+    const { urls } = yield* targets.get(relayer.id)
+    const lane = yield* ledger.laneOf(account)
+    const genesis = Option.isSome(lane) ? lane.value.genesis : undefined
+    const place: Place = genesis === undefined ? { urls } : { urls, genesis }
+    return yield* Cache.get(providers, JSON.stringify(place))
+  })
+
+  /** Asks a provider, and the next one if it fails. */
+  const first = <A>(of: SolanaProviders, use: (node: RpcNode) => Effect.Effect<A, RpcFailure>) =>
+    Effect.mapError(of.tryAll(use), toBadGateway)
+
+  return { of, first }
+})

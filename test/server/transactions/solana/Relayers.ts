@@ -1,0 +1,91 @@
+// Relayers of solana on a cluster in memory, for tests over HTTP.
+import { Effect, Layer, Logger } from "effect"
+import { randomUUID } from "node:crypto"
+import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
+import { memoProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import { until } from "../../../../testkit/process/Folder.ts"
+import * as Prepared from "../../../../testkit/Prepared.ts"
+import * as Cluster from "../../../../testkit/solana/Cluster.ts"
+import * as Serving from "../../../../testkit/solana/Serving.ts"
+import * as TestApi from "../../../../testkit/TestApi.ts"
+import { sol } from "../../lanes/solana/World.ts"
+
+export const api = Layer.provideMerge(
+  LedgerTables.layer(),
+  TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })
+).pipe(Layer.provideMerge(Logger.layer([])))
+
+interface Shown {
+  readonly id: string
+  readonly status: string
+  readonly network_type: string
+  readonly transaction: string
+  readonly is_canceled: boolean
+  readonly signature?: string
+  readonly slot?: number
+  readonly fee_paid?: string
+  readonly code?: string
+  readonly attempts?: ReadonlyArray<{ readonly signature: string }>
+}
+
+/** A relayer with ten SOL on a cluster of its own, which makes a block each 50 milliseconds. */
+export const relayerAt = Effect.fnUntraced(function* (policies: object = {}) {
+  const cluster = Cluster.make()
+  const node = yield* Serving.node(cluster)
+  const id = randomUUID()
+  yield* Prepared.create("networks", {
+    network_type: "solana",
+    name: id,
+    rpc_urls: [node.url],
+    average_blocktime_ms: 400,
+    is_testnet: true
+  })
+  yield* Prepared.create("signers", { id, type: "plain" })
+  const created = yield* Prepared.create("relayers", {
+    id,
+    name: "R",
+    network: id,
+    network_type: "solana",
+    paused: false,
+    signer_id: id,
+    policies: { fee_payment_strategy: "relayer", ...policies }
+  })
+  const { address = "" } = created as { readonly address?: string }
+  cluster.fund(address, 10n * sol)
+  cluster.produce(40)
+  yield* Serving.run(cluster, 50)
+  const relayer = `/api/v1/relayers/${id}`
+  const path = `${relayer}/transactions`
+  const { call } = yield* TestApi.TestApi
+  const post = (suffix: string, body: object, more: TestApi.Call = {}) =>
+    call(`${relayer}${suffix}`, { ...more, method: "POST", body })
+  const send = (body: object, more: TestApi.Call = {}) => post("/transactions", body, more)
+  const get = (of: string, suffix = "") => Effect.map(call(`${path}/${of}${suffix}`), ({ json }) => json.data as Shown)
+  const becomes = (of: string, status: string) =>
+    until(
+      status,
+      Effect.map(get(of), (shown) => (shown.status === status ? shown : undefined)),
+      "40 seconds"
+    )
+  return { id, address, cluster, node, path, relayer, post, send, get, becomes, call }
+})
+
+export const dataOf = ({ json }: TestApi.Answer) => json.data as Shown
+
+/** A blockhash that a node knows as confirmed. */
+export const recent = ({ blocks }: Cluster.Cluster): string => blocks.at(-2)?.blockhash ?? ""
+
+/** A prebuilt transaction, without signatures. */
+export const prebuilt = (
+  payer: string,
+  blockhash: string,
+  instructions: Parameters<typeof Wire.build>[0]["instructions"]
+): string => {
+  const message = Wire.build({ payer, instructions, blockhash })
+  const slots = Array.from({ length: message.signers }, () => undefined)
+  return base64Of(Wire.transactionBytes(slots, Wire.messageBytes(message)))
+}
+
+export const memoOf = (text: string) => [{ program: memoProgram, accounts: [], data: Buffer.from(text) }]

@@ -1,0 +1,80 @@
+// `POST …/sign-transaction` of solana relayers: bytes that a caller sends itself pass every rule of a send, and are signed once.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import { systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import { makeKey } from "../Fixtures.ts"
+import { receiver } from "../../lanes/solana/World.ts"
+import { api, dataOf, memoOf, prebuilt, recent, relayerAt } from "./Relayers.ts"
+
+const sign = "/sign-transaction"
+
+/** A transfer of a lamport out of an account. */
+const drain = (from: string) => [
+  {
+    program: systemProgram,
+    accounts: [
+      { address: from, isWritable: true },
+      { address: receiver, isWritable: true }
+    ],
+    data: Uint8Array.from([2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])
+  }
+]
+
+layer(api, { excludeTestServices: true })("a transaction that a caller gets signed", (it) => {
+  it.effect("lands when the caller sends it, and the same request returns the same bytes", () =>
+    Effect.gen(function* () {
+      const { address, cluster, post, path, call } = yield* relayerAt()
+      const transaction = prebuilt(address, recent(cluster), memoOf("mine"))
+      const first = yield* post(sign, { transaction })
+      assert.strictEqual(first.status, 200, first.text)
+      const again = yield* post(sign, { transaction: [...bytesOf(transaction)] })
+      assert.deepStrictEqual(dataOf(again), dataOf(first))
+      assert.strictEqual(cluster.take(bytesOf(dataOf(first).transaction)), undefined)
+      cluster.produce(1)
+      assert.strictEqual(cluster.successes(address), 1)
+      const { json } = yield* call(path)
+      assert.deepStrictEqual(json.data, [], "it is no transaction of the service")
+    })
+  )
+
+  it.effect("is refused as a send is, and names the rule", () =>
+    Effect.gen(function* () {
+      const { address, cluster, post } = yield* relayerAt({
+        fee_payer_as_authority: "always",
+        authority_programs: [receiver]
+      })
+      const blockhash = recent(cluster)
+      const cases: ReadonlyArray<readonly [string, object]> = [
+        ["transaction: is required", {}],
+        ["fee_payer_in_instruction", { transaction: prebuilt(address, blockhash, drain(address)) }],
+        ["fee_payer_mismatch", { transaction: prebuilt(receiver, blockhash, memoOf("x")) }],
+        ["blockhash_expired", { transaction: prebuilt(address, receiver, memoOf("x")) }],
+        ["unknown", { transaction: prebuilt(address, blockhash, memoOf("x")), unknown: 1 }]
+      ]
+      for (const [text, body] of cases) {
+        const { json, status } = yield* post(sign, body)
+        assert.strictEqual(status, 400, text)
+        assert.include(json.error ?? "", text)
+      }
+    })
+  )
+
+  it.effect("is refused while the relayer is paused, and to keys whose limits do not allow it", () =>
+    Effect.gen(function* () {
+      const { address, call, cluster, post, relayer } = yield* relayerAt()
+      const transaction = () => ({ transaction: prebuilt(address, recent(cluster), memoOf(String(Math.random()))) })
+      const scopes = ["transactions:sign"]
+      const none = yield* makeKey(scopes, { transaction_limits: { max_value: "1" } })
+      const spent = yield* makeKey(scopes, { transaction_limits: { solana: { max_fee_per_day: "7000" } } })
+      assert.strictEqual((yield* post(sign, transaction(), { key: none })).status, 403)
+      assert.strictEqual((yield* post(sign, transaction(), { key: spent })).status, 200)
+      const second = yield* post(sign, transaction(), { key: spent })
+      assert.strictEqual(second.status, 403)
+      assert.include(second.json.error ?? "", "max_fee_per_day of the API key is 7000 lamports")
+      yield* call(relayer, { method: "PATCH", body: { paused: true } })
+      const paused = yield* post(sign, transaction())
+      assert.strictEqual(paused.status, 403)
+    })
+  )
+})
