@@ -7,8 +7,14 @@ import {
   maxDocumentBytes,
   maxDocumentValues
 } from "../domain/configuration/PlanRequest.ts"
-import { ApplyConfiguration, ConfigurationApplied, ConfigurationSummary } from "../domain/configuration/ApplyRequest.ts"
+import {
+  ApplyConfiguration,
+  ConfigurationApplied,
+  ConfigurationDocument,
+  ConfigurationSummary
+} from "../domain/configuration/ApplyRequest.ts"
 import { ConfigurationName } from "../domain/configuration/Kinds.ts"
+import { flag } from "../domain/request/Text.ts"
 import { PageQuery } from "../domain/request/Page.ts"
 import { BodyLimit } from "./BodyLimit.ts"
 import * as Envelope from "./Envelope.ts"
@@ -86,6 +92,22 @@ export class ConfigurationApi extends HttpApiGroup.make("configuration")
         OpenApi.annotations({
           summary: "Get a configuration",
           description: "When it was last applied, by which caller, and from which revision."
+        })
+      ),
+    HttpApiEndpoint.get("document", "/:configuration/document", {
+      params: Schema.Struct({ configuration: ConfigurationName }),
+      query: {
+        all: Schema.optionalKey(flag("Whether the document has everything of the service, under this name."))
+      },
+      success: Envelope.of(ConfigurationDocument),
+      error: [Errors.ConfigurationNotFoundError, Errors.ForbiddenError, ...Errors.any]
+    })
+      .annotate(RequiredScope, "relayers:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Export a configuration",
+          description:
+            "What the configuration owns, as a document. Secrets are `{stored: true}`, and hidden parts of URLs are masked: both stand for what the service has, so that a plan of the document has no changes. The key needs the scopes to read all sections. The key of the caller is left out, because the caller cannot change it."
         })
       )
   )

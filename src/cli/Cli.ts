@@ -9,6 +9,7 @@ import { ConfigCommand } from "./commands/ConfigCommand.ts"
 import { DataCommand } from "./commands/DataCommand.ts"
 import { DevCommand } from "./commands/DevCommand.ts"
 import { EventsCommand } from "./commands/EventsCommand.ts"
+import { ExportCommand } from "./commands/ExportCommand.ts"
 import { ImportCommand } from "./commands/ImportCommand.ts"
 import { KeysCommand } from "./commands/KeysCommand.ts"
 import { MigrateCommand } from "./commands/MigrateCommand.ts"
@@ -80,6 +81,7 @@ const root = (start: Start) =>
           PlanCommand,
           DiffCommand,
           ApplyCommand,
+          ExportCommand,
           RelayersCommand,
           TransactionsCommand,
           SignersCommand,

@@ -1107,6 +1107,23 @@ export interface ConfigurationClient {
       readonly configuration: string
     }
   }, ConfigurationResponse>
+  /**
+   * Export a configuration.
+   *
+   * What the configuration owns, as a document. Secrets are `{stored: true}`, and hidden parts of URLs are masked:
+   * both stand for what the service has, so that a plan of the document has no changes. The key needs the scopes
+   * to read all sections. The key of the caller is left out, because the caller cannot change it.
+   */
+  readonly document: Method<"configuration", "document", {
+    readonly params: {
+      /** Name of the configuration. It owns the objects of the document. Example: `"payments"` */
+      readonly configuration: string
+    }
+    readonly query: {
+      /** Whether the document has everything of the service, under this name. Example: `true` */
+      readonly all?: boolean
+    }
+  }, ConfigurationDocumentResponse>
 }
 
 /** Record of every change: who changed what, and when. */
@@ -1769,6 +1786,33 @@ export interface ConfigurationAppliedResponse {
   readonly success: true
   /** What an apply has done. */
   readonly data: ConfigurationApplied
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
+  readonly metadata?: Metadata
+}
+
+/** What the service has, as a configuration. */
+export interface ConfigurationDocument {
+  /**
+   * The configuration, as `relayers.schema.json` describes it. Secrets are `{stored: true}`; hidden parts of URLs
+   * are `***`. Example:
+   * `{"version":1,"name":"payments","notifications":{"ops":{"url":"https://hooks.example.com/***"}}}`
+   */
+  readonly document: { readonly [key: string]: unknown }
+  /**
+   * What the document does not say about an object, by the name of the object, such as the address of a relayer.
+   * Example: `{"relayers.treasury":"address 0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"}`
+   */
+  readonly remarks: { readonly [key: string]: string }
+}
+
+export interface ConfigurationDocumentResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** What the service has, as a configuration. */
+  readonly data: ConfigurationDocument
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
    * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.

@@ -47,7 +47,8 @@ describe("scopes", () => {
     "configuration.plan",
     "configuration.apply",
     "configuration.list",
-    "configuration.get"
+    "configuration.get",
+    "configuration.document"
   ])
 
   it("every other endpoint declares a scope of its resource, to read or to write", () => {

@@ -158,6 +158,8 @@ export const successes: Readonly<Record<string, Request>> = {
   "get /api/v1/configuration": (name) => Effect.andThen(appliedOnce, send(name)),
   "get /api/v1/configuration/{configuration}": (name) =>
     Effect.andThen(appliedOnce, send(name, { configuration: "applied" })),
+  "get /api/v1/configuration/{configuration}/document": (name) =>
+    Effect.andThen(appliedOnce, send(name, { configuration: "applied", query: "?all=true" })),
   "get /api/v1/audit": (name) => send(name),
   "get /api/v1/audit/verify": (name) => send(name),
   "get /api/v1/audit/export": (name) => send(name),

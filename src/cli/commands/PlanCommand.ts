@@ -18,7 +18,7 @@ const detailed = <A, R>(self: Effect.Effect<A, CommandFailed, R>) =>
 
 const changed = new CommandFailed({ message: "the service differs from the configuration", exitCode: exitCodes.usage })
 
-const compare = Effect.fnUntraced(function* (given: Planned.Given, isDetailed: boolean) {
+const compare = Effect.fnUntraced(function* (given: Planned.PlanFlags, isDetailed: boolean) {
   const call = Effect.flatMap(Planned.prepare(given), Planned.make)
   const plan = yield* isDetailed ? detailed(call) : call
   yield* Planned.print(plan, given)

@@ -24,12 +24,12 @@ export const flags = {
   )
 }
 
-export type Given = Command.Command.Config.InferValue<typeof flags>
+export type PlanFlags = Command.Command.Config.InferValue<typeof flags>
 
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
 /** The document contains secrets. */
-const checkTransport = Effect.fnUntraced(function* (given: Given) {
+const checkTransport = Effect.fnUntraced(function* (given: PlanFlags) {
   const { baseUrl } = yield* Connection.open(given)
   const { protocol, hostname } = new URL(baseUrl)
   if (protocol === "https:" || loopback.test(hostname) || given.insecure) return
@@ -40,7 +40,7 @@ const checkTransport = Effect.fnUntraced(function* (given: Given) {
 })
 
 /** Loads the files, and returns the request to plan them and a function that calls the service. */
-export const prepare = Effect.fnUntraced(function* (given: Given) {
+export const prepare = Effect.fnUntraced(function* (given: PlanFlags) {
   const configuration = yield* Configuration.load(given)
   for (const warning of configuration.warnings) yield* Console.error(`warning: ${warning}`)
   yield* checkTransport(given)
@@ -75,7 +75,7 @@ export const explained = (error: CommandFailed): CommandFailed =>
       })
     : error
 
-export const print = (plan: ConfigurationPlan, { output, quiet }: Given) => {
+export const print = (plan: ConfigurationPlan, { output, quiet }: PlanFlags) => {
   if (output === "json") return Print.json(quiet ? plan.counts : plan)
   const domain = toPlan(plan)
   if (quiet) return Console.log(PlanText.headline(domain))

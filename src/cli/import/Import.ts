@@ -37,7 +37,7 @@ const valueOf = ({ name, text }: File, change?: (text: string) => string): Resul
 
 const outcomeOf = ({ document, remarks, report, secrets }: Imported.Context, head?: string): Outcome => ({
   document,
-  yaml: Output.yaml(document, remarks, head),
+  yaml: Output.yaml(Imported.toPlain(document), remarks, head),
   moved: secrets.moved,
   needed: secrets.needed,
   entries: report.entries

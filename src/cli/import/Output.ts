@@ -1,6 +1,7 @@
-// Writes the document of an import as YAML, with remarks as comments, and the file of secrets.
-import { Document, isNode } from "yaml"
-import * as Imported from "./Imported.ts"
+// Writes the document of an import or an export as YAML, with remarks as comments, and the file of secrets.
+import { Document, isMap, isNode } from "yaml"
+import type { Node } from "yaml"
+import type * as Imported from "./Imported.ts"
 
 /** Longest line of a comment, in characters. */
 const maxCommentLength = 200
@@ -11,12 +12,18 @@ const comment = (text: string): string =>
 
 const schemaLine = " yaml-language-server: $schema=./node_modules/effect-relayer/relayers.schema.json"
 
+/** Beside a scalar, and above the first member of a map. */
+const setComment = (node: Node, text: string) => {
+  if (isMap(node)) node.commentBefore = comment(text)
+  else node.comment = comment(text)
+}
+
 /** Digits of large amounts stay as they are. Scalars are quoted by the library where that is needed. */
-export const yaml = (document: Imported.Document, remarks: ReadonlyArray<Imported.Remark>, head?: string): string => {
-  const written = new Document(Imported.toPlain(document), { aliasDuplicateObjects: false })
+export const yaml = (document: object, remarks: ReadonlyArray<Imported.Remark>, head?: string): string => {
+  const written = new Document(document, { aliasDuplicateObjects: false })
   for (const { target, text } of remarks) {
     const node: unknown = written.getIn(target, true)
-    if (isNode(node)) node.comment = comment(text)
+    if (isNode(node)) setComment(node, text)
   }
   written.commentBefore = [schemaLine, ...(head === undefined ? [] : [comment(head)])].join("\n")
   return written.toString({ lineWidth: 0 })

@@ -9,6 +9,7 @@ import type {
   AuditVerificationResponse,
   BuildSponsoredTransactionRequest,
   ClearNoncesRequest,
+  ConfigurationDocumentResponse,
   ConfigurationPlanResponse,
   CreateAwsKmsSignerRequest,
   CreateNetworkRequest,
@@ -83,6 +84,8 @@ export type {
   BuildSponsoredTransactionRequest,
   BuiltSolanaTransaction,
   ClearNoncesRequest,
+  ConfigurationDocument,
+  ConfigurationDocumentResponse,
   ConfigurationPlan,
   ConfigurationPlanResponse,
   CreateAwsKmsSignerRequest,
@@ -1291,6 +1294,23 @@ export interface ConfigurationClient {
       readonly configuration: string
     }
   }, ConfigurationResponse>
+  /**
+   * Export a configuration.
+   *
+   * What the configuration owns, as a document. Secrets are `{stored: true}`, and hidden parts of URLs are masked:
+   * both stand for what the service has, so that a plan of the document has no changes. The key needs the scopes
+   * to read all sections. The key of the caller is left out, because the caller cannot change it.
+   */
+  readonly document: Method<"configuration", "document", {
+    readonly params: {
+      /** Name of the configuration. It owns the objects of the document. Example: `"payments"` */
+      readonly configuration: string
+    }
+    readonly query?: {
+      /** Whether the document has everything of the service, under this name. Example: `true` */
+      readonly all?: boolean
+    }
+  }, ConfigurationDocumentResponse>
 }
 
 /** Record of every change: who changed what, and when. */

@@ -4,6 +4,7 @@ import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import * as Shown from "../request/Shown.ts"
 import { maybe, text } from "../request/Text.ts"
+import { Value } from "../request/ExactJson.ts"
 import { ConfigurationName, kinds } from "./Kinds.ts"
 import { PlanConfiguration, PlanCounts, PlannedAction, digest } from "./PlanRequest.ts"
 
@@ -79,3 +80,17 @@ export const ConfigurationSummary = Schema.Struct({
   objects: field(Schema.Natural, "How many objects it owns.", 45)
 }).annotate({ identifier: "Configuration", description: "A configuration that was applied." })
 export type ConfigurationSummary = typeof ConfigurationSummary.Type
+
+export const ConfigurationDocument = Schema.Struct({
+  document: field(
+    Schema.Record(Schema.String, Value),
+    "The configuration, as `relayers.schema.json` describes it. Secrets are `{stored: true}`; hidden parts of URLs are `***`.",
+    { version: 1, name: "payments", notifications: { ops: { url: "https://hooks.example.com/***" } } }
+  ),
+  remarks: field(
+    Schema.Record(Schema.String, Shown.Words),
+    "What the document does not say about an object, by the name of the object, such as the address of a relayer.",
+    { "relayers.treasury": "address 0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266" }
+  )
+}).annotate({ identifier: "ConfigurationDocument", description: "What the service has, as a configuration." })
+export type ConfigurationDocument = typeof ConfigurationDocument.Type

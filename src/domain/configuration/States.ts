@@ -35,6 +35,8 @@ export interface FoundState {
   /** The key of the signer exists only in the database. */
   readonly hasOnlyCopyOfKey?: boolean
   readonly openTransactions?: number
+  /** What a document does not say about it, such as an address. */
+  readonly remark?: string
   /** Accounts that the stellar relayer sends through, and that hold its XLM. */
   readonly channels?: number
 }

@@ -2,7 +2,11 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
 import { ApplyConfiguration } from "../../domain/configuration/ApplyRequest.ts"
-import type { ConfigurationApplied, ConfigurationSummary } from "../../domain/configuration/ApplyRequest.ts"
+import type {
+  ConfigurationApplied,
+  ConfigurationDocument,
+  ConfigurationSummary
+} from "../../domain/configuration/ApplyRequest.ts"
 import type {
   ApplyRunning,
   ConfigurationNotFound,
@@ -19,6 +23,7 @@ import * as Transaction from "../../sql/Transaction.ts"
 import { Audit } from "../audit/Audit.ts"
 import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
 import * as Applying from "./Applying.ts"
+import * as Exporting from "./Exporting.ts"
 import * as ConfigurationRepo from "./ConfigurationRepo.ts"
 import * as Plans from "./Plans.ts"
 
@@ -66,6 +71,14 @@ export class Configuration extends Context.Service<
     /** The configurations that were applied, by name. */
     list(query: PageQuery): Effect.Effect<Page<ConfigurationSummary>>
     get(name: string): Effect.Effect<ConfigurationSummary, ConfigurationNotFound>
+    /**
+     * What the configuration owns as a document; `all`: everything that the service has, also if no configuration of this name
+     * was applied. A plan of it has no changes.
+     */
+    document(
+      name: string,
+      options?: { readonly all?: boolean }
+    ): Effect.Effect<ConfigurationDocument, ConfigurationNotFound | Caller.Forbidden>
   }
 >()("effect-relayer/server/configuration/Configuration") {
   /** @internal */
@@ -75,6 +88,7 @@ export class Configuration extends Context.Service<
       const repo = yield* ConfigurationRepo.make
       const plans = yield* Plans.make
       const applyPrepared = yield* Applying.make(plans)
+      const document = yield* Exporting.make
       const audit = yield* Audit
       const transaction = yield* Transaction.make
 
@@ -108,7 +122,13 @@ export class Configuration extends Context.Service<
         return yield* applyPrepared(request, yield* plans.prepare(request))
       })
 
-      return Configuration.of({ plan, apply, list: (query) => repo.page(pageRequest(query)), get: repo.find })
+      return Configuration.of({
+        plan,
+        apply,
+        list: (query) => repo.page(pageRequest(query)),
+        get: repo.find,
+        document: (name, { all = false } = {}) => document(name, all)
+      })
     })
   ).pipe(Layer.provide(ServiceSecrets.layer))
 }

@@ -15,7 +15,8 @@ export const ConfigurationHttp = HttpApiBuilder.group(
       plan: ({ payload }) => Respond.one(configuration.plan(payload)),
       apply: ({ payload }) => Respond.one(configuration.apply(payload)),
       list: ({ query }) => Respond.page(configuration.list(query)),
-      get: ({ params }) => Respond.one(configuration.get(params.configuration))
+      get: ({ params }) => Respond.one(configuration.get(params.configuration)),
+      document: ({ params, query }) => Respond.one(configuration.document(params.configuration, query))
     })
   })
 ).pipe(GroupServices.limitTo(Configuration))

@@ -69,12 +69,19 @@ export const make = Effect.gen(function* () {
     const networkIds = idsOf("networks")
     const comparedWith = (kind: Kind, id: string) => wanted.get(nameOf({ kind, id }))
     const found: Array<FoundState> = []
-    for (const { id, number, request } of yield* relayers.configured(idsOf("relayers"), lock)) {
+    for (const { id, number, address, request } of yield* relayers.configured(idsOf("relayers"), lock)) {
       const name = { kind: "relayers" as const, id }
       const object = { ...name, request, marks: new Map<string, "stored">(), managesPaused: true }
       const { fields } = wantedState(object, tokens.ofSecret)
       const openTransactions = deletable(nameOf(name)) ? yield* ledger.countOpen(number) : 0
-      found.push({ ...name, fields, secrets: none, owner: undefined, openTransactions })
+      found.push({
+        ...name,
+        fields,
+        secrets: none,
+        owner: undefined,
+        openTransactions,
+        remark: `address ${address}`
+      })
     }
     for (const network of yield* networks.configured(
       networkIds === "all" ? networkIds : networkIds.filter(isNetworkId),

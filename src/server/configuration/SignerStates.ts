@@ -76,6 +76,15 @@ const isOtherKey = (wanted: WantedObject, { signer }: ConfiguredSigner): boolean
   return named !== undefined && typeof evm === "string" && evm.toLowerCase() !== `0x${named}`
 }
 
+/** The accounts of the key, and what the key service says about it. */
+const remarkOf = ({ addresses, config }: ConfiguredSigner["signer"]): string =>
+  [
+    ...Object.entries(addresses).map(([type, address]) => `${type} ${String(address)}`),
+    ...Object.entries(membersOf(config)).flatMap(([name, value]) =>
+      derived.has(name) ? [`${name} ${String(value)}`] : []
+    )
+  ].join(", ")
+
 /** `wanted` absent: the document does not have the signer. */
 export const foundState = (
   found: ConfiguredSigner,
@@ -97,6 +106,7 @@ export const foundState = (
     fields: { type: signer.type, ...(Object.keys(config).length === 0 ? {} : { config }) },
     secrets,
     owner: undefined,
-    hasOnlyCopyOfKey: isStored
+    hasOnlyCopyOfKey: isStored,
+    remark: remarkOf(signer)
   }
 }

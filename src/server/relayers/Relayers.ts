@@ -32,6 +32,7 @@ export interface ConfiguredRelayer {
   readonly id: RelayerId
   /** `StoredRelayer.number` */
   readonly number: number
+  readonly address: string
   readonly request: CreateRelayer
 }
 
@@ -102,7 +103,7 @@ export class Relayers extends Context.Service<
           yield* repo.findAllSealed(ids, lock),
           Effect.fnUntraced(function* (held) {
             const request = RelayerPatch.requestOf(held.value, yield* urls.open(held))
-            return { id: held.id, number: held.number, request }
+            return { id: held.id, number: held.number, address: held.value.address, request }
           })
         )
       })
