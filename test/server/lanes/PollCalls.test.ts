@@ -1,11 +1,60 @@
 // What polls of a lane ask a provider, and what they do not ask again.
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Metric } from "effect"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { ledger } from "../ledger/Fixtures.ts"
 import * as Scenes from "./fake/Scenes.ts"
 
+/** How often each query of the ledger ran so far. */
+const queries = Effect.map(
+  Metric.snapshot,
+  (all) =>
+    new Map(
+      all.flatMap((one) => {
+        const name = one.attributes?.["query"]
+        const isOfLedger = name !== undefined && /^(Lane|Transactions|Attempts)/.test(name)
+        return one.type === "Histogram" && isOfLedger ? [[name, one.state.count] as const] : []
+      })
+    )
+)
+
+/** The queries of the ledger that an effect runs, by name. */
+const queriesOf = <A, E, R>(run: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const before = yield* queries
+    yield* run
+    const after = yield* queries
+    return [...after].filter(([name, count]) => count > (before.get(name) ?? 0)).map(([name]) => name)
+  })
+
 layerEach(ledger)("a poll of a lane", (it) => {
+  it.effect("that changes nothing reads and saves the lane, and opens no transaction of the database", () =>
+    Effect.gen(function* () {
+      const { world } = yield* Scenes.sent()
+      yield* world.poll()
+      assert.sameMembers(yield* queriesOf(world.poll()), [
+        "LaneContentsRepo.states",
+        "LanesRepo.findHeld",
+        "LanesRepo.save"
+      ])
+    })
+  )
+
+  it.effect("that finds a receipt writes the transaction and its attempt in one statement", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* Scenes.sent()
+      world.chain.mine()
+      assert.sameMembers(yield* queriesOf(world.poll()), [
+        "LaneContentsRepo.states",
+        "LanesRepo.findHeld",
+        "LanesRepo.save",
+        "LanesRepo.fence",
+        "TransactionsRepo.update"
+      ])
+      assert.isDefined((yield* world.transaction(id)).mined)
+    })
+  )
+
   it.effect("reads an ample balance every 12 seconds while nothing is pending", () =>
     Effect.gen(function* () {
       const { world } = yield* Scenes.sent()

@@ -36,7 +36,8 @@ const shownReceipt = (found: ReturnType<typeof minedIn<Bytes>>[number] | undefin
         blockNumber: hex(found.block.number),
         blockHash: found.block.hash,
         status: found.isSuccess ? "0x1" : "0x0",
-        gasUsed: hex(21_000),
+        // Less than the limit of a transfer: a call that reverts by itself leaves gas.
+        gasUsed: hex(found.isSuccess ? 21_000 : 20_000),
         effectiveGasPrice: hex(paidPrice(found.bytes, baseFee))
       }
 
