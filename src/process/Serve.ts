@@ -2,12 +2,13 @@
 import { Console, Effect, Layer, Option } from "effect"
 import * as Sql from "../sql/Sql.ts"
 import * as AuditHeadFile from "./AuditHeadFile.ts"
+import * as HttpServer from "./http/HttpServer.ts"
 import * as Logging from "./Logging.ts"
 import * as Service from "./Service.ts"
 import type { Misspelled } from "./settings/Misspelled.ts"
 import * as Settings from "./settings/Settings.ts"
 import * as StartFailed from "./StartFailed.ts"
-import { startApiKey, startMasterKey } from "./settings/StartKeys.ts"
+import { shareApiKey, startApiKey, startMasterKey } from "./settings/StartKeys.ts"
 import * as StartupBanner from "./StartupBanner.ts"
 
 export interface Started {
@@ -26,11 +27,17 @@ const application = Effect.fn("application")(function* (
       setting
     })
   }
-  const { apiKey, keptApiKey } = yield* startApiKey(settings)
+  yield* HttpServer.probe(settings)
+  const own = yield* startApiKey(settings)
   const database = yield* Sql.open(Settings.databaseOptions(settings))
+  const masterKeys = yield* startMasterKey(settings, database)
+  const keptApiKey =
+    own.keptApiKey === undefined || settings.DATABASE_URL === undefined
+      ? own.keptApiKey
+      : yield* shareApiKey(own.keptApiKey, masterKeys, settings, database)
   return Service.layer(settings, {
-    apiKey,
-    ...(yield* startMasterKey(settings, database)),
+    apiKey: keptApiKey?.key ?? own.apiKey,
+    ...masterKeys,
     // The database of a URL may be restored by others than this machine.
     auditHeadStore:
       settings.DATABASE_URL === undefined ? Option.some(AuditHeadFile.store(settings.DATA_DIR)) : Option.none(),

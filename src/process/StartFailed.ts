@@ -44,6 +44,8 @@ const serveMessage = ({ HOST, PORT }: Settings, cause: unknown): string => {
   const code = (cause as NodeJS.ErrnoException).code
   if (code === "EADDRINUSE") return `${HOST}:${PORT} is in use: choose another PORT`
   if (code === "EACCES") return `${HOST}:${PORT} requires more rights: choose a PORT above 1023`
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
+    return `${HOST} is no address of this machine: choose another HOST`
   return `cannot listen on ${HOST}:${PORT}: ${String(cause)}`
 }
 

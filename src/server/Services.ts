@@ -159,7 +159,7 @@ const outbound = ({ outboundAllow = [], outboundNotAllowed, outboundRule }: Opti
 }
 
 /** Services that use secrets start after the checks. */
-const secrets = ({ masterKey, decryptionKeys = [] }: Options) =>
+export const layerSecrets = ({ masterKey, decryptionKeys = [] }: Pick<Options, "masterKey" | "decryptionKeys">) =>
   Layer.unwrap(
     Effect.gen(function* () {
       yield* checkMasterKey("masterKey", masterKey)
@@ -235,7 +235,7 @@ export const layerNoDeps = (
     Layer.provideMerge(sendingNetworks(options)),
     Layer.provideMerge(chains),
     Layer.provideMerge(
-      Layer.mergeAll(secrets(options), CallerRequests.layer, OutboundWork.layer, Strangers.layer, Lifecycle.layer)
+      Layer.mergeAll(layerSecrets(options), CallerRequests.layer, OutboundWork.layer, Strangers.layer, Lifecycle.layer)
     )
   )
 

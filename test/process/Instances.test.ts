@@ -36,6 +36,22 @@ const settingsOfSecond = Effect.fnUntraced(function* (first: Service.Listening, 
 })
 
 describe.concurrent("two instances on one DATABASE_URL", () => {
+  it.live("without API_KEY have one administrator's key, that of the first", () =>
+    Effect.gen(function* () {
+      const { API_KEY: _, ...env } = Service.onServer(server, yield* TestDatabase.make)
+      const keyOf = (home: string) =>
+        Effect.promise(async () => (await fs.readFile(path.join(home, "data", "api-key"), "utf8")).trim())
+      const homes = [yield* folder, yield* folder] as const
+      const one = yield* Service.listen({ folder: homes[0], env })
+      const two = yield* Service.listen({ folder: homes[1], env })
+      const key = yield* keyOf(homes[0])
+      assert.strictEqual(yield* keyOf(homes[1]), key)
+      for (const instance of [one, two]) {
+        assert.strictEqual((yield* instance.call("/api/v1/signers", { key })).status, 200)
+      }
+    })
+  )
+
   it.live("see each other's writes, and exactly one of two equal creates succeeds", () =>
     Effect.gen(function* () {
       const home = yield* folder

@@ -32,6 +32,7 @@ describe.concurrent("a start is refused", () => {
       const env = Service.onServer(server, yield* TestDatabase.make)
       const line = yield* refusal({ folder: home, env: { ...env, PORT: String(port) } })
       assert.strictEqual(line, `effect-relayer: 127.0.0.1:${port} is in use: choose another PORT`)
+      assert.isEmpty(yield* Effect.promise(() => fs.readdir(home)), "nothing was created or migrated")
     })
   )
 
@@ -65,6 +66,14 @@ describe.concurrent("a start is refused", () => {
       assert.notInclude(away, "url-secret")
 
       assert.match(yield* refusal({ folder: home, env }), /no_such_database.*does not exist/)
+    })
+  )
+
+  it.live("if HOST is no address of this machine", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const line = yield* refusal({ folder: home, env: { API_KEY: Service.apiKey, HOST: "192.0.2.1" } })
+      assert.strictEqual(line, "effect-relayer: 192.0.2.1 is no address of this machine: choose another HOST")
     })
   )
 

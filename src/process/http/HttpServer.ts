@@ -1,8 +1,10 @@
 // The Node server under the routes.
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer } from "effect"
+import { HttpServerError } from "effect/http"
 import { createServer } from "node:http"
 import type { Server } from "node:http"
+import * as net from "node:net"
 import { Draining } from "../../server/lifecycle/Draining.ts"
 import * as IdleConnections from "./IdleConnections.ts"
 import type { Settings } from "../settings/Settings.ts"
@@ -36,6 +38,14 @@ const make = (settings: Settings): Server => {
   server.maxRequestsPerSocket = 0
   return IdleConnections.keep(StalledReaders.close(Unreadable.refuse(server)))
 }
+
+/** Fails if the service could not listen, before the start changes the database. */
+export const probe = ({ HOST: host, PORT: port }: Settings) =>
+  Effect.callback<void, HttpServerError.ServeError>((resume) => {
+    const server = net.createServer()
+    server.once("error", (cause) => resume(Effect.fail(new HttpServerError.ServeError({ cause }))))
+    server.listen({ host, port }, () => server.close(() => resume(Effect.void)))
+  })
 
 /** Milliseconds after the grace period at which open connections are closed. */
 const linger = 500

@@ -112,6 +112,10 @@ export const apiKey = (dataDir: string) =>
     () => `er_${randomBytes(32).toString("base64url")}`
   )
 
+/** Puts another key into the file of a kept API key. */
+export const replaceApiKey = ({ file }: Kept, key: Redacted.Redacted) =>
+  attempt(file, () => Durable.replace(file, Redacted.value(key)))
+
 const masterKeyFile = (dataDir: string) => path.join(path.resolve(dataDir), "storage-encryption-key")
 
 /** The file of the master key, and whether it exists. */

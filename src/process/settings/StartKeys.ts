@@ -1,16 +1,48 @@
 // The keys of a start: those that the operator set, or else those that are kept in the data directory.
-import { Effect, Option } from "effect"
+import { Effect, Layer, Option, Redacted } from "effect"
+import { ServiceSecrets } from "../../server/secrets/ServiceSecrets.ts"
+import * as Services from "../../server/Services.ts"
 import * as MasterKeyRepo from "../../server/masterKey/MasterKeyRepo.ts"
 import * as Sql from "../../sql/Sql.ts"
 import * as StartFailed from "../StartFailed.ts"
 import * as Keys from "./Keys.ts"
-import type { Settings } from "./Settings.ts"
+import * as Settings from "./Settings.ts"
 
 /** Reads the kept API key, or creates it. */
-export const startApiKey = Effect.fnUntraced(function* ({ API_KEY, DATA_DIR }: Settings) {
+export const startApiKey = Effect.fnUntraced(function* ({ API_KEY, DATA_DIR }: Settings.Settings) {
   const given = API_KEY === undefined ? yield* Keys.apiKey(DATA_DIR) : { key: API_KEY }
   /** `keptApiKey` is absent if the operator set the API key. */
   return { apiKey: given.key, keptApiKey: "file" in given ? given : undefined }
+})
+
+/** The name of the administrator's key among the secrets of the service. */
+const administratorKey = "administrator_key"
+
+/**
+ * Instances of one database that keep their own API key use the one that the first of them has stored, sealed. Otherwise a
+ * balancer in front of them would lead to random 401s. The file gets that key.
+ */
+export const shareApiKey = Effect.fnUntraced(function* (
+  kept: Keys.Kept,
+  { masterKey, earlierMasterKeys }: Effect.Success<ReturnType<typeof startMasterKey>>,
+  settings: Settings.Settings,
+  database: Sql.Database
+) {
+  const known = [...earlierMasterKeys, ...Settings.decryptionKeys(settings)]
+  const services = Services.layerSecrets({
+    masterKey: Settings.masterKeyBytes(masterKey),
+    decryptionKeys: known.map(Settings.masterKeyBytes)
+  })
+  const key = yield* Effect.flatMap(ServiceSecrets, ({ share }) => share(administratorKey, kept.key)).pipe(
+    Effect.provide(Layer.provide(ServiceSecrets.layer, services)),
+    Effect.provide(Sql.layerOpen(database, { maxConnections: 2 }))
+  )
+  if (Redacted.value(key) === Redacted.value(kept.key)) return kept
+  yield* Keys.replaceApiKey(kept, key)
+  yield* Effect.annotateLogs(Effect.logInfo("the API key of the other instances of the database is kept"), {
+    file: kept.file
+  })
+  return { ...kept, key, made: false }
 })
 
 /** Ids of the master keys that the secrets in the database need. */
@@ -29,7 +61,7 @@ const keptMasterKey = Effect.fnUntraced(function* (dataDir: string, database: Sq
     : Effect.fail(StartFailed.withoutKeyFile(file, needed))
 })
 
-export const startMasterKey = Effect.fnUntraced(function* (settings: Settings, database: Sql.Database) {
+export const startMasterKey = Effect.fnUntraced(function* (settings: Settings.Settings, database: Sql.Database) {
   const { DATA_DIR, STORAGE_ENCRYPTION_KEY } = settings
   if (STORAGE_ENCRYPTION_KEY !== undefined) {
     return { masterKey: STORAGE_ENCRYPTION_KEY, earlierMasterKeys: [], masterKeyStore: Option.none() }

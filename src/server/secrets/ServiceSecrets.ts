@@ -11,6 +11,8 @@ export class ServiceSecrets extends Context.Service<
   {
     /** 256 random bits as base64, which the first instance that needs them creates. */
     get(name: string): Effect.Effect<string>
+    /** Stores `own` unless an instance has stored a secret of this name. Returns the stored one. */
+    share(name: string, own: Redacted.Redacted): Effect.Effect<Redacted.Redacted>
   }
 >()("effect-relayer/server/secrets/ServiceSecrets") {
   static readonly layer = Layer.effect(
@@ -20,15 +22,18 @@ export class ServiceSecrets extends Context.Service<
       const secrets = yield* Secrets
       const known = new Map<string, string>()
 
-      const keep = Effect.fnUntraced(function* (name: string) {
-        const sealed = yield* secrets.seal(Redacted.make(randomBytes(32).toString("base64")), place(name))
-        return yield* repo.keep(name, sealed)
+      const keep = Effect.fnUntraced(function* (name: string, own: Redacted.Redacted) {
+        return yield* repo.keep(name, yield* secrets.seal(own, place(name)))
+      })
+
+      const share = Effect.fnUntraced(function* (name: string, own: Redacted.Redacted) {
+        const found = yield* repo.find(name)
+        const kept = Option.isSome(found) ? found.value : yield* keep(name, own)
+        return yield* Effect.orDie(secrets.open(kept, place(name)))
       })
 
       const load = Effect.fnUntraced(function* (name: string) {
-        const found = yield* repo.find(name)
-        const kept = Option.isSome(found) ? found.value : yield* keep(name)
-        const secret = Redacted.value(yield* Effect.orDie(secrets.open(kept, place(name))))
+        const secret = Redacted.value(yield* share(name, Redacted.make(randomBytes(32).toString("base64"))))
         known.set(name, secret)
         return secret
       })
@@ -39,7 +44,7 @@ export class ServiceSecrets extends Context.Service<
           return secret === undefined ? load(name) : Effect.succeed(secret)
         })
 
-      return ServiceSecrets.of({ get })
+      return ServiceSecrets.of({ get, share })
     })
   )
 }
