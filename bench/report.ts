@@ -1,4 +1,4 @@
-// Writes the results of a run into the marked sections of `docs/performance.md`, and the charts beside it.
+// Writes the results of a run into the marked sections of `bench/performance.md`, and the charts beside it.
 //
 //   npm run bench:report -- results.json [folder of performance.md]
 import { NodeRuntime } from "@effect/platform-node"
@@ -11,7 +11,7 @@ import * as Goals from "./harness/Goals.ts"
 import * as Markdown from "./harness/Markdown.ts"
 import * as Results from "./harness/Results.ts"
 
-const [file = "results.json", folder = path.join(import.meta.dirname, "..", "docs")] = process.argv.slice(2)
+const [file = "results.json", folder = import.meta.dirname] = process.argv.slice(2)
 
 /** A bar per row of the service: its requests per second divided by those of Fastify. */
 const requestsChart = ({ rows }: Results.Results) => {

@@ -2,7 +2,7 @@
 // same run. Only the ratios are comparable between runs.
 //
 //   npm run bench:transactions
-//   npm run bench:transactions -- --report docs
+//   npm run bench:transactions -- --report bench
 //   npm run bench:transactions -- --against ../before
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Array, Console, Effect, Option, References } from "effect"

@@ -1,4 +1,4 @@
-// Reports a run: one line per case, and a table in docs/faults.md.
+// Reports a run: one line per case, and a table in faults/cases.md.
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -19,7 +19,7 @@ const counts = ({ tally }: Result): string => tally.skipped ?? tally.text
 export const line = (result: Result): string =>
   `${result.case.name.padEnd(16)}${outcome(result).padEnd(9)}${`${result.seconds.toFixed(0)} s`.padEnd(8)}${counts(result)}`
 
-const file = path.resolve(import.meta.dirname, "../docs/faults.md")
+const file = path.resolve(import.meta.dirname, "../faults/cases.md")
 const section = /(<!-- figures -->\n)([\s\S]*)(<!-- end of figures -->)/
 
 const rowOf = (result: Result): string =>

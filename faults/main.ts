@@ -114,7 +114,7 @@ const program = Effect.gen(function* () {
   const seed = Number(flags.seed)
   const unknown = flags.only?.find((name) => cases.every((each) => each.name !== name))
   if (unknown !== undefined) return yield* fail(`there is no case ${unknown}; --list names all cases`)
-  // The figures of docs/faults.md are those of all faults.
+  // The figures of faults/cases.md are those of all faults.
   if (flags.short && flags.report) return yield* fail("--report needs a run without --short")
   const chosen = cases.filter(({ name, isShort = false }) => flags.only?.includes(name) ?? (isShort || !flags.short))
   const results: Array<Report.Result> = []

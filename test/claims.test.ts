@@ -1,4 +1,4 @@
-// Every test that SECURITY.md names for a claim exists, under the name that is given there, and every table is in its list of columns.
+// Every test that SECURITY.md and its tables name for a claim exists, under the name that is given there, and every table is in the list of columns.
 import { assert, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -7,7 +7,10 @@ import { tables } from "../src/sql/migrations/objects.ts"
 const root = path.resolve(import.meta.dirname, "..")
 const read = (file: string) => fs.readFileSync(path.join(root, file), "utf8")
 
-const claims = [...read("SECURITY.md").matchAll(/`((?:test|tools)\/[\w/]+\.test\.ts)`: "([^"]+)"/g)]
+const tablesOfAttacks = fs.readdirSync(path.join(root, "docs/security")).map((name) => `docs/security/${name}`)
+const texts = ["SECURITY.md", ...tablesOfAttacks].map(read).join("\n\n")
+
+const claims = [...texts.matchAll(/`((?:test|tools)\/[\w/]+\.test\.ts)`: "([^"]+)"/g)]
 
 it("SECURITY.md names a test for each of more than twenty claims", () => {
   assert.isAbove(claims.length, 20)
@@ -19,7 +22,7 @@ for (const [, file = "", name = ""] of claims) {
   })
 }
 
-const protections = /^\| Columns .*?\n\n/ms.exec(read("SECURITY.md"))?.[0] ?? ""
+const protections = /^\| Columns .*?\n\n/ms.exec(texts)?.[0] ?? ""
 
 for (const table of tables) {
   it(`SECURITY.md says how the table ${table} is protected`, () => {

@@ -1,8 +1,8 @@
-// The tables of docs/transactions-failures.md are complete, and the tests that they name exist.
+// The tables of test/transactions-failures.md are complete, and the tests that they name exist.
 import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readFileSync } from "node:fs"
 
-const lines = readFileSync("docs/transactions-failures.md", "utf8").split("\n")
+const lines = readFileSync("test/transactions-failures.md", "utf8").split("\n")
 
 const filesIn = (tests: string): ReadonlyArray<string> =>
   [...tests.matchAll(/`([^`]+)`/g)].map(([, file]) => file ?? "")

@@ -1,4 +1,4 @@
-// Formats a run as Markdown: one text for each section of `docs/performance.md`.
+// Formats a run as Markdown: one text for each section of `bench/performance.md`.
 import type { Goal } from "./Goals.ts"
 import type { Memory, Results, Row, Start } from "./Results.ts"
 

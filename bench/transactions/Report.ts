@@ -1,4 +1,4 @@
-// Tables of a run, for a terminal and for `docs/performance.md`.
+// Tables of a run, for a terminal and for `bench/performance.md`.
 import * as Markdown from "../harness/Markdown.ts"
 import * as Print from "../harness/Print.ts"
 import { judged } from "./Goals.ts"
