@@ -3183,6 +3183,7 @@ export type KnownTransactionCode =
   | "chain_changed"
   | "nonce_out_of_range"
   | "nonce_ahead"
+  | "nonce_unexplained"
   | "deep_reorg"
   | "nonce_taken_unproven"
   | "restored_unproven"

@@ -26,6 +26,7 @@ const open = [
   "chain_changed",
   "nonce_out_of_range",
   "nonce_ahead",
+  "nonce_unexplained",
   "deep_reorg",
   "nonce_taken_unproven",
   "restored_unproven"
@@ -147,6 +148,7 @@ export type KnownCode = typeof KnownCode.Type
 export const operatorCodes = [
   "chain_changed",
   "nonce_ahead",
+  "nonce_unexplained",
   "nonce_out_of_range",
   "nonce_taken_unproven",
   "providers_disagree",

@@ -19,6 +19,8 @@ export interface LaneSituation<F extends Family = Family> {
   readonly lane: Lane<F>
   /** What keeps the whole lane from giving away places. */
   readonly stop?: Cause
+  /** Transactions that were accepted before this moment get no place yet. Absent: all do. */
+  readonly unsettledBefore?: Moment
   /** Whether the place of a final transaction is open again. */
   readonly isDeepReorg: boolean
   /** Why the signer cannot sign, and when it is asked again. Absent: it can. */
@@ -32,6 +34,10 @@ export interface Situation<F extends Family = Family, V = F["seen"] | Unreachabl
   readonly view: V
   readonly now: Moment
 }
+
+/** Whether it was accepted before a start of the database that no poll is younger than. */
+export const isUnsettled = ({ createdAt }: Pick<Transaction, "createdAt">, before: Moment | undefined): boolean =>
+  before !== undefined && createdAt < before
 
 /** Undefined: the row does not hold. */
 export type Row<F extends Family, V = F["seen"] | Unreachable> = (situation: Situation<F, V>) => Commands<F> | undefined

@@ -66,6 +66,8 @@ export interface LaneReading<F extends Family = Family> {
   readonly released?: ReadonlyArray<string>
   /** Why the lane gives away no places. */
   readonly stop?: Cause
+  /** Transactions that were accepted before this moment get no place yet. */
+  readonly unsettledBefore?: Moment
   /** Identity of the chain, once it is known. */
   readonly genesis?: string
   /** Whether the operator's word about the chain's count is used up. */
@@ -92,7 +94,7 @@ export interface Poll<F extends Family = Family> {
 
 export interface PollOptions<F extends Family = Family> {
   readonly lane: Lane<F>
-  readonly stored: Pick<StoredLane, "genesis" | "trustsCount" | "code">
+  readonly stored: Pick<StoredLane, "genesis" | "trustsCount" | "code" | "databaseStartedAt">
   /** Those that were accepted first in front. */
   readonly rows: Arr.NonEmptyReadonlyArray<LaneRow<F>>
   readonly totals: Totals<F>
@@ -101,6 +103,8 @@ export interface PollOptions<F extends Family = Family> {
   readonly now: Moment
   /** Sequences of the first account from this one on that the ledger has given away. */
   committed(from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
+  /** Those of the hashes that belong to attempts of the lane's transactions. */
+  own(hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
   /** Those of the hashes that belong to signatures that callers got: they are not foreign. */
   given(hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
 }

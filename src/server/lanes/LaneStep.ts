@@ -110,6 +110,7 @@ const pollAll = Effect.fnUntraced(function* (step: StepState.StepState, owner: S
     canSign: step.base().signerRetry === undefined,
     now,
     committed: (from) => context.ledger.committedFrom(context.hold, from),
+    own: (hashes) => context.ledger.own(context.hold, hashes),
     given: context.ledger.given
   })
   context.memory.poll = poll

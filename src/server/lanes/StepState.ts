@@ -111,10 +111,12 @@ export const make = (context: LaneContext, { now, contents, relayers, budget }: 
 
   const base = (): LaneSituation => {
     const { signerRetry } = memory
+    const { unsettledBefore } = memory.poll?.reading ?? {}
     return {
       lane,
       isDeepReorg,
       ...(stop === undefined ? {} : { stop }),
+      ...(unsettledBefore === undefined ? {} : { unsettledBefore }),
       ...(signerRetry === undefined || signerRetry.at <= now ? {} : { signerRetry })
     }
   }

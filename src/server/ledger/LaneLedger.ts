@@ -94,6 +94,8 @@ export class LaneLedger extends Context.Service<
     /** Rows that did not change since the last read are not read again. */
     read(hold: Hold): Effect.Effect<LaneContents, LaneLost>
     bytes(attempts: ReadonlyArray<AttemptKey>): Effect.Effect<ReadonlyArray<Bytes>>
+    /** Those of the hashes that belong to attempts of any transaction of the lane. */
+    own(hold: Hold, hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
     /** Those of the hashes that belong to signatures that callers got: transactions with these hashes are not foreign. */
     given(hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
     /** Sequences of all transactions of the lane's first account from `from` on, final ones included, in its generation. */
@@ -145,10 +147,11 @@ export class LaneLedger extends Context.Service<
     Effect.gen(function* () {
       const memory = LaneFence.rememberedRows()
       const parts = { memory, fence: yield* LaneFence.make }
-      const { bytes } = yield* AttemptsRepo.make
+      const { bytes, own } = yield* AttemptsRepo.make
       const { among: given } = yield* GivenRepo.make
       return LaneLedger.of({
         bytes,
+        own: ({ laneId }, hashes) => own(laneId, hashes),
         given,
         ...(yield* claimsOf(parts)),
         ...(yield* LaneReading.make(parts)),

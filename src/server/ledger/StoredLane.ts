@@ -27,6 +27,8 @@ export interface StoredLane {
   readonly nextPollAt: Moment
   /** What signatures that were given can cost in fees while they can land, in the smallest unit. Absent: none can. */
   readonly givenFees?: bigint
+  /** When the database was started. Absent: not known. */
+  readonly databaseStartedAt?: Moment
   /** Whether a process holds it at present. */
   readonly isHeld: boolean
 }

@@ -77,6 +77,7 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situ
   chain_changed: [submitted(), lane({ stop: cause("chain_changed") })],
   nonce_out_of_range: [pending(), lane({ lane: { ...lane().lane, nextNonce: Number.MAX_SAFE_INTEGER } })],
   nonce_ahead: [pending(), lane({ stop: cause("nonce_ahead", { count: 9, next_nonce: 5 }) })],
+  nonce_unexplained: [pending(), lane({ stop: cause("nonce_unexplained", { nonce: 5, count: 6 }) })],
   deep_reorg: [submitted(), lane({ isDeepReorg: true }), seen({ count: 4 })],
   nonce_taken_unproven: [submitted(), lane(), seen({ count: 6, countAtFinal: 6, taker: { _tag: "NotFound" } })],
   restored_unproven: [pending({ restored: true })],

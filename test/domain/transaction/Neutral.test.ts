@@ -35,6 +35,7 @@ const codes = [
   "nonce_taken_too_often",
   "nonce_out_of_range",
   "nonce_ahead",
+  "nonce_unexplained",
   "nonce_unavailable",
   "gas_price_above_cap",
   "gas_price_below_base_fee",

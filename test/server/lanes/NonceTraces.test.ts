@@ -79,6 +79,9 @@ layerEach(ledger)("B5: a count", (it) => {
       )
       world.chain.mine()
       yield* world.poll(3)
+      assert.strictEqual((yield* world.lane).nextNonce, 1)
+      // The other provider is asked first from here on.
+      yield* world.poll()
       assert.strictEqual(nonceOf(yield* world.transaction(id)), 1)
     })
   )

@@ -18,7 +18,7 @@ layerEach(ledger)("A2: a nonce", (it) => {
       world.chain.mine(6)
       Scenes.hideTransactions(first, world.chain.blocks.length)
       if (second !== undefined) second.lag = 6
-      yield* world.poll(4)
+      yield* world.poll(2)
       const held = yield* world.transaction(id)
       assert.deepStrictEqual([held.state, nonceOf(held), held.cause?.code], ["submitted", 0, "nonce_taken_unproven"])
       first?.lies.clear()

@@ -12,6 +12,8 @@ export interface LaneView {
   readonly hashAtChainBlock?: string
   /** The count of a second provider; needed if the first one's is above `nextNonce` or lower than the known one. */
   readonly secondCount?: number
+  /** Whether a transaction of the account was seen at each nonce that is used: its signature is a second source. */
+  readonly isExplained?: boolean
 }
 
 /** A count that was not believed in an earlier poll, and the head at which it was read. */
@@ -27,8 +29,7 @@ export interface FloorStep {
   /** Why the lane assigns no nonces. */
   readonly code?: "nonce_ahead" | "nonce_out_of_range"
   /**
-   * `ahead`: other transactions of the account used nonces from the former `nextNonce` on; if one of them could be a
-   * request of the ledger, `Restore.ts` decides before anything is signed.
+   * `ahead`: other transactions of the account used nonces from the former `nextNonce` on.
    */
   readonly change: "none" | "first" | "progress" | "ahead" | "reorg" | "correction"
 }
@@ -37,7 +38,9 @@ const unchanged = (lane: Nonces): FloorStep => ({ lane, change: "none" })
 
 /** A second source for a claim: another provider in this poll, or the same one in an earlier poll with another head. */
 const otherCount = (view: LaneView, claim: Claim | undefined): number | undefined =>
-  view.secondCount ?? (claim !== undefined && claim.headHash !== view.head.hash ? claim.count : undefined)
+  view.isExplained === true
+    ? view.count
+    : (view.secondCount ?? (claim !== undefined && claim.headHash !== view.head.hash ? claim.count : undefined))
 
 const claimOf = ({ count, head }: LaneView): Claim => ({ count, headHash: head.hash })
 
@@ -80,11 +83,22 @@ const behind = (lane: Nonces, view: LaneView, claim: Claim | undefined): FloorSt
 
 /**
  * `maxJump`: nonces that others may have used before an operator has to confirm it (the network's window); infinite if the
- * operator has said that the count is right. The first poll of a lane or a generation is believed at once.
+ * operator has said that the count is right. The first poll of a lane or a generation is believed at once; `settled`: every
+ * nonce below it was used before.
  */
-export const floor = (lane: Nonces, view: LaneView, claim: Claim | undefined, maxJump: number): FloorStep => {
+export const floor = (
+  lane: Nonces,
+  view: LaneView,
+  claim: Claim | undefined,
+  maxJump: number,
+  settled = 0
+): FloorStep => {
   if (view.count > maxNonce) return { ...unchanged(lane), code: "nonce_out_of_range" }
-  if (lane.chainBlock === undefined) return raised(lane, view, Math.max(view.count, lane.chainNonce), "first")
+  if (lane.chainBlock === undefined) {
+    if (view.isExplained === false) return unchanged(lane)
+    const first = { ...lane, settledNonce: Math.max(lane.settledNonce, settled) }
+    return raised(first, view, Math.max(view.count, lane.chainNonce), "first")
+  }
   if (view.count > lane.nextNonce) return ahead(lane, view, claim, maxJump)
   return view.count >= lane.chainNonce ? raised(lane, view, view.count, "progress") : behind(lane, view, claim)
 }

@@ -9,6 +9,7 @@ import { hold, pollNext } from "./Holding.ts"
 import { maxRequeues } from "../Numbers.ts"
 import { endOf } from "../Transition.ts"
 import type { Transaction } from "../Transaction.ts"
+import { isUnsettled } from "../Situation.ts"
 import type { Row, Situation } from "../Situation.ts"
 import { couldBe, verdictOf } from "./ForeignTransaction.ts"
 import { depthOf } from "./View.ts"
@@ -55,6 +56,10 @@ const unproven = (situation: Situation<Evm, Seen>, nonce: number): Commands<Evm>
     : hold(situation, cause("nonce_taken_unproven", { ...figures, answer: "give_up" }))
 }
 
+/** Another used nonce may be of this very request: nothing gets another nonce before all of them are explained. */
+const isUnexplained = ({ stop, transaction, unsettledBefore }: Situation<Evm>): boolean =>
+  stop?.code === "nonce_unexplained" || isUnsettled(transaction, unsettledBefore)
+
 const prove = (situation: Situation<Evm, Seen>, nonce: number): Commands<Evm> => {
   const { transaction, lane, view } = situation
   if (view.countAtFinal !== undefined && view.countAtFinal <= nonce) return [pollNext(situation)]
@@ -68,6 +73,7 @@ const prove = (situation: Situation<Evm, Seen>, nonce: number): Commands<Evm> =>
     case "Unproven":
       return unproven(situation, nonce)
     case "Taken":
+      if (isUnexplained(situation)) return hold(situation, cause("nonce_unexplained", { nonce, count: view.count }))
       return [lost(situation, verdict), Command.PollAt({ at: situation.now })]
   }
 }

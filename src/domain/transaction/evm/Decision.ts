@@ -14,7 +14,7 @@ import type { Evm } from "./Evm.ts"
 import { isNoop } from "../Attempt.ts"
 import { isFinal } from "../Transaction.ts"
 import * as Rows from "../Rows.ts"
-import { firstOf } from "../Situation.ts"
+import { firstOf, isUnsettled } from "../Situation.ts"
 import { decideFirstSignature } from "./DecideFirstSignature.ts"
 import { maxNonce, predecessorGrace } from "./EvmNumbers.ts"
 
@@ -42,12 +42,20 @@ const requiredNonce: Row<Evm> = (situation) => {
   return [finish({ state: "failed", cause: cause("nonce_unavailable", figures) })]
 }
 
+/** The ledger may be a copy from before its execution, and a node that lags may not show it yet. */
+const unsettled: Row<Evm> = (situation) => {
+  const { transaction, unsettledBefore } = situation
+  if (unsettledBefore === undefined || !isUnsettled(transaction, unsettledBefore)) return undefined
+  return hold(situation, cause("nonce_unexplained", { until: unsettledBefore }))
+}
+
 const ofLedger: ReadonlyArray<Row<Evm>> = [
   rows.restored,
   rows.notWanted,
   rows.deadline,
   rows.policy,
   rows.stopped,
+  unsettled,
   nonceOutOfRange,
   rows.paused,
   rows.notBefore,

@@ -94,6 +94,16 @@ const held = {
     reason: `The chain counts ${transactions(count)} of the account, far more than the service has sent; its next nonce is ${number(next_nonce)}.`,
     next: operator
   }),
+  nonce_unexplained: ({ nonce, count, until }) =>
+    nonce === undefined
+      ? {
+          reason: `The database was started after it was accepted${until === undefined ? "" : `, at ${DateTime.formatIso(DateTime.makeUnsafe(until))}`}. If the database was put back from a copy, the transaction may have been executed since.`,
+          next: "It continues when a block is seen that is younger than the start of the database, or a few seconds later if the chain makes no blocks."
+        }
+      : {
+          reason: `The chain counts ${transactions(count)} of the account, and no provider has shown yet which transaction used nonce ${nonce}. It could be one that the database has forgotten.`,
+          next: "The next provider is asked with the next block. If none can show it, open transactions wait for the decision of an operator after ten polls. An RPC URL with history helps."
+        },
   deep_reorg: ({ nonce, count }) => ({
     reason: `The chain has dropped transactions that were final: it counts ${number(count)}, and this one has nonce ${number(nonce)}.`,
     next: "The dropped transactions are sent again, then this one is mined."

@@ -1,7 +1,7 @@
 // The proof that a transaction which is not an attempt of the row used its nonce. Only then may the request get another nonce.
 import { currentAttempts } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
-import { nonceOf } from "./Evm.ts"
+import { attemptNonceOf, nonceOf } from "./Evm.ts"
 import type { Evm, Request } from "./Evm.ts"
 import { isAgreed } from "./View.ts"
 import type { ForeignCall, Seen, SilentBatch, TakerEvidence } from "./View.ts"
@@ -49,8 +49,15 @@ export const verdictOf = (transaction: Transaction<Evm>, address: string, view: 
 }
 
 /** Whether a transaction that is not an attempt of the row could be one that the ledger has lost. */
-export const couldBe = ({ versions }: Transaction<Evm>, call: ForeignCall | undefined): boolean =>
-  call === undefined || versions.some((request) => matches(request, call))
+export const couldBe = (transaction: Transaction<Evm>, call: ForeignCall | undefined): boolean =>
+  call === undefined ||
+  transaction.versions.some((request) => matches(request, call)) ||
+  (call.isNoop === true && hasHad(transaction, call.nonce))
+
+/** A no-op that the ledger has forgotten may have ended it. */
+const hasHad = (transaction: Transaction<Evm>, nonce: number | undefined): boolean =>
+  nonce !== undefined &&
+  (nonceOf(transaction) === nonce || transaction.attempts.some((attempt) => attemptNonceOf(attempt) === nonce))
 
 const matches = ({ to, value, data = "0x" }: Request, call: ForeignCall): boolean =>
   to?.toLowerCase() === call.to && value === call.value && data.toLowerCase() === call.data

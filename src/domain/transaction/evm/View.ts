@@ -1,6 +1,7 @@
 // What a poll asks providers about one transaction, and what it has seen of the chain. What is not asked is unknown. Absent
 // always means unknown, never "there is none".
 import type { Receipt } from "../Attempt.ts"
+import type { Moment } from "../Moment.ts"
 import type { Opinion } from "../SecondOpinion.ts"
 import type { Market } from "./Market.ts"
 import { currentAttempts, isFinal } from "../Transaction.ts"
@@ -51,6 +52,8 @@ export interface Head {
   readonly number: number
   readonly hash: string
   readonly gasLimit?: bigint
+  /** When the block was made, by its own word. */
+  readonly timestamp?: Moment
 }
 
 /**
@@ -127,6 +130,10 @@ export interface ForeignCall {
   readonly to?: string
   readonly value: bigint
   readonly data: string
+  /** The nonce that it used. Absent: not known. */
+  readonly nonce?: number
+  /** Whether it has the shape of a no-op of the service. */
+  readonly isNoop?: boolean
 }
 
 /** One provider's batch: everything in it belongs to the block at the final height. */

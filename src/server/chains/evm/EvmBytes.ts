@@ -93,6 +93,17 @@ export const senderOf = Effect.fnUntraced(function* ({ hash, transaction, signat
   return sender.toLowerCase()
 })
 
+/** The lower-case address that has signed an authorization with this nonce (EIP-7702). Empty: none in the transaction. */
+export const authoritiesOf = Effect.fnUntraced(function* ({ transaction }: SignedTransaction, nonce: number) {
+  if (transaction.type !== "eip7702") return []
+  const { recoverAuthorizationAddress } = yield* load
+  const signed = (transaction.authorizationList ?? []).filter((authorization) => authorization.nonce === nonce)
+  const addresses = yield* Effect.forEach(signed, (authorization) =>
+    Effect.option(Effect.tryPromise(() => recoverAuthorizationAddress({ authorization })))
+  )
+  return addresses.flatMap((address) => (address._tag === "Some" ? [address.value.toLowerCase()] : []))
+})
+
 /** The checksum function of EIP-55. */
 export const checksum = Effect.map(
   load,

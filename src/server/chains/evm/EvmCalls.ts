@@ -59,6 +59,8 @@ const Block = Schema.Struct({
   hash: LowerCase,
   parentHash: Schema.optionalKey(LowerCase),
   gasLimit: Schema.optionalKey(Uint64),
+  /** Seconds since 1970. */
+  timestamp: Schema.optionalKey(Uint64),
   transactions: Schema.optionalKey(Schema.Array(Schema.Unknown))
 })
 export type Block = typeof Block.Type

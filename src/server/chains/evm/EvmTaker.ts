@@ -44,10 +44,34 @@ const isBy = Effect.fnUntraced(function* (value: unknown, { address, nonce }: Ta
   return (yield* EvmBytes.senderOf(signed)) === address
 })
 
-const bisect = Effect.fnUntraced(function* (node: RpcNode, wanted: TakerQuery, head: number) {
+/** The transactions of the block in which the account's count passed the nonce. */
+const transactionsThere = Effect.fnUntraced(function* (node: RpcNode, wanted: TakerQuery, head: number) {
   const block = yield* node.call(blockAt(yield* blockOf(node, wanted, head)))
   const hashes = (block?.transactions ?? []).filter((hash) => typeof hash === "string")
   const transactions = yield* Effect.forEach(hashes, (hash) => node.call(transactionOf(hash)), all)
+  return { block, transactions }
+})
+
+/**
+ * The block in which an authorization of the account (EIP-7702) used the nonce, in a transaction of anybody: no transaction of
+ * the account has it. Undefined: there is none.
+ */
+export const authorizedIn = Effect.fn("EvmTaker.authorizedIn")(function* (
+  node: RpcNode,
+  wanted: TakerQuery,
+  head: number
+) {
+  const { block, transactions } = yield* transactionsThere(node, wanted, head)
+  for (const transaction of transactions) {
+    const signed = SignedTransaction.parse(transaction)
+    const authorities = signed === undefined ? [] : yield* EvmBytes.authoritiesOf(signed, wanted.nonce)
+    if (authorities.includes(wanted.address)) return block?.number
+  }
+  return undefined
+})
+
+const bisect = Effect.fnUntraced(function* (node: RpcNode, wanted: TakerQuery, head: number) {
+  const { transactions } = yield* transactionsThere(node, wanted, head)
   for (const transaction of transactions) {
     const found = Option.getOrUndefined(decode(transaction))
     if (found?.nonce === wanted.nonce && (yield* isBy(transaction, wanted))) return transaction
@@ -82,7 +106,13 @@ const fetched = Effect.fnUntraced(function* (
     hash,
     sender,
     nonce,
-    call: { ...(to === null ? {} : { to }), value: wei, data: input },
+    call: {
+      ...(to === null ? {} : { to }),
+      value: wei,
+      data: input,
+      nonce,
+      isNoop: to === sender && wei === 0n && input === "0x"
+    },
     block: blockNumber,
     blockHash,
     ...(second === undefined ? {} : { second })

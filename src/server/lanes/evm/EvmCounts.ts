@@ -13,39 +13,16 @@ import { findGaps, settle } from "../../../domain/transaction/evm/Gaps.ts"
 import { marketFor, priceOf } from "../../../domain/transaction/evm/Market.ts"
 import { networkNumbers, windowLimitOf } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import { priceType } from "../../../domain/transaction/evm/Offer.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { isFinal } from "../../../domain/transaction/Transaction.ts"
 import { sign } from "../../../domain/transaction/Command.ts"
-import * as EvmTaker from "../../chains/evm/EvmTaker.ts"
 import type { Filler, LaneReading, PollOptions } from "../LaneNetwork.ts"
+import { explain } from "./EvmExplained.ts"
+import type { Explained } from "./EvmExplained.ts"
 import { numbersOf, providersOf } from "./EvmMemory.ts"
 import type { EvmContext, EvmRelayer } from "./EvmMemory.ts"
 import type { EvmPoll } from "./EvmMemory.ts"
 import { noop } from "./EvmSigner.ts"
-
-/** Transactions of the account with nonces that no attempt has. Undefined in it: one that could not be fetched. */
-const foreignBetween = Effect.fnUntraced(function* (
-  context: EvmContext,
-  options: PollOptions<Evm>,
-  relayer: EvmRelayer,
-  { base }: EvmPoll,
-  from: number,
-  to: number
-) {
-  const providers = yield* providersOf(context, relayer)
-  const { address } = context
-  const found: Array<{ readonly hash?: string; readonly call: Evm["foreign"] }> = []
-  for (let nonce = from; nonce < to; nonce++) {
-    const sought = { address, nonce, hashes: [], finality: numbersOf(relayer).finality }
-    const taker = yield* Effect.orElseSucceed(
-      providers.first((node) => EvmTaker.find(providers, node, sought, base.head.number)),
-      () => undefined
-    )
-    const isOurs = taker?._tag === "Fetched" && taker.sender === address
-    found.push(isOurs ? { hash: taker.hash, call: taker.call } : { call: undefined })
-  }
-  const given = yield* options.given(found.flatMap(({ hash }) => hash ?? []))
-  return found.filter(({ hash }) => hash === undefined || !given.has(hash)).map(({ call }) => call)
-})
 
 /** Nonces from the count on that transactions have. `hasFinal`: some of these are final. */
 const committedAbove = Effect.fnUntraced(function* (
@@ -85,11 +62,49 @@ const fillersFor = (
  * A lane that waits for an operator keeps waiting while its count is neither confirmed nor withdrawn. That is so if there was
  * no block since, or if the process has just claimed the lane.
  */
-const stopOf = ({ stored }: PollOptions<Evm>, { code, claim, lane }: FloorStep): Cause | undefined => {
-  const reason = code ?? (stored.code === "nonce_ahead" && claim !== undefined ? stored.code : undefined)
-  if (reason === undefined) return undefined
-  if (reason !== "nonce_ahead") return cause(reason)
-  return cause(reason, { ...(claim === undefined ? {} : { count: claim.count }), next_nonce: lane.nextNonce })
+const isAhead = ({ stored }: PollOptions<Evm>, { code, claim }: FloorStep, { isTooMany }: Explained): boolean =>
+  code === "nonce_ahead" || isTooMany === true || (stored.code === "nonce_ahead" && claim !== undefined)
+
+/** Nothing is signed for the first time while a used nonce is not explained, or the count is above the next nonce. */
+const stopOf = (
+  options: PollOptions<Evm>,
+  step: FloorStep,
+  explained: Explained,
+  { lane: { count } }: EvmPoll
+): Cause | undefined => {
+  const { nextNonce } = step.lane
+  if (step.code === "nonce_out_of_range") return cause(step.code)
+  if (isAhead(options, step, explained)) return cause("nonce_ahead", { count, next_nonce: nextNonce })
+  const { missing = count > nextNonce ? nextNonce : undefined } = explained
+  return missing === undefined ? undefined : cause("nonce_unexplained", { nonce: missing, count })
+}
+
+/** The other provider is asked first if this one shows a count for long that it cannot explain. */
+const pollsBeforeDemotion = 3
+
+/** Milliseconds after which a poll counts as younger than the start of the database: on a chain without empty blocks, and else. */
+const settling = { still: 10_000, blocks: 2, longest: 600_000 } as const
+
+/**
+ * Transactions that were accepted before the start of the database get no place before a poll that is younger than it: the
+ * database may have been put back from a copy, and a node that lags may not show yet what was sent since. The moment of that start. Undefined: this poll is younger.
+ */
+const unsettledBefore = (
+  { memory }: EvmContext,
+  { stored: { databaseStartedAt: start = -Infinity }, now }: PollOptions<Evm>,
+  relayer: EvmRelayer,
+  { base: { head } }: EvmPoll
+): Moment | undefined => {
+  if (start <= memory.seenStart) return undefined
+  if (memory.firstAfterStart?.start !== start) memory.firstAfterStart = { start, at: now, head: head.hash }
+  const { at, head: before } = memory.firstAfterStart
+  const isStill = head.timestamp === undefined || head.hash === before
+  const { blockTime } = numbersOf(relayer)
+  const wait = isStill ? Math.max(settling.still, settling.blocks * blockTime) : settling.longest
+  const isYounger = head.timestamp !== undefined && head.timestamp > start
+  if (!isYounger && now - at < wait) return start
+  memory.seenStart = start
+  return undefined
 }
 
 const nothing = { committed: [], hasFinal: false }
@@ -105,29 +120,33 @@ export const read = Effect.fnUntraced(function* (
   const { lane, stored, totals } = options
   const before = noncesOf(lane)
   const { window } = numbersOf(relayer)
-  const step = floor(before, poll.lane, memory.claim, stored.trustsCount ? Infinity : window)
+  const providers = yield* providersOf(context, relayer)
+  const explained = yield* explain({ context, options, relayer, providers, poll })
+  if (memory.unexplained > 0 && memory.unexplained % pollsBeforeDemotion === 0) yield* providers.demote(poll.node)
+  const view = { ...poll.lane, isExplained: explained.missing === undefined && explained.isTooMany !== true }
+  const step = floor(before, view, memory.claim, stored.trustsCount ? Infinity : window, explained.settled)
   memory.claim = step.claim
-  const { nextNonce, chainNonce } = step.lane
-  const foreign =
-    step.change === "ahead" ? yield* foreignBetween(context, options, relayer, poll, before.nextNonce, nextNonce) : []
+  const { chainNonce } = step.lane
   const { count } = poll.lane
   const { committed, hasFinal } = count === chainNonce ? yield* committedAbove(options, step.lane, count) : nothing
   const filled = findGaps(step.lane, count, committed, window)
   memory.finalCount = Math.max(memory.finalCount, poll.finalCount)
   const lowestOpen = totals.lowestOpen === undefined ? undefined : Number(totals.lowestOpen)
-  const settled = settle(filled.lane, memory.finalCount, lowestOpen)
+  const stop = stopOf(options, step, explained, poll)
+  const settled = stop === undefined ? settle(filled.lane, memory.finalCount, lowestOpen) : filled.lane
   const limit = windowLimitOf(numbersOf(relayer), memory.accountCode ?? "0x")
   const windowSize = Math.max(Math.min(lane.windowSize, limit), 1)
-  const genesis = stored.genesis ?? (yield* (yield* providersOf(context, relayer)).genesis)
-  const stop = stopOf(options, step)
+  const genesis = stored.genesis ?? (yield* providers.genesis)
+  const unsettled = unsettledBefore(context, options, relayer, poll)
   const reading: LaneReading<Evm> = {
     lane: laneOf({ ...settled, windowSize }),
     ...(stop === undefined ? {} : { stop }),
+    ...(unsettled === undefined ? {} : { unsettledBefore: unsettled }),
     ...(genesis === undefined ? {} : { genesis }),
     usedTrust: stored.trustsCount && step.claim === undefined,
     ...(hasFinal ? { openFrom: BigInt(count) } : {}),
     fillers: fillersFor(options, context, relayer, poll, filled.gaps),
-    foreign
+    foreign: explained.foreign
   }
   return reading
 })

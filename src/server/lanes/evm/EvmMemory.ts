@@ -7,10 +7,13 @@ import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
 import { networkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { EvmNodes, EvmProviders } from "../../chains/evm/EvmNodes.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
 import type { LaneRelayer } from "../LaneNetwork.ts"
 
 /** What a poll has seen of the account as a whole, without the parts about single transactions. */
 export interface EvmPoll {
+  /** The provider that answered. */
+  readonly node: RpcNode
   readonly lane: LaneView
   /** Transactions of the account that are certainly in blocks which count as final. */
   readonly finalCount: number
@@ -41,6 +44,14 @@ export interface EvmMemory {
   readonly providers: Map<string, EvmProviders>
   /** Since when a provider has had no opinion about a block, by `LaneRelayer.urlsKey`. */
   readonly silences: Map<string, Map<string, Moment>>
+  /** Nonces in final blocks whose transactions were compared with the ledger. */
+  readonly explained: Set<number>
+  /** Polls in a row in which a used nonce could not be explained. */
+  unexplained: number
+  /** The start of the database that the newest polls are younger than. */
+  seenStart: Moment
+  /** The first poll after a start of the database that no poll was younger than yet. */
+  firstAfterStart: { readonly start: Moment; readonly at: Moment; readonly head: string } | undefined
   /** The newest poll, by `LaneRelayer.urlsKey`. */
   polls: ReadonlyMap<string, EvmPoll>
 }
@@ -55,6 +66,10 @@ export const make = (genesis: string | undefined): EvmMemory => ({
   lastRollupFee: undefined,
   providers: new Map(),
   silences: new Map(),
+  explained: new Set(),
+  unexplained: 0,
+  seenStart: -Infinity,
+  firstAfterStart: undefined,
   polls: new Map()
 })
 

@@ -55,11 +55,16 @@ const baseOf = (
   found: Details,
   countAtFinal: number | undefined
 ): Seen => {
-  const { number, hash, gasLimit } = at.head
+  const { number, hash, gasLimit, timestamp } = at.head
   const market: Market = found.market
   return {
     _tag: "Seen",
-    head: { number, hash, ...(gasLimit === undefined ? {} : { gasLimit }) },
+    head: {
+      number,
+      hash,
+      ...(gasLimit === undefined ? {} : { gasLimit }),
+      ...(timestamp === undefined ? {} : { timestamp: Number(timestamp) * 1000 })
+    },
     finalHeight: at.finalHeight,
     count,
     ...(countAtFinal === undefined ? {} : { countAtFinal }),
@@ -93,6 +98,7 @@ const poll = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions) 
     return [transaction.number, { ...base, sights, ...(minedAt === undefined ? {} : { minedAt }) }]
   })
   const result: EvmPoll = {
+    node,
     lane: {
       head: { number: base.head.number, hash: base.head.hash },
       count: seen.count,

@@ -40,6 +40,7 @@ const Row = Rows.withoutNulls(
     is_held: Schema.Boolean,
     epoch: Schema.Int,
     next_poll_at: Schema.Int,
+    started_at: Schema.Int,
     given_fees: optional(Schema.BigIntFromString),
     code: optional(Code),
     code_since: optional(Schema.Int)
@@ -65,6 +66,7 @@ export const columns = (sql: SqlClient.SqlClient) => {
       FROM lanes c WHERE c.parent_id = l.id AND c.released_at IS NULL
     )::text AS channels,
     coalesce(l.held_until > now(), false) AS is_held, ${number("epoch")}, ${millis("next_poll_at")},
+    (extract(epoch FROM pg_postmaster_start_time()) * 1000)::bigint::float8 AS started_at,
     ${GivenRepo.feesOf(sql)}::text AS given_fees, l.code,
     ${millis("code_since")}`
 }
@@ -99,6 +101,7 @@ const laneOf =
         chain: row.chain,
         trustsCount: row.trusts_count,
         nextPollAt: row.next_poll_at,
+        databaseStartedAt: row.started_at,
         isHeld: row.is_held,
         lane: {
           generation: row.generation,

@@ -9,6 +9,7 @@ import { Hex } from "effect/encoding"
 import type { SqlClient, Statement } from "effect/sql"
 import type { Attempt, Receipt } from "../../../domain/transaction/Attempt.ts"
 import type { LedgerNetwork } from "../LedgerRules.ts"
+import type { LaneId } from "../StoredLane.ts"
 
 /** The attempt, and the receipt that is recorded for it. */
 export const AttemptJson = Schema.Struct({
@@ -129,6 +130,7 @@ export interface AttemptKey {
   readonly ordinal: number
 }
 
+const readHashes = Rows.all(Schema.Struct({ hash: Schema.String }))
 const readBytes = Rows.all(Schema.Struct({ id: TransactionId, ordinal: Schema.Int, raw: Schema.Uint8Array }))
 
 export const make = Effect.gen(function* () {
@@ -189,5 +191,15 @@ export const make = Effect.gen(function* () {
     )
   }
 
-  return { writing, insert, bytes }
+  /** Those of the hashes that attempts of the lane have. */
+  const own = (lane: LaneId, hashes: ReadonlyArray<string>) =>
+    sql`
+      SELECT a.hash FROM attempts a JOIN transactions t ON t.id = a.transaction_id
+      WHERE a.hash = ANY(${hashes}::text[]) AND t.lane_id = ${lane}::bigint`.pipe(
+      Effect.flatMap(readHashes),
+      Effect.map((rows) => new Set(rows.map(({ hash }) => hash))),
+      query("AttemptsRepo.own")
+    )
+
+  return { writing, insert, bytes, own }
 })

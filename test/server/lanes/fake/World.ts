@@ -2,6 +2,7 @@
 // steps the test clock moves by the time of a block.
 import { assert } from "@effect/vitest"
 import { Array, Effect, Random, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { randomUUID } from "node:crypto"
 import { privateKeyToAccount } from "viem/accounts"
@@ -20,6 +21,7 @@ import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
 import { emptyMemory } from "../../../../src/server/lanes/StepState.ts"
 import * as LaneKeys from "../../../../src/server/lanes/LaneKeys.ts"
 import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
+import type { LaneContents } from "../../../../src/server/ledger/hold/HeldLane.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import type { Account, NewTransaction } from "../../../../src/server/ledger/NewTransaction.ts"
@@ -36,10 +38,13 @@ export const key = `0x${"42".repeat(32)}` as const
 const signer = privateKeyToAccount(key)
 
 /** The address of the account, in lower case. */
-export const address = signer.address.toLowerCase()
+export const address = signer.address.toLowerCase() as `0x${string}`
 
 /** Transactions of tests pay 1 wei to it, if they do not say otherwise. */
 export const receiver = `0x${"ab".repeat(20)}` as const
+
+/** Tables of the ledger, those that are referred to first. */
+const tables = ["lanes", "transactions", "transaction_requests", "attempts"] as const
 
 /** Milliseconds between two blocks. */
 const blockTime = 1000
@@ -111,6 +116,8 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
     /** What the signer does. */
     sign,
     context: undefined as LaneContext | undefined,
+    /** When the database was started, by the test clock. */
+    databaseStartedAt: 0,
     accept: (count = 1, over: Partial<NewTransaction> = {}) => Effect.map(insert(account, count, over), notEmpty),
     transaction: (id: TransactionId) => Effect.map(ledger.get(1, id), withNonce),
     /** The lane and its open transactions. */
@@ -125,6 +132,29 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
     publicKey,
     sign: (curve, message) => world.sign(curve, message)
   }
+
+  const asStarted = (contents: LaneContents): LaneContents => ({
+    ...contents,
+    stored: { ...contents.stored, databaseStartedAt: world.databaseStartedAt }
+  })
+
+  /** The files of the database are put back from a copy: the tables of the ledger are as they were then. */
+  const copied = Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    for (const table of tables) yield* sql`CREATE TABLE ${sql(`copy_${table}`)} AS TABLE ${sql(table)}`
+  })
+
+  const putBack = Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    if (hold !== undefined) yield* lanes.release(hold, "draining")
+    for (const table of tables.toReversed()) yield* sql`DELETE FROM ${sql(table)}`
+    for (const table of tables) {
+      yield* sql`INSERT INTO ${sql(table)} OVERRIDING SYSTEM VALUE SELECT * FROM ${sql(`copy_${table}`)}`
+    }
+    yield* sql`UPDATE lanes SET holder = NULL, held_until = NULL`
+    hold = undefined
+    world.context = undefined
+  })
 
   /** A process that remembers nothing holds the lane from now on. */
   const claim = Effect.gen(function* () {
@@ -141,7 +171,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
     })
     const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make({ use: () => Effect.succeed(backend) }, options)
     const context: LaneContext = {
-      ledger: lanes,
+      ledger: { ...lanes, read: (hold) => Effect.map(lanes.read(hold), asStarted) },
       rules: network.rules,
       chain: network.open({ chain: account.chain, address, genesis, keys }),
       targets: {
@@ -169,14 +199,14 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
   })
 
   /** What another program signs with the same key. */
-  const foreign = (nonce: number, value = 999n) =>
+  const foreign = (nonce: number, value = 999n, to: `0x${string}` = receiver) =>
     Effect.map(
       Effect.promise(() =>
         signer.signTransaction({
           type: "eip1559",
           chainId: 31_337,
           nonce,
-          to: receiver,
+          to,
           value,
           gas: 21_000n,
           maxFeePerGas: 100n * Chain.gwei,
@@ -186,5 +216,5 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
       Chain.parse
     )
 
-  return Object.assign(world, { claim, poll, foreign })
+  return Object.assign(world, { claim, poll, foreign, copied, putBack })
 })

@@ -1,0 +1,158 @@
+// Which transactions used the nonces of a lane. Before anything is signed for the first time, each of them is an attempt of the
+// ledger, or it was fetched and compared: a ledger that was put back from a copy has forgotten some of its own.
+import { Effect, Option } from "effect"
+import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
+import { nonceOf, noncesOf } from "../../../domain/transaction/evm/Evm.ts"
+import { isFinal } from "../../../domain/transaction/Transaction.ts"
+import type { TakerEvidence } from "../../../domain/transaction/evm/View.ts"
+import { blockAt } from "../../chains/evm/EvmCalls.ts"
+import * as EvmTaker from "../../chains/evm/EvmTaker.ts"
+import * as RpcFailure from "../../chains/RpcFailure.ts"
+import type { EvmProviders } from "../../chains/evm/EvmNodes.ts"
+import type { PollOptions } from "../LaneNetwork.ts"
+import { numbersOf } from "./EvmMemory.ts"
+import type { EvmContext, EvmPoll, EvmRelayer } from "./EvmMemory.ts"
+
+/** Polls in a row without an explanation, after which every open request counts as one that may have been executed. */
+const maxPolls = 10
+
+/** Milliseconds that the clocks of blocks and of the service may differ. */
+const clocks = 60_000
+
+const atOnce = { concurrency: 8 } as const
+
+type Taker = Extract<TakerEvidence, { readonly _tag: "Fetched" }>
+
+/** What used a nonce: a transaction of the account, or an authorization of it. */
+type User = Pick<Taker, "nonce" | "block"> & Partial<Pick<Taker, "hash" | "call">>
+
+export interface Explained {
+  /** Transactions of the account that are no attempts of the ledger. Undefined in it: one that nobody can show. */
+  readonly foreign: ReadonlyArray<Evm["foreign"]>
+  /** The lowest nonce that is not explained. Absent: all are. */
+  readonly missing?: number
+  /** At the first poll: every nonce below it was used before the oldest open transaction was accepted. */
+  readonly settled?: number
+  /** At the first poll: more nonces than the window were used since. */
+  readonly isTooMany?: true
+}
+
+interface Wanted {
+  readonly context: EvmContext
+  readonly options: PollOptions<Evm>
+  readonly relayer: EvmRelayer
+  readonly providers: EvmProviders
+  readonly poll: EvmPoll
+}
+
+/** Its signature proves it, so one provider is enough. Those that cannot show it are passed over. */
+const takerOf = ({ context: { address }, relayer, providers, poll }: Wanted, nonce: number) => {
+  const sought = { address, nonce, hashes: [], finality: numbersOf(relayer).finality }
+  const head = poll.base.head.number
+  const one = providers.first(
+    Effect.fnUntraced(function* (node): Effect.fn.Return<User, RpcFailure.RpcFailure> {
+      const taker = yield* EvmTaker.find(providers, node, sought, head)
+      if (taker._tag === "Fetched" && taker.sender === address && taker.nonce === nonce) return taker
+      const block = yield* EvmTaker.authorizedIn(node, sought, head)
+      return block === undefined ? yield* RpcFailure.answered("invalid_answer") : { nonce, block }
+    })
+  )
+  return Effect.option(one)
+}
+
+/** Nonces that an attempt used, according to receipts. */
+const ownIn = ({ context: { memory }, options: { rows } }: Wanted): ReadonlySet<number> => {
+  const own = new Set<number>()
+  for (const { transaction } of rows) {
+    const nonce = nonceOf(transaction)
+    if (nonce === undefined || isFinal(transaction)) continue
+    const views = [...memory.polls.values()].map((poll) => poll.views.get(transaction.number))
+    const hasReceipt = views.some((view) => [...(view?.sights.values() ?? [])].some(({ _tag }) => _tag === "Receipt"))
+    if (transaction.mined !== undefined || hasReceipt) own.add(nonce)
+  }
+  return own
+}
+
+const foreignAmong = Effect.fnUntraced(function* ({ options }: Wanted, users: ReadonlyArray<User>) {
+  const hashes = users.flatMap(({ hash }) => hash ?? [])
+  if (hashes.length === 0) return []
+  const [own, given] = yield* Effect.all([options.own(hashes), options.given(hashes)])
+  return users.flatMap(({ hash, call }) => (hash === undefined || own.has(hash) || given.has(hash) ? [] : [call]))
+})
+
+const isOlder = Effect.fnUntraced(function* ({ options, providers }: Wanted, { block }: User) {
+  const oldest = options.rows[0].transaction.createdAt
+  const asked = providers.first((node) => node.call(blockAt(block)))
+  const { timestamp } = (yield* Effect.orElseSucceed(asked, () => null)) ?? {}
+  return timestamp !== undefined && Number(timestamp) * 1000 < oldest - clocks
+})
+
+/** Downwards from the count, until a transaction is older than every open one. */
+const first = Effect.fnUntraced(function* (wanted: Wanted, count: number, limit: number) {
+  const { context, poll } = wanted
+  const takers: Array<User> = []
+  let nonce = count
+  while (nonce > 0) {
+    if (takers.length >= limit) return { foreign: [], isTooMany: true } satisfies Explained
+    const taker = Option.getOrUndefined(yield* takerOf(wanted, nonce - 1))
+    if (taker === undefined) break
+    if (yield* isOlder(wanted, taker)) return { foreign: yield* foreignAmong(wanted, takers), settled: nonce }
+    takers.push(taker)
+    remember(context, poll, taker)
+    nonce -= 1
+  }
+  const foreign = yield* foreignAmong(wanted, takers)
+  const found: Explained = nonce === 0 ? { foreign, settled: 0 } : { foreign, missing: nonce - 1 }
+  return found
+})
+
+/** Until its block is final, another transaction can take its nonce. */
+const remember = ({ memory }: EvmContext, { base }: EvmPoll, { nonce, block }: User): void => {
+  if (block <= base.finalHeight) memory.explained.add(nonce)
+}
+
+const later = Effect.fnUntraced(function* (wanted: Wanted, nonces: ReadonlyArray<number>, limit: number) {
+  const { context, poll } = wanted
+  const asked = nonces.slice(0, limit)
+  const found = yield* Effect.forEach(asked, (nonce) => takerOf(wanted, nonce), atOnce)
+  const takers = found.flatMap((taker) => (Option.isSome(taker) ? [taker.value] : []))
+  for (const taker of takers) remember(context, poll, taker)
+  const index = found.findIndex(Option.isNone)
+  const missing = index === -1 ? nonces[limit] : asked[index]
+  const explained: Explained = {
+    foreign: yield* foreignAmong(wanted, takers),
+    ...(missing === undefined ? {} : { missing })
+  }
+  return explained
+})
+
+/** Nobody can show what used the nonces: every open request could be it. */
+const givenUp = ({ memory }: EvmContext, nonces: ReadonlyArray<number>): Explained => {
+  memory.unexplained = 0
+  for (const nonce of nonces) memory.explained.add(nonce)
+  return { foreign: [undefined] }
+}
+
+/** Explains each nonce between those that are settled and the count of the poll. */
+export const explain = Effect.fnUntraced(function* (wanted: Wanted) {
+  const { context, options, relayer, poll } = wanted
+  const { memory } = context
+  const { chainBlock, nextNonce, settledNonce } = noncesOf(options.lane)
+  const { count } = poll.lane
+  const { window } = numbersOf(relayer)
+  const limit = options.stored.trustsCount ? Math.max(window, count) : window
+  if (chainBlock !== undefined && count - nextNonce > limit) return { foreign: [], isTooMany: true } satisfies Explained
+  const own = ownIn(wanted)
+  for (const nonce of memory.explained) if (nonce < settledNonce) memory.explained.delete(nonce)
+  const nonces: Array<number> = []
+  for (let nonce = settledNonce; nonce < count && nonces.length <= limit; nonce++) {
+    if (!own.has(nonce) && !memory.explained.has(nonce)) nonces.push(nonce)
+  }
+  if (nonces.length === 0) memory.unexplained = 0
+  if (nonces.length === 0) return { foreign: [] } satisfies Explained
+  const found: Explained =
+    chainBlock === undefined ? yield* first(wanted, count, limit) : yield* later(wanted, nonces, limit)
+  if (found.missing === undefined) memory.unexplained = 0
+  else if (++memory.unexplained >= maxPolls) return givenUp(context, nonces)
+  return found
+})
