@@ -3,6 +3,7 @@ import { Layer } from "effect"
 import { nonceOf } from "../src/domain/transaction/evm/Evm.ts"
 import type { Evm } from "../src/domain/transaction/evm/Evm.ts"
 import { solanaRules } from "../src/domain/transaction/solana/SolanaRules.ts"
+import { stellarRules } from "../src/domain/transaction/stellar/StellarRules.ts"
 import { evmRules } from "../src/domain/transaction/evm/EvmRules.ts"
 import * as LedgerTables from "../src/server/ledger/LedgerTables.ts"
 import { LedgerRules } from "../src/server/ledger/LedgerRules.ts"
@@ -22,4 +23,4 @@ export const withNonce = (stored: StoredTransaction) => {
 
 /** What the ledger needs, with the rules of the networks. */
 export const tables = (options: LedgerTables.Options = {}) =>
-  LedgerTables.layer(options).pipe(Layer.provideMerge(LedgerRules.layer(evmRules, solanaRules)))
+  LedgerTables.layer(options).pipe(Layer.provideMerge(LedgerRules.layer(evmRules, solanaRules, stellarRules)))

@@ -29,9 +29,11 @@ import * as EvmMarkets from "./chains/evm/EvmMarkets.ts"
 import * as EvmMetrics from "./lanes/evm/EvmMetrics.ts"
 import type { SendingNetwork } from "./lanes/LaneNetwork.ts"
 import * as SolanaLane from "./lanes/solana/SolanaLane.ts"
+import * as StellarLane from "./lanes/stellar/StellarLane.ts"
 import { SendingNetworks } from "./lanes/LaneNetwork.ts"
 import { evmRules } from "../domain/transaction/evm/EvmRules.ts"
 import { solanaRules } from "../domain/transaction/solana/SolanaRules.ts"
+import { stellarRules } from "../domain/transaction/stellar/StellarRules.ts"
 import { Networks } from "./networks/Networks.ts"
 import { Notifications } from "./notifications/Notifications.ts"
 import * as RelayerGauge from "./relayers/RelayerGauge.ts"
@@ -46,6 +48,7 @@ import { SigningHttp } from "./transactions/evm/SigningHttp.ts"
 import * as EvmIntake from "./transactions/evm/EvmIntake.ts"
 import type { Intake } from "./transactions/Intake.ts"
 import * as SolanaIntake from "./transactions/solana/SolanaIntake.ts"
+import * as StellarIntake from "./transactions/stellar/StellarIntake.ts"
 import { Intakes } from "./transactions/Intake.ts"
 import { Rehearsals } from "./transactions/evm/Rehearsals.ts"
 import { Sponsoring } from "./transactions/Sponsoring.ts"
@@ -59,6 +62,7 @@ import * as EvmInspection from "./chains/evm/EvmInspection.ts"
 import { RpcNodes } from "./chains/RpcNodes.ts"
 import { SolanaNodes } from "./chains/solana/SolanaNodes.ts"
 import * as SolanaInspection from "./chains/solana/SolanaInspection.ts"
+import { StellarNodes } from "./chains/stellar/StellarNodes.ts"
 import * as StellarInspection from "./chains/stellar/StellarInspection.ts"
 import * as LanesJob from "./lanes/LanesJob.ts"
 import * as MasterKey from "./masterKey/MasterKey.ts"
@@ -115,12 +119,16 @@ export interface Options {
 }
 
 /** The networks that transactions are sent for. Only this file names all of them. */
-const sendingNetworks = ({ networks = [] }: Options) => {
-  const own = networks.map(({ sending }) => sending)
-  return SendingNetworks.layer(
-    Effect.map(Effect.all([EvmLane.network, SolanaLane.network]), (built) => [...built, ...own])
-  ).pipe(Layer.provideMerge(LedgerRules.layer(evmRules, solanaRules, ...own.map(({ rules }) => rules))))
-}
+const sendingNetworks = ({ networks = [] }: Options) =>
+  SendingNetworks.layer(
+    Effect.map(Effect.all([EvmLane.network, SolanaLane.network, StellarLane.network]), (built) => [
+      ...built,
+      ...networks.map(({ sending }) => sending)
+    ])
+  )
+
+const ledgerRules = ({ networks = [] }: Options) =>
+  LedgerRules.layer(evmRules, solanaRules, stellarRules, ...networks.map(({ sending }) => sending.rules))
 
 /** Handlers of endpoints that only some network types have. */
 export const networkHandlers = Layer.mergeAll(NodeCallsHttp, NoncesHttp, PoliciesHttp, SigningHttp)
@@ -178,11 +186,12 @@ const inspections = {
 }
 
 /** Health checks and transactions share the nodes, so that a URL has one breaker and one retry rule. */
-const chains = Layer.mergeAll(Chains.layerNoDeps(inspections), EvmNodes.layerNoDeps, SolanaNodes.layerNoDeps).pipe(
-  Layer.merge(PriceSource.layer),
-  Layer.provide(RpcNodes.layerNoDeps()),
-  Layer.provideMerge(Breakers.layer())
-)
+const chains = Layer.mergeAll(
+  Chains.layerNoDeps(inspections),
+  EvmNodes.layerNoDeps,
+  SolanaNodes.layerNoDeps,
+  StellarNodes.layerNoDeps
+).pipe(Layer.merge(PriceSource.layer), Layer.provide(RpcNodes.layerNoDeps()), Layer.provideMerge(Breakers.layer()))
 
 const health = ({ healthCheckInterval = "1 minute" }: Options) =>
   RelayerHealth.layer.pipe(Layer.provideMerge(HealthChecks.layer({ interval: healthCheckInterval })))
@@ -203,7 +212,7 @@ const transactions = ({ networks = [] }: Options) =>
     ),
     Layer.provideMerge(
       Intakes.layer(
-        Effect.map(Effect.all([EvmIntake.make, SolanaIntake.make]), (built) => [
+        Effect.map(Effect.all([EvmIntake.make, SolanaIntake.make, StellarIntake.make]), (built) => [
           ...built,
           ...networks.map(({ intake }) => intake)
         ])
@@ -231,8 +240,9 @@ export const layerNoDeps = (
   Layer.mergeAll(Readiness.layer, EventStreams.layer, Cursors.layerPrepare, gauges(options), jobs(options)).pipe(
     Layer.provideMerge(transactions(options)),
     Layer.provideMerge(health(options)),
-    Layer.provideMerge(resources(options)),
     Layer.provideMerge(sendingNetworks(options)),
+    Layer.provideMerge(resources(options)),
+    Layer.provideMerge(ledgerRules(options)),
     Layer.provideMerge(chains),
     Layer.provideMerge(
       Layer.mergeAll(layerSecrets(options), CallerRequests.layer, OutboundWork.layer, Strangers.layer, Lifecycle.layer)

@@ -28,6 +28,7 @@ import type {
   SentAttempt,
   Signature
 } from "./hold/HeldLane.ts"
+import * as LanesRepo from "./hold/LanesRepo.ts"
 import * as LaneCommits from "./hold/LaneCommits.ts"
 import * as LaneFence from "./hold/LaneFence.ts"
 import * as LaneReading from "./hold/LaneReading.ts"
@@ -98,6 +99,8 @@ export class LaneLedger extends Context.Service<
     own(hold: Hold, hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
     /** Those of the hashes that belong to signatures that callers got: transactions with these hashes are not foreign. */
     given(hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
+    /** Accounts of all lanes on networks of the type. */
+    addresses(type: string): Effect.Effect<ReadonlyArray<string>>
     /** Sequences of all transactions of the lane's first account from `from` on, final ones included, in its generation. */
     committedFrom(hold: Hold, from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
     /** Final transactions of that account with a sequence from `from` on, for a reorganisation that is too deep. */
@@ -149,10 +152,12 @@ export class LaneLedger extends Context.Service<
       const parts = { memory, fence: yield* LaneFence.make }
       const { bytes, own } = yield* AttemptsRepo.make
       const { among: given } = yield* GivenRepo.make
+      const { addresses } = yield* LanesRepo.make
       return LaneLedger.of({
         bytes,
         own: ({ laneId }, hashes) => own(laneId, hashes),
         given,
+        addresses,
         ...(yield* claimsOf(parts)),
         ...(yield* LaneReading.make(parts)),
         ...(yield* LaneCommits.make(parts)),

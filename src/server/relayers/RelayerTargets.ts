@@ -24,6 +24,8 @@ export class RelayerTargets extends Context.Service<
   RelayerTargets,
   {
     get(id: RelayerId): Effect.Effect<RelayerTarget, RelayerNotFound>
+    /** Accounts of all relayers on networks of the type. */
+    addresses(type: string): Effect.Effect<ReadonlyArray<string>>
     /** Locks the relayer's row until the running transaction ends. */
     hold(id: RelayerId): Effect.Effect<Versioned<Relayer>, RelayerNotFound>
     /** The caller holds the relayer, and publishes the event. `undefined` enables the relayer. */
@@ -76,7 +78,7 @@ export class RelayerTargets extends Context.Service<
         return value
       })
 
-      return RelayerTargets.of({ get, hold, setDisabled })
+      return RelayerTargets.of({ get, addresses: repo.addresses, hold, setDisabled })
     })
   ).pipe(Layer.provide(RelayerMacs.layer))
 }

@@ -29,6 +29,7 @@ type RelayerCount = typeof RelayerCount.Type
 
 const readNumbers = Rows.all(Schema.Struct({ id: Schema.String, seq: Schema.Int }))
 const readCounts = Rows.all(RelayerCount)
+const readAddresses = Rows.all(Schema.Struct({ address: Schema.String }))
 
 export const make = Effect.gen(function* () {
   const sql = yield* client
@@ -79,6 +80,14 @@ export const make = Effect.gen(function* () {
         return ids.map((id) => Option.fromUndefinedOr(found.get(id)))
       }),
       query("RelayersRepo.findNumbers")
+    )
+
+  /** On all networks of the type. */
+  const addresses = (type: string) =>
+    sql`SELECT DISTINCT t.address FROM relayers t WHERE t.network_type = ${type}`.pipe(
+      Effect.flatMap(readAddresses),
+      Effect.map((rows) => rows.map(({ address }) => address)),
+      query("RelayersRepo.addresses")
     )
 
   const heldColumns = sql`${columns}, t.custom_rpc_urls_sealed`
@@ -161,6 +170,7 @@ export const make = Effect.gen(function* () {
     FROM relayers GROUP BY 1, 2`.pipe(Effect.flatMap(readCounts), query("RelayersRepo.count"))
 
   return {
+    addresses,
     find,
     findAll,
     findNumbers,

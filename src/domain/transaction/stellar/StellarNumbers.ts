@@ -74,6 +74,12 @@ export const authorizationMargin = 2
 /** Milliseconds. */
 const second = 1000
 
+/** Polls of a lane in the time of one ledger. All but one only ask for the number of the newest ledger. */
+export const pollsPerLedger = 4
+
+/** Milliseconds between two polls at least. */
+export const leastPollInterval = 250
+
 /** Milliseconds between two ledgers (`Herder::EXP_LEDGER_TIMESPAN_SECONDS`). */
 export const ledgerTime = 5 * second
 

@@ -12,7 +12,7 @@ import { momentOf } from "./Stellar.ts"
 import { CountersJson, FactsJson, OfferJson, ReceiptJson, RefusalJson, RequestJson } from "./StellarCodecs.ts"
 import { decide } from "./StellarDecision.ts"
 import { hear } from "./StellarHear.ts"
-import { ledgerTime, maxChannels, maxGuests } from "./StellarNumbers.ts"
+import { leastPollInterval, maxChannels, maxGuests, pollsPerLedger } from "./StellarNumbers.ts"
 import { placeOf, survey } from "./StellarPlaces.ts"
 import { show } from "./StellarShow.ts"
 import { stellarTermsOf } from "./StellarTerms.ts"
@@ -79,7 +79,7 @@ export const stellarRules: Rules<Stellar> = {
     address: relayer.address,
     window: 1 + maxGuests + maxChannels
   }),
-  pollInterval: () => ledgerTime,
+  pollInterval: ({ network }) => Math.max(leastPollInterval, network.average_blocktime_ms / pollsPerLedger),
   auditedOf,
   identityOf: (_, { guest }) => guest?.innerHash,
   exclusiveOf: (_, { guest }) => (guest === undefined ? undefined : `${guest.account}:${guest.sequence}`),

@@ -132,7 +132,10 @@ const bodyOf = (lib: Library, operation: StellarOperation, recorded: ReadonlyArr
   return OperationBody.invokeHostFunction(new InvokeHostFunctionOp({ hostFunction: host.host, auth }))
 }
 
-const conditionsOf = ({ xdr }: Library, { maxLedger, maxTime }: Draft): Xdr.Preconditions => {
+export const conditionsOf = (
+  { xdr }: Library,
+  { maxLedger, maxTime }: Pick<Draft, "maxLedger" | "maxTime">
+): Xdr.Preconditions => {
   const { LedgerBounds, Preconditions, PreconditionsV2, TimeBounds } = xdr
   const timeBounds = new TimeBounds({ minTime: 0n, maxTime })
   if (maxLedger === undefined) return Preconditions.precondTime(timeBounds)
@@ -149,7 +152,7 @@ const conditionsOf = ({ xdr }: Library, { maxLedger, maxTime }: Draft): Xdr.Prec
 }
 
 /** Throws if an entry of `auth` is no XDR. */
-const buildWith = (lib: Library, draft: Draft): Xdr.Transaction => {
+const transactionOf = (lib: Library, draft: Draft): Xdr.Transaction => {
   const { fee, memo, operations, operationSource, recorded = [], sequence, sorobanData, source } = draft
   const { Operation, SorobanTransactionData, Transaction, TransactionExt } = lib.xdr
   const account = operationSource === undefined ? null : lib.decodeAddressToMuxedAccount(operationSource)
@@ -177,13 +180,16 @@ export interface Unsigned {
   readonly hash: Uint8Array
 }
 
+/** Throws if an entry of `auth` is no XDR. */
+export const buildWith = (lib: Library, draft: Draft, networkId: Uint8Array): Unsigned => {
+  const tx = transactionOf(lib, draft)
+  const envelope = new lib.xdr.TransactionV1Envelope({ tx, signatures: [] })
+  return {
+    envelope: lib.xdr.TransactionEnvelope.envelopeTypeTx(envelope).toXdr("base64"),
+    hash: hashOf(networkId, tx.toXdr())
+  }
+}
+
 export const build = Effect.fn("StellarEncoding.build")((draft: Draft, networkId: Uint8Array) =>
-  Effect.map(library, (lib): Unsigned => {
-    const tx = buildWith(lib, draft)
-    const envelope = new lib.xdr.TransactionV1Envelope({ tx, signatures: [] })
-    return {
-      envelope: lib.xdr.TransactionEnvelope.envelopeTypeTx(envelope).toXdr("base64"),
-      hash: hashOf(networkId, tx.toXdr())
-    }
-  })
+  Effect.map(library, (lib) => buildWith(lib, draft, networkId))
 )

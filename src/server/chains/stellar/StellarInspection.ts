@@ -1,17 +1,12 @@
 // Inspects an account of a Stellar network. It calls RPC servers, not Horizon: a relayer can choose its RPC servers and have
 // several of them, while `horizon_url` is optional.
-import { Effect, Result, Schema } from "effect"
+import { Effect, Result } from "effect"
 import type { CheckFailure } from "../../../domain/chain/ChainSnapshot.ts"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
 import * as Inspection from "../Inspection.ts"
 import type { Providers } from "../Providers.ts"
-import * as RpcFailure from "../RpcFailure.ts"
-import type { RpcDialect, RpcNode } from "../RpcNode.ts"
 import * as StellarAccount from "./StellarAccount.ts"
-
-const dialect: RpcDialect = { networkType: "stellar", codes: RpcFailure.codes, isAnswer: () => false }
-
-const networkCall = { method: "getNetwork", result: Schema.Struct({ passphrase: Schema.String }) }
+import { dialect, prove } from "./StellarNodes.ts"
 
 const noAccount: CheckFailure = { type: "SequenceSyncFailed", code: "no_account" }
 
@@ -23,13 +18,6 @@ export const inspect: Inspection.Inspect = Effect.fn("StellarInspection.inspect"
   const { address, network_type, policies } = relayer
   const { passphrase } = network
 
-  const prove = (node: RpcNode) =>
-    Effect.flatMap(node.call(networkCall), (found) =>
-      found.passphrase === passphrase
-        ? Effect.void
-        : Effect.fail(RpcFailure.answered("mismatch").of(networkCall.method))
-    )
-
   const read = Effect.fnUntraced(function* ({ first }: Providers) {
     const call = yield* StellarAccount.get(address)
     const account = yield* Effect.result(first((node) => node.call(call)))
@@ -39,5 +27,5 @@ export const inspect: Inspection.Inspect = Effect.fn("StellarInspection.inspect"
     return { ...account.success, failures }
   })
 
-  return { network_type, ...(yield* Inspection.run({ nodes, dialect, urls, prove }, read)) }
+  return { network_type, ...(yield* Inspection.run({ nodes, dialect, urls, prove: prove(passphrase) }, read)) }
 })

@@ -20,7 +20,7 @@ export const partyOf = (account: Xdr.MuxedAccount): Party =>
     ? { address: accountOf(account.ed25519.value), isMuxed: false }
     : { address: accountOf(account.med25519.ed25519.value), isMuxed: true }
 
-const keyAddress = ({ ed25519 }: Xdr.PublicKey): string => accountOf(ed25519.value)
+export const keyAddress = ({ ed25519 }: Xdr.PublicKey): string => accountOf(ed25519.value)
 
 /** The code without the zeros that fill it up. */
 const codeOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1").replace(/\0+$/, "")

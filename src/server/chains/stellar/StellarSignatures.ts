@@ -26,8 +26,14 @@ export const hashOf = (
 /** The DER header of an ed25519 public key (RFC 8410). */
 const derHeader = Buffer.from("302a300506032b6570032100", "hex")
 
-const isSignedBy = (key: Uint8Array, hash: Uint8Array, signature: Uint8Array): boolean =>
+const isSignedWith = (key: Uint8Array, hash: Uint8Array, signature: Uint8Array): boolean =>
   verify(null, hash, createPublicKey({ key: Buffer.concat([derHeader, key]), format: "der", type: "spki" }), signature)
+
+/** Whether a signature of the hash is that of the account. */
+export const isSignedBy = (address: string, hash: Uint8Array, signature: Uint8Array): boolean => {
+  const key = parse(address)?.key
+  return key !== undefined && isSignedWith(key, hash, signature)
+}
 
 /** The last bytes of a key. */
 const hintBytes = 4
@@ -45,6 +51,6 @@ export const candidatesOf = (
     if (key === undefined || !hints.has(Buffer.from(key.subarray(-hintBytes)).toString("hex"))) return []
     return signatures
       .filter(({ hint }) => Buffer.compare(hint.value, key.subarray(-hintBytes)) === 0)
-      .map(({ signature }) => ({ address, isValid: isSignedBy(key, hash, signature.value) }))
+      .map(({ signature }) => ({ address, isValid: isSignedWith(key, hash, signature.value) }))
   })
 }

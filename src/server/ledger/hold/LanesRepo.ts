@@ -124,6 +124,14 @@ export const make = Effect.gen(function* () {
     )
   })
 
+  /** All accounts of lanes on networks of the type, also of relayers that were deleted. */
+  const addresses = (type: string) =>
+    sql`SELECT DISTINCT l.address FROM lanes l WHERE starts_with(l.chain, ${`${type}:`})`.pipe(
+      Effect.flatMap(readAddresses),
+      Effect.map((rows) => rows.map(({ address }) => address)),
+      query("LanesRepo.addresses")
+    )
+
   const moment = (at: number) => sql`to_timestamp(${at}::float8 / 1000)`
 
   const countersText = (chain: string, { counters }: LaneAccount): string | null =>
@@ -261,6 +269,7 @@ export const make = Effect.gen(function* () {
     trustCount,
     beginGeneration,
     ensure,
-    isChannel
+    isChannel,
+    addresses
   }
 })

@@ -1,0 +1,48 @@
+// Drafts of what a request does, which the guard and simulations read.
+import { Effect } from "effect"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import { refusal } from "../../../domain/transaction/stellar/Refusal.ts"
+import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
+import type { StellarRequest } from "../../../domain/transaction/stellar/Stellar.ts"
+import type { StellarOperation } from "../../../domain/transaction/stellar/StellarOperation.ts"
+import { buildWith } from "./StellarEncoding.ts"
+import { library } from "./StellarLibrary.ts"
+
+/** Any sequence: a simulation does not check it. */
+const anySequence = 1n
+
+/** Any time: the simulation does not check it. */
+const anyTime = 2n ** 62n
+
+const withoutAuth = (operation: StellarOperation): StellarOperation => {
+  if (operation.type === "payment" || operation.auth?.type === "xdr") return operation
+  return { ...operation, auth: { type: "none" } }
+}
+
+/**
+ * What the request does, unsigned. `recording`: without the authorizations that the service builds, so that a simulation lists
+ * those that the call needs.
+ */
+export const draftOf = (
+  address: string,
+  { memo, operations, transaction_xdr }: StellarRequest,
+  networkId: Uint8Array,
+  isRecording = false
+): Effect.Effect<string, Refusal> => {
+  if (transaction_xdr !== undefined) return Effect.succeed(transaction_xdr)
+  const own = operations ?? []
+  const draft = {
+    source: address,
+    sequence: anySequence,
+    fee: BigInt(own.length),
+    maxTime: anyTime,
+    operations: isRecording ? own.map(withoutAuth) : own,
+    ...present("memo", memo)
+  }
+  return Effect.flatMap(library, (lib) =>
+    Effect.try({
+      try: () => buildWith(lib, draft, networkId).envelope,
+      catch: () => refusal("xdr_invalid", "an entry of auth is not the XDR of an authorization")
+    })
+  )
+}

@@ -1,0 +1,51 @@
+// What the guard compares envelopes of a relayer with. Admission and lanes make it only here.
+import type { StellarTarget } from "../../../domain/transaction/stellar/Stellar.ts"
+import { capOf } from "../../../domain/transaction/stellar/Fees.ts"
+import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
+import {
+  baseFee,
+  defaultMaxFee,
+  defaultMaxSubentries,
+  maxForeignValidity
+} from "../../../domain/transaction/stellar/StellarNumbers.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import type { Library } from "./StellarLibrary.ts"
+
+const contracts = new Map<string, string>()
+
+/** The contract of XLM, which follows from the network. */
+const nativeContractOf = (lib: Library, passphrase: string): string => {
+  const found = contracts.get(passphrase) ?? lib.Asset.native().contractId(passphrase)
+  contracts.set(passphrase, found)
+  return found
+}
+
+export interface Guarding {
+  readonly target: StellarTarget
+  /** Accounts of the service on this network. */
+  readonly own: ReadonlySet<string>
+  /** Stroops that an envelope may cost, as the request says. */
+  readonly maxFee: bigint | undefined
+  readonly now: Moment
+}
+
+const tokensOf = ({ relayer: { policies = {} } }: StellarTarget): ReadonlyArray<string> =>
+  (policies.allowed_tokens ?? []).map(({ asset }) => asset)
+
+/** The rate is the lowest one: a higher one of the market is held, not refused. */
+export const termsOf = (lib: Library, { target, own, maxFee, now }: Guarding): Terms => {
+  const { address, policies = {} } = target.relayer
+  return {
+    relayer: address,
+    own,
+    nativeContract: nativeContractOf(lib, target.network.passphrase),
+    now: Math.floor(now / 1000),
+    strategy: policies.fee_payment_strategy === "user" ? "user" : "relayer",
+    allowedOperations: [],
+    allowedTokens: tokensOf(target),
+    maxSubentries: defaultMaxSubentries,
+    timeLimit: maxForeignValidity,
+    cap: capOf(maxFee, policies.max_fee === undefined ? undefined : BigInt(policies.max_fee), defaultMaxFee),
+    rate: baseFee
+  }
+}

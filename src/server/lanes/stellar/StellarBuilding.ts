@@ -1,0 +1,45 @@
+// The envelopes that are signed.
+import { Effect } from "effect"
+import type { Place } from "../../../domain/transaction/Place.ts"
+import type { StellarOffer, StellarRequest } from "../../../domain/transaction/stellar/Stellar.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import * as StellarEncoding from "../../chains/stellar/StellarEncoding.ts"
+import type { Unsigned } from "../../chains/stellar/StellarEncoding.ts"
+import { bumped, placed } from "../../chains/stellar/StellarEnvelopes.ts"
+import { library } from "../../chains/stellar/StellarLibrary.ts"
+
+/** Any sequence: a fee bump has none of its own. */
+const anySequence = 1n
+
+/** The envelope of an attempt. At a place without a sequence, the relayer pays for an envelope of its source. */
+export const unsignedOf = Effect.fnUntraced(function* (
+  address: string,
+  { memo, operations, transaction_xdr }: StellarRequest,
+  { sequence }: Place,
+  { fee, maxLedger, maxTime, soroban }: StellarOffer,
+  networkId: Uint8Array
+) {
+  const lib = yield* library
+  if (transaction_xdr !== undefined && sequence === undefined) {
+    return bumped(lib, transaction_xdr, { feeSource: address, fee }, networkId)
+  }
+  const given = {
+    sequence: sequence ?? anySequence,
+    fee,
+    maxTime: BigInt(maxTime),
+    ...present("maxLedger", maxLedger),
+    ...present("sorobanData", soroban?.data)
+  }
+  if (transaction_xdr !== undefined) return placed(lib, transaction_xdr, given, networkId)
+  const own: Unsigned = yield* StellarEncoding.build(
+    {
+      ...given,
+      source: address,
+      operations: operations ?? [],
+      ...present("memo", memo),
+      ...present("recorded", soroban?.recorded)
+    },
+    networkId
+  )
+  return own
+})

@@ -1,0 +1,62 @@
+// What the parts of a stellar lane share: its account, its providers, and what it remembers from poll to poll.
+import { Effect } from "effect"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
+import type { Accounts, Newest } from "../../chains/stellar/StellarLooks.ts"
+import type { Fees } from "../../chains/stellar/StellarCalls.ts"
+import type { StellarNodes, StellarProviders } from "../../chains/stellar/StellarNodes.ts"
+import type { LaneRelayer } from "../LaneNetwork.ts"
+
+export type StellarRelayer = LaneRelayer<Stellar>
+
+/** What one provider said at its last answer. */
+export interface Sighting {
+  readonly newest: Newest
+  /** When its newest ledger was first seen. */
+  readonly movedAt: Moment
+  readonly accounts: Accounts
+  /** Accounts that were asked for. */
+  readonly asked: ReadonlySet<string>
+}
+
+export interface StellarMemory {
+  /** By `LaneRelayer.urlsKey`. */
+  readonly providers: Map<string, StellarProviders>
+  /** By URL. */
+  readonly sightings: Map<string, Sighting>
+  /** Since when only one provider has an opinion, by `LaneRelayer.urlsKey`. */
+  readonly aloneSince: Map<string, Moment>
+  /** The highest ledger that any provider has shown, and when. */
+  newest: { readonly number: number; readonly at: Moment } | undefined
+  /** Fees of recent ledgers, by `LaneRelayer.urlsKey`, with the ledger at which they were read. */
+  readonly fees: Map<string, { readonly ledger: number; readonly fees: Fees }>
+}
+
+export const make = (): StellarMemory => ({
+  providers: new Map(),
+  sightings: new Map(),
+  aloneSince: new Map(),
+  newest: undefined,
+  fees: new Map()
+})
+
+export interface StellarContext {
+  /** The account of the relayer, `G…`. */
+  readonly address: string
+  readonly nodes: StellarNodes["Service"]
+  /** Accounts of all relayers and channels of the service on the network. */
+  readonly ownAccounts: Effect.Effect<ReadonlySet<string>>
+  readonly memory: StellarMemory
+}
+
+/** The providers of a relayer, kept as long as the lane is held. */
+export const providersOf = Effect.fnUntraced(function* (
+  { memory, nodes }: Pick<StellarContext, "memory" | "nodes">,
+  { urls, urlsKey, target }: StellarRelayer
+) {
+  const found = memory.providers.get(urlsKey)
+  if (found !== undefined) return found
+  const providers = yield* nodes.providers(urls, target.network.passphrase)
+  memory.providers.set(urlsKey, providers)
+  return providers
+})

@@ -1,0 +1,216 @@
+// Polls of a stellar lane: the accounts of the lane at one ledger of each provider. Answers of two providers are never mixed.
+import { Effect, Result } from "effect"
+import { maskUrl } from "../../../domain/chain/Rpc.ts"
+import type { Lane, LaneAccount } from "../../../domain/transaction/Lane.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import type { Unreachable } from "../../../domain/transaction/Situation.ts"
+import type { Testimony } from "../../../domain/transaction/stellar/Evidence.ts"
+import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
+import type { ProviderLook, StellarSeen } from "../../../domain/transaction/stellar/StellarSeen.ts"
+import { isFinal } from "../../../domain/transaction/Transaction.ts"
+import type { Transaction } from "../../../domain/transaction/Transaction.ts"
+import type { Opinion } from "../../chains/Providers.ts"
+import { library } from "../../chains/stellar/StellarLibrary.ts"
+import type { Library } from "../../chains/stellar/StellarLibrary.ts"
+import * as StellarLooks from "../../chains/stellar/StellarLooks.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import type { LaneRow } from "../LaneNetwork.ts"
+import { providersOf } from "./StellarContext.ts"
+import type { Sighting, StellarContext, StellarRelayer } from "./StellarContext.ts"
+
+/** Providers that are asked in one poll. */
+export const maxAsked = 5
+
+/** Milliseconds of one poll, over all its questions and providers. */
+const budget = 10_000
+
+/** Milliseconds for which the newest ledger of a provider stays before it counts as stalled. */
+const stalledAfter = 30_000
+
+/** Milliseconds after which the providers of a relayer are polled that came after the poll. */
+const unpolledAfter = 1000
+
+export interface Seen {
+  /** Not masked. */
+  readonly url: string
+  /** Absent: it did not answer. */
+  readonly sighting?: Sighting
+}
+
+/** What the providers of a relayer saw. */
+export interface StellarPoll {
+  readonly configured: number
+  readonly seen: ReadonlyArray<Seen>
+  readonly failure?: Unreachable
+  readonly isOtherChain: boolean
+}
+
+const covers = ({ asked }: Sighting, addresses: ReadonlyArray<string>): boolean =>
+  addresses.every((address) => asked.has(address))
+
+/** Accounts are read once per ledger. */
+const look = Effect.fnUntraced(function* (
+  { memory }: StellarContext,
+  lib: Library,
+  node: RpcNode,
+  addresses: ReadonlyArray<string>,
+  now: Moment
+) {
+  const newest = yield* StellarLooks.newest(node)
+  const former = memory.sightings.get(node.url)
+  const isSame = former?.newest.ledger.number === newest.ledger.number
+  const sighting: Sighting = {
+    newest,
+    movedAt: isSame ? former.movedAt : now,
+    ...(isSame && covers(former, addresses)
+      ? { accounts: former.accounts, asked: former.asked }
+      : { accounts: yield* StellarLooks.accounts(lib, node, addresses, newest), asked: new Set(addresses) })
+  }
+  memory.sightings.set(node.url, sighting)
+  return sighting
+})
+
+const failureOf = (opinions: ReadonlyArray<Opinion<Sighting>>, retryAt: Moment): Unreachable => {
+  const isLimited = opinions.some(({ result }) => Result.isFailure(result) && result.failure.code === "rate_limited")
+  return { _tag: "Unreachable", code: isLimited ? "rate_limited" : "providers_unavailable", retryAt }
+}
+
+const isMismatch = ({ result }: Opinion<Sighting>): boolean =>
+  Result.isFailure(result) && result.failure.code === "mismatch"
+
+const isStalled = ({ sighting }: Seen, now: Moment): boolean =>
+  sighting === undefined || now >= sighting.movedAt + stalledAfter
+
+const noteNewest = ({ memory }: StellarContext, found: StellarPoll, now: Moment): void => {
+  const highest = heightOf(found)
+  if (highest > (memory.newest?.number ?? 0)) memory.newest = { number: highest, at: now }
+}
+
+/** Since when the providers of a relayer are but one with an opinion. */
+const noteAlone = ({ memory }: StellarContext, { urlsKey }: StellarRelayer, found: StellarPoll, now: Moment): void => {
+  const moving = found.seen.filter((one) => !isStalled(one, now))
+  if (found.configured < 2 || moving.length !== 1) memory.aloneSince.delete(urlsKey)
+  else if (!memory.aloneSince.has(urlsKey)) memory.aloneSince.set(urlsKey, now)
+}
+
+/** The accounts that a poll reads: those of the lane, and the foreign ones whose envelopes the lane pays for. */
+export const addressesOf = (lane: Lane<Stellar>, rows: ReadonlyArray<LaneRow<Stellar>>): ReadonlyArray<string> => [
+  ...new Set([
+    ...lane.accounts.map(({ address }) => address),
+    ...rows.flatMap(({ transaction }) => (isFinal(transaction) ? [] : (transaction.facts.guest?.account ?? [])))
+  ])
+]
+
+export const poll = Effect.fn("StellarPolls.poll")(function* (
+  context: StellarContext,
+  relayer: StellarRelayer,
+  addresses: ReadonlyArray<string>,
+  now: Moment,
+  retryAt: Moment
+) {
+  const lib = yield* library
+  const providers = yield* providersOf(context, relayer)
+  const opinions = yield* Effect.timeoutOrElse(
+    providers.opinions(maxAsked, (node) => look(context, lib, node, addresses, now)),
+    { duration: budget, orElse: () => Effect.succeed<ReadonlyArray<Opinion<Sighting>>>([]) }
+  )
+  const seen = opinions.map(({ url, result }): Seen => ({ url, ...present("sighting", Result.getOrUndefined(result)) }))
+  const isSilent = seen.every(({ sighting }) => sighting === undefined)
+  const found: StellarPoll = {
+    configured: providers.configured,
+    seen,
+    isOtherChain: isSilent && opinions.some(isMismatch),
+    ...(isSilent ? { failure: failureOf(opinions, retryAt) } : {})
+  }
+  noteNewest(context, found, now)
+  noteAlone(context, relayer, found, now)
+  return found
+})
+
+/** The account whose sequence counts for a transaction. */
+export const accountOf = (address: string, { place, facts }: Transaction<Stellar>): string =>
+  facts.guest?.account ?? place?.account ?? address
+
+/** What providers say about the envelopes of a transaction, by URL. */
+type Proofs = ReadonlyMap<string, Pick<Testimony, "found" | "scan">>
+
+const noProofs: Proofs = new Map()
+
+const providerLook = (
+  { address }: StellarContext,
+  transaction: Transaction<Stellar>,
+  one: Seen,
+  proofs: Proofs,
+  now: Moment
+): ProviderLook => {
+  const host = maskUrl(one.url)
+  const { sighting } = one
+  if (sighting === undefined) return { host, isStalled: true, testimony: {} }
+  const { newest, accounts } = sighting
+  return {
+    host,
+    isStalled: isStalled(one, now),
+    newest: newest.ledger,
+    testimony: {
+      account: StellarLooks.accountAt(accounts, accountOf(address, transaction)),
+      oldestLedger: newest.oldestLedger,
+      ...proofs.get(one.url)
+    },
+    payer: accounts.of.get(address) ?? null
+  }
+}
+
+export const seenIn = (
+  context: StellarContext,
+  { transaction, relayer }: LaneRow<Stellar>,
+  { configured, seen }: StellarPoll,
+  now: Moment,
+  proofs: Proofs = noProofs
+): StellarSeen => ({
+  _tag: "Seen",
+  configured,
+  looks: seen.map((one) => providerLook(context, transaction, one, proofs, now)),
+  ...(proofs === noProofs ? {} : { isProofAsked: true as const }),
+  newestSince: context.memory.newest?.at ?? now,
+  ...present("aloneSince", context.memory.aloneSince.get(relayer.urlsKey))
+})
+
+/** `found`: undefined if the relayer's providers were not polled. */
+export const seenOf = (
+  context: StellarContext,
+  row: LaneRow<Stellar>,
+  found: StellarPoll | undefined,
+  now: Moment
+): StellarSeen | Unreachable =>
+  found === undefined || found.failure !== undefined
+    ? (found?.failure ?? { _tag: "Unreachable", code: "providers_unavailable", retryAt: now + unpolledAfter })
+    : seenIn(context, row, found, now)
+
+/** The newest ledger of any provider. */
+export const heightOf = (found: StellarPoll | undefined): number =>
+  Math.max(0, ...(found?.seen ?? []).map(({ sighting }) => sighting?.newest.ledger.number ?? 0))
+
+const lowestOf = (values: ReadonlyArray<bigint>): bigint | undefined =>
+  values.reduce<bigint | undefined>((lowest, one) => (lowest === undefined || one < lowest ? one : lowest), undefined)
+
+/**
+ * An account after a poll. `shown`: its sequence at each provider. The lowest counts, because one that is too low heals and one
+ * provider must not raise it. While a transaction has a place there, only the proof about its envelopes moves the account on.
+ */
+export const accountAfter = (
+  account: LaneAccount<Stellar>,
+  shown: ReadonlyArray<bigint>,
+  isTaken: boolean
+): LaneAccount<Stellar> => {
+  const { nextSequence, chainSequence, settledSequence } = account
+  const lowest = lowestOf(shown)
+  if (lowest === undefined) return account
+  if (!isTaken) {
+    const next = lowest + 1n > nextSequence ? lowest + 1n : nextSequence
+    return { ...account, nextSequence: next, chainSequence: next, settledSequence: next }
+  }
+  // A place that is given up may continue below what was believed before.
+  const chain = lowest + 1n < chainSequence ? lowest + 1n : chainSequence
+  return { ...account, chainSequence: chain, settledSequence: chain < settledSequence ? chain : settledSequence }
+}

@@ -1,0 +1,205 @@
+// Answers what a signature needs to know: whether the guard still allows the envelope, what its call costs, and what others pay.
+import { Effect, Result } from "effect"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import { isSoroban } from "../../../domain/transaction/stellar/Envelope.ts"
+import type { TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
+import { guard } from "../../../domain/transaction/stellar/Guard.ts"
+import type { Mode } from "../../../domain/transaction/stellar/Guard.ts"
+import {
+  balanceChange,
+  declaredFee,
+  expiredAuth,
+  notGranted,
+  subentriesOnChain
+} from "../../../domain/transaction/stellar/GuardOnChain.ts"
+import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
+import { sendsOf } from "../../../domain/transaction/stellar/KeyLimits.ts"
+import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
+import type { Stellar, StellarRequest } from "../../../domain/transaction/stellar/Stellar.ts"
+import type { Preparation, SorobanView } from "../../../domain/transaction/stellar/StellarSeen.ts"
+import { newestRequest } from "../../../domain/transaction/Transaction.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import * as Calls from "../../chains/stellar/StellarCalls.ts"
+import { draftOf } from "../../chains/stellar/StellarDrafts.ts"
+import { decodeWith } from "../../chains/stellar/StellarDecoding.ts"
+import { termsOf } from "../../chains/stellar/StellarGuarding.ts"
+import { library } from "../../chains/stellar/StellarLibrary.ts"
+import type { Library } from "../../chains/stellar/StellarLibrary.ts"
+import type { StellarProviders } from "../../chains/stellar/StellarNodes.ts"
+import { networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
+import { simulatedIn } from "../../chains/stellar/StellarSimulations.ts"
+import type { ReadSimulation } from "../../chains/stellar/StellarSimulations.ts"
+import * as RpcFailure from "../../chains/RpcFailure.ts"
+import type { Inquiry } from "../LaneNetwork.ts"
+import { providersOf } from "./StellarContext.ts"
+import type { StellarContext } from "./StellarContext.ts"
+
+/** Which rules of the guard hold for a request. */
+export const modeOf = ({ transaction_xdr }: StellarRequest, isGuest: boolean): Mode =>
+  isGuest ? "bump" : transaction_xdr === undefined ? "operations" : "unsigned"
+
+/** Fees of recent ledgers, read once per ledger. Undefined: no provider says. */
+const feesOf = Effect.fnUntraced(function* ({ memory }: StellarContext, providers: StellarProviders, urlsKey: string) {
+  const ledger = memory.newest?.number ?? 0
+  const former = memory.fees.get(urlsKey)
+  if (former !== undefined && former.ledger === ledger) return former.fees
+  const asked = yield* Effect.result(providers.first((node) => node.call(Calls.feeStats)))
+  if (Result.isFailure(asked)) return undefined
+  memory.fees.set(urlsKey, { ledger, fees: asked.success })
+  return asked.success
+})
+
+const simulateAt = Effect.fnUntraced(function* (lib: Library, node: RpcNode, text: string, mode: "record" | "enforce") {
+  const read = simulatedIn(lib, yield* node.call(Calls.simulate(text, mode)))
+  return read === undefined ? yield* RpcFailure.failure("invalid_answer").of("simulateTransaction") : { node, read }
+})
+
+interface Simulation {
+  readonly view: SorobanView | undefined
+  /** Of the provider that was asked first. */
+  readonly read?: ReadSimulation
+}
+
+/** Whether the caller gave entries, which the simulation has to check. */
+const givesEntries = ({ operations }: TransactionEnvelope): boolean =>
+  operations.some((operation) => operation.type === "invokeHostFunction" && operation.auth.length > 0)
+
+const simulationMode = (
+  request: StellarRequest,
+  envelope: TransactionEnvelope,
+  isGuest: boolean
+): "record" | "enforce" => {
+  if (isGuest) return "enforce"
+  if (request.transaction_xdr !== undefined) return givesEntries(envelope) ? "enforce" : "record"
+  const [operation] = request.operations ?? []
+  const isGiven = operation !== undefined && operation.type !== "payment" && operation.auth?.type === "xdr"
+  return isGiven ? "enforce" : "record"
+}
+
+/** Entries that the simulation recorded for addresses that the request names. */
+const recordedFor = ({ operations = [] }: StellarRequest, { auth }: ReadSimulation): ReadonlyArray<string> => {
+  const [operation] = operations
+  const named = operation !== undefined && operation.type !== "payment" ? operation.auth : undefined
+  if (named?.type !== "addresses") return []
+  return auth.flatMap(({ credentials, xdr }) =>
+    credentials.kind === "address" && named.signers.includes(credentials.address) ? [xdr] : []
+  )
+}
+
+/** The lowest ledger at which an authorization that the caller gave expires. */
+const untilLedger = ({ operations }: TransactionEnvelope): number | undefined => {
+  const ledgers = operations.flatMap((operation) =>
+    operation.type === "invokeHostFunction"
+      ? operation.auth.flatMap(({ credentials }) => (credentials.kind === "address" ? [credentials.untilLedger] : []))
+      : []
+  )
+  return ledgers.length === 0 ? undefined : Math.min(...ledgers)
+}
+
+const viewOf = (request: StellarRequest, envelope: TransactionEnvelope, read: ReadSimulation): SorobanView => {
+  if (read.restore !== undefined) return { _tag: "NeedsRestore", ...read.restore }
+  return {
+    _tag: "Succeeds",
+    resourceFee: read.resourceFee,
+    data: read.data ?? "",
+    recorded: recordedFor(request, read),
+    ...present("untilLedger", untilLedger(envelope))
+  }
+}
+
+/** A failure needs a second opinion: a node may be behind what the call needs. */
+const simulate = Effect.fnUntraced(function* (
+  lib: Library,
+  providers: StellarProviders,
+  request: StellarRequest,
+  envelope: TransactionEnvelope,
+  text: string,
+  mode: "record" | "enforce"
+) {
+  const asked = yield* Effect.result(providers.first((node) => simulateAt(lib, node, text, mode)))
+  if (Result.isFailure(asked)) return { view: { _tag: "Unknown" } } satisfies Simulation
+  const { node, read } = asked.success
+  if (read.error === undefined) return { view: viewOf(request, envelope, read), read } satisfies Simulation
+  const other = yield* providers.second(node, (second) => simulateAt(lib, second, text, mode))
+  const { error } = read
+  const view: SorobanView =
+    other === "not_configured"
+      ? { _tag: "Fails", error }
+      : other === undefined
+        ? { _tag: "FailsAlone" }
+        : other.read.error === undefined
+          ? { _tag: "Disagrees" }
+          : { _tag: "Fails", error }
+  return { view } satisfies Simulation
+})
+
+/** Rules that need the chain, besides the simulation's own failure. */
+const brokenOnChain = (
+  envelope: TransactionEnvelope,
+  terms: Terms,
+  read: ReadSimulation | undefined,
+  { isGuest, newest, subentries }: { isGuest: boolean; newest: number; subentries: number | undefined }
+): Refusal | undefined => {
+  const expired = expiredAuth(envelope, newest)
+  if (expired !== undefined) return expired
+  if (!isGuest && subentries !== undefined) {
+    const entries = subentriesOnChain(envelope, subentries, terms)
+    if (entries !== undefined) return entries
+  }
+  if (read === undefined) return undefined
+  return isGuest
+    ? declaredFee(envelope, read)
+    : (notGranted(envelope, read, terms) ?? balanceChange(envelope, read, terms, undefined))
+}
+
+/** The deadline ends a transaction whose envelope is about to die, not the guard. */
+const isOfTime = ({ code }: Refusal): boolean => code === "time_bounds_past"
+
+export const prepare = Effect.fn("StellarPreparing.prepare")(function* (
+  context: StellarContext,
+  { row: { transaction, relayer }, seen }: Inquiry<Stellar>,
+  now: Moment
+) {
+  const lib = yield* library
+  const providers = yield* providersOf(context, relayer)
+  const request = newestRequest(transaction)
+  const { target } = relayer
+  const networkId = networkIdOf(target.network.passphrase)
+  const isGuest = transaction.facts.guest !== undefined
+  const own = yield* context.ownAccounts
+  const text = yield* Effect.orDie(draftOf(context.address, request, networkId))
+  const decoded = decodeWith(lib, text, { networkId, known: own })
+  const terms = termsOf(lib, { target, own, maxFee: request.max_fee, now })
+  const mode = modeOf(request, isGuest)
+  const guarded = Result.flatMap(decoded, (envelope) => guard(mode, envelope, terms))
+  if (Result.isFailure(guarded) && !isOfTime(guarded.failure)) {
+    return { broken: guarded.failure, operations: 0, out: 0n } satisfies Preparation
+  }
+  const envelope = Result.isSuccess(guarded) ? guarded.success : Result.getOrThrow(decoded)
+  if (envelope.kind !== "transaction") return { operations: 0, out: 0n } satisfies Preparation
+  const isCall = envelope.operations.some(isSoroban)
+  const simulated = simulationMode(request, envelope, isGuest)
+  const recording =
+    simulated === "record" ? yield* Effect.orDie(draftOf(context.address, request, networkId, true)) : text
+  const [fees, { view, read }] = yield* Effect.all(
+    [
+      feesOf(context, providers, relayer.urlsKey),
+      isCall
+        ? simulate(lib, providers, request, envelope, recording, simulated)
+        : Effect.succeed<Simulation>({ view: undefined })
+    ],
+    { concurrency: "unbounded" }
+  )
+  const newest = Math.max(0, ...seen.looks.map((look) => look.newest?.number ?? 0))
+  const subentries = seen.looks.find(({ payer }) => payer !== undefined && payer !== null)?.payer?.subentries
+  const preparation: Preparation = {
+    operations: envelope.operations.length,
+    out: isGuest ? 0n : sendsOf(envelope, terms).value,
+    ...present("broken", brokenOnChain(envelope, terms, read, { isGuest, newest, subentries })),
+    ...(isGuest ? { inner: { fee: envelope.fee, ...present("resourceFee", envelope.resourceFee) } } : {}),
+    ...present("stats", isCall ? fees?.sorobanInclusionFee : fees?.inclusionFee),
+    ...present("soroban", view)
+  }
+  return preparation
+})

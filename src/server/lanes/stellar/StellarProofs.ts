@@ -1,0 +1,97 @@
+// The question `proof`: what became of the envelopes of a transaction, of each provider by itself. The accounts were read before: in
+// this order an envelope that is in no ledger up to that of its account is in none.
+import { Effect, Result } from "effect"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import { rangeOf } from "../../../domain/transaction/stellar/Evidence.ts"
+import type { AccountAt, Applied, Scan, Watched } from "../../../domain/transaction/stellar/Evidence.ts"
+import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
+import { library } from "../../chains/stellar/StellarLibrary.ts"
+import type { Library } from "../../chains/stellar/StellarLibrary.ts"
+import * as StellarLooks from "../../chains/stellar/StellarLooks.ts"
+import { networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import type { LaneRow } from "../LaneNetwork.ts"
+import { currentAttempts } from "../../../domain/transaction/Transaction.ts"
+import { providersOf } from "./StellarContext.ts"
+import type { StellarContext } from "./StellarContext.ts"
+import { accountOf, maxAsked } from "./StellarPolls.ts"
+import { sequenceOf, watchedOf } from "../../../domain/transaction/stellar/Watched.ts"
+
+const hashesOf = (watched: ReadonlyArray<Watched>): ReadonlyArray<string> => [
+  ...new Set(watched.flatMap(({ hash, innerHash }) => (innerHash === undefined ? [hash] : [hash, innerHash])))
+]
+
+const isUsed = ({ sequence }: AccountAt, wanted: bigint): boolean => sequence === undefined || sequence >= wanted
+
+/** The first that the provider has. At one sequence, at most one envelope is applied. */
+const findAny = Effect.fnUntraced(function* (lib: Library, node: RpcNode, hashes: ReadonlyArray<string>) {
+  const found = yield* Effect.forEach(hashes, (hash) => StellarLooks.applied(lib, node, hash), {
+    concurrency: "unbounded"
+  })
+  return found.find((one): one is Applied => one !== undefined)
+})
+
+interface Sought {
+  readonly account: string
+  readonly sequence: bigint
+  readonly watched: ReadonlyArray<Watched>
+  /** False: the envelope of a guest, of which the service has sent nothing. Only its hash is looked for. */
+  readonly isSigned: boolean
+  readonly networkId: Uint8Array
+}
+
+/** Absent: the range would need ledgers that the provider does not keep, or it did not answer. */
+const scanOf = Effect.fnUntraced(function* (
+  lib: Library,
+  node: RpcNode,
+  { account, sequence, watched, networkId }: Sought,
+  at: AccountAt,
+  oldestLedger: number
+) {
+  const range = rangeOf(sequence, watched, at)
+  if (range.from < oldestLedger) return undefined
+  const maxTime = watched.reduce((latest, one) => (one.maxTime > latest ? one.maxTime : latest), 0n)
+  const scanned = StellarLooks.scan(lib, node, networkId, { account, sequence }, { ...range, maxTime })
+  return Result.getOrUndefined(yield* Effect.result(scanned))
+})
+
+/** What one provider says about the envelopes of a transaction. */
+export interface Proof {
+  readonly found?: Applied
+  readonly scan?: Scan
+}
+
+const proofBy = Effect.fnUntraced(function* ({ memory }: StellarContext, lib: Library, node: RpcNode, sought: Sought) {
+  const sighting = memory.sightings.get(node.url)
+  if (sighting === undefined) return undefined
+  const at = StellarLooks.accountAt(sighting.accounts, sought.account)
+  if (!isUsed(at, sought.sequence)) return undefined
+  const found = yield* findAny(lib, node, hashesOf(sought.watched))
+  if (found !== undefined) return { found } satisfies Proof
+  if (!sought.isSigned) return undefined
+  return { ...present("scan", yield* scanOf(lib, node, sought, at, sighting.newest.oldestLedger)) } satisfies Proof
+})
+
+/** Asks the providers that were polled about one transaction. By URL. */
+export const prove = Effect.fn("StellarProofs.prove")(function* (
+  context: StellarContext,
+  { transaction, relayer }: LaneRow<Stellar>
+) {
+  const proofs = new Map<string, Proof>()
+  const sequence = sequenceOf(transaction)
+  if (sequence === undefined) return proofs
+  const lib = yield* library
+  const sought: Sought = {
+    account: accountOf(context.address, transaction),
+    sequence,
+    watched: watchedOf(transaction),
+    isSigned: currentAttempts(transaction).length > 0,
+    networkId: networkIdOf(relayer.target.network.passphrase)
+  }
+  const providers = yield* providersOf(context, relayer)
+  const opinions = yield* providers.opinions(maxAsked, (node) => proofBy(context, lib, node, sought))
+  for (const { url, result } of opinions) {
+    if (Result.isSuccess(result) && result.success !== undefined) proofs.set(url, result.success)
+  }
+  return proofs
+})

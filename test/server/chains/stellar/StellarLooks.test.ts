@@ -1,0 +1,160 @@
+// What the service reads from one provider: accounts at a numbered ledger, hashes, and the contents of ledgers.
+import { assert, describe, it } from "@effect/vitest"
+import * as lib from "@stellar/stellar-sdk/base"
+import { Effect, Result } from "effect"
+import * as StellarLooks from "../../../../src/server/chains/stellar/StellarLooks.ts"
+import { send } from "../../../../src/server/chains/stellar/StellarNodes.ts"
+import { hashIn } from "../../../../src/server/chains/stellar/StellarEnvelopes.ts"
+import { networkIdOf } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
+import { feeBump, passphrase, payment } from "../../../../testkit/stellar/Building.ts"
+import { node } from "../../../../testkit/stellar/Node.ts"
+import { other, relayer, user, World, xlm } from "../../../testkit/stellar/World.ts"
+
+const networkId = networkIdOf(passphrase)
+
+const made = () => {
+  const world = new World()
+  return { world, rpc: node(world.provider, "http://one.example") }
+}
+
+const look = Effect.fnUntraced(function* ({ rpc }: ReturnType<typeof made>, addresses: ReadonlyArray<string>) {
+  const newest = yield* StellarLooks.newest(rpc)
+  return { newest, accounts: yield* StellarLooks.accounts(lib, rpc, addresses, newest) }
+})
+
+describe("a look at a provider", () => {
+  it.effect("has the accounts at the newest ledger, and its close time", () =>
+    Effect.gen(function* () {
+      const both = made()
+      both.world.close(2)
+      const { newest, accounts } = yield* look(both, [
+        relayer.publicKey(),
+        "GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF"
+      ])
+      const { closeTime, number } = both.world.network.latest
+      assert.deepStrictEqual(newest.ledger, { number, closeTime })
+      assert.deepStrictEqual(accounts.ledger, { number, closeTime })
+      assert.strictEqual(accounts.of.get(relayer.publicKey())?.balance, 1000n * xlm)
+      const at = StellarLooks.accountAt(accounts, relayer.publicKey())
+      assert.strictEqual(at.sequence, both.world.account(relayer).sequence)
+      assert.strictEqual(accounts.of.size, 1)
+    })
+  )
+
+  it.effect("knows no close time if another node behind the balancer answers, which is behind", () =>
+    Effect.gen(function* () {
+      const both = made()
+      both.world.close(5)
+      both.world.provider.faults.balancerLag = 2
+      both.world.provider.faults.lag = 0
+      const newest = yield* StellarLooks.newest(rpcOf(both))
+      const accounts = yield* StellarLooks.accounts(lib, rpcOf(both), [relayer.publicKey()], newest)
+      const lagging = newest.ledger.number < both.world.network.latest.number
+      assert.strictEqual(accounts.ledger.closeTime, lagging ? newest.ledger.closeTime : 0)
+    })
+  )
+
+  it.effect("finds an envelope by its hash, and a fee bump by the hash of the envelope inside", () =>
+    Effect.gen(function* () {
+      const both = made()
+      const { rpc, world } = both
+      const inner = world.envelope(user, [payment(other, xlm)])
+      const outer = feeBump(relayer, inner, 400n)
+      world.apply(outer)
+      for (const hash of [hashIn(lib, outer, networkId), hashIn(lib, inner, networkId)]) {
+        const found = yield* StellarLooks.applied(lib, rpc, hash)
+        assert.strictEqual(found?.isSuccess, true)
+        assert.strictEqual(found?.code, "txSuccess")
+        assert.strictEqual(found?.fee, 200n)
+        assert.deepStrictEqual(found?.operations, ["paymentSuccess"])
+      }
+      assert.isUndefined(yield* StellarLooks.applied(lib, rpc, "ab".repeat(32)))
+    })
+  )
+
+  it.effect("answers a send with what the queue says", () =>
+    Effect.gen(function* () {
+      const { rpc, world } = made()
+      const text = world.envelope(user, [payment(other, xlm)])
+      const hash = hashIn(lib, text, networkId)
+      assert.deepStrictEqual(yield* send(lib, text, hash)(rpc), { status: "PENDING" })
+      assert.deepStrictEqual(yield* send(lib, text, hash)(rpc), { status: "DUPLICATE" })
+      assert.deepStrictEqual(yield* send(lib, text, "ab".repeat(32))(rpc), { status: "UNKNOWN" })
+      const late = world.envelope(other, [payment(user, 1n)], { sequence: 5n })
+      const refused = yield* send(lib, late, hashIn(lib, late, networkId))(rpc)
+      assert.deepStrictEqual(refused, { status: "ERROR", result: "txBadSeq", fee: 100n })
+      assert.deepStrictEqual(yield* send(lib, "AAAA", hash)(rpc), { status: "INVALID" })
+      world.provider.faults.lost = { sendTransaction: "after" }
+      assert.deepStrictEqual(yield* send(lib, text, hash)(rpc), { status: "UNKNOWN" })
+    })
+  )
+})
+
+const rpcOf = ({ rpc }: ReturnType<typeof made>) => rpc
+
+describe("a scan of ledgers", () => {
+  const used = (sequence: bigint) => ({ account: user.publicKey(), sequence })
+
+  it.effect("has the hashes of all transactions, and names the one that used the sequence", () =>
+    Effect.gen(function* () {
+      const { rpc, world } = made()
+      const from = world.network.latest.number + 1
+      const sequence = world.next(user)
+      const text = world.envelope(user, [payment(other, xlm)])
+      world.apply(text)
+      world.apply(world.envelope(other, [payment(user, 1n)]))
+      const to = world.network.latest.number
+      const scan = yield* StellarLooks.scan(lib, rpc, networkId, used(sequence), { from, to, maxTime: 2n ** 60n })
+      assert.strictEqual(scan.foreign, hashIn(lib, text, networkId))
+      assert.strictEqual(scan.hashes.size, 2)
+      assert.isAtLeast(scan.toLedger, to)
+      assert.isFalse(scan.passedMaxTime)
+    })
+  )
+
+  it.effect("has the hash of an envelope that somebody else paid for", () =>
+    Effect.gen(function* () {
+      const { rpc, world } = made()
+      const from = world.network.latest.number + 1
+      const sequence = world.next(user)
+      const inner = world.envelope(user, [payment(other, xlm)])
+      world.apply(feeBump(other, inner, 400n))
+      const to = world.network.latest.number
+      const scan = yield* StellarLooks.scan(lib, rpc, networkId, used(sequence), { from, to, maxTime: 2n ** 60n })
+      assert.isTrue(scan.hashes.has(hashIn(lib, inner, networkId)))
+    })
+  )
+
+  it.effect("reads all pages, and ends at the first ledger that is past every envelope", () =>
+    Effect.gen(function* () {
+      const { rpc, world } = made()
+      const from = world.network.latest.number + 1
+      for (let sent = 0; sent < 250; sent++) world.apply(world.envelope(other, [payment(user, 1n)]))
+      const to = world.network.latest.number
+      const all = yield* StellarLooks.scan(lib, rpc, networkId, used(1n), { from, to, maxTime: 2n ** 60n })
+      assert.strictEqual(all.hashes.size, 250)
+      assert.isAtLeast(all.toLedger, to)
+      const cut = BigInt(world.network.ledgerAt(from + 3).closeTime)
+      const some = yield* StellarLooks.scan(lib, rpc, networkId, used(1n), { from, to, maxTime: cut })
+      assert.isTrue(some.passedMaxTime)
+      assert.isAtMost(some.hashes.size, 200)
+    })
+  )
+
+  it.effect("says how far it came if the provider is behind, and fails if it does not keep the ledgers", () =>
+    Effect.gen(function* () {
+      const { rpc, world } = made()
+      const from = world.network.latest.number + 1
+      world.close(10)
+      const to = world.network.latest.number
+      world.provider.faults.lag = 3
+      const behind = yield* StellarLooks.scan(lib, rpc, networkId, used(1n), { from, to, maxTime: 2n ** 60n })
+      assert.strictEqual(behind.toLedger, to - 3)
+      world.provider.faults.retention = 2
+      const failed = yield* Effect.result(
+        StellarLooks.scan(lib, rpc, networkId, used(1n), { from, to, maxTime: 2n ** 60n })
+      )
+      assert.isTrue(Result.isFailure(failed))
+    })
+  )
+})

@@ -1,0 +1,181 @@
+// Traces of stellar's state machine in the driver: what is applied is found once, and what is not is signed again only after a proof.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { layerEach } from "../../../../testkit/layerEach.ts"
+import { envelope, keyNamed, payment as paid } from "../../../../testkit/stellar/Building.ts"
+import { accountIn } from "../../../../testkit/stellar/Entries.ts"
+import { ledger } from "../../ledger/Fixtures.ts"
+import * as World from "./World.ts"
+
+const { receiver, xlm } = World
+
+const had = 10n * xlm
+
+layerEach(ledger)("a payment", (it) => {
+  it.effect("is confirmed by the ledger that has it, and the next one has the next sequence", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const before = world.sequence()
+      const ids = yield* world.accept(World.payment(xlm), 3)
+      yield* world.finish
+      for (const [index, id] of ids.entries()) {
+        const { attempts, cause, place, state } = yield* world.transaction(id)
+        assert.strictEqual(state, "confirmed", cause?.code)
+        assert.lengthOf(attempts, 1)
+        assert.strictEqual(place?.sequence, before + BigInt(index) + 1n)
+      }
+      assert.strictEqual(world.balanceOf(receiver.publicKey()), had + 3n * xlm)
+    })
+  )
+
+  it.effect("whose answer is lost is found by its hash, also by a process that remembers nothing", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [id] = yield* world.accept()
+      const [node] = world.nodes
+      if (node === undefined) return assert.fail("no node")
+      node.faults.lost = { sendTransaction: "after" }
+      yield* world.poll()
+      assert.strictEqual((yield* world.transaction(id)).state, "signed")
+      yield* world.claim
+      node.faults.lost = {}
+      yield* world.finish
+      const { attempts, state } = yield* world.transaction(id)
+      assert.strictEqual(state, "confirmed")
+      assert.lengthOf(attempts, 1)
+      assert.strictEqual(world.balanceOf(receiver.publicKey()), had + xlm)
+    })
+  )
+
+  it.effect("whose bytes a node swallows is signed again at the same sequence after its death, and applied once", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [id] = yield* world.accept()
+      const [node] = world.nodes
+      if (node === undefined) return assert.fail("no node")
+      node.faults.lost = { sendTransaction: "before" }
+      yield* world.poll()
+      const first = (yield* world.transaction(id)).place
+      yield* world.poll(14)
+      node.faults.lost = {}
+      yield* world.finish
+      const { attempts, place, state } = yield* world.transaction(id)
+      assert.strictEqual(state, "confirmed")
+      assert.lengthOf(attempts, 2)
+      assert.deepStrictEqual(place, first)
+      assert.strictEqual(world.balanceOf(receiver.publicKey()), had + xlm)
+    })
+  )
+
+  it.effect("whose sequence something else used gets a new one, after the ledgers were read", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [id] = yield* world.accept()
+      const [node] = world.nodes
+      if (node === undefined) return assert.fail("no node")
+      node.faults.lost = { sendTransaction: "before" }
+      yield* world.poll()
+      const first = (yield* world.transaction(id)).place?.sequence ?? 0n
+      world.useSequence()
+      node.faults.lost = {}
+      yield* world.finish
+      const { attempts, place, requeues, state } = yield* world.transaction(id)
+      assert.strictEqual(state, "confirmed")
+      assert.lengthOf(attempts, 2)
+      assert.strictEqual(place?.sequence, first + 1n)
+      assert.strictEqual(requeues, 1)
+      assert.strictEqual(world.balanceOf(receiver.publicKey()), had + xlm)
+    })
+  )
+
+  it.effect("that is canceled while its envelope lives ends by the proof of its death, and has no effect", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [id] = yield* world.accept()
+      const [node] = world.nodes
+      if (node === undefined) return assert.fail("no node")
+      node.faults.lost = { sendTransaction: "before" }
+      yield* world.poll()
+      yield* world.cancel(id)
+      yield* world.poll(5)
+      assert.strictEqual((yield* world.transaction(id)).state, "signed")
+      yield* world.finish
+      assert.strictEqual((yield* world.transaction(id)).state, "canceled")
+      assert.strictEqual(world.balanceOf(receiver.publicKey()), had)
+    })
+  )
+})
+
+layerEach(ledger)("two providers", (it) => {
+  it.effect("confirm together, while one of them is behind for some ledgers", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      const [id] = yield* world.accept()
+      const [, second] = world.nodes
+      if (second === undefined) return assert.fail("no node")
+      second.faults.lag = 3
+      yield* world.poll(3)
+      assert.strictEqual((yield* world.transaction(id)).cause?.code, "second_provider_behind")
+      yield* world.finish
+      assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+    })
+  )
+
+  it.effect("of which one invents a success confirm nothing", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      // The liar shows the result of this one.
+      yield* world.accept()
+      yield* world.finish
+      const [id] = yield* world.accept()
+      yield* world.poll()
+      // The nodes forget what they took.
+      for (const queue of world.network.nodes) queue.restart()
+      for (const { faults } of world.nodes) faults.lost = { sendTransaction: "before" }
+      const { attempts } = yield* world.transaction(id)
+      const [liar] = world.nodes
+      if (liar === undefined) return assert.fail("no node")
+      liar.faults.claimed = attempts.map(({ hash }) => hash)
+      liar.faults.sequenceOffset = 1
+      yield* world.poll(3)
+      const { cause, state } = yield* world.transaction(id)
+      assert.strictEqual(state, "submitted")
+      assert.strictEqual(cause?.code, "providers_disagree")
+      liar.faults.claimed = []
+      liar.faults.sequenceOffset = 0
+      for (const { faults } of world.nodes) faults.lost = {}
+      yield* world.finish
+      assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+      assert.strictEqual(world.balanceOf(receiver.publicKey()), had + 2n * xlm)
+    })
+  )
+})
+
+layerEach(ledger)("an envelope of a user", (it) => {
+  it.effect("that its user also sends himself is confirmed without a fee of the relayer", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const user = keyNamed("user")
+      world.network.grant(user.publicKey(), 10n * xlm)
+      const sequence = (accountIn(world.network.reads, user.publicKey())?.sequence ?? 0n) + 1n
+      const { closeTime } = world.network.latest
+      const inner = envelope(user, [paid(receiver, xlm)], { sequence, maxTime: closeTime + 200 })
+      const hash = world.hashOf(inner)
+      const facts = { guest: { account: user.publicKey(), sequence, innerHash: hash, maxTime: closeTime + 200 } }
+      const [node] = world.nodes
+      if (node === undefined) return assert.fail("no node")
+      node.faults.lost = { sendTransaction: "before" }
+      const [id] = yield* world.accept({ transaction_xdr: inner }, 1, { facts })
+      yield* world.poll()
+      world.network.submit(0, inner)
+      yield* world.poll(2)
+      node.faults.lost = {}
+      yield* world.finish
+      const { cause, mined, state } = yield* world.transaction(id)
+      assert.strictEqual(state, "confirmed")
+      assert.strictEqual(cause?.code, "executed_by_other")
+      assert.strictEqual(mined?.receipt.paid, 0n)
+      assert.strictEqual(world.balanceOf(world.address), 1000n * xlm)
+    })
+  )
+})

@@ -1,0 +1,200 @@
+// The driver of one lane of stellar on a real ledger, with a stand-in ledger in memory. A step of the driver runs when a test says
+// so; between two steps the test clock moves by five seconds, and the stand-in closes a ledger.
+import { assert } from "@effect/vitest"
+import * as lib from "@stellar/stellar-sdk/base"
+import { Array, Effect, Random, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { randomUUID } from "node:crypto"
+import { NetworkId, NetworkName } from "../../../../src/domain/network/NetworkId.ts"
+import type { StellarNetwork } from "../../../../src/domain/network/Network.ts"
+import type { StellarPolicy } from "../../../../src/domain/relayer/Policy.ts"
+import { RelayerId, StellarRelayer } from "../../../../src/domain/relayer/Relayer.ts"
+import { SignerId } from "../../../../src/domain/signer/SignerId.ts"
+import type { Stellar, StellarFacts, StellarRequest } from "../../../../src/domain/transaction/stellar/Stellar.ts"
+import { stellarRules } from "../../../../src/domain/transaction/stellar/StellarRules.ts"
+import { accountOf } from "../../../../src/domain/transaction/stellar/StrKey.ts"
+import { hashIn } from "../../../../src/server/chains/stellar/StellarEnvelopes.ts"
+import { TransactionId } from "../../../../src/domain/transaction/TransactionId.ts"
+import * as StellarNodes from "../../../../src/server/chains/stellar/StellarNodes.ts"
+import * as LaneKeys from "../../../../src/server/lanes/LaneKeys.ts"
+import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
+import * as StellarLane from "../../../../src/server/lanes/stellar/StellarLane.ts"
+import { emptyMemory } from "../../../../src/server/lanes/StepState.ts"
+import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
+import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
+import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
+import type { Account, NewTransaction } from "../../../../src/server/ledger/NewTransaction.ts"
+import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
+import { isOf } from "../../../../src/server/ledger/StoredTransaction.ts"
+import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
+import { insert } from "../../../../testkit/LedgerRows.ts"
+import { keyNamed, passphrase } from "../../../../testkit/stellar/Building.ts"
+import { accountIn, keyOf } from "../../../../testkit/stellar/Entries.ts"
+import { Network } from "../../../../testkit/stellar/Network.ts"
+import { node as nodeOf } from "../../../../testkit/stellar/Node.ts"
+import { Provider } from "../../../../testkit/stellar/Provider.ts"
+
+const key = Redacted.make("42".repeat(32))
+
+/** Stroops. */
+export const xlm = 10_000_000n
+
+export const receiver = keyNamed("receiver")
+
+/** Milliseconds between two steps. */
+const ledgerTime = 5000
+
+export interface Given {
+  readonly providers?: number
+  readonly policies?: StellarPolicy
+  readonly funds?: bigint
+}
+
+const networkOf = (): typeof StellarNetwork.Type => ({
+  id: NetworkId.make("stellar:local"),
+  name: NetworkName.make("local"),
+  source: "own",
+  network_type: "stellar",
+  rpc_urls: [],
+  average_blocktime_ms: ledgerTime,
+  is_testnet: true,
+  passphrase
+})
+
+/** A payment of XLM. */
+export const payment = (stroops: bigint, destination = receiver.publicKey()): StellarRequest => ({
+  operations: [{ type: "payment", destination, amount: stroops, asset: { type: "native" } }]
+})
+
+/** The first that is given is asked first. */
+const inOrder = { nextDoubleUnsafe: () => 0.5, nextIntUnsafe: () => 0 }
+
+const notEmpty = <A>(items: ReadonlyArray<A>) =>
+  Array.isReadonlyArrayNonEmpty(items) ? items : assert.fail("nothing was accepted")
+
+const claimOne = Effect.flatMap(LaneLedger, (lanes) =>
+  Effect.map(lanes.claim(["stellar"], 1), ([held]) => held ?? assert.fail("no lane is free"))
+)
+
+export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {}, funds = 1000n * xlm }: Given = {}) {
+  const lanes = yield* LaneLedger
+  const ledger = yield* Ledger
+  const clock = yield* TestClock.testClockWith(Effect.succeed)
+  const network = new Network({ passphrase, now: () => clock.currentTimeMillisUnsafe(), nodes: providers })
+  const nodes = Array.makeBy(providers, (index) => new Provider(network, index))
+  const away = new Set<number>()
+  const urls = nodes.map((_, index) => ({ url: `http://node-${index}.example`, weight: 100 }))
+  const backend = LocalKey.make(key)
+  const address = accountOf(yield* Effect.orDie(backend.publicKey("ed25519")))
+  if (funds > 0n) network.grant(address, funds)
+  network.grant(receiver.publicKey(), 10n * xlm)
+  const relayerOf = (given: StellarPolicy) =>
+    StellarRelayer.make({
+      id: RelayerId.make("r1"),
+      name: "R",
+      network: NetworkName.make("local"),
+      address,
+      paused: false,
+      system_disabled: false,
+      signer_id: SignerId.make("s1"),
+      network_type: "stellar",
+      policies: given
+    })
+  const target = { relayer: relayerOf(policies), network: networkOf() }
+  const account: Account = { relayerId: RelayerId.make("r1"), relayerNumber: 1, ...stellarRules.laneOf(target) }
+  let hold: Hold | undefined
+
+  const world = {
+    network,
+    nodes,
+    away,
+    account,
+    address,
+    relayer: target.relayer,
+    relayerOf,
+    context: undefined as LaneContext | undefined,
+    accept: (
+      request: StellarRequest = payment(xlm),
+      count = 1,
+      over: Partial<NewTransaction> & { readonly facts?: StellarFacts } = {}
+    ) => Effect.map(insert(account, count, { request, facts: {}, ...over }), notEmpty),
+    transaction: (id: TransactionId) =>
+      Effect.map(ledger.get(1, id), (stored) =>
+        isOf<Stellar>(stellarRules, stored) ? stored.transaction : assert.fail("is no transaction of stellar")
+      ),
+    cancel: (id: TransactionId) => ledger.cancel(1, id),
+    contents: Effect.suspend(() => (hold === undefined ? Effect.die("no lane is held") : lanes.read(hold))),
+    balanceOf: (of: string) => accountIn(network.reads, of)?.balance ?? 0n,
+    hashOf: (text: string) => hashIn(lib, text, network.networkId),
+    /** Something else uses the next sequence of the relayer's key. */
+    useSequence: () => {
+      const account = accountIn(network.reads, address)
+      if (account === undefined) return
+      network.put(keyOf.account(address), { ...account, sequence: account.sequence + 1n })
+    },
+    sequence: () => accountIn(network.reads, address)?.sequence ?? 0n
+  }
+
+  /** A process that remembers nothing holds the lane from now on. */
+  const claim = Effect.gen(function* () {
+    if (hold !== undefined) yield* lanes.release(hold, "draining")
+    const claimed = yield* claimOne
+    hold = claimed.hold
+    const { genesis } = claimed.stored
+    const rpc = new Map(
+      nodes.map((node, index) => [urls[index]?.url, nodeOf(node, urls[index]?.url ?? "", () => away.has(index))])
+    )
+    const sending = StellarLane.networkOf({
+      nodes: {
+        providers: (given, known) =>
+          Effect.provideService(
+            StellarNodes.providers((url) => rpc.get(url) ?? assert.fail(`no node has ${url}`), given, known),
+            Random.Random,
+            inOrder
+          )
+      },
+      ownAccounts: Effect.succeed(new Set([address]))
+    })
+    const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make({ use: () => Effect.succeed(backend) }, options)
+    const context: LaneContext = {
+      ledger: lanes,
+      rules: sending.rules,
+      chain: sending.open({ chain: account.chain, address, genesis, keys }),
+      targets: {
+        get: () => Effect.succeed({ relayer: world.relayer, version: "1", network: networkOf(), urls })
+      },
+      fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
+      newId: Effect.sync(() => TransactionId.make(randomUUID())),
+      hold,
+      memory: emptyMemory()
+    }
+    world.context = context
+    return context
+  })
+
+  const run = Effect.suspend(() =>
+    Effect.flatMap(world.context === undefined ? claim : Effect.succeed(world.context), LaneStep.run)
+  )
+
+  /** `ledgers`: that the stand-in closes before the step. */
+  const step = Effect.fnUntraced(function* (ledgers = 1) {
+    yield* TestClock.adjust(ledgerTime)
+    for (let closed = 0; closed < ledgers; closed++) network.close()
+    return yield* run
+  })
+
+  const poll = Effect.fnUntraced(function* (times = 1, ledgers = 1) {
+    for (let done = 0; done < times; done++) yield* step(ledgers)
+  })
+
+  /** Steps until nothing is open, or as many as an envelope needs to die four times. */
+  const finish = Effect.gen(function* () {
+    for (let round = 0; round < 80; round++) {
+      yield* step()
+      const { inFlight, pendingCount } = yield* world.contents
+      if (inFlight.length + pendingCount === 0) return
+    }
+  })
+
+  return Object.assign(world, { claim, run, poll, finish })
+})

@@ -1,0 +1,209 @@
+// What relayers of stellar networks refuse: 400 with field and code, and nothing is stored.
+import { assert, layer } from "@effect/vitest"
+import { Asset, decodeAddressToMuxedAccount, Operation, StrKey } from "@stellar/stellar-sdk/base"
+import { Effect, Layer, Logger } from "effect"
+import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import * as TestApi from "../../../../testkit/TestApi.ts"
+import { envelope, feeBump, keyNamed, payment, transaction } from "../../../../testkit/stellar/Building.ts"
+import { counterContract } from "../../../../testkit/stellar/Contracts.ts"
+import { pay, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
+import { altered } from "../../chains/stellar/GuardFixtures.ts"
+import { makeKey } from "../Fixtures.ts"
+
+const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer()).pipe(Layer.provideMerge(Logger.layer([])))
+
+const [receiver, user, attacker] = [keyNamed("receiver"), keyNamed("user"), keyNamed("attacker")]
+const to = receiver.publicKey()
+
+const now = () => Math.floor((performance.timeOrigin + performance.now()) / 1000)
+
+const native = { type: "native" }
+const one = (given: object) => ({
+  operations: [{ type: "payment", destination: to, amount: "1", asset: native, ...given }]
+})
+const invoke = (given: object = {}) => ({
+  type: "invoke_contract",
+  contract_address: counterContract,
+  function_name: "increment",
+  args: [],
+  ...given
+})
+
+const nested = (depth: number): object => (depth === 0 ? { u32: 1 } : { vec: [nested(depth - 1)] })
+
+const muxed = (address: string) =>
+  StrKey.encodeMed25519PublicKey(
+    Buffer.concat([Buffer.from(StrKey.decodeEd25519PublicKey(address)), Buffer.alloc(8, 1)])
+  )
+
+type Case = readonly [body: object, expected: string]
+
+const operations: ReadonlyArray<Case> = [
+  [{ operations: [] }, "operations: Transaction must have at least one operation"],
+  [{ operations: Array.from({ length: 101 }, () => one({}).operations[0]) }, "operations: Transaction has 101"],
+  [{ operations: [{ type: "account_merge" }] }, "operations.0"],
+  [one({ amount: "0" }), "operations.0.amount"],
+  [one({ amount: "-1" }), "operations.0.amount"],
+  [one({ amount: String(2n ** 63n) }), "operations.0.amount"],
+  [one({ amount: 1.5 }), "operations.0.amount"],
+  [one({ amount: "1e3" }), "operations.0.amount"],
+  [one({ destination: `${to.slice(0, -1)}${to.endsWith("A") ? "B" : "A"}` }), "operations.0.destination"],
+  [one({ destination: counterContract }), "operations.0.destination"],
+  [one({ asset: { type: "credit4", code: "", issuer: to } }), "operations.0.asset"],
+  [one({ asset: { type: "credit4", code: "ABCDE", issuer: to } }), "operations.0.asset"],
+  [one({ asset: { type: "credit12", code: "A".repeat(13), issuer: to } }), "operations.0.asset"],
+  [one({ asset: { type: "credit4", code: "USD" } }), "operations.0.asset"],
+  [{ ...one({}), memo: { type: "text", value: "x".repeat(29) } }, "memo"],
+  [{ ...one({}), memo: { type: "id", value: String(2n ** 64n) } }, "memo"],
+  [{ ...one({}), memo: { type: "hash", value: "ab".repeat(31) } }, "memo"],
+  [{ operations: [invoke()], memo: { type: "text", value: "x" } }, "memo: Soroban operations cannot have a memo"],
+  [{ operations: [invoke({ args: [nested(33)] })] }, "operations.0.args"],
+  [{ operations: [invoke({ args: [{ u64: String(2n ** 64n) }] })] }, "operations.0.args"],
+  [{ operations: [invoke({ args: [{ word: 1 }] })] }, "operations.0.args"],
+  [{ operations: [invoke(), invoke()] }, "operations: Transaction can contain at most one Soroban operation"],
+  [{ operations: [invoke({ auth: { type: "xdr", entries: ["AAAA"] } })] }, "operations: xdr_invalid"]
+]
+
+const limits: ReadonlyArray<Case> = [
+  [{ ...one({}), max_fee: 0 }, "max_fee"],
+  [{ ...one({}), max_fee: -1 }, "max_fee"],
+  [{ ...one({}), max_fee: 1_000_001 }, "max_fee: must be at most 1000000"],
+  [{ ...one({}), valid_until: "2020-01-01T00:00:00Z" }, "valid_until: must be in the future"],
+  [{ ...one({}), valid_until: "soon" }, "valid_until"],
+  [{ ...one({}), valid_until: 10_000_000_000 }, "valid_until"],
+  [{ ...one({}), network: "another" }, "network: must be"],
+  [{ ...one({}), source_account: to }, "source_account: must be"],
+  [{ ...one({}), unknown: 1 }, "unknown"],
+  [{ ...one({}), transaction_xdr: "AAAA" }, "operations: Cannot provide both"],
+  [{}, "operations: Must provide either"],
+  [{ ...one({}), signed_auth_entry: "AAAA" }, "signed_auth_entry requires transaction_xdr"],
+  [{ transaction_xdr: "AAAA", fee_bump: true, signed_auth_entry: "AAAA" }, "Cannot use both"],
+  [{ ...one({}), fee_bump: true }, "fee_bump: Cannot request fee_bump with operations mode"],
+  [{ transaction_xdr: "AAAA", sequence: "5", fee_bump: true }, "sequence: cannot be given"]
+]
+
+layer(api, { excludeTestServices: true })("a stellar relayer", (it) => {
+  it.effect("refuses invalid fields with their names, and stores nothing", () =>
+    Effect.gen(function* () {
+      const { path, send } = yield* relayerAt({ policies: { max_fee: 1_000_000 }, ledgerMs: 0 })
+      for (const [body, expected] of [...operations, ...limits]) {
+        const { json, status } = yield* send(body)
+        assert.strictEqual(status, 400, `${expected} ${JSON.stringify(body)}`)
+        assert.include(json.error ?? "", expected)
+      }
+      const { call } = yield* TestApi.TestApi
+      assert.deepStrictEqual((yield* call(path)).json.data, [])
+    })
+  )
+
+  it.effect("never echoes a seed", () =>
+    Effect.gen(function* () {
+      const { send } = yield* relayerAt({ ledgerMs: 0 })
+      const seed = attacker.secret()
+      const { json, status } = yield* send(one({ destination: seed }))
+      assert.strictEqual(status, 400)
+      assert.notInclude(JSON.stringify(json), seed)
+    })
+  )
+
+  it.effect("refuses envelopes that the guard does not allow with its codes, and stores nothing", () =>
+    Effect.gen(function* () {
+      const { address, passphrase, path, send } = yield* relayerAt({ ledgerMs: 0 })
+      const at = { sequence: 7n, network: passphrase }
+      const soon = { ...at, maxTime: now() + 100 }
+      const own = (...given: Parameters<typeof transaction>[1]) => transaction(address, given, at).toXDR()
+      const theirs = (given: object = {}) => envelope(user, [payment(receiver, xlm)], { ...soon, ...given })
+      const paid = own(payment(receiver, xlm))
+      const cases: ReadonlyArray<Case> = [
+        [{ transaction_xdr: "" }, "xdr_encoding"],
+        [{ transaction_xdr: `${paid} ` }, "xdr_encoding"],
+        [{ transaction_xdr: "ab-_" }, "xdr_encoding"],
+        [{ transaction_xdr: paid.slice(0, 40) }, "xdr_invalid"],
+        [
+          { transaction_xdr: Buffer.concat([Buffer.from(paid, "base64"), Buffer.alloc(3)]).toString("base64") },
+          "xdr_invalid"
+        ],
+        [{ transaction_xdr: "A".repeat(131_076) }, "xdr_encoding"],
+        [{ transaction_xdr: theirs() }, "xdr_signed"],
+        [
+          { transaction_xdr: transaction(user, [payment(receiver, xlm)], soon).toXDR(), fee_bump: true },
+          "xdr_unsigned"
+        ],
+        [{ transaction_xdr: feeBump(attacker, theirs(), 400n, { network: passphrase }), fee_bump: true }, "xdr_kind"],
+        [{ transaction_xdr: transaction(user, [payment(receiver, xlm)], at).toXDR() }, "source_account_mismatch"],
+        [
+          { transaction_xdr: altered(paid, { sourceAccount: decodeAddressToMuxedAccount(muxed(address)) }) },
+          "muxed_source"
+        ],
+        [{ transaction_xdr: theirs({ network: "Another network" }), fee_bump: true }, "signature_invalid"],
+        [{ transaction_xdr: theirs({ maxTime: 0 }), fee_bump: true }, "time_bounds_missing"],
+        [{ transaction_xdr: theirs({ maxTime: now() + 400 }), fee_bump: true }, "time_bounds_too_long"],
+        [{ transaction_xdr: theirs({ maxTime: now() - 1 }), fee_bump: true }, "time_bounds_past"],
+        [{ transaction_xdr: own(Operation.accountMerge({ destination: to })) }, "operation_not_allowed"],
+        [{ transaction_xdr: own(Operation.bumpSequence({ bumpTo: "9223372036854775807" })) }, "operation_not_allowed"],
+        [{ transaction_xdr: own(payment(receiver, xlm, attacker)) }, "operation_source"],
+        [{ transaction_xdr: theirs(), fee_bump: true, valid_until: now() + 50 }, "valid_until: must be the maxTime"],
+        [{ transaction_xdr: paid, source_account: to }, "source_account: must be the source"],
+        [{ transaction_xdr: paid, signed_auth_entry: "AAAA" }, "not_built_here"],
+        [{ transaction_xdr: paid, memo: { type: "text", value: "x" } }, "memo: is only valid with operations"]
+      ]
+      for (const [body, expected] of cases) {
+        const { json, status, text } = yield* send(body)
+        assert.strictEqual(status, 400, `${expected} ${text}`)
+        assert.include(json.error ?? "", expected)
+      }
+      const { call } = yield* TestApi.TestApi
+      assert.deepStrictEqual((yield* call(path)).json.data, [])
+    })
+  )
+
+  it.effect("does not pay for envelopes in which an account of the service acts, also one that never sent", () =>
+    Effect.gen(function* () {
+      const { passphrase, send } = yield* relayerAt({ ledgerMs: 0 })
+      const { address: other } = yield* relayerAt({ ledgerMs: 0 })
+      const soon = { sequence: 7n, network: passphrase, maxTime: now() + 100 }
+      const asSource = transaction(other, [payment(receiver, xlm)], { ...soon, signers: [user] }).toXDR()
+      const source = yield* send({ transaction_xdr: asSource, fee_bump: true })
+      assert.include(source.json.error ?? "", "source_is_own")
+      const inside = envelope(user, [payment(receiver, xlm, muxed(other))], soon)
+      const operation = yield* send({ transaction_xdr: inside, fee_bump: true })
+      assert.include(operation.json.error ?? "", "operation_source")
+    })
+  )
+
+  it.effect("refuses what the limits of an API key forbid with 403", () =>
+    Effect.gen(function* () {
+      const { address, passphrase, send } = yield* relayerAt({ ledgerMs: 0 })
+      const limited = yield* makeKey(["transactions:write", "transactions:read"], {
+        transaction_limits: { stellar: { max_value: "100", receivers: [to] } }
+      })
+      const none = yield* makeKey(["transactions:write"], { transaction_limits: { max_value: "1" } })
+      const above = yield* send(pay(to, 101n), { key: limited })
+      assert.strictEqual(above.status, 403)
+      assert.include(above.json.error ?? "", "max_value")
+      const elsewhere = yield* send(pay(user.publicKey(), 1n), { key: limited })
+      assert.strictEqual(elsewhere.status, 403)
+      const lines = Operation.changeTrust({ asset: new Asset("USD", attacker.publicKey()) })
+      const xdr = transaction(address, [lines], { sequence: 7n, network: passphrase }).toXDR()
+      assert.strictEqual((yield* send({ transaction_xdr: xdr }, { key: limited })).status, 403)
+      const missing = yield* send(pay(to, 1n), { key: none })
+      assert.strictEqual(missing.status, 403)
+      assert.include(missing.json.error ?? "", "stellar")
+      assert.strictEqual((yield* send(pay(to, 100n), { key: limited })).status, 200)
+    })
+  )
+
+  it.effect("of which the caller knows no transaction answers 404, and a paused one 403", () =>
+    Effect.gen(function* () {
+      const { id, path, send } = yield* relayerAt({ ledgerMs: 0 })
+      const { path: other } = yield* relayerAt({ ledgerMs: 0 })
+      const { call } = yield* TestApi.TestApi
+      const { json } = yield* send(pay(to, 1n))
+      const { id: sent = "" } = json.data as { readonly id?: string }
+      assert.strictEqual((yield* call(`${other}/${sent}`)).status, 404)
+      yield* call(`/api/v1/relayers/${id}`, { method: "PATCH", body: { paused: true } })
+      assert.strictEqual((yield* send(pay(to, 1n))).status, 403)
+      assert.strictEqual((yield* call(path)).status, 200)
+    })
+  )
+})

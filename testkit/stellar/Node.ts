@@ -1,0 +1,50 @@
+// A provider of the stand-in ledger as the service calls it, in memory.
+import { Effect, Schema } from "effect"
+import * as ExactJson from "../../src/domain/request/ExactJson.ts"
+import { Unanswered } from "../../src/server/chains/RpcBatch.ts"
+import type { RpcAnswer, RpcCall } from "../../src/server/chains/RpcBatch.ts"
+import * as RpcFailure from "../../src/server/chains/RpcFailure.ts"
+import type { RpcNode } from "../../src/server/chains/RpcNode.ts"
+import { RpcError } from "./Methods.ts"
+import { Lost, Throttled } from "./Provider.ts"
+import type { Provider } from "./Provider.ts"
+
+const answerOf = (provider: Provider, { method, params = {} }: RpcCall): RpcAnswer => {
+  try {
+    const result = provider.call(method, { ...params })
+    return { _tag: "Result", value: ExactJson.parse(JSON.stringify(result)) }
+  } catch (error) {
+    if (error instanceof RpcError) return { _tag: "RpcError", code: error.code, message: error.message }
+    throw error
+  }
+}
+
+const failureOf = (error: unknown): RpcFailure.RpcFailure => {
+  if (error instanceof Throttled) return RpcFailure.failure("rate_limited")
+  if (error instanceof Lost) return RpcFailure.failure("unreachable")
+  throw error
+}
+
+/** `isAway`: it does not answer. */
+export const node = (provider: Provider, url: string, isAway: () => boolean = () => false): RpcNode => {
+  const ask = (call: RpcCall): Effect.Effect<RpcAnswer, RpcFailure.RpcFailure> =>
+    Effect.suspend(() =>
+      isAway()
+        ? Effect.fail(RpcFailure.failure("unreachable"))
+        : Effect.try({ try: () => answerOf(provider, call), catch: failureOf })
+    )
+  return {
+    url,
+    ask,
+    call: (call) =>
+      Effect.flatMap(ask(call), (given) =>
+        given._tag === "Result"
+          ? Effect.mapError(Schema.decodeUnknownEffect(call.result)(given.value), () =>
+              RpcFailure.failure("invalid_answer")
+            )
+          : Effect.fail(RpcFailure.answered("refused"))
+      ),
+    send: (call) => Effect.mapError(ask(call), (failure) => new Unanswered({ failure })),
+    breaker: Effect.succeed("closed")
+  }
+}
