@@ -28,7 +28,7 @@ export const layer = (keys: Parameters<typeof Services.layer>[0], port: number) 
     Layer.provide([Services.layer(keys), RateLimits.layerMemory({ requestsPerSecond: 100, burst: 300 })])
   )
 
-/** A host program that already has a `SqlClient` provides that one and runs `Sql.migrate` once. */
+/** A host program that already has a `SqlClient` provides that one, and runs `Sql.migrate` on it once. */
 const database = Layer.unwrap(
   Effect.map(Config.option(Config.Redacted("DATABASE_URL")), (url) =>
     Sql.layer(

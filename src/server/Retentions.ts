@@ -2,7 +2,7 @@
 import { Duration, Effect, Layer } from "effect"
 import * as AuditCheckpointsRepo from "./audit/AuditCheckpointsRepo.ts"
 import * as EventRetentionRepo from "./events/EventRetentionRepo.ts"
-import { IdempotencyStore } from "./idempotency/IdempotencyStore.ts"
+import { IdempotencyStore, pruneBatch } from "./idempotency/IdempotencyStore.ts"
 import * as TransactionRetention from "./ledger/read/TransactionRetention.ts"
 import * as Retention from "./lifecycle/Retention.ts"
 
@@ -11,29 +11,19 @@ const batch = 1000
 
 /** Audit records that were pruned. */
 export const audit = Layer.effectDiscard(
-  Effect.flatMap(AuditCheckpointsRepo.make, ({ deletePruned }) =>
-    Retention.run(
-      "audit",
-      Effect.map(deletePruned(batch), (count) => count === batch)
-    )
-  )
+  Effect.flatMap(AuditCheckpointsRepo.make, ({ deletePruned }) => Retention.run("audit", batch, deletePruned(batch)))
 )
 
 /** Stored responses after 24 hours, also if no request with an idempotency key comes. */
 export const idempotency = Layer.effectDiscard(
-  Effect.flatMap(IdempotencyStore, ({ prune }) => Retention.run("idempotency", prune))
+  Effect.flatMap(IdempotencyStore, ({ prune }) => Retention.run("idempotency", pruneBatch, prune))
 )
 
 /** Events that are older than `age`; `Duration.infinity` keeps them forever. */
 export const events = (age: Duration.Duration) =>
   Duration.isFinite(age)
     ? Layer.effectDiscard(
-        Effect.flatMap(EventRetentionRepo.make, ({ prune }) =>
-          Retention.run(
-            "events",
-            Effect.map(prune(age, batch), (count) => count === batch)
-          )
-        )
+        Effect.flatMap(EventRetentionRepo.make, ({ prune }) => Retention.run("events", batch, prune(age, batch)))
       )
     : Layer.empty
 

@@ -67,6 +67,7 @@ import * as StellarInspection from "./chains/stellar/StellarInspection.ts"
 import * as LanesJob from "./lanes/LanesJob.ts"
 import * as MasterKey from "./masterKey/MasterKey.ts"
 import { MasterKeys } from "./masterKey/MasterKeys.ts"
+import { demandSchema } from "../sql/Migrate.ts"
 import { RowMacs } from "./secrets/RowMacs.ts"
 import * as Retentions from "./Retentions.ts"
 import { Secrets } from "./secrets/Secrets.ts"
@@ -170,6 +171,7 @@ const outbound = ({ outboundAllow = [], outboundNotAllowed, outboundRule }: Opti
 export const layerSecrets = ({ masterKey, decryptionKeys = [] }: Pick<Options, "masterKey" | "decryptionKeys">) =>
   Layer.unwrap(
     Effect.gen(function* () {
+      yield* demandSchema
       yield* checkMasterKey("masterKey", masterKey)
       for (const [index, key] of decryptionKeys.entries()) yield* checkMasterKey(`decryptionKeys.${index}`, key)
       return Layer.provideMerge(

@@ -41,6 +41,17 @@ const presentVersion = Effect.gen(function* () {
   return table === undefined ? 0 : yield* schemaVersion
 })
 
+/** Dies if the database lacks tables or columns that this version uses. */
+export const demandSchema = Effect.flatMap(Effect.orDie(presentVersion), (present) =>
+  present >= latestMigration
+    ? Effect.void
+    : Effect.die(
+        new Error(
+          `the database has ${present === 0 ? "no schema of the service" : `schema ${present}`}, and this version needs ${latestMigration}: run Sql.migrate once, or effect-relayer migrate`
+        )
+      )
+)
+
 /** A newer schema is fine as long as its migrations are compatible. */
 const refuseNewer = (place: string, present: number) =>
   Effect.gen(function* () {

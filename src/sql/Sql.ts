@@ -82,7 +82,7 @@ const patient = (options: PoolOptions | undefined): PgClient.PgPoolConfig => ({
 })
 
 /** A migration may take longer than the statement of a request. */
-const migrate = (place: string, url: Redacted.Redacted, options: PoolOptions | undefined) =>
+const migrateAt = (place: string, url: Redacted.Redacted, options: PoolOptions | undefined) =>
   Effect.provide(
     Migrate.migrate(place),
     PgClient.layerFrom(makeClient(place, { ...patient(options), applicationName: migrationName, url }))
@@ -96,9 +96,17 @@ export const open = Effect.fn("Sql.open")(function* (
     options._tag === "Url"
       ? { place: placeOf(options.url), url: options.url, socketUrl: undefined }
       : { place: options.dataDir, ...(yield* EmbeddedPostgres.start(options)) }
-  const applied = yield* migrate(place, url, options.pool)
+  const applied = yield* migrateAt(place, url, options.pool)
   return { place, embedded: options._tag === "Embedded", url, socketUrl, applied }
 })
+
+/**
+ * For a host program with a `SqlClient` of its own: brings the schema of its database up to date, as `open` does. Returns the names of
+ * the migrations that were applied. A migration may take longer than the host program lets its statements run.
+ */
+export const migrate: Effect.Effect<ReadonlyArray<string>, DatabaseError, SqlClient.SqlClient> = Migrate.migrate(
+  "the host program's client"
+)
 
 /** Connections to a database that is open. */
 export const layerOpen = (

@@ -1,12 +1,14 @@
 // Versions side by side: when a schema is changed under instances of an earlier version, and when an earlier version may start.
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Cause, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import * as Services from "../../src/server/Services.ts"
 import { DatabaseError } from "../../src/sql/DatabaseError.ts"
 import { latestMigration, migrateTo, migrations, migrationsTable } from "../../src/sql/migrations/index.ts"
 import * as Migrate from "../../src/sql/Migrate.ts"
+import * as Sql from "../../src/sql/Sql.ts"
 import * as SessionLock from "../../src/sql/SessionLock.ts"
 import { clientConfig } from "../../testkit/Postgres.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
@@ -116,6 +118,34 @@ describe("an earlier version", () => {
     Effect.gen(function* () {
       const error = yield* Effect.flip(start(yield* newer(false)))
       assert.strictEqual(error.reason, "SchemaTooNew")
+    })
+  )
+})
+
+describe("a host program with its own client", () => {
+  const own = (database: string) => PgClient.layer(clientConfig(inject("postgres"), database))
+
+  it.effect("gets an error that names the missing schema, and how to create it", () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.makeEmpty
+      const secrets = Services.layerSecrets({ masterKey: Redacted.make(new Uint8Array(32).fill(7)) })
+      const exit = yield* Effect.exit(Effect.scoped(Layer.build(Layer.provide(secrets, own(database)))))
+      assert.isTrue(Exit.isFailure(exit))
+      const text = Exit.isFailure(exit) ? Cause.pretty(exit.cause) : ""
+      assert.include(text, "the database has no schema of the service, and this version needs")
+      assert.include(text, "run Sql.migrate once")
+    })
+  )
+
+  it.effect("creates the schema with Sql.migrate, once", () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.makeEmpty
+      const [first, second] = yield* Effect.all([Sql.migrate, Sql.migrate]).pipe(
+        Effect.provide(own(database)),
+        Effect.scoped
+      )
+      assert.deepStrictEqual(first, Object.keys(migrations))
+      assert.deepStrictEqual(second, [])
     })
   )
 })

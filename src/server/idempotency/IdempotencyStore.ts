@@ -38,7 +38,7 @@ const keptFor = Duration.hours(24)
 const leaseSeconds = 90
 
 /** Rows of one statement of `prune`. */
-const batch = 1000
+export const pruneBatch = 1000
 
 /** Unambiguous: no two lists of texts have the same one. */
 const joined = (...parts: ReadonlyArray<string>) => parts.map((part) => `${Buffer.byteLength(part)}:${part}`).join("")
@@ -70,8 +70,8 @@ export class IdempotencyStore extends Context.Service<
       self: Effect.Effect<A, E, R>,
       responseOf: (result: A) => Effect.Effect<StoredResponse | undefined>
     ): Effect.Effect<Outcome<A>, E | IdempotencyKeyBusy | IdempotencyKeyReused, R>
-    /** Deletes some stored responses that are older than 24 hours. Returns whether there may be more. */
-    readonly prune: Effect.Effect<boolean>
+    /** Deletes at most `pruneBatch` stored responses that are older than 24 hours. Returns how many. */
+    readonly prune: Effect.Effect<number>
   }
 >()("effect-relayer/server/idempotency/IdempotencyStore") {
   static readonly layer = Layer.effect(
@@ -147,7 +147,7 @@ export class IdempotencyStore extends Context.Service<
 
       const prune = Effect.gen(function* () {
         const before = validSince(yield* DateTime.now)
-        return (yield* repo.prune(before, batch)) === batch
+        return yield* repo.prune(before, pruneBatch)
       })
 
       return IdempotencyStore.of({ once, prune })

@@ -12,8 +12,6 @@ const batch = 500
 /** Fees of signatures that were given count this long. */
 const feesCount = Duration.millis(feePeriod)
 
-const isFull = (count: number): boolean => count === batch
-
 /** Runs until its scope closes. `age`: how long final transactions are kept; `Duration.infinity` keeps them forever. */
 export const layer = (age: Duration.Duration) =>
   Duration.isFinite(age)
@@ -21,8 +19,8 @@ export const layer = (age: Duration.Duration) =>
         Effect.gen(function* () {
           const transactions = yield* TransactionRetentionRepo.make
           const given = yield* GivenRepo.make
-          yield* Retention.run("transactions", Effect.map(transactions.prune(age, batch), isFull))
-          yield* Retention.run("signatures", Effect.map(given.prune(Duration.max(age, feesCount), batch), isFull))
+          yield* Retention.run("transactions", batch, transactions.prune(age, batch))
+          yield* Retention.run("signatures", batch, given.prune(Duration.max(age, feesCount), batch))
         })
       )
     : Layer.empty
