@@ -13,6 +13,7 @@ export const letters = (random: Random, least: number, most: number) =>
 export const byPattern: Readonly<Record<string, (random: Random, world: World) => string>> = {
   "^[A-Za-z0-9_-]{1,36}$": (random, world) =>
     random.chance(0.9) ? random.pick(world.ids) : letters(random, 1, random.pick([1, 36])),
+  "^[A-Za-z0-9_-]{43}$": (random) => random.times(43, () => "abcXYZ019-_".charAt(random.below(11))).join(""),
   "^[A-Za-z_$][A-Za-z0-9_$]*$": (random) => random.pick(["Mail", "Person", "EIP712Domain"]),
   "^[^\\s/]+$": (random, world) => random.pick(world.networks),
   "^(evm|solana|stellar):[^\\s/\\0]{1,64}$": (random, world) =>

@@ -1,10 +1,11 @@
 // `plan` and `diff`: what has to change so that the service has what the files of a configuration say.
-import { Effect } from "effect"
-import { Command } from "effect/cli"
+import { Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
 import { hasChanges } from "../../domain/configuration/Planning.ts"
 import { toPlan } from "../../domain/configuration/PlanRequest.ts"
 import * as Configuration from "../configuration/Given.ts"
 import * as Planned from "../configuration/Planned.ts"
+import * as Rehearsals from "../configuration/Rehearsals.ts"
 import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
 import * as Verb from "../kit/Verb.ts"
 
@@ -18,10 +19,20 @@ const detailed = <A, R>(self: Effect.Effect<A, CommandFailed, R>) =>
 
 const changed = new CommandFailed({ message: "the service differs from the configuration", exitCode: exitCodes.usage })
 
-const compare = Effect.fnUntraced(function* (given: Planned.PlanFlags, isDetailed: boolean) {
-  const call = Effect.flatMap(Planned.prepare(given), Planned.make)
-  const plan = yield* isDetailed ? detailed(call) : call
+const call = Effect.fnUntraced(function* (given: Planned.PlanFlags) {
+  const prepared = yield* Planned.prepare(given)
+  return { prepared, plan: yield* Planned.make(prepared) }
+})
+
+/** `days`: policies that change are tried on the transactions of these days. */
+const compare = Effect.fnUntraced(function* (
+  given: Planned.PlanFlags,
+  isDetailed: boolean,
+  days: Option.Option<number> = Option.none()
+) {
+  const { plan, prepared } = yield* isDetailed ? detailed(call(given)) : call(given)
   yield* Planned.print(plan, given)
+  if (Option.isSome(days)) yield* Rehearsals.print(prepared, plan, days.value)
   if (isDetailed && hasChanges(toPlan(plan))) return yield* changed
 })
 
@@ -32,13 +43,19 @@ export const PlanCommand = Command.make(
     detailedExitcode: Configuration.toggle(
       "detailed-exitcode",
       "End with 0 without changes, 2 with changes, 1 after a failure"
+    ),
+    rehearse: Flag.Int("rehearse").pipe(
+      Flag.withMetavar("<days>"),
+      Flag.withDescription("Try changed policies of evm relayers on their transactions of the last days, 1 to 30"),
+      Flag.optional
     )
   },
-  ({ detailedExitcode, ...given }) => compare(given, detailedExitcode)
+  ({ detailedExitcode, rehearse, ...given }) => compare(given, detailedExitcode, rehearse)
 ).pipe(
   Verb.about(
     "Compare a configuration with the service, and print what differs. It changes nothing.",
     "plan --file relayers.yaml",
+    "plan --file relayers.yaml --rehearse 30",
     "plan --file relayers.yaml --overlay production.yaml --output markdown"
   )
 )

@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { ConfigurationPlan } from "../../../src/domain/configuration/PlanRequest.ts"
+import { rawInteger } from "../../../src/domain/request/ExactJson.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 export const { call } = TestApi
@@ -32,8 +33,12 @@ export const document = {
   api_keys: { dashboard: { name: "Dashboard", scopes: ["relayers:read"], relayer_ids: ["treasury"] } }
 }
 
+/** With every digit of integers. */
+export const textOf = (body: object) =>
+  JSON.stringify(body, (_, value: unknown) => (typeof value === "bigint" ? rawInteger(value) : value))
+
 export const plan = (given: object, options: object = {}, more: TestApi.Call = {}) =>
-  call("/api/v1/configuration/plan", { body: { document: given, options }, ...more })
+  call("/api/v1/configuration/plan", { body: textOf({ document: given, options }), ...more })
 
 export const planned = Effect.fnUntraced(function* (given: object, options: object = {}, more: TestApi.Call = {}) {
   const answer = yield* plan(given, options, more)
@@ -72,7 +77,10 @@ export const apply = Effect.fnUntraced(function* <R = never>(
   const more = key === undefined ? {} : { key }
   const { digest, seen } = yield* planned(given, options, more)
   yield* before
-  return yield* call("/api/v1/configuration/apply", { ...more, body: { document: given, options, digest, seen } })
+  return yield* call("/api/v1/configuration/apply", {
+    ...more,
+    body: textOf({ document: given, options, digest, seen })
+  })
 })
 
 export const applied = Effect.fnUntraced(function* (
