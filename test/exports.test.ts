@@ -43,6 +43,7 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer Services.layer",
     "effect-relayer Services.layerNoAuthentication",
     "effect-relayer Services.layerNoDeps",
+    "effect-relayer Services.layerSecrets",
     "effect-relayer Sql.layer",
     "effect-relayer Sql.layerOpen",
     "effect-relayer Sql.maintenance",
