@@ -8,6 +8,7 @@ import {
   SendSolanaBatch,
   SendSolanaTransaction
 } from "../domain/transaction/solana/SendSolanaTransaction.ts"
+import { SolanaSimulation } from "../domain/transaction/solana/SolanaSimulation.ts"
 import { SolanaTransactionResponse } from "../domain/transaction/solana/SolanaTransactionResponse.ts"
 import { StellarTransactionResponse } from "../domain/transaction/stellar/StellarTransactionResponse.ts"
 import { OtherTransaction } from "../domain/transaction/UnknownNetwork.ts"
@@ -58,6 +59,11 @@ const SendBatch = Schema.Union([SendEvmBatch, SendSolanaBatch]).annotate({
 const ReplaceTransaction = Schema.Union([ReplaceEvmTransaction, ReplaceSolanaTransaction]).annotate({
   identifier: "ReplaceTransactionRequest",
   description: "What a transaction does instead, as the network type of the relayer has it."
+})
+
+const ShownSimulation = Schema.Union([Simulation, SolanaSimulation]).annotate({
+  identifier: "SimulatedTransaction",
+  description: "What a send would do and cost now, as the network type of the relayer has it."
 })
 
 const ofRelayer = Schema.Struct({ relayer_id: RelayerId })
@@ -111,7 +117,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
     HttpApiEndpoint.post("simulate", "/:relayer_id/transactions/simulate", {
       params: ofRelayer,
       payload: Json.body(SendTransaction),
-      success: Envelope.of(Simulation),
+      success: Envelope.of(ShownSimulation),
       error: [Errors.BadGatewayError, ...Errors.ofOutboundWork, ...unsent]
     })
       .middleware(RequestBody)
@@ -121,7 +127,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
         OpenApi.annotations({
           summary: "Simulate a transaction",
           description:
-            "Returns the gas, the prices per speed, the highest cost, and what policies say. Nothing is stored or sent."
+            "Returns the gas or the compute units, the prices per speed, the highest cost, and what policies say. Nothing is stored or sent."
         })
       ),
     HttpApiEndpoint.post("sendBatch", "/:relayer_id/transactions/batch", {
@@ -160,7 +166,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
     HttpApiEndpoint.get("byNonce", "/:relayer_id/transactions/by-nonce/:nonce", {
       params: ofNonce,
       success: Envelope.of(TransactionResponse),
-      error: notFound
+      error: [Errors.NotImplementedError, ...notFound]
     })
       .annotate(RequiredScope, "transactions:read")
       .annotateMerge(

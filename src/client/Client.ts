@@ -283,7 +283,8 @@ export interface TransactionsClient {
   /**
    * Simulate a transaction.
    *
-   * Returns the gas, the prices per speed, the highest cost, and what policies say. Nothing is stored or sent.
+   * Returns the gas or the compute units, the prices per speed, the highest cost, and what policies say. Nothing
+   * is stored or sent.
    */
   readonly simulate: Method<"transactions", "simulate", {
     readonly params: {
@@ -291,7 +292,7 @@ export interface TransactionsClient {
       readonly relayer_id: string & Brand.Brand<"RelayerId">
     }
     readonly payload: SendTransactionRequest
-  }, TransactionSimulationResponse>
+  }, SimulatedTransactionResponse>
   /**
    * Send up to 100 transactions.
    *
@@ -4879,6 +4880,21 @@ export interface SimulatedPrices {
   readonly fastest: SimulatedPrice
 }
 
+/** What a send would do and cost now, as the network type of the relayer has it. */
+export type SimulatedTransaction = TransactionSimulation | SolanaSimulation
+
+export interface SimulatedTransactionResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** What a send would do and cost now, as the network type of the relayer has it. */
+  readonly data: SimulatedTransaction
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   */
+  readonly metadata?: Metadata
+}
+
 /** Why the transaction would be refused, held or fail. */
 export interface SimulationProblem {
   /** Field of the request, or `balance`. Example: `"to"` */
@@ -4895,6 +4911,18 @@ export interface SolanaAccountMeta {
   readonly is_signer: boolean
   /** Whether the instruction may write it. Example: `true` */
   readonly is_writable: boolean
+}
+
+/** Fee in lamports per speed, within the cap. */
+export interface SolanaFees {
+  /** At the speed `safeLow`. Example: `"5000"` */
+  readonly safeLow: bigint
+  /** At the speed `average`. Example: `"5010"` */
+  readonly average: bigint
+  /** At the speed `fast`. Example: `"5020"` */
+  readonly fast: bigint
+  /** At the speed `fastest`. Example: `"5100"` */
+  readonly fastest: bigint
 }
 
 /** An instruction. */
@@ -5114,6 +5142,36 @@ export interface SolanaRelayerStatus {
   readonly last_confirmed_transaction_timestamp?: DateTime.Utc
   /** The providers, in the order of the RPC URLs. */
   readonly providers: ReadonlyArray<ProviderReading>
+}
+
+/** What a send would do and cost now. */
+export interface SolanaSimulation {
+  /** Compute units that it uses now. Example: `18000` */
+  readonly units_consumed?: number
+  /** Compute units that the transaction would get. Example: `20100` */
+  readonly compute_unit_limit?: number
+  /**
+   * Fee in lamports per speed, within the cap. All are equal if the request sets its price, or is prebuilt.
+   * Example: `{"safeLow":"5000","average":"5010","fast":"5020","fastest":"5100"}`
+   */
+  readonly fees: SolanaFees
+  /** Fee in lamports that the transaction would offer. Example: `"5020"` */
+  readonly max_fee: bigint
+  /** Lamports that the account has less after the simulation, the fee included. Example: `"1005020"` */
+  readonly lamports_out?: bigint
+  /** Lamports that the request declares to take from the account, besides the fee. Example: `"1000000"` */
+  readonly out: bigint
+  /**
+   * Value in lamports that the request spends, wrapped SOL included. Limits of API keys and `max_lamports_out`
+   * count it. Example: `"1000000"`
+   */
+  readonly spent: bigint
+  /** Logs of the programs, at most 10 kB. Example: `["Program log: hello"]` */
+  readonly logs: ReadonlyArray<string>
+  /** Error of the simulation, as the chain has it. Example: `"{\"InstructionError\":[0,{\"Custom\":1}]}"` */
+  readonly error?: string
+  /** Codes of what keeps a send of this request from being accepted or signed now. Empty: nothing. Example: `[]` */
+  readonly verdict: ReadonlyArray<string>
 }
 
 /** A signed version of the transaction. */
@@ -5853,18 +5911,6 @@ export interface TransactionSimulation {
   readonly balance?: bigint
   /** Wei that the open transactions of the account can cost. Example: `"0"` */
   readonly reserved: bigint
-}
-
-export interface TransactionSimulationResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
-  /** What a send would do and cost now. */
-  readonly data: TransactionSimulation
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
-   */
-  readonly metadata?: Metadata
 }
 
 export type TransactionStatus = "pending" | "sent" | "submitted" | "mined" | "confirmed" | "failed" | "canceled" | "expired"

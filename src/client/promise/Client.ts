@@ -55,6 +55,7 @@ import type {
   SignerAddresses,
   SignerAddressesOfCurve,
   SignerVerificationStep,
+  SimulatedTransactionResponse,
   SolanaInstructionSpec,
   SolanaPolicy,
   Speed,
@@ -64,7 +65,6 @@ import type {
   TransactionCode,
   TransactionFigures,
   TransactionLimits,
-  TransactionSimulationResponse,
   TransactionStatus,
   UpdateNetworkRequest,
   UpdateRelayerRequest
@@ -160,11 +160,15 @@ export type {
   SignerVerificationStep,
   SimulatedPrice,
   SimulatedPrices,
+  SimulatedTransaction,
+  SimulatedTransactionResponse,
   SimulationProblem,
   SolanaAccountMeta,
+  SolanaFees,
   SolanaInstructionSpec,
   SolanaPolicy,
   SolanaQuote,
+  SolanaSimulation,
   SolanaTransactionLimits,
   Span,
   Speed,
@@ -181,7 +185,6 @@ export type {
   TransactionFigures,
   TransactionLimits,
   TransactionSimulation,
-  TransactionSimulationResponse,
   TransactionStatus,
   TypedDataDomain,
   TypedDataMember,
@@ -470,7 +473,8 @@ export interface TransactionsClient {
   /**
    * Simulate a transaction.
    *
-   * Returns the gas, the prices per speed, the highest cost, and what policies say. Nothing is stored or sent.
+   * Returns the gas or the compute units, the prices per speed, the highest cost, and what policies say. Nothing
+   * is stored or sent.
    */
   readonly simulate: Method<"transactions", "simulate", {
     readonly params: {
@@ -478,7 +482,7 @@ export interface TransactionsClient {
       readonly relayer_id: string
     }
     readonly payload?: SendTransactionRequest
-  }, TransactionSimulationResponse>
+  }, SimulatedTransactionResponse>
   /**
    * Send up to 100 transactions.
    *

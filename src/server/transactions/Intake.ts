@@ -123,6 +123,8 @@ export interface Intake<F extends Family = Family> {
     sender: Sender<F>,
     options: Omit<AdmissionOptions, "prefix"> & { readonly forbidden: Violation | undefined }
   ): Effect.Effect<F["simulation"], Unasked>
+  /** False: sequences of transactions mean nothing on the chain, so that no transaction is found by one. Absent: they do. */
+  readonly hasSequences?: false
   /** Absent: the network type signs nothing that it does not send. */
   readonly signing?: Signing<F, F["signing"]>
   /** Quotes and builds transactions whose users pay in a token. Absent: no user can. */

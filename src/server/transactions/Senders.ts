@@ -29,6 +29,10 @@ export const make = Effect.gen(function* () {
   /** The network type of a relayer. */
   const typeOf = (id: RelayerId) => Effect.map(relayers.get(id), ({ value }) => value.network_type)
 
+  /** Whether transactions of the relayer are found by their sequences. */
+  const hasSequences = (id: RelayerId) =>
+    Effect.map(typeOf(id), (type) => intakes.of(type)?.intake.hasSequences !== false)
+
   const senderOf = Effect.fnUntraced(
     function* ({ value: relayer, number }: StoredRelayer) {
       const found = intakes.of(relayer.network_type)
@@ -64,7 +68,7 @@ export const make = Effect.gen(function* () {
     return { ...(yield* senderOf(stored)), limits: limits.success }
   })
 
-  return { get, getLimited, limitsOf, numberOf, typeOf }
+  return { get, getLimited, limitsOf, numberOf, hasSequences, typeOf }
 })
 
 export type Senders = Effect.Success<typeof make>

@@ -84,7 +84,8 @@ export class Transactions extends Context.Service<
     /** The transactions of all relayers that the caller can use, newest first. */
     listAll(query: AllTransactionsQuery): Effect.Effect<Items<ShownTransaction>, BadRequest>
     get(relayerId: RelayerId, id: TransactionId): Effect.Effect<ShownTransaction, Unknown>
-    byNonce(relayerId: RelayerId, nonce: number | bigint): Effect.Effect<ShownTransaction, Unknown>
+    /** Fails with `NotImplemented` if the network type does not know transactions by a sequence. */
+    byNonce(relayerId: RelayerId, nonce: number | bigint): Effect.Effect<ShownTransaction, Unknown | NotImplemented>
     explain(relayerId: RelayerId, id: TransactionId): Effect.Effect<TransactionExplanation, Unknown>
     replace(
       relayerId: RelayerId,
@@ -162,6 +163,9 @@ export class Transactions extends Context.Service<
       })
 
       const byNonce = Effect.fn("Transactions.byNonce")(function* (relayerId: RelayerId, nonce: number | bigint) {
+        if (!(yield* senders.hasSequences(relayerId))) {
+          return yield* new NotImplemented({ error: "transactions of this network type are not found by a nonce" })
+        }
         return yield* views.one(yield* ledger.bySequence(yield* senders.numberOf(relayerId), BigInt(nonce)))
       })
 

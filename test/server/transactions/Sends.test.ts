@@ -141,7 +141,7 @@ layerEach(TestApi.layer())("a send", (it) => {
       for (const [path, given, status] of [
         ["transactions", { body }, 400],
         ["transactions", { body: "{" }, 400],
-        ["transactions/simulate", { body }, 501],
+        ["transactions/simulate", { body }, 400],
         ["transactions/batch", { body: { transactions: [body] } }, 400],
         [`transactions/${randomUUID()}`, { method: "PUT", body }, 404]
       ] as const) {

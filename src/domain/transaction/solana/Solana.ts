@@ -9,6 +9,7 @@ import type { ReplaceSolanaTransaction, SendSolanaTransaction, SolanaInstruction
 import type { SolanaBuilding, SolanaQuoting, SolanaSigning } from "./SolanaExchanges.ts"
 import type { SolanaOffer } from "./Preparation.ts"
 import type { SolanaSeen } from "./SolanaSituation.ts"
+import type { SolanaSimulation } from "./SolanaSimulation.ts"
 import type { SolanaTransactionResponse } from "./SolanaTransactionResponse.ts"
 
 /** What a caller asked for. It has either `transaction` or `instructions`. */
@@ -86,7 +87,7 @@ export interface Solana extends Family {
   readonly question: "prepare" | "proof"
   readonly answer: NodeAnswer
   readonly foreign: never
-  readonly simulation: never
+  readonly simulation: SolanaSimulation
   readonly signing: SolanaSigning
   readonly quote: SolanaQuoting
   readonly build: SolanaBuilding

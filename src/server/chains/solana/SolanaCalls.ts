@@ -133,6 +133,7 @@ const SimulationResult = inContext(
   Schema.Struct({
     err: Schema.Unknown,
     unitsConsumed: Schema.optionalKey(Height),
+    logs: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.String))),
     accounts: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.NullOr(AccountInfo))))
   })
 )

@@ -35,23 +35,30 @@ interface Work {
   readonly now: Moment
 }
 
-/** Micro-lamports per compute unit: a percentile of what recent blocks took for the accounts that it writes. */
-const marketPrice = Effect.fnUntraced(function* ({ context, providers, request, now }: Work, wire: WireTransaction) {
-  const { message } = wire
-  const written = message.keys.filter((_, index) => isWritableKey(message, index)).slice(0, Numbers.maxPricedAccounts)
-  const read = Effect.map(
-    providers.first((node) => node.call(Calls.prioritizationFees(written))),
+const writtenBy = ({ message }: WireTransaction): ReadonlyArray<string> =>
+  message.keys.filter((_, index) => isWritableKey(message, index)).slice(0, Numbers.maxPricedAccounts)
+
+/** What recent blocks took for the accounts that the message writes, in micro-lamports per compute unit, the lowest first. */
+export const pricesOf = (providers: SolanaProviders, wire: WireTransaction) =>
+  Effect.map(
+    providers.first((node) => node.call(Calls.prioritizationFees(writtenBy(wire)))),
     (fees) =>
       fees
         .map(({ prioritizationFee }) => prioritizationFee)
         .toSorted((one, other) => (one < other ? -1 : one > other ? 1 : 0))
   )
+
+export const percentileOf = (sorted: ReadonlyArray<bigint>, speed: SolanaRequest["speed"] = "fast"): bigint =>
+  sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * Numbers.pricePercentile[speed]) / 100))] ?? 0n
+
+/** Micro-lamports per compute unit: a percentile of what recent blocks took for the accounts that it writes. */
+const marketPrice = Effect.fnUntraced(function* ({ context, providers, request, now }: Work, wire: WireTransaction) {
+  const key = writtenBy(wire).join()
   const sorted = yield* Effect.orElseSucceed(
-    shared(context.memory.prices, written.join(), Numbers.sharedFor.prices, now, read),
+    shared(context.memory.prices, key, Numbers.sharedFor.prices, now, pricesOf(providers, wire)),
     (): ReadonlyArray<bigint> => []
   )
-  const percentile = Numbers.pricePercentile[request.speed ?? "fast"]
-  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percentile) / 100))] ?? 0n
+  return percentileOf(sorted, request.speed)
 })
 
 /** A refresh offers at least one and a half times what the attempt before it offered. */
@@ -64,7 +71,7 @@ const priceOf = Effect.fnUntraced(function* (work: Work, wire: WireTransaction) 
   return market > raised ? market : raised
 })
 
-const limitOf = ({ compute_unit_limit }: SolanaRequest, units: number | undefined): number | undefined => {
+export const limitOf = ({ compute_unit_limit }: SolanaRequest, units: number | undefined): number | undefined => {
   if (compute_unit_limit !== undefined) return compute_unit_limit
   if (units === undefined) return undefined
   const { numerator, denominator, units: more } = Numbers.computeMargin
@@ -89,7 +96,7 @@ const balanceOf = ({ context, providers, now }: Work) =>
   )
 
 /** A price whose fee is within the cap. */
-const within = (price: bigint, cap: bigint, floor: bigint, units: number): bigint => {
+export const within = (price: bigint, cap: bigint, floor: bigint, units: number): bigint => {
   const highest = cap <= floor ? 0n : ((cap - floor) * Numbers.microLamports) / BigInt(units)
   return price < highest ? price : highest
 }

@@ -49,6 +49,7 @@ interface OneSimulation {
   /** JSON text. Absent: it succeeds. */
   readonly error?: string
   readonly accounts: SimulatedAccounts
+  readonly logs: ReadonlyArray<string>
   readonly slot: number
 }
 
@@ -80,6 +81,7 @@ const simulateAt = Effect.fnUntraced(function* (node: RpcNode, wire: WireTransac
       tokens: new Map(pairs),
       closed: closedBy(wire)
     },
+    logs: value.logs ?? [],
     slot: context.slot
   }
   return found

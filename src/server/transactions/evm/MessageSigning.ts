@@ -2,7 +2,8 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import type { TooManyRequests } from "../../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
-import type { BadGateway, BadRequest, NotImplemented } from "../../../domain/request/Request.ts"
+import { BadRequest } from "../../../domain/request/Request.ts"
+import type { BadGateway } from "../../../domain/request/Request.ts"
 import { RelayerPaused } from "../../../domain/transaction/AcceptanceErrors.ts"
 import type { EvmSignature, SignMessage, SignTypedData } from "../../../domain/transaction/evm/Signature.ts"
 import type { TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
@@ -11,7 +12,11 @@ import * as SignerUse from "../SignerUse.ts"
 import * as EvmSenders from "./EvmSenders.ts"
 import * as SigningDigests from "./SigningDigests.ts"
 
-type Failed = RelayerNotFound | NotImplemented | RelayerPaused | TransactionLimitExceeded | TooManyRequests | BadGateway
+type Failed = RelayerNotFound | BadRequest | RelayerPaused | TransactionLimitExceeded | TooManyRequests | BadGateway
+
+/** Free bytes could be a transaction of such a network, so it is a wrong request and no missing part. */
+const signsNothing = () =>
+  new BadRequest({ error: "message: relayers of this network type sign transactions only; use sign-transaction" })
 
 /** What the audit log keeps: the digest names the message without showing it. */
 const Signed = Schema.Struct({
@@ -26,7 +31,7 @@ export class MessageSigning extends Context.Service<
     sign(id: RelayerId, request: SignMessage): Effect.Effect<EvmSignature, Failed>
     /** The same for a message that is no text. */
     signBytes(id: RelayerId, message: Uint8Array): Effect.Effect<EvmSignature, Failed>
-    signTypedData(id: RelayerId, request: SignTypedData): Effect.Effect<EvmSignature, Failed | BadRequest>
+    signTypedData(id: RelayerId, request: SignTypedData): Effect.Effect<EvmSignature, Failed>
   }
 >()("effect-relayer/server/transactions/evm/MessageSigning") {
   /** @internal */
@@ -42,7 +47,7 @@ export class MessageSigning extends Context.Service<
         digest: Uint8Array,
         action: "relayer.message_signed" | "relayer.typed_data_signed"
       ) {
-        const { relayer } = yield* senders.getLimited(id)
+        const { relayer } = yield* Effect.catchTag(senders.getLimited(id), "NotImplemented", signsNothing)
         if (relayer.paused) return yield* new RelayerPaused({})
         const { signature, requestId } = yield* signWith(relayer, {
           curve: "secp256k1",

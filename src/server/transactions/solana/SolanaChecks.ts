@@ -24,7 +24,11 @@ const refused = (request: SolanaRequest, prefix: string, { code, message }: { co
   BadRequest.of([{ field: `${prefix}${fieldOf(request)}`, message: `${code}: ${message}` }])
 
 /** What the message spends from the relayer, against the limits of the API key. */
-const limitViolation = (guarded: Guarded, field: string, limits: NetworkLimits | undefined): Violation | undefined => {
+export const limitViolation = (
+  guarded: Guarded,
+  field: string,
+  limits: NetworkLimits | undefined
+): Violation | undefined => {
   if (limits === undefined) return undefined
   const { max_value, receivers } = limits
   const spending = spendingOf(guarded)

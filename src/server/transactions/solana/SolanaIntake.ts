@@ -18,6 +18,7 @@ import { paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import type { Admitted, Intake } from "../Intake.ts"
 import { check as checkBytes } from "./SolanaChecks.ts"
 import type { Allowance } from "./SolanaChecks.ts"
+import * as SolanaSimulating from "./SolanaSimulating.ts"
 import * as SolanaSigning from "./SolanaSigning.ts"
 
 interface Admission extends Allowance {
@@ -44,17 +45,26 @@ const sponsored: Violation = {
     "cannot be sent while the relayer's policy has fee_payment_strategy user, because the service does not verify payments yet; set fee_payment_strategy to relayer"
 }
 
+/** What is wrong with the fields, before any bytes are looked at. */
+const checkFields = Effect.fnUntraced(function* (
+  body: ReplaceSolanaTransaction,
+  target: SolanaTarget,
+  now: Moment,
+  prefix: string
+) {
+  const { address: relayerAddress, policies: policy = {} } = target.relayer
+  const violations = violationsOf(body, { now, relayerAddress, policy })
+  const all = violations.length === 0 && !paysFees(target) ? [sponsored] : violations
+  if (all.length === 0) return
+  return yield* BadRequest.of(all.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
+})
+
 const check = Effect.fnUntraced(function* (
   body: ReplaceSolanaTransaction,
   target: SolanaTarget,
   { now, limits, prefix }: Admission
 ) {
-  const { address: relayerAddress, policies: policy = {} } = target.relayer
-  const violations = violationsOf(body, { now, relayerAddress, policy })
-  const all = violations.length === 0 && !paysFees(target) ? [sponsored] : violations
-  if (all.length > 0) {
-    return yield* BadRequest.of(all.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
-  }
+  yield* checkFields(body, target, now, prefix)
   const request = requestOf(body)
   const isPrebuilt = request.transaction !== undefined
   const form = isPrebuilt ? "prebuilt" : "instructions"
@@ -68,32 +78,40 @@ const check = Effect.fnUntraced(function* (
   }
 })
 
-export const make = Effect.map(Effect.all([SolanaSigning.make]), ([signing]): Intake<Solana> => ({
-  rules: solanaRules,
-  body: SendSolanaTransaction,
-  replacement: ReplaceSolanaTransaction,
-  admit: Effect.fnUntraced(function* (body, { target }, options) {
-    const { request, facts, fee } = yield* check(body, target, options)
-    const { not_before, external_id, priority = 0 } = body
-    const admitted: Admitted<Solana> = {
-      request,
-      facts,
-      text: JSON.stringify(encode(body)),
-      validUntil: deadlineOf(body, options.now),
-      priority,
-      ...(not_before === undefined ? {} : { notBefore: DateTime.toEpochMillis(not_before) }),
-      ...(external_id === undefined ? {} : { externalId: external_id }),
-      fee
-    }
-    return admitted
-  }),
-  admitReplacement: Effect.fnUntraced(function* (replacement, { target }, options) {
-    const { request } = yield* check(replacement, target, options)
-    const { valid_until } = replacement
-    return {
-      request,
-      ...(valid_until === undefined ? {} : { validUntil: DateTime.toEpochMillis(valid_until) })
-    }
-  }),
-  signing
-}))
+export const make = Effect.map(
+  Effect.all([SolanaSigning.make, SolanaSimulating.make]),
+  ([signing, simulate]): Intake<Solana> => ({
+    rules: solanaRules,
+    hasSequences: false,
+    body: SendSolanaTransaction,
+    replacement: ReplaceSolanaTransaction,
+    admit: Effect.fnUntraced(function* (body, { target }, options) {
+      const { request, facts, fee } = yield* check(body, target, options)
+      const { not_before, external_id, priority = 0 } = body
+      const admitted: Admitted<Solana> = {
+        request,
+        facts,
+        text: JSON.stringify(encode(body)),
+        validUntil: deadlineOf(body, options.now),
+        priority,
+        ...(not_before === undefined ? {} : { notBefore: DateTime.toEpochMillis(not_before) }),
+        ...(external_id === undefined ? {} : { externalId: external_id }),
+        fee
+      }
+      return admitted
+    }),
+    admitReplacement: Effect.fnUntraced(function* (replacement, { target }, options) {
+      const { request } = yield* check(replacement, target, options)
+      const { valid_until } = replacement
+      return {
+        request,
+        ...(valid_until === undefined ? {} : { validUntil: DateTime.toEpochMillis(valid_until) })
+      }
+    }),
+    simulate: Effect.fnUntraced(function* (body, sender, options) {
+      yield* checkFields(body, sender.target, options.now, "")
+      return yield* simulate(requestOf(body), sender, options)
+    }),
+    signing
+  })
+)

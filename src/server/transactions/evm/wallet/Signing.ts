@@ -67,8 +67,7 @@ const answered = <R>(self: Effect.Effect<EvmSignature, Failed, R>) =>
             message: `too many signatures at the same time; try again in ${retryAfter} s`
           })
         ),
-      RelayerNotFound: () => Effect.fail(notExecuted("Relayer not found")),
-      NotImplemented: ({ error }) => Effect.fail(notExecuted(error))
+      RelayerNotFound: () => Effect.fail(notExecuted("Relayer not found"))
     })
   )
 

@@ -1,0 +1,152 @@
+// The published SDK of another relayer service works with solana relayers unchanged. The cluster is in memory.
+import { assert, layer } from "@effect/vitest"
+import { Configuration, RelayersApi } from "@openzeppelin/relayer-sdk"
+import type {
+  NetworkTransactionRequest,
+  SignTransactionResponseSolana,
+  SolanaTransactionResponse
+} from "@openzeppelin/relayer-sdk"
+import { Effect } from "effect"
+import { bytesOf } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import * as TestApi from "../../testkit/TestApi.ts"
+import { memo, receiver, sol } from "../server/lanes/solana/World.ts"
+import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import { api, memoOf, prebuilt, recent, relayerAt } from "../server/transactions/solana/Relayers.ts"
+
+const make = Effect.gen(function* () {
+  const { baseUrl } = yield* TestApi.TestApi
+  const relayer = yield* relayerAt()
+  const sdk = new RelayersApi(new Configuration({ basePath: baseUrl, accessToken: TestApi.apiKey }))
+  /** The data of a call that succeeds. */
+  const answer = <A>(call: (sdk: RelayersApi, id: string) => Promise<{ readonly data: { readonly data?: A } }>) =>
+    Effect.promise(async () => {
+      const { data } = (await call(sdk, relayer.id)).data
+      assert.isDefined(data)
+      return data
+    })
+  const refusal = (call: (sdk: RelayersApi, id: string) => Promise<unknown>) =>
+    Effect.promise(() =>
+      call(sdk, relayer.id).then(
+        () => 200,
+        (error: { readonly response?: { readonly status: number } }) => error.response?.status
+      )
+    )
+  const send = (request: NetworkTransactionRequest) =>
+    Effect.map(
+      answer((one, id) => one.sendTransaction(id, request)),
+      (sent) => sent as SolanaTransactionResponse
+    )
+  return { ...relayer, answer, refusal, send }
+})
+
+const instructions = (from: string) => ({
+  instructions: [
+    {
+      program_id: systemProgram,
+      accounts: [
+        { pubkey: from, is_signer: true, is_writable: true },
+        { pubkey: receiver, is_signer: false, is_writable: true }
+      ],
+      data: Buffer.from([2, 0, 0, 0, 0, 202, 154, 59, 0, 0, 0, 0]).toString("base64")
+    }
+  ]
+})
+
+layer(api, { excludeTestServices: true })("the SDK with a solana relayer", (it) => {
+  it.effect("sends instructions and reads the transaction until it is confirmed", () =>
+    Effect.gen(function* () {
+      const { address, answer, becomes, cluster, send } = yield* make
+      const sent = yield* send(instructions(address))
+      assert.deepStrictEqual([sent.status, sent.transaction], ["pending", ""])
+      yield* becomes(sent.id, "confirmed")
+      const read = yield* answer((sdk, id) => sdk.getTransactionById(id, sent.id))
+      assert.strictEqual((read as SolanaTransactionResponse).status, "confirmed")
+      assert.strictEqual(cluster.balanceOf(receiver), sol)
+    })
+  )
+
+  it.effect("sends a prebuilt transaction", () =>
+    Effect.gen(function* () {
+      const { address, becomes, cluster, send } = yield* make
+      const transaction = prebuilt(address, recent(cluster), memoOf("sdk"))
+      const { id } = yield* send({ transaction })
+      yield* becomes(id, "confirmed")
+    })
+  )
+
+  it.effect("lists transactions", () =>
+    Effect.gen(function* () {
+      const { answer, send } = yield* make
+      const { id } = yield* send(memo("listed") as NetworkTransactionRequest)
+      const listed = yield* answer((sdk, relayer) => sdk.listTransactions(relayer))
+      assert.deepStrictEqual(
+        listed.map((one) => one.id),
+        [id]
+      )
+    })
+  )
+
+  it.effect("replaces and cancels a transaction that is not signed", () =>
+    Effect.gen(function* () {
+      const { answer, node, send } = yield* make
+      node.isAway = true
+      const { id } = yield* send(memo("first") as NetworkTransactionRequest)
+      const replaced = yield* answer((sdk, relayer) =>
+        sdk.replaceTransaction(relayer, id, memo("second") as NetworkTransactionRequest)
+      )
+      const [instruction] = (replaced as SolanaTransactionResponse).instructions ?? []
+      assert.strictEqual(Buffer.from(instruction?.data ?? "", "base64").toString(), "second")
+      const canceled = yield* answer((sdk, relayer) => sdk.cancelTransaction(relayer, id))
+      assert.strictEqual((canceled as SolanaTransactionResponse).status, "canceled")
+    })
+  )
+
+  it.effect("cancels all pending transactions", () =>
+    Effect.gen(function* () {
+      const { answer, node, send } = yield* make
+      node.isAway = true
+      const { id } = yield* send(memo("pending") as NetworkTransactionRequest)
+      const found = yield* answer((sdk, relayer) => sdk.deletePendingTransactions(relayer))
+      assert.deepStrictEqual(found.queued_for_cancellation_transaction_ids, [id])
+    })
+  )
+
+  it.effect("gets a transaction signed, and sends it itself", () =>
+    Effect.gen(function* () {
+      const { address, answer, cluster } = yield* make
+      const transaction = prebuilt(address, recent(cluster), memoOf("signed"))
+      const signed = (yield* answer((sdk, id) =>
+        sdk.signTransaction(id, { transaction })
+      )) as SignTransactionResponseSolana
+      assert.strictEqual(cluster.take(bytesOf(signed.transaction)), undefined)
+      cluster.produce(1)
+      assert.strictEqual(cluster.successes(address), 1)
+      assert.isTrue(cluster.sent.has(signed.signature))
+    })
+  )
+
+  it.effect("reads status and balance", () =>
+    Effect.gen(function* () {
+      const { address, answer } = yield* make
+      const status = yield* answer((sdk, id) => sdk.getRelayerStatus(id))
+      assert.deepStrictEqual([status.network_type, String(status.balance)], ["solana", String(10n * sol)])
+      const balance = yield* answer((sdk, id) => sdk.getRelayerBalance(id))
+      assert.strictEqual(String(balance.balance), String(10n * sol))
+      assert.isAbove(address.length, 31)
+    })
+  )
+
+  it.effect("is refused signatures of messages and of typed data, and transactions by nonce", () =>
+    Effect.gen(function* () {
+      const { refusal } = yield* make
+      const statuses = [
+        yield* refusal((sdk, id) => sdk.sign(id, { message: "hello" })),
+        yield* refusal((sdk, id) =>
+          sdk.signTypedData(id, { domain_separator: "5c".repeat(32), hash_struct_message: "6d".repeat(32) })
+        ),
+        yield* refusal((sdk, id) => sdk.getTransactionByNonce(id, 0))
+      ]
+      assert.deepStrictEqual(statuses, [400, 400, 501])
+    })
+  )
+})

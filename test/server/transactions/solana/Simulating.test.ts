@@ -1,0 +1,64 @@
+// `POST …/transactions/simulate` of solana relayers: what a send would do and cost, and which rules keep it from being signed.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import { makeKey } from "../Fixtures.ts"
+import { memo, sol, transfer } from "../../lanes/solana/World.ts"
+import { api, memoOf, prebuilt, recent, relayerAt } from "./Relayers.ts"
+import type * as TestApi from "../../../../testkit/TestApi.ts"
+
+interface Simulated {
+  readonly units_consumed?: number
+  readonly compute_unit_limit?: number
+  readonly fees: { readonly safeLow: string; readonly fastest: string }
+  readonly max_fee: string
+  readonly lamports_out?: string
+  readonly out: string
+  readonly spent: string
+  readonly error?: string
+  readonly verdict: ReadonlyArray<string>
+}
+
+const simulatedOf = ({ json }: TestApi.Answer) => json.data as Simulated
+
+layer(api, { excludeTestServices: true })("a simulation of a solana relayer", (it) => {
+  it.effect("shows what instructions take, and the fee of each speed within the cap", () =>
+    Effect.gen(function* () {
+      const { address, call, node, path, post } = yield* relayerAt({ max_allowed_fee_lamports: 6000 })
+      node.prices = [0, 1_000_000, 2_000_000, 10 ** 9]
+      const answer = yield* post("/transactions/simulate", transfer(address, sol))
+      assert.strictEqual(answer.status, 200, answer.text)
+      const shown = simulatedOf(answer)
+      assert.deepStrictEqual([shown.out, shown.spent, shown.verdict], [String(sol), String(sol), []])
+      assert.isAtLeast(Number(shown.lamports_out), Number(sol))
+      assert.isAtLeast(shown.compute_unit_limit ?? 0, shown.units_consumed ?? 0)
+      assert.isBelow(Number(shown.fees.safeLow), Number(shown.fees.fastest))
+      assert.isAtMost(Number(shown.fees.fastest), 6000)
+      const { json } = yield* call(path)
+      assert.deepStrictEqual(json.data, [], "nothing is stored")
+    })
+  )
+
+  it.effect("names the rule that keeps it from being signed, and the limits of the API key", () =>
+    Effect.gen(function* () {
+      const { address, cluster, post } = yield* relayerAt({ max_lamports_out: 5 })
+      const simulate = (body: object, key?: string) =>
+        Effect.map(post("/transactions/simulate", body, key === undefined ? {} : { key }), simulatedOf)
+      assert.deepStrictEqual((yield* simulate(transfer(address, 6n))).verdict, ["value_above_cap"])
+      const limited = yield* makeKey(["transactions:read"], { transaction_limits: { max_value: "1" } })
+      assert.deepStrictEqual((yield* simulate(memo("x"), limited)).verdict, ["transaction_limits"])
+      const own = prebuilt(address, recent(cluster), memoOf("x"))
+      const { fees, max_fee, verdict } = yield* simulate({ transaction: own })
+      assert.deepStrictEqual([fees.safeLow, fees.fastest, max_fee, verdict], ["5000", "5000", "5000", []])
+    })
+  )
+
+  it.effect("is refused for bytes that are no transaction", () =>
+    Effect.gen(function* () {
+      const { post } = yield* relayerAt()
+      const { status, json } = yield* post("/transactions/simulate", { transaction: base64Of(Uint8Array.of(1, 2, 3)) })
+      assert.strictEqual(status, 400)
+      assert.include(json.error ?? "", "malformed")
+    })
+  )
+})
