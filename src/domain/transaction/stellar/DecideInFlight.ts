@@ -18,7 +18,7 @@ import type { Outcome } from "./Proving.ts"
 import type { Stellar } from "./Stellar.ts"
 import { momentOf } from "./Stellar.ts"
 import { executed } from "./StellarEnds.ts"
-import { askedOf, hold, ledgerOf, pollNext } from "./StellarHolding.ts"
+import { areEnough, askedOf, hold, ledgerOf, pollNext } from "./StellarHolding.ts"
 import { leastValidity, maxAttempts, maxClockDifference, sendAgainAfter } from "./StellarNumbers.ts"
 import type { StellarSeen } from "./StellarSeen.ts"
 import { sequenceOf, watchedOf } from "./Watched.ts"
@@ -194,7 +194,8 @@ const refresh: Row<Stellar, Sending> = (situation) => {
   const until = isGuest ? momentOf(newest.offer.maxTime) : validUntil
   if (until - momentOf(closeTime) < momentOf(leastValidity)) return undefined
   const asked = askedOf(view)
-  if (asked.length === 0 || situation.signerRetry !== undefined || terms.isPaused || !terms.isAllowed) return undefined
+  const canSign = situation.signerRetry === undefined && !terms.isPaused && terms.isAllowed
+  if (!canSign || !areEnough(asked, view, situation.now)) return undefined
   const isOwn = place?.account === situation.lane.accounts[0].address
   const form = isGuest ? "guest" : isOwn ? "own" : "channel"
   const commands = decideSignature(situation, { kind: kindOf(transaction.versions.length, newest), form, asked })

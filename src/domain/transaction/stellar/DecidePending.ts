@@ -14,9 +14,16 @@ import { executedByOther } from "./StellarEnds.ts"
 import { maxInt64 } from "./Int64.ts"
 import type { Guest, Stellar } from "./Stellar.ts"
 import { momentOf } from "./Stellar.ts"
-import { askedOf, hold, ledgerOf, nextPoll } from "./StellarHolding.ts"
+import { areEnough, askedOf, hold, ledgerOf, nextPoll } from "./StellarHolding.ts"
 import type { AskedProvider } from "./StellarHolding.ts"
-import { ledgerTime, leastValidity, maxClockDifference, maxGuests, predecessorGrace } from "./StellarNumbers.ts"
+import {
+  agreeing,
+  ledgerTime,
+  leastValidity,
+  maxClockDifference,
+  maxGuests,
+  predecessorGrace
+} from "./StellarNumbers.ts"
 import { placeOf } from "./StellarPlaces.ts"
 import type { StellarSeen } from "./StellarSeen.ts"
 
@@ -123,9 +130,13 @@ const foundBy = (asked: ReadonlyArray<AskedProvider>): Applied | "nothing" | und
   return same ? first : undefined
 }
 
-/** The guest has used the sequence, with this envelope or with another one. Nothing was signed for it. */
+/**
+ * The guest has used the sequence, with this envelope or with another one. Nothing was signed for it, so that its deadline ends
+ * it if nobody has a second opinion.
+ */
 const usedByGuest = (situation: AskedSituation, { sequence }: Guest): Commands<Stellar> => {
   const { view } = situation
+  if (view.asked.length < Math.min(view.configured, agreeing)) return hold(situation, "second_provider_missing")
   if (view.isProofAsked !== true) return [ask<Stellar>("proof")]
   const found = foundBy(view.asked)
   if (found === undefined) return hold(situation, "providers_disagree")
@@ -186,7 +197,7 @@ export const decidePending: (situation: Situation<Stellar>) => Commands<Stellar>
     return holdUntil(situation, cause(view.code, { until: view.retryAt }), "lane", view.retryAt)
   }
   const asked = askedOf(view)
-  return asked.length === 0
+  return !areEnough(asked, view, situation.now)
     ? hold(situation, stalledCode(situation, view), {}, "lane")
     : withChain({ ...situation, view: { ...view, asked } })
 })

@@ -9,7 +9,7 @@ import type { Situation } from "../Situation.ts"
 import type { LedgerPoint } from "./Evidence.ts"
 import type { Stellar } from "./Stellar.ts"
 import { momentOf } from "./Stellar.ts"
-import { agreeing, pollAfter } from "./StellarNumbers.ts"
+import { agreeing, pollAfter, signsAloneAfter } from "./StellarNumbers.ts"
 import type { ProviderLook, StellarSeen } from "./StellarSeen.ts"
 
 /** A provider that showed the account, and its newest ledger. */
@@ -28,6 +28,14 @@ export const askedOf = ({ looks }: StellarSeen): ReadonlyArray<AskedProvider> =>
         : [{ ...look, newest, account: testimony.account }]
     })
     .slice(0, agreeing)
+
+/**
+ * Whether their view is enough for a signature. If one of two fails for a moment, the other one could name a ledger that does
+ * not exist yet as the one before which nothing of the envelope was applied.
+ */
+export const areEnough = (asked: ReadonlyArray<AskedProvider>, { aloneSince, configured }: StellarSeen, now: Moment) =>
+  asked.length >= Math.min(configured, agreeing) ||
+  (asked.length > 0 && aloneSince !== undefined && now >= aloneSince + signsAloneAfter)
 
 /** The newest ledger of the provider that has the lowest one: no lie of another makes the time run ahead. */
 export const ledgerOf = (asked: ReadonlyArray<{ readonly newest: LedgerPoint }>): LedgerPoint | undefined =>

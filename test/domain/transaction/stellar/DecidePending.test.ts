@@ -142,6 +142,16 @@ describe("a pending transaction, by clock and account", () => {
     ],
     ["is prepared before it is signed", situation(pending, both()), "Ask prepare"],
     [
+      "is not signed while one of two providers fails for a moment",
+      situation(pending, { ...both(), looks: [look(n - 1n)], aloneSince: now - 9999 }),
+      "Hold providers_unavailable"
+    ],
+    [
+      "is signed by the view of one provider if the other one is away",
+      situation(pending, { ...both(), looks: [look(n - 1n)], aloneSince: now - 10_000 }),
+      "Ask prepare"
+    ],
+    [
       "asks no provider that stands still",
       situation(pending, seen([look(n - 1n, { isStalled: true })])),
       "Hold providers_unavailable"
@@ -176,6 +186,15 @@ describe("an envelope of a guest", () => {
         seen([guestLook(70n, { found: { ...applied, isSuccess: false, code: "txFailed" } })], proven)
       ),
       "Finish failed operation_failed"
+    ],
+    [
+      "is undecided while only one of two providers answers",
+      situation(guestPending, {
+        ...seen([guestLook(70n, { found: { ...applied, hash: "bb" } })], proven),
+        configured: 2,
+        aloneSince: now - 10_000
+      }),
+      "Hold second_provider_missing"
     ],
     [
       "is undecided while only one provider finds it",

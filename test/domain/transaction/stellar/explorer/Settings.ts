@@ -1,0 +1,83 @@
+// Worlds in which episodes are played, and worlds in which one rule is missing.
+import { cause } from "../../../../../src/domain/transaction/Cause.ts"
+import { Command } from "../../../../../src/domain/transaction/Command.ts"
+import type { Commands } from "../../../../../src/domain/transaction/Command.ts"
+import type { Situation } from "../../../../../src/domain/transaction/Situation.ts"
+import type { Stellar } from "../../../../../src/domain/transaction/stellar/Stellar.ts"
+import { currentAttempts } from "../../../../../src/domain/transaction/Transaction.ts"
+import type { Setting } from "./Episode.ts"
+import type { Decide } from "./Process.ts"
+
+export const settings: ReadonlyArray<Setting> = [
+  { name: "one provider", providers: 1 },
+  { name: "one provider behind a balancer", providers: 1, isBalanced: true },
+  { name: "two providers", providers: 2 },
+  { name: "a channel", providers: 1, isBalanced: true, hasChannel: true },
+  { name: "two providers behind balancers", providers: 2, isBalanced: true },
+  { name: "two providers, one of which lies", providers: 2, isLiar: true },
+  { name: "restores of backups, a channel", providers: 1, restores: true, hasChannel: true },
+  { name: "restores of backups, two providers", providers: 2, restores: true, isBalanced: true }
+]
+
+type InFlight = Situation<Stellar>
+
+/** Back to pending, as if nothing of it could be applied any more. */
+const moveOn = (next: bigint): Commands<Stellar> => [
+  Command.Requeue({ restored: false, requeues: 0, cause: cause("queued"), frees: { next, isProven: true } })
+]
+
+const sequencesOf = ({ view }: InFlight): ReadonlyArray<bigint> =>
+  view._tag === "Seen" ? view.looks.flatMap(({ testimony }) => testimony.account?.sequence ?? []) : []
+
+const highest = (situation: InFlight): bigint =>
+  sequencesOf(situation).reduce((most, one) => (one > most ? one : most), 0n) + 1n
+
+const isOwnInFlight = ({ transaction }: InFlight): boolean =>
+  transaction.place?.sequence !== undefined && transaction.state !== "pending"
+
+/** `txBAD_SEQ` counts as a proof. */
+const badSequenceMoves = (decide: Decide, situation: InFlight): Commands<Stellar> => {
+  const isBad = situation.transaction.attempts.at(-1)?.refusal?.class === "look"
+  return isOwnInFlight(situation) && isBad && sequencesOf(situation).length > 0
+    ? moveOn(highest(situation))
+    : decide(situation)
+}
+
+const lastMaxTime = ({ transaction }: InFlight): number =>
+  Math.max(0, ...currentAttempts(transaction).map(({ offer }) => offer.maxTime))
+
+/** The clock counts as a proof. */
+const clockMoves = (decide: Decide, situation: InFlight): Commands<Stellar> =>
+  isOwnInFlight(situation) && sequencesOf(situation).length > 0 && situation.now > lastMaxTime(situation) * 1000
+    ? moveOn(highest(situation))
+    : decide(situation)
+
+/** That a hash is not found at a late ledger counts as a proof. */
+const absenceMoves = (decide: Decide, situation: InFlight): Commands<Stellar> => {
+  const { view } = situation
+  if (!isOwnInFlight(situation) || view._tag !== "Seen" || view.isProofAsked !== true) return decide(situation)
+  const isAbsent = view.looks.every(({ testimony }) => testimony.found === undefined && testimony.account !== undefined)
+  return isAbsent ? moveOn(highest(situation)) : decide(situation)
+}
+
+export const mutants: ReadonlyArray<Setting> = [
+  {
+    name: "txBAD_SEQ is no proof",
+    providers: 1,
+    isBalanced: true,
+    hasChannel: true,
+    without: { decide: badSequenceMoves }
+  },
+  { name: "the clock is no proof", providers: 1, isBalanced: true, without: { decide: clockMoves } },
+  { name: "a hash that is not found is no proof", providers: 1, isBalanced: true, without: { decide: absenceMoves } },
+  { name: "a scan ends at the largest maxTime", providers: 1, isBalanced: true, without: { longScan: true } },
+  {
+    name: "an operator waits until lost envelopes are dead",
+    providers: 1,
+    restores: true,
+    hasChannel: true,
+    without: { waitAfterRestore: true }
+  },
+  { name: "one of two providers is not believed", providers: 2, isLiar: true, without: { secondOpinion: true } },
+  { name: "envelopes are committed before they are sent", providers: 1, without: { commitFirst: true } }
+]
