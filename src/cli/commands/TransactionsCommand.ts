@@ -1,18 +1,21 @@
 // `transactions`: sends, lists, replaces, cancels and explains transactions.
-import { DateTime, Schema } from "effect"
-import type { Effect } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { TransactionId, TransactionStatus } from "../../domain/transaction/TransactionId.ts"
-import type { ShownTransaction } from "../../domain/transaction/Family.ts"
+import type { ShownTransaction, TransactionBody } from "../../domain/transaction/Family.ts"
 import { ReplaceEvmTransaction, SendEvmTransaction } from "../../domain/transaction/evm/SendEvmTransaction.ts"
+import { SendSolanaTransaction } from "../../domain/transaction/solana/SendSolanaTransaction.ts"
+import { SendStellarTransaction } from "../../domain/transaction/stellar/SendStellarTransaction.ts"
 import { Speed } from "../../domain/transaction/Speed.ts"
 import { TransactionFilter } from "../../domain/transaction/TransactionRequests.ts"
 import { Instant } from "../../domain/request/Instant.ts"
+import * as Body from "../kit/Body.ts"
 import type * as Call from "../kit/Call.ts"
 import * as Field from "../kit/Field.ts"
 import * as Help from "../kit/Help.ts"
 import * as List from "../kit/List.ts"
+import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
 import { TransactionsWaitCommand } from "./TransactionsWaitCommand.ts"
 
@@ -45,25 +48,41 @@ const replacementFields = {
   wait_for_funds: Field.boolean("wait_for_funds")
 }
 
-const send = Verb.send(
-  "send",
-  { relayer },
+/** Requests of each network type. Flags for fields are those of evm. */
+const bodies = { evm: SendEvmTransaction, solana: SendSolanaTransaction, stellar: SendStellarTransaction }
+
+const networkType = Flag.Literals("network-type", ["evm", "solana", "stellar"]).pipe(
+  Flag.withDescription("Network type of the relayer. The fields of solana and stellar are given by `--data`"),
+  Flag.withDefault("evm")
+)
+
+const sendBody = Body.config(
+  SendEvmTransaction,
   {
-    schema: SendEvmTransaction,
-    fields: {
-      ...fields,
-      external_id: Field.text("external_id"),
-      not_before: Field.text("not_before"),
-      nonce: Field.integer("nonce"),
-      priority: Field.integer("priority")
-    }
+    ...fields,
+    external_id: Field.text("external_id"),
+    not_before: Field.text("not_before"),
+    nonce: Field.integer("nonce"),
+    priority: Field.integer("priority")
   },
-  (client, payload, { relayer }) => client.transactions.send({ params: { relayer_id: relayer }, payload })
+  {}
+)
+
+const send = Command.make(
+  "send",
+  { given: Print.flags, target: { relayer }, networkType, body: sendBody },
+  Effect.fnUntraced(function* ({ given, target, networkType, body }) {
+    const payload: TransactionBody = yield* Body.read(bodies[networkType], body)
+    return yield* Print.one(given, (client) =>
+      client.transactions.send({ params: { relayer_id: target.relayer }, payload })
+    )
+  })
 ).pipe(
   Verb.about(
     "Send a transaction. It is stored when the command returns; `transactions wait` waits until it is confirmed.",
     "transactions send payouts --to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed --value 1000000000000000",
-    "transactions send payouts --data @transaction.json"
+    "transactions send payouts --data @transaction.json",
+    "transactions send payouts --network-type stellar --data @transaction.json"
   )
 )
 

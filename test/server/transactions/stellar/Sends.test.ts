@@ -1,6 +1,7 @@
 // Sends of stellar relayers over HTTP: what is accepted and refused, and that what is accepted is applied.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
+import { readFile } from "node:fs/promises"
 import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { envelope, keyNamed, payment, transaction } from "../../../../testkit/stellar/Building.ts"
@@ -36,6 +37,26 @@ layer(api, { excludeTestServices: true })("a stellar relayer", (it) => {
       assert.strictEqual(account(receiver.publicKey())?.balance, 15n * xlm)
       assert.strictEqual(account()?.balance, 995n * xlm - 100n)
       assert.include(JSON.stringify(yield* get(accepted.id, "/explain")), "ledger")
+    })
+  )
+
+  it.effect("sends the block of docs/stellar.md, and is found by its sequence, which exceeds 2^53", () =>
+    Effect.gen(function* () {
+      const { account, becomes, id, network, path } = yield* relayerAt()
+      const text = yield* Effect.promise(() => readFile("docs/stellar.md", "utf8"))
+      const block = /-d '(\{[\s\S]+?\})'\n```/.exec(text)?.[1] ?? ""
+      const body = JSON.parse(block)
+      const [{ destination }] = body.operations
+      network.grant(destination, 10n * xlm)
+      const { call } = yield* TestApi.TestApi
+      const answer = yield* call(path, { method: "POST", body: { ...body, network: id } })
+      assert.strictEqual(answer.status, 200, answer.text)
+      const confirmed = yield* becomes(dataOf(answer).id, "confirmed")
+      assert.strictEqual(account(destination)?.balance, 11n * xlm)
+      assert.isAbove(Number(confirmed.sequence_number), Number.MAX_SAFE_INTEGER)
+      const found = yield* call(`${path}/by-nonce/${confirmed.sequence_number}`)
+      assert.strictEqual(dataOf(found).id, confirmed.id)
+      assert.strictEqual(dataOf(found).sequence_number, confirmed.sequence_number)
     })
   )
 
