@@ -4,7 +4,10 @@ import { isReadonlyArrayNonEmpty } from "effect/Array"
 import { cause } from "../../domain/transaction/Cause.ts"
 import type { Cause } from "../../domain/transaction/Cause.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
+import { isNoop } from "../../domain/transaction/Attempt.ts"
 import { maxSignaturesPerCommit } from "../../domain/transaction/Numbers.ts"
+import { currentAttempts } from "../../domain/transaction/Transaction.ts"
+import type { Transaction } from "../../domain/transaction/Transaction.ts"
 import type { LaneContents } from "../ledger/hold/HeldLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import { assign } from "./LaneAssignment.ts"
@@ -128,6 +131,14 @@ const isPollDue = ({ context: { memory, rules }, now }: StepState.StepState, { t
   now >= memory.polledAt + rules.pollInterval(target) ||
   now >= memory.nextPollAt
 
+/** Whether a caller has canceled or replaced it, and no bytes do so yet. */
+const isCommanded = (transaction: Transaction): boolean => {
+  const newest = currentAttempts(transaction).at(-1)
+  if (newest === undefined || transaction.mined !== undefined) return false
+  if (transaction.intent === "cancel") return !isNoop(newest)
+  return transaction.intent === "execute" && newest.requestVersion < transaction.versions.length
+}
+
 /** Ends what has passed its deadline without a place. */
 const expire = Effect.fnUntraced(function* ({ ledger, hold, chain }: LaneContext, contents: LaneContents, now: Moment) {
   if (contents.nextMoment === undefined || contents.nextMoment > now) return contents
@@ -148,6 +159,11 @@ export const run = Effect.fn("LaneStep.run")(function* (context: LaneContext) {
   if (owner === undefined) return wait
   const isDue = isPollDue(step, owner.relayer)
   if (isDue) yield* pollAll(step, owner)
+  else
+    yield* decideAll(
+      step,
+      step.withPlace().flatMap((row) => (isCommanded(row.transaction) ? [row.stored] : []))
+    )
   const signed = yield* assign(step)
   memory.signed += signed
   const planned = isDue ? step.nextPollAt() : Math.min(step.nextPollAt(), memory.nextPollAt)

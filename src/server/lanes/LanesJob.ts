@@ -44,6 +44,8 @@ interface Held {
   readonly life: LaneLife.LaneLife
   /** Number of the newest pending transaction that the lane was woken for. */
   newest: number
+  /** Cancels and replacements that the lane was woken for. */
+  commands: ReadonlySet<string>
 }
 
 const make = Effect.gen(function* () {
@@ -98,7 +100,7 @@ const make = Effect.gen(function* () {
       memory: emptyMemory()
     }
     const life = LaneLife.make(context, { draining: stopping, supervised, held: () => lanes.size, isWaitedFor })
-    lanes.set(hold.laneId, { hold, life, newest: 0 })
+    lanes.set(hold.laneId, { hold, life, newest: 0, commands: new Set() })
     return Effect.andThen(
       Metrics.showHeld(lanes.size),
       FiberMap.run(fibers, hold.laneId, Effect.ensuring(life.run, forget(hold)))
@@ -112,6 +114,17 @@ const make = Effect.gen(function* () {
     for (const claimed of yield* ledger.claim(networks.types, free)) yield* start(claimed)
   }).pipe(Effect.uninterruptible)
 
+  /** A cancel or a replacement races with the next block: it does not wait for the next poll. */
+  const wakeForCommands = Effect.gen(function* () {
+    const commands = Map.groupBy(yield* ledger.commands([...lanes.keys()]), ({ id }) => id)
+    for (const [laneId, held] of lanes) {
+      const keys = new Set((commands.get(laneId) ?? []).map(({ key }) => key))
+      const isNew = [...keys].some((key) => !held.commands.has(key))
+      held.commands = keys
+      if (isNew) yield* held.life.wake
+    }
+  })
+
   /** Held lanes poll again at once if something was accepted for them. */
   const wake = Effect.gen(function* () {
     if (lanes.size === 0) return
@@ -121,6 +134,7 @@ const make = Effect.gen(function* () {
       held.newest = newest
       yield* held.life.wake
     }
+    yield* wakeForCommands
   })
 
   /** A lane whose lease has ended belongs to another process. */
@@ -144,6 +158,7 @@ const make = Effect.gen(function* () {
 
   yield* Effect.forkScoped(Effect.andThen(draining.begun, wakeAll))
   yield* Effect.forkScoped(warmUp)
+  yield* Effect.forkScoped(ledger.listen(due.now))
   yield* jobs.run({ job: "lanes", task: "renew", work: renew, wait: () => Effect.sleep(renewEvery) })
   yield* jobs.run({
     job: "lanes",

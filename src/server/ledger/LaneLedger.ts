@@ -12,6 +12,8 @@
 // - record: what nodes answered, and what followed, after it happened
 import { Context, Effect, Layer } from "effect"
 import type { Array as Arr, Duration } from "effect"
+import * as Listen from "../../sql/Listen.ts"
+import { client } from "../../sql/Query.ts"
 import { Events } from "../events/Events.ts"
 import { Outbox } from "../outbox/Outbox.ts"
 import * as GivenRepo from "./accept/GivenRepo.ts"
@@ -33,9 +35,11 @@ import * as LaneCommits from "./hold/LaneCommits.ts"
 import * as LaneFence from "./hold/LaneFence.ts"
 import * as LaneReading from "./hold/LaneReading.ts"
 import * as LaneRecords from "./hold/LaneRecords.ts"
+import { commandsChannel } from "./StoredLane.ts"
 import type { Hold, LaneId, LaneState, StoredLane } from "./StoredLane.ts"
 import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
 import { ClaimsRepo } from "./hold/ClaimsRepo.ts"
+import type { LaneCommand } from "./hold/ClaimsRepo.ts"
 import type { Shared } from "./hold/LaneFence.ts"
 import { LedgerMark } from "./LedgerMark.ts"
 
@@ -63,8 +67,8 @@ const claimsOf = Effect.fnUntraced(function* ({ memory }: Shared) {
     return isGone
   })
 
-  const { lease, hasLanes, hasWork, newestPending } = repo
-  return { lease, claim, renew, release, hasLanes, hasWork, newestPending }
+  const { lease, hasLanes, hasWork, newestPending, commands } = repo
+  return { lease, claim, renew, release, hasLanes, hasWork, newestPending, commands }
 })
 
 export class LaneLedger extends Context.Service<
@@ -91,6 +95,10 @@ export class LaneLedger extends Context.Service<
     hasWork(types: ReadonlyArray<string>): Effect.Effect<boolean>
     /** The highest number of a pending transaction, by lane. Lanes without pending transactions are left out. */
     newestPending(lanes: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyMap<LaneId, number>>
+    /** Runs `heard` whenever a caller of any instance has canceled or replaced something in flight. Never ends. */
+    listen(heard: Effect.Effect<void>): Effect.Effect<void>
+    /** Transactions of the lanes in flight that callers have canceled or replaced. */
+    commands(lanes: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyArray<LaneCommand>>
 
     /** Rows that did not change since the last read are not read again. */
     read(hold: Hold): Effect.Effect<LaneContents, LaneLost>
@@ -153,7 +161,9 @@ export class LaneLedger extends Context.Service<
       const { bytes, own } = yield* AttemptsRepo.make
       const { among: given } = yield* GivenRepo.make
       const { addresses } = yield* LanesRepo.make
+      const sql = yield* client
       return LaneLedger.of({
+        listen: (heard) => Listen.listen(sql, commandsChannel, heard),
         bytes,
         own: ({ laneId }, hashes) => own(laneId, hashes),
         given,

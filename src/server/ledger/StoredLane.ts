@@ -13,6 +13,9 @@ export interface Hold {
   readonly epoch: number
 }
 
+/** The PostgreSQL channel on which instances notify holders of lanes that a caller has canceled or replaced something. */
+export const commandsChannel = "effect_relayer_commands"
+
 export interface StoredLane {
   readonly id: LaneId
   readonly chain: string

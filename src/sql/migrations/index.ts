@@ -34,6 +34,7 @@ import releasedChannels from "./0030_released_channels.ts"
 import schemaMark from "./0031_schema_mark.ts"
 import givenOffers from "./0038_given_offers.ts"
 import confirmedBy from "./0042_confirmed_by.ts"
+import commands from "./0043_commands.ts"
 import configurations from "./0045_configurations.ts"
 
 /** Migrations from before the mark of the schema. Instances of their versions cannot see that they have to stop. */
@@ -74,6 +75,7 @@ const marked = {
   "0031_schema_mark": schemaMark,
   "0038_given_offers": givenOffers,
   "0042_confirmed_by": confirmedBy,
+  "0043_commands": commands,
   "0045_configurations": configurations
 }
 

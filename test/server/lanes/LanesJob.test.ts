@@ -59,7 +59,8 @@ const newState = () => ({
   hasLanes: false,
   warmUps: 0,
   renewed: new Array<{ readonly at: number; readonly holds: ReadonlyArray<Hold> }>(),
-  released: new Array<string>()
+  released: new Array<string>(),
+  commands: new Array<string>()
 })
 
 type State = ReturnType<typeof newState>
@@ -86,6 +87,8 @@ const ledgerOf = (state: State) =>
         return Effect.as(Effect.sleep(state.delay), state.contents)
       }),
     newestPending: () => Effect.sync(() => new Map([[laneId, state.newest]])),
+    commands: () => Effect.sync(() => state.commands.map((key) => ({ id: laneId, key }))),
+    listen: () => Effect.never,
     apply: () => Effect.succeed([]),
     hasLanes: Effect.sync(() => state.hasLanes),
     hasWork: () => Effect.sync(() => state.isWaitedFor)
@@ -204,6 +207,19 @@ describe("the job of lanes", () => {
       assert.strictEqual(state.reads, reads, "nothing was accepted")
       state.newest = 2
       yield* TestClock.adjust("1100 millis")
+      assert.strictEqual(state.reads, reads + 1)
+    })
+  )
+
+  it.effect("makes a step after a transaction in flight was canceled, once", () =>
+    Effect.gen(function* () {
+      const { state } = yield* start
+      yield* TestClock.adjust("3 seconds")
+      const { reads } = state
+      state.commands.push("cancel of 1")
+      yield* TestClock.adjust("1100 millis")
+      assert.strictEqual(state.reads, reads + 1)
+      yield* TestClock.adjust("3 seconds")
       assert.strictEqual(state.reads, reads + 1)
     })
   )

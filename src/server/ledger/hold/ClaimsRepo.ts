@@ -23,6 +23,12 @@ const readHolds = Rows.all(Schema.Struct({ id: LaneId, epoch: Schema.Int }))
 const readHas = Rows.one(Schema.Struct({ has: Schema.Boolean }))
 const readNewest = Rows.all(Schema.Struct({ id: LaneId, number: Schema.Int }))
 
+/** A transaction in flight that a caller has canceled or replaced. `key` changes with each command. */
+const LaneCommand = Schema.Struct({ id: LaneId, key: Schema.String })
+export type LaneCommand = typeof LaneCommand.Type
+
+const readCommands = Rows.all(LaneCommand)
+
 export class ClaimsRepo extends Context.Service<
   ClaimsRepo,
   {
@@ -40,6 +46,7 @@ export class ClaimsRepo extends Context.Service<
     readonly hasLanes: Effect.Effect<boolean>
     hasWork(types: ReadonlyArray<string>): Effect.Effect<boolean>
     newestPending(lanes: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyMap<LaneId, number>>
+    commands(lanes: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyArray<LaneCommand>>
   }
 >()("effect-relayer/server/ledger/hold/ClaimsRepo") {
   static readonly layer = (options: Options = {}) =>
@@ -141,7 +148,16 @@ export class ClaimsRepo extends Context.Service<
             query("ClaimsRepo.newestPending")
           )
 
-        return ClaimsRepo.of({ lease, claim, renew, release, isHeld, hasLanes, hasWork, newestPending })
+        const commands = (lanes: ReadonlyArray<LaneId>) =>
+          sql`
+            SELECT t.lane_id::float8 AS id, concat_ws(' ', t.id, t.request_version, t.intent) AS key FROM transactions t
+            WHERE t.lane_id = ANY(${lanes.map(String)}::bigint[]) AND t.state IN ('signed', 'submitted')
+              AND (t.intent = 'cancel' OR t.request_version > 1)`.pipe(
+            Effect.flatMap(readCommands),
+            query("ClaimsRepo.commands")
+          )
+
+        return ClaimsRepo.of({ lease, claim, renew, release, isHeld, hasLanes, hasWork, newestPending, commands })
       })
     )
 }

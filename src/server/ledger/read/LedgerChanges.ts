@@ -10,6 +10,8 @@ import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import { withCancellation } from "../../../domain/transaction/Transition.ts"
 import { newestRequest } from "../../../domain/transaction/Transaction.ts"
+import * as Listen from "../../../sql/Listen.ts"
+import { client } from "../../../sql/Query.ts"
 import * as Deadlock from "../../../sql/Deadlock.ts"
 import * as Transaction from "../../../sql/Transaction.ts"
 import { Audit } from "../../audit/Audit.ts"
@@ -19,6 +21,7 @@ import * as Identities from "../accept/Identities.ts"
 import { LedgerMark } from "../LedgerMark.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import * as NewTransactionsRepo from "../accept/NewTransactionsRepo.ts"
+import { commandsChannel } from "../StoredLane.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
 import * as TransactionsRepo from "../write/TransactionsRepo.ts"
 import * as Writing from "../write/Writing.ts"
@@ -35,6 +38,16 @@ export const make = Effect.gen(function* () {
   const { writeHeld } = yield* Writing.make
   const work = yield* CommitSignal.make("lanes")
   const transaction = yield* Transaction.make
+  const sql = yield* client
+
+  /** Wakes the holders of lanes, in any instance: what is in flight is not accepted anew, so nothing else does. */
+  const wake = (changes: ReadonlyArray<Change>) =>
+    Effect.andThen(
+      changes.some(({ before }) => before.transaction.place !== undefined)
+        ? Listen.notify(sql, commandsChannel)
+        : Effect.void,
+      work.afterCommit
+    )
 
   /** A pending transaction of a restored ledger may have been executed: a cancel must not end it before the mark is compared. */
   const hold = (relayerNumber: number, id: TransactionId) =>
@@ -46,7 +59,7 @@ export const make = Effect.gen(function* () {
   const save = Effect.fnUntraced(function* (action: "transaction.canceled" | "transaction.replaced", change: Change) {
     const [after = change.before] = yield* writeHeld([change], yield* Clock.currentTimeMillis)
     yield* audit.recordMany([changeOf(action, { before: change.before, after }, yield* Origin.current)])
-    yield* work.afterCommit
+    yield* wake([change])
     return after
   })
 
@@ -92,7 +105,7 @@ export const make = Effect.gen(function* () {
         changeOf("transaction.canceled", { before, after: written.get(before.id) ?? before }, origin)
       )
       if (audited.length > 0) yield* audit.recordMany(audited)
-      yield* work.afterCommit
+      yield* wake(changes)
       return canceled
     },
     transaction,
