@@ -15,12 +15,38 @@ import * as OwnKeys from "../examples/own-keys.ts"
 import * as OwnLimits from "../examples/own-limits.ts"
 import * as OwnOutbound from "../examples/own-outbound.ts"
 import * as OwnSigner from "../examples/own-signer.ts"
+import * as Send from "../examples/send.ts"
 import * as WithoutHttp from "../examples/without-http.ts"
 import { ApiClient, Relayers, Services } from "../src/index.ts"
 import * as TestApi from "../testkit/TestApi.ts"
 import * as TestDatabase from "../testkit/TestDatabase.ts"
 
 const masterKey = Redacted.make(TestApi.masterKey)
+
+layer(TestApi.layer())("examples/send.ts", (it) => {
+  it.effect("sends, returns the same transaction for the same external_id, and waits until it is final", () =>
+    Effect.gen(function* () {
+      const client = yield* ApiClient
+      const { data: signer } = yield* client.signers.create({ payload: { type: "plain" } })
+      const { data: relayer } = yield* client.relayers.create({
+        payload: {
+          name: "Sends",
+          network: "sepolia",
+          network_type: "evm",
+          paused: false,
+          signer_id: signer.id
+        }
+      })
+      const to = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
+      const sent = yield* Send.send(relayer.id, to, "once")
+      assert.strictEqual(sent.status, "pending")
+      assert.strictEqual((yield* Send.send(relayer.id, to, "once")).id, sent.id)
+      const params = { relayer_id: relayer.id, transaction_id: sent.id }
+      yield* client.transactions.cancel({ params })
+      assert.strictEqual((yield* Send.untilFinal(relayer.id, sent.id)).status, "canceled")
+    })
+  )
+})
 
 describe("examples/own-keys.ts", () => {
   const host = Layer.provideMerge(OwnKeys.layer(masterKey, 0), Layer.merge(TestDatabase.layer, FetchHttpClient.layer))
