@@ -4,6 +4,8 @@ import { Effect } from "effect"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { envelope, keyNamed, payment as paid } from "../../../../testkit/stellar/Building.ts"
 import { accountIn } from "../../../../testkit/stellar/Entries.ts"
+import type { StellarRequest } from "../../../../src/domain/transaction/stellar/Stellar.ts"
+import { counterContract } from "../../../../testkit/stellar/Contracts.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 
@@ -176,6 +178,38 @@ layerEach(ledger)("an envelope of a user", (it) => {
       assert.strictEqual(cause?.code, "executed_by_other")
       assert.strictEqual(mined?.receipt.paid, 0n)
       assert.strictEqual(world.balanceOf(world.address), 1000n * xlm)
+    })
+  )
+})
+
+const call = (name: string): StellarRequest => ({
+  operations: [{ type: "invoke_contract", contract_address: counterContract, function_name: name, args: [] }]
+})
+
+layerEach(ledger)("a call of a contract", (it) => {
+  it.effect("is simulated, and signed with the resources that it needs", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [id] = yield* world.accept(call("increment"))
+      yield* world.finish
+      const { attempts, cause, mined, state } = yield* world.transaction(id)
+      assert.strictEqual(state, "confirmed", cause?.code)
+      assert.isAbove(Number(attempts[0]?.offer.resourceFee ?? 0n), 0)
+      assert.isAtMost(Number(mined?.receipt.paid), Number(attempts[0]?.offer.fee))
+    })
+  )
+
+  it.effect("that fails in the simulation ends without a sequence, before anything is signed", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const before = world.sequence()
+      const [id] = yield* world.accept(call("fail"))
+      yield* world.finish
+      const { attempts, cause, state } = yield* world.transaction(id)
+      assert.strictEqual(state, "failed")
+      assert.strictEqual(cause?.code, "would_fail")
+      assert.lengthOf(attempts, 0)
+      assert.strictEqual(world.sequence(), before)
     })
   )
 })
