@@ -4,6 +4,8 @@ import { createHash } from "node:crypto"
 import { Result } from "effect"
 import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
 import type { WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
+import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import { build, messageBytes } from "../../src/domain/transaction/solana/WireEncoding.ts"
 import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
 import { isSignedBy } from "../../src/server/chains/solana/SolanaKeys.ts"
 import * as Bank from "./Bank.ts"
@@ -122,8 +124,7 @@ export const make = () => {
       const head = cluster.blocks.at(-1) ?? genesis
       const balances = new Map(head.balances).set(address, (head.balances.get(address) ?? 0n) + lamports)
       const signature = Base58.encode(createHash("sha512").update(`fund ${seeds}`).digest())
-      const message = { ...emptyMessage, keys: [address], blockhash: head.blockhash }
-      const wire = { message, messageBytes: new Uint8Array(0), signatures: [undefined], size: 0 }
+      const wire = fundingOf(address, lamports, head.blockhash, signature)
       const transactions = [{ signature, wire, error: null }]
       const height = cluster.blocks.length
       const block = { slot: head.slot + 1, height, blockhash: hashOf(`fund ${seeds}`), transactions, balances }
@@ -144,18 +145,20 @@ export const make = () => {
     successes: (address: string): number =>
       cluster.blocks
         .flatMap(({ transactions }) => transactions)
-        .filter(({ wire, error }) => error === null && wire.size > 0 && wire.message.keys[0] === address).length
+        .filter(({ wire, error }) => error === null && wire.message.keys[0] === address).length
   }
   return cluster
 }
 
-const emptyMessage = {
-  version: "legacy",
-  signers: 1,
-  readonlySigners: 0,
-  readonlyOthers: 0,
-  instructions: [],
-  tables: []
-} as const
+/** The account that funds others. It has no key. */
+const faucet = Base58.encode(new Uint8Array(32).fill(9))
+
+const fundingOf = (address: string, lamports: bigint, blockhash: string, signature: string): WireTransaction => {
+  const data = Uint8Array.from([2, 0, 0, 0, ...new Uint8Array(BigUint64Array.of(lamports).buffer)])
+  const accounts = [faucet, address].map((one) => ({ address: one, isWritable: true }))
+  const message = build({ payer: faucet, instructions: [{ program: systemProgram, accounts, data }], blockhash })
+  const bytes = messageBytes(message)
+  return { message, messageBytes: bytes, signatures: [Base58.decode(signature, 64)], size: bytes.length + 65 }
+}
 
 export type Cluster = ReturnType<typeof make>

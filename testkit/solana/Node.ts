@@ -1,9 +1,11 @@
 // A node of a cluster in memory. A test makes it lag, follow a fork, stay away, lose its history or lie.
 import { Predicate, Result } from "effect"
 import { rawInteger } from "../../src/domain/request/ExactJson.ts"
-import { bytesOf } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import { feeOf } from "../../src/domain/transaction/solana/Fee.ts"
+import { base64Of, bytesOf } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
 import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
+import { transactionBytes } from "../../src/domain/transaction/solana/WireEncoding.ts"
 import * as Bank from "./Bank.ts"
 import * as Cluster from "./Cluster.ts"
 import type { Block, Blocks } from "./Cluster.ts"
@@ -132,6 +134,18 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
         ? withContext(blocks(), textsOf(params[0]).map(statusOf))
         : error(-32_011, "Transaction history is not available from this node"),
     getSignaturesForAddress: (params) => result(listOf(params)),
+    getTransaction: (params) => {
+      const found = Cluster.landed(at("finalized"), textOf(params[0]))
+      if (found === undefined) return result(null)
+      const { signatures, messageBytes } = found.wire
+      const raw = base64Of(transactionBytes(signatures, messageBytes))
+      const { total } = feeOf(found.wire.message)
+      return result({
+        slot: found.block.slot,
+        transaction: [raw, "base64"],
+        meta: { err: found.error, fee: rawInteger(total) }
+      })
+    },
     getFirstAvailableBlock: () => result(node.firstAvailable),
     getBalance: (params) => {
       const all = at(optionOf(params, "commitment"))

@@ -75,6 +75,8 @@ type Plain = Data.TaggedEnum<{
     readonly cause: Cause
     readonly frees?: Freed
   }
+  /** An operator says that nothing of it was executed that the ledger does not know: it goes on, and keeps its place. */
+  readonly Release: { readonly cause: Cause }
   readonly PollAt: { readonly at: Moment }
   /** Nothing is left to do. */
   readonly Rest: {}

@@ -5,12 +5,9 @@ import { TransactionConflict } from "./Cancellation.ts"
 import { cause } from "./Cause.ts"
 import { Command, finish } from "./Command.ts"
 import type { Family } from "./Family.ts"
-import type { Rules } from "./Rules.ts"
+import type { Answer, Rules } from "./Rules.ts"
 import { isFinal } from "./Transaction.ts"
 import type { Transaction } from "./Transaction.ts"
-
-/** What an operator can say about a transaction whose fate cannot be proven. */
-export type Answer = "send" | "give_up"
 
 /** Every open request, after the mark of the database has changed. */
 export const isMarked = (transaction: Transaction): boolean =>

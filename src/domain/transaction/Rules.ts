@@ -18,7 +18,7 @@ import type { Violation } from "../request/Request.ts"
 import type { Attempt, Receipt } from "./Attempt.ts"
 import type { Cancellation, TransactionConflict } from "./Cancellation.ts"
 import type { Cause } from "./Cause.ts"
-import type { Command, Commands } from "./Command.ts"
+import type { Command, Commands, Finish } from "./Command.ts"
 import type { Words } from "./Explanation.ts"
 import type { Family } from "./Family.ts"
 import type { Lane, PolicyTerms, Terms } from "./Lane.ts"
@@ -33,6 +33,9 @@ interface Target {
   readonly relayer: Relayer
   readonly network: Network
 }
+
+/** What an operator can say about a transaction whose fate cannot be proven. */
+export type Answer = "send" | "give_up"
 
 /** Names a lane: the chain, such as `evm:8453`, and the address in the canonical form of the network. */
 export interface LaneKey {
@@ -111,6 +114,19 @@ export interface Rules<F extends Family = Family> {
   /** The transaction with a new version. */
   replaced(transaction: Transaction<F>, request: F["request"], validUntil?: Moment): Transaction<F>
   cancel(transaction: Transaction<F>): Result.Result<Cancellation, TransactionConflict>
+  /** Whether bytes of a pending transaction exist outside of its attempts, so that no deadline ends it. Absent: never. */
+  isGiven?(transaction: Transaction<F>): boolean
+  /** What an operator's answer makes of a transaction that waits for one. Absent: as `resolve` of `Restore.ts` says. */
+  resolve?(
+    transaction: Transaction<F>,
+    answer: Answer,
+    known: { readonly lane: Lane<F>; readonly now: Moment }
+  ): Result.Result<Command<never>, TransactionConflict>
+  /**
+   * What follows if the ledger has the signature of these bytes already. Absent, or undefined: they are signed again later,
+   * with other bytes.
+   */
+  repeated?(transaction: Transaction<F>): Finish<never> | undefined
 
   /** Why a transaction is in its state, and what happens next. */
   explain(cause: Cause, isFinal: boolean): Words

@@ -55,6 +55,8 @@ export const apply = <F extends Family>(
       return withCause({ ...transaction, state: command.state, mined: command.mined }, command.cause, now)
     case "Unmine":
       return withCause({ ...withoutMined(transaction), state: "submitted" }, command.cause, now)
+    case "Release":
+      return withCause({ ...transaction, restored: false }, command.cause, now)
     case "Requeue": {
       const { restored, requeues, cause } = command
       return withCause({ ...withoutPlace(transaction), state: "pending", restored, requeues }, cause, now)

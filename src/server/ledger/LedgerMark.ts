@@ -68,10 +68,12 @@ export class LedgerMark extends Context.Service<
         const isCurrent = sql`(${isPresent} AND EXISTS (
           SELECT FROM schema_mark WHERE oldest <= ${sql.literal(String(latestMigration))}))`
 
-        // The epoch grows beyond what any claim before the copy can have reached.
+        // The epoch grows beyond what any claim before the copy can have reached. What a network remembers of an earlier restore does
+        // not hold for this one.
         const markAll = sql`
           WITH freed AS (
-            UPDATE lanes SET holder = NULL, held_until = NULL, epoch = greatest(epoch + 1, (extract(epoch FROM now()) * 1000)::bigint)
+            UPDATE lanes SET holder = NULL, held_until = NULL, counters = (counters::jsonb - 'restore')::json,
+              epoch = greatest(epoch + 1, (extract(epoch FROM now()) * 1000)::bigint)
           )
           UPDATE transactions SET restored = true, version = version + 1
           WHERE state IN ('pending', 'signed', 'submitted', 'mined') AND origin = 'request' AND NOT restored

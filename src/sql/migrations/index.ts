@@ -33,6 +33,7 @@ import signaturesGiven from "./0029_signatures_given.ts"
 import releasedChannels from "./0030_released_channels.ts"
 import schemaMark from "./0031_schema_mark.ts"
 import givenOffers from "./0038_given_offers.ts"
+import solanaSignatures from "./0039_solana_signatures.ts"
 import confirmedBy from "./0042_confirmed_by.ts"
 import commands from "./0043_commands.ts"
 import configurations from "./0045_configurations.ts"
@@ -74,6 +75,7 @@ const unmarked = {
 const marked = {
   "0031_schema_mark": schemaMark,
   "0038_given_offers": givenOffers,
+  "0039_solana_signatures": solanaSignatures,
   "0042_confirmed_by": confirmedBy,
   "0043_commands": commands,
   "0045_configurations": configurations

@@ -22,6 +22,9 @@ interface Lives {
 
 const isLife = (life: number, { minimum, maximum }: Lives): boolean => life >= minimum && life <= maximum
 
+/** Whether a life in blocks is one that a provider may report. */
+export const isLifeOf = (life: number): boolean => isLife(life, blockhashLife)
+
 /**
  * A blockhash that exists when the others are asked is not above their chains, so that their heights limit what a lying
  * provider can understate. The same holds for the life: the longest one counts. Undefined: another pair is needed.

@@ -4,7 +4,7 @@ import { conclude, isPastBound, isSame } from "./Look.ts"
 import type { Conclusion, Look, Status } from "./Look.ts"
 import { cause } from "./SolanaCode.ts"
 import { agreeing, looksApart, maxAttempts, rebroadcastAfter } from "./SolanaNumbers.ts"
-import { Command, hold, pollNext } from "./SolanaSituation.ts"
+import { Command, hold, holdRestored, pollNext } from "./SolanaSituation.ts"
 import type {
   Commands,
   SolanaAttempt,
@@ -76,10 +76,13 @@ const dead = (situation: InFlight): Commands => {
   const { transaction, now } = situation
   const { attempts, facts } = transaction
   if (transaction.intent === "cancel") return [Command.Finish({ state: "canceled", cause: cause("canceled") })]
+  if (transaction.intent === "clear") {
+    return [Command.Finish({ state: "failed", cause: cause("restored_unproven") })]
+  }
   if (now >= transaction.validUntil) {
     return [Command.Finish({ state: "expired", cause: cause("deadline_passed", { until: transaction.validUntil }) })]
   }
-  if (transaction.restored) return hold(situation, "restored_unproven")
+  if (transaction.restored) return holdRestored(situation)
   if (attempts.at(-1)?.isRefused === true) {
     return [Command.Finish({ state: "failed", cause: cause("refused_by_all") })]
   }
@@ -136,6 +139,16 @@ const alive = (situation: InFlight, newest: SolanaAttempt): Commands => {
 const isContradicted = (opinions: ReadonlyArray<Opinion>): boolean =>
   opinions.some(({ conclusion }) => opinions.some((other) => !isSame(other.conclusion, conclusion)))
 
+/** One provider has it finalized, and another one does not, although the bytes should be dead by now: has it a proof? */
+const isDenied = ({ transaction, view }: InFlight): boolean => {
+  const newest = transaction.attempts.at(-1)
+  if (newest === undefined || view.isProofAsked === true || !view.looks.some((look) => isPastBound(look, newest)))
+    return false
+  const hasLanded = ({ statuses }: Look) =>
+    transaction.attempts.some(({ hash }) => statuses?.of.get(hash)?.level === "finalized")
+  return view.looks.some(hasLanded) && !view.looks.every(hasLanded)
+}
+
 export const decideInFlight = (situation: InFlight): Commands => {
   const { transaction, view, terms } = situation
   const opinions = opinionsOf(situation)
@@ -146,9 +159,9 @@ export const decideInFlight = (situation: InFlight): Commands => {
   }
   const isAlone = view.configured >= agreeing && view.aloneSince !== undefined && opinions.length > 0
   const seen = seenOnChain(situation, isAlone ? "second_provider_missing" : "mined_waiting")
-  if (seen !== undefined) return seen
+  if (seen !== undefined) return isDenied(situation) ? [Command.Ask({ question: "proof" }), ...seen] : seen
   const newest = transaction.attempts.at(-1)
-  if (newest === undefined) return hold(situation, "restored_unproven")
+  if (newest === undefined) return holdRestored(situation)
   if (!view.looks.some((look) => isPastBound(look, newest))) return alive(situation, newest)
   const { finalityByOne } = terms
   const figures =

@@ -21,7 +21,12 @@ export interface Look {
   /** `getSignatureStatuses` with the search in history, by signature. `slot` is the slot of the answer's context. */
   readonly statuses?: { readonly slot: number; readonly of: ReadonlyMap<string, Status | null> }
   /** `getSignaturesForAddress` of the relayer at `finalized`: complete from the slot `from` to the finalized slot. */
-  readonly listed?: { readonly from: number; readonly signatures: ReadonlySet<string> }
+  readonly listed?: {
+    readonly from: number
+    readonly signatures: ReadonlySet<string>
+    /** The list ended: the node has no older entry. It has entries, because something has funded the account. */
+    readonly isWhole?: true
+  }
   /** `isBlockhashValid`, by blockhash. `slot` is the lowest slot of the answers' contexts. */
   readonly blockhashes?: { readonly slot: number; readonly valid: ReadonlyMap<string, boolean> }
   /** `getFirstAvailableBlock`. */
@@ -58,12 +63,13 @@ export interface Earlier {
   readonly conclusion: Conclusion
 }
 
+/** `firstAvailable` says that a list which ended before `from` has lost nothing since. */
 const isListComplete = (
   { finalized, listed }: Required<Pick<Look, "finalized" | "listed">>,
   from: number,
   known: ReadonlyArray<KnownSignature>
 ): boolean =>
-  listed.from <= from &&
+  (listed.from <= from || listed.isWhole === true) &&
   known.every(({ hash, slot }) => slot <= from || slot > finalized.slot || listed.signatures.has(hash))
 
 /** Whether this provider proves that the bytes of an attempt have not landed and cannot land any more. */

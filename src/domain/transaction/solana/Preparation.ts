@@ -44,7 +44,7 @@ export interface Preparation {
   readonly lifetime: Lifetime
   readonly accounts: Accounts
   /** The first rule that the message breaks, with its accounts resolved. Absent: none. */
-  readonly broken?: RuleCode
+  readonly broken?: RuleCode | "already_accepted"
   /** The fee in lamports at the lowest price that the network takes now, and at the price that is offered. */
   readonly fee: { readonly floor: bigint; readonly offered: bigint; readonly cap: bigint }
   readonly price: Pick<SolanaOffer, "computeUnitLimit" | "computeUnitPrice">

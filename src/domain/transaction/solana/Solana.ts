@@ -8,6 +8,7 @@ import type { NodeAnswer } from "./NodeAnswer.ts"
 import type { ReplaceSolanaTransaction, SendSolanaTransaction, SolanaInstruction } from "./SendSolanaTransaction.ts"
 import type { SolanaBuilding, SolanaQuoting, SolanaSigning } from "./SolanaExchanges.ts"
 import type { SolanaOffer } from "./Preparation.ts"
+import type { KnownSignature } from "./Look.ts"
 import type { SolanaSeen } from "./SolanaSituation.ts"
 import type { SolanaSimulation } from "./SolanaSimulation.ts"
 import type { SolanaTransactionResponse } from "./SolanaTransactionResponse.ts"
@@ -35,10 +36,36 @@ interface SolanaFacts {
   readonly isPrebuilt: boolean
   /** Whether the blockhash may be exchanged: the relayer is the only signer, and the request allows it. */
   readonly isRefreshable: boolean
+  /** The relayer's signature of these bytes, which somebody has. Absent: nobody has one. */
+  readonly given?: SolanaGiven
+}
+
+/** A signature that the service gave to a caller. Without an offer, only the caller knows it: the ledger has forgotten it. */
+interface SolanaGiven {
+  /** Base58. */
+  readonly hash: string
+  readonly offer?: SolanaPriced
+}
+
+/** What a lane remembers of its account on the chain. */
+export interface SolanaCounters {
+  /** The newest own signature that is known as finalized. A list of the address that lacks it is behind. */
+  readonly anchor?: KnownSignature
+  /** What follows after a copy of the database was put back. The service forgets it when the next copy is put back. */
+  readonly restore?: SolanaRestore
+}
+
+export interface SolanaRestore {
+  /** The last block height at which bytes of the lost process can land. */
+  readonly bound: number
+  /** The slot up to which the list of the address was read and compared, above the bound. Absent: not yet. */
+  readonly slot?: number
 }
 
 /** What an attempt offers, and what it costs at most. */
 interface SolanaPriced extends SolanaOffer {
+  /** The signature of bytes that exist already: nothing is signed. */
+  readonly taken?: string
   /** Lamports of its fee at most. */
   readonly fee: bigint
   /** Lamports that the request itself takes from the relayer at most. */
@@ -80,11 +107,11 @@ export interface Solana extends Family {
   readonly offer: SolanaPriced
   readonly refusal: SolanaRefusal
   readonly details: SolanaReceiptDetails
-  readonly counters: {}
+  readonly counters: SolanaCounters
   readonly terms: SolanaPolicyTerms
   readonly survey: undefined
   readonly seen: SolanaSeen
-  readonly question: "prepare" | "proof"
+  readonly question: "prepare" | "proof" | "life"
   readonly answer: NodeAnswer
   readonly foreign: never
   readonly simulation: SolanaSimulation

@@ -18,8 +18,6 @@ export const RequestJson = Schema.Struct({
   wait_for_funds: optional(Schema.Boolean)
 })
 
-export const FactsJson = Schema.Struct({ isPrebuilt: Schema.Boolean, isRefreshable: Schema.Boolean })
-
 export const OfferJson = Schema.Struct({
   blockhash: Schema.String,
   bound: Schema.Int,
@@ -28,7 +26,19 @@ export const OfferJson = Schema.Struct({
   computeUnitPrice: Amount,
   isLast: optional(Schema.Literal(true)),
   fee: Amount,
-  out: Amount
+  out: Amount,
+  taken: optional(Schema.String)
+})
+
+export const FactsJson = Schema.Struct({
+  isPrebuilt: Schema.Boolean,
+  isRefreshable: Schema.Boolean,
+  given: optional(Schema.Struct({ hash: Schema.String, offer: optional(OfferJson) }))
+})
+
+export const CountersJson = Schema.Struct({
+  anchor: optional(Schema.Struct({ hash: Schema.String, slot: Schema.Int })),
+  restore: optional(Schema.Struct({ bound: Schema.Int, slot: optional(Schema.Int) }))
 })
 
 export const RefusalJson = Schema.Struct({ class: Schema.Literal("permanent") })

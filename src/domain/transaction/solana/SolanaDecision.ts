@@ -3,7 +3,7 @@
 import { decideInFlight } from "./DecideInFlight.ts"
 import { decideSignature } from "./DecideSignature.ts"
 import { cause } from "./SolanaCode.ts"
-import { Command, firstOf, hold, holdUntil, isFinal } from "./SolanaSituation.ts"
+import { Command, firstOf, hold, holdRestored, holdUntil, isFinal, pollNext } from "./SolanaSituation.ts"
 import type { Commands, Row, SolanaSituation } from "./SolanaSituation.ts"
 
 const final: Row = ({ transaction }) => (isFinal(transaction) ? [Command.Rest()] : undefined)
@@ -21,16 +21,28 @@ const otherChain: Row = (situation) =>
     ? hold(situation, "chain_changed", {}, "lane")
     : undefined
 
+/** A transaction on the chain executed it, after the copy that the database was restored from was made. */
+const found: Row = ({ transaction, view }) =>
+  transaction.restored && view._tag === "Seen" && view.found !== undefined
+    ? [Command.Adopt({ attempt: view.found })]
+    : undefined
+
 /** Until the list of the address was read, nobody knows which signatures the ledger has forgotten. */
 const restoreUnread: Row = (situation) =>
-  situation.transaction.restored && !situation.lane.isRestoreRead ? hold(situation, "restored_unproven") : undefined
+  situation.transaction.restored && !situation.lane.isRestoreRead ? holdRestored(situation) : undefined
 
 /** Its bytes are outside already, so neither a cancel nor a deadline nor a policy ends it. */
-const given: Row = ({ transaction }) => {
+const given: Row = (situation) => {
+  const { transaction, view } = situation
   const { facts, attempts, state } = transaction
-  return state === "pending" && attempts.length === 0 && facts.given !== undefined
-    ? [Command.Adopt({ attempt: facts.given })]
-    : undefined
+  if (state !== "pending" || attempts.length > 0) return undefined
+  if (facts.given !== undefined) return [Command.Adopt({ attempt: facts.given })]
+  if (facts.isForgotten !== true) return undefined
+  if (view._tag === "Unreachable") return holdUntil(situation, view.code, view.retryAt, "transaction")
+  if (view.forgotten === undefined) return [Command.Ask({ question: "life" }), pollNext(situation)]
+  return view.forgotten === "unavailable"
+    ? hold(situation, "blockhash_unavailable")
+    : [Command.Adopt({ attempt: view.forgotten })]
 }
 
 /**
@@ -38,9 +50,7 @@ const given: Row = ({ transaction }) => {
  * replaced or failed, so it waits for the operator.
  */
 const restored: Row = (situation) =>
-  situation.transaction.state === "pending" && situation.transaction.restored
-    ? hold(situation, "restored_unproven")
-    : undefined
+  situation.transaction.state === "pending" && situation.transaction.restored ? holdRestored(situation) : undefined
 
 const canceled: Row = ({ transaction }) =>
   transaction.state === "pending" && transaction.intent === "cancel"
@@ -56,11 +66,15 @@ const sign = decideSignature("original")
 
 const withChain = (situation: SolanaSituation): Commands => {
   const { view, transaction } = situation
-  if (view._tag === "Unreachable") return holdUntil(situation, view.code, view.retryAt, "lane")
+  if (view._tag === "Unreachable") {
+    return situation.stop === undefined
+      ? holdUntil(situation, view.code, view.retryAt, "lane")
+      : hold(situation, situation.stop.code, situation.stop.figures, "lane")
+  }
   return transaction.state === "pending" ? sign({ ...situation, view }) : decideInFlight({ ...situation, view })
 }
 
 export const decide: (situation: SolanaSituation) => Commands = firstOf(
-  [final, olderGeneration, otherChain, restoreUnread, given, restored, canceled, deadline],
+  [final, olderGeneration, otherChain, found, restoreUnread, given, restored, canceled, deadline],
   withChain
 )

@@ -4,6 +4,8 @@ import { cause } from "../Cause.ts"
 import type { Cause, Figures } from "../Cause.ts"
 import { ask, Command, finish, mine, sign } from "../Command.ts"
 import type { Command as CoreCommand, Commands as CoreCommands } from "../Command.ts"
+import type { Lane } from "../Lane.ts"
+import { present } from "../Presentation.ts"
 import type { Situation } from "../Situation.ts"
 import { newestRequest } from "../Transaction.ts"
 import type { Mined, Transaction } from "../Transaction.ts"
@@ -17,6 +19,7 @@ import { maxComputeUnits, microLamports, pollAfter } from "./SolanaNumbers.ts"
 import type {
   SolanaAttempt,
   SolanaCommand,
+  SolanaLane,
   SolanaMined,
   SolanaSituation,
   SolanaTransaction
@@ -32,6 +35,15 @@ const attemptOf = (attempt: Transaction<Solana>["attempts"][number]): SolanaAtte
   isRefused: attempt.outcome === "refused",
   ...(attempt.lastSentAt === undefined ? {} : { lastSentAt: attempt.lastSentAt })
 })
+
+/** A signature that a caller has. Until when its bytes can land is asked if the ledger has forgotten it. */
+const factsOf = ({ given, ...facts }: Transaction<Solana>["facts"]): SolanaTransaction["facts"] => {
+  if (given === undefined) return facts
+  const { hash, offer } = given
+  return offer === undefined
+    ? { ...facts, isForgotten: true }
+    : { ...facts, given: { kind: "original", hash, offer, maxFee: offer.fee, sends: 0, isRefused: false } }
+}
 
 const minedOf = ({ ordinal = 1, receipt }: Mined<Solana>): SolanaMined => ({
   ordinal,
@@ -54,7 +66,7 @@ const transactionOf = (transaction: Transaction<Solana>): SolanaTransaction => {
   } = transaction
   return {
     generation,
-    facts,
+    facts: factsOf(facts),
     intent,
     state,
     causeSince,
@@ -80,6 +92,13 @@ const withFeeLimit = (preparation: Preparation, limit: bigint | undefined, isPre
   return { ...capped, fee: { ...capped.fee, offered }, price: { ...price, computeUnitPrice } }
 }
 
+const laneOf = ({ generation, windowSize, accounts: [{ counters }] }: Lane<Solana>): SolanaLane => ({
+  generation,
+  windowSize,
+  isRestoreRead: counters?.restore?.slot !== undefined,
+  ...present("restore", counters?.restore)
+})
+
 /** The only reason for which the lane as a whole stops is another chain. */
 const situationOf = ({
   transaction,
@@ -92,7 +111,7 @@ const situationOf = ({
   signerRetry
 }: Situation<Solana>): SolanaSituation => ({
   transaction: transactionOf(transaction),
-  lane: { generation: lane.generation, windowSize: lane.windowSize, isRestoreRead: false },
+  lane: laneOf(lane),
   terms,
   rest,
   view:
@@ -164,9 +183,16 @@ const coreCommand = (
       return Command.Unmine({ cause: causeOf(command.cause) })
     case "Ask":
       return ask<Solana>(command.question)
-    // Nothing gives signatures away yet, so there is nothing to take over.
-    case "Adopt":
-      return undefined
+    // The bytes exist already: the place and the attempt are committed as if they were signed now.
+    case "Adopt": {
+      const { kind, hash, maxFee, offer } = command.attempt
+      return sign<Solana>({
+        kind,
+        offer: { ...offer, fee: maxFee, out: 0n, taken: hash },
+        maxFee,
+        cause: cause("sending", { fee: maxFee })
+      })
+    }
     case "Broadcast":
     case "PollAt":
     case "Rest":

@@ -27,6 +27,18 @@ export const finalityByOne = 60 * minute
 /** Milliseconds for which providers have to call the blockhash of a request dead: a node that lags does not know it yet. */
 export const deadAfter = 5 * second
 
+/** Milliseconds without a proof after which an operator may answer for it. */
+export const answerableAfter = 24 * 60 * minute
+
+/**
+ * Lives of a blockhash, above the newest height that providers know, for which bytes of a lost process may land: one of the
+ * bytes, and one because every provider may lag.
+ */
+export const livesAfterRestore = 2
+
+/** Unknown signatures of the address that one poll compares with restored requests. */
+export const maxCompared = 100
+
 /** Providers that are asked in one look. */
 export const maxAskedProviders = 5
 

@@ -1,35 +1,54 @@
 // The rules of solana, as the core asks for them. The rest of this folder is behind them.
-import { Result, Schema } from "effect"
+import { Result } from "effect"
 import { cancelOpen, deadlineViolation } from "../Cancellation.ts"
 import type { Cancellation, TransactionConflict } from "../Cancellation.ts"
 import { cause } from "../Cause.ts"
+import { finish } from "../Command.ts"
 import type { Moment } from "../Moment.ts"
 import type { Rules } from "../Rules.ts"
 import { newestRequest } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
+import { bytesOf, base64Of } from "./SendSolanaTransaction.ts"
 import { hear } from "./SendAnswer.ts"
 import type { Solana, SolanaRequest } from "./Solana.ts"
-import { FactsJson, OfferJson, ReceiptJson, RefusalJson, RequestJson } from "./SolanaCodecs.ts"
+import { CountersJson, FactsJson, OfferJson, ReceiptJson, RefusalJson, RequestJson } from "./SolanaCodecs.ts"
 import { decide } from "./SolanaMachine.ts"
 import { pollAfter, windowSize } from "./SolanaNumbers.ts"
 import { show } from "./SolanaShow.ts"
+import { resolve } from "./SolanaAnswers.ts"
 import { paysFees, solanaTermsOf } from "./SolanaTerms.ts"
 import { SolanaTransactionResponse } from "./SolanaTransactionResponse.ts"
 import { explain } from "./SolanaWords.ts"
+import { decode } from "./WireDecoding.ts"
+
+const isGiven = ({ facts, attempts }: Transaction<Solana>): boolean =>
+  facts.given !== undefined && attempts.length === 0
+
+/**
+ * The message as it was given: with a deterministic signer, equal messages have one signature, and the chain executes one of
+ * them. It names its blockhash, and so its chain.
+ */
+const messageOf = ({ transaction }: SolanaRequest): string | undefined =>
+  transaction === undefined
+    ? undefined
+    : Result.getOrUndefined(Result.map(decode(bytesOf(transaction)), ({ messageBytes }) => base64Of(messageBytes)))
 
 /** After the first signature, a cancel only prevents new bytes. */
 const cancel = (transaction: Transaction<Solana>): Result.Result<Cancellation, TransactionConflict> => {
   const decided = cancelOpen(transaction)
   if (decided !== undefined) return decided
-  const isUnsigned = transaction.state === "pending" && !transaction.restored
+  const isUnsigned = transaction.state === "pending" && !transaction.restored && !isGiven(transaction)
   const why = cause(transaction.restored ? "restored_unproven" : "canceling")
   return Result.succeed(isUnsigned ? { _tag: "finish" } : { _tag: "intend", intent: "cancel", cause: why })
 }
 
 /** Bytes that exist can land whatever the request says now, so only a transaction without any can be replaced. */
 const replacementViolations: Rules<Solana>["replacementViolations"] = (transaction, _, validUntil) => {
-  const bound = transaction.attempts.at(-1)?.offer.bound
+  const bound = transaction.attempts.at(-1)?.offer.bound ?? transaction.facts.given?.offer?.bound
   const deadline = deadlineViolation(transaction, validUntil)
+  if (bound === undefined && isGiven(transaction)) {
+    return [{ field: "id", message: "is signed: its bytes can land, so it cannot be replaced" }]
+  }
   return bound === undefined
     ? deadline === undefined
       ? []
@@ -54,7 +73,7 @@ export const solanaRules: Rules<Solana> = {
   facts: FactsJson,
   offer: OfferJson,
   refusal: RefusalJson,
-  counters: Schema.Struct({}),
+  counters: CountersJson,
   receipt: ReceiptJson,
   shown: SolanaTransactionResponse,
   targetOf: ({ relayer, network }) =>
@@ -66,7 +85,7 @@ export const solanaRules: Rules<Solana> = {
     transaction === undefined
       ? { programs: instructions?.map(({ program_id }) => program_id) ?? [] }
       : { prebuilt_bytes: (transaction.length / 4) * 3 },
-  identityOf: () => undefined,
+  identityOf: messageOf,
   exclusiveOf: () => undefined,
   termsOf: (target, transaction) => ({
     ...solanaTermsOf(target, newestRequest(transaction)),
@@ -83,6 +102,11 @@ export const solanaRules: Rules<Solana> = {
   replacementViolations,
   replaced,
   cancel,
+  isGiven,
+  resolve,
+  // The bytes of a prebuilt request cannot be varied, so it is the same transaction.
+  repeated: ({ facts }) =>
+    facts.isPrebuilt ? finish({ state: "failed", cause: cause("already_accepted") }) : undefined,
   explain,
   show
 }

@@ -43,6 +43,8 @@ interface SolanaFacts {
   readonly isPrebuilt: boolean
   /** The signature that `sign-transaction` gave away for this message. */
   readonly given?: Taken
+  /** Such a signature that the ledger has forgotten: the answer to `prepare` says until when its bytes can land. */
+  readonly isForgotten?: true
 }
 
 export interface SolanaTransaction {
@@ -67,11 +69,13 @@ const finalStates: ReadonlySet<State> = new Set<FinalState>(["confirmed", "faile
 
 export const isFinal = ({ state }: Pick<SolanaTransaction, "state">): boolean => finalStates.has(state)
 
-interface SolanaLane {
+export interface SolanaLane {
   readonly generation: number
   readonly windowSize: number
   /** Whether the list of the address was read after a restore, when no bytes from before it could land any more. */
   readonly isRestoreRead: boolean
+  /** The last block height of those bytes, and the slot up to which the list was read. Absent: not known, or not read. */
+  readonly restore?: { readonly bound: number; readonly slot?: number }
 }
 
 /** What a relayer's policy, its network and the limits of the API key mean now. Amounts in lamports. */
@@ -108,6 +112,10 @@ export interface SolanaSeen {
   readonly isProofAsked?: true
   /** The answer to the question `prepare`. */
   readonly preparation?: Preparation
+  /** What the list of the address shows that the restored ledger has forgotten: it executed this request. */
+  readonly found?: Taken
+  /** The bytes of a signature that the ledger has forgotten. `unavailable`: nobody says until when they can land. */
+  readonly forgotten?: Taken | "unavailable"
 }
 
 interface SolanaUnreachable {
@@ -155,8 +163,11 @@ export type SolanaCommand = Data.TaggedEnum<{
     /** One provider decided alone, because no other had an opinion. */
     readonly confirmedBy?: 1
   }
-  /** `prepare`: what a signature needs. `proof`: the questions that a proof needs, of each provider. */
-  readonly Ask: { readonly question: "prepare" | "proof" }
+  /**
+   * `prepare`: what a signature needs. `proof`: the questions that a proof needs, of each provider. `life`: until when bytes can
+   * land that only the caller knows.
+   */
+  readonly Ask: { readonly question: "prepare" | "proof" | "life" }
   readonly PollAt: { readonly at: Moment }
   readonly Rest: {}
 }>
@@ -197,6 +208,13 @@ export const hold = (
   figures: SolanaCause["figures"] = {},
   scope: "transaction" | "relayer" | "lane" = "transaction"
 ): Commands => [Command.Hold({ cause: cause(code, figures), scope }), pollNext(situation)]
+
+/** It waits for an operator's answer: the ledger may have forgotten what became of it. */
+export const holdRestored = (situation: Waiting & Pick<SolanaSituation, "lane">): Commands => {
+  const { restore } = situation.lane
+  const slot = restore?.slot === undefined ? {} : { slot: restore.slot }
+  return hold(situation, "restored_unproven", restore === undefined ? {} : { bound: restore.bound, ...slot })
+}
 
 /** The same until a moment, and no longer than until the deadline. */
 export const holdUntil = (

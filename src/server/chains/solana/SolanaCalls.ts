@@ -86,6 +86,29 @@ export const signaturesFor = (
   result: Listed
 })
 
+const LoadedAddresses = Schema.Struct({ writable: Schema.Array(Base58Text), readonly: Schema.Array(Base58Text) })
+
+const Fetched = Schema.NullOr(
+  Schema.Struct({
+    slot: Height,
+    /** Base64, and the name of the encoding. */
+    transaction: Schema.Tuple([Schema.String, Schema.String]),
+    meta: Schema.NullOr(
+      Schema.Struct({
+        fee: Uint64,
+        loadedAddresses: Schema.optionalKey(LoadedAddresses)
+      })
+    )
+  })
+)
+
+/** Null: this node does not have it. */
+export const transactionOf = (signature: string): TypedCall<typeof Fetched.Type> => ({
+  method: "getTransaction",
+  params: [signature, { commitment: "finalized", encoding: "base64", maxSupportedTransactionVersion: 0 }],
+  result: Fetched
+})
+
 export const firstAvailableBlock: TypedCall<number> = { method: "getFirstAvailableBlock", params: [], result: Height }
 
 const Balance = inContext(Uint64)

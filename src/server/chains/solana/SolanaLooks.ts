@@ -70,10 +70,18 @@ const listOf = Effect.fnUntraced(function* (node: RpcNode, address: string, slot
     }
     before = entries.at(-1)?.signature
     // The end of the list: what funded the account is its oldest entry.
-    if (entries.length < listPage.entries) return { from: lowest, signatures }
+    if (entries.length < listPage.entries) {
+      return { from: lowest, signatures, ...(signatures.size > 0 ? { isWhole: true as const } : {}) }
+    }
     if (lowest < until) return { from: lowest + 1, signatures }
   }
   return { from: lowest + 1, signatures }
+})
+
+/** What a restore asks: the finalized moment, and the list of the address down to a slot. */
+export const history = Effect.fnUntraced(function* (node: RpcNode, address: string, until: number) {
+  const finalized = yield* finalizedOf(node)
+  return { finalized, listed: yield* listOf(node, address, finalized.slot, until) }
 })
 
 const validityOf = Effect.fnUntraced(function* (node: RpcNode, blockhashes: ReadonlyArray<string>, slot: number) {

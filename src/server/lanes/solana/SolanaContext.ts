@@ -2,7 +2,9 @@
 import { Effect } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Earlier, KnownSignature } from "../../../domain/transaction/solana/Look.ts"
-import type { Solana } from "../../../domain/transaction/solana/Solana.ts"
+import type { Attempt } from "../../../domain/transaction/Attempt.ts"
+import type { Solana, SolanaRequest } from "../../../domain/transaction/solana/Solana.ts"
+import type { Taken } from "../../../domain/transaction/solana/SolanaSituation.ts"
 import type { Lifetime } from "../../../domain/transaction/solana/Preparation.ts"
 import type { SolanaNodes, SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 import type { LaneRelayer } from "../LaneNetwork.ts"
@@ -26,6 +28,7 @@ export interface SolanaMemory {
   readonly aloneSince: Map<string, Moment>
   /** Own signatures that are finalized, newest last. */
   known: ReadonlyArray<KnownSignature>
+  readonly restore: RestoreMemory
   /** By `LaneRelayer.urlsKey`. */
   readonly blockhashes: Map<string, Dated<Lifetime>>
   readonly balances: Map<string, Dated<bigint>>
@@ -37,8 +40,32 @@ export interface SolanaMemory {
   readonly brokenAt: Map<number, number>
   /** Contents of lookup tables that requests name. */
   readonly tables: Map<string, ReadonlyArray<string>>
+  /** Open transactions that have bytes, as the latest poll has them. */
+  signed: ReadonlyArray<SignedRow>
   /** Which transaction has which message, as base64, for messages of one blockhash. */
   messages: { readonly blockhash: string; readonly owners: Map<string, number> }
+}
+
+/** What a lane remembers while it reads the list of its address after a restore. */
+interface RestoreMemory {
+  /** What executed restored transactions, by their numbers. */
+  readonly found: Map<number, TakenBytes>
+  /** Signatures of the address that the relayer did not pay for. */
+  readonly foreign: Set<string>
+  /** Since when the list of the only provider shows nothing new. */
+  completeSince: Moment | undefined
+}
+
+/** An attempt that the ledger does not have, and its bytes. */
+export interface TakenBytes {
+  readonly taken: Taken
+  readonly raw: Uint8Array
+}
+
+interface SignedRow {
+  readonly number: number
+  readonly request: SolanaRequest
+  readonly attempts: ReadonlyArray<Attempt<Solana>>
 }
 
 /** Own finalized signatures that a lane remembers: as many as may be in flight at once. */
@@ -50,12 +77,14 @@ export const make = (genesis: string | undefined): SolanaMemory => ({
   earlier: new Map(),
   aloneSince: new Map(),
   known: [],
+  restore: { found: new Map(), foreign: new Set(), completeSince: undefined },
   blockhashes: new Map(),
   balances: new Map(),
   prices: new Map(),
   deadSince: new Map(),
   brokenAt: new Map(),
   tables: new Map(),
+  signed: [],
   messages: { blockhash: "", owners: new Map() }
 })
 
@@ -69,7 +98,15 @@ export const forget = (memory: SolanaMemory, number: number): void => {
   memory.earlier.delete(number)
   memory.deadSince.delete(number)
   memory.brokenAt.delete(number)
+  memory.restore.found.delete(number)
 }
+
+/** The newest of them. Undefined: none is known. */
+export const anchorOf = ({ known }: SolanaMemory): KnownSignature | undefined =>
+  known.reduce<KnownSignature | undefined>(
+    (newest, one) => (newest === undefined || one.slot > newest.slot ? one : newest),
+    undefined
+  )
 
 export interface SolanaContext {
   /** Base58. */

@@ -2,10 +2,13 @@
 import { Clock, Effect } from "effect"
 import * as Base58 from "../../../domain/transaction/solana/Base58.ts"
 import { base64Of } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
-import type { Solana } from "../../../domain/transaction/solana/Solana.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import type { Solana, SolanaCounters } from "../../../domain/transaction/solana/Solana.ts"
+import { signatureBytes } from "../../../domain/transaction/solana/Message.ts"
 import { solanaRules } from "../../../domain/transaction/solana/SolanaRules.ts"
 import { unsignedOf } from "../../../domain/transaction/solana/Unsigned.ts"
 import { transactionBytes } from "../../../domain/transaction/solana/WireEncoding.ts"
+import { newestRequest } from "../../../domain/transaction/Transaction.ts"
 import { withAccount } from "../../../domain/transaction/Lane.ts"
 import type { Lane } from "../../../domain/transaction/Lane.ts"
 import { isSignedBy } from "../../chains/solana/SolanaKeys.ts"
@@ -25,18 +28,20 @@ import type {
 import * as SolanaContext from "./SolanaContext.ts"
 import * as SolanaPolls from "./SolanaPolls.ts"
 import type { SolanaPoll } from "./SolanaPolls.ts"
+import * as SolanaRestore from "./SolanaRestore.ts"
+import { forgottenOf } from "./SolanaForgotten.ts"
 import { prepare } from "./SolanaPreparing.ts"
 
 /** Transactions of a lane that are on their way to a node at once. They need no order. */
 const inParallel = 32
 
 /** The places of final transactions bound what a claim of the lane reads. They mean nothing on the chain. */
-const settled = ({ lane, totals }: PollOptions<Solana>, height: number): Lane<Solana> => {
+const settled = ({ lane, totals }: PollOptions<Solana>, height: number, counters: SolanaCounters): Lane<Solana> => {
   const [account] = lane.accounts
   const lowest = totals.lowestOpen ?? account.nextSequence
   // Signatures that were given count until the chain has passed their last height. A finalized height needs no hash.
   const chainBlock = { number: Math.max(height, account.chainBlock?.number ?? 0), hash: "" }
-  return withAccount(lane, { ...account, chainSequence: lowest, settledSequence: lowest, chainBlock })
+  return withAccount(lane, { ...account, chainSequence: lowest, settledSequence: lowest, chainBlock, counters })
 }
 
 /** The lowest finalized height that a provider reports: no provider alone ends what signatures reserve. */
@@ -53,9 +58,30 @@ const open = (nodes: SolanaNodes["Service"], { address, genesis, keys }: LaneOpt
     isOwn: (publicKey) => Effect.succeed(Base58.encode(publicKey) === address)
   })
 
+  /** What the lane remembers, and how far a restore is read. A process that has just taken the lane continues with it. */
+  const countersOf = Effect.fnUntraced(function* ({ lane, rows, now, own: ownHashes, given }: PollOptions<Solana>) {
+    const [{ counters = {} }] = lane.accounts
+    const [{ relayer }] = rows
+    const { anchor, restore } = counters
+    if (anchor !== undefined && memory.known.length === 0) SolanaContext.remember(memory, anchor)
+    const providers = yield* SolanaContext.providersOf(context, relayer)
+    const known = (hashes: ReadonlyArray<string>) =>
+      Effect.zipWith(ownHashes(hashes), given(hashes), (one, other) => new Set([...one, ...other]))
+    const next = yield* SolanaRestore.advance({ context, providers, rows, known, now }, restore)
+    return {
+      ...present("anchor", SolanaContext.anchorOf(memory)),
+      ...present("restore", next)
+    } satisfies SolanaCounters
+  })
+
   const poll = Effect.fn("SolanaLane.poll")(function* (options: PollOptions<Solana>) {
     const { rows, stored, now } = options
     memory.genesis = stored.genesis
+    memory.signed = rows.map(({ transaction }) => ({
+      number: transaction.number,
+      request: newestRequest(transaction),
+      attempts: transaction.attempts
+    }))
     const polls = new Map<string, SolanaPoll>()
     let found: string | undefined
     for (const relayer of new Map(rows.map((row) => [row.relayer.urlsKey, row.relayer])).values()) {
@@ -69,6 +95,7 @@ const open = (nodes: SolanaNodes["Service"], { address, genesis, keys }: LaneOpt
     const isAnswered = all.some(({ failure }) => failure === undefined)
     const [{ relayer: lead }] = rows
     const reading = polls.get(lead.urlsKey)?.failure === undefined
+    const counters = reading ? yield* countersOf(options) : {}
     const result: Poll<Solana> = {
       isAnswered,
       isOtherChain: all.some(({ isOtherChain }) => isOtherChain),
@@ -78,7 +105,7 @@ const open = (nodes: SolanaNodes["Service"], { address, genesis, keys }: LaneOpt
       ...(reading
         ? {
             reading: {
-              lane: settled(options, passedBy(polls.get(lead.urlsKey))),
+              lane: settled(options, passedBy(polls.get(lead.urlsKey)), counters),
               ...(found === undefined ? {} : { genesis: found }),
               usedTrust: false,
               fillers: [],
@@ -104,6 +131,11 @@ const open = (nodes: SolanaNodes["Service"], { address, genesis, keys }: LaneOpt
       if (question === "proof") {
         return Effect.succeed<Finding<Solana>>({ seen: proofs.get(row.transaction.number) ?? seen })
       }
+      if (question === "life") {
+        return Effect.map(forgottenOf(context, inquiry, now), (forgotten): Finding<Solana> => ({
+          seen: { ...seen, forgotten }
+        }))
+      }
       return Effect.map(prepare(context, inquiry, now), (preparation): Finding<Solana> => ({
         seen: { ...seen, preparation }
       }))
@@ -112,10 +144,18 @@ const open = (nodes: SolanaNodes["Service"], { address, genesis, keys }: LaneOpt
 
   const sign = Effect.fn("SolanaLane.sign")(function* ({ relayer, request = {}, sign: { offer } }: Unsigned<Solana>) {
     const account = { payer: address, tables: memory.tables }
+    const found = [...memory.restore.found.values()].find(({ taken }) => taken.hash === offer.taken)
+    if (found !== undefined) return { hash: found.taken.hash, raw: found.raw }
     const { messageBytes, signatures } = yield* Effect.orDie(Effect.fromResult(unsignedOf(request, account, offer)))
+    const [, ...others] = signatures
+    if (offer.taken !== undefined) {
+      return {
+        hash: offer.taken,
+        raw: transactionBytes([Base58.decode(offer.taken, signatureBytes), ...others], messageBytes)
+      }
+    }
     const { signature, isChecked } = yield* own.sign(relayer.signerId, messageBytes)
     if (!isChecked && !isSignedBy(signature, messageBytes, address)) return yield* wrongKey()
-    const [, ...others] = signatures
     return { hash: Base58.encode(signature), raw: transactionBytes([signature, ...others], messageBytes) }
   })
 

@@ -14,7 +14,7 @@ import type { SolanaContext, SolanaRelayer } from "./SolanaContext.ts"
 const both = { concurrency: 2 } as const
 
 /** The newest blockhash of a node, with the height that its life counts from. */
-const reportedBy = Effect.fnUntraced(function* (node: RpcNode) {
+export const reportedBy = Effect.fnUntraced(function* (node: RpcNode) {
   const { context, value } = yield* node.call(Calls.latestBlockhash)
   const height = yield* node.call(Calls.blockHeight("confirmed", context.slot))
   return { blockhash: value.blockhash, lastValid: value.lastValidBlockHeight, height, slot: context.slot }

@@ -2,6 +2,7 @@
 import { Effect, Result } from "effect"
 import { isFinal } from "../../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../domain/transaction/Transaction.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { conclude, remember } from "../../../domain/transaction/solana/Look.ts"
 import type { Look } from "../../../domain/transaction/solana/Look.ts"
@@ -13,7 +14,7 @@ import type { Opinion } from "../../chains/Providers.ts"
 import * as SolanaLooks from "../../chains/solana/SolanaLooks.ts"
 import type { Inquiry, LaneRow } from "../LaneNetwork.ts"
 import { providersOf } from "./SolanaContext.ts"
-import type { SolanaContext, SolanaRelayer } from "./SolanaContext.ts"
+import type { SolanaContext, SolanaMemory, SolanaRelayer } from "./SolanaContext.ts"
 
 /** What one provider saw. */
 interface OneLook {
@@ -84,6 +85,11 @@ export const poll = Effect.fn("SolanaPolls.poll")(function* (
 })
 export type SolanaPoll = Effect.Success<ReturnType<typeof poll>>
 
+const foundFor = ({ restore: { found } }: SolanaMemory, { number, attempts }: Transaction<Solana>) => {
+  const taken = found.get(number)?.taken
+  return attempts.some(({ hash }) => hash === taken?.hash) ? undefined : taken
+}
+
 /** What a look says about one transaction. `isLast`: nothing else is asked in this look. */
 const seenIn = (
   { memory }: SolanaContext,
@@ -111,6 +117,7 @@ const seenIn = (
     looks: own,
     ...(aloneSince === undefined ? {} : { aloneSince }),
     known: memory.known,
+    ...present("found", foundFor(memory, transaction)),
     ...(isLast ? { isProofAsked: true as const } : {})
   }
 }

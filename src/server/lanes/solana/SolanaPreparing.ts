@@ -109,16 +109,29 @@ const lifetimeOf = ({ context, providers, inquiry, now }: Work, wire: WireTransa
 }
 
 /**
+ * Which open transaction has which message of a blockhash. A process that has just taken the lane finds those that the former
+ * one has signed.
+ */
+const ownersOf = ({ memory, address }: SolanaContext, blockhash: string): Map<string, number> => {
+  if (memory.messages.blockhash === blockhash) return memory.messages.owners
+  const owners = new Map<string, number>()
+  for (const { number, attempts, request } of memory.signed) {
+    for (const { offer } of attempts.filter((attempt) => attempt.offer.blockhash === blockhash)) {
+      const wire = unsignedOf(request, { payer: address, tables: memory.tables }, offer)
+      if (Result.isSuccess(wire)) owners.set(base64Of(wire.success.messageBytes), number)
+    }
+  }
+  memory.messages = { blockhash, owners }
+  return owners
+}
+
+/**
  * Equal requests within one blockhash would have one signature, and the chain would execute one of them. The limit of compute
  * units makes them differ; if the request has its own, it waits for the next blockhash. Undefined: it has to wait.
  */
 const distinct = ({ context, inquiry, request }: Work, build: (chosen: Chosen) => WireTransaction, chosen: Chosen) => {
-  const { memory } = context
   const { number, facts } = inquiry.row.transaction
-  if (memory.messages.blockhash !== chosen.blockhash) {
-    memory.messages = { blockhash: chosen.blockhash, owners: new Map() }
-  }
-  const { owners } = memory.messages
+  const owners = ownersOf(context, chosen.blockhash)
   const isFixed = facts.isPrebuilt || hasOwnBudget(request) || chosen.computeUnitLimit === undefined
   for (let more = 0; more <= (isFixed ? 0 : Numbers.maxEqualMessages); more++) {
     const limit = chosen.computeUnitLimit
@@ -128,8 +141,8 @@ const distinct = ({ context, inquiry, request }: Work, build: (chosen: Chosen) =
     const key = base64Of(wire.messageBytes)
     const owner = owners.get(key) ?? number
     if (owner !== number && !facts.isPrebuilt) continue
-    owners.set(key, number)
-    return { wire, chosen: tried }
+    owners.set(key, owner)
+    return { wire, chosen: tried, isRepeated: owner !== number }
   }
   return undefined
 }
@@ -182,7 +195,7 @@ const prepareIn = Effect.fnUntraced(function* (work: Work) {
   const computeUnitPrice = within(price, terms.maxFee, floor, units)
   const found = distinct(work, build, { blockhash, computeUnitLimit: limit, computeUnitPrice })
   if (found === undefined) return { ...failed("read"), lifetime: "unavailable" } satisfies Preparation
-  const { wire, chosen } = found
+  const { wire, chosen, isRepeated } = found
   const fee = feeOf(wire.message)
   const guarded: Guarded = {
     transaction: wire,
@@ -214,7 +227,11 @@ const prepareIn = Effect.fnUntraced(function* (work: Work) {
       ...present("computeUnitLimit", chosen.computeUnitLimit ?? fee.computeUnitLimit)
     },
     out,
-    ...(broken === undefined || isUnreadable ? {} : { broken: broken.code }),
+    ...(isRepeated
+      ? { broken: "already_accepted" as const }
+      : broken === undefined || isUnreadable
+        ? {}
+        : { broken: broken.code }),
     ...present("balance", balance),
     ...present("simulated", simulated)
   }

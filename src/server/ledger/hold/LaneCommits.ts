@@ -2,7 +2,7 @@
 import { Clock, Effect } from "effect"
 import type { Array } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
-import { withAttempt } from "../../../domain/transaction/Transition.ts"
+import { apply, withAttempt } from "../../../domain/transaction/Transition.ts"
 import * as AttemptsRepo from "../write/AttemptsRepo.ts"
 import * as FeeLimits from "../accept/FeeLimits.ts"
 import * as FillersRepo from "./FillersRepo.ts"
@@ -10,6 +10,7 @@ import { LaneChanged } from "./HeldLane.ts"
 import type { GapSignature, Signature } from "./HeldLane.ts"
 import type { Shared } from "./LaneFence.ts"
 import type { Assignment, Assignments } from "./LanesRepo.ts"
+import { LedgerRules } from "../LedgerRules.ts"
 import type { Hold } from "../StoredLane.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
 import * as TransactionsRepo from "../write/TransactionsRepo.ts"
@@ -49,8 +50,9 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
   const transactions = yield* TransactionsRepo.make
   const attempts = yield* AttemptsRepo.make
   const gapRows = yield* FillersRepo.make
+  const networks = yield* LedgerRules
   const { spend } = yield* FeeLimits.make
-  const { writeUnchanged } = yield* Writing.make
+  const { writeSigned, writeUnchanged } = yield* Writing.make
 
   /** Another lane, or an acceptance, may have used what was left when the fees were decided. */
   const spendOn = (hold: Hold, signatures: ReadonlyArray<Signature>, now: Moment) =>
@@ -62,7 +64,7 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
     now: Moment
   ) {
     yield* spendOn(hold, signatures, now)
-    const written = yield* writeUnchanged(
+    const written = yield* writeSigned(
       signatures.map(({ stored, attempt, cause }) => ({
         before: stored,
         after: withAttempt(stored.transaction, attempt, cause, now)
@@ -81,15 +83,33 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
     return written
   })
 
+  /** The bytes of one of them are those of another transaction: it ends if they cannot be varied. */
+  const refuseRepeated = Effect.fnUntraced(function* (
+    hold: Hold,
+    signatures: Array.NonEmptyReadonlyArray<Signature>,
+    now: Moment
+  ) {
+    const known = yield* attempts.own(
+      hold.laneId,
+      signatures.map(({ attempt }) => attempt.hash)
+    )
+    const changes = signatures.flatMap(({ stored, attempt }) => {
+      const end = known.has(attempt.hash) ? networks.of(stored.chain).rules.repeated?.(stored.transaction) : undefined
+      return end === undefined ? [] : [{ before: stored, after: apply(stored.transaction, end, now) }]
+    })
+    memory.update(hold, yield* fence.held(hold, writeUnchanged(changes, now)))
+    return yield* new LaneChanged({ laneId: hold.laneId })
+  })
+
   const commitSignatures = Effect.fn("LaneLedger.commitSignatures")(function* (
     hold: Hold,
     signatures: Array.NonEmptyReadonlyArray<Signature>
   ) {
-    const writes = writeSignatures(hold, signatures, yield* Clock.currentTimeMillis)
+    const now = yield* Clock.currentTimeMillis
+    const writes = writeSignatures(hold, signatures, now)
     const assignments = assignmentsOf(signatures)
-    const written = yield* assignments === undefined
-      ? fence.held(hold, writes)
-      : fence.assigning(hold, assignments, writes)
+    const commit = assignments === undefined ? fence.held(hold, writes) : fence.assigning(hold, assignments, writes)
+    const written = yield* Effect.catchTag(commit, "SignatureTaken", () => refuseRepeated(hold, signatures, now))
     memory.update(hold, written)
     return written
   })
@@ -104,16 +124,18 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
       hold,
       Effect.gen(function* () {
         yield* gapRows.insert(hold.laneId, owner, gaps, now)
-        yield* attempts.insert(
-          gaps.map(({ id, attempt, raw }) => ({
-            id,
-            chain: owner.chain,
-            address: owner.from,
-            attempt,
-            raw,
-            epoch: hold.epoch
-          }))
-        )
+        yield* attempts
+          .insert(
+            gaps.map(({ id, attempt, raw }) => ({
+              id,
+              chain: owner.chain,
+              address: owner.from,
+              attempt,
+              raw,
+              epoch: hold.epoch
+            }))
+          )
+          .pipe(Effect.orDie)
         return yield* transactions.find(gaps.map(({ id }) => id))
       })
     )

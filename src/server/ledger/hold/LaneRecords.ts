@@ -117,7 +117,12 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
     if (overdue.length === 0) return []
     const end = Effect.gen(function* () {
       const rows = [...(yield* lockedNow(hold, overdue)).values()]
-      const pending = rows.filter(({ transaction }) => transaction.state === "pending" && !transaction.restored)
+      const pending = rows.filter(
+        ({ chain, transaction }) =>
+          transaction.state === "pending" &&
+          !transaction.restored &&
+          networks.of(chain).rules.isGiven?.(transaction) !== true
+      )
       const ended = pending.map((stored) => {
         const { intent } = stored.transaction
         const command = endOf({ ...stored.transaction, intent: intent === "execute" ? "expire" : intent })

@@ -7,7 +7,7 @@ import { Command } from "../../../domain/transaction/Command.ts"
 import { TransactionNotFound } from "../../../domain/transaction/TransactionId.ts"
 import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import { isUnproven, onNewGeneration, resolve } from "../../../domain/transaction/Restore.ts"
-import type { Answer } from "../../../domain/transaction/Restore.ts"
+import type { Answer } from "../../../domain/transaction/Rules.ts"
 import { isInFlight } from "../../../domain/transaction/Transaction.ts"
 import { apply } from "../../../domain/transaction/Transition.ts"
 import * as Deadlock from "../../../sql/Deadlock.ts"
@@ -15,6 +15,7 @@ import * as Transaction from "../../../sql/Transaction.ts"
 import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
 import * as LaneContentsRepo from "../hold/LaneContentsRepo.ts"
 import * as LanesRepo from "../hold/LanesRepo.ts"
+import { LedgerRules } from "../LedgerRules.ts"
 import type { Account } from "../NewTransaction.ts"
 import type { LaneId } from "../StoredLane.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
@@ -42,6 +43,7 @@ export const make = Effect.gen(function* () {
   const lanes = yield* LanesRepo.make
   const contents = yield* LaneContentsRepo.make
   const transactions = yield* TransactionsRepo.make
+  const networks = yield* LedgerRules
   const { writeHeld } = yield* Writing.make
   const record = yield* Writing.auditingCommands
   const work = yield* CommitSignal.make("lanes")
@@ -80,6 +82,8 @@ export const make = Effect.gen(function* () {
       if (Option.isNone(lane)) return id === undefined ? [] : yield* new TransactionNotFound({})
       yield* checkShared(lane.value.id)
       yield* lanes.trustCount(account)
+      const { rules } = networks.of(account.chain)
+      const now = yield* Clock.currentTimeMillis
       const isOwn = ({ laneId, transaction: { relayerNumber } }: StoredTransaction) =>
         relayerNumber === account.relayerNumber && laneId === lane.value.id
       const found =
@@ -90,7 +94,15 @@ export const make = Effect.gen(function* () {
       const [only] = rows
       if (id !== undefined && only === undefined) return yield* new TransactionNotFound({})
       const resolved = new Map(
-        answer === undefined ? [] : rows.map((row) => [row.id, resolve(row.transaction, answer, usedBelow)] as const)
+        answer === undefined
+          ? []
+          : rows.map(({ id, transaction }) => {
+              const known = { lane: lane.value.lane, now }
+              return [
+                id,
+                rules.resolve?.(transaction, answer, known) ?? resolve(transaction, answer, usedBelow)
+              ] as const
+            })
       )
       const [failure] = rows.flatMap((row) => {
         const result = resolved.get(row.id)

@@ -1,5 +1,5 @@
 // The table `attempts`: attempts as its rows, and its statements.
-import { Effect, Schema } from "effect"
+import { Data, Effect, Schema } from "effect"
 import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../../sql/Query.ts"
@@ -129,6 +129,9 @@ export interface AttemptKey {
   readonly id: TransactionId
   readonly ordinal: number
 }
+
+/** The ledger has one of the signatures already. Nothing was inserted. */
+export class SignatureTaken extends Data.TaggedError("SignatureTaken") {}
 
 const readHashes = Rows.all(Schema.Struct({ hash: Schema.String }))
 const readBytes = Rows.all(Schema.Struct({ id: TransactionId, ordinal: Schema.Int, raw: Schema.Uint8Array }))

@@ -134,6 +134,7 @@ export const make = Effect.gen(function* () {
     return sql`WITH ${sql.join(", ", false)(parts)} SELECT id FROM written`.pipe(
       Effect.flatMap(readIds),
       Effect.map((rows) => new Set(rows.map(({ id }) => id))),
+      onConflict("attempts_signature_key", () => new AttemptsRepo.SignatureTaken()),
       query("TransactionsRepo.update")
     )
   }

@@ -159,12 +159,12 @@ export const make = Effect.gen(function* () {
 
   /**
    * Writes and returns those whose rows are as they were read. The others were changed meanwhile, and are left as they are.
-   * `signed`: their new attempts.
+   * `signed`: their new attempts. Nothing is written if the ledger has one of the signatures already.
    */
-  const writeUnchanged = Effect.fn("Ledger.write")(function* (
+  const writeSigned = Effect.fn("Ledger.write")(function* (
     given: ReadonlyArray<Change>,
     now: Moment,
-    signed: ReadonlyArray<SignedAttempt> = []
+    signed: ReadonlyArray<SignedAttempt>
   ) {
     if (given.length === 0) return []
     const written = yield* transactions.update(
@@ -182,6 +182,9 @@ export const make = Effect.gen(function* () {
     return reported.map(({ stored }) => stored)
   })
 
+  /** The same without new attempts. */
+  const writeUnchanged = (given: ReadonlyArray<Change>, now: Moment) => Effect.orDie(writeSigned(given, now, []))
+
   /** The running transaction holds the rows. */
   const writeHeld = Effect.fnUntraced(function* (changes: ReadonlyArray<Change>, now: Moment) {
     const written = yield* writeUnchanged(changes, now)
@@ -189,5 +192,5 @@ export const make = Effect.gen(function* () {
     return yield* Effect.die(new Error(`${written.length} of ${changes.length} held transactions had their version`))
   })
 
-  return { writeUnchanged, writeHeld }
+  return { writeSigned, writeUnchanged, writeHeld }
 })

@@ -4,6 +4,7 @@ import { DateTime, Effect, Schema } from "effect"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
+import * as Base58 from "../../../domain/transaction/solana/Base58.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
 import {
@@ -70,9 +71,15 @@ const check = Effect.fnUntraced(function* (
   const form = isPrebuilt ? "prebuilt" : "instructions"
   const { transaction: draft } = yield* checkBytes(request, target, { form, limits, prefix })
   const { refresh = true } = body
+  const [own] = isPrebuilt ? draft.signatures : []
   return {
     request,
-    facts: { isPrebuilt, isRefreshable: !isPrebuilt || (refresh && draft.message.signers === 1) },
+    facts: {
+      isPrebuilt,
+      isRefreshable: !isPrebuilt || (refresh && draft.message.signers === 1),
+      // Somebody has these bytes already.
+      ...(own === undefined ? {} : { given: { hash: Base58.encode(own) } })
+    },
     /** Lamports. The price of instructions is decided when they are signed. */
     fee: isPrebuilt || request.compute_unit_price !== undefined ? feeOf(draft.message).total : 0n
   }

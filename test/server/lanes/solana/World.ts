@@ -1,7 +1,8 @@
 // The driver of one lane of solana on a real ledger, with a cluster in memory. A step of the driver runs when a test says so;
 // between two steps the test clock moves by two seconds, and the cluster makes five blocks.
 import { assert } from "@effect/vitest"
-import { Array, Effect, Random, Redacted, Schema } from "effect"
+import { Array, Effect, Exit, Random, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { randomUUID } from "node:crypto"
 import { NetworkId, NetworkName } from "../../../../src/domain/network/NetworkId.ts"
@@ -14,6 +15,7 @@ import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
 import { memoProgram, systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import type { Solana, SolanaRequest } from "../../../../src/domain/transaction/solana/Solana.ts"
+import type { Answer } from "../../../../src/domain/transaction/Rules.ts"
 import { solanaRules } from "../../../../src/domain/transaction/solana/SolanaRules.ts"
 import { TransactionId } from "../../../../src/domain/transaction/TransactionId.ts"
 import { Unanswered } from "../../../../src/server/chains/RpcBatch.ts"
@@ -21,6 +23,8 @@ import type { RpcAnswer, RpcCall } from "../../../../src/server/chains/RpcBatch.
 import * as RpcFailure from "../../../../src/server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
 import * as SolanaNodes from "../../../../src/server/chains/solana/SolanaNodes.ts"
+import { CrashPoints } from "../../../../src/server/lanes/CrashPoints.ts"
+import type { CrashPoint } from "../../../../src/server/lanes/CrashPoints.ts"
 import * as LaneKeys from "../../../../src/server/lanes/LaneKeys.ts"
 import { emptyMemory } from "../../../../src/server/lanes/StepState.ts"
 import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
@@ -126,6 +130,7 @@ const claimOne = Effect.flatMap(LaneLedger, (lanes) =>
 export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {}, funds = 10n * sol }: Given = {}) {
   const lanes = yield* LaneLedger
   const ledger = yield* Ledger
+  const sql = yield* SqlClient.SqlClient
   const cluster = Cluster.make()
   const nodes = Array.makeBy(providers, (index) => Node.make(cluster, `http://node-${index}.example`))
   const urls = nodes.map(({ url }) => ({ url, weight: 100 }))
@@ -172,6 +177,17 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
         isOf<Solana>(solanaRules, stored) ? stored.transaction : assert.fail("is no transaction of solana")
       ),
     cancel: (id: TransactionId) => ledger.cancel(1, id),
+    answer: (answer: Answer, id?: TransactionId) =>
+      ledger.resync(account, { answer, ...(id === undefined ? {} : { id }) }),
+    /** The next step of a process that holds a lane notices that the database was put back from a copy. */
+    restore: sql`UPDATE ledger_mark SET mark = jsonb_set(mark::jsonb, '{system}', '"another"')::text`,
+    /** The ledger forgets the attempts of a transaction, as if it had been put back from a copy of before they were signed. */
+    forget: (id: TransactionId) =>
+      Effect.andThen(
+        sql`DELETE FROM attempts WHERE transaction_id = ${id}`,
+        sql`UPDATE transactions SET state = 'pending', nonce = NULL, mined_attempt = NULL, mined_at = NULL, final_at = NULL
+          WHERE id = ${id}`
+      ),
     contents: Effect.suspend(() => (hold === undefined ? Effect.die("no lane is held") : lanes.read(hold)))
   }
 
@@ -182,7 +198,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
 
   /** A process that remembers nothing holds the lane from now on. */
   const claim = Effect.gen(function* () {
-    if (hold !== undefined) yield* lanes.release(hold, "draining")
+    if (hold !== undefined) yield* lanes.release(hold, "draining").pipe(Effect.ignore)
     const claimed = yield* claimOne
     hold = claimed.hold
     const { genesis } = claimed.stored
@@ -217,7 +233,18 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
     const context = world.context ?? (yield* claim)
     cluster.produce(blocks)
     yield* TestClock.adjust(stepTime)
-    return yield* LaneStep.run(context)
+    // A commit that was refused is tried again in the next step.
+    yield* Effect.catchTag(LaneStep.run(context), "LaneChanged", () => Effect.void)
+  })
+
+  /** A step of a process that dies at this point. Another process, which remembers nothing, holds the lane afterwards. */
+  const dieAt = Effect.fnUntraced(function* (point: CrashPoint, blocks = blocksPerStep) {
+    const dying = Effect.provideService(step(blocks), CrashPoints, (at) =>
+      at === point ? Effect.die(new Error("the process died")) : Effect.void
+    )
+    const isDead = Exit.isFailure(yield* Effect.exit(dying))
+    if (isDead) yield* claim
+    return isDead
   })
 
   const poll = Effect.fnUntraced(function* (times = 1, blocks = blocksPerStep) {
@@ -233,5 +260,5 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
     }
   })
 
-  return Object.assign(world, { claim, poll, finish })
+  return Object.assign(world, { claim, dieAt, poll, finish })
 })

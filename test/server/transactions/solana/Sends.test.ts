@@ -42,6 +42,28 @@ layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
     })
   )
 
+  it.effect("accepts equal prebuilt bytes once, also while they are pending, and again if they had no effect", () =>
+    Effect.gen(function* () {
+      const { address, cluster, path, send } = yield* relayerAt()
+      const { call } = yield* TestApi.TestApi
+      const raw = prebuilt(address, recent(cluster), memoOf("equal"))
+      const waiting = {
+        transaction: raw,
+        external_id: "one",
+        not_before: new Date(Date.now() + 3_600_000).toISOString()
+      }
+      const first = yield* send(waiting)
+      assert.strictEqual(first.status, 200, first.text)
+      const again = yield* send(waiting)
+      assert.deepStrictEqual([again.status, dataOf(again).id], [200, dataOf(first).id])
+      const other = yield* send({ transaction: raw })
+      assert.strictEqual(other.status, 409)
+      assert.include(other.json.error ?? "", `already_accepted: transaction ${dataOf(first).id}`)
+      yield* call(`${path}/${dataOf(first).id}`, { method: "DELETE" })
+      assert.strictEqual((yield* send({ transaction: raw })).status, 200)
+    })
+  )
+
   it.effect("refuses what its rules forbid, names the rule, and stores nothing", () =>
     Effect.gen(function* () {
       const { address, cluster, path, send } = yield* relayerAt({ max_allowed_fee_lamports: 10_000 })

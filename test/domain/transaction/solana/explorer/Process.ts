@@ -69,6 +69,7 @@ export const makeProcess = (world: World, epoch: number) => {
       configured: without.configured ?? providers.length,
       looks,
       known: [],
+      isProofAsked: true,
       ...(aloneSince === undefined ? {} : { aloneSince })
     }
   }

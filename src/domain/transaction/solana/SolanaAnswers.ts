@@ -1,0 +1,60 @@
+// What an operator's answer makes of a solana transaction that waits for one: after a restore, or because nothing proves what
+// became of its bytes.
+import { Result } from "effect"
+import { TransactionConflict } from "../Cancellation.ts"
+import { cause } from "../Cause.ts"
+import { Command, finish } from "../Command.ts"
+import type { Command as CoreCommand } from "../Command.ts"
+import type { Lane } from "../Lane.ts"
+import type { Moment } from "../Moment.ts"
+import type { Answer } from "../Rules.ts"
+import { isFinal } from "../Transaction.ts"
+import type { Transaction } from "../Transaction.ts"
+import type { Solana } from "./Solana.ts"
+import { answerableAfter } from "./SolanaNumbers.ts"
+
+interface Known {
+  readonly lane: Lane<Solana>
+  readonly now: Moment
+}
+
+type Answered = Result.Result<CoreCommand<never>, TransactionConflict>
+
+const refused = (error: string): Answered => Result.fail(new TransactionConflict({ error }))
+
+/** With bytes, it keeps its attempts: a proof that they are dead comes before new ones. */
+const restored = ({ attempts, state }: Transaction<Solana>, answer: Answer): CoreCommand<never> => {
+  if (answer === "send") return Command.Release({ cause: cause(state === "pending" ? "queued" : "in_pool") })
+  return attempts.length === 0
+    ? finish({ state: "failed", cause: cause("restored_unproven") })
+    : Command.Intend({
+        intent: "clear",
+        clearCode: "restored_unproven",
+        cause: cause("restored_unproven", { answer: "give_up" })
+      })
+}
+
+/** The operator knows what became of the bytes. What the service knows is not enough for new ones. */
+const unproven = ({ requeues }: Transaction<Solana>, answer: Answer): CoreCommand<never> =>
+  answer === "send"
+    ? Command.Requeue({ restored: false, requeues, cause: cause("queued") })
+    : finish({ state: "failed", cause: cause("landing_unproven") })
+
+export const resolve = (transaction: Transaction<Solana>, answer: Answer, { lane, now }: Known): Answered => {
+  const { cause: why, causeSince } = transaction
+  if (isFinal(transaction)) return refused("does not wait for a decision of an operator")
+  if (transaction.restored) {
+    const [{ counters }] = lane.accounts
+    const { bound, slot } = counters?.restore ?? {}
+    if (slot !== undefined) return Result.succeed(restored(transaction, answer))
+    const until = bound === undefined ? "an unknown block height" : `block height ${bound}`
+    return refused(
+      `bytes that the database has forgotten can land until ${until}, and the list of the address was not read yet; try again later`
+    )
+  }
+  if (why?.code !== "landing_unproven") return refused("does not wait for a decision of an operator")
+  const left = causeSince + answerableAfter - now
+  return left <= 0
+    ? Result.succeed(unproven(transaction, answer))
+    : refused(`a proof may still be found: an answer is possible in ${Math.ceil(left / 60_000)} minutes`)
+}

@@ -1,0 +1,168 @@
+// What follows after a copy of the database was put back: the lane waits until bytes of the lost process cannot land any more, reads
+// the list of its address, and finds the transactions that executed restored requests.
+import { Effect, Result } from "effect"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { newestRequest } from "../../../domain/transaction/Transaction.ts"
+import { isLifeOf } from "../../../domain/transaction/solana/Bound.ts"
+import { executes } from "../../../domain/transaction/solana/Execution.ts"
+import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
+import { bytesOf } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
+import type { Solana, SolanaRestore } from "../../../domain/transaction/solana/Solana.ts"
+import * as Numbers from "../../../domain/transaction/solana/SolanaNumbers.ts"
+import { decode } from "../../../domain/transaction/solana/WireDecoding.ts"
+import * as Calls from "../../chains/solana/SolanaCalls.ts"
+import * as SolanaLooks from "../../chains/solana/SolanaLooks.ts"
+import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import type { LaneRow } from "../LaneNetwork.ts"
+import { anchorOf } from "./SolanaContext.ts"
+import type { SolanaContext, TakenBytes } from "./SolanaContext.ts"
+import * as Lifetimes from "./SolanaLifetimes.ts"
+
+interface Work {
+  readonly context: SolanaContext
+  readonly providers: SolanaProviders
+  /** Open transactions, those that were accepted first in front. */
+  readonly rows: ReadonlyArray<LaneRow<Solana>>
+  /** Those of the signatures that the ledger has. */
+  readonly known: (signatures: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>>
+  readonly now: Moment
+}
+
+const needOf = ({ configured }: SolanaProviders): number => Math.min(Numbers.agreeing, configured)
+
+const heightAt = Effect.fnUntraced(function* (node: RpcNode) {
+  const [height, { lastValid, height: from }] = yield* Effect.all(
+    [node.call(Calls.blockHeight("processed")), Lifetimes.reportedBy(node)],
+    { concurrency: "unbounded" }
+  )
+  return { height, life: lastValid - from }
+})
+
+/** Undefined: too few providers answer. */
+const boundNow = Effect.fnUntraced(function* (providers: SolanaProviders) {
+  const opinions = yield* providers.opinions(Numbers.maxAskedProviders, heightAt)
+  const found = opinions.flatMap(({ result }) =>
+    Result.isSuccess(result) && isLifeOf(result.success.life) ? [result.success] : []
+  )
+  if (found.length < needOf(providers)) return undefined
+  const life = Math.max(...found.map((one) => one.life))
+  return Math.max(...found.map(({ height }) => height)) + Numbers.livesAfterRestore * life + Numbers.boundMargin
+})
+
+/** What as many providers list as must agree, when the bound is final for each of them. Undefined: not yet, or they disagree. */
+const listed = Effect.fnUntraced(function* ({ context, providers }: Work, { bound }: SolanaRestore) {
+  const until = anchorOf(context.memory)?.slot ?? 0
+  const opinions = yield* providers.opinions(Numbers.maxAskedProviders, (node) =>
+    SolanaLooks.history(node, context.address, until)
+  )
+  const complete = opinions.flatMap(({ result }) =>
+    Result.isSuccess(result) &&
+    result.success.finalized.height >= bound + Numbers.boundMargin &&
+    (until === 0 || result.success.listed.from <= until)
+      ? [result.success]
+      : []
+  )
+  const [first] = complete
+  if (first === undefined || complete.length < needOf(providers)) return undefined
+  const slot = Math.min(...complete.map(({ finalized }) => finalized.slot))
+  return { slot, lists: complete.map(({ listed: { signatures } }) => signatures) }
+})
+
+/** Undefined: no provider gives it. */
+const fetch = Effect.fnUntraced(function* (providers: SolanaProviders, signature: string) {
+  const asked = yield* Effect.result(providers.first((node) => node.call(Calls.transactionOf(signature))))
+  const found = Result.getOrUndefined(asked) ?? undefined
+  if (found === undefined) return undefined
+  const raw = bytesOf(found.transaction[0])
+  const decoded = decode(raw)
+  if (Result.isFailure(decoded)) return undefined
+  const { writable = [], readonly = [] } = found.meta?.loadedAddresses ?? {}
+  return { raw, message: decoded.success.message, loaded: [...writable, ...readonly], slot: found.slot }
+})
+type Fetched = NonNullable<Effect.Success<ReturnType<typeof fetch>>>
+
+/** It has landed: its slot is not below the height of its block, which nothing asks any more. */
+const takenOf = (hash: string, { raw, message, slot }: Fetched): TakenBytes => {
+  const { total, computeUnitLimit, computeUnitPrice } = feeOf(message)
+  const offer = {
+    blockhash: message.blockhash,
+    bound: slot,
+    signedSlot: slot,
+    computeUnitPrice,
+    ...(computeUnitLimit === undefined ? {} : { computeUnitLimit })
+  }
+  return { raw, taken: { kind: "original", hash, offer, maxFee: total, sends: 0, isRefused: false } }
+}
+
+/** One transaction of the chain executed one request: the oldest one that it could be. False: one of them cannot be read. */
+const match = Effect.fnUntraced(function* ({ context, providers, rows }: Work, unknown: ReadonlyArray<string>) {
+  const { address, memory } = context
+  const { found, foreign } = memory.restore
+  for (const signature of unknown.slice(0, Numbers.maxCompared)) {
+    const fetched = yield* fetch(providers, signature)
+    if (fetched === undefined) return false
+    const row = rows.find(
+      ({ transaction }) =>
+        transaction.restored &&
+        !found.has(transaction.number) &&
+        executes(fetched.message, fetched.loaded, address, newestRequest(transaction))
+    )
+    if (row === undefined) foreign.add(signature)
+    else found.set(row.transaction.number, takenOf(signature, fetched))
+  }
+  return unknown.length <= Numbers.maxCompared
+})
+
+/** A provider that is alone has to show the same in two looks. */
+const isRepeated = ({ context: { memory }, providers, now }: Work): boolean => {
+  if (providers.configured >= Numbers.agreeing) return true
+  memory.restore.completeSince ??= now
+  return now >= memory.restore.completeSince + Numbers.looksApart
+}
+
+/** Newest last: the oldest request is the one that was executed first. */
+const unknownIn = Effect.fnUntraced(function* (
+  { context: { memory }, known }: Work,
+  lists: ReadonlyArray<ReadonlySet<string>>
+) {
+  const { found, foreign } = memory.restore
+  const taken = new Set([...found.values()].map(({ taken: { hash } }) => hash))
+  const all = [...new Set(lists.flatMap((list) => [...list].toReversed()))].filter(
+    (one) => !foreign.has(one) && !taken.has(one)
+  )
+  const own = yield* known(all)
+  return all.filter((one) => !own.has(one))
+})
+
+/** Those that the ledger has as attempts by now, or that ended otherwise. */
+const forgetAdopted = ({ context: { memory }, rows }: Work): void => {
+  const { found } = memory.restore
+  const open = new Map(rows.map(({ transaction }) => [transaction.number, transaction]))
+  for (const [number, { taken }] of found) {
+    const transaction = open.get(number)
+    const isOpen = transaction !== undefined && transaction.restored
+    if (!isOpen || transaction.attempts.some(({ hash }) => hash === taken.hash)) found.delete(number)
+  }
+}
+
+/** What the lane knows of the restore after this poll. Undefined: nothing yet. */
+export const advance = Effect.fn("SolanaRestore.advance")(function* (work: Work, before: SolanaRestore | undefined) {
+  const { context, providers, rows } = work
+  const { memory } = context
+  if (before?.slot !== undefined || !rows.some(({ transaction }) => transaction.restored)) return before
+  if (before === undefined) {
+    const bound = yield* boundNow(providers)
+    return bound === undefined ? undefined : { bound }
+  }
+  forgetAdopted(work)
+  // What was found is committed first: then the list shows nothing that the ledger does not have.
+  if (memory.restore.found.size > 0) return before
+  const read = yield* listed(work, before)
+  if (read === undefined) return before
+  const unknown = yield* unknownIn(work, read.lists)
+  if (unknown.some((signature) => read.lists.some((list) => !list.has(signature)))) return before
+  const isCompared = yield* match(work, unknown)
+  if (!isCompared || memory.restore.found.size > 0) return before
+  return isRepeated(work) ? { ...before, slot: read.slot } : before
+})

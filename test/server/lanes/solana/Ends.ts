@@ -1,0 +1,46 @@
+// What traces check about the end of a transaction, and bytes that the relayer has signed before.
+import { assert } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
+import { memoProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
+import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
+import type * as World from "./World.ts"
+
+type World = Effect.Success<ReturnType<typeof World.make>>
+type Id = Parameters<World["transaction"]>[0]
+
+/** State, code and number of attempts. */
+export const shown = Effect.fnUntraced(function* (world: World, id: Id) {
+  const { attempts, cause, state } = yield* world.transaction(id)
+  return [state, cause?.code, attempts.length]
+})
+
+export const endsAs = Effect.fnUntraced(function* (
+  world: World,
+  id: Id,
+  state: string,
+  code: string,
+  attempts: number
+) {
+  yield* world.finish
+  assert.deepStrictEqual(yield* shown(world, id), [state, code, attempts])
+})
+
+/** A memo of the relayer with a blockhash of its own, and its signature. */
+export const signedMemo = Effect.fnUntraced(function* ({ address, cluster }: World, text: string) {
+  const message = Wire.messageBytes(
+    Wire.build({
+      payer: address,
+      instructions: [{ program: memoProgram, accounts: [], data: Buffer.from(text) }],
+      blockhash: cluster.blocks.at(-2)?.blockhash ?? ""
+    })
+  )
+  const signature = yield* Effect.orDie(LocalKey.make(Redacted.make("42".repeat(32))).sign("ed25519", message))
+  const raw = Wire.transactionBytes([signature], message)
+  const unsigned = Wire.transactionBytes([undefined], message)
+  return { hash: Base58.encode(signature), raw, request: { transaction: base64Of(unsigned) } }
+})
+
+export const prebuilt = { facts: { isPrebuilt: true, isRefreshable: false } }

@@ -1,0 +1,168 @@
+// Traces of equal bytes, and of what keeps a transaction from its signature. The numbers are those of the table in README.md of this
+// folder.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { SolanaRelayer } from "../../../../src/domain/relayer/Relayer.ts"
+import { computeBudgetProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import { layerEach } from "../../../../testkit/layerEach.ts"
+import { ledger } from "../../ledger/Fixtures.ts"
+import { endsAs, prebuilt, shown, signedMemo } from "./Ends.ts"
+import * as World from "./World.ts"
+
+const { memo, receiver, sol, transfer } = World
+
+const untilDead = 40
+
+layerEach(ledger)("equal bytes", (it) => {
+  it.effect("44: of requests with their own compute budget wait for the next blockhash, and both are executed", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const budget = {
+        program_id: computeBudgetProgram,
+        accounts: [],
+        data: base64Of(Uint8Array.from([2, 64, 13, 3, 0]))
+      }
+      const request = { instructions: [budget, ...(transfer(world.address, sol).instructions ?? [])] }
+      const ids = yield* world.accept(request, 2)
+      yield* world.poll()
+      const signed = yield* Effect.forEach(ids, (id) => world.transaction(id))
+      assert.strictEqual(signed.filter(({ attempts }) => attempts.length === 1).length, 1)
+      yield* world.finish
+      for (const id of ids) assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+      assert.strictEqual(world.cluster.balanceOf(receiver), 2n * sol)
+    })
+  )
+
+  it.effect("25: of a prebuilt request and another transaction end as `already_accepted`, and are executed once", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const { request } = yield* signedMemo(world, "same")
+      const [one, other] = yield* world.accept(request, 2, prebuilt)
+      yield* world.finish
+      const states = yield* Effect.forEach([one, other ?? one], (id) => shown(world, id))
+      assert.deepStrictEqual(states, [
+        ["confirmed", "confirmed", 1],
+        ["failed", "already_accepted", 0]
+      ])
+      assert.strictEqual(world.cluster.successes(world.address), 1)
+    })
+  )
+
+  it.effect("40: that the relayer has signed and that have landed are confirmed by that signature", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const { hash, raw, request } = yield* signedMemo(world, "given")
+      world.cluster.take(raw)
+      world.cluster.produce(2)
+      const [id] = yield* world.accept(request, 1, { facts: { ...prebuilt.facts, given: { hash } } })
+      yield* endsAs(world, id, "confirmed", "confirmed", 1)
+      assert.strictEqual((yield* world.transaction(id)).attempts[0]?.hash, hash)
+      assert.strictEqual(world.cluster.successes(world.address), 1)
+    })
+  )
+
+  it.effect("40b: that the relayer has signed and that are canceled at once are never `canceled` if they land", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const { hash, raw, request } = yield* signedMemo(world, "given")
+      const [id] = yield* world.accept(request, 1, { facts: { ...prebuilt.facts, given: { hash } } })
+      assert.strictEqual((yield* world.cancel(id)).transaction.state, "pending")
+      world.cluster.take(raw)
+      yield* endsAs(world, id, "confirmed", "confirmed", 1)
+      assert.strictEqual((yield* world.transaction(id)).intent, "cancel")
+    })
+  )
+
+  it.effect("40c: that the relayer has signed, and whose blockhash died, expire after the proof", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const { hash, request } = yield* signedMemo(world, "given")
+      world.cluster.swallows = true
+      world.cluster.produce(160)
+      const facts = { isPrebuilt: true, isRefreshable: true, given: { hash } }
+      const [id] = yield* world.accept(request, 1, { facts })
+      yield* world.poll(6)
+      assert.deepStrictEqual(yield* shown(world, id), ["submitted", "in_pool", 1])
+      yield* endsAs(world, id, "expired", "blockhash_expired", 1)
+      assert.deepStrictEqual([...world.cluster.sent.keys()], [hash])
+    })
+  )
+})
+
+layerEach(ledger)("what waits", (it) => {
+  it.effect("29: a provider of another cluster is not believed: nothing is sent to it", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [first] = yield* world.accept(memo("first"))
+      yield* world.finish
+      assert.strictEqual((yield* world.transaction(first)).state, "confirmed")
+      const [id] = yield* world.accept(memo("second"))
+      const sent = world.cluster.sent.size
+      world.nodes[0]?.lies.set("getGenesisHash", () => ({ result: receiver }))
+      yield* world.claim
+      yield* world.poll(3)
+      assert.deepStrictEqual(yield* shown(world, id), ["pending", "chain_changed", 0])
+      assert.strictEqual(world.cluster.sent.size, sent)
+    })
+  )
+
+  it.effect("36: a balance below the reserve holds the rest, so that the chain refuses none of those in flight", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ funds: 2n * sol })
+      const ids = yield* world.accept(transfer(world.address, sol), 3)
+      yield* world.poll()
+      const codes = yield* Effect.forEach(ids, (id) => Effect.map(world.transaction(id), ({ cause }) => cause?.code))
+      assert.deepStrictEqual(codes.toSorted(), ["in_pool", "insufficient_funds", "queued"].toSorted())
+      yield* world.poll(20)
+      assert.strictEqual(world.cluster.balanceOf(receiver), sol)
+    })
+  )
+
+  it.effect("37: the 65th waits for a place in the window; rows that are seen on the chain free theirs", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      world.cluster.swallows = true
+      const ids = yield* world.accept(memo("many"), 70)
+      yield* world.poll(2)
+      const rows = yield* Effect.forEach(ids, (id) => world.transaction(id))
+      assert.strictEqual(rows.filter(({ attempts }) => attempts.length > 0).length, 64)
+      assert.isTrue(rows.some(({ cause }) => cause?.code === "lane_window_full"))
+      world.cluster.swallows = false
+      yield* world.poll(4)
+      const later = yield* Effect.forEach(ids, (id) => world.transaction(id))
+      assert.isTrue(later.every(({ attempts }) => attempts.length === 1))
+    })
+  )
+
+  it.effect("39: a paused relayer finishes what is alive and signs no new bytes; resumed, it does", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [id] = yield* world.accept(memo("paused"))
+      world.cluster.swallows = true
+      yield* world.poll()
+      const pause = (paused: boolean) => {
+        world.relayer = SolanaRelayer.make({ ...world.relayer, paused })
+      }
+      pause(true)
+      yield* world.poll(untilDead + 2)
+      assert.deepStrictEqual(yield* shown(world, id), ["submitted", "relayer_paused", 1])
+      pause(false)
+      world.cluster.swallows = false
+      yield* endsAs(world, id, "confirmed", "confirmed", 2)
+    })
+  )
+
+  it.effect("31: a policy that no longer allows the transaction ends it after the proof, not before", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [id] = yield* world.accept(memo("narrowed"))
+      world.cluster.swallows = true
+      yield* world.poll()
+      world.relayer = world.relayerOf({ allowed_programs: [computeBudgetProgram] })
+      yield* world.poll(20)
+      assert.strictEqual((yield* world.transaction(id)).state, "submitted")
+      yield* endsAs(world, id, "failed", "program_not_allowed", 1)
+    })
+  )
+})

@@ -1,0 +1,288 @@
+// Traces of proofs: bytes that may still land are never followed by others, whatever providers say. The numbers are those of the
+// table in README.md of this folder.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import { layerEach } from "../../../../testkit/layerEach.ts"
+import type { Node } from "../../../../testkit/solana/Node.ts"
+import { ledger } from "../../ledger/Fixtures.ts"
+import * as World from "./World.ts"
+
+const { memo, receiver, sol } = World
+
+type World = Effect.Success<ReturnType<typeof World.make>>
+
+/** Steps of five blocks after which every blockhash of before is dead and its end is final. */
+const untilDead = 40
+
+/** The network gives all that it has held back to the next block. */
+const release = ({ cluster }: World) => {
+  cluster.swallows = false
+  for (const [signature, wire] of cluster.sent) cluster.pool.set(signature, wire)
+}
+
+/** A transfer whose bytes the network holds back. */
+const heldBack = Effect.fnUntraced(function* (given: World.Given = {}) {
+  const world = yield* World.make(given)
+  const [id] = yield* world.accept()
+  world.cluster.swallows = true
+  yield* world.poll(2)
+  const { attempts } = yield* world.transaction(id)
+  const blockhash = attempts[0]?.offer.blockhash ?? ""
+  const born = world.cluster.blocks.findIndex((block) => block.blockhash === blockhash)
+  return { world, id, born, bound: attempts[0]?.offer.bound ?? 0 }
+})
+
+/** Until the next block has this age, counted from the blockhash. */
+const growTo = ({ cluster }: World, born: number, age: number) => {
+  cluster.produce(born + age - cluster.blocks.length)
+}
+
+const isConfirmedOnce = Effect.fnUntraced(function* (world: World, id: Parameters<World["transaction"]>[0]) {
+  yield* world.finish
+  const { attempts, state } = yield* world.transaction(id)
+  assert.strictEqual(state, "confirmed")
+  assert.lengthOf(attempts, 1)
+  assert.strictEqual(world.cluster.balanceOf(receiver), sol)
+})
+
+const shown = Effect.fnUntraced(function* (world: World, id: Parameters<World["transaction"]>[0]) {
+  const { attempts, cause, state } = yield* world.transaction(id)
+  return [state, cause?.code, attempts.length]
+})
+
+const noStatus = (node: Node, slot = 10 ** 9) =>
+  node.lies.set("getSignatureStatuses", ([signatures]) => ({
+    result: { context: { slot }, value: Array.isArray(signatures) ? signatures.map(() => null) : [] }
+  }))
+
+const failing = (code: number) => () => ({ error: { code, message: "does not answer" } })
+
+layerEach(ledger)("bytes that the network holds back", (it) => {
+  it.effect("7: land in the last block of their blockhash, and no others were signed before", () =>
+    Effect.gen(function* () {
+      const { born, id, world } = yield* heldBack()
+      growTo(world, born, 150)
+      yield* world.poll(1, 0)
+      release(world)
+      world.cluster.produce()
+      yield* isConfirmedOnce(world, id)
+    })
+  )
+
+  it.effect("8: land one block after the reported end, at the age of 151, and no others were signed before", () =>
+    Effect.gen(function* () {
+      const { born, bound, id, world } = yield* heldBack()
+      growTo(world, born, 151)
+      yield* world.poll(1, 0)
+      release(world)
+      world.cluster.produce()
+      assert.strictEqual(world.cluster.balanceOf(receiver), sol)
+      assert.isAtLeast(bound, born + 151)
+      yield* isConfirmedOnce(world, id)
+    })
+  )
+
+  it.effect("9: outlive the end that one provider understates, because the bound does not rest on it", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      for (const node of world.nodes.slice(0, 1)) {
+        node.lies.set("getLatestBlockhash", () => {
+          const { blockhash, height, slot } = world.cluster.blocks.at(-2) ?? assert.fail("no block")
+          return { result: { context: { slot }, value: { blockhash, lastValidBlockHeight: height + 110 } } }
+        })
+      }
+      const [id] = yield* world.accept()
+      world.cluster.swallows = true
+      yield* world.poll(2)
+      const { attempts } = yield* world.transaction(id)
+      const born = world.cluster.blocks.findIndex(({ blockhash }) => blockhash === attempts[0]?.offer.blockhash)
+      assert.isAtLeast(attempts[0]?.offer.bound ?? 0, born + 151)
+      yield* world.poll(Math.floor((born + 149 - world.cluster.blocks.length) / 5))
+      release(world)
+      yield* isConfirmedOnce(world, id)
+    })
+  )
+})
+
+layerEach(ledger)("no proof follows from", (it) => {
+  const unproven: ReadonlyArray<readonly [string, (node: Node) => void]> = [
+    ["11: a node without history", (node) => void (node.hasHistory = false)],
+    ["12: statuses that do not arrive", (node) => void node.lies.set("getSignatureStatuses", failing(-32_005))],
+    ["13: a node that is pruned above the signature", (node) => void (node.firstAvailable = 10 ** 6)],
+    ["13b: a list that does not arrive", (node) => void node.lies.set("getSignaturesForAddress", failing(-32_016))],
+    ["13c: a list that lags", (node) => void node.lies.set("getSignaturesForAddress", () => ({ result: [] }))],
+    [
+      "13d: a blockhash that is called valid",
+      (node) => void node.lies.set("isBlockhashValid", () => ({ result: { context: { slot: 10 ** 9 }, value: true } }))
+    ]
+  ]
+  for (const [name, spoil] of unproven) {
+    it.effect(`${name}; when it is mended, new bytes follow`, () =>
+      Effect.gen(function* () {
+        const { id, world } = yield* heldBack({ providers: 2 })
+        for (const node of world.nodes.slice(1)) spoil(node)
+        yield* world.poll(untilDead)
+        const [state, code, attempts] = yield* shown(world, id)
+        assert.deepStrictEqual([state, code, attempts], ["submitted", "landing_unproven", 1])
+        for (const node of world.nodes) {
+          node.lies.clear()
+          Object.assign(node, { hasHistory: true, firstAvailable: 0 })
+        }
+        yield* world.poll(2)
+        assert.lengthOf((yield* world.transaction(id)).attempts, 2)
+      })
+    )
+  }
+
+  it.effect("10: a finalized height that is 200 too high", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* heldBack({ providers: 2 })
+      const [node] = world.nodes
+      node?.lies.set("getEpochInfo", () => {
+        const { height, slot } = world.cluster.blocks.at(-33) ?? assert.fail("no block")
+        return { result: { absoluteSlot: slot, blockHeight: height + 200 } }
+      })
+      yield* world.poll(10)
+      assert.deepStrictEqual(yield* shown(world, id), ["submitted", "landing_unproven", 1])
+      node?.lies.clear()
+      release(world)
+      yield* isConfirmedOnce(world, id)
+    })
+  )
+
+  it.effect("14: statuses of a back end on another fork, because the list of the address has the signature", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* heldBack({ providers: 2 })
+      release(world)
+      for (const node of world.nodes) noStatus(node)
+      yield* world.poll(untilDead)
+      assert.deepStrictEqual(yield* shown(world, id), ["submitted", "landing_unproven", 1])
+      for (const node of world.nodes) node.lies.clear()
+      yield* isConfirmedOnce(world, id)
+    })
+  )
+
+  it.effect("15: one of two providers that denies what the other one shows; both have to agree", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* heldBack({ providers: 2 })
+      release(world)
+      const [, liar] = world.nodes
+      if (liar === undefined) return assert.fail("no node")
+      noStatus(liar)
+      liar.lies.set("getSignaturesForAddress", () => {
+        const [first] = world.cluster.blocks.flatMap(({ transactions, slot }) =>
+          transactions.map(({ signature }) => ({ signature, slot }))
+        )
+        return { result: [first] }
+      })
+      yield* world.poll(untilDead)
+      const [state, code] = yield* shown(world, id)
+      assert.deepStrictEqual([state, code], ["mined", "providers_disagree"])
+      liar.lies.clear()
+      yield* isConfirmedOnce(world, id)
+    })
+  )
+
+  it.effect("15b: one of three providers, which cannot keep the two others from a verdict", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* heldBack({ providers: 3 })
+      release(world)
+      for (const node of world.nodes.slice(2)) noStatus(node)
+      yield* isConfirmedOnce(world, id)
+    })
+  )
+
+  it.effect("43: a list that is thousands of foreign transactions long before it ends: it is read over pages", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* heldBack()
+      const [node] = world.nodes
+      const entry = (index: number) => ({ signature: `5${"1".repeat(82)}${String(index + 11_111)}`, slot: 10 ** 6 })
+      const foreign = Array.from({ length: 5000 }, (_, index) => entry(index)).filter(
+        ({ signature }) => !signature.includes("0")
+      )
+      const list = () => [
+        ...foreign,
+        ...world.cluster.blocks.flatMap(({ transactions, slot }) =>
+          transactions.map(({ signature }) => ({ signature, slot }))
+        )
+      ]
+      node?.lies.set("getSignaturesForAddress", (params) => {
+        const text = JSON.stringify(params)
+        const before = /"before":"([^"]+)"/u.exec(text)?.[1]
+        const all = list()
+        const from = before === undefined ? 0 : all.findIndex(({ signature }) => signature === before) + 1
+        return { result: all.slice(from, from + 1000) }
+      })
+      yield* world.poll(untilDead + 8)
+      assert.lengthOf((yield* world.transaction(id)).attempts, 2)
+    })
+  )
+})
+
+layerEach(ledger)("a second provider that is silent", (it) => {
+  it.effect("42: keeps the verdict open for an hour; then the one that is left decides in two looks", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      const [id] = yield* world.accept(memo("alone"))
+      for (const node of world.nodes.slice(1)) node.isAway = true
+      yield* world.poll(12)
+      const [state, code] = yield* shown(world, id)
+      assert.deepStrictEqual([state, code], ["mined", "second_provider_missing"])
+      yield* TestClock.adjust("59 minutes")
+      yield* world.poll()
+      assert.strictEqual((yield* world.transaction(id)).state, "mined")
+      yield* TestClock.adjust("2 minutes")
+      yield* world.poll(8)
+      assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+    })
+  )
+
+  it.effect("42b: does not keep new rows from their signatures; one opinion of it starts the time anew", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      const [id] = yield* world.accept(memo("again"))
+      const away = (isAway: boolean) => {
+        for (const node of world.nodes.slice(1)) node.isAway = isAway
+      }
+      away(true)
+      yield* world.poll(3)
+      assert.lengthOf((yield* world.transaction(id)).attempts, 1)
+      for (const node of world.nodes.slice(1)) noStatus(node, 0)
+      away(false)
+      yield* TestClock.adjust("59 minutes")
+      yield* world.poll()
+      away(true)
+      yield* TestClock.adjust("2 minutes")
+      yield* world.poll(8)
+      assert.notStrictEqual((yield* world.transaction(id)).state, "confirmed")
+    })
+  )
+})
+
+layerEach(ledger)("answers to a send", (it) => {
+  it.effect("2: that fail although the bytes were forwarded change nothing: the signature is found", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [node] = world.nodes
+      node?.lies.set("sendTransaction", ([raw]) => {
+        world.cluster.take(bytesOf(String(raw)))
+        return { error: { code: -32_603, message: "internal error" } }
+      })
+      const [id] = yield* world.accept()
+      yield* isConfirmedOnce(world, id)
+    })
+  )
+
+  it.effect("38: of a provider that preflights and refuses do not matter if another one takes the bytes", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      world.nodes[0]?.lies.set("sendTransaction", () => ({
+        error: { code: -32_002, message: "Transaction simulation failed", data: { err: "AccountNotFound" } }
+      }))
+      const [id] = yield* world.accept()
+      yield* isConfirmedOnce(world, id)
+    })
+  )
+})

@@ -1,0 +1,120 @@
+// A database that was put back from a copy: what landed is found on the chain, and nothing else is signed before an operator answers.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { layerEach } from "../../../../testkit/layerEach.ts"
+import { ledger } from "../../ledger/Fixtures.ts"
+import * as World from "./World.ts"
+
+const { memo, receiver, sol, transfer } = World
+
+/** Steps of five blocks until two lives of a blockhash and the finality of their end are over. */
+const untilBound = 75
+
+/** A world in which one transfer has landed and is forgotten, and one memo was never signed. */
+const restored = Effect.fnUntraced(function* (given: World.Given = { providers: 2 }) {
+  const world = yield* World.make(given)
+  const [landed] = yield* world.accept(transfer(world.address, sol))
+  yield* world.finish
+  assert.strictEqual(world.cluster.balanceOf(receiver), sol)
+  yield* world.forget(landed)
+  const [never] = yield* world.accept(memo("never"))
+  yield* world.restore
+  yield* world.claim
+  return { world, landed, never }
+})
+
+layerEach(ledger)("after a restore", (it) => {
+  it.effect("a transaction that landed is adopted from the list of the address, and is not sent again", () =>
+    Effect.gen(function* () {
+      const { landed, world } = yield* restored()
+      const sent = world.cluster.sent.size
+      yield* world.poll(untilBound)
+      const { attempts, state } = yield* world.transaction(landed)
+      assert.strictEqual(state, "confirmed")
+      assert.lengthOf(attempts, 1)
+      assert.strictEqual(world.cluster.balanceOf(receiver), sol)
+      assert.strictEqual(world.cluster.sent.size, sent)
+    })
+  )
+
+  it.effect("nothing is read, sent or answered while bytes of the lost process can land", () =>
+    Effect.gen(function* () {
+      const { landed, never, world } = yield* restored()
+      yield* world.poll(30)
+      for (const id of [landed, never]) {
+        const { attempts, cause, state } = yield* world.transaction(id)
+        assert.deepStrictEqual([state, attempts.length, cause?.code], ["pending", 0, "restored_unproven"])
+        const conflict = yield* Effect.flip(world.answer("send", id))
+        assert.include(conflict.message, "can land until block height")
+      }
+    })
+  )
+
+  it.effect("what left no trace waits for an operator, whose answer sends it or gives it up", () =>
+    Effect.gen(function* () {
+      const { never, world } = yield* restored()
+      const [other] = yield* world.accept(memo("new"))
+      yield* world.poll(untilBound)
+      assert.strictEqual((yield* world.transaction(other)).state, "confirmed", "what is new is sent meanwhile")
+      const held = yield* world.transaction(never)
+      assert.strictEqual(held.cause?.code, "restored_unproven")
+      assert.isAbove(held.cause?.figures.slot ?? 0, 0, "it left no trace up to this slot")
+      yield* world.answer("send", never)
+      yield* world.finish
+      assert.strictEqual((yield* world.transaction(never)).state, "confirmed")
+    })
+  )
+
+  it.effect("a transaction with bytes that are dead waits as well, and ends if the operator gives it up", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      world.cluster.swallows = true
+      const [id] = yield* world.accept(memo("swallowed"))
+      yield* world.poll(2)
+      yield* world.restore
+      yield* world.claim
+      yield* world.poll(untilBound)
+      const held = yield* world.transaction(id)
+      assert.deepStrictEqual([held.cause?.code, held.attempts.length], ["restored_unproven", 1])
+      yield* world.answer("give_up", id)
+      yield* world.finish
+      assert.strictEqual((yield* world.transaction(id)).state, "failed")
+      assert.strictEqual(world.cluster.successes(world.address), 0)
+    })
+  )
+
+  it.effect("of two equal requests, one transaction on the chain is that of the older one", () =>
+    Effect.gen(function* () {
+      const { landed, world } = yield* restored()
+      const [equal] = yield* world.accept(transfer(world.address, sol))
+      yield* world.restore
+      yield* world.claim
+      yield* world.poll(untilBound)
+      assert.strictEqual((yield* world.transaction(landed)).state, "confirmed")
+      assert.strictEqual((yield* world.transaction(equal)).state, "pending")
+    })
+  )
+
+  it.effect("providers whose lists differ hold it until they agree", () =>
+    Effect.gen(function* () {
+      const { landed, world } = yield* restored()
+      world.nodes[0]?.lies.set("getSignaturesForAddress", () => ({ result: [] }))
+      yield* world.poll(untilBound)
+      assert.strictEqual((yield* world.transaction(landed)).cause?.code, "restored_unproven")
+      world.nodes[0]?.lies.clear()
+      yield* world.finish
+      assert.strictEqual((yield* world.transaction(landed)).state, "confirmed")
+    })
+  )
+
+  it.effect("a copy of a copy is not believed to be read", () =>
+    Effect.gen(function* () {
+      const { never, world } = yield* restored()
+      yield* world.poll(untilBound)
+      yield* world.restore
+      yield* world.claim
+      yield* world.poll(2)
+      assert.include((yield* Effect.flip(world.answer("send", never))).message, "can land until")
+    })
+  )
+})

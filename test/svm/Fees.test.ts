@@ -1,0 +1,192 @@
+// Random messages on the virtual machine: what the rules of the fee payer let pass costs it at most the computed fee, and leaves its
+// account as it was. `SVM_MESSAGES` sets how many: 40,000 have been run.
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import { createPrivateKey, createPublicKey, sign } from "node:crypto"
+import { brokenRule } from "../../src/domain/transaction/solana/Guard.ts"
+import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
+import { feeOf } from "../../src/domain/transaction/solana/Fee.ts"
+import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
+import * as Wire from "../../src/domain/transaction/solana/WireEncoding.ts"
+import { derivations } from "../../src/server/chains/solana/SolanaKeys.ts"
+import * as Svm from "../../testkit/solana/Svm.ts"
+import { random } from "../domain/transaction/solana/explorer/Random.ts"
+import { u32, u64 } from "../domain/transaction/solana/Messages.ts"
+
+const messages = Number(process.env["SVM_MESSAGES"] ?? 5000)
+const sol = 1_000_000_000n
+
+const keyOf = (number: number) => {
+  const seed = new Uint8Array(32).fill(number)
+  const der = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), seed])
+  const secret = createPrivateKey({ key: der, format: "der", type: "pkcs8" })
+  const bytes = Uint8Array.from(createPublicKey(secret).export({ format: "der", type: "spki" }).subarray(-32))
+  return { secret, bytes, address: Base58.encode(bytes) }
+}
+
+const relayer = keyOf(1)
+const users = [2, 3, 4, 5].map(keyOf)
+const secrets = new Map([relayer, ...users].map(({ address, secret }) => [address, secret]))
+
+const programs = [
+  "11111111111111111111111111111111",
+  "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+  "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
+  "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL",
+  "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr",
+  "ComputeBudget111111111111111111111111111111",
+  "AddressLookupTab1e1111111111111111111111111",
+  "Ed25519SigVerify111111111111111111111111111",
+  "KeccakSecp256k11111111111111111111111111111",
+  "Vote111111111111111111111111111111111111111",
+  "Stake11111111111111111111111111111111111111",
+  "BPFLoaderUpgradeab1e11111111111111111111111",
+  "BPFLoader2111111111111111111111111111111111",
+  "Config1111111111111111111111111111111111111"
+]
+const [system = "", , , , memo = "", budget = ""] = programs
+const withoutAccounts = new Set([5, 7, 8])
+
+const { chance, int, pick } = random(7)
+const bytes = (count: number) => Array.from({ length: count }, () => int(256))
+
+interface Account {
+  readonly address: string
+  readonly isSigner: boolean
+  readonly isWritable: boolean
+}
+
+interface Instruction {
+  readonly program: string
+  readonly accounts: ReadonlyArray<Account>
+  readonly data: ReadonlyArray<number>
+}
+
+/** What a user could send, sometimes to the relayer. */
+const sound = (): Instruction => {
+  const from = pick(users)
+  if (chance(0.3)) {
+    const accounts = [{ address: from.address, isSigner: true, isWritable: false }]
+    return { program: memo, accounts, data: [104, 105] }
+  }
+  if (chance(0.3)) {
+    const data = chance(0.5) ? [2, ...u32(1 + int(1_400_000))] : [3, ...u64(int(2_000_000))]
+    return { program: budget, accounts: [], data }
+  }
+  const to = chance(0.15) ? relayer : pick(users)
+  const accounts = [
+    { address: from.address, isSigner: true, isWritable: true },
+    { address: to.address, isSigner: false, isWritable: true }
+  ]
+  return { program: system, accounts, data: [...u32(2), ...u64(1_000_000 + int(1000))] }
+}
+
+const dataFor = (number: number): ReadonlyArray<number> => {
+  if (number === 0)
+    return [
+      ...u32(int(13)),
+      ...u64(chance(0.7) ? int(5_000_000) : 2n ** 40n),
+      ...u64(int(200)),
+      ...pick([relayer, ...users]).bytes
+    ]
+  if (number === 1 || number === 2) return [int(45), ...u64(int(1000)), ...bytes(int(40))]
+  if (number === 5) return chance(0.5) ? [2, ...u32(int(2_000_000))] : [3, ...u64(2n ** 34n)]
+  return number === 7 || number === 8 ? [int(256), ...bytes(int(30))] : bytes(int(40))
+}
+
+const wild = (): Instruction => {
+  const number = int(programs.length)
+  const account = (): Account => {
+    const { address } = chance(0.2) ? relayer : pick(users)
+    return chance(0.75)
+      ? { address, isSigner: chance(0.5), isWritable: chance(0.6) }
+      : { address: pick(programs), isSigner: false, isWritable: false }
+  }
+  const accounts = withoutAccounts.has(number) ? [] : Array.from({ length: int(6) }, account)
+  return { program: pick([programs[number] ?? system]), accounts, data: dataFor(number) }
+}
+
+/** Compiled as clients do it: a key signs, or is written, if any instruction says so. */
+const compiled = (instructions: ReadonlyArray<Instruction>, blockhash: string): Uint8Array => {
+  const all = new Map<string, { isSigner: boolean; isWritable: boolean }>()
+  all.set(relayer.address, { isSigner: true, isWritable: true })
+  for (const { accounts, program } of instructions) {
+    for (const { address, isSigner, isWritable } of accounts) {
+      const before = all.get(address) ?? { isSigner: false, isWritable: false }
+      all.set(address, { isSigner: before.isSigner || isSigner, isWritable: before.isWritable || isWritable })
+    }
+    if (!all.has(program)) all.set(program, { isSigner: false, isWritable: false })
+  }
+  const of = (isSigner: boolean, isWritable: boolean) =>
+    [...all].filter(([, one]) => one.isSigner === isSigner && one.isWritable === isWritable).map(([address]) => address)
+  const [signing, readonlySigning, others, readonlyOthers] = [
+    of(true, true),
+    of(true, false),
+    of(false, true),
+    of(false, false)
+  ]
+  const keys = [...signing, ...readonlySigning, ...others, ...readonlyOthers]
+  const message = Wire.messageBytes({
+    version: chance(0.5) ? "legacy" : 0,
+    signers: signing.length + readonlySigning.length,
+    readonlySigners: readonlySigning.length,
+    readonlyOthers: readonlyOthers.length,
+    keys,
+    blockhash,
+    instructions: instructions.map(({ program, accounts, data }) => ({
+      program: keys.indexOf(program),
+      accounts: accounts.map(({ address }) => keys.indexOf(address)),
+      data: Uint8Array.from(data)
+    })),
+    tables: []
+  })
+  const signatures = [...signing, ...readonlySigning].map((address) => {
+    const secret = secrets.get(address)
+    return secret === undefined ? undefined : Uint8Array.from(sign(null, message, secret))
+  })
+  return Wire.transactionBytes(signatures, message)
+}
+
+const terms = {
+  relayer: relayer.address,
+  maxFee: 1_000_000n,
+  authority: "never",
+  authorityPrograms: [],
+  feeAccounts: [],
+  feeMints: []
+} as const
+
+const name = Svm.packageName
+const isInstalled = name !== undefined
+
+describe("on the virtual machine", () => {
+  it.runIf(isInstalled)(
+    "a message that passes the rules costs at most its fee, and the relayer stays a plain account",
+    () => {
+      const svm = Svm.make(name ?? "")
+      for (const { bytes: key } of [relayer, ...users]) svm.fund(key, 100n * sol)
+      const count = { passed: 0, executed: 0 }
+      for (let number = 0; number < messages; number++) {
+        const instructions = Array.from({ length: 1 + int(3) }, () => (chance(0.6) ? sound() : wild()))
+        const raw = compiled(instructions, svm.blockhash())
+        const decoded = decode(raw)
+        if (Result.isFailure(decoded)) continue
+        const transaction = decoded.success
+        if (brokenRule({ transaction, form: "prebuilt", terms, derivations }) !== undefined) continue
+        if (transaction.signatures.some((one) => one === undefined)) continue
+        count.passed++
+        const before = svm.balanceOf(relayer.bytes)
+        if (svm.send(raw) === true) count.executed++
+        const paid = before - svm.balanceOf(relayer.bytes)
+        const fee = feeOf(transaction.message).total
+        assert.isTrue(paid <= fee, `message ${number} costs ${paid}, and its fee is ${fee}`)
+        assert.isTrue(svm.isPlain(relayer.bytes), `message ${number}`)
+        if (number % 50 === 0) svm.expire()
+        if (svm.balanceOf(relayer.bytes) < 10n * sol) svm.fund(relayer.bytes, 50n * sol)
+      }
+      const figures = JSON.stringify(count)
+      assert.isAbove(count.passed, messages / 4, figures)
+      assert.isAbove(count.executed, messages / 20, figures)
+    }
+  )
+})
