@@ -3664,11 +3664,11 @@ export interface PlanConfigurationRequest {
 export interface PlanCounts {
   /** Objects to create. Example: `1` */
   readonly create: number
-  /** Objects to adopt, to update and to replace. Example: `1` */
+  /** Objects to update and to replace, and adopted ones that differ. Example: `1` */
   readonly change: number
   /** Objects to delete. Example: `0` */
   readonly delete: number
-  /** Objects that stay as they are. Example: `41` */
+  /** Objects that stay as they are, also if they only get an owner. Example: `41` */
   readonly unchanged: number
 }
 

@@ -66,6 +66,14 @@ describe("apply", () => {
         for (const secret of [dashboard, signingKey]) assert.notInclude(stdout + stderr, secret)
       }
 
+      const exported = yield* call(["export", "--all", "--name", "first"])
+      assert.match(exported.stdout, /^# yaml-language-server/)
+      assert.include(exported.stdout, "signing_key:\n      stored: true")
+      yield* write("first.yaml", exported.stdout)
+      const same = yield* call(["plan", "-f", "first.yaml", "--take-over", "--detailed-exitcode"])
+      assert.strictEqual(same.code, 0, same.stdout + same.stderr)
+      assert.include(same.stdout, "no changes")
+
       yield* write("relayers.yaml", file.replace("dashboard:", "other:"))
       const taken = yield* run("--yes", "--keys-out", "keys.json")
       assert.strictEqual(taken.code, 2)

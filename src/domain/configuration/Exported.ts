@@ -1,6 +1,6 @@
 // Writes what the service has as a document: the file that would change nothing.
 import { Schema } from "effect"
-import { maskUrl } from "../chain/Rpc.ts"
+import { isMasked, maskUrl } from "../chain/Rpc.ts"
 import * as ExactJson from "../request/ExactJson.ts"
 import { kinds, pausable, requests } from "./Kinds.ts"
 import type { Kind } from "./Kinds.ts"
@@ -18,10 +18,13 @@ const usualWeight = 100
 const sorted = (members: Members): Members =>
   Object.fromEntries(Object.entries(members).toSorted(([one], [other]) => (one < other ? -1 : 1)))
 
+/** A URL without hidden parts is written as it is: its mask may be spelled in another way. */
+const shownUrl = (url: string): string => (isMasked(maskUrl(url)) ? maskUrl(url) : url)
+
 const provider = (value: unknown): unknown => {
   if (!isMembers(value)) return value
   const { url, weight } = value
-  return { url: maskUrl(String(url)), ...(weight === usualWeight ? {} : { weight }) }
+  return { url: shownUrl(String(url)), ...(weight === usualWeight ? {} : { weight }) }
 }
 
 const urlLists = /^(custom_)?rpc_urls$/
@@ -31,7 +34,7 @@ const masked = (kind: Kind, fields: Members): Members =>
   Object.fromEntries(
     Object.entries(fields).map(([name, value]) => {
       if (urlLists.test(name) && Array.isArray(value)) return [name, value.map(provider)]
-      if (kind === "notifications" && name === "url") return [name, maskUrl(String(value))]
+      if (kind === "notifications" && name === "url") return [name, shownUrl(String(value))]
       return [name, value]
     })
   )

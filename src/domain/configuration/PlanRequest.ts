@@ -108,9 +108,9 @@ export const digest = field(
 
 export const PlanCounts = Schema.Struct({
   create: field(count, "Objects to create.", 1),
-  change: field(count, "Objects to adopt, to update and to replace.", 1),
+  change: field(count, "Objects to update and to replace, and adopted ones that differ.", 1),
   delete: field(count, "Objects to delete.", 0),
-  unchanged: field(count, "Objects that stay as they are.", 41)
+  unchanged: field(count, "Objects that stay as they are, also if they only get an owner.", 41)
 }).annotate({ identifier: "PlanCounts", description: "How many objects a plan concerns." })
 
 export const ConfigurationPlan = Schema.Struct({

@@ -1,6 +1,6 @@
 // A plan as text, for terminals, and as Markdown, for pull requests. The same plan always gives the same bytes.
 import type { Change } from "./Comparison.ts"
-import { countsOf } from "./Planning.ts"
+import { countsOf, hasChanges } from "./Planning.ts"
 import type { Action, Plan, Step } from "./Planning.ts"
 import { nameOf } from "./States.ts"
 
@@ -62,7 +62,11 @@ export const text = (plan: Plan): string => {
     )
     return [first, ...lines].map((line) => printable(line).trimEnd()).join("\n")
   })
-  return [headline(plan), ...(blocks.length === 0 ? [] : ["", ...blocks])].join("\n")
+  return [
+    headline(plan),
+    ...(hasChanges(plan) ? [] : ["no changes"]),
+    ...(blocks.length === 0 ? [] : ["", ...blocks])
+  ].join("\n")
 }
 
 /** Backticks, pipes and line breaks would end a cell or a code span. */

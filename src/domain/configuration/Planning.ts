@@ -262,16 +262,20 @@ export const plan = (input: Input): Result.Result<Plan, Refused> => {
 const isRemoved = (object: FoundState, names: ReadonlySet<string>, { name, options, sections }: Input): boolean =>
   options.prune && object.owner === name && sections.has(object.kind) && !names.has(nameOf(object))
 
+/** Whether the step changes what the object does. An object that only gets an owner stays as it is. */
+const isChange = ({ action, changes }: Step): boolean =>
+  action !== "none" && action !== "keep" && (action !== "adopt" || changes.length > 0)
+
 /** How many objects a plan creates, changes, deletes and leaves alone. */
 export const countsOf = ({ steps }: Plan) => {
-  const count = (...actions: ReadonlyArray<Action>) => steps.filter(({ action }) => actions.includes(action)).length
+  const count = (...actions: ReadonlyArray<Action>) =>
+    steps.filter((step) => isChange(step) && actions.includes(step.action)).length
   return {
     create: count("create"),
     change: count("adopt", "update", "replace"),
     delete: count("delete"),
-    unchanged: count("none", "keep")
+    unchanged: steps.filter((step) => !isChange(step)).length
   }
 }
 
-export const hasChanges = ({ steps }: Plan): boolean =>
-  steps.some(({ action }) => action !== "none" && action !== "keep")
+export const hasChanges = ({ steps }: Plan): boolean => steps.some(isChange)

@@ -35,7 +35,7 @@ const others: ReadonlyArray<readonly [path: string, body: object]> = [
       rpc_urls: [{ url: "https://s.example", weight: 0 }]
     }
   ],
-  ["notifications", { id: "plain", url: "https://hooks.example.com" }],
+  ["notifications", { id: "plain", url: "https://hooks.example.com:443/" }],
   ["signers", { id: "generated", type: "plain" }],
   [
     "relayers",
