@@ -5215,6 +5215,64 @@ export interface SolanaTransactionLimits {
   readonly receivers?: ReadonlyArray<string>
 }
 
+/** A transaction of a solana relayer after an event. */
+export interface SolanaTransactionPayload {
+  /** Always `transaction`. Example: `"transaction"` */
+  readonly payload_type: "transaction"
+  /** Network type of the relayer. Example: `"solana"` */
+  readonly network_type: "solana"
+  /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+  readonly id: string & Brand.Brand<"TransactionId">
+  /** Relayer that sends it. Example: `"payouts"` */
+  readonly relayer_id: string & Brand.Brand<"RelayerId">
+  /** State of the transaction. Example: `"submitted"` */
+  readonly status: TransactionStatus
+  /** What it waits for, or why it ended, as a sentence. Example: `"It was canceled."` */
+  readonly status_reason?: string
+  /** The same as a code. Example: `"in_pool"` */
+  readonly code?: TransactionCode
+  /** When it was accepted. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly created_at: DateTime.Utc
+  /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly sent_at?: DateTime.Utc
+  /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly confirmed_at?: DateTime.Utc
+  /**
+   * 1 if one RPC provider has decided alone that it is final, after no other one had an opinion for the time of
+   * `finality_by_one`. Otherwise absent. Example: `1`
+   */
+  readonly confirmed_by?: number
+  /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
+  readonly is_canceled: boolean
+  /** The caller's identifier. Example: `"order-1234"` */
+  readonly external_id?: string
+  /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
+  readonly valid_until?: DateTime.Utc
+  /** Base64 of the attempt that landed, else of the newest. Empty before the first signature. Example: `"AQAAAA=="` */
+  readonly transaction: string
+  /**
+   * Signature of the attempt that landed, else of the newest. Example:
+   * `"5555555555555555555555555555555555555555555555555555555555555555555555555555555555555555"`
+   */
+  readonly signature?: string
+  /** The instructions of the request. Example: `[]` */
+  readonly instructions?: ReadonlyArray<SolanaInstructionSpec>
+  /** Slot of the attempt that landed. An addition to the common wire format. Example: `300000000` */
+  readonly slot?: number
+  /**
+   * Lamports that it paid in fees, computed. An upper bound if the message sets a price and no limit of compute
+   * units. An addition to the common wire format. Example: `"5020"`
+   */
+  readonly fee_paid?: bigint
+  /**
+   * Error of the attempt that landed, as the chain has it. An addition to the common wire format. Example:
+   * `{"InstructionError":[0,{"Custom":1}]}`
+   */
+  readonly error?: unknown
+  /** All signed versions, oldest first. An addition to the common wire format. Example: `[]` */
+  readonly attempts?: ReadonlyArray<SolanaTransactionAttempt>
+}
+
 /** A solana transaction. */
 export interface SolanaTransactionResponse {
   /** Network type of the relayer. Example: `"solana"` */
@@ -5512,6 +5570,85 @@ export interface StellarTransactionLimits {
    * `["GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"]`
    */
   readonly receivers?: ReadonlyArray<string>
+}
+
+/** A transaction of a stellar relayer after an event. */
+export interface StellarTransactionPayload {
+  /** Always `transaction`. Example: `"transaction"` */
+  readonly payload_type: "transaction"
+  /** Network type of the relayer. Example: `"stellar"` */
+  readonly network_type: "stellar"
+  /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+  readonly id: string & Brand.Brand<"TransactionId">
+  /** Relayer that sends it. Example: `"payouts"` */
+  readonly relayer_id: string & Brand.Brand<"RelayerId">
+  /** State of the transaction. Example: `"submitted"` */
+  readonly status: TransactionStatus
+  /** What it waits for, or why it ended, as a sentence. Example: `"It was canceled."` */
+  readonly status_reason?: string
+  /** The same as a code. Example: `"in_pool"` */
+  readonly code?: TransactionCode
+  /** When it was accepted. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly created_at: DateTime.Utc
+  /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly sent_at?: DateTime.Utc
+  /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly confirmed_at?: DateTime.Utc
+  /**
+   * 1 if one RPC provider has decided alone that it is final, after no other one had an opinion for the time of
+   * `finality_by_one`. Otherwise absent. Example: `1`
+   */
+  readonly confirmed_by?: number
+  /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
+  readonly is_canceled: boolean
+  /** The caller's identifier. Example: `"order-1234"` */
+  readonly external_id?: string
+  /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
+  readonly valid_until?: DateTime.Utc
+  /**
+   * Account whose operations are executed: the relayer, or the source of the envelope that it pays for. Example:
+   * `"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"`
+   */
+  readonly source_account: string
+  /** Stroops: what was charged, else what the newest envelope can cost. 0 before the first one. Example: `2000` */
+  readonly fee: number
+  /**
+   * Sequence of the envelope, as text because it exceeds 2^53. 0 before the first one. Example:
+   * `"257698037760000001"`
+   */
+  readonly sequence_number: bigint
+  /**
+   * Hash of the envelope that was applied, else of the newest. Example:
+   * `"5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
+   */
+  readonly hash?: string
+  /** Result of the network in base64 of XDR. Example: `"AAAAAAAAAGQAAAAAAAAAAAAAAAA="` */
+  readonly transaction_result_xdr?: string
+  /**
+   * Hash of the inner envelope of a fee bump. An addition to the common wire format. Example:
+   * `"5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
+   */
+  readonly inner_hash?: string
+  /**
+   * Account of the service whose sequence it uses, if it is not the relayer. An addition to the common wire
+   * format. Example: `"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"`
+   */
+  readonly channel_account?: string
+  /** Ledger that contains it. An addition to the common wire format. Example: `60000000` */
+  readonly ledger?: number
+  /** Stroops that were charged. An addition to the common wire format. Example: `"200"` */
+  readonly fee_paid?: bigint
+  /** Result of the transaction. An addition to the common wire format. Example: `"txSuccess"` */
+  readonly result_code?: string
+  /** Results of the operations. An addition to the common wire format. Example: `["paymentSuccess"]` */
+  readonly operation_results?: ReadonlyArray<string>
+  /**
+   * First error of the contract, as a diagnostic event names it. An addition to the common wire format. Example:
+   * `"trapped"`
+   */
+  readonly contract_error?: string
+  /** All signed envelopes, oldest first. An addition to the common wire format. Example: `[]` */
+  readonly attempts?: ReadonlyArray<StellarTransactionAttempt>
 }
 
 /** A stellar transaction. */
@@ -5939,7 +6076,7 @@ export interface TransactionWebhook {
   /** Group of the event, for receivers of other services. `type` says more. Example: `"transaction_update"` */
   readonly event: "transaction_update"
   /** The transaction after the event, without `signature`. */
-  readonly payload: EvmTransactionPayload | OtherTransactionPayload
+  readonly payload: EvmTransactionPayload | SolanaTransactionPayload | StellarTransactionPayload | OtherTransactionPayload
   /** When it happened. Example: `"2026-01-02T03:04:05.678Z"` */
   readonly timestamp: DateTime.Utc
 }

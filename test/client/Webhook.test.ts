@@ -1,6 +1,6 @@
 // Receivers can verify webhooks. The signatures of these tests are published, or computed without the code of the service.
 import { assert, describe, it } from "@effect/vitest"
-import { DateTime, Effect, Redacted, Schema } from "effect"
+import { Arbitrary, DateTime, Effect, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { createHmac } from "node:crypto"
 import { verifyWebhook } from "../../src/client/Webhook.ts"
@@ -8,6 +8,8 @@ import type { Options } from "../../src/client/Webhook.ts"
 import { KnownEventType } from "../../src/domain/event/Event.ts"
 import * as Bodies from "../../src/domain/notification/Webhook.ts"
 import { Relayer } from "../../src/domain/relayer/Relayer.ts"
+import { SolanaTransactionResponse } from "../../src/domain/transaction/solana/SolanaTransactionResponse.ts"
+import { StellarTransactionResponse } from "../../src/domain/transaction/stellar/StellarTransactionResponse.ts"
 import * as Signatures from "../../src/server/notifications/delivery/Signatures.ts"
 import { evmRelayer } from "../../testkit/fixtures.ts"
 
@@ -88,6 +90,21 @@ describe("verifyWebhook", () => {
       }
     })
   )
+
+  const responses = { solana: SolanaTransactionResponse, stellar: StellarTransactionResponse }
+  for (const [type, Shown] of Object.entries(responses)) {
+    it.effect.prop(`returns a transaction of ${type} as responses show it`, [Arbitrary.schema(Shown)], ([shown]) =>
+      Effect.gen(function* () {
+        yield* atThatTime
+        const stored = JSON.stringify(Schema.encodeSync(Shown)(shown))
+        const body = Bodies.transactionBody({ ...origin, type: "transaction.mined", transaction: stored })
+        const signed = { ...headers, "webhook-signature": sign(secret, `${id}.${timestamp}.${body}`) }
+        const webhook = yield* verifyWebhook({ secret, headers: signed, body })
+        if (webhook.type !== "transaction.mined") return assert.fail(webhook.type)
+        assert.deepStrictEqual(webhook.payload, { payload_type: "transaction", ...shown })
+      })
+    )
+  }
 
   it.effect("returns a transaction of a network type of a later version with the properties that all have", () =>
     Effect.gen(function* () {

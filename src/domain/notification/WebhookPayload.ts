@@ -5,6 +5,8 @@ import { field, shown } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 import { resourceId } from "../request/Text.ts"
 import { EvmTransaction } from "../transaction/evm/EvmTransaction.ts"
+import { SolanaTransactionResponse } from "../transaction/solana/SolanaTransactionResponse.ts"
+import { StellarTransactionResponse } from "../transaction/stellar/StellarTransactionResponse.ts"
 import { OtherTransaction } from "../transaction/UnknownNetwork.ts"
 import { resources } from "../access/Resources.ts"
 import { Webhook } from "./Webhook.ts"
@@ -87,6 +89,14 @@ const transactionPayload = Schema.Union([
       "evm"
     )
   }).annotate({ identifier: "EvmTransactionPayload", description: "A transaction of an evm relayer after an event." }),
+  Schema.Struct({ payload_type, ...SolanaTransactionResponse.fields }).annotate({
+    identifier: "SolanaTransactionPayload",
+    description: "A transaction of a solana relayer after an event."
+  }),
+  Schema.Struct({ payload_type, ...StellarTransactionResponse.fields }).annotate({
+    identifier: "StellarTransactionPayload",
+    description: "A transaction of a stellar relayer after an event."
+  }),
   Schema.Struct({ payload_type, ...OtherTransaction.fields }).annotate({
     identifier: "OtherTransactionPayload",
     description: "A transaction after an event, of a network type that only later versions of the service know."
