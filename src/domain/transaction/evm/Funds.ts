@@ -90,7 +90,10 @@ export interface Budget {
 }
 
 export interface Shortage {
-  /** Whether only the relayer's own minimum is missing, so that other relayers of the lane can go on. */
+  /**
+   * Whether other relayers of the lane can go on: only the relayer's own minimum is missing, or the whole balance, without any
+   * reservation, cannot pay this transaction.
+   */
   readonly isOfRelayer: boolean
   readonly figures: Figures
 }
@@ -105,7 +108,7 @@ export const shortageOf = (required: bigint, budget: Budget): Shortage | undefin
   const minimum = minBalance > reserve ? minBalance : reserve
   if (left >= minimum) return undefined
   return {
-    isOfRelayer: left >= reserve,
+    isOfRelayer: left >= reserve || balance - required < reserve,
     figures: { required, available: availableOf(balance, reserved), reserved, minimum }
   }
 }

@@ -53,7 +53,7 @@ const costs: ReadonlyArray<Case> = [
     undefined,
     seen({ estimate: { _tag: "Unknown" } })
   ],
-  ["short of funds", "Hold lane insufficient_funds", pending(), undefined, poor],
+  ["short of funds", "Hold relayer insufficient_funds", pending(), undefined, poor],
   [
     "short of funds for ten minutes in a quiet lane",
     "Finish failed insufficient_funds",
@@ -64,7 +64,7 @@ const costs: ReadonlyArray<Case> = [
   ],
   [
     "short of funds for less",
-    "Hold lane insufficient_funds",
+    "Hold relayer insufficient_funds",
     pending({ cause: short }),
     quiet(now),
     poor,
@@ -72,7 +72,7 @@ const costs: ReadonlyArray<Case> = [
   ],
   [
     "short of funds in a lane that was busy until now",
-    "Hold lane insufficient_funds",
+    "Hold relayer insufficient_funds",
     pending({ cause: short }),
     quiet(now + 10 * minute),
     poor,
@@ -80,7 +80,7 @@ const costs: ReadonlyArray<Case> = [
   ],
   [
     "short of funds in a busy lane",
-    "Hold lane insufficient_funds",
+    "Hold relayer insufficient_funds",
     pending({ cause: short }),
     lane({ others: others({ inFlight: 1 }) }),
     poor,
@@ -88,7 +88,7 @@ const costs: ReadonlyArray<Case> = [
   ],
   [
     "short of funds, but it waits until its deadline",
-    "Hold lane insufficient_funds",
+    "Hold relayer insufficient_funds",
     pending({ cause: short, versions: [request({ wait_for_funds: true })] }),
     quiet(now),
     poor,

@@ -41,9 +41,12 @@ describe("C2", () => {
     )
   })
 
-  it("a lack of funds holds the lane, and a relayer's own minimum only its relayer", () => {
+  it("reserved funds hold the lane; what the balance alone cannot pay, or a relayer's own minimum, only its relayer", () => {
+    const half = [row(1, { versions: [request({ value: ether / 2n })] }), row(2, { relayerNumber: 2 })]
+    const reserved = { ...totalsOf([], {}), reserved: (ether * 3n) / 4n }
+    assert.deepStrictEqual(plan(candidates(half), base(), reserved, now, 32).signings, [])
     const rows = [row(1, { versions: [request({ value: ether })] }), row(2, { relayerNumber: 2 })]
-    assert.deepStrictEqual(numbersOf(rows), [])
+    assert.deepStrictEqual(numbersOf(rows), [[2, 5]])
     const own = [
       { transaction: row(1), terms: terms({ minBalance: ether }), view: seen() },
       ...candidates([row(2, { relayerNumber: 2 })])
