@@ -47,6 +47,7 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer Sql.layer",
     "effect-relayer Sql.layerOpen",
     "effect-relayer Sql.maintenance",
+    "effect-relayer Sql.migrate",
     "effect-relayer Sql.open",
     "effect-relayer trustedProxies",
     "effect-relayer/promise createClient",
