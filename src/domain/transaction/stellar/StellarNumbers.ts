@@ -121,6 +121,3 @@ export const agreeing = 2
 
 /** Milliseconds for which one provider has to be the only one that answers before its view alone is enough for a signature. */
 export const signsAloneAfter = 2 * ledgerTime
-
-/** Seconds of close time after a restore in which lost envelopes may still be applied: 300, and 60 of the clock. */
-export const lostEnvelopesLive = envelopeValidity.maximum + maxClockDifference
