@@ -8,7 +8,7 @@ import type { Moment } from "../Moment.ts"
 import type { Rules } from "../Rules.ts"
 import { newestRequest } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
-import { bytesOf, base64Of } from "./SendSolanaTransaction.ts"
+import { bytesOf } from "./SendSolanaTransaction.ts"
 import { hear } from "./SendAnswer.ts"
 import type { Solana, SolanaRequest } from "./Solana.ts"
 import { CountersJson, FactsJson, OfferJson, ReceiptJson, RefusalJson, RequestJson } from "./SolanaCodecs.ts"
@@ -19,6 +19,7 @@ import { resolve } from "./SolanaAnswers.ts"
 import { paysFees, solanaTermsOf } from "./SolanaTerms.ts"
 import { SolanaTransactionResponse } from "./SolanaTransactionResponse.ts"
 import { explain } from "./SolanaWords.ts"
+import { identityOf } from "./Unsigned.ts"
 import { decode } from "./WireDecoding.ts"
 
 const isGiven = ({ facts, attempts }: Transaction<Solana>): boolean =>
@@ -29,9 +30,7 @@ const isGiven = ({ facts, attempts }: Transaction<Solana>): boolean =>
  * them. It names its blockhash, and so its chain.
  */
 const messageOf = ({ transaction }: SolanaRequest): string | undefined =>
-  transaction === undefined
-    ? undefined
-    : Result.getOrUndefined(Result.map(decode(bytesOf(transaction)), ({ messageBytes }) => base64Of(messageBytes)))
+  transaction === undefined ? undefined : Result.getOrUndefined(Result.map(decode(bytesOf(transaction)), identityOf))
 
 /** After the first signature, a cancel only prevents new bytes. */
 const cancel = (transaction: Transaction<Solana>): Result.Result<Cancellation, TransactionConflict> => {
@@ -102,6 +101,7 @@ export const solanaRules: Rules<Solana> = {
   replacementViolations,
   replaced,
   cancel,
+  withGiven: (facts, given) => ({ ...facts, given }),
   isGiven,
   resolve,
   // The bytes of a prebuilt request cannot be varied, so it is the same transaction.

@@ -6,7 +6,7 @@ import type { Violation } from "../../../domain/request/Request.ts"
 import { brokenRule, brokenSignature, spendingOf } from "../../../domain/transaction/solana/Guard.ts"
 import type { Form, Guarded } from "../../../domain/transaction/solana/Guard.ts"
 import type { SolanaRequest, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
-import { guardTermsOf } from "../../../domain/transaction/solana/SolanaTerms.ts"
+import { guardTermsOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
 import { draftOf } from "../../../domain/transaction/solana/Unsigned.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
@@ -22,6 +22,18 @@ const fieldOf = ({ transaction }: SolanaRequest): string => (transaction === und
 
 const refused = (request: SolanaRequest, prefix: string, { code, message }: { code: string; message: string }) =>
   BadRequest.of([{ field: `${prefix}${fieldOf(request)}`, message: `${code}: ${message}` }])
+
+/** Why the relayer signs nothing: users pay it, and the service does not verify payments. */
+export const unpaid = (target: SolanaTarget): ReadonlyArray<Violation> =>
+  paysFees(target)
+    ? []
+    : [
+        {
+          field: "transaction",
+          message:
+            "cannot be signed while the relayer's policy has fee_payment_strategy user, because the service does not verify payments yet; set fee_payment_strategy to relayer"
+        }
+      ]
 
 /** What the message spends from the relayer, against the limits of the API key. */
 export const limitViolation = (

@@ -2,7 +2,6 @@
 // checked before the signature.
 import { DateTime, Effect, Schema } from "effect"
 import { BadRequest } from "../../../domain/request/Request.ts"
-import type { Violation } from "../../../domain/request/Request.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import * as Base58 from "../../../domain/transaction/solana/Base58.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
@@ -15,9 +14,8 @@ import {
 import type { Solana, SolanaRequest, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
 import { deadlineOf, violationsOf } from "../../../domain/transaction/solana/SolanaAdmission.ts"
 import { solanaRules } from "../../../domain/transaction/solana/SolanaRules.ts"
-import { paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import type { Admitted, Intake } from "../Intake.ts"
-import { check as checkBytes } from "./SolanaChecks.ts"
+import { check as checkBytes, unpaid } from "./SolanaChecks.ts"
 import type { Allowance } from "./SolanaChecks.ts"
 import * as SolanaSimulating from "./SolanaSimulating.ts"
 import * as SolanaSigning from "./SolanaSigning.ts"
@@ -40,12 +38,6 @@ const requestOf = (body: ReplaceSolanaTransaction): SolanaRequest => ({
 
 const encode = Schema.encodeSync(SendSolanaTransaction)
 
-const sponsored: Violation = {
-  field: "transaction",
-  message:
-    "cannot be sent while the relayer's policy has fee_payment_strategy user, because the service does not verify payments yet; set fee_payment_strategy to relayer"
-}
-
 /** What is wrong with the fields, before any bytes are looked at. */
 const checkFields = Effect.fnUntraced(function* (
   body: ReplaceSolanaTransaction,
@@ -55,7 +47,7 @@ const checkFields = Effect.fnUntraced(function* (
 ) {
   const { address: relayerAddress, policies: policy = {} } = target.relayer
   const violations = violationsOf(body, { now, relayerAddress, policy })
-  const all = violations.length === 0 && !paysFees(target) ? [sponsored] : violations
+  const all = violations.length === 0 ? unpaid(target) : violations
   if (all.length === 0) return
   return yield* BadRequest.of(all.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
 })

@@ -22,7 +22,7 @@ import { Ledger } from "../../ledger/Ledger.ts"
 import type { Sender, Signing } from "../Intake.ts"
 import { examine } from "./Examination.ts"
 import * as RelayerProviders from "./RelayerProviders.ts"
-import { check } from "./SolanaChecks.ts"
+import { check, unpaid } from "./SolanaChecks.ts"
 
 const refused = (code: string, message: string) =>
   BadRequest.of([{ field: "transaction", message: `${code}: ${message}` }])
@@ -95,6 +95,8 @@ export const make = Effect.gen(function* () {
   const signing: Signing<Solana, SolanaSigning> = {
     body: SignSolanaTransaction,
     admit: Effect.fnUntraced(function* ({ transaction }, sender, { limits, prefix }) {
+      const violations = unpaid(sender.target)
+      if (violations.length > 0) return yield* BadRequest.of(violations)
       const request = { transaction: prebuiltOf(transaction) }
       const guarded = yield* check(request, sender.target, { form: "sign_transaction", limits, prefix })
       return { identity: identityOf(guarded.transaction), unsigned: prepare(sender, guarded) }
