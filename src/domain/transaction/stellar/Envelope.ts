@@ -69,7 +69,7 @@ type OperationBody =
     }
 
 /** Operations of which the guard only needs to know what they take. */
-export const otherOperations = [
+const otherOperations = [
   "createAccount",
   "manageSellOffer",
   "createPassiveSellOffer",
@@ -93,7 +93,7 @@ export const otherOperations = [
   "extendFootprintTtl",
   "restoreFootprint"
 ] as const
-export type OtherOperation = (typeof otherOperations)[number]
+type OtherOperation = (typeof otherOperations)[number]
 
 /** `source` is absent if it is that of the transaction. */
 export type Operation = OperationBody & { readonly source?: Party }

@@ -11,7 +11,7 @@ import type { Stellar } from "./Stellar.ts"
 import { agreeing, ledgerTime } from "./StellarNumbers.ts"
 
 /** Evidence that ends the wait for the envelopes at a place. */
-export type Proof = Extract<Evidence, { readonly kind: "applied" | "dead" | "taken" | "unproven" }>
+type Proof = Extract<Evidence, { readonly kind: "applied" | "dead" | "taken" | "unproven" }>
 
 export type Outcome =
   /** `sequences`: of the account, as the providers that decided show them. */

@@ -1,7 +1,7 @@
 // Methods that callers may send to the providers of a network. Bytes are only sent by lanes.
 
 /** If the network has no `rpc_methods`. */
-export const defaultRpcMethods: ReadonlyArray<string> = [
+const defaultRpcMethods: ReadonlyArray<string> = [
   "getHealth",
   "getNetwork",
   "getVersionInfo",

@@ -19,7 +19,7 @@ interface Parts256 {
   readonly lo_lo: bigint
 }
 
-export interface MapEntry {
+interface MapEntry {
   readonly key: ScVal
   readonly val: ScVal
 }

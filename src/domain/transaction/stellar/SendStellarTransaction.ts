@@ -22,7 +22,7 @@ const decodeInstant = Schema.decodeEffect(Instant)
 const lastSecond = 253_402_300_799
 
 /** RFC 3339, or unix seconds as a string or a number. It goes out as RFC 3339. */
-export const Deadline = Schema.Union([Schema.String, Schema.Finite])
+const Deadline = Schema.Union([Schema.String, Schema.Finite])
   .annotate({ description: expected })
   .pipe(
     Schema.decodeTo(

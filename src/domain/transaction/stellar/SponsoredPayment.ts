@@ -19,7 +19,7 @@ const divideUp = (dividend: bigint, divisor: bigint): bigint => (dividend + divi
 const scaled = (percentage: number): bigint => BigInt(Math.round(percentage * Number(percentScale)))
 
 /** Units of the token for a fee. Rounded up. */
-export const unitsFor = (fee: bigint, { units, native }: Price): bigint => divideUp(fee * units, native)
+const unitsFor = (fee: bigint, { units, native }: Price): bigint => divideUp(fee * units, native)
 
 /** What a build quotes: the fee with the margin of the policy. */
 export const quoted = (fee: bigint, price: Price, marginPercentage: number): bigint =>

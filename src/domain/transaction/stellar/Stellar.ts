@@ -63,7 +63,7 @@ export interface StellarOffer {
 }
 
 /** What a simulation gives to an envelope. */
-export interface Soroban {
+interface Soroban {
   readonly data: string
   readonly recorded: ReadonlyArray<string>
 }
@@ -79,7 +79,7 @@ export interface StellarRefusal {
   readonly times?: number
 }
 
-export interface StellarReceiptDetails {
+interface StellarReceiptDetails {
   /** `TransactionResult` in base64. */
   readonly result: string
   /** Name of the result of the transaction, such as `txSuccess`. Of a fee bump: that of the inner one. */
@@ -92,7 +92,7 @@ export interface StellarReceiptDetails {
 }
 
 /** What a lane remembers of an account besides its sequences. */
-export interface StellarCounters {
+interface StellarCounters {
   /** Absent: the account of the relayer. */
   readonly stage?: "creating" | "ready" | "draining" | "retired"
 }
@@ -130,7 +130,7 @@ export interface StellarSurvey {
  * `prepare`: what a signature needs, as `Preparation` has it. `proof`: look-ups by all hashes of the present place, and, if none
  * is found, the scan of `rangeOf`, of each provider.
  */
-export type StellarQuestion = "prepare" | "proof"
+type StellarQuestion = "prepare" | "proof"
 
 export interface Stellar extends Family {
   readonly type: "stellar"

@@ -4,13 +4,7 @@ import { baseReserve, minimumLeft, ownReserves } from "./StellarNumbers.ts"
 import type { AccountEntry } from "./StellarSeen.ts"
 
 /** What the network lets the account spend. Each entry of it locks a reserve. */
-export const spendableOf = ({
-  balance,
-  sellingLiabilities,
-  sponsored,
-  sponsoring,
-  subentries
-}: AccountEntry): bigint => {
+const spendableOf = ({ balance, sellingLiabilities, sponsored, sponsoring, subentries }: AccountEntry): bigint => {
   const reserves = ownReserves + BigInt(subentries) + BigInt(sponsoring) - BigInt(sponsored)
   return balance - sellingLiabilities - reserves * baseReserve
 }

@@ -42,8 +42,7 @@ export interface Priced {
 }
 
 /** The inner envelope of a channel offers the least, because the outer one pays. */
-export const channelInnerFee = (operations: number, resourceFee: bigint): bigint =>
-  baseFee * BigInt(operations) + resourceFee
+const channelInnerFee = (operations: number, resourceFee: bigint): bigint => baseFee * BigInt(operations) + resourceFee
 
 export const priced = (transaction: Transaction<Stellar>, preparation: Preparation, form: Form): Priced => {
   const rate = rateOf(transaction, preparation, form)
@@ -64,7 +63,7 @@ interface Times {
 }
 
 /** A false close time cannot make an envelope that lives for days. */
-export const maxTimeOf = ({ clock, closeTime, timeout, validUntil }: Times): number =>
+const maxTimeOf = ({ clock, closeTime, timeout, validUntil }: Times): number =>
   Math.min(Math.min(closeTime, clock + maxClockDifference) + timeout, validUntil)
 
 /** The lowest ledger that could contain the first envelope of the place is the one after it. It never rises at one place. */

@@ -24,7 +24,7 @@ const at = "2026-11-22T12:00:00.000Z"
 const more = <S extends Schema.Top>(schema: S, description: string, example: S["Encoded"]) =>
   shown(schema, added(description), example)
 
-export const StellarAttemptResponse = Schema.Struct({
+const StellarAttemptResponse = Schema.Struct({
   hash: field(Hash, "Hash of the envelope, of the outer one if there are two.", hash),
   inner_hash: shown(Hash, "Hash of the inner envelope.", hash),
   kind: field(
