@@ -41,7 +41,7 @@ export const resolve = <F extends Family>(
   transaction: Transaction<F>,
   answer: Answer,
   usedBelow: bigint
-): Result.Result<Command<F>, TransactionConflict> => {
+): Result.Result<Command<never>, TransactionConflict> => {
   if (isFinal(transaction) || !isUnproven(transaction)) return refused("does not wait for a decision of an operator")
   const { place, requeues, restored } = transaction
   if (isOpen(transaction, usedBelow)) {

@@ -175,7 +175,8 @@ const coreCommand = (
       return finish<Solana>({
         state: command.state,
         cause: causeOf(command.cause),
-        ...(command.mined === undefined ? {} : { mined: coreMined(transaction, command.mined) })
+        ...(command.mined === undefined ? {} : { mined: coreMined(transaction, command.mined) }),
+        ...(command.confirmedBy === undefined ? {} : { confirmedBy: command.confirmedBy })
       })
     case "Hold":
       return Command.Hold({ cause: causeOf(command.cause), scope: command.scope })

@@ -21,9 +21,6 @@ export const maxAttempts = 20
 /** Blocks for which a blockhash may live, as a provider reports it. Agave accepts ages 0 to 150; nodes have reported 300. */
 export const blockhashLife = { minimum: 100, maximum: 600 } as const
 
-/** Milliseconds without another provider's opinion after which one provider decides alone. */
-export const finalityByOne = 60 * minute
-
 /** Milliseconds for which providers have to call the blockhash of a request dead: a node that lags does not know it yet. */
 export const deadAfter = 5 * second
 

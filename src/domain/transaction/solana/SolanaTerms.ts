@@ -1,9 +1,10 @@
 // What the policy of a solana relayer means for its transactions. Admission and lanes read the policy only here.
 import { minBalanceOf } from "../../health/Funding.ts"
+import { finalityByOneOf } from "../../network/NetworkFields.ts"
 import { present } from "../Presentation.ts"
 import type { GuardTerms } from "./Guard.ts"
 import type { SolanaPolicyTerms, SolanaRequest, SolanaTarget } from "./Solana.ts"
-import { defaultMaxFee, finalityByOne } from "./SolanaNumbers.ts"
+import { defaultMaxFee } from "./SolanaNumbers.ts"
 
 const lower = (one: bigint, other: bigint | undefined): bigint => (other === undefined || one < other ? one : other)
 
@@ -27,7 +28,7 @@ export const guardTermsOf = (
 export const solanaTermsOf = (target: SolanaTarget, request: SolanaRequest): SolanaPolicyTerms => ({
   minBalance: minBalanceOf("solana", target.relayer.policies),
   guard: guardTermsOf(target, request),
-  finalityByOne
+  finalityByOne: finalityByOneOf(target.network)
 })
 
 /** Whether the relayer pays fees itself. The other strategy needs a payment of the user, which the service does not verify yet. */

@@ -11,6 +11,7 @@ import { decideSignature } from "./DecideSignature.ts"
 import { together } from "./Evidence.ts"
 import type { Applied } from "./Evidence.ts"
 import { executedByOther } from "./StellarEnds.ts"
+import { restored } from "./StellarRestore.ts"
 import { maxInt64 } from "./Int64.ts"
 import type { Guest, Stellar } from "./Stellar.ts"
 import { momentOf } from "./Stellar.ts"
@@ -178,7 +179,7 @@ const withChain = firstOf<Stellar, AskedView>(
 )
 
 const ofLedger = [
-  rows.restored,
+  restored,
   rows.notWanted,
   rows.deadline,
   rows.policy,

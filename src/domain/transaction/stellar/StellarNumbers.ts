@@ -92,6 +92,12 @@ export const envelopeValidity = { standard: 60, minimum: 15, maximum: 300 } as c
 /** Seconds by which the clock and the close time of the newest ledger may differ. */
 export const maxClockDifference = 60
 
+/**
+ * Milliseconds after which no envelope of the relayer can be applied that was signed before a moment, by its clock or by a ledger: the
+ * longest validity, and what the clock may differ.
+ */
+export const forgottenLife = (envelopeValidity.maximum + maxClockDifference) * 1000
+
 /** Seconds that have to be left until the deadline when an envelope is signed. */
 export const leastValidity = 15
 

@@ -13,6 +13,7 @@ import { CountersJson, FactsJson, OfferJson, ReceiptJson, RefusalJson, RequestJs
 import { decide } from "./StellarDecision.ts"
 import { hear } from "./StellarHear.ts"
 import { leastPollInterval, maxChannels, maxGuests, pollsPerLedger } from "./StellarNumbers.ts"
+import { resolve } from "./StellarRestore.ts"
 import { placeOf, survey } from "./StellarPlaces.ts"
 import { show } from "./StellarShow.ts"
 import { stellarTermsOf } from "./StellarTerms.ts"
@@ -94,6 +95,7 @@ export const stellarRules: Rules<Stellar> = {
   replacementViolations,
   replaced,
   cancel,
+  resolve,
   explain,
   show
 }

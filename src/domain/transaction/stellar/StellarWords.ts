@@ -73,9 +73,9 @@ const waiting = {
     reason: "The sequence of the account has reached its end: it can never send again.",
     next: "Use another account. Holders of the key can have raised it with bumpSequence."
   }),
-  restored_unproven: ({ hash }) => ({
+  restored_unproven: ({ hash, close_time, until: end }) => ({
     reason: `The database was restored, so it may have been executed already${hashed(hash)}.`,
-    next: `It is not signed by itself. ${operator}`
+    next: `It is not signed by itself. ${operator}${close_time === undefined ? ` The answer send is possible when a ledger closes after ${time(end)}: until then, envelopes that the database has forgotten can be applied.` : ""}`
   })
 } as const satisfies Sentences
 

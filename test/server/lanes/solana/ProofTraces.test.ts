@@ -235,9 +235,26 @@ layerEach(ledger)("a second provider that is silent", (it) => {
       assert.strictEqual((yield* world.transaction(id)).state, "mined")
       yield* TestClock.adjust("2 minutes")
       yield* world.poll(8)
-      assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+      const { state: end, confirmedBy } = yield* world.transaction(id)
+      assert.deepStrictEqual([end, confirmedBy], ["confirmed", 1])
     })
   )
+
+  const ends = { "10m": "confirmed", never: "mined" }
+  for (const [finalityByOne, end] of Object.entries(ends)) {
+    it.effect(`makes a verdict wait as finality_by_one of the network says: ${finalityByOne}`, () =>
+      Effect.gen(function* () {
+        const world = yield* World.make({ providers: 2, finalityByOne })
+        const [id] = yield* world.accept(memo(finalityByOne))
+        for (const node of world.nodes.slice(1)) node.isAway = true
+        yield* world.poll(12)
+        assert.strictEqual((yield* world.transaction(id)).state, "mined")
+        yield* TestClock.adjust("11 minutes")
+        yield* world.poll(8)
+        assert.strictEqual((yield* world.transaction(id)).state, end)
+      })
+    )
+  }
 
   it.effect("42b: does not keep new rows from their signatures; one opinion of it starts the time anew", () =>
     Effect.gen(function* () {

@@ -57,9 +57,12 @@ export interface Given {
   readonly providers?: number
   readonly policies?: SolanaPolicy
   readonly funds?: bigint
+  /** `finality_by_one` of the network. */
+  readonly finalityByOne?: string
 }
 
-const networkOf = (): typeof SolanaNetwork.Type => ({
+const networkOf = (finalityByOne?: string): typeof SolanaNetwork.Type => ({
+  ...(finalityByOne === undefined ? {} : { finality_by_one: finalityByOne }),
   id: NetworkId.make("solana:local"),
   name: NetworkName.make("local"),
   source: "own",
@@ -127,7 +130,12 @@ const claimOne = Effect.flatMap(LaneLedger, (lanes) =>
   Effect.map(lanes.claim(["solana"], 1), ([held]) => held ?? assert.fail("no lane is free"))
 )
 
-export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {}, funds = 10n * sol }: Given = {}) {
+export const make = Effect.fnUntraced(function* ({
+  providers = 1,
+  policies = {},
+  funds = 10n * sol,
+  finalityByOne
+}: Given = {}) {
   const lanes = yield* LaneLedger
   const ledger = yield* Ledger
   const sql = yield* SqlClient.SqlClient
@@ -217,7 +225,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
       rules: network.rules,
       chain: network.open({ chain: account.chain, address, genesis, keys }),
       targets: {
-        get: () => Effect.succeed({ relayer: world.relayer, version: "1", network: networkOf(), urls })
+        get: () => Effect.succeed({ relayer: world.relayer, version: "1", network: networkOf(finalityByOne), urls })
       },
       fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
       newId: Effect.sync(() => TransactionId.make(randomUUID())),

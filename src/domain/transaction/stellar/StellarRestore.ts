@@ -1,0 +1,58 @@
+// Stellar transactions of a database that was put back from a copy: what an operator may answer, and when.
+import { DateTime, Result } from "effect"
+import { TransactionConflict } from "../Cancellation.ts"
+import { cause } from "../Cause.ts"
+import type { Command } from "../Command.ts"
+import type { Moment } from "../Moment.ts"
+import { resolve as resolveAny } from "../Restore.ts"
+import type { Answer } from "../Rules.ts"
+import type { Row } from "../Situation.ts"
+import type { Transaction } from "../Transaction.ts"
+import type { Stellar } from "./Stellar.ts"
+import { momentOf } from "./Stellar.ts"
+import { areEnough, askedOf, holdFor, ledgerOf } from "./StellarHolding.ts"
+import { forgottenLife } from "./StellarNumbers.ts"
+
+/**
+ * It waits for an operator. Envelopes that the database has forgotten can be applied until the close time `until`. The figure
+ * `close_time` appears when the providers whose view counts before a signature show a later ledger.
+ */
+export const restored: Row<Stellar> = (situation) => {
+  const { now, transaction, view } = situation
+  if (!transaction.restored) return undefined
+  const figures = transaction.cause?.code === "restored_unproven" ? transaction.cause.figures : {}
+  const waiting = cause("restored_unproven", figures)
+  if (view._tag === "Unreachable" || figures.close_time !== undefined) return holdFor(situation, waiting)
+  const asked = askedOf(view)
+  const newest = ledgerOf(asked)
+  if (newest === undefined || !areEnough(asked, view, now)) return holdFor(situation, waiting)
+  const closed = momentOf(newest.closeTime)
+  const until = figures.until ?? Math.max(now, closed) + forgottenLife
+  return holdFor(
+    situation,
+    cause("restored_unproven", { ...figures, until, ...(closed > until ? { close_time: closed } : {}) })
+  )
+}
+
+const shownAt = (moment: Moment) => DateTime.formatIso(DateTime.makeUnsafe(moment))
+
+const unread = "its account was not read since the restore; try again later"
+
+/** Why a new envelope could be applied besides one that the database has forgotten. Undefined: it could not. */
+const tooEarly = ({ cause: why, place, restored: isRestored }: Transaction<Stellar>): string | undefined => {
+  if (!isRestored || place !== undefined) return undefined
+  const { close_time, until } = why?.code === "restored_unproven" ? why.figures : {}
+  if (until === undefined) return unread
+  return close_time === undefined
+    ? `an envelope that the database has forgotten can be applied until a ledger closes after ${shownAt(until)}; try again later`
+    : undefined
+}
+
+/** Every figure that decides is in the cause of the row. */
+export const resolve = (
+  transaction: Transaction<Stellar>,
+  answer: Answer
+): Result.Result<Command<never>, TransactionConflict> => {
+  const error = answer === "send" ? tooEarly(transaction) : undefined
+  return error === undefined ? resolveAny(transaction, answer, 0n) : Result.fail(new TransactionConflict({ error }))
+}

@@ -1,0 +1,73 @@
+// What an operator may answer about a stellar transaction of a restored database, and when.
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import { cause } from "../../../../src/domain/transaction/Cause.ts"
+import type { Cause } from "../../../../src/domain/transaction/Cause.ts"
+import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
+import { stellarRules } from "../../../../src/domain/transaction/stellar/StellarRules.ts"
+import type { StellarSeen } from "../../../../src/domain/transaction/stellar/StellarSeen.ts"
+import { clock, lane, look, n, newest, now, pending, seen, situation, submitted } from "./Situations.ts"
+
+const restored = { ...pending, restored: true }
+
+/** Seconds: the longest envelope, and what the clocks may differ. */
+const life = 360
+
+/** The view of two providers whose newest ledgers closed at these times, in seconds after now. */
+const closed = (...seconds: ReadonlyArray<number>): StellarSeen =>
+  seen(seconds.map((after) => look(n - 1n, {}, { number: newest.number + 100, closeTime: clock + after })))
+
+/** The cause after a look at these views, one after the other. */
+const causeAfter = (...views: ReadonlyArray<StellarSeen>): Cause | undefined =>
+  views.reduce<Cause | undefined>((former, view) => {
+    const transaction = former === undefined ? restored : { ...restored, cause: former }
+    const [first] = decide(situation(transaction, view))
+    return first._tag === "Hold" ? first.cause : assert.fail(first._tag)
+  }, undefined)
+
+const answer = (why: Cause | undefined, given: "send" | "give_up" = "send") =>
+  stellarRules.resolve?.(why === undefined ? restored : { ...restored, cause: why }, given, { lane: lane(), now }) ??
+  assert.fail("no rule")
+
+const refusal = (why: Cause | undefined) =>
+  Result.match(answer(why), { onSuccess: ({ _tag }) => _tag, onFailure: ({ error }) => error })
+
+describe("a stellar transaction of a restored database", () => {
+  it("is not sent again before its account was read", () => {
+    assert.include(refusal(undefined), "its account was not read since the restore")
+    assert.include(refusal(cause("restored_unproven")), "its account was not read since the restore")
+  })
+
+  it("is not sent again while an envelope that the database has forgotten can be applied", () => {
+    for (const later of [0, life - 1, life]) {
+      assert.include(refusal(causeAfter(closed(0, 0), closed(later, later))), "until a ledger closes after", `${later}`)
+    }
+    assert.strictEqual(refusal(causeAfter(closed(0, 0), closed(life + 1, life + 1))), "Requeue")
+  })
+
+  it("is not sent again because of the close time of one of two providers", () => {
+    assert.include(refusal(causeAfter(closed(0, 0), closed(life + 1, 10), closed(10, life + 1))), "try again later")
+    assert.include(refusal(causeAfter(closed(0, -1000), closed(life, life))), "try again later")
+    assert.strictEqual(refusal(causeAfter(closed(0, 100_000), closed(life + 1, life + 1))), "Requeue")
+  })
+
+  it("is not sent again because of one of two providers while the other one does not answer", () => {
+    const alone = { ...closed(life + 1), configured: 2 }
+    assert.include(refusal(causeAfter(closed(0, 0), alone)), "try again later")
+  })
+
+  it("keeps what it has learnt when a later look has less", () => {
+    const away: StellarSeen = { ...closed(0), configured: 2 }
+    assert.strictEqual(refusal(causeAfter(closed(0, 0), closed(life + 1, life + 1), away)), "Requeue")
+  })
+
+  it("is given up at any time", () => {
+    const given = answer(undefined, "give_up")
+    assert.isTrue(Result.isSuccess(given) && given.success._tag === "Finish")
+  })
+
+  it("does not wait for an operator while its place can be proven", () => {
+    const found = stellarRules.resolve?.({ ...submitted, restored: true }, "send", { lane: lane(), now })
+    assert.isTrue(found !== undefined && Result.isFailure(found))
+  })
+})
