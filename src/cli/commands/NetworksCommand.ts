@@ -1,4 +1,5 @@
 // `networks`: manages built-in and custom networks.
+import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { NetworkId, NetworkType } from "../../domain/network/NetworkId.ts"
 import { CreateNetwork, UpdateNetwork } from "../../domain/network/NetworkRequest.ts"
@@ -40,7 +41,11 @@ const values = {
   horizon_url: Field.text("horizon_url")
 }
 
-const create = Verb.create(
+/** No endpoint asks the RPC URLs of a network: a provider is only asked for a relayer. */
+const unasked = (network: Network) =>
+  `No RPC URL of ${network.id} was asked. The first relayer on it asks them: relayers create says what is wrong.`
+
+const create = Verb.createChecked(
   {
     schema: CreateNetwork,
     fields: {
@@ -51,7 +56,8 @@ const create = Verb.create(
       passphrase: Field.text("passphrase")
     }
   },
-  (client, payload) => client.networks.create({ payload })
+  (client, payload) => client.networks.create({ payload }),
+  (_, { data }) => Effect.succeed([unasked(data)])
 ).pipe(
   Verb.about(
     "Create a network.",

@@ -4,12 +4,13 @@ import { Command, Flag } from "effect/cli"
 import { NetworkType } from "../../domain/network/NetworkId.ts"
 import { CreateRelayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import * as Field from "../kit/Field.ts"
+import { relayerWarnings } from "../kit/RelayerWarnings.ts"
 import { RelayersHealthCommands } from "./RelayersHealthCommands.ts"
 import { RelayersNonceCommands } from "./RelayersNonceCommands.ts"
 import { RelayersListCommand } from "./RelayersListCommand.ts"
 import * as Verb from "../kit/Verb.ts"
 
-const create = Verb.create(
+const create = Verb.createChecked(
   {
     schema: CreateRelayer,
     fields: {
@@ -23,10 +24,11 @@ const create = Verb.create(
     },
     defaults: { paused: false }
   },
-  (client, payload) => client.relayers.create({ payload })
+  (client, payload) => client.relayers.create({ payload }),
+  (client, { data }) => relayerWarnings(client, data)
 ).pipe(
   Verb.about(
-    "Create a relayer.",
+    "Create a relayer. Then its chain is asked; what is wrong is printed on stderr: RPC URLs, and what to send where.",
     "relayers create --id payouts --name Payouts --network-type evm --network sepolia --signer-id hot-1",
     "relayers create --data @relayer.json"
   )

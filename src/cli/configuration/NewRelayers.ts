@@ -1,7 +1,7 @@
 // What is wrong with relayers that an apply has created: it asks their chains, which the apply does not.
 import { Console, Duration, Effect, Schedule } from "effect"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
-import type { RelayerStatus } from "../../domain/relayer/RelayerStatus.ts"
+import { relayerWarnings } from "../kit/RelayerWarnings.ts"
 import * as Table from "../kit/Table.ts"
 import type { Prepared } from "./Planned.ts"
 
@@ -12,20 +12,16 @@ const maxAsked = 20
 
 const interval = Duration.seconds(1)
 
-const problemsOf = ({ balance, live, providers }: RelayerStatus): ReadonlyArray<string> => [
-  ...providers.flatMap(({ url, error }) => (error === undefined ? [] : [`${url}: ${error}`])),
-  ...(live ? [] : ["its chain does not answer"]),
-  ...(live && balance === 0n ? ["its account is not funded"] : [])
-]
-
 const print = (id: string, text: string) => Console.log(Table.printable(`relayers.${id}: ${text}`))
 
 /** Prints one line for each problem. A relayer that cannot be asked is not a failure of the apply. */
 export const report = Effect.fnUntraced(function* (run: Run, ids: ReadonlyArray<string>) {
   for (const id of ids.slice(0, maxAsked)) {
     const params = { relayer_id: RelayerId.make(id) }
-    const problems = yield* run((client) => client.relayerHealth.status({ params })).pipe(
-      Effect.map(({ value }) => problemsOf(value.data)),
+    const problems = yield* run((client) =>
+      Effect.flatMap(client.relayers.get({ params }), ({ data }) => relayerWarnings(client, data))
+    ).pipe(
+      Effect.map(({ value }) => value),
       Effect.catch(({ message }) => Effect.succeed([message]))
     )
     for (const problem of problems) yield* print(id, problem)

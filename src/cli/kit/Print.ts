@@ -39,15 +39,43 @@ export const table = (rows: ReadonlyArray<ReadonlyArray<string | undefined>>) =>
 const rowsOf = (data: unknown, etag: string | undefined) =>
   typeof data === "string" ? [[data]] : [...Table.fields(data), ...(etag === undefined ? [] : [["(etag)", etag]])]
 
-/** Makes one call, prints its response and returns it. `rows` makes the table if the fields are not enough. */
-export const one = Effect.fnUntraced(function* <A, E>(
+type Run = Effect.Success<ReturnType<typeof Call.open>>
+
+type Rows<A> = (value: A) => ReadonlyArray<ReadonlyArray<string | undefined>>
+
+const printed = Effect.fnUntraced(function* <A, E>(
+  run: Run,
   given: OutputFlags,
   call: (client: Call.Client) => Effect.Effect<A, E>,
-  rows?: (value: A) => ReadonlyArray<ReadonlyArray<string | undefined>>
+  rows?: Rows<A>
 ) {
-  const run = yield* Call.open(given)
   const { value, answer } = yield* run(call)
   const data = dataOf(answer)
   yield* given.output === "json" ? json(data) : table(rows?.(value) ?? rowsOf(data, answer.headers.etag))
   return value
+})
+
+/** Makes one call, prints its response and returns it. `rows` makes the table if the fields are not enough. */
+export const one = Effect.fnUntraced(function* <A, E>(
+  given: OutputFlags,
+  call: (client: Call.Client) => Effect.Effect<A, E>,
+  rows?: Rows<A>
+) {
+  return yield* printed(yield* Call.open(given), given, call, rows)
+})
+
+/** The same, and a second call about what the first one made. Its lines go to stderr. If it fails, the command does not. */
+export const withNotices = Effect.fnUntraced(function* <A, E, E2>(
+  given: OutputFlags,
+  call: (client: Call.Client) => Effect.Effect<A, E>,
+  notices: (client: Call.Client, made: A) => Effect.Effect<ReadonlyArray<string>, E2>
+) {
+  const run = yield* Call.open(given)
+  const made = yield* printed(run, given, call)
+  const lines = yield* run((client) => notices(client, made)).pipe(
+    Effect.map(({ value }) => value),
+    Effect.catch(({ message }) => Effect.succeed([`This was created, but its check failed: ${message}`]))
+  )
+  for (const line of lines) yield* Console.error(Table.printable(line))
+  return made
 })

@@ -102,6 +102,21 @@ export const create = <S extends Schema.ConstraintDecoder<unknown> & Schema.Top,
   run: (client: Call.Client, payload: S["Type"]) => Effect.Effect<A, E>
 ) => send("create", {}, request, run)
 
+/** A create, and a read of what it made that says what is wrong with it. */
+export const createChecked = <S extends Schema.ConstraintDecoder<unknown> & Schema.Top, A, E, E2>(
+  request: Request<S>,
+  run: (client: Call.Client, payload: S["Type"]) => Effect.Effect<A, E>,
+  notices: (client: Call.Client, made: A) => Effect.Effect<ReadonlyArray<string>, E2>
+) =>
+  Command.make(
+    "create",
+    { given: Print.flags, body: bodyOf(request) },
+    Effect.fnUntraced(function* ({ given, body }) {
+      const payload = yield* Body.read(request.schema, body, request.defaults)
+      return yield* Print.withNotices(given, (client) => run(client, payload), notices)
+    })
+  )
+
 /** A change, which must have at least one field. */
 export const update = <Id, S extends Schema.ConstraintDecoder<unknown> & Schema.Top, A, E>(
   id: Argument.Argument<Id>,
