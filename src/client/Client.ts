@@ -5889,6 +5889,15 @@ export interface TransactionFigures {
   readonly next_nonce?: number
   /** Nonce that the request requires. Example: `9` */
   readonly required_nonce?: number
+  /** Nonce of the transaction that this one waits for. Absent: it has none. Example: `6` */
+  readonly front_nonce?: number
+  /**
+   * Id of the transaction that this one waits for. Absent if the API key cannot use its relayer. Example:
+   * `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"`
+   */
+  readonly front_id?: string & Brand.Brand<"TransactionId">
+  /** Code of the transaction that this one waits for. Example: `"gas_price_above_cap"` */
+  readonly front_code?: TransactionCode
   /** Transactions that the chain counts for the account. Example: `12` */
   readonly count?: number
   /** Transactions of the lane that may be in flight at once. Example: `64` */

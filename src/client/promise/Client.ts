@@ -36,6 +36,7 @@ import type {
   Pagination,
   PlanConfigurationRequest,
   PlanCounts,
+  PriceLimit,
   PriceSource,
   ProviderReading,
   PruneAudit,
@@ -63,7 +64,6 @@ import type {
   SponsoredTransactionResponse,
   StellarPolicy,
   TransactionCode,
-  TransactionFigures,
   TransactionLimits,
   TransactionStatus,
   UpdateNetworkRequest,
@@ -182,7 +182,6 @@ export type {
   TokenPriceBounds,
   TokenSwap,
   TransactionCode,
-  TransactionFigures,
   TransactionLimits,
   TransactionSimulation,
   TransactionStatus,
@@ -4272,6 +4271,99 @@ export interface TransactionExplanationResponse {
    * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
    */
   readonly metadata?: Metadata
+}
+
+export interface TransactionFigures {
+  /** Base fee of the next block, in wei per gas. Example: `"42000000000"` */
+  readonly base_fee?: bigint
+  /** Highest price that the transaction may offer, in wei per gas. Example: `"40000000000"` */
+  readonly cap?: bigint
+  /** Highest price that the newest attempt offers, in wei per gas. Example: `"39000000000"` */
+  readonly price?: bigint
+  /** What limits the price: the request, the policy, the API key, or the first attempt. Example: `"given"` */
+  readonly limit?: PriceLimit
+  /** Gas limit that the request gives. Example: `"40000000"` */
+  readonly gas_limit?: bigint
+  /** Gas limit of the newest block. Example: `"30000000"` */
+  readonly block_gas_limit?: bigint
+  /** Wei that the account needs for this transaction. Example: `"1050000000000000"` */
+  readonly required?: bigint
+  /** Wei on the account that no transaction in flight reserves. Example: `"900000000000000"` */
+  readonly available?: bigint
+  /** Wei that the transactions in flight may cost. Example: `"100000000000000"` */
+  readonly reserved?: bigint
+  /** Wei that must stay on the account. Example: `"1000000000000000"` */
+  readonly minimum?: bigint
+  /** Blocks on top of the transaction's block. Example: `3` */
+  readonly blocks?: number
+  /** Blocks on top of a block that make it final. Example: `12` */
+  readonly required_blocks?: number
+  /** Height of the transaction's block. Example: `19000000` */
+  readonly block?: number
+  /** RPC provider, masked. Example: `"https://rpc.example.com/***"` */
+  readonly host?: string
+  /** Nonce of the transaction. Example: `7` */
+  readonly nonce?: number
+  /** Nonce that the lane assigns next. Example: `7` */
+  readonly next_nonce?: number
+  /** Nonce that the request requires. Example: `9` */
+  readonly required_nonce?: number
+  /** Nonce of the transaction that this one waits for. Absent: it has none. Example: `6` */
+  readonly front_nonce?: number
+  /**
+   * Id of the transaction that this one waits for. Absent if the API key cannot use its relayer. Example:
+   * `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"`
+   */
+  readonly front_id?: string
+  /** Code of the transaction that this one waits for. Example: `"gas_price_above_cap"` */
+  readonly front_code?: TransactionCode
+  /** Transactions that the chain counts for the account. Example: `12` */
+  readonly count?: number
+  /** Transactions of the lane that may be in flight at once. Example: `64` */
+  readonly window?: number
+  /** Transactions of the lane that are in flight. Example: `64` */
+  readonly in_flight?: number
+  /** Transactions ahead in the lane. Example: `2` */
+  readonly position?: number
+  /**
+   * Hash of the no-op, or of the transaction that used the nonce. Example:
+   * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
+   */
+  readonly hash?: string
+  /** How often the newest attempt was sent. Example: `2` */
+  readonly sends?: number
+  /** When the wait ends at the latest. Example: `"2026-11-22T18:00:00.000Z"` */
+  readonly until?: number
+  /** What an operator has decided. Example: `"give_up"` */
+  readonly answer?: "give_up"
+  /** Fee in lamports. Example: `"5020"` */
+  readonly fee?: bigint
+  /** Slot of the transaction. Example: `300000000` */
+  readonly slot?: number
+  /** Last block height at which the signed bytes can land. Example: `280000150` */
+  readonly bound?: number
+  /** Signed versions of the transaction. Example: `20` */
+  readonly attempts?: number
+  /** When one provider decides alone. Example: `"2026-11-22T19:00:00.000Z"` */
+  readonly decides_at?: number
+  /** Sequence of the transaction, or of the account. Example: `"257698037760000001"` */
+  readonly sequence?: bigint
+  /** Sequence that the request requires. Example: `"257698037760000003"` */
+  readonly required_sequence?: bigint
+  /** Ledger that shows it. Example: `60000000` */
+  readonly ledger?: number
+  /** Newest ledger of the provider that is behind. Example: `59999998` */
+  readonly other_ledger?: number
+  /** Close time of the newest ledger. Example: `"2026-11-22T18:00:00.000Z"` */
+  readonly close_time?: number
+  /** Clock of the service. Example: `"2026-11-22T19:00:00.000Z"` */
+  readonly clock?: number
+  /** How often in a row nodes said so. Example: `3` */
+  readonly times?: number
+  /** Error of the chain or of the simulation. Example: `"insufficient funds"` */
+  readonly error?: string
+  /** Decoded reason of the revert. Example: `"transfer amount exceeds balance"` */
+  readonly revert_reason?: string
 }
 
 /**

@@ -5,6 +5,7 @@ import { Code } from "./Code.ts"
 import type { KnownCode } from "./Code.ts"
 import { shown } from "../request/Field.ts"
 import { MomentFromText } from "./Moment.ts"
+import { TransactionId } from "./TransactionId.ts"
 
 const Wei = Shown.Digits
 
@@ -40,6 +41,13 @@ export const Figures = Schema.Struct({
   nonce: shown(Schema.Natural, "Nonce of the transaction.", 7),
   next_nonce: shown(Schema.Natural, "Nonce that the lane assigns next.", 7),
   required_nonce: shown(Schema.Natural, "Nonce that the request requires.", 9),
+  front_nonce: shown(Schema.Natural, "Nonce of the transaction that this one waits for. Absent: it has none.", 6),
+  front_id: shown(
+    TransactionId,
+    "Id of the transaction that this one waits for. Absent if the API key cannot use its relayer.",
+    "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"
+  ),
+  front_code: shown(Code, "Code of the transaction that this one waits for.", "gas_price_above_cap"),
   count: shown(Schema.Natural, "Transactions that the chain counts for the account.", 12),
   window: shown(Schema.Natural, "Transactions of the lane that may be in flight at once.", 64),
   in_flight: shown(Schema.Natural, "Transactions of the lane that are in flight.", 64),

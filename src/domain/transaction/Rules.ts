@@ -27,6 +27,7 @@ import type { Place } from "./Place.ts"
 import type { Identity } from "./Presentation.ts"
 import type { Situation } from "./Situation.ts"
 import type { Transaction } from "./Transaction.ts"
+import type { TransactionId } from "./TransactionId.ts"
 
 /** A relayer and its network, as policies and numbers are read from them. */
 interface Target {
@@ -54,6 +55,17 @@ export interface Heard<F extends Family = Family> {
   readonly isWindowFull: boolean
   /** What follows at once. */
   readonly follows?: Command<F>
+}
+
+/** Which transaction in front a transaction shows as the reason to wait. */
+export interface Predecessors<F extends Family = Family> {
+  /**
+   * `in_flight`: the one in flight with the lowest sequence. `pending`: the first that can get a sequence below the required one.
+   * Undefined: it waits for no other.
+   */
+  frontOf(transaction: Transaction<F>): "in_flight" | "pending" | undefined
+  /** `id`: of the one in front. Absent if the caller may not know it. Undefined: it does not wait for that one. */
+  causeBehind(transaction: Transaction<F>, front: Transaction<F>, id: TransactionId | undefined): Cause | undefined
 }
 
 /** Pure and total: no effects, no exceptions. Amounts are integers in the smallest unit of the chain. */
@@ -128,6 +140,8 @@ export interface Rules<F extends Family = Family> {
    */
   repeated?(transaction: Transaction<F>): Finish<never> | undefined
 
+  /** Absent: transactions of the network do not show which one in front they wait for. */
+  readonly predecessors?: Predecessors<F>
   /** Why a transaction is in its state, and what happens next. */
   explain(cause: Cause, isFinal: boolean): Words
   /** `raw`: the bytes of the attempt that is shown. Absent: its signature is not shown. */

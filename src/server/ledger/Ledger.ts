@@ -107,6 +107,10 @@ export class Ledger extends Context.Service<
     reserved(key: LaneKey, height?: number): Effect.Effect<bigint>
     /** The number of pending transactions that are ahead of this one in the lane. */
     ahead(lane: LaneId, id: TransactionId): Effect.Effect<number>
+    /** The transaction of the lane in flight with the lowest sequence. Those that no block contains come first. */
+    firstInFlight(lane: LaneId): Effect.Effect<Option.Option<StoredTransaction>>
+    /** The first pending transaction of the lane that can get a sequence below the one that `id` requires. */
+    firstPendingBelow(lane: LaneId, id: TransactionId, now: Moment): Effect.Effect<Option.Option<StoredTransaction>>
     /**
      * An operator says that the chain's count is right, and what becomes of transactions whose fate cannot be proven: all of
      * the lane, or one. Returns those that it decided. Fails if there are none because their sequences are open.

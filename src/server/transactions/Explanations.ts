@@ -11,6 +11,8 @@ import { LedgerRules } from "../ledger/LedgerRules.ts"
 import type { StoredLane } from "../ledger/StoredLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
+import * as Predecessors from "./Predecessors.ts"
+import type { Waiting } from "./Predecessors.ts"
 
 const instant = (moment: Moment): DateTime.Utc => DateTime.makeUnsafe(moment)
 
@@ -26,6 +28,7 @@ export const make = Effect.gen(function* () {
   const ledger = yield* Ledger
   const networks = yield* LedgerRules
   const targets = yield* RelayerTargets
+  const predecessors = yield* Predecessors.make
 
   /** A transaction behind others of a paused relayer waits for the same. */
   const queued = Effect.fnUntraced(function* ({ id, laneId, relayerId }: StoredTransaction) {
@@ -34,13 +37,11 @@ export const make = Effect.gen(function* () {
     return cause("queued", { position: yield* ledger.ahead(laneId, id) })
   })
 
-  const causeOf = Effect.fnUntraced(function* (stored: StoredTransaction, lane: Option.Option<StoredLane>) {
-    const why: Cause = stored.transaction.cause ?? cause("queued")
-    if (Option.isNone(lane)) return why
+  const withFigures = Effect.fnUntraced(function* (stored: StoredTransaction, why: Cause, of: StoredLane) {
     const {
       chain,
       lane: { accounts, windowSize }
-    } = lane.value
+    } = of
     switch (why.code) {
       case "queued":
         return yield* queued(stored)
@@ -56,18 +57,28 @@ export const make = Effect.gen(function* () {
     }
   })
 
+  const waitingOf = Effect.fnUntraced(function* (
+    stored: StoredTransaction,
+    lane: Option.Option<StoredLane>
+  ): Effect.fn.Return<Waiting> {
+    const why = stored.transaction.cause ?? cause("queued")
+    const since = stored.transaction.causeSince
+    if (Option.isNone(lane)) return { why, since }
+    return (yield* predecessors(stored)) ?? { why: yield* withFigures(stored, why, lane.value), since }
+  })
+
   return Effect.fnUntraced(function* (stored: StoredTransaction) {
     const { transaction, laneId } = stored
     const ended = isFinal(transaction)
     const lane = ended ? Option.none() : yield* ledger.laneById(laneId)
-    const why = yield* causeOf(stored, lane)
+    const { why, since } = yield* waitingOf(stored, lane)
     const now = yield* Clock.currentTimeMillis
     const explanation: TransactionExplanation = {
       status: statusOf(transaction.state),
       code: why.code,
       ...networks.of(stored.chain).rules.explain(why, ended),
       figures: why.figures,
-      since: instant(transaction.causeSince),
+      since: instant(since),
       ...(Option.isNone(lane) ? {} : { next_at: instant(Math.max(lane.value.nextPollAt, now)) })
     }
     return explanation

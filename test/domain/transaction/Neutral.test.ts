@@ -50,6 +50,7 @@ const codes = [
 /** Fields, parameters and schemas of requests and responses, and the words of their descriptions. */
 const fields = [
   "byNonce",
+  "front_nonce",
   "ResyncNonce",
   "ResyncNonceRequest",
   "Nonce",

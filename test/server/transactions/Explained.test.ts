@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
-import { dataOf, prepare, receiver, send, transactions } from "./Fixtures.ts"
+import { dataOf, makeKey, prepare, receiver, send, transactions } from "./Fixtures.ts"
 
 interface Explained {
   readonly code: string
@@ -14,11 +14,36 @@ interface Explained {
   readonly next_at: string
 }
 
-const explain = (id: string) =>
+const explain = (id: string, call: TestApi.Call = {}) =>
   Effect.map(
-    Effect.flatMap(TestApi.TestApi, ({ call }) => call(`${transactions}/${id}/explain`)),
+    Effect.flatMap(TestApi.TestApi, (api) => api.call(`${transactions}/${id}/explain`, call)),
     ({ json }) => json.data as Explained
   )
+
+/** Sent by `other`, which shares its account with `sender`. */
+const sendOther = Effect.map(
+  Effect.flatMap(TestApi.TestApi, ({ call }) =>
+    call("/api/v1/relayers/other/transactions", { body: { to: receiver } })
+  ),
+  dataOf
+)
+
+/** As if the lane had made it so. */
+const become = Effect.fnUntraced(function* (
+  id: string,
+  { state = "pending", nonce = null, code, figures = {} }: Row & { readonly code: string }
+) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    UPDATE transactions SET state = ${state}, nonce = ${nonce}::bigint, code = ${code}, figures = ${JSON.stringify(figures)}::text::json
+    WHERE id = ${id}::uuid`
+})
+
+interface Row {
+  readonly state?: string
+  readonly nonce?: string | null
+  readonly figures?: object
+}
 
 layerEach(TestApi.layer())("an explanation", (it) => {
   it.effect("shows the depth of the block now", () =>
@@ -65,6 +90,68 @@ layerEach(TestApi.layer())("an explanation", (it) => {
       const sent = [dataOf(yield* send({ to: receiver })), dataOf(yield* send({ to: receiver }))]
       yield* call("/api/v1/relayers/sender", { method: "PATCH", body: { paused: true } })
       for (const { id } of sent) assert.strictEqual((yield* explain(id)).code, "relayer_paused")
+    })
+  )
+})
+
+layerEach(TestApi.layer())("an explanation of a transaction that waits for others names the one in front", (it) => {
+  it.effect("if its call reverts", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const front = yield* sendOther
+      const { id } = dataOf(yield* send({ to: receiver }))
+      yield* become(front.id, { state: "signed", nonce: "6", code: "gas_price_above_cap" })
+      yield* become(id, { code: "waits_for_predecessors" })
+      const { figures, reason } = yield* explain(id)
+      assert.deepStrictEqual(figures, { front_nonce: 6, front_id: front.id, front_code: "gas_price_above_cap" })
+      assert.include(reason, `transaction ${front.id} (nonce 6, code gas_price_above_cap)`)
+    })
+  )
+
+  it.effect("if it requires a nonce that only a pending one can lead to", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const front = yield* sendOther
+      const { id } = dataOf(yield* send({ to: receiver, nonce: 2 }))
+      yield* become(front.id, { code: "insufficient_funds" })
+      const figures = { required_nonce: 2, next_nonce: 0 }
+      yield* become(id, { code: "waits_for_predecessors", figures })
+      const shown = yield* explain(id)
+      assert.deepStrictEqual(shown.figures, { ...figures, front_id: front.id, front_code: "insufficient_funds" })
+      yield* become(front.id, { state: "signed", nonce: "0", code: "in_pool" })
+      assert.deepStrictEqual((yield* explain(id)).figures, figures)
+    })
+  )
+
+  it.effect("if it is in flight behind bytes that no node has", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const front = yield* sendOther
+      const { id } = dataOf(yield* send({ to: receiver }))
+      yield* become(id, { state: "submitted", nonce: "7", code: "in_pool", figures: { sends: 1 } })
+      yield* become(front.id, { state: "submitted", nonce: "6", code: "in_pool" })
+      assert.strictEqual((yield* explain(id)).code, "in_pool")
+      yield* become(front.id, { state: "submitted", nonce: "6", code: "not_in_pool_rebroadcast" })
+      const { code, figures } = yield* explain(id)
+      assert.strictEqual(code, "waits_for_predecessors")
+      const named = { nonce: 7, front_nonce: 6, front_id: front.id, front_code: "not_in_pool_rebroadcast" }
+      assert.deepStrictEqual(figures, named)
+      yield* become(front.id, { state: "submitted", nonce: "8", code: "not_in_pool_rebroadcast" })
+      assert.strictEqual((yield* explain(id)).code, "in_pool")
+    })
+  )
+
+  it.effect("without its id if the key cannot use its relayer", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const front = yield* sendOther
+      const { id } = dataOf(yield* send({ to: receiver }))
+      yield* become(front.id, { state: "signed", nonce: "6", code: "sending" })
+      yield* become(id, { code: "waits_for_predecessors" })
+      const key = yield* makeKey(["transactions:read"], { relayer_ids: ["sender"] })
+      const { figures, reason } = yield* explain(id, { key })
+      assert.deepStrictEqual(figures, { front_nonce: 6, front_code: "sending" })
+      assert.notInclude(reason, front.id)
     })
   )
 })

@@ -20,6 +20,7 @@ import { speedOf } from "./Offer.ts"
 import { hear } from "./Sending.ts"
 import { show } from "./Show.ts"
 import { max } from "../Speed.ts"
+import { predecessors } from "./Predecessors.ts"
 
 const isAccepted = (transaction: Transaction<Evm>): boolean =>
   currentAttempts(transaction).some(({ outcome }) => outcome === "accepted")
@@ -73,6 +74,7 @@ export const evmRules: Rules<Evm> = {
   replacementViolations,
   replaced,
   cancel,
+  predecessors,
   explain,
   show
 }

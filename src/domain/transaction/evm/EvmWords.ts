@@ -39,6 +39,15 @@ const help = (limit: PriceLimit | undefined): string => limits[limit ?? "cap"].h
 
 const nextBlock = "It is checked again with each block."
 
+/** The transaction in front, as far as the caller may know it. */
+const inFront = ({ front_nonce, front_id, front_code = "unknown" }: Figures): string => {
+  const place = front_nonce === undefined ? "" : `nonce ${front_nonce}, `
+  return `${front_id === undefined ? "another transaction" : `transaction ${front_id}`} (${place}code ${front_code})`
+}
+
+const firstIs = (front: Figures): string =>
+  front.front_code === undefined ? "" : `. The first of those in front is ${inFront(front)}`
+
 /** Codes of transactions without a nonce. */
 const waiting = {
   queued: ({ position }) =>
@@ -52,16 +61,23 @@ const waiting = {
     reason: `Its account has ${transactions(in_flight)} in flight; the limit is ${number(window)}.`,
     next: "It gets a nonce when one of them is mined."
   }),
-  waits_for_predecessors: ({ required_nonce, next_nonce }) =>
-    required_nonce === undefined
+  waits_for_predecessors: ({ nonce, required_nonce, next_nonce, ...front }) => {
+    if (nonce !== undefined) {
+      return {
+        reason: `No block can take its nonce ${nonce} before that of ${inFront(front)}, which no node has now.`,
+        next: "It can be mined when the transactions before it are. What ends the other code ends this one."
+      }
+    }
+    return required_nonce === undefined
       ? {
-          reason: "Its call reverts at the moment, but earlier transactions of the account are not mined yet.",
+          reason: `Its call reverts at the moment, but earlier transactions of the account are not mined yet${firstIs(front)}.`,
           next: "It is estimated again with each block, and fails if it still reverts after they are mined."
         }
       : {
-          reason: `It requires nonce ${required_nonce}, and the next nonce of its lane is ${number(next_nonce)}.`,
+          reason: `It requires nonce ${required_nonce}, and the next nonce of its lane is ${number(next_nonce)}${firstIs(front)}.`,
           next: "It waits for transactions that use the nonces in between; without any, it fails."
-        },
+        }
+  },
   nonce_taken: ({ nonce, hash }) => ({
     reason: `Another transaction of the account${hashed(hash)} used its nonce ${number(nonce)}, so none of its attempts can be mined.`,
     next: "It gets a new nonce. Somebody else signs with this key: give the service a key of its own."

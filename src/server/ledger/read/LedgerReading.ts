@@ -8,6 +8,7 @@ import * as FeesRepo from "../accept/FeesRepo.ts"
 import type { LimitKey } from "../accept/FeesRepo.ts"
 import * as LanesRepo from "../hold/LanesRepo.ts"
 import * as LaneTotalsRepo from "./LaneTotalsRepo.ts"
+import * as PredecessorsRepo from "./PredecessorsRepo.ts"
 import * as RelayerTransactionsRepo from "./RelayerTransactionsRepo.ts"
 import type { LaneKey } from "../../../domain/transaction/Rules.ts"
 import type { LaneCounts, LaneId } from "../StoredLane.ts"
@@ -21,6 +22,7 @@ export const make = Effect.gen(function* () {
   const fees = yield* FeesRepo.make
   const lanes = yield* LanesRepo.make
   const totals = yield* LaneTotalsRepo.make
+  const predecessors = yield* PredecessorsRepo.make
   const { bytes } = yield* AttemptsRepo.make
 
   const get = Effect.fn("Ledger.get")(function* (relayerNumber: number, id: TransactionId) {
@@ -67,6 +69,7 @@ export const make = Effect.gen(function* () {
     laneById: lanes.findById,
     countLane,
     reserved,
-    ahead: totals.ahead
+    ahead: totals.ahead,
+    ...predecessors
   }
 })
