@@ -95,6 +95,9 @@ layerEach(Layer.provideMerge(TestApi.layer(), Vault.layer))("an attacker with th
   )
 })
 
+/** A configuration has objects of all kinds, and needs the scope of reading of each. `Exporting.test.ts` has its tests. */
+const ofAllKinds = "/{configuration}/document"
+
 layer(TestApi.layer())("an attacker with an API key alone", (it) => {
   it.effect("can use exactly the endpoints whose scope the key has", () =>
     Effect.gen(function* () {
@@ -115,6 +118,7 @@ layer(TestApi.layer())("an attacker with an API key alone", (it) => {
             Effect.map(api.call(target, { method, key: secret }), (answer) => answer.status)
           assert.strictEqual(yield* status(null), 401, `${method} ${path}`)
           assert.strictEqual(yield* status(others), 403, `${method} ${path} without ${needed}`)
+          if (path.endsWith(ofAllKinds)) continue
           assert.notInclude([401, 403], yield* status(alone), `${method} ${path} with ${needed}`)
         }
       }

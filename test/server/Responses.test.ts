@@ -47,8 +47,12 @@ const bodyFor = (name: string) =>
               ? { document: { version: 1, name: "n" }, digest: "0".repeat(43) }
               : {}
 
+/** Requests that evm does not have get 501, whatever their body is. */
+const isNotOfEvm = (name: string) => /\/(sign-transaction|sponsored\/)/.test(name)
+
 /** The list of checkpoints takes nothing invalid; bodies of transactions are checked before their relayer is looked up. */
 const isExempt = (status: number, name: string) =>
+  (status === 400 && isNotOfEvm(name)) ||
   (status === 400 && name === "get /api/v1/audit/checkpoints") ||
   (status === 404 && hasBody(name) && isAboutTransactions(name))
 

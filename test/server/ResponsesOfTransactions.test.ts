@@ -166,12 +166,30 @@ const successes: Readonly<Record<string, Request>> = {
   [`post ${inRelayer}/nonce/generation`]: onNewRelayer()
 }
 
+/** Tested with a solana relayer in `transactions/solana/Signing.test.ts`. */
+const elsewhere = [`post ${inRelayer}/sign-transaction`]
+
+/** They get 501 for every network type of this version. */
+const ofNoNetwork = [`post ${inRelayer}/transactions/sponsored/quote`, `post ${inRelayer}/transactions/sponsored/build`]
+
 layer(Layer.provideMerge(Layer.effect(Chain, make), TestApi.layer({ jobs: true })), { excludeTestServices: true })(
   "a response about transactions is as documented",
   (it) => {
     it.effect("there is a request that succeeds for each operation", () =>
       Effect.sync(() => {
-        assert.sameMembers(Object.keys(successes), [...Documented.operations.keys()].filter(isAboutTransactions))
+        assert.sameMembers(
+          [...Object.keys(successes), ...elsewhere, ...ofNoNetwork],
+          [...Documented.operations.keys()].filter(isAboutTransactions)
+        )
+      })
+    )
+
+    it.effect("501: the network type does not have the operation", () =>
+      Effect.gen(function* () {
+        const { relayer_id } = yield* Chain
+        for (const name of [...elsewhere, ...ofNoNetwork]) {
+          assert.strictEqual((yield* send(name, { relayer_id }, body({}))).status, 501, name)
+        }
       })
     )
 

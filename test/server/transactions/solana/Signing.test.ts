@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import * as Documented from "../../../../testkit/Documented.ts"
 import { makeKey } from "../Fixtures.ts"
 import { receiver } from "../../lanes/solana/World.ts"
 import { api, dataOf, memoOf, prebuilt, recent, relayerAt } from "./Relayers.ts"
@@ -28,6 +29,7 @@ layer(api, { excludeTestServices: true })("a transaction that a caller gets sign
       const transaction = prebuilt(address, recent(cluster), memoOf("mine"))
       const first = yield* post(sign, { transaction })
       assert.strictEqual(first.status, 200, first.text)
+      assert.deepStrictEqual(Documented.faultsOf("post /api/v1/relayers/{relayer_id}/sign-transaction", first), [])
       const again = yield* post(sign, { transaction: [...bytesOf(transaction)] })
       assert.deepStrictEqual(dataOf(again), dataOf(first))
       assert.strictEqual(cluster.take(bytesOf(dataOf(first).transaction)), undefined)
