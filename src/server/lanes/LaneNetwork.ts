@@ -103,6 +103,8 @@ export interface PollOptions<F extends Family = Family> {
   readonly now: Moment
   /** Sequences of the first account from this one on that the ledger has given away. */
   committed(from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
+  /** Those of them that an attempt of a final transaction used on the chain. */
+  mined(from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
   /** Those of the hashes that belong to attempts of the lane's transactions. */
   own(hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
   /** Those of the hashes that belong to signatures that callers got: they are not foreign. */

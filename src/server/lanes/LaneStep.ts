@@ -113,6 +113,7 @@ const pollAll = Effect.fnUntraced(function* (step: StepState.StepState, owner: S
     canSign: step.base().signerRetry === undefined,
     now,
     committed: (from) => context.ledger.committedFrom(context.hold, from),
+    mined: (from) => context.ledger.minedFrom(context.hold, from),
     own: (hashes) => context.ledger.own(context.hold, hashes),
     given: context.ledger.given
   })

@@ -111,6 +111,8 @@ export class LaneLedger extends Context.Service<
     addresses(type: string): Effect.Effect<ReadonlyArray<string>>
     /** Sequences of all transactions of the lane's first account from `from` on, final ones included, in its generation. */
     committedFrom(hold: Hold, from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
+    /** Those of them from `from` on that an attempt of a final transaction used on the chain. */
+    minedFrom(hold: Hold, from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
     /** Final transactions of that account with a sequence from `from` on, for a reorganisation that is too deep. */
     finalFrom(hold: Hold, from: bigint): Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost>
 

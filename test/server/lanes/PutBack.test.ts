@@ -71,6 +71,19 @@ layerEach(ledger)("after a copy is put back", (it) => {
     })
   )
 
+  it.effect("a node that no longer shows transactions of final blocks keeps no request from its nonce", () =>
+    Effect.gen(function* () {
+      const { world } = yield* Scenes.confirmed()
+      yield* world.copied
+      yield* world.putBack
+      hidden(world)
+      const [next] = yield* world.accept(1, { request: request(2n) })
+      yield* blocks(world, 4)
+      const row = yield* world.transaction(next)
+      assert.deepStrictEqual([row.state, nonceOf(row), row.restored], ["submitted", 1, false])
+    })
+  )
+
   it.effect("of a lane that was never polled, what was executed waits for an operator", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

@@ -133,6 +133,20 @@ const givenUp = ({ memory }: EvmContext, nonces: ReadonlyArray<number>): Explain
   return { foreign: [undefined] }
 }
 
+/**
+ * Without those that a final transaction of the ledger used: its block was final, and nodes that have pruned it cannot show it any
+ * more.
+ */
+const withoutMined = Effect.fnUntraced(function* (
+  { context: { memory }, options }: Wanted,
+  nonces: ReadonlyArray<number>
+) {
+  const [lowest] = nonces
+  if (lowest === undefined) return nonces
+  for (const nonce of yield* options.mined(BigInt(lowest))) memory.explained.add(Number(nonce))
+  return nonces.filter((nonce) => !memory.explained.has(nonce))
+})
+
 /** Explains each nonce between those that are settled and the count of the poll. */
 export const explain = Effect.fnUntraced(function* (wanted: Wanted) {
   const { context, options, relayer, poll } = wanted
@@ -148,11 +162,12 @@ export const explain = Effect.fnUntraced(function* (wanted: Wanted) {
   for (let nonce = settledNonce; nonce < count && nonces.length <= limit; nonce++) {
     if (!own.has(nonce) && !memory.explained.has(nonce)) nonces.push(nonce)
   }
-  if (nonces.length === 0) memory.unexplained = 0
-  if (nonces.length === 0) return { foreign: [] } satisfies Explained
+  const open = yield* withoutMined(wanted, nonces)
+  if (open.length === 0) memory.unexplained = 0
+  if (open.length === 0) return { foreign: [] } satisfies Explained
   const found: Explained =
-    chainBlock === undefined ? yield* first(wanted, count, limit) : yield* later(wanted, nonces, limit)
+    chainBlock === undefined ? yield* first(wanted, count, limit) : yield* later(wanted, open, limit)
   if (found.missing === undefined) memory.unexplained = 0
-  else if (++memory.unexplained >= maxPolls) return givenUp(context, nonces)
+  else if (++memory.unexplained >= maxPolls) return givenUp(context, open)
   return found
 })

@@ -109,6 +109,15 @@ export const make = Effect.gen(function* () {
       query("LaneContentsRepo.sequencesFrom")
     )
 
+  const minedFrom = (lane: LaneId, generation: number, from: bigint) =>
+    sql`
+      SELECT t.nonce::text AS sequence FROM transactions t
+      WHERE ${atSequence(lane, generation, from)} AND t.final_at IS NOT NULL AND t.mined_attempt IS NOT NULL`.pipe(
+      Effect.flatMap(readSequences),
+      Effect.map((rows) => rows.map(({ sequence }) => sequence)),
+      query("LaneContentsRepo.minedFrom")
+    )
+
   const finalFrom = (lane: LaneId, generation: number, from: bigint, limit: number) =>
     sql`
       SELECT t.id FROM transactions t
@@ -125,5 +134,5 @@ export const make = Effect.gen(function* () {
       query("LaneContentsRepo.openBetween")
     )
 
-  return { states, open, overdue, sequencesFrom, finalFrom, openBetween }
+  return { states, open, overdue, sequencesFrom, minedFrom, finalFrom, openBetween }
 })

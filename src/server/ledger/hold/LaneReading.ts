@@ -55,10 +55,15 @@ export const make = Effect.fnUntraced(function* ({ memory }: Shared) {
     return yield* contents.sequencesFrom(id, lane.generation, from)
   })
 
+  const minedFrom = Effect.fn("LaneLedger.minedFrom")(function* (hold: Hold, from: bigint) {
+    const { lane, id } = yield* laneOf(hold)
+    return yield* contents.minedFrom(id, lane.generation, from)
+  })
+
   const finalFrom = Effect.fn("LaneLedger.finalFrom")(function* (hold: Hold, from: bigint) {
     const { lane, id } = yield* laneOf(hold)
     return yield* transactions.find(yield* contents.finalFrom(id, lane.generation, from, maxReopened))
   })
 
-  return { read, committedFrom, finalFrom }
+  return { read, committedFrom, minedFrom, finalFrom }
 })
