@@ -3791,8 +3791,8 @@ export interface ProviderReading {
   /** Why the provider failed in this inspection. Example: `"rate_limited"` */
   readonly code?: "unreachable" | "rate_limited" | "refused" | "invalid_answer" | "mismatch" | "too_low" | "no_account"
   /**
-   * The call that failed, and its HTTP status, JSON-RPC code or time limit. Never text of the provider. Example:
-   * `"eth_getBalance: HTTP 429"`
+   * The call that failed, and its HTTP status, JSON-RPC code, time limit, or the two chain ids. Never text of the
+   * provider. Example: `"eth_getBalance: HTTP 429"`
    */
   readonly error?: string
 }

@@ -30,7 +30,10 @@ describe("a create of the command line", () => {
         `Send at least 60 wei to ${address} on evm:sepolia: it has 40 of the 100 that it needs.\n`
       )
       rpc.account.chainId = 31_337n
-      assert.strictEqual(yield* create("wrong", rpc.url), `RPC URL ${masked}: eth_chainId: serves another chain.\n`)
+      assert.strictEqual(
+        yield* create("wrong", rpc.url),
+        `RPC URL ${masked}: eth_chainId: serves another chain: it has the chain id 31337, and the network has 11155111.\n`
+      )
       assert.strictEqual(
         yield* create("dead", "http://127.0.0.1:1"),
         "RPC URL http://127.0.0.1:1: eth_chainId: cannot be reached.\n"

@@ -48,7 +48,7 @@ export const ProviderReading = Schema.Struct({
   error: Schema.optionalKey(
     field(
       Shown.Words,
-      "The call that failed, and its HTTP status, JSON-RPC code or time limit. Never text of the provider.",
+      "The call that failed, and its HTTP status, JSON-RPC code, time limit, or the two chain ids. Never text of the provider.",
       "eth_getBalance: HTTP 429"
     )
   )

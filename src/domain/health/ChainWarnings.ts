@@ -5,12 +5,13 @@ import type { RelayerStatus } from "../relayer/RelayerStatus.ts"
 import { fundingOf, sentenceOf } from "./Funding.ts"
 import { hasAnswered } from "./HealthSnapshot.ts"
 
-const ofProvider = ({ url, failed, error }: ProviderReading): ReadonlyArray<string> =>
+/** Names the RPC URL, masked, and the cause. Empty: the provider works. */
+export const providerWarnings = ({ url, failed, error }: ProviderReading): ReadonlyArray<string> =>
   failed ? [`RPC URL ${url}: ${error ?? "no answer"}.`] : []
 
 /** Empty: the relayer can work. */
 export const chainWarnings = (relayer: Relayer, reading: ChainSnapshot): ReadonlyArray<string> => {
-  const providers = reading.providers.flatMap(ofProvider)
+  const providers = reading.providers.flatMap(providerWarnings)
   const funding = fundingOf(relayer, reading)
   if (funding !== undefined) return [...providers, sentenceOf(funding)]
   if (providers.length > 0 || hasAnswered(reading)) return providers

@@ -4,6 +4,7 @@ import type { DateTime } from "effect"
 import { HealthStatus, failuresLeft } from "./Health.ts"
 import type { Health } from "./Health.ts"
 import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
+import { providerWarnings } from "./ChainWarnings.ts"
 import { Funding, fundingOf, sentenceOf } from "./Funding.ts"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
@@ -100,6 +101,10 @@ export interface Situation {
   readonly since: DateTime.Utc | undefined
 }
 
+/** The RPC URLs that failed in the last check. */
+const providersOf = (reading: ChainSnapshot | undefined): ReadonlyArray<string> =>
+  (reading?.providers ?? []).flatMap(providerWarnings)
+
 export const explain = ({ relayer, health, reading, next_at, since }: Situation): RelayerExplanation => {
   const { code, reason, next } = wordsOf(health)
   const funding = fundingOf(relayer, reading)
@@ -107,7 +112,7 @@ export const explain = ({ relayer, health, reading, next_at, since }: Situation)
     state: health.status,
     code,
     paused: relayer.paused,
-    reason: relayer.paused ? `${pausedByOperator} ${reason}` : reason,
+    reason: [...(relayer.paused ? [pausedByOperator] : []), reason, ...providersOf(reading)].join(" "),
     next: funding === undefined ? next : `${sentenceOf(funding)} ${next}`,
     ...(funding === undefined ? {} : { funding }),
     next_at,

@@ -49,6 +49,10 @@ export const failure = (code: CheckCode, detail?: string) => make(code, false, d
 
 export const answered = (code: CheckCode, detail?: string) => make(code, true, detail)
 
+/** The node serves another chain. Both ids are numbers, so that no text of a provider is shown. */
+export const otherChain = (found: bigint, expected: bigint) =>
+  answered("mismatch", `serves another chain: it has the chain id ${found}, and the network has ${expected}`)
+
 export const ofRequest = (error: HttpClientError.HttpClientError) =>
   refusal(error) === undefined
     ? failure("unreachable", "cannot be reached")

@@ -82,7 +82,10 @@ layer(live, { excludeTestServices: true })("checks of a relayer", (it) => {
       const [first] = degraded.providers as ReadonlyArray<Record<string, unknown>>
       assert.deepStrictEqual([first?.url, first?.failed], [masked(dead.url), true])
       const { json } = yield* relayer.get("explain")
-      assert.strictEqual((json.data as Record<string, unknown>).code, "provider_failed")
+      assert.deepInclude(json.data as Record<string, unknown>, {
+        code: "provider_failed",
+        reason: `It works, but not all of its RPC URLs do. RPC URL ${masked(dead.url)}: eth_chainId: HTTP 500.`
+      })
     })
   )
 
@@ -97,7 +100,10 @@ layer(live, { excludeTestServices: true })("checks of a relayer", (it) => {
       })
       const wrong = yield* relayer.get("balance")
       assert.strictEqual(wrong.status, 502)
-      assert.include(wrong.json.error, "/***: eth_chainId: serves another chain")
+      const cause = "eth_chainId: serves another chain: it has the chain id 1, and the network has 11155111"
+      assert.include(wrong.json.error, `/***: ${cause}`)
+      const { reason } = (yield* relayer.get("explain")).json.data as { readonly reason: string }
+      assert.include(reason, ` RPC URL ${masked(rpc.url)}: ${cause}.`)
     })
   )
 

@@ -51,7 +51,7 @@ layerEach(TestApi.layer())("a chain that does not answer", (it) => {
       const expected = [
         `${maskOf(busy.url)}: eth_chainId: HTTP 503`,
         `${maskOf(refusing.url)}: eth_chainId: JSON-RPC error -32000`,
-        `${maskOf(other.url)}: eth_chainId: serves another chain`,
+        `${maskOf(other.url)}: eth_chainId: serves another chain: it has the chain id 1, and the network has ${chainId}`,
         `${maskOf(dead)}: eth_chainId: cannot be reached`
       ].sort()
       assert.deepStrictEqual(partsOf(yield* asTimePasses(simulate)), expected)

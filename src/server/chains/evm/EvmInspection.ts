@@ -20,7 +20,7 @@ export const inspect: Inspection.Inspect = Effect.fn("EvmInspection.inspect")(fu
 
   const prove = (node: RpcNode) =>
     Effect.flatMap(node.call(chainId), (found) =>
-      found === id ? Effect.void : Effect.fail(RpcFailure.answered("mismatch").of(chainId.method))
+      found === id ? Effect.void : Effect.fail(RpcFailure.otherChain(found, id).of(chainId.method))
     )
 
   const read = Effect.fnUntraced(function* ({ first }: Providers) {

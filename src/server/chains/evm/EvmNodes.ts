@@ -59,7 +59,8 @@ export const providers = Effect.fnUntraced(function* (
 
   const prove = Effect.fnUntraced(function* (node: RpcNode) {
     const [id, block] = yield* Effect.all([node.call(chainId), node.call(blockAt(0))], { concurrency: 2 })
-    if (id !== BigInt(identity.chainId)) return yield* RpcFailure.answered("mismatch").of("eth_chainId")
+    const expected = BigInt(identity.chainId)
+    if (id !== expected) return yield* RpcFailure.otherChain(id, expected).of(chainId.method)
     genesis ??= block?.hash
     if (block !== null && block.hash !== genesis) {
       return yield* RpcFailure.answered("mismatch").of("eth_getBlockByNumber")

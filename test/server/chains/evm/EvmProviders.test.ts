@@ -57,7 +57,7 @@ it.effect("each provider has its failure if none answers", () =>
     assert.sameMembers(
       failures.map(({ url, failure }) => `${url}: ${failure.text}`),
       [
-        "wrong: eth_chainId: serves another chain",
+        "wrong: eth_chainId: serves another chain: it has the chain id 2, and the network has 1",
         "down: eth_chainId: HTTP 503",
         "right: eth_call: JSON-RPC error -32000"
       ]
