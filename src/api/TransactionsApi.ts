@@ -10,6 +10,7 @@ import {
 } from "../domain/transaction/solana/SendSolanaTransaction.ts"
 import { SolanaSimulation } from "../domain/transaction/solana/SolanaSimulation.ts"
 import { SolanaTransactionResponse } from "../domain/transaction/solana/SolanaTransactionResponse.ts"
+import { StellarSimulation } from "../domain/transaction/stellar/StellarSimulation.ts"
 import { StellarTransactionResponse } from "../domain/transaction/stellar/StellarTransactionResponse.ts"
 import { OtherTransaction } from "../domain/transaction/UnknownNetwork.ts"
 import { TransactionId } from "../domain/transaction/TransactionId.ts"
@@ -61,7 +62,7 @@ const ReplaceTransaction = Schema.Union([ReplaceEvmTransaction, ReplaceSolanaTra
   description: "What a transaction does instead, as the network type of the relayer has it."
 })
 
-const ShownSimulation = Schema.Union([Simulation, SolanaSimulation]).annotate({
+const ShownSimulation = Schema.Union([Simulation, SolanaSimulation, StellarSimulation]).annotate({
   identifier: "SimulatedTransaction",
   description: "What a send would do and cost now, as the network type of the relayer has it."
 })

@@ -4881,7 +4881,7 @@ export interface SimulatedPrices {
 }
 
 /** What a send would do and cost now, as the network type of the relayer has it. */
-export type SimulatedTransaction = TransactionSimulation | SolanaSimulation
+export type SimulatedTransaction = TransactionSimulation | SolanaSimulation | StellarSimulation
 
 export interface SimulatedTransactionResponse {
   /** Whether the request succeeded. Example: `true` */
@@ -5530,6 +5530,38 @@ export interface StellarRelayerStatus {
   readonly providers: ReadonlyArray<ProviderReading>
   /** Sequence number of the account's last transaction. Example: `"103720918407102567"` */
   readonly sequence_number?: bigint
+}
+
+/** What a send would do and cost now. */
+export interface StellarSimulation {
+  /** Stroops that the first envelope would bid. Absent: more than its field can hold. Example: `"250"` */
+  readonly fee?: bigint
+  /** Stroops per operation that it would bid. Example: `"250"` */
+  readonly inclusion_fee: bigint
+  /** Stroops of the fee that are for the resources of a call, with a margin. Example: `"0"` */
+  readonly resource_fee: bigint
+  /** Stroops that an envelope of this request may cost. Example: `"1000000"` */
+  readonly max_fee: bigint
+  /** Whether `fee` is at most `max_fee`. Example: `true` */
+  readonly fits: boolean
+  /**
+   * Stroops that the operations take from the account at most, besides the fee. Limits of API keys count it.
+   * Example: `"10000000"`
+   */
+  readonly out: bigint
+  /** Authorizations that the call asks for, as base64 of their XDR. Example: `[]` */
+  readonly auth: ReadonlyArray<string>
+  /** What the call returns, as base64 of an `ScVal`. Example: `"AAAAAwAAAAE="` */
+  readonly return_value?: string
+  /** Whether archived entries have to be restored first. Example: `false` */
+  readonly needs_restore: boolean
+  /**
+   * Stroops that the account has more after the simulation of a call, without the fee. Negative: less. Example:
+   * `"-10000000"`
+   */
+  readonly balance_change?: bigint
+  /** Codes of what keeps a send of this request from being accepted or signed now. Empty: nothing. Example: `[]` */
+  readonly verdict: ReadonlyArray<string>
 }
 
 /** A signed envelope of the transaction. */

@@ -177,6 +177,7 @@ export type {
   SponsoredTransactionQuoteResponse,
   SponsoredTransactionResponse,
   StellarPolicy,
+  StellarSimulation,
   StellarTransactionLimits,
   TokenPrice,
   TokenPriceBounds,

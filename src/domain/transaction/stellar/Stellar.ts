@@ -6,6 +6,7 @@ import type { Moment } from "../Moment.ts"
 import type { NodeAnswer } from "./QueueAnswer.ts"
 import type { ReplaceStellarTransaction, SendStellarTransaction } from "./SendStellarTransaction.ts"
 import type { StellarSeen } from "./StellarSeen.ts"
+import type { StellarSimulation } from "./StellarSimulation.ts"
 import type { StellarTransactionResponse } from "./StellarTransactionResponse.ts"
 import type { Memo, StellarOperation } from "./StellarOperation.ts"
 
@@ -149,7 +150,7 @@ export interface Stellar extends Family {
   readonly question: StellarQuestion
   readonly answer: NodeAnswer
   readonly foreign: never
-  readonly simulation: never
+  readonly simulation: StellarSimulation
   readonly signing: never
   readonly quote: never
   readonly build: never

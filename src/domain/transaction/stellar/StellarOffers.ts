@@ -44,14 +44,17 @@ export interface Priced {
 /** The inner envelope of a channel offers the least, because the outer one pays. */
 const channelInnerFee = (operations: number, resourceFee: bigint): bigint => baseFee * BigInt(operations) + resourceFee
 
-export const priced = (transaction: Transaction<Stellar>, preparation: Preparation, form: Form): Priced => {
-  const rate = rateOf(transaction, preparation, form)
+/** What an envelope costs at a rate. */
+export const pricedAt = (rate: bigint, preparation: Preparation, form: Form): Priced => {
   const resourceFee = resourceFeeOf(preparation)
   const { operations, inner } = preparation
   if (form === "own") return { rate, resourceFee, fee: innerFee({ operations, rate, resourceFee }) }
   const fee = form === "channel" ? channelInnerFee(operations, resourceFee) : (inner?.fee ?? 0n)
   return { rate, resourceFee, fee: outerFee({ fee, operations, resourceFee }, rate) }
 }
+
+export const priced = (transaction: Transaction<Stellar>, preparation: Preparation, form: Form): Priced =>
+  pricedAt(rateOf(transaction, preparation, form), preparation, form)
 
 interface Times {
   /** Unix seconds: the lowest close time that the asked providers show, and the clock. */

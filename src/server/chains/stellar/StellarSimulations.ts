@@ -53,6 +53,8 @@ const cleaned = (text: string): string => text.replaceAll(/\p{Cc}/gu, " ").slice
 export interface ReadSimulation extends Simulated {
   /** Base64 with margins. Absent if it fails. */
   readonly data?: string
+  /** `ScVal` in base64. Absent: the operation calls no function. */
+  readonly returned?: string
   /** What a restore of archived entries needs first. */
   readonly restore?: { readonly fee: bigint; readonly data: string }
 }
@@ -66,6 +68,7 @@ const readCall = (lib: Library, answer: SimulatedCall): ReadSimulation => {
     resourceFee: minResourceFee,
     auth: entries.map((text) => authOf(lib, lib.xdr.SorobanAuthorizationEntry.fromXdr(text, "base64"))),
     balances: balancesIn(lib, answer),
+    ...present("returned", results?.[0]?.xdr),
     ...present("data", transactionData && declared(lib, transactionData, minResourceFee)),
     ...(restorePreamble === undefined || restorePreamble === null
       ? {}

@@ -16,7 +16,7 @@ import {
 import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
 import { sendsOf } from "../../../domain/transaction/stellar/KeyLimits.ts"
 import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
-import type { Stellar, StellarRequest } from "../../../domain/transaction/stellar/Stellar.ts"
+import type { Stellar, StellarRequest, StellarTarget } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { Preparation, SorobanView } from "../../../domain/transaction/stellar/StellarSeen.ts"
 import { newestRequest } from "../../../domain/transaction/Transaction.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
@@ -156,50 +156,94 @@ const brokenOnChain = (
 /** The deadline ends a transaction whose envelope is about to die, not the guard. */
 const isOfTime = ({ code }: Refusal): boolean => code === "time_bounds_past"
 
-export const prepare = Effect.fn("StellarPreparing.prepare")(function* (
-  context: StellarContext,
-  { row: { transaction, relayer }, seen }: Inquiry<Stellar>,
-  now: Moment
-) {
+/** What a preparation needs, of a lane or of a request that is simulated. */
+interface Preparing {
+  /** The account of the relayer. */
+  readonly address: string
+  readonly request: StellarRequest
+  /** Whether the envelope is one of another account, for which the relayer pays. */
+  readonly isGuest: boolean
+  readonly target: StellarTarget
+  /** Accounts of the service on the network. */
+  readonly own: ReadonlySet<string>
+  readonly providers: StellarProviders
+  /** Undefined: no provider says. */
+  readonly fees: Effect.Effect<Calls.Fees | undefined>
+  /** The number of the newest ledger. */
+  readonly newest: number
+  /** Of the account of the relayer. Undefined: it was not read. */
+  readonly subentries: number | undefined
+  readonly now: Moment
+}
+
+/** `read`: the simulation of a call, of the provider that was asked first. */
+interface Prepared {
+  readonly preparation: Preparation
+  readonly read?: ReadSimulation
+}
+
+/** Rules that need the chain, the cost of a call, and what others pay. */
+export const prepared = Effect.fnUntraced(function* ({
+  address,
+  isGuest,
+  own,
+  providers,
+  request,
+  target,
+  ...rest
+}: Preparing) {
   const lib = yield* library
-  const providers = yield* providersOf(context, relayer)
-  const request = newestRequest(transaction)
-  const { target } = relayer
   const networkId = networkIdOf(target.network.passphrase)
-  const isGuest = transaction.facts.guest !== undefined
-  const own = yield* context.ownAccounts
-  const text = yield* Effect.orDie(draftOf(context.address, request, networkId))
+  const text = yield* Effect.orDie(draftOf(address, request, networkId))
   const decoded = decodeWith(lib, text, { networkId, known: own })
-  const terms = termsOf(lib, { target, own, maxFee: request.max_fee, now })
+  const terms = termsOf(lib, { target, own, maxFee: request.max_fee, now: rest.now })
   const mode = modeOf(request, isGuest)
   const guarded = Result.flatMap(decoded, (envelope) => guard(mode, envelope, terms))
   if (Result.isFailure(guarded) && !isOfTime(guarded.failure)) {
-    return { broken: guarded.failure, operations: 0, out: 0n } satisfies Preparation
+    return { preparation: { broken: guarded.failure, operations: 0, out: 0n } } satisfies Prepared
   }
   const envelope = Result.isSuccess(guarded) ? guarded.success : Result.getOrThrow(decoded)
-  if (envelope.kind !== "transaction") return { operations: 0, out: 0n } satisfies Preparation
+  if (envelope.kind !== "transaction") return { preparation: { operations: 0, out: 0n } } satisfies Prepared
   const isCall = envelope.operations.some(isSoroban)
   const simulated = simulationMode(request, envelope, isGuest)
-  const recording =
-    simulated === "record" ? yield* Effect.orDie(draftOf(context.address, request, networkId, true)) : text
+  const recording = simulated === "record" ? yield* Effect.orDie(draftOf(address, request, networkId, true)) : text
   const [fees, { view, read }] = yield* Effect.all(
     [
-      feesOf(context, providers, relayer.urlsKey),
+      rest.fees,
       isCall
         ? simulate(lib, providers, request, envelope, recording, simulated)
         : Effect.succeed<Simulation>({ view: undefined })
     ],
     { concurrency: "unbounded" }
   )
-  const newest = Math.max(0, ...seen.looks.map((look) => look.newest?.number ?? 0))
-  const subentries = seen.looks.find(({ payer }) => payer !== undefined && payer !== null)?.payer?.subentries
   const preparation: Preparation = {
     operations: envelope.operations.length,
     out: isGuest ? 0n : sendsOf(envelope, terms).value,
-    ...present("broken", brokenOnChain(envelope, terms, read, { isGuest, newest, subentries })),
+    ...present("broken", brokenOnChain(envelope, terms, read, { ...rest, isGuest })),
     ...(isGuest ? { inner: { fee: envelope.fee, ...present("resourceFee", envelope.resourceFee) } } : {}),
     ...present("stats", isCall ? fees?.sorobanInclusionFee : fees?.inclusionFee),
     ...present("soroban", view)
   }
+  return { preparation, ...present("read", read) } satisfies Prepared
+})
+
+export const prepare = Effect.fn("StellarPreparing.prepare")(function* (
+  context: StellarContext,
+  { row: { transaction, relayer }, seen }: Inquiry<Stellar>,
+  now: Moment
+) {
+  const providers = yield* providersOf(context, relayer)
+  const { preparation } = yield* prepared({
+    address: context.address,
+    request: newestRequest(transaction),
+    isGuest: transaction.facts.guest !== undefined,
+    target: relayer.target,
+    own: yield* context.ownAccounts,
+    providers,
+    fees: feesOf(context, providers, relayer.urlsKey),
+    newest: Math.max(0, ...seen.looks.map((look) => look.newest?.number ?? 0)),
+    subentries: seen.looks.find(({ payer }) => payer !== undefined && payer !== null)?.payer?.subentries,
+    now
+  })
   return preparation
 })

@@ -1,14 +1,13 @@
 // The providers of a relayer, for requests: they are chosen and checked once, and kept for the next requests.
 import { Cache, Duration, Effect } from "effect"
-import { maskUrl } from "../../../domain/chain/Rpc.ts"
 import type { RelayerId } from "../../../domain/relayer/Relayer.ts"
-import { BadGateway } from "../../../domain/request/Request.ts"
 import { EvmNodes } from "../../chains/evm/EvmNodes.ts"
-import type { Providers, NoProvider } from "../../chains/Providers.ts"
+import type { Providers } from "../../chains/Providers.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
 import type { RpcFailure } from "../../chains/RpcFailure.ts"
 import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../../relayers/RelayerTargets.ts"
+import { toBadGateway } from "../ProviderErrors.ts"
 
 /** How many sets of providers are kept, and for how long. The restart of a test chain is noticed after this time. */
 const capacity = 1000
@@ -17,14 +16,6 @@ const kept = Duration.minutes(1)
 interface Place {
   readonly urls: RelayerTarget["urls"]
   readonly chainId: number
-}
-
-/** The same text as that of a balance: each provider with its failure. */
-const toBadGateway = ({ failures }: NoProvider): BadGateway => {
-  const texts = failures.map(({ url, failure }) => `${maskUrl(url)}: ${failure.text}`)
-  return new BadGateway({
-    error: texts.length === 0 ? "no RPC URL of the relayer has a weight above 0" : texts.join("; ")
-  })
 }
 
 export const make = Effect.gen(function* () {

@@ -10,7 +10,7 @@ import type { Spending } from "../../../domain/transaction/solana/Spending.ts"
 import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 import { readAccounts, readTables } from "../../chains/solana/SolanaStates.ts"
 import * as Simulations from "../../lanes/solana/SolanaSimulations.ts"
-import { unanswered } from "./RelayerProviders.ts"
+import { unanswered } from "../ProviderErrors.ts"
 
 interface Broken {
   readonly code: string

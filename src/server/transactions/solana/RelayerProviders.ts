@@ -1,8 +1,5 @@
 // The providers of a solana relayer, for requests: they are chosen and checked once, and kept for the next requests.
 import { Cache, Duration, Effect, Option } from "effect"
-import { maskUrl } from "../../../domain/chain/Rpc.ts"
-import { BadGateway } from "../../../domain/request/Request.ts"
-import type { NoProvider } from "../../chains/Providers.ts"
 import type { RpcFailure } from "../../chains/RpcFailure.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
 import { SolanaNodes } from "../../chains/solana/SolanaNodes.ts"
@@ -11,6 +8,7 @@ import { Ledger } from "../../ledger/Ledger.ts"
 import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../../relayers/RelayerTargets.ts"
 import type { Sender } from "../Intake.ts"
+import { toBadGateway } from "../ProviderErrors.ts"
 
 /** How many sets of providers are kept, and for how long. The restart of a test chain is noticed after this time. */
 const capacity = 1000
@@ -20,16 +18,6 @@ interface Place {
   readonly urls: RelayerTarget["urls"]
   /** Of the lane. Absent: nothing has been sent there. */
   readonly genesis?: string
-}
-
-export const unanswered = (what: string) => new BadGateway({ error: `no provider of the relayer ${what}` })
-
-/** Each provider with its failure. */
-const toBadGateway = ({ failures }: NoProvider): BadGateway => {
-  const texts = failures.map(({ url, failure }) => `${maskUrl(url)}: ${failure.text}`)
-  return new BadGateway({
-    error: texts.length === 0 ? "no RPC URL of the relayer has a weight above 0" : texts.join("; ")
-  })
 }
 
 export const make = Effect.gen(function* () {

@@ -20,6 +20,7 @@ import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 import { ownAnswerBy } from "../../lanes/solana/SolanaLifetimes.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
 import type { Sender, Signing } from "../Intake.ts"
+import { unanswered } from "../ProviderErrors.ts"
 import { examine } from "./Examination.ts"
 import * as RelayerProviders from "./RelayerProviders.ts"
 import { check, unpaid } from "./SolanaChecks.ts"
@@ -40,7 +41,7 @@ export const make = Effect.gen(function* () {
     const need = Math.min(agreeing, providers.configured, Math.max(answers.length, 1))
     const lifetime = boundOfOwn(blockhash, answers, need)
     if (lifetime === "dead") return yield* refused("blockhash_expired", "its blockhash is not valid any more")
-    if (lifetime === "unavailable") return yield* RelayerProviders.unanswered("knows its blockhash")
+    if (lifetime === "unavailable") return yield* unanswered("knows its blockhash")
     return lifetime
   })
 

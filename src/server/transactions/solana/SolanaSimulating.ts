@@ -17,6 +17,7 @@ import { readTables } from "../../chains/solana/SolanaStates.ts"
 import { limitOf, percentileOf, pricesOf, within } from "../../lanes/solana/SolanaPreparing.ts"
 import { OutboundWork } from "../../limits/OutboundWork.ts"
 import type { Sender } from "../Intake.ts"
+import { unanswered } from "../ProviderErrors.ts"
 import { examine } from "./Examination.ts"
 import * as RelayerProviders from "./RelayerProviders.ts"
 import { limitViolation } from "./SolanaChecks.ts"
@@ -45,7 +46,7 @@ const tablesOf = Effect.fnUntraced(function* (
   { address_lookup_tables = [] }: SolanaRequest
 ) {
   const read = yield* readTables(providers, address_lookup_tables)
-  if (typeof read === "string") return yield* RelayerProviders.unanswered("has the lookup tables")
+  if (typeof read === "string") return yield* unanswered("has the lookup tables")
   return new Map([...read].flatMap(([table, state]) => (state._tag === "Active" ? [[table, state.addresses]] : [])))
 })
 

@@ -1,149 +1,26 @@
 // The intake of stellar: decodes and checks what callers want to send from relayers of stellar networks. Rules that need the chain are
 // checked before the signature.
-import { DateTime, Effect, Result, Schema } from "effect"
-import { BadRequest } from "../../../domain/request/Request.ts"
-import type { Violation } from "../../../domain/request/Request.ts"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { DateTime, Effect, Schema } from "effect"
 import { present } from "../../../domain/transaction/Presentation.ts"
-import { deadlineOf, violationsOf } from "../../../domain/transaction/stellar/Admission.ts"
-import { inconsistenciesOf } from "../../../domain/transaction/stellar/Consistency.ts"
-import type { TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
-import { guard, outerFeeOf } from "../../../domain/transaction/stellar/Guard.ts"
-import type { Mode } from "../../../domain/transaction/stellar/Guard.ts"
-import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
-import { exceeded } from "../../../domain/transaction/stellar/KeyLimits.ts"
-import { violationOf } from "../../../domain/transaction/stellar/Refusal.ts"
-import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
 import {
   ReplaceStellarTransaction,
   SendStellarTransaction
 } from "../../../domain/transaction/stellar/SendStellarTransaction.ts"
-import { momentOf } from "../../../domain/transaction/stellar/Stellar.ts"
-import type { Guest, Stellar, StellarRequest, StellarTarget } from "../../../domain/transaction/stellar/Stellar.ts"
+import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import { stellarRules } from "../../../domain/transaction/stellar/StellarRules.ts"
-import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
-import { TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
-import { draftOf } from "../../chains/stellar/StellarDrafts.ts"
-import { decode } from "../../chains/stellar/StellarDecoding.ts"
-import { termsOf } from "../../chains/stellar/StellarGuarding.ts"
-import { library } from "../../chains/stellar/StellarLibrary.ts"
-import { networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
 import * as OwnAccounts from "../../lanes/stellar/OwnAccounts.ts"
 import type { Admitted, Intake } from "../Intake.ts"
-
-interface Allowance {
-  readonly now: Moment
-  readonly limits: NetworkLimits | undefined
-  readonly prefix: string
-}
-
-/** A send, or a replacement, which has less. */
-type Body = SendStellarTransaction | ReplaceStellarTransaction
-
-const requestOf = (body: Body): StellarRequest => ({
-  ...present("operations", body.operations),
-  ...present("memo", body.memo),
-  ...present("transaction_xdr", body.transaction_xdr),
-  ...present("signed_auth_entry", body.signed_auth_entry),
-  ...present("max_fee", body.max_fee),
-  ...present("restore_footprint", body.restore_footprint),
-  ...present("wait_for_funds", body.wait_for_funds)
-})
+import { badRequest, fieldOf } from "./StellarChecks.ts"
+import * as StellarChecks from "./StellarChecks.ts"
+import * as StellarSimulating from "./StellarSimulating.ts"
 
 const encode = Schema.encodeSync(SendStellarTransaction)
-
-const modeOf = ({ fee_bump, transaction_xdr }: Body): Mode =>
-  fee_bump === true ? "bump" : transaction_xdr === undefined ? "operations" : "unsigned"
-
-const fieldOf = ({ transaction_xdr }: Body): string =>
-  transaction_xdr === undefined ? "operations" : "transaction_xdr"
-
-const badRequest = (violations: ReadonlyArray<Violation>, prefix: string) =>
-  BadRequest.of(violations.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
-
-/** The service has not built the envelope: it keeps no build that the entry could belong to. */
-const notBuilt: Violation = {
-  field: "transaction_xdr",
-  message: "not_built_here: signed_auth_entry is only accepted for an envelope that this service has built"
-}
-
-const unverified: Violation = {
-  field: "fee_bump",
-  message:
-    "cannot be sent while the relayer's policy has fee_payment_strategy user, because the service does not verify payments yet; set fee_payment_strategy to relayer"
-}
-
-/** What is known before the envelope is read. */
-const early = (body: Body, { network, relayer }: StellarTarget, now: Moment): ReadonlyArray<Violation> => {
-  const { address, policies: policy = {} } = relayer
-  const found = [
-    ...inconsistenciesOf(body),
-    ...violationsOf(body, { now, relayer: address, network: network.name, policy })
-  ]
-  if (found.length > 0) return found
-  if (body.signed_auth_entry !== undefined) return [notBuilt]
-  return body.fee_bump === true && policy.fee_payment_strategy === "user" ? [unverified] : []
-}
-
-/** The fields that name the source and the deadline of an envelope agree with it. */
-const mismatch = (body: Body, mode: Mode, { source, timeBounds }: TransactionEnvelope): Violation | undefined => {
-  const { source_account, valid_until } = body
-  if (source_account !== undefined && source_account !== source.address) {
-    return { field: "source_account", message: "must be the source of the envelope" }
-  }
-  const isOther =
-    mode === "bump" &&
-    valid_until !== undefined &&
-    BigInt(DateTime.toEpochMillis(valid_until)) !== BigInt(momentOf(timeBounds?.maxTime ?? 0n))
-  return isOther ? { field: "valid_until", message: "must be the maxTime of the envelope, or absent" } : undefined
-}
-
-const guestOf = ({ hash, sequence, source, timeBounds }: TransactionEnvelope): Guest => ({
-  account: source.address,
-  sequence,
-  innerHash: hash,
-  maxTime: Number(timeBounds?.maxTime ?? 0n)
-})
-
-const beyondLimits = (
-  envelope: TransactionEnvelope,
-  terms: Terms,
-  { max_value, receivers }: NetworkLimits
-): Refusal | undefined =>
-  exceeded(envelope, terms, { ...present("maxValue", max_value), ...present("receivers", receivers) })
 
 export const make = Effect.gen(function* () {
   const ownAccounts = yield* OwnAccounts.make
 
-  const check = Effect.fnUntraced(function* (body: Body, target: StellarTarget, { now, limits, prefix }: Allowance) {
-    const violations = early(body, target, now)
-    if (violations.length > 0) return yield* badRequest(violations, prefix)
-    const refused = (found: Refusal) => badRequest([violationOf(found, fieldOf(body))], prefix)
-    const lib = yield* library
-    const request = requestOf(body)
-    const mode = modeOf(body)
-    const own = yield* ownAccounts
-    const networkId = networkIdOf(target.network.passphrase)
-    const drafted = yield* Effect.result(draftOf(target.relayer.address, request, networkId))
-    if (Result.isFailure(drafted)) return yield* refused(drafted.failure)
-    const terms = termsOf(lib, { target, own, maxFee: request.max_fee, now })
-    const decoded = yield* decode(drafted.success, { networkId, known: own })
-    const guarded = Result.flatMap(decoded, (envelope) => guard(mode, envelope, terms))
-    if (Result.isFailure(guarded)) return yield* refused(guarded.failure)
-    const envelope = guarded.success
-    const other = mismatch(body, mode, envelope)
-    if (other !== undefined) return yield* badRequest([other], prefix)
-    const isGuest = mode === "bump"
-    const beyond = limits === undefined || isGuest ? undefined : beyondLimits(envelope, terms, limits)
-    if (beyond !== undefined) return yield* TransactionLimitExceeded.of(violationOf(beyond, fieldOf(body)), prefix)
-    return {
-      request,
-      facts: isGuest ? { guest: guestOf(envelope) } : {},
-      validUntil: isGuest ? momentOf(envelope.timeBounds?.maxTime ?? 0n) : deadlineOf(body, now),
-      /** Stroops. The fee of an own envelope is decided when it is signed. */
-      fee: isGuest ? outerFeeOf(envelope, terms) : 0n
-    }
-  })
+  const { check, examine } = StellarChecks.make(ownAccounts)
+  const simulate = yield* StellarSimulating.make
 
   const intake: Intake<Stellar> = {
     rules: stellarRules,
@@ -169,6 +46,10 @@ export const make = Effect.gen(function* () {
       }
       const { request, validUntil } = yield* check(replacement, target, options)
       return { request, ...(replacement.valid_until === undefined ? {} : { validUntil }) }
+    }),
+    simulate: Effect.fnUntraced(function* (body, sender, { now, limits, forbidden }) {
+      const examined = yield* examine(body, sender.target, { now, prefix: "" })
+      return yield* simulate(examined, sender, { field: fieldOf(body), now, limits, forbidden })
     })
   }
   return intake

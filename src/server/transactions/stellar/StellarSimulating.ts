@@ -1,0 +1,151 @@
+// Simulates a request: what it would do and cost, and what keeps it from being signed now. The rules that need the chain refuse it.
+import { Effect, Result } from "effect"
+import type { Violation } from "../../../domain/request/Request.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import type { TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
+import { firstRate } from "../../../domain/transaction/stellar/Fees.ts"
+import { usedSequence } from "../../../domain/transaction/stellar/GuardOnChain.ts"
+import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
+import { refusal, violationOf } from "../../../domain/transaction/stellar/Refusal.ts"
+import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
+import type { Stellar, StellarRequest } from "../../../domain/transaction/stellar/Stellar.ts"
+import { shortage } from "../../../domain/transaction/stellar/StellarFunds.ts"
+import { pricedAt } from "../../../domain/transaction/stellar/StellarOffers.ts"
+import type { AccountEntry, SorobanView } from "../../../domain/transaction/stellar/StellarSeen.ts"
+import { minBalanceOf } from "../../../domain/health/Funding.ts"
+import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import * as Calls from "../../chains/stellar/StellarCalls.ts"
+import { library } from "../../chains/stellar/StellarLibrary.ts"
+import type { Library } from "../../chains/stellar/StellarLibrary.ts"
+import * as StellarLooks from "../../chains/stellar/StellarLooks.ts"
+import { StellarNodes } from "../../chains/stellar/StellarNodes.ts"
+import { prepared } from "../../lanes/stellar/StellarPreparing.ts"
+import { Ledger } from "../../ledger/Ledger.ts"
+import { OutboundWork } from "../../limits/OutboundWork.ts"
+import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
+import type { Sender } from "../Intake.ts"
+import { toBadGateway, unanswered } from "../ProviderErrors.ts"
+import { badRequest, beyondLimits } from "./StellarChecks.ts"
+
+/** A request that the guard allows, as far as it needs no chain. */
+interface Examined {
+  readonly request: StellarRequest
+  readonly envelope: TransactionEnvelope
+  readonly terms: Terms
+  readonly own: ReadonlySet<string>
+  /** Whether the envelope is one of another account, for which the relayer pays. */
+  readonly isGuest: boolean
+}
+
+interface Simulating {
+  /** The field of the body that has the operations. */
+  readonly field: string
+  readonly now: Moment
+  readonly limits: NetworkLimits | undefined
+  readonly forbidden: Violation | undefined
+}
+
+/** The account that pays and the one whose sequence the envelope uses, at the newest ledger of one provider. */
+const look = Effect.fnUntraced(function* (lib: Library, node: RpcNode, address: string, source: string) {
+  const newest = yield* StellarLooks.newest(node)
+  const { of } = yield* StellarLooks.accounts(lib, node, [...new Set([address, source])], newest)
+  return { newest: newest.ledger.number, payer: of.get(address), source: of.get(source) }
+})
+
+/** The failure of a call, if as many providers see it as must agree. */
+const failureOf = (view: SorobanView | undefined): Refusal | undefined =>
+  view?._tag === "Fails" ? refusal("would_fail", view.error) : undefined
+
+/** What makes a call wait, as the code of the transaction would be. */
+const waitOf = (view: SorobanView | undefined): ReadonlyArray<string> => {
+  switch (view?._tag) {
+    case "NeedsRestore":
+      return ["needs_restore"]
+    case "Disagrees":
+      return ["providers_disagree"]
+    case "FailsAlone":
+      return ["second_provider_missing"]
+    default:
+      return []
+  }
+}
+
+export const make = Effect.gen(function* () {
+  const nodes = yield* StellarNodes
+  const targets = yield* RelayerTargets
+  const ledger = yield* Ledger
+  const outboundWork = yield* OutboundWork
+
+  const isShort = Effect.fnUntraced(function* (
+    { account, relayer }: Sender<Stellar>,
+    payer: AccountEntry | undefined,
+    required: bigint
+  ) {
+    if (payer === undefined) return true
+    const reserved = yield* ledger.reserved(account)
+    return (
+      shortage([payer], { required, reserved, minBalance: minBalanceOf("stellar", relayer.policies) }) !== undefined
+    )
+  })
+
+  const simulateIn = Effect.fnUntraced(function* (
+    { envelope, isGuest, own, request, terms }: Examined,
+    sender: Sender<Stellar>,
+    { field, forbidden, limits, now }: Simulating
+  ) {
+    const lib = yield* library
+    const { account, relayer, target } = sender
+    const { address } = account
+    const { urls } = yield* targets.get(relayer.id)
+    const providers = yield* nodes.providers(urls, target.network.passphrase)
+    const source = envelope.source.address
+    const { newest, payer, ...seen } = yield* Effect.mapError(
+      providers.tryAll((node) => look(lib, node, address, source)),
+      toBadGateway
+    )
+    const { preparation, read } = yield* prepared({
+      address,
+      request,
+      isGuest,
+      target,
+      own,
+      providers,
+      fees: Effect.map(Effect.result(providers.first((node) => node.call(Calls.feeStats))), Result.getOrUndefined),
+      newest,
+      subentries: payer?.subentries,
+      now
+    })
+    const { out, soroban, stats } = preparation
+    if (soroban?._tag === "Unknown") return yield* unanswered("simulates the call")
+    const used = isGuest && seen.source !== undefined ? usedSequence(envelope, [seen.source.sequence]) : undefined
+    const broken = preparation.broken ?? used ?? failureOf(soroban)
+    if (broken !== undefined) return yield* badRequest([violationOf(broken, field)], "")
+    const { fee, rate, resourceFee } = pricedAt(firstRate(stats), preparation, isGuest ? "guest" : "own")
+    const fits = fee !== undefined && fee <= terms.cap
+    const isBeyond = limits !== undefined && !isGuest && beyondLimits(envelope, terms, limits) !== undefined
+    const change = read?.balances.find((balance) => balance.address === address)
+    return {
+      ...present("fee", fee),
+      inclusion_fee: rate,
+      resource_fee: resourceFee,
+      max_fee: terms.cap,
+      fits,
+      out,
+      auth: (read?.auth ?? []).map(({ xdr }) => xdr),
+      ...present("return_value", read?.returned),
+      needs_restore: soroban?._tag === "NeedsRestore",
+      ...present("balance_change", read && (change === undefined ? 0n : change.after - change.before)),
+      verdict: [
+        ...waitOf(soroban),
+        ...(fits ? [] : ["fee_above_cap"]),
+        ...((yield* isShort(sender, payer, (fee ?? 0n) + out)) ? ["insufficient_funds"] : []),
+        ...(isBeyond || forbidden !== undefined ? ["transaction_limits"] : [])
+      ]
+    }
+  })
+
+  return (examined: Examined, sender: Sender<Stellar>, options: Simulating) =>
+    outboundWork.run(simulateIn(examined, sender, options))
+})
