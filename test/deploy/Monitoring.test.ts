@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { parse } from "yaml"
+import { operatorCodes } from "../../src/domain/transaction/Code.ts"
 import { names } from "../../src/server/Metrics.ts"
 
 const root = path.resolve(import.meta.dirname, "../..")
@@ -68,6 +69,20 @@ describe("the monitoring of deploy/", () => {
     for (const { title, targets, description } of panels) {
       if (targets !== undefined) assert.isNotEmpty(description ?? "", title)
     }
+  })
+
+  it("alerts about every code that waits for an operator, shows each, and says what to do about it", () => {
+    const waiting = expressions.filter((expr) => metricsIn(expr).includes("transactions_waiting_for_operator"))
+    assert.lengthOf(waiting, 2)
+    for (const expr of waiting) {
+      assert.match(expr, /^max by \(code\) /)
+      assert.notMatch(expr, /code\s*(=|!)/)
+    }
+    const [, rest = ""] = read("docs/operate.md").split("### EffectRelayerTransactionsWaiting\n")
+    const [entry = ""] = rest.split("\n### ")
+    const known = [...entry.matchAll(/`([a-z]+_[a-z_]+)`/g)].map(([, code]) => code)
+    const named = known.filter((code) => code !== "finality_by_one")
+    assert.deepStrictEqual([...named].sort(), [...operatorCodes].sort())
   })
 
   it("names every metric of the service in operate.md", () => {

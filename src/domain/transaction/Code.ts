@@ -143,21 +143,23 @@ export const KnownCode = Schema.Literals([...pending, ...open, ...inFlight, ...f
 })
 export type KnownCode = typeof KnownCode.Type
 
-/** A code as it is read: another version of the service may have written it. */
 /** What no time ends: an operator has to decide or to change something. */
 export const operatorCodes = [
   "chain_changed",
+  "landing_unproven",
   "nonce_ahead",
   "nonce_unexplained",
   "nonce_out_of_range",
   "nonce_taken_unproven",
   "providers_disagree",
   "restored_unproven",
+  "row_changed",
   "second_provider_missing",
   "sequence_exhausted",
   "signer_unauthorized"
 ] as const
 
+/** A code as it is read: another version of the service may have written it. */
 export const Code = openList(KnownCode).annotate({
   identifier: "TransactionCode",
   description: "Why a transaction or an account is in its state. Later versions of the service may add codes."

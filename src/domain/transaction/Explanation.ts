@@ -38,6 +38,9 @@ const nothing = "Nothing: this is final."
 
 export const operator = "An operator must decide with `POST /api/v1/relayers/{id}/nonce/resync`."
 
+/** Says that a code waits for a person. */
+export const neverByTime = "It is never decided by time."
+
 export const final = (reason: string): Words => ({ reason, next: nothing })
 
 /** Codes that mean the same on all networks. */

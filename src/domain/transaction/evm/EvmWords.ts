@@ -3,7 +3,17 @@ import { DateTime } from "effect"
 import { entryOf } from "../../request/OpenList.ts"
 import type { Figures, PriceLimit } from "../Cause.ts"
 import type { KnownCode } from "../Code.ts"
-import { because, explainWith, final, hashed, number, operator, times, transactions } from "../Explanation.ts"
+import {
+  because,
+  explainWith,
+  final,
+  hashed,
+  neverByTime,
+  number,
+  operator,
+  times,
+  transactions
+} from "../Explanation.ts"
 import type { Sentences } from "../Explanation.ts"
 import type { Moment } from "../Moment.ts"
 
@@ -190,7 +200,7 @@ const flying = {
   }),
   providers_disagree: ({ block, host = "another provider" }) => ({
     reason: `It is mined in block ${number(block)} according to one provider, but ${host} has another block there, or another receipt. No other provider agrees with either.`,
-    next: "It is never decided by time. An operator must find out which provider is wrong, and set its weight to 0 or add a third RPC URL."
+    next: `${neverByTime} An operator must find out which provider is wrong, and set its weight to 0 or add a third RPC URL.`
   }),
   reorged: ({ block }) => ({
     reason: `The chain has dropped block ${number(block)}, in which it was mined.`,

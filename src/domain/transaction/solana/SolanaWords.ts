@@ -1,6 +1,6 @@
 // Sentences of the codes of solana transactions.
 import { DateTime } from "effect"
-import { because, explainWith, final, number, operator, transactions } from "../Explanation.ts"
+import { because, explainWith, final, neverByTime, number, operator, transactions } from "../Explanation.ts"
 import type { Sentences } from "../Explanation.ts"
 import type { Moment } from "../Moment.ts"
 
@@ -70,7 +70,7 @@ const flying = {
   }),
   providers_disagree: () => ({
     reason: "Two providers contradict each other about it.",
-    next: `${again} It is never decided by time. A third RPC URL helps.`
+    next: `${again} ${neverByTime} A third RPC URL helps.`
   }),
   second_provider_missing: ({ decides_at }) => ({
     reason: "One provider has an opinion about it, and no other one answers.",
@@ -78,7 +78,7 @@ const flying = {
   }),
   landing_unproven: ({ bound }) => ({
     reason: `Its bytes should be dead above block height ${number(bound)}, but no proof shows that they have not landed.`,
-    next: `No second signature exists, and none is made before the proof. ${again} More RPC URLs, with history, help.`
+    next: `No second signature exists, and none is made before the proof. ${again} ${neverByTime} More RPC URLs, with history, help.`
   })
 } as const satisfies Sentences
 

@@ -1,6 +1,6 @@
 // Sentences of the codes of stellar transactions. They say sequence where evm says nonce.
 import { DateTime } from "effect"
-import { because, explainWith, final, hashed, number, operator, times } from "../Explanation.ts"
+import { because, explainWith, final, hashed, neverByTime, number, operator, times } from "../Explanation.ts"
 import type { Sentences } from "../Explanation.ts"
 import type { Moment } from "../Moment.ts"
 
@@ -114,7 +114,7 @@ const flying = {
   }),
   providers_disagree: () => ({
     reason: "Two RPC providers contradict each other about it.",
-    next: `${again} Time does not decide it. A third RPC URL helps.`
+    next: `${again} ${neverByTime} A third RPC URL helps.`
   }),
   second_provider_behind: ({ ledger, other_ledger }) => ({
     reason: `One RPC provider has ledger ${number(ledger)}, and another one only ${number(other_ledger)}.`,
