@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { KnownCode } from "../../../src/domain/transaction/Code.ts"
 import { TestClock } from "effect/testing"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -10,6 +11,7 @@ import { dataOf, makeKey, prepare, receiver, send, transactions } from "./Fixtur
 interface Explained {
   readonly code: string
   readonly reason: string
+  readonly since: string
   readonly figures: Readonly<Record<string, unknown>>
   readonly next_at: string
 }
@@ -71,7 +73,7 @@ layerEach(TestApi.layer())("an explanation", (it) => {
     })
   )
 
-  it.effect("never names a moment that has passed", () =>
+  it.effect("never names a moment that has passed, whatever its code", () =>
     Effect.gen(function* () {
       yield* prepare()
       const sql = yield* SqlClient.SqlClient
@@ -79,7 +81,12 @@ layerEach(TestApi.layer())("an explanation", (it) => {
       yield* sql`UPDATE lanes SET next_poll_at = to_timestamp(0)`
       yield* TestClock.adjust("1 minute")
       const now = yield* Clock.currentTimeMillis
-      assert.isAtLeast(Date.parse((yield* explain(id)).next_at), now)
+      for (const code of KnownCode.literals) {
+        yield* become(id, { code })
+        const { next_at, since } = yield* explain(id)
+        assert.isAtLeast(Date.parse(next_at), now, code)
+        assert.isAtMost(Date.parse(since), now, code)
+      }
     })
   )
 

@@ -102,7 +102,14 @@ const first = (decided: SolanaSituation): string => {
 
 type Case = readonly [name: string, situation: SolanaSituation, expected: string]
 
-/** A test for each case. */
+/** A test for each case. None is decided about again at a moment that has passed. */
 export const check = (cases: ReadonlyArray<Case>) => {
-  for (const [name, decided, expected] of cases) it(name, () => assert.strictEqual(first(decided), expected))
+  for (const [name, decided, expected] of cases) {
+    it(name, () => {
+      assert.strictEqual(first(decided), expected)
+      for (const command of decide(decided)) {
+        if (command._tag === "PollAt") assert.isAtLeast(command.at, decided.now)
+      }
+    })
+  }
 }

@@ -8,6 +8,7 @@ import { maxInt64 } from "../../../../src/domain/transaction/stellar/Int64.ts"
 import type { RefusalCode } from "../../../../src/domain/transaction/stellar/Refusal.ts"
 import type { Stellar, StellarRefusal } from "../../../../src/domain/transaction/stellar/Stellar.ts"
 import type { SorobanView } from "../../../../src/domain/transaction/stellar/StellarSeen.ts"
+import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
 import { explain } from "../../../../src/domain/transaction/stellar/StellarWords.ts"
 import {
   alive,
@@ -113,6 +114,9 @@ const nameOf = (code: string, decided: Situation<Stellar>): boolean => {
 describe("a code of a stellar transaction", () => {
   for (const [code, decided] of Object.entries(situations)) {
     it(`${code} is reached`, () => assert.isTrue(nameOf(code, decided), first(decided)))
+    it(`${code} is decided about again now or later`, () => {
+      for (const command of decide(decided)) if (command._tag === "PollAt") assert.isAtLeast(command.at, now)
+    })
     it.prop(`${code} has a sentence and a next step, whatever is known`, [Arbitrary.schema(Figures)], ([figures]) => {
       for (const known of [{}, figures]) {
         const { next, reason } = explain(cause(code as KnownCode, known), false)
