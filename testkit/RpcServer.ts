@@ -17,7 +17,7 @@ export type Fault =
   | { readonly status: number; readonly headers?: Record<string, string> }
   | { readonly error: number }
 
-interface RpcServer {
+export interface RpcServer {
   readonly url: string
   /** `at` is a time of the test clock, in milliseconds. */
   readonly seen: Array<{ readonly method: string; readonly params: unknown; readonly at: number }>

@@ -3,6 +3,7 @@ import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { hasChanges } from "../../domain/configuration/Planning.ts"
 import { toPlan } from "../../domain/configuration/PlanRequest.ts"
+import { RehearsedDays } from "../../domain/transaction/evm/Rehearsal.ts"
 import * as Configuration from "../configuration/Given.ts"
 import * as Planned from "../configuration/Planned.ts"
 import * as Rehearsals from "../configuration/Rehearsals.ts"
@@ -31,8 +32,8 @@ const compare = Effect.fnUntraced(function* (
   days: Option.Option<number> = Option.none()
 ) {
   const { plan, prepared } = yield* isDetailed ? detailed(call(given)) : call(given)
-  yield* Planned.print(plan, given)
-  if (Option.isSome(days)) yield* Rehearsals.print(prepared, plan, days.value)
+  const rehearsals = Option.isSome(days) ? yield* Rehearsals.lines(prepared, plan, days.value) : undefined
+  yield* Planned.print(plan, given, rehearsals)
   if (isDetailed && hasChanges(toPlan(plan))) return yield* changed
 })
 
@@ -45,6 +46,7 @@ export const PlanCommand = Command.make(
       "End with 0 without changes, 2 with changes, 1 after a failure"
     ),
     rehearse: Flag.Int("rehearse").pipe(
+      Flag.withSchema(RehearsedDays),
       Flag.withMetavar("<days>"),
       Flag.withDescription("Try changed policies of evm relayers on their transactions of the last days, 1 to 30"),
       Flag.optional

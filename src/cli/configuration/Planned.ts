@@ -75,10 +75,19 @@ export const explained = (error: CommandFailed): CommandFailed =>
       })
     : error
 
-export const print = (plan: ConfigurationPlan, { output, quiet }: PlanFlags) => {
-  if (output === "json") return Print.json(quiet ? plan.counts : plan)
+/** `rehearsals`: lines about changed policies, which are absent if nobody has asked for them. */
+export const print = (
+  plan: ConfigurationPlan,
+  { output, quiet }: PlanFlags,
+  rehearsals?: ReadonlyArray<string>
+): Effect.Effect<void> => {
+  if (output === "json") {
+    const shown = quiet ? plan.counts : plan
+    return Print.json(rehearsals === undefined ? shown : { ...shown, rehearsals })
+  }
   const domain = toPlan(plan)
-  if (quiet) return Console.log(PlanText.headline(domain))
-  const text = output === "markdown" ? PlanText.markdown(domain) : PlanText.text(domain)
-  return Console.log(text)
+  const isMarkdown = output === "markdown" && !quiet
+  const text = quiet ? PlanText.headline(domain) : isMarkdown ? PlanText.markdown(domain) : PlanText.text(domain)
+  const added = (rehearsals ?? []).map((line) => (isMarkdown ? `- ${line}` : line))
+  return Console.log([text, ...(added.length === 0 ? [] : ["", ...added])].join("\n"))
 }

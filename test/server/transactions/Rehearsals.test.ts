@@ -5,9 +5,9 @@ import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql"
 import { maxRehearsed } from "../../../src/domain/transaction/evm/Rehearsal.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import * as RpcServer from "../../../testkit/RpcServer.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { dataOf, makeKey, prepare, receiver, send } from "./Fixtures.ts"
+import { confirm, prepareAt } from "./Past.ts"
 
 const path = (relayer = "sender") => `/api/v1/relayers/${relayer}/policies/rehearse`
 
@@ -19,21 +19,6 @@ const stranger = "0x90f79bf6eb2c4f870365e785982e1f101e93b906"
 
 const sent = (body: object = {}) => Effect.map(send({ to: receiver, ...body }), (answer) => dataOf(answer).id)
 
-/** As if a lane had sent each transaction, and a block had taken it at this base fee in gwei. They were sent at height 10. */
-const confirm = Effect.fnUntraced(function* (ids: ReadonlyArray<string>, baseFee: bigint) {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`
-    INSERT INTO attempts (transaction_id, ordinal, kind, request_version, hash, raw, nonce, offer, epoch, signed_at, sends,
-      first_sent_at, first_sent_block, outcome, receipt)
-    SELECT id, 1, 'original', 1, 'hash-' || id, '\\x02c0', number, ${`{"type":"eip1559","maxFee":"${200n * gwei}","tip":"${gwei}","gasLimit":"21000"}`}::json,
-      1, created_at, 1, created_at, 10, 'accepted',
-      ${`{"blockNumber":20,"isSuccess":true,"gasUsed":"21000","effectiveGasPrice":"${(baseFee + 1n) * gwei}"}`}::json
-    FROM transactions WHERE id = ANY(${ids}::uuid[])`
-  yield* sql`
-    UPDATE transactions SET state = 'confirmed', nonce = number, mined_attempt = 1, final_at = created_at
-    WHERE id = ANY(${ids}::uuid[])`
-})
-
 /** Copies of the newest transaction that expired, so that there are more than a rehearsal reads. */
 const multiply = Effect.flatMap(
   SqlClient.SqlClient,
@@ -44,29 +29,6 @@ const multiply = Effect.flatMap(
       created_at
     FROM (SELECT * FROM transactions ORDER BY number DESC LIMIT 1) newest, generate_series(1, ${maxRehearsed}::int)`
 )
-
-const hex = (value: bigint | number) => `0x${value.toString(16)}`
-
-/** A provider at height 14, with these base fees in gwei of the blocks after 10. */
-const node = Effect.fnUntraced(function* (baseFees: ReadonlyArray<bigint>) {
-  const server = yield* RpcServer.make({
-    eth_chainId: () => hex(31_337),
-    eth_getBlockByNumber: ([block]) => ({ number: block === "latest" ? hex(14) : "0x0", hash: `0x${"11".repeat(32)}` }),
-    eth_feeHistory: () => ({ baseFeePerGas: [...baseFees, 1n].map((fee) => hex(fee * gwei)) })
-  })
-  if (baseFees.length === 0) server.results.delete("eth_feeHistory")
-  return server
-})
-
-/** A relayer with a provider. Without base fees, the provider does not know them. */
-const prepareAt = Effect.fnUntraced(function* (policies: object, baseFees: ReadonlyArray<bigint> = []) {
-  yield* prepare(policies)
-  const server = yield* node(baseFees)
-  const { call } = yield* TestApi.TestApi
-  const body = { custom_rpc_urls: [{ url: server.url }] }
-  assert.strictEqual((yield* call("/api/v1/relayers/sender", { method: "PATCH", body })).status, 200)
-  return server
-})
 
 layerEach(TestApi.layer())("a policy that is tried on past transactions", (it) => {
   it.effect("says which ones it would have held and refused, and changes nothing", () =>
@@ -183,7 +145,7 @@ layerEach(TestApi.layer())("a policy that is tried on past transactions", (it) =
       const { json } = yield* rehearse({ policies: { gas_price_cap: String(50n * gwei) } })
       assert.nestedPropertyVal(json.data, "would_hold.first.0.blocks", 3)
       const asked = server.seen.find(({ method }) => method === "eth_feeHistory")
-      assert.deepStrictEqual(asked?.params, [hex(4), hex(14), []])
+      assert.deepStrictEqual(asked?.params, ["0x4", "0xe", []])
       server.fail({ error: -32_601 }, { method: "eth_feeHistory" })
       const without = yield* rehearse({ policies: { gas_price_cap: String(50n * gwei) } })
       assert.nestedPropertyVal(without.json.data, "would_hold.count", 1)

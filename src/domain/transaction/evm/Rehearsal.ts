@@ -22,7 +22,7 @@ export const maxRehearsed = 100_000
 /** Transactions of each kind that the answer names. */
 export const maxNamed = 10
 
-const Days = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: maxRehearsedDays }))
+export const RehearsedDays = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: maxRehearsedDays }))
 
 export const RehearsePolicy = Schema.Struct({
   policies: field(
@@ -31,7 +31,7 @@ export const RehearsePolicy = Schema.Struct({
     { gas_price_cap: "50000000000" }
   ),
   days: field(
-    Schema.optionalKey(Days),
+    Schema.optionalKey(RehearsedDays),
     `Transactions are tried that were accepted in this number of days before now. The default is ${maxRehearsedDays}.`,
     30
   )
@@ -73,7 +73,7 @@ const Refused = Schema.Struct({
 }).annotate({ identifier: "RehearsedRefusals", description: "Transactions that the policy would have refused." })
 
 export const Rehearsal = Schema.Struct({
-  days: field(Days, "The days that were tried.", 30),
+  days: field(RehearsedDays, "The days that were tried.", 30),
   transactions: field(Schema.Natural, "The number of final transactions that were tried.", 12_431),
   would_hold: field(
     Schema.Struct({ count, first: field(Schema.Array(Held), named, []) }).annotate({
