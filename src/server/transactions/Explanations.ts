@@ -1,5 +1,8 @@
 // Why a transaction is in its state, since when, and what happens next.
 import { Clock, DateTime, Effect, Option } from "effect"
+import { networkId } from "../../domain/network/NetworkId.ts"
+import type { Relayer } from "../../domain/relayer/Relayer.ts"
+import { unitOf } from "../../domain/relayer/RelayerStatus.ts"
 import { cause } from "../../domain/transaction/Cause.ts"
 import type { Cause } from "../../domain/transaction/Cause.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
@@ -22,6 +25,14 @@ const withDepth = (why: Cause, height: number | undefined): Cause => {
   if (block === undefined || height === undefined) return why
   // Between two polls the row stays open, however many blocks there are.
   return { ...why, figures: { ...why.figures, blocks: Math.min(Math.max(height - block, 0), required_blocks) } }
+}
+
+/** What to send where, so that the figures cover the transaction. */
+const fundingOf = ({ required, available, minimum = 0n }: Cause["figures"], relayer: Relayer): string => {
+  if (required === undefined || available === undefined || required + minimum <= available) return ""
+  const { address, network, network_type } = relayer
+  const missing = required + minimum - available
+  return `Send at least ${missing} ${unitOf[network_type]} to ${address} on ${networkId(network_type, network)}. `
 }
 
 export const make = Effect.gen(function* () {
@@ -67,6 +78,13 @@ export const make = Effect.gen(function* () {
     return (yield* predecessors(stored)) ?? { why: yield* withFigures(stored, why, lane.value), since }
   })
 
+  const wordsOf = Effect.fnUntraced(function* ({ chain, relayerId }: StoredTransaction, why: Cause, ended: boolean) {
+    const words = networks.of(chain).rules.explain(why, ended)
+    if (ended || why.code !== "insufficient_funds") return words
+    const target = yield* Effect.option(targets.get(relayerId))
+    return Option.isNone(target) ? words : { ...words, next: fundingOf(why.figures, target.value.relayer) + words.next }
+  })
+
   return Effect.fnUntraced(function* (stored: StoredTransaction) {
     const { transaction, laneId } = stored
     const ended = isFinal(transaction)
@@ -76,7 +94,7 @@ export const make = Effect.gen(function* () {
     const explanation: TransactionExplanation = {
       status: statusOf(transaction.state),
       code: why.code,
-      ...networks.of(stored.chain).rules.explain(why, ended),
+      ...(yield* wordsOf(stored, why, ended)),
       figures: why.figures,
       since: instant(since),
       ...(Option.isNone(lane) ? {} : { next_at: instant(Math.max(lane.value.nextPollAt, now)) })

@@ -13,6 +13,7 @@ interface Explained {
   readonly reason: string
   readonly since: string
   readonly figures: Readonly<Record<string, unknown>>
+  readonly next: string
   readonly next_at: string
 }
 
@@ -48,6 +49,20 @@ interface Row {
 }
 
 layerEach(TestApi.layer())("an explanation", (it) => {
+  it.effect("says how much to send to which address on which network", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const { id } = dataOf(yield* send({ to: receiver }))
+      const { json } = yield* Effect.flatMap(TestApi.TestApi, ({ call }) => call("/api/v1/relayers/sender"))
+      const { address, network } = json.data as { readonly address: string; readonly network: string }
+      const funds = { required: "1000", available: "300", reserved: "5", minimum: "100" }
+      yield* become(id, { code: "insufficient_funds", figures: funds })
+      assert.include((yield* explain(id)).next, `Send at least 800 wei to ${address} on evm:${network}. `)
+      yield* become(id, { code: "insufficient_funds", figures: { ...funds, available: "1100" } })
+      assert.notInclude((yield* explain(id)).next, "Send at least")
+    })
+  )
+
   it.effect("shows the depth of the block now", () =>
     Effect.gen(function* () {
       yield* prepare()
