@@ -44,6 +44,7 @@ export const byPattern: Readonly<Record<string, (random: Random, world: World) =
   "^(0|[1-9]\\d{0,38})$": (random) => random.pick(["0", String(random.below(2 ** 30)), String(2n ** 64n - 1n)]),
   "^-?\\d+$": (random) => String(random.below(2 ** 30)),
   "^[\\x21-\\x7e]{1,255}$": (random) => `idempotency-${letters(random, 1, 3)}`,
+  "^(?:[1-9][0-9]{0,2}[mhd]|never)$": (random) => random.pick(["30m", "1h", "2d", "never"]),
   "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$": (random) => Buffer.from(hex(random, 32)).toString("base64")
 }
 

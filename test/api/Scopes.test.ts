@@ -40,7 +40,16 @@ describe("scopes", () => {
   })
 
   /** What a relayer sends and signs has scopes of its own, below the path of the relayer. */
-  const ofTransactions = new Set(["transactions", "allTransactions", "signing", "nodeCalls", "nonces", "policies"])
+  const ofTransactions = new Set([
+    "transactions",
+    "allTransactions",
+    "signing",
+    "transactionSigning",
+    "sponsored",
+    "nodeCalls",
+    "nonces",
+    "policies"
+  ])
 
   /** The handler checks the scopes of the sections of the document as well. */
   const ofConfigurations = new Set([
@@ -63,9 +72,16 @@ describe("scopes", () => {
   it("endpoints of transactions need the scope of reading, changing, signing or calling", () => {
     const needed = new Map(declared.map(({ name, scope }) => [name, scope]))
     const expected = {
-      "transactions:read": ["transactions.list", "transactions.simulate", "allTransactions.list", "nonces.get"],
+      "transactions:read": [
+        "transactions.list",
+        "transactions.simulate",
+        "allTransactions.list",
+        "nonces.get",
+        "sponsored.quote",
+        "sponsored.build"
+      ],
       "transactions:write": ["transactions.send", "transactions.replace", "transactions.cancel", "nonces.resync"],
-      "transactions:sign": ["signing.sign", "signing.signTypedData"],
+      "transactions:sign": ["signing.sign", "signing.signTypedData", "transactionSigning.signTransaction"],
       // It also needs the scope `transactions:read`.
       "relayers:read": ["policies.rehearse"],
       "rpc:call": ["nodeCalls.rpc"]

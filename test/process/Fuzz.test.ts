@@ -8,7 +8,7 @@ import { folder } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 
 const seeds = [1, 2, 3]
-const count = 1000
+const count = 1500
 
 describe("invalid requests, and bytes that are not a request", () => {
   it.live(

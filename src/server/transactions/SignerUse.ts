@@ -26,13 +26,12 @@ export const make = Effect.gen(function* () {
   const signers = yield* Signers
   const outboundWork = yield* OutboundWork
 
-  /** `failure`: what the log says if the key cannot be used. */
   return Effect.fnUntraced(function* (
     { id, signer_id }: Relayer,
-    { curve, message, failure }: { readonly curve: Curve; readonly message: Uint8Array; readonly failure: string }
+    { curve, message }: { readonly curve: Curve; readonly message: Uint8Array }
   ) {
     const logFailure = ({ reason, message, requestId }: SignerUnavailable) =>
-      Effect.annotateLogs(Effect.logWarning(failure), {
+      Effect.annotateLogs(Effect.logWarning("a caller gets no signature, because the key cannot be used"), {
         relayer_id: id,
         reason,
         error: message,

@@ -43,8 +43,7 @@ export class TransactionSigning extends Context.Service<
 
       const give = Effect.fnUntraced(function* (sender: Sender, limits: NetworkLimits | undefined, signable: Signable) {
         const { curve, message, seal, ...unsigned } = yield* outboundWork.run(signable.unsigned)
-        const failure = "transaction cannot be signed for a caller"
-        const { signature } = yield* signWith(sender.relayer, { curve, message, failure })
+        const { signature } = yield* signWith(sender.relayer, { curve, message })
         const sealed = yield* seal(signature)
         if (sealed === undefined) return yield* SignerUse.wrongKey()
         return yield* ledger

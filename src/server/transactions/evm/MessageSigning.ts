@@ -49,11 +49,7 @@ export class MessageSigning extends Context.Service<
       ) {
         const { relayer } = yield* Effect.catchTag(senders.getLimited(id), "NotImplemented", signsNothing)
         if (relayer.paused) return yield* new RelayerPaused({})
-        const { signature, requestId } = yield* signWith(relayer, {
-          curve: "secp256k1",
-          message: digest,
-          failure: "message cannot be signed"
-        })
+        const { signature, requestId } = yield* signWith(relayer, { curve: "secp256k1", message: digest })
         const signer = yield* SigningDigests.signerOf(digest, signature)
         if (signer !== relayer.address.toLowerCase()) return yield* SignerUse.wrongKey()
         const after = {
