@@ -36,6 +36,9 @@ interface NetworkOptions {
 /** A wide window, so that lanes are limited by the service. */
 const wide: NetworkOptions = { name: "bench", confirmations: 1, window: 1000 }
 
+/** Transactions of a lane that wait for a block if the network does not say it. */
+const usualWindow = 64
+
 /** What most users have. */
 const usual: NetworkOptions = { name: "bench-usual", confirmations: 6 }
 
@@ -122,6 +125,26 @@ export interface World {
   readonly ids: string
 }
 
+/**
+ * The lanes of the relayers, as if the service had settled the nonces below `firstNonce`. Otherwise it would ask the chain which
+ * transactions used them, and there are none.
+ */
+const settleLanes = Effect.fnUntraced(function* (
+  { sql }: Installation.Installation,
+  node: Node,
+  { relayers }: Group,
+  { window = usualWindow }: NetworkOptions
+) {
+  const genesis = yield* node.call("eth_getBlockByNumber", ["0x0", false])
+  const { hash } = yield* Schema.decodeUnknownEffect(Schema.Struct({ hash: Schema.String }))(genesis)
+  const chainId = Number(yield* node.call("eth_chainId", []))
+  yield* sql`
+    INSERT INTO lanes (chain, address, window_size, next_nonce, chain_nonce, settled_nonce, chain_block, chain_hash)
+    SELECT ${`evm:${chainId}`}::text, lower(address), ${window}::int, ${firstNonce}::int, ${firstNonce}::int, ${firstNonce}::int, 0,
+      ${hash}
+    FROM unnest(${relayers.map(({ address }) => address)}::text[]) AS given (address)`
+})
+
 const makeEvm = Effect.fnUntraced(function* (version: Version, checkout: string, lanes: number) {
   const node = yield* Anvil.start({ blockTime, more: ["--gas-limit", String(blockGas)] })
   const installation = yield* Installation.make({ size: 0, contender: version, checkout, env: environment })
@@ -130,6 +153,8 @@ const makeEvm = Effect.fnUntraced(function* (version: Version, checkout: string,
     wide: yield* createGroup(client, node, wide, lanes),
     usual: yield* createGroup(client, node, usual, lanes)
   }
+  yield* settleLanes(installation, node, groups.wide, wide)
+  yield* settleLanes(installation, node, groups.usual, usual)
   const ids = path.join(installation.folder, "relayers")
   fs.writeFileSync(ids, groups.wide.relayers.map(({ id }) => id).join("\n"))
   const heads = yield* Heads.follow(node.url)
