@@ -8,7 +8,7 @@ const blocks = 10
 export const stalledAfter = (blockTime: number): number => Math.max(least, blocks * blockTime)
 
 export interface HeadWatch {
-  /** Of the newest block (ledger, slot). Absent: it has not answered yet. */
+  /** The newest block, ledger or slot of the provider. Absent: it has not answered yet. */
   readonly hash?: string
   readonly height?: number
   /** When this head was first seen, or the observation began. */

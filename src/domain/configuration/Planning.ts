@@ -121,7 +121,7 @@ const impossible = (
 const marked = (kind: Kind, changes: ReadonlyArray<Change>): ReadonlyArray<Change> =>
   changes.map((change) => ({ ...change, isWarning: change.isWarning || allowsMore(kind, change) }))
 
-/** Of an object of the configuration, says what has changed since it was applied. */
+/** Says what has changed in an object of the configuration since it was applied. */
 const attributed = (
   wanted: WantedState,
   found: FoundState,

@@ -38,7 +38,7 @@ export const make = Effect.fnUntraced(function* (plans: Plans.Plans) {
   const outboundWork = yield* OutboundWork
   const transaction = yield* Transaction.make
 
-  /** Who has changed an object since the plan, as far as the audit log says. */
+  /** Names the callers that have changed objects since the plan, as far as the audit log says. */
   const describe = Effect.fnUntraced(function* (names: ReadonlyArray<string>, found: Found) {
     const objects = found.objects.filter((object) => names.includes(nameOf(object)))
     const changes = yield* plans.lastChangesOf(objects)

@@ -34,7 +34,7 @@ const readRunning = Rows.first(Schema.Struct({ since: Schema.NullOr(Schema.Strin
 /** How long an apply waits for another one of the same configuration. */
 const patience = "10s"
 
-/** Who has applied a configuration, and what. */
+/** The caller that has applied a configuration, and what it has applied. */
 export interface Application {
   readonly name: string
   readonly keyIds: ReadonlyArray<string>
@@ -76,7 +76,7 @@ export const make = Effect.gen(function* () {
 
   /**
    * Excludes other applies of the configuration until the transaction ends. The failure ends the transaction, so that
-   * `explainLock` says afterwards who has the lock.
+   * `explainLock` names the holder of the lock afterwards.
    */
   const lock = (name: string) =>
     Effect.gen(function* () {

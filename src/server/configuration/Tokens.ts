@@ -29,7 +29,7 @@ const shortLength = 16
 
 export interface Tokens {
   readonly ofSecret: (secret: string) => string
-  /** Of a value that may contain a secret, such as a list of URLs. */
+  /** A keyed hash of a value that may contain a secret, such as a list of URLs. */
   readonly ofValue: (value: unknown) => string
   readonly digest: (value: unknown) => string
   readonly short: (value: unknown) => string

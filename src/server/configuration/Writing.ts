@@ -92,7 +92,7 @@ export const make = Effect.gen(function* () {
     )
   }
 
-  /** Of a relayer whose pause the document does not manage, the pause stays. */
+  /** If the document does not manage the pause of a relayer, the pause stays as it is. */
   const updateRelayer = ({ step, object, found }: Context): Written => {
     const paused = object.managesPaused ? {} : { paused: found?.fields["paused"] === true }
     return relayers.define(RelayerId.make(step.id), Requests.relayer({ ...object.request, ...paused }))

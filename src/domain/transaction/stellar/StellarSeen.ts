@@ -24,7 +24,7 @@ export interface ProviderLook {
   /** Absent: it did not say. */
   readonly newest?: LedgerPoint
   /**
-   * Of the account whose sequence counts: that of the place, else the guest's, else the one where the lane would sign next.
+   * About the account whose sequence counts: that of the place, else the guest's, else the one where the lane would sign next.
    * `found` and `scan` only after the question `proof`.
    */
   readonly testimony: Testimony

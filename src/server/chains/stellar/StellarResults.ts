@@ -8,7 +8,7 @@ import type { Library } from "./StellarLibrary.ts"
 export interface Result {
   /** Such as `txSuccess` or `txBadSeq`. */
   readonly code: string
-  /** Of the transaction inside of a fee bump. */
+  /** Belongs to the transaction inside of a fee bump. */
   readonly inner?: string
   /** Stroops that were charged. Of `txInsufficientFee`: the fee that a node asks for. */
   readonly fee: bigint
