@@ -1,7 +1,7 @@
 // Runs a command of tools/checkers: `node scripts/checker.mjs oxlint --deny-warnings`. `npm ci` does not install these packages. They are
 // installed when they are first needed, and again after their lock file has changed.
 import { spawnSync } from "node:child_process"
-import { existsSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { delimiter, join, resolve } from "node:path"
 
 const folder = resolve(import.meta.dirname, "../tools/checkers")
@@ -19,8 +19,11 @@ const packagesOf = (file) => JSON.parse(readFileSync(join(folder, file), "utf8")
 /** npm writes this list after it has installed everything. Packages for other platforms are not in it. */
 const installed = "node_modules/.package-lock.json"
 
+/** Written after the diagnostics of Effect were added to TypeScript. Without them, a type check passes although it has errors. */
+const patched = "node_modules/.effect-diagnostics"
+
 const isCurrent = () => {
-  if (!existsSync(join(folder, installed))) return false
+  if (!existsSync(join(folder, installed)) || !existsSync(join(folder, patched))) return false
   const present = packagesOf(installed)
   return Object.entries(packagesOf("package-lock.json")).every(
     ([place, { optional, version }]) =>
@@ -34,7 +37,7 @@ const install = () => {
     run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], folder) === 0 &&
     // Gives this TypeScript the diagnostics of Effect.
     run("effect-tsgo", ["patch", "--typescript"], folder) === 0
-  if (isDone) return
+  if (isDone) return writeFileSync(join(folder, patched), "")
   rmSync(join(folder, installed), { force: true })
   process.exit(1)
 }

@@ -96,7 +96,7 @@ describe("verifyWebhook", () => {
     it.effect.prop(`returns a transaction of ${type} as responses show it`, [Arbitrary.schema(Shown)], ([shown]) =>
       Effect.gen(function* () {
         yield* atThatTime
-        const stored = JSON.stringify(Schema.encodeSync(Shown)(shown))
+        const stored = JSON.stringify(yield* Schema.encodeEffect(Shown)(shown))
         const body = Bodies.transactionBody({ ...origin, type: "transaction.mined", transaction: stored })
         const signed = { ...headers, "webhook-signature": sign(secret, `${id}.${timestamp}.${body}`) }
         const webhook = yield* verifyWebhook({ secret, headers: signed, body })

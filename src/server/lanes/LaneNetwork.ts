@@ -179,7 +179,7 @@ export class SendingNetworks extends Context.Service<
     /** Loads what the first signatures of the process would wait for. */
     readonly warmUp: Effect.Effect<void>
   }
->()("effect-relayer/server/lanes/SendingNetworks") {
+>()("effect-relayer/server/lanes/LaneNetwork/SendingNetworks") {
   static readonly layer = <E, R>(networks: Effect.Effect<ReadonlyArray<SendingNetwork>, E, R>) =>
     Layer.effect(
       SendingNetworks,

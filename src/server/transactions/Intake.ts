@@ -166,7 +166,7 @@ export class Intakes extends Context.Service<
     /** By the network type of a relayer. Undefined: this process takes no requests to send there. */
     of(networkType: string): IntakeNetwork | undefined
   }
->()("effect-relayer/server/transactions/Intakes") {
+>()("effect-relayer/server/transactions/Intake/Intakes") {
   static readonly layer = <E, R>(intakes: Effect.Effect<ReadonlyArray<Intake>, E, R>) =>
     Layer.effect(
       Intakes,

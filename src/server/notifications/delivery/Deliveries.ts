@@ -109,10 +109,7 @@ export class Deliveries extends Context.Service<
 
       const get = Effect.fn("Deliveries.get")(function* (notification: NotificationId, id: DeliveryId) {
         const delivery = yield* repo.find(yield* of(notification), id)
-        return yield* Option.match(delivery, {
-          onNone: () => Effect.fail(new DeliveryNotFound({})),
-          onSome: Effect.succeed
-        })
+        return yield* Effect.mapError(Effect.fromOption(delivery), () => new DeliveryNotFound({}))
       })
 
       const retry = Effect.fn("Deliveries.retry")(function* (notification: NotificationId, id: DeliveryId) {
