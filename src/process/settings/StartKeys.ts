@@ -34,8 +34,11 @@ export const shareApiKey = Effect.fnUntraced(function* (
     decryptionKeys: known.map(Settings.masterKeyBytes)
   })
   const key = yield* Effect.flatMap(ServiceSecrets, ({ share }) => share(administratorKey, kept.key)).pipe(
-    Effect.provide(Layer.provide(ServiceSecrets.layer, services)),
-    Effect.provide(Sql.layerOpen(database, { maxConnections: 2 }))
+    Effect.provide(
+      Layer.provide(ServiceSecrets.layer, services).pipe(
+        Layer.provideMerge(Sql.layerOpen(database, { maxConnections: 2 }))
+      )
+    )
   )
   if (Redacted.value(key) === Redacted.value(kept.key)) return kept
   yield* Keys.replaceApiKey(kept, key)
