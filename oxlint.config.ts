@@ -100,6 +100,18 @@ const rings: ReadonlyArray<Override> = [
   })
 ]
 
+/** The console is a client like any other: it knows the contract, not the server. */
+const consoleOnly = (message: string, ...parts: ReadonlyArray<string>): Restriction => ({
+  regex: `^(node:|@|${parts.join("|")})|/src/(server|sql|outbound|threads|process|cli|main)`,
+  message
+})
+
+const web: ReadonlyArray<Override> = [
+  restrict("web/src/**", consoleOnly("web/ imports the contract: src/api, src/domain and src/client.", "viem")),
+  restrict("web/src/parts/**", consoleOnly("A part knows no page and no API.", "\\.\\./pages/", "\\.\\./data/Client")),
+  restrict("web/src/data/**", consoleOnly("data/ knows no page and no part.", "preact", "\\.\\./(pages|parts)/"))
+]
+
 const anyHost: Restriction = {
   group: ["@effect/**", "node:*", "!node:crypto", ...folders("process", "cli", "main")],
   message: "server/ runs in any host program: Node and the environment stay in process/ and main.ts."
@@ -171,6 +183,7 @@ export default {
   },
   overrides: [
     ...rings,
+    ...web,
     restrict("src/server/*.ts", anyHost, noNetwork(...networkTypes)),
     // Only this file of `server/` names all network types.
     restrict("src/server/Services.ts", anyHost),

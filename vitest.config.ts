@@ -16,7 +16,7 @@ const hasRoom = (folder: string) => {
 if (existsSync(memory) && hasRoom(memory)) process.env.TMPDIR ??= memory
 
 const unit = [
-  "test/{api,bench,cli,deploy,domain,faults,import,outbound,testkit,threads}/**/*.test.ts",
+  "test/{api,bench,cli,console,deploy,domain,faults,import,outbound,testkit,threads}/**/*.test.ts",
   "test/{claims,exports,seams,transactionsFailures,walks}.test.ts",
   "test/client/{Webhook,node/*}.test.ts",
   "test/process/{Logging,StartupBanner,http/IdleConnections,settings/{Keys,Misspelled}}.test.ts",

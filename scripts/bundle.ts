@@ -3,6 +3,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { rolldown } from "rolldown"
+import { licensesOf } from "./Licenses.ts"
 
 /** Not bundled: loaded only if a signer of the chain, a key service, or Redis is used. */
 const external = /^(viem|redis|tiny-secp256k1|@solana|@stellar|@noble|@aws-sdk|google-auth-library)(\/|$)/
@@ -23,14 +24,5 @@ const input = {
 const bundle = await rolldown({ input, platform: "node", external })
 const { output } = await bundle.write({ dir: dist, chunkFileNames: "command/[name]-[hash].js" })
 
-const packages = new Set(
-  output
-    .flatMap((file) => (file.type === "chunk" ? file.moduleIds : []))
-    .flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id) ?? [])
-)
-const licenses = [...packages].toSorted().map((folder) => {
-  const name = fs.readdirSync(folder).find((file) => /^licen[cs]e/i.test(file))
-  if (name === undefined) throw new Error(`${folder} has no licence to pass on`)
-  return `${path.relative(path.join(root, "node_modules"), folder)}\n\n${fs.readFileSync(path.join(folder, name), "utf8").trim()}\n`
-})
-fs.writeFileSync(path.join(dist, "command", "LICENSES"), licenses.join("\n---\n\n"))
+const modules = output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []))
+fs.writeFileSync(path.join(dist, "command", "LICENSES"), licensesOf(modules))

@@ -6,6 +6,8 @@ const [, neededMajor, neededMinor] = /(\d+)\.(\d+)/.exec(engines.node).map(Numbe
 const [major, minor] = process.versions.node.split(".").map(Number)
 
 if (major > neededMajor || (major === neededMajor && minor >= neededMinor)) {
+  const console = await import("./console.mjs")
+  await console.buildIfMissing()
   await import("../src/main.ts")
 } else {
   process.stderr.write(

@@ -1,0 +1,75 @@
+// Bundles web/ into a folder: files with a hash of their content in the name, compressed copies beside them, and the page that names them.
+import * as crypto from "node:crypto"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import * as zlib from "node:zlib"
+import { rolldown } from "rolldown"
+import { undocumented } from "../client/Undocumented.ts"
+import { licensesOf } from "../Licenses.ts"
+
+const root = path.resolve(import.meta.dirname, "../..")
+const web = path.join(root, "web")
+
+/** Where the service serves the folder. */
+const base = "/console/"
+
+const bundled = async (file: string, format: "es" | "iife") => {
+  const bundle = await rolldown({
+    input: path.join(web, "src", file),
+    platform: "browser",
+    plugins: [
+      {
+        name: "undocumented",
+        transform: (code, id) => (/\/src\/(api|domain)\//.test(id) ? undocumented(code) : null)
+      }
+    ]
+  })
+  const { output } = await bundle.generate({
+    format,
+    minify: true,
+    entryFileNames: "[name]-[hash].js",
+    chunkFileNames: "[name]-[hash].js"
+  })
+  return output.filter((file) => file.type === "chunk")
+}
+
+const hashed = (name: string, text: string) => {
+  const hash = crypto.createHash("sha256").update(text).digest("base64url").slice(0, 8)
+  return `${path.parse(name).name}-${hash}${path.extname(name)}`
+}
+
+/** The page changes with each build, so that it is not compressed ahead and has no hash. */
+const page = (names: ReadonlyMap<string, string>) => {
+  let html = fs.readFileSync(path.join(web, "index.html"), "utf8")
+  for (const [source, name] of names) html = html.replace(`"${source}"`, `"${base}${name}"`)
+  return html
+}
+
+const stylesheets = ["web/src/theme.css", "node_modules/uplot/dist/uPlot.min.css"]
+
+/** Replaces the folder. */
+export const build = async (target: string) => {
+  const chunks = [...(await bundled("main.tsx", "es")), ...(await bundled("theme.ts", "iife"))]
+  const entry = (name: string) => chunks.find((chunk) => chunk.isEntry && chunk.name === name)?.fileName ?? name
+  const styles = stylesheets.map((file) => fs.readFileSync(path.join(root, file), "utf8")).join("\n")
+  const stylesheet = hashed("theme.css", styles)
+  const html = page(
+    new Map([
+      ["theme.css", stylesheet],
+      ["theme.js", entry("theme")],
+      ["main.js", entry("main")]
+    ])
+  )
+
+  fs.rmSync(target, { recursive: true, force: true })
+  fs.mkdirSync(target, { recursive: true })
+  for (const [name, text] of [
+    [stylesheet, styles] as const,
+    ...chunks.map((chunk) => [chunk.fileName, chunk.code] as const)
+  ]) {
+    fs.writeFileSync(path.join(target, name), text)
+    fs.writeFileSync(path.join(target, `${name}.br`), zlib.brotliCompressSync(text))
+  }
+  fs.writeFileSync(path.join(target, "LICENSES"), licensesOf(chunks.flatMap((chunk) => chunk.moduleIds)))
+  fs.writeFileSync(path.join(target, "index.html"), html)
+}
