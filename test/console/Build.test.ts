@@ -1,20 +1,16 @@
 // The build of the console: what the first visit loads, and what the page may not contain.
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import { build } from "../../scripts/console/build.ts"
 
-const root = path.resolve(import.meta.dirname, "../..")
 const target = fs.mkdtempSync(path.join(os.tmpdir(), "effect-relayer-console-"))
 
 /** Bytes, compressed. The promise to users is 250 kB. */
 const firstLoadLimit = 200_000
 
-execFileSync(process.execPath, ["scripts/console/build.ts", target], {
-  cwd: root,
-  stdio: ["ignore", "ignore", "inherit"]
-})
+await build(target)
 afterAll(() => fs.rmSync(target, { recursive: true }))
 const page = fs.readFileSync(path.join(target, "index.html"), "utf8")
 const named = [...page.matchAll(/"\/console\/([^"]+)"/g)].flatMap(([, name]) => name ?? [])
