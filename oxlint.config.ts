@@ -50,14 +50,12 @@ const domainAlone = (outside: string): Restriction => ({
 
 /** Only `domain/index.ts` names the network types. */
 const domain: ReadonlyArray<Override> = [
-  restrict("src/domain/*.ts", domainAlone("\\.\\./")),
+  restrict("src/domain/index.ts", domainAlone("\\.\\./")),
   restrict("src/domain/*/*.ts", domainAlone("\\.\\./\\.\\./"), noNetwork(...networkTypes)),
   restrict("src/domain/*/*/**", domainAlone("(\\.\\./){3}"), noNetwork(...networkTypes)),
   ...networkTypes.map((type) =>
     restrict(`src/domain/*/${type}/**`, domainAlone("(\\.\\./){3}"), noNetwork(...otherTypes(type)))
-  ),
-  // A webhook shows a transaction of each network type.
-  restrict("src/domain/notification/WebhookPayload.ts", domainAlone("\\.\\./\\.\\./"))
+  )
 ]
 
 const bundled: Restriction = {
@@ -68,7 +66,7 @@ const bundled: Restriction = {
 
 const rings: ReadonlyArray<Override> = [
   ...domain,
-  // Of the contract, only the groups of endpoints name network types.
+  // Only the contract names network types: the groups of endpoints, and the bodies of webhooks.
   restrict("src/api/**", bundled, noNetwork(...networkTypes)),
   restrict("src/api/*Api.ts", bundled),
   restrict("src/client/**", bundled),

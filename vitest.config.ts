@@ -17,7 +17,7 @@ if (existsSync(memory) && hasRoom(memory)) process.env.TMPDIR ??= memory
 
 const unit = [
   "test/{api,bench,cli,console,deploy,domain,faults,import,outbound,testkit,threads}/**/*.test.ts",
-  "test/{claims,exports,seams,transactionsFailures,walks}.test.ts",
+  "test/{claims,exports,seams,traces,transactionsFailures,walks}.test.ts",
   "test/client/{Webhook,node/*}.test.ts",
   "test/process/{Logging,StartupBanner,http/IdleConnections,settings/{Keys,Misspelled}}.test.ts",
   "test/server/access/KeyAuthentication.test.ts",

@@ -1,5 +1,5 @@
 // The types of the clients, from the schemas of the contract: a method for each endpoint, and a type for each schema with a name.
-import { WebhookPayload } from "../../src/domain/notification/WebhookPayload.ts"
+import { WebhookPayload } from "../../src/api/WebhooksApi.ts"
 import * as Contract from "./Contract.ts"
 import * as Printer from "./Printer.ts"
 import * as Shape from "./Shape.ts"

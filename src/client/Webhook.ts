@@ -2,7 +2,7 @@
 import { Clock, Effect, Option, Redacted, Schema } from "effect"
 import { parse } from "../domain/request/ExactJson.ts"
 import { Webhook } from "../domain/notification/Webhook.ts"
-import * as Payload from "../domain/notification/WebhookPayload.ts"
+import * as Payload from "../api/WebhooksApi.ts"
 import type { WebhookPayload } from "./Client.ts"
 import * as SignedMessage from "./SignedMessage.ts"
 

@@ -44,16 +44,6 @@ export {
   UpdateNotification
 } from "./notification/Notification.ts"
 export { Webhook } from "./notification/Webhook.ts"
-export {
-  RelayerChangedWebhook,
-  RelayerDisabledWebhook,
-  RelayerEnabledWebhook,
-  RelayerStateWebhook,
-  RelayerWebhook,
-  TestWebhook,
-  TransactionWebhook,
-  WebhookPayload
-} from "./notification/WebhookPayload.ts"
 export { EvmPolicy, SolanaPolicy, StellarPolicy } from "./relayer/Policy.ts"
 export {
   CreateRelayer,

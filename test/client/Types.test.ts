@@ -12,7 +12,7 @@ import type {
   Plain,
   Result
 } from "../../src/client/promise/createClient.ts"
-import type { WebhookPayload } from "../../src/domain/notification/WebhookPayload.ts"
+import type { WebhookPayload } from "../../src/api/WebhooksApi.ts"
 
 type Part<Name extends string, T> = [T] extends [never]
   ? {}

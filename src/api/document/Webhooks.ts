@@ -1,6 +1,6 @@
 // Describes the webhooks that the service sends, as `webhooks` of the OpenAPI document.
 import { Schema } from "effect"
-import { RelayerWebhook, TestWebhook, TransactionWebhook } from "../../domain/notification/WebhookPayload.ts"
+import { RelayerWebhook, TestWebhook, TransactionWebhook } from "../WebhooksApi.ts"
 import { child, mapNodes } from "./Node.ts"
 import type { Node } from "./Node.ts"
 

@@ -34,12 +34,12 @@ const flags = {
   )
 }
 
-type Given = Command.Command.Config.InferValue<typeof flags>
+type ApplyFlags = Command.Command.Config.InferValue<typeof flags>
 
 /** Variables in which systems of continuous integration have the commit. */
 const revisionVariables = ["GITHUB_SHA", "CI_COMMIT_SHA"]
 
-const revisionOf = Effect.fnUntraced(function* ({ revision }: Given) {
+const revisionOf = Effect.fnUntraced(function* ({ revision }: ApplyFlags) {
   if (Option.isSome(revision)) return revision.value
   const { variables } = yield* Environment
   return revisionVariables.map((name) => variables[name]).find((value) => value !== undefined && value !== "")
@@ -57,7 +57,7 @@ const fileProblem = (file: string, cause: unknown): CommandFailed => {
 }
 
 /** Creates the file of the new keys before they exist, so that they cannot be lost for want of a place. */
-const reserve = Effect.fnUntraced(function* (plan: ConfigurationPlan, { keysOut }: Given) {
+const reserve = Effect.fnUntraced(function* (plan: ConfigurationPlan, { keysOut }: ApplyFlags) {
   const keys = created(plan, "api_keys")
   if (keys.length === 0) return undefined
   if (Option.isNone(keysOut)) {
@@ -90,7 +90,7 @@ const discard = (file: string | undefined) =>
 const sentence = ({ counts, name }: ConfigurationPlan): string =>
   `apply ${name}: create ${counts.create}, change ${counts.change}, delete ${counts.delete}`
 
-const apply = Effect.fnUntraced(function* (given: Given) {
+const apply = Effect.fnUntraced(function* (given: ApplyFlags) {
   const prepared = yield* Planned.prepare(given)
   const plan = yield* Planned.make(prepared)
   if (given.output !== "json") yield* Planned.print(plan, given)

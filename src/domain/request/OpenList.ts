@@ -7,7 +7,7 @@ import * as Shown from "./Shown.ts"
 const Later = Shown.shaped(/^[a-z]{2,12}([._][a-z]{2,12}){0,3}$/)
 
 /** The document and the typed clients show the list; every text is accepted. */
-export const openList = <const Known extends ReadonlyArray<string>>(known: Schema.Literals<Known>) =>
+export const openList = <const Values extends ReadonlyArray<string>>(known: Schema.Literals<Values>) =>
   Schema.Union([known, Later])
 
 /** The entry of a value of an open list in a table of the known ones. Undefined: the table has no entry for it. */

@@ -7,7 +7,7 @@ import * as path from "node:path"
 import { verifyWebhook, WebhookInvalid } from "../../../src/client/node/verifyWebhook.ts"
 import type { Options, WebhookBody } from "../../../src/client/node/verifyWebhook.ts"
 import * as Bodies from "../../../src/domain/notification/Webhook.ts"
-import { WebhookPayload } from "../../../src/domain/notification/WebhookPayload.ts"
+import { WebhookPayload } from "../../../src/api/WebhooksApi.ts"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
 import { resources } from "../../../src/domain/access/Resources.ts"
 

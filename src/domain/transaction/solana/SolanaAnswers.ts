@@ -13,7 +13,7 @@ import type { Transaction } from "../Transaction.ts"
 import type { Solana } from "./Solana.ts"
 import { answerableAfter } from "./SolanaNumbers.ts"
 
-interface Known {
+interface AnswerContext {
   readonly lane: Lane<Solana>
   readonly now: Moment
 }
@@ -40,7 +40,7 @@ const unproven = ({ requeues }: Transaction<Solana>, answer: Answer): CoreComman
     ? Command.Requeue({ restored: false, requeues, cause: cause("queued") })
     : finish({ state: "failed", cause: cause("landing_unproven") })
 
-export const resolve = (transaction: Transaction<Solana>, answer: Answer, { lane, now }: Known): Answered => {
+export const resolve = (transaction: Transaction<Solana>, answer: Answer, { lane, now }: AnswerContext): Answered => {
   const { cause: why, causeSince } = transaction
   if (isFinal(transaction)) return refused("does not wait for a decision of an operator")
   if (transaction.restored) {

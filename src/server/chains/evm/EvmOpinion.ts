@@ -78,7 +78,7 @@ const ask = Effect.fnUntraced(function* (node: RpcNode, headOf: HeadOf, open: Re
   )
   return { head, finalHeight, opinions }
 })
-type Asked = Effect.Success<ReturnType<typeof ask>>
+type ProviderOpinions = Effect.Success<ReturnType<typeof ask>>
 
 const stalledText = ({ height, since }: HeadWatch): string =>
   `its newest block is ${height ?? "unknown"} since ${DateTime.formatIso(DateTime.makeUnsafe(since))}`
@@ -96,7 +96,7 @@ const isOnOtherChain = ({ at }: Silences, { height, hash }: HeadWatch) =>
 const lackOf = Effect.fnUntraced(function* (
   claim: Claim,
   url: string,
-  result: Result.Result<Asked, RpcFailure>,
+  result: Result.Result<ProviderOpinions, RpcFailure>,
   silences: Silences,
   now: Moment
 ) {

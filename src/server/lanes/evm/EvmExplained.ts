@@ -37,7 +37,7 @@ export interface Explained {
   readonly isTooMany?: true
 }
 
-interface Wanted {
+interface NonceSearch {
   readonly context: EvmContext
   readonly options: PollOptions<Evm>
   readonly relayer: EvmRelayer
@@ -46,7 +46,7 @@ interface Wanted {
 }
 
 /** Its signature proves it, so one provider is enough. Those that cannot show it are passed over. */
-const takerOf = ({ context: { address }, relayer, providers, poll }: Wanted, nonce: number) => {
+const takerOf = ({ context: { address }, relayer, providers, poll }: NonceSearch, nonce: number) => {
   const sought = { address, nonce, hashes: [], finality: numbersOf(relayer).finality }
   const head = poll.base.head.number
   const one = providers.first(
@@ -61,7 +61,7 @@ const takerOf = ({ context: { address }, relayer, providers, poll }: Wanted, non
 }
 
 /** Nonces that an attempt used, according to receipts. */
-const ownIn = ({ context: { memory }, options: { rows } }: Wanted): ReadonlySet<number> => {
+const ownIn = ({ context: { memory }, options: { rows } }: NonceSearch): ReadonlySet<number> => {
   const own = new Set<number>()
   for (const { transaction } of rows) {
     const nonce = nonceOf(transaction)
@@ -73,14 +73,14 @@ const ownIn = ({ context: { memory }, options: { rows } }: Wanted): ReadonlySet<
   return own
 }
 
-const foreignAmong = Effect.fnUntraced(function* ({ options }: Wanted, users: ReadonlyArray<User>) {
+const foreignAmong = Effect.fnUntraced(function* ({ options }: NonceSearch, users: ReadonlyArray<User>) {
   const hashes = users.flatMap(({ hash }) => hash ?? [])
   if (hashes.length === 0) return []
   const [own, given] = yield* Effect.all([options.own(hashes), options.given(hashes)])
   return users.flatMap(({ hash, call }) => (hash === undefined || own.has(hash) || given.has(hash) ? [] : [call]))
 })
 
-const isOlder = Effect.fnUntraced(function* ({ options, providers }: Wanted, { block }: User) {
+const isOlder = Effect.fnUntraced(function* ({ options, providers }: NonceSearch, { block }: User) {
   const oldest = options.rows[0].transaction.createdAt
   const asked = providers.first((node) => node.call(blockAt(block)))
   const { timestamp } = (yield* Effect.orElseSucceed(asked, () => null)) ?? {}
@@ -88,20 +88,20 @@ const isOlder = Effect.fnUntraced(function* ({ options, providers }: Wanted, { b
 })
 
 /** Downwards from the count, until a transaction is older than every open one. */
-const first = Effect.fnUntraced(function* (wanted: Wanted, count: number, limit: number) {
-  const { context, poll } = wanted
+const first = Effect.fnUntraced(function* (search: NonceSearch, count: number, limit: number) {
+  const { context, poll } = search
   const takers: Array<User> = []
   let nonce = count
   while (nonce > 0) {
     if (takers.length >= limit) return { foreign: [], isTooMany: true } satisfies Explained
-    const taker = Option.getOrUndefined(yield* takerOf(wanted, nonce - 1))
+    const taker = Option.getOrUndefined(yield* takerOf(search, nonce - 1))
     if (taker === undefined) break
-    if (yield* isOlder(wanted, taker)) return { foreign: yield* foreignAmong(wanted, takers), settled: nonce }
+    if (yield* isOlder(search, taker)) return { foreign: yield* foreignAmong(search, takers), settled: nonce }
     takers.push(taker)
     remember(context, poll, taker)
     nonce -= 1
   }
-  const foreign = yield* foreignAmong(wanted, takers)
+  const foreign = yield* foreignAmong(search, takers)
   const found: Explained = nonce === 0 ? { foreign, settled: 0 } : { foreign, missing: nonce - 1 }
   return found
 })
@@ -111,16 +111,16 @@ const remember = ({ memory }: EvmContext, { base }: EvmPoll, { nonce, block }: U
   if (block <= base.finalHeight) memory.explained.add(nonce)
 }
 
-const later = Effect.fnUntraced(function* (wanted: Wanted, nonces: ReadonlyArray<number>, limit: number) {
-  const { context, poll } = wanted
+const later = Effect.fnUntraced(function* (search: NonceSearch, nonces: ReadonlyArray<number>, limit: number) {
+  const { context, poll } = search
   const asked = nonces.slice(0, limit)
-  const found = yield* Effect.forEach(asked, (nonce) => takerOf(wanted, nonce), atOnce)
+  const found = yield* Effect.forEach(asked, (nonce) => takerOf(search, nonce), atOnce)
   const takers = found.flatMap((taker) => (Option.isSome(taker) ? [taker.value] : []))
   for (const taker of takers) remember(context, poll, taker)
   const index = found.findIndex(Option.isNone)
   const missing = index === -1 ? nonces[limit] : asked[index]
   const explained: Explained = {
-    foreign: yield* foreignAmong(wanted, takers),
+    foreign: yield* foreignAmong(search, takers),
     ...(missing === undefined ? {} : { missing })
   }
   return explained
@@ -138,7 +138,7 @@ const givenUp = ({ memory }: EvmContext, nonces: ReadonlyArray<number>): Explain
  * more.
  */
 const withoutMined = Effect.fnUntraced(function* (
-  { context: { memory }, options }: Wanted,
+  { context: { memory }, options }: NonceSearch,
   nonces: ReadonlyArray<number>
 ) {
   const [lowest] = nonces
@@ -148,25 +148,25 @@ const withoutMined = Effect.fnUntraced(function* (
 })
 
 /** Explains each nonce between those that are settled and the count of the poll. */
-export const explain = Effect.fnUntraced(function* (wanted: Wanted) {
-  const { context, options, relayer, poll } = wanted
+export const explain = Effect.fnUntraced(function* (search: NonceSearch) {
+  const { context, options, relayer, poll } = search
   const { memory } = context
   const { chainBlock, nextNonce, settledNonce } = noncesOf(options.lane)
   const { count } = poll.lane
   const { window } = numbersOf(relayer)
   const limit = options.stored.trustsCount ? Math.max(window, count) : window
   if (chainBlock !== undefined && count - nextNonce > limit) return { foreign: [], isTooMany: true } satisfies Explained
-  const own = ownIn(wanted)
+  const own = ownIn(search)
   for (const nonce of memory.explained) if (nonce < settledNonce) memory.explained.delete(nonce)
   const nonces: Array<number> = []
   for (let nonce = settledNonce; nonce < count && nonces.length <= limit; nonce++) {
     if (!own.has(nonce) && !memory.explained.has(nonce)) nonces.push(nonce)
   }
-  const open = yield* withoutMined(wanted, nonces)
+  const open = yield* withoutMined(search, nonces)
   if (open.length === 0) memory.unexplained = 0
   if (open.length === 0) return { foreign: [] } satisfies Explained
   const found: Explained =
-    chainBlock === undefined ? yield* first(wanted, count, limit) : yield* later(wanted, open, limit)
+    chainBlock === undefined ? yield* first(search, count, limit) : yield* later(search, open, limit)
   if (found.missing === undefined) memory.unexplained = 0
   else if (++memory.unexplained >= maxPolls) return givenUp(context, open)
   return found

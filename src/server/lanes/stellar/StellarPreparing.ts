@@ -57,7 +57,7 @@ const simulateAt = Effect.fnUntraced(function* (lib: Library, node: RpcNode, tex
 
 interface Simulation {
   readonly view: SorobanView | undefined
-  /** Of the provider that was asked first. */
+  /** What the provider that was asked first answered. Absent: it did not answer, or its answer was no simulation. */
   readonly read?: ReadSimulation
 }
 
@@ -171,7 +171,7 @@ interface Preparing {
   readonly fees: Effect.Effect<Calls.Fees | undefined>
   /** The number of the newest ledger. */
   readonly newest: number
-  /** Of the account of the relayer. Undefined: it was not read. */
+  /** How many subentries the account of the relayer has. Undefined: the account was not read. */
   readonly subentries: number | undefined
   readonly now: Moment
 }

@@ -19,7 +19,7 @@ const signsNothing = () =>
   new BadRequest({ error: "message: relayers of this network type sign transactions only; use sign-transaction" })
 
 /** What the audit log keeps: the digest names the message without showing it. */
-const Signed = Schema.Struct({
+const SignedDigest = Schema.Struct({
   digest: Schema.String,
   /** The id of the signature at the key service of the signer. */
   key_service_request_id: Schema.optionalKey(Schema.String)
@@ -56,7 +56,7 @@ export class MessageSigning extends Context.Service<
           digest: SigningDigests.hexOf(digest),
           ...(requestId === undefined ? {} : { key_service_request_id: requestId })
         }
-        yield* audit.record({ action, id, schema: Signed, after })
+        yield* audit.record({ action, id, schema: SignedDigest, after })
         return SigningDigests.toEvmSignature(signature)
       })
 

@@ -16,7 +16,7 @@ const kept = Duration.minutes(1)
 
 interface Place {
   readonly urls: RelayerTarget["urls"]
-  /** Of the lane. Absent: nothing has been sent there. */
+  /** The hash of the first block that the lane knows. Absent: the relayer has no lane yet, because it has sent nothing. */
   readonly genesis?: string
 }
 

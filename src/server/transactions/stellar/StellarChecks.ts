@@ -28,12 +28,12 @@ import { library } from "../../chains/stellar/StellarLibrary.ts"
 import { networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
 import type * as OwnAccounts from "../../lanes/stellar/OwnAccounts.ts"
 
-interface Asked {
+interface CheckContext {
   readonly now: Moment
   readonly prefix: string
 }
 
-interface Allowance extends Asked {
+interface Allowance extends CheckContext {
   readonly limits: NetworkLimits | undefined
 }
 
@@ -113,7 +113,7 @@ export const beyondLimits = (
 /** `ownAccounts`: of `OwnAccounts.make`. */
 export const make = (ownAccounts: Effect.Success<typeof OwnAccounts.make>) => {
   /** The envelope of a request that the guard allows, as far as it needs no chain. */
-  const examine = Effect.fnUntraced(function* (body: Body, target: StellarTarget, { now, prefix }: Asked) {
+  const examine = Effect.fnUntraced(function* (body: Body, target: StellarTarget, { now, prefix }: CheckContext) {
     const violations = early(body, target, now)
     if (violations.length > 0) return yield* badRequest(violations, prefix)
     const refused = (found: Refusal) => badRequest([violationOf(found, fieldOf(body))], prefix)

@@ -23,7 +23,7 @@ const withoutState = (node: RpcNode): RpcNode => ({
 })
 
 describe("EvmTaker", () => {
-  it.call("finds the transaction that used a nonce, and its sender", () =>
+  it.live("finds the transaction that used a nonce, and its sender", () =>
     Effect.gen(function* () {
       const anvil = yield* Anvil.start()
       const { nodes } = yield* make

@@ -1,11 +1,11 @@
-// Traces of the model check about a nonce that a no-op uses: after a change of policy, a deadline, or a refusal by every node.
+// Rules about a nonce that a no-op uses: after a change of policy, a deadline, or a refusal by every node.
 import { assert, describe, it } from "@effect/vitest"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
 import { later, noop, summary } from "./DecisionTable.ts"
 import { agreed, attempt, commandsOf, lane, mined, now, receiptIn, seen, submitted, tagsOf, terms } from "./Fixtures.ts"
 
-describe("A6", () => {
-  it("no transaction with a nonce is ended by policy, pause, funds or another chain", () => {
+describe("a transaction with a nonce", () => {
+  it("is not ended by policy, pause, funds or another chain", () => {
     for (const situation of [
       lane({ terms: terms({ isAllowed: false }) }),
       lane({ terms: terms({ isPaused: true }) }),
@@ -16,15 +16,15 @@ describe("A6", () => {
   })
 })
 
-describe("B3", () => {
-  it("a cancel stays a cancel when the deadline passes", () => {
+describe("a cancel", () => {
+  it("stays a cancel when the deadline passes", () => {
     const late = submitted({ intent: "cancel", validUntil: now, attempts: [attempt(1), noop(2)] })
     assert.notInclude(tagsOf(commandsOf(late)), "Intend")
   })
 })
 
-describe("C4", () => {
-  it("a no-op counts as mined whatever its status", () => {
+describe("a no-op", () => {
+  it("counts as mined whatever its status", () => {
     const canceled = submitted({ intent: "cancel", attempts: [attempt(1), noop(2)] })
     const receipt = receiptIn(100, { isSuccess: false })
     const view = seen({ count: 6, sights: new Map([[2, { _tag: "Receipt", receipt }]]) })

@@ -1,4 +1,4 @@
-// Traces of the model check about which bytes are signed and sent, and at which price.
+// Rules about which bytes are signed and sent, and at which price.
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { maxFeeOf } from "../../../../src/domain/transaction/evm/Fees.ts"
@@ -22,16 +22,16 @@ import {
 } from "./Fixtures.ts"
 import { noop, unsent } from "./DecisionTable.ts"
 
-describe("B2", () => {
-  it("attempts of another generation or nonce do not count as current ones", () => {
+describe("B2: attempts of another generation or nonce", () => {
+  it("do not count as current ones", () => {
     const moved = submitted({ attempts: [attempt(1, { nonce: 3 }), attempt(2, { generation: 7 }), attempt(3)] })
     const absent = seen({ sights: new Map([[3, { _tag: "Absent", polls: 2 }]]) })
     assert.deepStrictEqual(only(commandsOf(moved, lane(), absent), "Broadcast").ordinals, [3])
   })
 })
 
-describe("B7", () => {
-  it("a version with given fees keeps them if they replace the former ones", () => {
+describe("given fees", () => {
+  it("of a newer version stay if they replace the former ones", () => {
     const fees = { max_fee_per_gas: 12_100_000_001n, max_priority_fee_per_gas: 1_100_000_001n }
     const replaced = (over: object) => submitted({ versions: [request(), request({ ...fees, ...over })] })
     const signed = only(commandsOf(replaced({})), "Sign").offer.fees
@@ -41,7 +41,7 @@ describe("B7", () => {
   })
 })
 
-describe("B12", () => {
+describe("bytes that were sent before", () => {
   const absent: Pick<Seen, "sights"> = { sights: new Map([[1, { _tag: "Absent", polls: 2 }]]) }
   const capped = lane({ terms: terms({ cap: 11n * gwei }) })
 
@@ -98,7 +98,7 @@ describe("B12", () => {
   })
 })
 
-describe("C5", () => {
+describe("C5: a cancel or a replacement", () => {
   it("only the cancel of a transaction without a nonce promises that there is no effect", () => {
     assert.strictEqual(Result.getOrThrow(cancel(pending()))._tag, "finish")
     assert.strictEqual(Result.getOrThrow(cancel(submitted({ state: "signed" })))._tag, "intend")

@@ -1,12 +1,12 @@
-// Traces of the model check about blocks: what is mined is found, however late, and what a reorganisation drops is sent again.
+// Rules about blocks: what is mined is found, however late, and what a reorganisation drops is sent again.
 import { assert, describe, it } from "@effect/vitest"
 import { settle } from "../../../../src/domain/transaction/evm/Gaps.ts"
 import { floor } from "../../../../src/domain/transaction/evm/BelievedCount.ts"
 import { summary } from "./DecisionTable.ts"
 import { agreed, commandsOf, lane, mined, only, seen, submitted } from "./Fixtures.ts"
 
-describe("A1", () => {
-  it("the settled nonce never passes a transaction that is not final", () => {
+describe("the settled nonce", () => {
+  it("never passes a transaction that is not final", () => {
     const { lane: five } = lane()
     assert.strictEqual(settle({ ...five, settledNonce: 2, chainNonce: 5 }, 5, 3).settledNonce, 3)
     assert.strictEqual(settle({ ...five, settledNonce: 2, chainNonce: 5 }, 9, undefined).settledNonce, 5)
@@ -14,8 +14,8 @@ describe("A1", () => {
   })
 })
 
-describe("A7", () => {
-  it("a provider with a longer fork does not make a common block deep", () => {
+describe("a mined transaction", () => {
+  it("is not deep because a provider has a longer fork", () => {
     const common = { first: "block-100", second: { hash: "block-100", finalHeight: 99 } }
     const deep = seen({ finalHeight: 150, head: { number: 152, hash: "head" } })
     assert.strictEqual(
@@ -29,8 +29,8 @@ describe("A7", () => {
   })
 })
 
-describe("B13", () => {
-  it("the settled nonce falls with the count, and only then", () => {
+describe("a deep reorganisation", () => {
+  it("lets the settled nonce fall with the count", () => {
     const settled = { ...lane().lane, chainBlock: { number: 100, hash: "block-100" } }
     const deep = floor(
       settled,
@@ -41,7 +41,7 @@ describe("B13", () => {
     assert.deepStrictEqual([deep.lane.settledNonce, deep.lane.chainNonce, deep.lane.nextNonce], [2, 2, 5])
   })
 
-  it("what waits behind it says so", () => {
+  it("is the code of what waits behind it", () => {
     const behind = commandsOf(submitted(), lane({ isDeepReorg: true }), seen({ count: 4 }))
     assert.strictEqual(only(behind, "Hold").cause.code, "deep_reorg")
   })

@@ -1,4 +1,4 @@
-// Traces of the model check about a database from a backup, and about a chain that begins anew.
+// Rules about a database from a backup, and about a chain that begins anew.
 import type { Evm } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { evmRules } from "../../../../src/domain/transaction/evm/EvmRules.ts"
 import { nonceOf } from "../../../../src/domain/transaction/evm/Evm.ts"
@@ -16,7 +16,7 @@ import { replacement, rounds, sent } from "./simulation/Scenes.ts"
 import { accept, receiver, transactionOf } from "./simulation/World.ts"
 import { fetched, onTaker } from "./Takers.ts"
 
-describe("A3", () => {
+describe("a restored request", () => {
   it("a request that is pending in an older backup is not executed again", () => {
     const world = begin()
     take(world, { do: "Backup" }, watch)
@@ -89,8 +89,8 @@ describe("A3", () => {
   })
 })
 
-describe("A4", () => {
-  it("a new generation ends whatever was ever signed, and keeps the rest", () => {
+describe("a new generation", () => {
+  it("ends whatever was ever signed, and keeps the rest", () => {
     const next = lane({ lane: { ...lane().lane, generation: 1 } })
     assert.strictEqual(summary(commandsOf(submitted(), next)), "Finish failed chain_changed")
     const requeued = pending({ attempts: [attempt(1)], requeues: 1 })

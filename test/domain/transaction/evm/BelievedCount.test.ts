@@ -1,4 +1,4 @@
-// Traces of the model check about the count of the chain: gaps below the next nonce, and counts that rise or fall.
+// Rules about the count of the chain: gaps below the next nonce, and counts that rise or fall.
 import { nonceOf } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { floor } from "../../../../src/domain/transaction/evm/BelievedCount.ts"
@@ -13,7 +13,7 @@ import { watch } from "./simulation/Invariants.ts"
 import { rounds } from "./simulation/Scenes.ts"
 import { transactionOf } from "./simulation/World.ts"
 
-describe("B5", () => {
+describe("a count that rises", () => {
   const at = (number: number, hash = `block-${number}`) => ({ number, hash })
   const five = { ...lane().lane, chainBlock: at(100) }
 
@@ -63,7 +63,7 @@ describe("B5", () => {
   })
 })
 
-describe("B10", () => {
+describe("a count that falls", () => {
   it("what the ledger remembers of the count is no reason to wait", () => {
     const remembers = lane({ lane: { ...lane().lane, nextNonce: 6, chainNonce: 6 } })
     const absent = seen({ count: 5, sights: new Map([[1, { _tag: "Absent", polls: 2 }]]) })

@@ -1,4 +1,4 @@
-// Traces of the model check about transactions that wait for their nonce: their order, and what holds them.
+// Rules about transactions that wait for their nonce: their order, and what holds them.
 import { assert, describe, it } from "@effect/vitest"
 import type { Evm } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { laneOf } from "../../../../src/domain/transaction/evm/Evm.ts"
@@ -29,7 +29,7 @@ const numbersOf = (transactions: ReadonlyArray<Transaction<Evm>>, paused?: numbe
 
 const row = (number: number, over: Parameters<typeof pending>[0] = {}) => pending({ number, ...over })
 
-describe("C2", () => {
+describe("the queue of a lane", () => {
   it("a transaction that is too early is passed by others of its own relayer, and has its place from its moment on", () => {
     const early = row(1, { notBefore: now + 1000 })
     assert.deepStrictEqual(numbersOf([early, row(2)]), [[2, 5]])
@@ -125,8 +125,8 @@ describe("C2", () => {
   })
 })
 
-describe("C6", () => {
-  it("a pending transaction is checked again at its deadline", () => {
+describe("a pending transaction", () => {
+  it("is checked again at its deadline", () => {
     const held = lane({ others: { ...lane().others, inFlight: 16 } })
     assert.strictEqual(only(commandsOf(pending({ validUntil: now + 10 }), held), "PollAt").at, now + 10)
   })

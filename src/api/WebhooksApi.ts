@@ -1,15 +1,15 @@
 // The bodies of all webhooks, as a union: `type` has the names of the event feed, and `test`.
 import { Schema } from "effect"
-import { Relayer } from "../relayer/Relayer.ts"
-import { field, shown } from "../request/Field.ts"
-import * as Shown from "../request/Shown.ts"
-import { resourceId } from "../request/Text.ts"
-import { EvmTransaction } from "../transaction/evm/EvmTransaction.ts"
-import { SolanaTransactionResponse } from "../transaction/solana/SolanaTransactionResponse.ts"
-import { StellarTransactionResponse } from "../transaction/stellar/StellarTransactionResponse.ts"
-import { OtherTransaction } from "../transaction/UnknownNetwork.ts"
-import { resources } from "../access/Resources.ts"
-import { Webhook } from "./Webhook.ts"
+import { Relayer } from "../domain/relayer/Relayer.ts"
+import { field, shown } from "../domain/request/Field.ts"
+import * as Shown from "../domain/request/Shown.ts"
+import { resourceId } from "../domain/request/Text.ts"
+import { EvmTransaction } from "../domain/transaction/evm/EvmTransaction.ts"
+import { SolanaTransactionResponse } from "../domain/transaction/solana/SolanaTransactionResponse.ts"
+import { StellarTransactionResponse } from "../domain/transaction/stellar/StellarTransactionResponse.ts"
+import { OtherTransaction } from "../domain/transaction/UnknownNetwork.ts"
+import { resources } from "../domain/access/Resources.ts"
+import { Webhook } from "../domain/notification/Webhook.ts"
 
 const { id, timestamp } = Webhook.fields
 

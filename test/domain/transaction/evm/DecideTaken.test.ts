@@ -1,11 +1,11 @@
-// Traces of the model check about a nonce that another transaction used: what proves it, and what follows.
+// Rules about a nonce that another transaction used: what proves it, and what follows.
 import { assert, describe, it } from "@effect/vitest"
 import type { SilentBatch } from "../../../../src/domain/transaction/evm/View.ts"
 import { attempt, submitted } from "./Fixtures.ts"
 import { receiver } from "./simulation/World.ts"
 import { fetched, onTaker } from "./Takers.ts"
 
-describe("A2", () => {
+describe("the proof that a nonce is taken", () => {
   it("only a fetched transaction that is deep, confirmed by both providers and not an attempt is a proof", () => {
     assert.strictEqual(onTaker(fetched()), "Requeue nonce_taken")
     assert.strictEqual(onTaker(fetched({ second: "not_configured" })), "Requeue nonce_taken")
