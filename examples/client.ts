@@ -12,6 +12,7 @@ const create = Effect.fnUntraced(
   function* (signer_id: string) {
     const client = yield* ApiClient
     const { data } = yield* client.relayers.create({
+      query: {},
       payload: {
         id,
         name: "Made by the client",

@@ -29,6 +29,7 @@ layer(TestApi.layer())("examples/send.ts", (it) => {
       const client = yield* ApiClient
       const { data: signer } = yield* client.signers.create({ payload: { type: "plain" } })
       const { data: relayer } = yield* client.relayers.create({
+        query: {},
         payload: {
           name: "Sends",
           network: "sepolia",

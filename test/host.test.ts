@@ -35,6 +35,7 @@ const createRelayer = Effect.fnUntraced(function* (id: string) {
   const client = yield* Effect.provideContext(ApiClient, context)
   const signer = yield* client.signers.create({ payload: { type: "plain" } })
   const { data } = yield* client.relayers.create({
+    query: {},
     payload: {
       id: id,
       name: "Payouts",

@@ -1,6 +1,7 @@
 // The endpoints of networks: create, list, read, change, delete.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { CheckQuery } from "../domain/chain/CheckQuery.ts"
 import { Network } from "../domain/network/Network.ts"
 import { NetworkId } from "../domain/network/NetworkId.ts"
 import { CreateNetwork, UpdateNetwork } from "../domain/network/NetworkRequest.ts"
@@ -18,9 +19,10 @@ const params = Schema.Struct({ network_id: NetworkId })
 export class NetworksApi extends HttpApiGroup.make("networks")
   .add(
     HttpApiEndpoint.post("create", "/", {
+      query: CheckQuery,
       payload: Json.body(CreateNetwork),
       success: Envelope.created(Network),
-      error: [Errors.NetworkIdTakenError, Errors.TransactionLimitExceededError, ...Errors.any]
+      error: [Errors.NetworkIdTakenError, Errors.TransactionLimitExceededError, ...Errors.ofOutboundWork, ...Errors.any]
     })
       .middleware(Idempotency)
       .middleware(RequestBody)
@@ -29,7 +31,7 @@ export class NetworksApi extends HttpApiGroup.make("networks")
         OpenApi.annotations({
           summary: "Create a network",
           description:
-            "The network inherits every field that the request leaves out from the network in `from`, which must be of the same type. `rpc_urls` replace the inherited ones; `tags` and `features` are added to the inherited ones. RPC URLs are encrypted at rest and returned masked. A key with `transaction_limits` may not create, change or delete networks.",
+            "The network inherits every field that the request leaves out from the network in `from`, which must be of the same type. `rpc_urls` replace the inherited ones; `tags` and `features` are added to the inherited ones. RPC URLs are encrypted at rest and returned masked. A key with `transaction_limits` may not create, change or delete networks. No provider is asked, unless `check` is true: then `metadata.logs` names the RPC URLs that do not work, and why.",
           transform: versioned
         })
       ),

@@ -1,6 +1,7 @@
 // The endpoints of relayers: create, list, read, change, delete.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { CheckQuery } from "../domain/chain/CheckQuery.ts"
 import { CreateRelayer, Relayer, RelayerId, RelayerQuery, UpdateRelayer } from "../domain/relayer/Relayer.ts"
 import * as Condition from "./Condition.ts"
 import { linked, versioned } from "./document/Operation.ts"
@@ -15,9 +16,16 @@ const params = Schema.Struct({ relayer_id: RelayerId })
 export class RelayersApi extends HttpApiGroup.make("relayers")
   .add(
     HttpApiEndpoint.post("create", "/", {
+      query: CheckQuery,
       payload: Json.body(CreateRelayer),
       success: Envelope.created(Relayer),
-      error: [Errors.RelayerIdTakenError, Errors.ForbiddenError, Errors.TransactionLimitExceededError, ...Errors.any]
+      error: [
+        Errors.RelayerIdTakenError,
+        Errors.ForbiddenError,
+        Errors.TransactionLimitExceededError,
+        ...Errors.ofOutboundWork,
+        ...Errors.any
+      ]
     })
       .middleware(Idempotency)
       .middleware(RequestBody)
@@ -26,7 +34,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
         OpenApi.annotations({
           summary: "Create a relayer",
           description:
-            "The signer, network and notification must exist, and the signer must be able to serve the network type. The relayer has the signer's address on that network type; several relayers may share a signer. If the id exists, the response is 409, even if other fields are invalid. A request may have at most 65,536 bytes of JSON. A key with `transaction_limits` may not give `custom_rpc_urls`."
+            "The signer, network and notification must exist, and the signer must be able to serve the network type. The relayer has the signer's address on that network type; several relayers may share a signer. If the id exists, the response is 409, even if other fields are invalid. A request may have at most 65,536 bytes of JSON. A key with `transaction_limits` may not give `custom_rpc_urls`. No provider is asked, unless `check` is true: then `metadata.logs` names the RPC URLs that do not work, and what to send where."
         })
       ),
     HttpApiEndpoint.get("list", "/", {

@@ -57,9 +57,17 @@ export interface RelayersClient {
    * The signer, network and notification must exist, and the signer must be able to serve the network type. The
    * relayer has the signer's address on that network type; several relayers may share a signer. If the id exists,
    * the response is 409, even if other fields are invalid. A request may have at most 65,536 bytes of JSON. A key
-   * with `transaction_limits` may not give `custom_rpc_urls`.
+   * with `transaction_limits` may not give `custom_rpc_urls`. No provider is asked, unless `check` is true: then
+   * `metadata.logs` names the RPC URLs that do not work, and what to send where.
    */
   readonly create: Method<"relayers", "create", {
+    readonly query: {
+      /**
+       * Whether the providers are asked before the create, for at most 2 seconds. What is wrong is in `metadata.logs`
+       * and never keeps the create from succeeding. Example: `true`
+       */
+      readonly check?: boolean
+    }
     readonly payload: CreateRelayerRequest
   }, RelayerResponse>
   /**
@@ -166,7 +174,8 @@ export interface RelayersClient {
       readonly data: "Relayer deleted successfully"
       /**
        * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+       * create with `check` says what is wrong with providers and account.
        */
       readonly metadata?: Metadata
     }>
@@ -665,7 +674,8 @@ export interface SignersClient {
       readonly data: "Signer deleted successfully"
       /**
        * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+       * create with `check` says what is wrong with providers and account.
        */
       readonly metadata?: Metadata
     }>
@@ -783,7 +793,8 @@ export interface NotificationsClient {
       readonly data: "Notification deleted successfully"
       /**
        * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+       * create with `check` says what is wrong with providers and account.
        */
       readonly metadata?: Metadata
     }>
@@ -879,9 +890,17 @@ export interface NetworksClient {
    * The network inherits every field that the request leaves out from the network in `from`, which must be of the
    * same type. `rpc_urls` replace the inherited ones; `tags` and `features` are added to the inherited ones. RPC
    * URLs are encrypted at rest and returned masked. A key with `transaction_limits` may not create, change or
-   * delete networks.
+   * delete networks. No provider is asked, unless `check` is true: then `metadata.logs` names the RPC URLs that do
+   * not work, and why.
    */
   readonly create: Method<"networks", "create", {
+    readonly query: {
+      /**
+       * Whether the providers are asked before the create, for at most 2 seconds. What is wrong is in `metadata.logs`
+       * and never keeps the create from succeeding. Example: `true`
+       */
+      readonly check?: boolean
+    }
     readonly payload: CreateNetworkRequest
   }, NetworkResponse>
   /**
@@ -959,7 +978,8 @@ export interface NetworksClient {
       readonly data: "Network deleted successfully" | "Network reset successfully"
       /**
        * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+       * create with `check` says what is wrong with providers and account.
        */
       readonly metadata?: Metadata
     }>
@@ -1383,7 +1403,8 @@ export interface ApiKeyPageResponse {
   readonly pagination: Pagination
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1395,7 +1416,8 @@ export interface ApiKeyResponse {
   readonly data: ApiKey
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1459,7 +1481,8 @@ export interface AuditCheckpointListResponse {
   readonly data: ReadonlyArray<AuditCheckpoint>
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1471,7 +1494,8 @@ export interface AuditCheckpointResponse {
   readonly data: AuditCheckpoint
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1511,7 +1535,8 @@ export interface AuditExportRecordListResponse {
   readonly data: ReadonlyArray<AuditExportRecord>
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1566,7 +1591,8 @@ export interface AuditRecordListResponse {
   readonly data: ReadonlyArray<AuditRecord>
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1598,7 +1624,8 @@ export interface AuditVerificationResponse {
   readonly data: AuditVerification
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1733,7 +1760,8 @@ export interface CanceledTransactionsResponse {
   readonly data: CanceledTransactions
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1789,7 +1817,8 @@ export interface ConfigurationAppliedResponse {
   readonly data: ConfigurationApplied
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1816,7 +1845,8 @@ export interface ConfigurationDocumentResponse {
   readonly data: ConfigurationDocument
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1830,7 +1860,8 @@ export interface ConfigurationPageResponse {
   readonly pagination: Pagination
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1862,7 +1893,8 @@ export interface ConfigurationPlanResponse {
   readonly data: ConfigurationPlan
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1874,7 +1906,8 @@ export interface ConfigurationResponse {
   readonly data: Configuration
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -2453,7 +2486,8 @@ export interface DeliveryListResponse {
   readonly data: ReadonlyArray<Delivery>
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -2472,7 +2506,8 @@ export interface DeliveryResponse {
   readonly data: Delivery
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -2531,7 +2566,8 @@ export interface EventListResponse {
   readonly data: ReadonlyArray<Event>
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -2719,7 +2755,8 @@ export interface EvmSignatureResponse {
   readonly data: EvmSignature
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3312,14 +3349,16 @@ export interface MasterKeyRotationResponse {
   readonly data: MasterKeyRotation
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
 
 /**
  * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
- * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+ * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+ * create with `check` says what is wrong with providers and account.
  */
 export interface Metadata {
   /** Log messages of the request, oldest first. */
@@ -3340,7 +3379,8 @@ export interface NetworkPageResponse {
   readonly pagination: Pagination
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3352,7 +3392,8 @@ export interface NetworkResponse {
   readonly data: Network
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3403,7 +3444,8 @@ export interface NewApiKeyResponse {
   readonly data: NewApiKey
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3421,7 +3463,8 @@ export interface NonceDecisionResponse {
   readonly data: NonceDecision
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3468,7 +3511,8 @@ export interface NonceStateResponse {
   readonly data: NonceState
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3500,7 +3544,8 @@ export interface NotificationPageResponse {
   readonly pagination: Pagination
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3512,7 +3557,8 @@ export interface NotificationResponse {
   readonly data: Notification
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3768,7 +3814,8 @@ export interface PolicyRehearsalResponse {
   readonly data: PolicyRehearsal
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3957,7 +4004,8 @@ export interface RelayerBalanceResponse {
   readonly data: RelayerBalance
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4065,7 +4113,8 @@ export interface RelayerExplanationResponse {
   readonly data: RelayerExplanation
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4079,7 +4128,8 @@ export interface RelayerPageResponse {
   readonly pagination: Pagination
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4091,7 +4141,8 @@ export interface RelayerResponse {
   readonly data: Relayer
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4128,7 +4179,8 @@ export interface RelayerStatusResponse {
   readonly data: RelayerStatus
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4443,7 +4495,8 @@ export interface ReplayedDeliveriesResponse {
   readonly data: ReplayedDeliveries
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4471,7 +4524,8 @@ export interface RevokedApiKeysResponse {
   readonly data: RevokedApiKeys
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4750,7 +4804,8 @@ export interface SignedTransactionResponse {
   readonly data: SignedTransaction
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4802,7 +4857,8 @@ export interface SignerPageResponse {
   readonly pagination: Pagination
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4814,7 +4870,8 @@ export interface SignerResponse {
   readonly data: Signer
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4836,7 +4893,8 @@ export interface SignerVerificationResponse {
   readonly data: SignerVerification
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4890,7 +4948,8 @@ export interface SimulatedTransactionResponse {
   readonly data: SimulatedTransaction
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -5364,7 +5423,8 @@ export interface SponsoredTransactionQuoteResponse {
   readonly data: SponsoredTransactionQuote
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -5376,7 +5436,8 @@ export interface SponsoredTransactionResponse {
   readonly data: SponsoredTransaction
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -5787,7 +5848,8 @@ export interface TestDeliveryResponse {
   readonly data: TestDelivery
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -5848,7 +5910,8 @@ export interface TransactionBatchResponse {
   readonly data: ReadonlyArray<TransactionResponse>
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -5881,7 +5944,8 @@ export interface TransactionExplanationResponse {
   readonly data: TransactionExplanation
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -6018,7 +6082,8 @@ export interface TransactionResponseListResponse {
   readonly data: ReadonlyArray<TransactionResponse>
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -6032,7 +6097,8 @@ export interface TransactionResponsePageOrListResponse {
   readonly pagination?: Pagination
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -6044,7 +6110,8 @@ export interface TransactionResponseResponse {
   readonly data: TransactionResponse
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }

@@ -181,11 +181,7 @@ export const layerSecrets = ({ masterKey, decryptionKeys = [] }: Pick<Options, "
     })
   )
 
-const inspections = {
-  evm: EvmInspection.inspect,
-  solana: SolanaInspection.inspect,
-  stellar: StellarInspection.inspect
-}
+const inspections = { evm: EvmInspection.kind, solana: SolanaInspection.kind, stellar: StellarInspection.kind }
 
 /** Health checks and transactions share the nodes, so that a URL has one breaker and one retry rule. */
 const chains = Layer.mergeAll(

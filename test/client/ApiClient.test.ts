@@ -30,7 +30,7 @@ layerEach(Prepared.layer(Prepared.references))("the typed client", (it) => {
   it.effect("creates, reads and lists, with amounts as bigint", () =>
     Effect.gen(function* () {
       const client = yield* ApiClient
-      const created = yield* client.relayers.create({ payload: newRelayer })
+      const created = yield* client.relayers.create({ query: {}, payload: newRelayer })
       const { data } = created
       assert.isTrue(data.network_type === "evm" && data.policies?.min_balance === 2n ** 128n - 1n)
       assert.deepStrictEqual((yield* client.relayers.get({ params: { relayer_id: data.id } })).data, data)
@@ -43,14 +43,14 @@ layerEach(Prepared.layer(Prepared.references))("the typed client", (it) => {
   it.effect("fails with the error classes of the contract", () =>
     Effect.gen(function* () {
       const client = yield* ApiClient
-      yield* client.relayers.create({ payload: newRelayer })
+      yield* client.relayers.create({ query: {}, payload: newRelayer })
       const none = { relayer_id: RelayerId.make("none") }
       const failures = [
         [client.relayers.get({ params: none }), RelayerNotFound],
         [client.signers.get({ params: { signer_id: SignerId.make("none") } }), SignerNotFound],
         [client.notifications.get({ params: { notification_id: NotificationId.make("none") } }), NotificationNotFound],
         [client.networks.get({ params: { network_id: NetworkId.make("evm:none") } }), NetworkNotFound],
-        [client.relayers.create({ payload: newRelayer }), RelayerIdTaken],
+        [client.relayers.create({ query: {}, payload: newRelayer }), RelayerIdTaken],
         [client.signers.create({ payload: newSigner }), SignerIdTaken],
         [client.notifications.create({ payload: newNotification }), NotificationIdTaken]
       ] as const
@@ -65,7 +65,7 @@ layerEach(Prepared.layer(Prepared.references))("the typed client", (it) => {
     Effect.gen(function* () {
       const client = yield* ApiClient
       const payload = { ...newRelayer, id: RelayerId.make("other"), signer_id: SignerId.make("nobody") }
-      const error = yield* Effect.flip(client.relayers.create({ payload }))
+      const error = yield* Effect.flip(client.relayers.create({ query: {}, payload }))
       assert.instanceOf(error, BadRequest)
       assert.strictEqual(error.error, "signer_id: no signer with this id")
     })

@@ -46,7 +46,7 @@ layerEach(Prepared.layer(Prepared.references))("the client with promises", (it) 
     Effect.gen(function* () {
       const { relayers } = yield* connect()
       yield* Effect.promise(async () => {
-        const { data } = orThrow(await relayers.create({ payload }))
+        const { data } = orThrow(await relayers.create({ query: {}, payload }))
         expectTypeOf(data.id).toEqualTypeOf<string>()
         assert.isTrue(data.network_type === "evm" && data.policies?.min_balance === 2n ** 128n - 1n)
         const params = { relayer_id: data.id }
@@ -66,8 +66,8 @@ layerEach(Prepared.layer(Prepared.references))("the client with promises", (it) 
     Effect.gen(function* () {
       const client = yield* connect()
       yield* Effect.promise(async () => {
-        orThrow(await client.relayers.create({ payload }))
-        const taken = await client.relayers.create({ payload })
+        orThrow(await client.relayers.create({ query: {}, payload }))
+        const taken = await client.relayers.create({ query: {}, payload })
         assert.isTrue(!taken.ok && taken.error instanceof RelayerIdTaken)
         const none = await client.relayers.get({ params: { relayer_id: "none" } })
         assert.isTrue(!none.ok && none.error._tag === "RelayerNotFound")

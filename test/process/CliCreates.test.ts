@@ -1,4 +1,4 @@
-// What the CLI says after `networks create` and `relayers create`: the service itself asks no provider then.
+// What the CLI says about providers and accounts after `networks create` and `relayers create`.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as EvmRpc from "../../testkit/EvmRpc.ts"
@@ -41,25 +41,23 @@ describe("a create of the command line", () => {
     })
   )
 
-  it.live("says that no RPC URL of a new network was asked", () =>
+  it.live("names failing RPC URLs of a new network", () =>
     Effect.gen(function* () {
-      const { call } = yield* running({ WATCH: "off" })
-      const flags = [
-        "--network-type",
-        "evm",
-        "--name",
-        "mine",
-        "--from",
-        "sepolia",
-        "--rpc-url",
-        "https://rpc.example.com"
-      ]
-      const { code, stderr } = yield* call(["networks", "create", ...flags])
+      const { call } = yield* running({ OUTBOUND_ALLOW: "127.0.0.0/8", WATCH: "off" })
+      const rpc = yield* EvmRpc.make({ chainId: 31_337n })
+      const create = (name: string, url: string) =>
+        call(["networks", "create", "--network-type", "evm", "--name", name, "--from", "sepolia", "--rpc-url", url])
+      const dead = yield* create("dead", "http://127.0.0.1:1")
       assert.deepStrictEqual(
-        [code, stderr],
+        [dead.code, dead.stderr],
+        [0, "RPC URL http://127.0.0.1:1: eth_chainId: cannot be reached.\n"]
+      )
+      const wrong = yield* create("wrong", rpc.url)
+      assert.deepStrictEqual(
+        [wrong.code, wrong.stderr],
         [
           0,
-          "No RPC URL of evm:mine was asked. The first relayer on it asks them: relayers create says what is wrong.\n"
+          `RPC URL ${new URL(rpc.url).origin}/***: eth_chainId: serves another chain: it has the chain id 31337, and the network has 11155111.\n`
         ]
       )
     })

@@ -41,10 +41,6 @@ const values = {
   horizon_url: Field.text("horizon_url")
 }
 
-/** No endpoint asks the RPC URLs of a network: a provider is only asked for a relayer. */
-const unasked = (network: Network) =>
-  `No RPC URL of ${network.id} was asked. The first relayer on it asks them: relayers create says what is wrong.`
-
 const create = Verb.createChecked(
   {
     schema: CreateNetwork,
@@ -56,11 +52,11 @@ const create = Verb.createChecked(
       passphrase: Field.text("passphrase")
     }
   },
-  (client, payload) => client.networks.create({ payload }),
-  (_, { data }) => Effect.succeed([unasked(data)])
+  (client, payload) => client.networks.create({ query: { check: true }, payload }),
+  (_, { metadata }) => Effect.succeed((metadata?.logs ?? []).map(({ message }) => message))
 ).pipe(
   Verb.about(
-    "Create a network.",
+    "Create a network. Its RPC URLs are asked first; what is wrong is printed on stderr, and the network is created all the same.",
     `networks create --network-type evm --name my-sepolia --from sepolia --rpc-url https://rpc.example.com`,
     `networks create --data '{"network_type": "solana", "name": "mine", "from": "devnet", "rpc_urls": ["https://rpc.example.com"]}'`
   )

@@ -24,7 +24,7 @@ const create = Verb.createChecked(
     },
     defaults: { paused: false }
   },
-  (client, payload) => client.relayers.create({ payload }),
+  (client, payload) => client.relayers.create({ query: {}, payload }),
   (client, { data }) => relayerWarnings(client, data)
 ).pipe(
   Verb.about(

@@ -247,9 +247,17 @@ export interface RelayersClient {
    * The signer, network and notification must exist, and the signer must be able to serve the network type. The
    * relayer has the signer's address on that network type; several relayers may share a signer. If the id exists,
    * the response is 409, even if other fields are invalid. A request may have at most 65,536 bytes of JSON. A key
-   * with `transaction_limits` may not give `custom_rpc_urls`.
+   * with `transaction_limits` may not give `custom_rpc_urls`. No provider is asked, unless `check` is true: then
+   * `metadata.logs` names the RPC URLs that do not work, and what to send where.
    */
   readonly create: Method<"relayers", "create", {
+    readonly query?: {
+      /**
+       * Whether the providers are asked before the create, for at most 2 seconds. What is wrong is in `metadata.logs`
+       * and never keeps the create from succeeding. Example: `true`
+       */
+      readonly check?: boolean
+    }
     readonly payload: CreateRelayerRequest
   }, RelayerResponse>
   /**
@@ -356,7 +364,8 @@ export interface RelayersClient {
       readonly data: "Relayer deleted successfully"
       /**
        * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+       * create with `check` says what is wrong with providers and account.
        */
       readonly metadata?: Metadata
     }>
@@ -855,7 +864,8 @@ export interface SignersClient {
       readonly data: "Signer deleted successfully"
       /**
        * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+       * create with `check` says what is wrong with providers and account.
        */
       readonly metadata?: Metadata
     }>
@@ -973,7 +983,8 @@ export interface NotificationsClient {
       readonly data: "Notification deleted successfully"
       /**
        * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+       * create with `check` says what is wrong with providers and account.
        */
       readonly metadata?: Metadata
     }>
@@ -1069,9 +1080,17 @@ export interface NetworksClient {
    * The network inherits every field that the request leaves out from the network in `from`, which must be of the
    * same type. `rpc_urls` replace the inherited ones; `tags` and `features` are added to the inherited ones. RPC
    * URLs are encrypted at rest and returned masked. A key with `transaction_limits` may not create, change or
-   * delete networks.
+   * delete networks. No provider is asked, unless `check` is true: then `metadata.logs` names the RPC URLs that do
+   * not work, and why.
    */
   readonly create: Method<"networks", "create", {
+    readonly query?: {
+      /**
+       * Whether the providers are asked before the create, for at most 2 seconds. What is wrong is in `metadata.logs`
+       * and never keeps the create from succeeding. Example: `true`
+       */
+      readonly check?: boolean
+    }
     readonly payload: CreateNetworkRequest
   }, NetworkResponse>
   /**
@@ -1149,7 +1168,8 @@ export interface NetworksClient {
       readonly data: "Network deleted successfully" | "Network reset successfully"
       /**
        * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+       * create with `check` says what is wrong with providers and account.
        */
       readonly metadata?: Metadata
     }>
@@ -1573,7 +1593,8 @@ export interface ApiKeyPageResponse {
   readonly pagination: Pagination
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1585,7 +1606,8 @@ export interface ApiKeyResponse {
   readonly data: ApiKey
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1609,7 +1631,8 @@ export interface AuditCheckpointListResponse {
   readonly data: ReadonlyArray<AuditCheckpoint>
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1621,7 +1644,8 @@ export interface AuditCheckpointResponse {
   readonly data: AuditCheckpoint
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1668,7 +1692,8 @@ export interface AuditRecordListResponse {
   readonly data: ReadonlyArray<AuditRecord>
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1772,7 +1797,8 @@ export interface CanceledTransactionsResponse {
   readonly data: CanceledTransactions
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1820,7 +1846,8 @@ export interface ConfigurationAppliedResponse {
   readonly data: ConfigurationApplied
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1834,7 +1861,8 @@ export interface ConfigurationPageResponse {
   readonly pagination: Pagination
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -1846,7 +1874,8 @@ export interface ConfigurationResponse {
   readonly data: Configuration
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -2270,7 +2299,8 @@ export interface DeliveryListResponse {
   readonly data: ReadonlyArray<Delivery>
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -2282,7 +2312,8 @@ export interface DeliveryResponse {
   readonly data: Delivery
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -2316,7 +2347,8 @@ export interface EventListResponse {
   readonly data: ReadonlyArray<Event>
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -2660,7 +2692,8 @@ export interface NetworkPageResponse {
   readonly pagination: Pagination
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -2672,7 +2705,8 @@ export interface NetworkResponse {
   readonly data: Network
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -2720,7 +2754,8 @@ export interface NewApiKeyResponse {
   readonly data: NewApiKey
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -2738,7 +2773,8 @@ export interface NonceDecisionResponse {
   readonly data: NonceDecision
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -2785,7 +2821,8 @@ export interface NonceStateResponse {
   readonly data: NonceState
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -2817,7 +2854,8 @@ export interface NotificationPageResponse {
   readonly pagination: Pagination
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -2829,7 +2867,8 @@ export interface NotificationResponse {
   readonly data: Notification
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -2937,7 +2976,8 @@ export interface PolicyRehearsalResponse {
   readonly data: PolicyRehearsal
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3025,7 +3065,8 @@ export interface RelayerExplanationResponse {
   readonly data: RelayerExplanation
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3039,7 +3080,8 @@ export interface RelayerPageResponse {
   readonly pagination: Pagination
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3051,7 +3093,8 @@ export interface RelayerResponse {
   readonly data: Relayer
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3066,7 +3109,8 @@ export interface RelayerStatusResponse {
   readonly data: RelayerStatus
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3391,7 +3435,8 @@ export interface RevokedApiKeysResponse {
   readonly data: RevokedApiKeys
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3568,7 +3613,8 @@ export interface SignerPageResponse {
   readonly pagination: Pagination
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3580,7 +3626,8 @@ export interface SignerResponse {
   readonly data: Signer
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -3602,7 +3649,8 @@ export interface SignerVerificationResponse {
   readonly data: SignerVerification
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4200,7 +4248,8 @@ export interface TestDeliveryResponse {
   readonly data: TestDelivery
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4239,7 +4288,8 @@ export interface TransactionBatchResponse {
   readonly data: ReadonlyArray<TransactionResponse>
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4269,7 +4319,8 @@ export interface TransactionExplanationResponse {
   readonly data: TransactionExplanation
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4406,7 +4457,8 @@ export interface TransactionResponseListResponse {
   readonly data: ReadonlyArray<TransactionResponse>
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4420,7 +4472,8 @@ export interface TransactionResponsePageOrListResponse {
   readonly pagination?: Pagination
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }
@@ -4432,7 +4485,8 @@ export interface TransactionResponseResponse {
   readonly data: TransactionResponse
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it.
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
    */
   readonly metadata?: Metadata
 }

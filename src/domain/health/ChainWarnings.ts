@@ -1,6 +1,6 @@
 // What an inspection of a relayer's chain found wrong, as sentences for people: its providers, and what its account lacks.
 import type { ChainSnapshot, ProviderReading } from "../chain/ChainSnapshot.ts"
-import type { Relayer } from "../relayer/Relayer.ts"
+import type { RelayerAccount } from "../relayer/Relayer.ts"
 import type { RelayerStatus } from "../relayer/RelayerStatus.ts"
 import { fundingOf, sentenceOf } from "./Funding.ts"
 import { hasAnswered } from "./HealthSnapshot.ts"
@@ -10,7 +10,7 @@ export const providerWarnings = ({ url, failed, error }: ProviderReading): Reado
   failed ? [`RPC URL ${url}: ${error ?? "no answer"}.`] : []
 
 /** Empty: the relayer can work. */
-export const chainWarnings = (relayer: Relayer, reading: ChainSnapshot): ReadonlyArray<string> => {
+export const chainWarnings = (relayer: RelayerAccount, reading: ChainSnapshot): ReadonlyArray<string> => {
   const providers = reading.providers.flatMap(providerWarnings)
   const funding = fundingOf(relayer, reading)
   if (funding !== undefined) return [...providers, sentenceOf(funding)]

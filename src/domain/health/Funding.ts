@@ -4,7 +4,7 @@ import { EvmAddress } from "../chain/Address.ts"
 import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
 import { networkId } from "../network/NetworkId.ts"
 import type { NetworkType } from "../network/NetworkId.ts"
-import type { Relayer } from "../relayer/Relayer.ts"
+import type { RelayerAccount } from "../relayer/Relayer.ts"
 import { unitOf } from "../relayer/RelayerStatus.ts"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
@@ -33,7 +33,7 @@ export const Funding = Schema.Struct({
 export type Funding = typeof Funding.Type
 
 /** `undefined`: the last check found enough, or no balance. */
-export const fundingOf = (relayer: Relayer, reading: ChainSnapshot | undefined): Funding | undefined => {
+export const fundingOf = (relayer: RelayerAccount, reading: ChainSnapshot | undefined): Funding | undefined => {
   const balance = reading === undefined ? undefined : balanceOf(reading)
   if (reading === undefined || balance === undefined) return undefined
   const isAbsent = reading.failures.some(({ code }) => code === "no_account")

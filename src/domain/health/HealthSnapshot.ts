@@ -1,6 +1,6 @@
 // Answers questions about chain snapshots, and carries amounts from one snapshot to the next.
 import type { CheckCode, ChainSnapshot } from "../chain/ChainSnapshot.ts"
-import type { Relayer } from "../relayer/Relayer.ts"
+import type { RelayerAccount } from "../relayer/Relayer.ts"
 import { maskRpc } from "../chain/Rpc.ts"
 import type { RpcConfig } from "../chain/Rpc.ts"
 
@@ -25,7 +25,10 @@ export const carry = (before: ChainSnapshot | undefined, now: ChainSnapshot): Ch
 }
 
 /** The snapshot of an inspection that did not end in time. */
-export const unanswered = ({ network_type }: Relayer, urls: ReadonlyArray<RpcConfig>): ChainSnapshot => ({
+export const unanswered = (
+  { network_type }: Pick<RelayerAccount, "network_type">,
+  urls: ReadonlyArray<RpcConfig>
+): ChainSnapshot => ({
   network_type,
   failures: [{ type: "RpcValidationFailed", code: "unreachable" }],
   providers: urls.map((config) => ({ ...maskRpc(config), breaker: "closed", failed: true, code: "unreachable" }))

@@ -214,6 +214,14 @@ export const Relayer = Schema.Union([EvmRelayer, SolanaRelayer, StellarRelayer])
 })
 export type Relayer = typeof Relayer.Type
 
+/** What an inspection of a chain needs of a relayer. */
+export interface RelayerAccount {
+  readonly network_type: NetworkType
+  readonly network: string
+  readonly address: string
+  readonly policies?: { readonly min_balance?: bigint }
+}
+
 export class RelayerNotFound extends Schema.TaggedError<RelayerNotFound>()("RelayerNotFound", {}) {
   override readonly message = "no relayer has this id"
 }

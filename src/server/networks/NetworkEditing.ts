@@ -72,16 +72,31 @@ export const make = Effect.gen(function* () {
     if (transactionLimits !== undefined) return yield* TransactionLimitExceeded.ofChange("network")
   })
 
-  const create = Effect.fn("Networks.create")(function* (request: CreateNetwork) {
-    yield* checkLimits
-    yield* ResourceSize.check(request)
-    yield* NetworkUrls.check(outbound, request)
+  /** What a request would create. */
+  const planned = Effect.fnUntraced(function* (request: CreateNetwork) {
     const id = networkId(request.network_type, request.name)
-    yield* repo.lock
     const resolver = yield* read(id, request.from)
     if (resolver.own(id) !== undefined) return yield* new NetworkIdTaken({})
     const definition = NetworkUrls.masked(request)
-    const after = yield* resolve(resolver, id, definition)
+    return { id, resolver, definition, network: yield* resolve(resolver, id, definition) }
+  })
+
+  const checkCreate = (request: CreateNetwork) =>
+    Effect.all([checkLimits, ResourceSize.check(request), NetworkUrls.check(outbound, request)], { discard: true })
+
+  /** What `create` would create, with the unmasked URLs. Fails as `create` does. */
+  const plan = Effect.fnUntraced(function* (request: CreateNetwork) {
+    yield* checkCreate(request)
+    const { network, resolver } = yield* planned(request)
+    const inherited = request.from === undefined ? undefined : networkId(request.network_type, request.from)
+    if (request.rpc_urls !== undefined || inherited === undefined) return { network, urls: request.rpc_urls ?? [] }
+    return { network, urls: yield* Effect.orDie(rpcUrls(resolver, inherited)) }
+  })
+
+  const create = Effect.fn("Networks.create")(function* (request: CreateNetwork) {
+    yield* checkCreate(request)
+    yield* repo.lock
+    const { id, definition, network: after } = yield* planned(request)
     yield* repo.save(id, definition, { sealed: yield* NetworkUrls.seal(secrets, id, request) })
     yield* changes.record({ action: "network.created", id, schema: Network, after })
     yield* Effect.annotateLogs(Effect.logInfo("network created"), { network_id: id })
@@ -193,5 +208,5 @@ export const make = Effect.gen(function* () {
       })
     )
 
-  return { create, update, define, delete: remove }
+  return { plan, create, update, define, delete: remove }
 })

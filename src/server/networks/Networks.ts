@@ -1,7 +1,10 @@
 // Networks with their versions, for HTTP, host programs and other features: the built-in ones, with a team's changes, and a team's own.
 import { Array, Context, Effect, Function, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
+import { providerWarnings } from "../../domain/health/ChainWarnings.ts"
+import { unanswered } from "../../domain/health/HealthSnapshot.ts"
 import { networkId } from "../../domain/network/NetworkId.ts"
 import { CreateNetwork, UpdateNetwork } from "../../domain/network/NetworkRequest.ts"
 import type { Network, NetworkIdTaken, NetworkInUse, NetworkNotFound } from "../../domain/network/Network.ts"
@@ -16,6 +19,9 @@ import type { PreconditionFailed, Versioned } from "../../domain/request/Version
 import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import { maxNumberedBytes } from "../../sql/FittingRows.ts"
+import { Chains } from "../chains/Chains.ts"
+import * as Inspection from "../chains/Inspection.ts"
+import { OutboundWork } from "../limits/OutboundWork.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 import { builtin } from "./builtin.ts"
 import * as NetworkEditing from "./NetworkEditing.ts"
@@ -55,6 +61,13 @@ export class Networks extends Context.Service<
     create(
       request: CreateNetwork
     ): Effect.Effect<Versioned<Network>, NetworkIdTaken | BadRequest | TransactionLimitExceeded>
+    /**
+     * Asks the providers of a network that is about to be created whether they are on its chain, for 1.8 seconds at most, outside of any transaction,
+     * and names those that are not. Fails as `create` does.
+     */
+    preview(
+      request: CreateNetwork
+    ): Effect.Effect<ReadonlyArray<string>, NetworkIdTaken | BadRequest | TransactionLimitExceeded | TooManyRequests>
     /**
      * Overrides a built-in network. Fails with `BadRequest` as `create` does. `ifMatch` is an `If-Match` header: fails with
      * `PreconditionFailed` if it names another version.
@@ -104,6 +117,8 @@ export class Networks extends Context.Service<
       const secrets = yield* Secrets
       const reading = yield* NetworkReading.make
       const editing = yield* NetworkEditing.make
+      const chains = yield* Chains
+      const outboundWork = yield* OutboundWork
 
       const list = Effect.fn("Networks.list")(function* (query: PageQuery) {
         const request = pageRequest(query)
@@ -180,6 +195,18 @@ export class Networks extends Context.Service<
         ).pipe(Effect.map((found) => found.flat()))
       })
 
+      const preview = Effect.fn("Networks.preview")(function* (request: CreateNetwork) {
+        const { network, urls } = yield* editing.plan(request)
+        const target = { network, urls, budgetMs: Inspection.previewBudgetMs }
+        const readings = yield* outboundWork.run(
+          Effect.timeoutOrElse(chains.probe(target), {
+            duration: Inspection.previewPatience,
+            orElse: () => Effect.succeed(unanswered(network, urls).providers)
+          })
+        )
+        return readings.flatMap(providerWarnings)
+      })
+
       return Networks.of({
         configured,
         list,
@@ -187,6 +214,7 @@ export class Networks extends Context.Service<
         locate,
         callable,
         create: (request) => Effect.flatMap(checkCreate(request), editing.create),
+        preview: (request) => Effect.flatMap(checkCreate(request), preview),
         update: (id, patch, ifMatch) =>
           Effect.flatMap(checkUpdate(patch), (patch) => editing.update(id, patch, ifMatch)),
         define: editing.define,

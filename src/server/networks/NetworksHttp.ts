@@ -12,7 +12,11 @@ export const NetworksHttp = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const networks = yield* Networks
     return handlers.handleAll({
-      create: ({ payload }) => Respond.createdVersioned(networks.create(payload)),
+      // The check runs first: the create and the answer that is kept for its `Idempotency-Key` are one transaction.
+      create: ({ payload, query }) =>
+        Effect.flatMap(query.check ? networks.preview(payload) : Effect.succeed([]), (warnings) =>
+          Respond.createdVersioned(networks.create(payload), warnings)
+        ),
       list: ({ query }) => Respond.page(networks.list(query)),
       get: ({ params }) => Respond.versioned(networks.get(params.network_id)),
       update: ({ params, payload, headers }) =>

@@ -11,6 +11,7 @@ import * as ResourceSize from "../../domain/request/ResourceSize.ts"
 import { Networks } from "../networks/Networks.ts"
 import * as Origin from "../responses/Origin.ts"
 import * as CreationBatches from "./CreationBatches.ts"
+import * as RelayerPreview from "./RelayerPreview.ts"
 import * as RelayerReferences from "./RelayerReferences.ts"
 import * as RelayersRepo from "./RelayersRepo.ts"
 import * as RelayerUrls from "./RelayerUrls.ts"
@@ -22,6 +23,7 @@ export const make = Effect.gen(function* () {
   const urls = yield* RelayerUrls.make
   const refuse = yield* RelayerReferences.make
   const insert = yield* CreationBatches.make
+  const warningsOf = yield* RelayerPreview.make
 
   const insertChecked = Effect.fnUntraced(function* (id: RelayerId, request: CreateRelayer) {
     yield* ResourceSize.check(request)
@@ -41,7 +43,7 @@ export const make = Effect.gen(function* () {
   const takenFirst = (id: RelayerId) => (refused: BadRequest) =>
     Effect.flatMap(repo.find(id), (found) => Effect.fail(Option.isSome(found) ? new RelayerIdTaken({}) : refused))
 
-  return Effect.fn("Relayers.create")(function* (request: CreateRelayer) {
+  const checkCaller = Effect.fnUntraced(function* (request: CreateRelayer) {
     // A new relayer may use any signer, also one of relayers that a limited caller cannot see.
     const { relayerIds, transactionLimits } = yield* Caller.current
     if (relayerIds !== undefined) return yield* new Caller.Forbidden({})
@@ -49,10 +51,19 @@ export const make = Effect.gen(function* () {
     if (transactionLimits !== undefined && request.custom_rpc_urls !== undefined) {
       return yield* TransactionLimitExceeded.ofChange("custom_rpc_urls")
     }
+  })
+
+  const create = Effect.fn("Relayers.create")(function* (request: CreateRelayer) {
+    yield* checkCaller(request)
     const id = RelayerId.make(request.id ?? (yield* random.uuidV7()))
     const relayer = yield* Effect.catchTag(insertChecked(id, request), "BadRequest", takenFirst(id))
     const { network_type, network } = request
     yield* Effect.annotateLogs(Effect.logInfo("relayer created"), { relayer_id: id, network_type, network })
     return relayer
   })
+
+  return {
+    create,
+    preview: (request: CreateRelayer) => Effect.andThen(checkCaller(request), warningsOf(request))
+  }
 })

@@ -1,7 +1,7 @@
 // Relayers with their versions, for HTTP, host programs and other features. A response is their stored JSON as it is.
 import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
-import type { Forbidden } from "../../domain/access/Caller.ts"
+import type { Forbidden, TooManyRequests } from "../../domain/access/Caller.ts"
 import { CreateRelayer, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import type {
   RelayerId,
@@ -48,6 +48,13 @@ export class Relayers extends Context.Service<
     create(
       request: CreateRelayer
     ): Effect.Effect<StoredRelayer, RelayerIdTaken | BadRequest | Forbidden | TransactionLimitExceeded>
+    /**
+     * Asks the providers of a relayer that is about to be created, for 1.8 seconds at most, outside of any transaction, and says what is wrong: with
+     * them, and with the account. Empty also if the network or the signer does not exist, which `create` refuses.
+     */
+    preview(
+      request: CreateRelayer
+    ): Effect.Effect<ReadonlyArray<string>, BadRequest | Forbidden | TransactionLimitExceeded | TooManyRequests>
     /** The caller sees only the relayers that its key is limited to. Fails with `BadRequest` if the cursor is invalid. */
     list(query: RelayerQuery): Effect.Effect<StoredPage, BadRequest>
     get(id: RelayerId): Effect.Effect<StoredRelayer, RelayerNotFound>
@@ -92,7 +99,7 @@ export class Relayers extends Context.Service<
   static readonly layer = Layer.effect(
     Relayers,
     Effect.gen(function* () {
-      const create = yield* RelayerCreation.make
+      const creation = yield* RelayerCreation.make
       const reading = yield* RelayerReading.make
       const editing = yield* RelayerEditing.make
       const repo = yield* RelayersRepo.make
@@ -112,7 +119,8 @@ export class Relayers extends Context.Service<
         configured,
         ...reading,
         ...editing,
-        create: (request) => Effect.flatMap(checkCreate(request), create),
+        create: (request) => Effect.flatMap(checkCreate(request), creation.create),
+        preview: (request) => Effect.flatMap(checkCreate(request), creation.preview),
         update: (id, patch, ifMatch) =>
           Effect.flatMap(checkUpdate(patch), (patch) => editing.update(id, patch, ifMatch))
       })

@@ -12,7 +12,11 @@ export const RelayersHttp = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const relayers = yield* Relayers
     return handlers.handleAll({
-      create: ({ payload }) => Respond.createdStored(relayers.create(payload)),
+      // The check runs first: the create and the answer that is kept for its `Idempotency-Key` are one transaction.
+      create: ({ payload, query }) =>
+        Effect.flatMap(query.check ? relayers.preview(payload) : Effect.succeed([]), (warnings) =>
+          Respond.createdStored(relayers.create(payload), warnings)
+        ),
       list: ({ query }) => Respond.storedPage(relayers.list(query)),
       get: ({ params }) => Respond.stored(relayers.get(params.relayer_id)),
       update: ({ params, payload, headers }) =>

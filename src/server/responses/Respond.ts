@@ -32,8 +32,10 @@ const metadataWith = (warnings: ReadonlyArray<string>) =>
 const unreadable = (page: Pick<Page<unknown>, "unreadable">) =>
   (page.unreadable ?? []).map(({ reason }) => `row_unreadable: ${reason}`)
 
-export const one = <A, E, R>(self: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(self, (data) => Effect.map(metadata, (extra) => ({ success: true as const, data, ...extra })))
+export const one = <A, E, R>(self: Effect.Effect<A, E, R>, warnings: ReadonlyArray<string> = []) =>
+  Effect.flatMap(self, (data) =>
+    Effect.map(metadataWith(warnings), (extra) => ({ success: true as const, data, ...extra }))
+  )
 
 /** `text` describes the change that was made. */
 export const done = <const Text extends string, A, E, R>(self: Effect.Effect<A, E, R>, text: Text) =>
@@ -107,8 +109,11 @@ export const pageOrItems = <A, E, R>(
 const setTag = (version: string) => setHeader("etag", entityTag(version))
 
 /** With `ETag`. */
-export const versioned = <A, E, R>(self: Effect.Effect<Versioned<A>, E, R>) =>
-  one(Effect.flatMap(self, ({ value, version }) => Effect.as(setTag(version), value)))
+export const versioned = <A, E, R>(self: Effect.Effect<Versioned<A>, E, R>, warnings?: ReadonlyArray<string>) =>
+  one(
+    Effect.flatMap(self, ({ value, version }) => Effect.as(setTag(version), value)),
+    warnings
+  )
 
 const setLocation = (id: string) =>
   Effect.flatMap(target, ({ path }) => setHeader("location", `${path}/${encodeURIComponent(id)}`))
@@ -118,8 +123,14 @@ export const created = <A extends { readonly id: string }, E, R>(self: Effect.Ef
   one(Effect.tap(self, ({ id }) => setLocation(id)))
 
 /** With `Location` and `ETag`. */
-export const createdVersioned = <A extends { readonly id: string }, E, R>(self: Effect.Effect<Versioned<A>, E, R>) =>
-  versioned(Effect.tap(self, ({ value }) => setLocation(value.id)))
+export const createdVersioned = <A extends { readonly id: string }, E, R>(
+  self: Effect.Effect<Versioned<A>, E, R>,
+  warnings?: ReadonlyArray<string>
+) =>
+  versioned(
+    Effect.tap(self, ({ value }) => setLocation(value.id)),
+    warnings
+  )
 
 /** What is JSON already. */
 interface Stored {
@@ -135,17 +146,27 @@ const json = (text: string, headers: Record<string, string>, status = 200) =>
   HttpServerResponse.text(text, { status, headers, contentType: "application/json" })
 
 /** With `ETag`. */
-export const stored = <E, R>(self: Effect.Effect<Stored, E, R>, status?: number) =>
+export const stored = <E, R>(
+  self: Effect.Effect<Stored, E, R>,
+  status?: number,
+  warnings: ReadonlyArray<string> = []
+) =>
   Effect.flatMap(self, ({ json: data, version }) =>
-    Effect.map(metadata, (extra) => json(Envelope.text(data, extra), { etag: entityTag(version) }, status))
+    Effect.map(metadataWith(warnings), (extra) =>
+      json(Envelope.text(data, extra), { etag: entityTag(version) }, status)
+    )
   )
 
 /** With `Location` and `ETag`. */
-export const createdStored = <E, R>(self: Effect.Effect<Stored & { readonly id: string }, E, R>) =>
+export const createdStored = <E, R>(
+  self: Effect.Effect<Stored & { readonly id: string }, E, R>,
+  warnings?: ReadonlyArray<string>
+) =>
   stored(
     // Also where an answer that is kept for its `Idempotency-Key` gets its header fields from.
     Effect.tap(self, ({ id, version }) => Effect.andThen(setLocation(id), setTag(version))),
-    Envelope.createdStatus
+    Envelope.createdStatus,
+    warnings
   )
 
 /** With `Link` to the next page, if there is one. */

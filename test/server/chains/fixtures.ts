@@ -88,9 +88,9 @@ interface Options extends Partial<RetryOptions> {
 }
 
 const inspections = {
-  evm: EvmInspection.inspect,
-  solana: SolanaInspection.inspect,
-  stellar: StellarInspection.inspect
+  evm: EvmInspection.kind,
+  solana: SolanaInspection.kind,
+  stellar: StellarInspection.kind
 }
 
 /** Chains and providers that share their nodes. By default, there are no waits between tries and no short time limits. */

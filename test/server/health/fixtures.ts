@@ -6,6 +6,7 @@ import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
+import type { Relayer } from "../../../src/domain/relayer/Relayer.ts"
 import { HealthChecks } from "../../../src/server/health/HealthChecks.ts"
 import * as HealthJob from "../../../src/server/health/HealthJob.ts"
 import { Chains } from "../../../src/server/chains/Chains.ts"
@@ -43,11 +44,14 @@ export const chains = (inspect: (id: RelayerId) => Effect.Effect<ChainSnapshot> 
   const layer = Layer.succeed(
     Chains,
     Chains.of({
-      inspect: ({ relayer }) =>
-        Effect.andThen(
-          Effect.sync(() => seen.push(relayer.id)),
-          inspect(relayer.id)
+      inspect: ({ relayer }) => {
+        const { id } = relayer as Relayer
+        return Effect.andThen(
+          Effect.sync(() => seen.push(id)),
+          inspect(id)
         )
+      },
+      probe: () => Effect.succeed([])
     })
   )
   return { seen, layer }

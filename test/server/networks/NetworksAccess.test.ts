@@ -119,15 +119,15 @@ layer(TestApi.layer())("access to networks", (it) => {
       const missing = yield* Effect.flip(client.networks.get({ params }))
       assert.strictEqual(missing._tag, "NetworkNotFound")
       const payload = { name, network_type: "evm", from: NetworkName.make("mainnet") } as const
-      const created = yield* client.networks.create({ payload })
+      const created = yield* client.networks.create({ query: {}, payload })
       assert.strictEqual(created.data.from, "mainnet")
-      const taken = yield* Effect.flip(client.networks.create({ payload }))
+      const taken = yield* Effect.flip(client.networks.create({ query: {}, payload }))
       assert.strictEqual(taken._tag, "NetworkIdTaken")
       const rpc_urls = [{ url: "https://a.example.com/key", weight: 7 }]
       const updated = yield* client.networks.update({ params, headers: {}, payload: { rpc_urls, symbol: null } })
       assert.deepStrictEqual(updated.data.rpc_urls, [{ url: "https://a.example.com/***", weight: 7 }])
       const child = { name: NetworkName.make("heir"), network_type: "evm", from: name } as const
-      yield* client.networks.create({ payload: child })
+      yield* client.networks.create({ query: {}, payload: child })
       const inUse = yield* Effect.flip(client.networks.delete({ params, headers: {} }))
       assert.deepStrictEqual(inUse, new NetworkInUse({ error: "used by networks: evm:heir" }))
       const deleted = yield* client.networks.delete({

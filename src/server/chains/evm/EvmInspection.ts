@@ -1,4 +1,4 @@
-// Inspects an account of an EVM chain.
+// Inspects an account of an EVM chain, and the providers of its network.
 import { Effect, Result } from "effect"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
 import * as Inspection from "../Inspection.ts"
@@ -10,18 +10,27 @@ import { dialect } from "./EvmNodes.ts"
 
 const ofAccount = <A>(method: string, address: string, result: A) => ({ method, params: [address, "latest"], result })
 
-export const inspect: Inspection.Inspect = Effect.fn("EvmInspection.inspect")(function* (
+const prove = (id: bigint) => (node: RpcNode) =>
+  Effect.flatMap(node.call(chainId), (found) =>
+    found === id ? Effect.void : Effect.fail(RpcFailure.otherChain(found, id).of(chainId.method))
+  )
+
+const probe: Inspection.Kind["probe"] = Effect.fn("EvmInspection.probe")(function* (
   nodes,
-  { relayer, network, urls }
+  { network, urls, budgetMs }
+) {
+  if (network.network_type !== "evm") return yield* Inspection.wrongType
+  return yield* Inspection.probe({ nodes, dialect, urls, prove: prove(BigInt(network.chain_id)), budgetMs })
+})
+
+const inspect: Inspection.Kind["inspect"] = Effect.fn("EvmInspection.inspect")(function* (
+  nodes,
+  { relayer, network, urls, budgetMs }
 ) {
   if (relayer.network_type !== "evm" || network.network_type !== "evm") return yield* Inspection.wrongType
-  const { address, network_type, policies } = relayer
-  const id = BigInt(network.chain_id)
-
-  const prove = (node: RpcNode) =>
-    Effect.flatMap(node.call(chainId), (found) =>
-      found === id ? Effect.void : Effect.fail(RpcFailure.otherChain(found, id).of(chainId.method))
-    )
+  const { address, policies } = relayer
+  const { network_type } = network
+  const chain = { nodes, dialect, urls, prove: prove(BigInt(network.chain_id)), budgetMs }
 
   const read = Effect.fnUntraced(function* ({ first }: Providers) {
     const { balance, nonce } = yield* Effect.all(
@@ -41,5 +50,7 @@ export const inspect: Inspection.Inspect = Effect.fn("EvmInspection.inspect")(fu
     }
   })
 
-  return { network_type, ...(yield* Inspection.run({ nodes, dialect, urls, prove }, read)) }
+  return { network_type, ...(yield* Inspection.run(chain, read)) }
 })
+
+export const kind: Inspection.Kind = { inspect, probe }

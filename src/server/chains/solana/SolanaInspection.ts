@@ -1,4 +1,4 @@
-// Inspects an account of a Solana cluster. An account that does not exist has a balance of 0.
+// Inspects an account of a Solana cluster, and the providers of its network. An account that does not exist has a balance of 0.
 import { Effect, Result, Schema } from "effect"
 import { Uint64 } from "../../../domain/chain/Amount.ts"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
@@ -24,13 +24,23 @@ const balanceOf = (address: string) => ({
   result: Schema.Struct({ value: Uint64 })
 })
 
-export const inspect: Inspection.Inspect = Effect.fn("SolanaInspection.inspect")(function* (
+const prove = (node: RpcNode) => Effect.asVoid(node.call(latestBlockhash))
+
+const probe: Inspection.Kind["probe"] = Effect.fn("SolanaInspection.probe")(function* (
   nodes,
-  { relayer, network, urls }
+  { network, urls, budgetMs }
+) {
+  if (network.network_type !== "solana") return yield* Inspection.wrongType
+  return yield* Inspection.probe({ nodes, dialect, urls, prove, budgetMs })
+})
+
+const inspect: Inspection.Kind["inspect"] = Effect.fn("SolanaInspection.inspect")(function* (
+  nodes,
+  { relayer, network, urls, budgetMs }
 ) {
   if (relayer.network_type !== "solana" || network.network_type !== "solana") return yield* Inspection.wrongType
-  const { address, network_type, policies } = relayer
-  const prove = (node: RpcNode) => Effect.asVoid(node.call(latestBlockhash))
+  const { address, policies } = relayer
+  const { network_type } = network
 
   const read = Effect.fnUntraced(function* ({ first }: Providers) {
     const account = yield* Effect.result(first((node) => node.call(balanceOf(address))))
@@ -41,5 +51,7 @@ export const inspect: Inspection.Inspect = Effect.fn("SolanaInspection.inspect")
     }
   })
 
-  return { network_type, ...(yield* Inspection.run({ nodes, dialect, urls, prove }, read)) }
+  return { network_type, ...(yield* Inspection.run({ nodes, dialect, urls, prove, budgetMs }, read)) }
 })
+
+export const kind: Inspection.Kind = { inspect, probe }

@@ -1,4 +1,4 @@
-// Inspects an account of a Stellar network. It calls RPC servers, not Horizon: a relayer can choose its RPC servers and have
+// Inspects an account of a Stellar network, and its providers. It calls RPC servers, not Horizon: a relayer can choose its RPC servers and have
 // several of them, while `horizon_url` is optional.
 import { Effect, Result } from "effect"
 import type { CheckFailure } from "../../../domain/chain/ChainSnapshot.ts"
@@ -10,13 +10,21 @@ import { dialect, prove } from "./StellarNodes.ts"
 
 const noAccount: CheckFailure = { type: "SequenceSyncFailed", code: "no_account" }
 
-export const inspect: Inspection.Inspect = Effect.fn("StellarInspection.inspect")(function* (
+const probe: Inspection.Kind["probe"] = Effect.fn("StellarInspection.probe")(function* (
   nodes,
-  { relayer, network, urls }
+  { network, urls, budgetMs }
+) {
+  if (network.network_type !== "stellar") return yield* Inspection.wrongType
+  return yield* Inspection.probe({ nodes, dialect, urls, prove: prove(network.passphrase), budgetMs })
+})
+
+const inspect: Inspection.Kind["inspect"] = Effect.fn("StellarInspection.inspect")(function* (
+  nodes,
+  { relayer, network, urls, budgetMs }
 ) {
   if (relayer.network_type !== "stellar" || network.network_type !== "stellar") return yield* Inspection.wrongType
-  const { address, network_type, policies } = relayer
-  const { passphrase } = network
+  const { address, policies } = relayer
+  const { network_type, passphrase } = network
 
   const read = Effect.fnUntraced(function* ({ first }: Providers) {
     const call = yield* StellarAccount.get(address)
@@ -27,5 +35,8 @@ export const inspect: Inspection.Inspect = Effect.fn("StellarInspection.inspect"
     return { ...account.success, failures }
   })
 
-  return { network_type, ...(yield* Inspection.run({ nodes, dialect, urls, prove: prove(passphrase) }, read)) }
+  const chain = { nodes, dialect, urls, prove: prove(passphrase), budgetMs }
+  return { network_type, ...(yield* Inspection.run(chain, read)) }
 })
+
+export const kind: Inspection.Kind = { inspect, probe }
