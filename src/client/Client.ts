@@ -1392,6 +1392,11 @@ export interface ApiKey {
   readonly last_used_from?: string
   /** Id of the caller that created the key. Absent for keys of earlier versions. Example: `"administrator"` */
   readonly created_by?: string
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface ApiKeyPageResponse {
@@ -1658,6 +1663,11 @@ export interface AwsKmsSigner {
   readonly addresses: SignerAddressesOfCurve
   /** Why the service no longer signs with the key. A successful verification enables the signer again. */
   readonly disabled_reason?: SignerDisabledReason
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface AzureKeyVaultSigner {
@@ -1702,6 +1712,11 @@ export interface AzureKeyVaultSigner {
   readonly addresses: SignerAddressesOfCurve
   /** Why the service no longer signs with the key. A successful verification enables the signer again. */
   readonly disabled_reason?: SignerDisabledReason
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 /** A transaction that is to be built with a payment of its fee. */
@@ -2606,6 +2621,11 @@ export interface EvmNetwork {
    * duration is safe if one of them lies or one of them is silent, but not both. Example: `"1h"`
    */
   readonly finality_by_one?: string
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
   /** The family of chains. Example: `"evm"` */
   readonly network_type: "evm"
   /** Chain id (EIP-155). Example: `11155111` */
@@ -2694,6 +2714,11 @@ export interface EvmRelayer {
   readonly network_type: "evm"
   /** Limits of an evm relayer. */
   readonly policies?: EvmPolicy
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface EvmRelayerStatus {
@@ -3026,6 +3051,11 @@ export interface GoogleCloudKmsSigner {
   readonly addresses: SignerAddressesOfCurve
   /** Why the service no longer signs with the key. A successful verification enables the signer again. */
   readonly disabled_reason?: SignerDisabledReason
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 /** Cause of the state, for programs. If the relayer is failing or disabled, it is the type of the reason. */
@@ -3316,6 +3346,11 @@ export interface LocalSigner {
   readonly config: { readonly [key: string]: never }
   /** The address of the key on each network type. */
   readonly addresses: SignerAddresses
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 /** A log message of the request. */
@@ -3433,6 +3468,11 @@ export interface NewApiKey {
   readonly last_used_from?: string
   /** Id of the caller that created the key. Absent for keys of earlier versions. Example: `"administrator"` */
   readonly created_by?: string
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
   /** The key itself. It is not returned again. Example: `"rk_7Jx0mZ2kQv"` */
   readonly key: Redacted.Redacted<string>
 }
@@ -3533,6 +3573,11 @@ export interface Notification {
   readonly has_signing_key: boolean
   /** While true, deliveries are held back, for at most 24 hours. Absent while false. Example: `true` */
   readonly paused: boolean
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface NotificationPageResponse {
@@ -3678,6 +3723,11 @@ export interface Pkcs11Signer {
   readonly addresses: SignerAddressesOfCurve
   /** Why the service no longer signs with the key. A successful verification enables the signer again. */
   readonly disabled_reason?: SignerDisabledReason
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface PlainSigner {
@@ -3689,6 +3739,11 @@ export interface PlainSigner {
   readonly config: { readonly [key: string]: never }
   /** The address of the key on each network type. */
   readonly addresses: SignerAddresses
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface PlanConfigurationRequest {
@@ -5022,6 +5077,11 @@ export interface SolanaNetwork {
    * duration is safe if one of them lies or one of them is silent, but not both. Example: `"1h"`
    */
   readonly finality_by_one?: string
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
   /** The family of chains. Example: `"solana"` */
   readonly network_type: "solana"
 }
@@ -5166,6 +5226,11 @@ export interface SolanaRelayer {
   readonly network_type: "solana"
   /** Limits of a solana relayer. */
   readonly policies?: SolanaPolicy
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface SolanaRelayerStatus {
@@ -5470,6 +5535,11 @@ export interface StellarNetwork {
    * duration is safe if one of them lies or one of them is silent, but not both. Example: `"1h"`
    */
   readonly finality_by_one?: string
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
   /** The family of chains. Example: `"stellar"` */
   readonly network_type: "stellar"
   /** Network passphrase, which is part of every signature. Example: `"Test SDF Network ; September 2015"` */
@@ -5554,6 +5624,11 @@ export interface StellarRelayer {
   readonly network_type: "stellar"
   /** Limits of a stellar relayer. */
   readonly policies?: StellarPolicy
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface StellarRelayerStatus {
@@ -6222,6 +6297,11 @@ export interface TurnkeySigner {
   readonly addresses: SignerAddressesOfCurve
   /** Why the service no longer signs with the key. A successful verification enables the signer again. */
   readonly disabled_reason?: SignerDisabledReason
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 /** Domain that typed data belongs to (EIP-712). */
@@ -6270,6 +6350,7 @@ export interface UpdateApiKeyRequest {
   readonly previous_expires_at?: never
   readonly last_used_at?: never
   readonly last_used_from?: never
+  readonly managed_by?: never
 }
 
 export interface UpdateNetworkRequest {
@@ -6350,6 +6431,7 @@ export interface UpdateNetworkRequest {
   readonly name?: never
   readonly network_type?: never
   readonly source?: never
+  readonly managed_by?: never
   readonly chain_id?: never
   readonly passphrase?: never
 }
@@ -6392,6 +6474,7 @@ export interface UpdateRelayerRequest {
   readonly address?: never
   readonly system_disabled?: never
   readonly disabled_reason?: never
+  readonly managed_by?: never
 }
 
 export interface VaultSigner {
@@ -6412,6 +6495,11 @@ export interface VaultSigner {
   }
   /** The address of the key on each network type. */
   readonly addresses: SignerAddresses
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface VaultTransitSigner {
@@ -6434,6 +6522,11 @@ export interface VaultTransitSigner {
   }
   /** The address of the key on each network type of its curve. */
   readonly addresses: Ed25519SignerAddresses
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 /** The body of a webhook. */

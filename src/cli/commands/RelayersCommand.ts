@@ -58,8 +58,11 @@ const update = Verb.update(
 )
 
 const pausing = <const Name extends string>(name: Name, paused: boolean) =>
-  Verb.call(name, Verb.versioned(id), (client, { id, headers }) =>
-    client.relayers.update({ params: { relayer_id: id }, headers, payload: { paused } })
+  Verb.change(
+    name,
+    Verb.versioned(id),
+    (client, { id, headers }) => client.relayers.update({ params: { relayer_id: id }, headers, payload: { paused } }),
+    "reverted if its files say paused"
   )
 
 const remove = Verb.remove(

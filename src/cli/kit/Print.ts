@@ -52,7 +52,7 @@ const printed = Effect.fnUntraced(function* <A, E>(
   const { value, answer } = yield* run(call)
   const data = dataOf(answer)
   yield* given.output === "json" ? json(data) : table(rows?.(value) ?? rowsOf(data, answer.headers.etag))
-  return value
+  return { value, answer }
 })
 
 /** Makes one call, prints its response and returns it. `rows` makes the table if the fields are not enough. */
@@ -61,7 +61,31 @@ export const one = Effect.fnUntraced(function* <A, E>(
   call: (client: Call.Client) => Effect.Effect<A, E>,
   rows?: Rows<A>
 ) {
-  return yield* printed(yield* Call.open(given), given, call, rows)
+  const { value } = yield* printed(yield* Call.open(given), given, call, rows)
+  return value
+})
+
+/** What the next apply of its configuration does with a change of a resource. */
+export type Fate = "reverted" | "reverted if its files say paused"
+
+const fates: Readonly<Record<Fate, string>> = {
+  reverted: "its next apply reverts this",
+  "reverted if its files say paused": "its next apply reverts this if its files say `paused`"
+}
+
+/** The same for a change. If a configuration owns the resource, a line on stderr says so. */
+export const changed = Effect.fnUntraced(function* <A, E>(
+  given: OutputFlags,
+  call: (client: Call.Client) => Effect.Effect<A, E>,
+  fate: Fate = "reverted"
+) {
+  const run = yield* Call.open(given)
+  const { value, answer } = yield* printed(run, given, call)
+  const data = dataOf(answer)
+  if (!Predicate.hasProperty(data, "managed_by") || !Predicate.hasProperty(data, "id")) return value
+  const line = `${String(data.id)} is managed by ${String(data.managed_by)}; ${fates[fate]}`
+  yield* Console.error(Table.printable(line))
+  return value
 })
 
 /** The same, and a second call about what the first one made. Its lines go to stderr. If it fails, the command does not. */
@@ -71,7 +95,7 @@ export const withNotices = Effect.fnUntraced(function* <A, E, E2>(
   notices: (client: Call.Client, made: A) => Effect.Effect<ReadonlyArray<string>, E2>
 ) {
   const run = yield* Call.open(given)
-  const made = yield* printed(run, given, call)
+  const { value: made } = yield* printed(run, given, call)
   const lines = yield* run((client) => notices(client, made)).pipe(
     Effect.map(({ value }) => value),
     Effect.catch(({ message }) => Effect.succeed([`This was created, but its check failed: ${message}`]))

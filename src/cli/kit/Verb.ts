@@ -47,6 +47,17 @@ export const call = <const Name extends string, const T extends Target, A, E>(
     Print.one(given, (client) => run(client, target))
   )
 
+/** A change without a body. */
+export const change = <const Name extends string, const T extends Target, A, E>(
+  name: Name,
+  target: T,
+  run: (client: Call.Client, target: TargetFlags<T>) => Effect.Effect<A, E>,
+  fate: Print.Fate
+) =>
+  Command.make(name, { given: Print.flags, target }, ({ given, target }) =>
+    Print.changed(given, (client) => run(client, target), fate)
+  )
+
 /** A call with the id of a resource. */
 export const onOne = <const Name extends string, Id, A, E>(
   name: Name,
@@ -93,7 +104,7 @@ export const send = <
     { given: Print.flags, target, body: bodyOf(request) },
     Effect.fnUntraced(function* ({ given, target, body }) {
       const payload = yield* Body.read(request.schema, body, request.defaults)
-      return yield* Print.one(given, (client) => run(client, payload, target))
+      return yield* Print.changed(given, (client) => run(client, payload, target))
     })
   )
 
@@ -132,7 +143,7 @@ export const update = <Id, S extends Schema.ConstraintDecoder<unknown> & Schema.
     { given: Print.flags, target: versioned(id), body: bodyOf(request) },
     Effect.fnUntraced(function* ({ given, target, body }) {
       const payload = yield* Body.patch(request.schema, body)
-      return yield* Print.one(given, (client) => run(client, payload, target))
+      return yield* Print.changed(given, (client) => run(client, payload, target))
     })
   )
 

@@ -1582,6 +1582,11 @@ export interface ApiKey {
   readonly last_used_from?: string
   /** Id of the caller that created the key. Absent for keys of earlier versions. Example: `"administrator"` */
   readonly created_by?: string
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface ApiKeyPageResponse {
@@ -1726,6 +1731,11 @@ export interface AwsKmsSigner {
   readonly addresses: SignerAddressesOfCurve
   /** Why the service no longer signs with the key. A successful verification enables the signer again. */
   readonly disabled_reason?: SignerDisabledReason
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface AzureKeyVaultSigner {
@@ -1770,6 +1780,11 @@ export interface AzureKeyVaultSigner {
   readonly addresses: SignerAddressesOfCurve
   /** Why the service no longer signs with the key. A successful verification enables the signer again. */
   readonly disabled_reason?: SignerDisabledReason
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 /** What a cancel of all open transactions did. */
@@ -2381,6 +2396,11 @@ export interface EvmNetwork {
    * duration is safe if one of them lies or one of them is silent, but not both. Example: `"1h"`
    */
   readonly finality_by_one?: string
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
   /** The family of chains. Example: `"evm"` */
   readonly network_type: "evm"
   /** Chain id (EIP-155). Example: `11155111` */
@@ -2469,6 +2489,11 @@ export interface EvmRelayer {
   readonly network_type: "evm"
   /** Limits of an evm relayer. */
   readonly policies?: EvmPolicy
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface EvmRelayerStatus {
@@ -2667,6 +2692,11 @@ export interface GoogleCloudKmsSigner {
   readonly addresses: SignerAddressesOfCurve
   /** Why the service no longer signs with the key. A successful verification enables the signer again. */
   readonly disabled_reason?: SignerDisabledReason
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface LocalSigner {
@@ -2678,6 +2708,11 @@ export interface LocalSigner {
   readonly config: { readonly [key: string]: never }
   /** The address of the key on each network type. */
   readonly addresses: SignerAddresses
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 /** The configuration of a chain, with all inherited fields. */
@@ -2743,6 +2778,11 @@ export interface NewApiKey {
   readonly last_used_from?: string
   /** Id of the caller that created the key. Absent for keys of earlier versions. Example: `"administrator"` */
   readonly created_by?: string
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
   /** The key itself. It is not returned again. Example: `"rk_7Jx0mZ2kQv"` */
   readonly key: string
 }
@@ -2843,6 +2883,11 @@ export interface Notification {
   readonly has_signing_key: boolean
   /** While true, deliveries are held back, for at most 24 hours. Absent while false. Example: `true` */
   readonly paused: boolean
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface NotificationPageResponse {
@@ -2939,6 +2984,11 @@ export interface Pkcs11Signer {
   readonly addresses: SignerAddressesOfCurve
   /** Why the service no longer signs with the key. A successful verification enables the signer again. */
   readonly disabled_reason?: SignerDisabledReason
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface PlainSigner {
@@ -2950,6 +3000,11 @@ export interface PlainSigner {
   readonly config: { readonly [key: string]: never }
   /** The address of the key on each network type. */
   readonly addresses: SignerAddresses
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 /** What a policy would have done to past transactions. The policy was not changed. */
@@ -3683,6 +3738,11 @@ export interface SolanaNetwork {
    * duration is safe if one of them lies or one of them is silent, but not both. Example: `"1h"`
    */
   readonly finality_by_one?: string
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
   /** The family of chains. Example: `"solana"` */
   readonly network_type: "solana"
 }
@@ -3819,6 +3879,11 @@ export interface SolanaRelayer {
   readonly network_type: "solana"
   /** Limits of a solana relayer. */
   readonly policies?: SolanaPolicy
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface SolanaRelayerStatus {
@@ -3981,6 +4046,11 @@ export interface StellarNetwork {
    * duration is safe if one of them lies or one of them is silent, but not both. Example: `"1h"`
    */
   readonly finality_by_one?: string
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
   /** The family of chains. Example: `"stellar"` */
   readonly network_type: "stellar"
   /** Network passphrase, which is part of every signature. Example: `"Test SDF Network ; September 2015"` */
@@ -4065,6 +4135,11 @@ export interface StellarRelayer {
   readonly network_type: "stellar"
   /** Limits of a stellar relayer. */
   readonly policies?: StellarPolicy
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface StellarRelayerStatus {
@@ -4524,6 +4599,11 @@ export interface TurnkeySigner {
   readonly addresses: SignerAddressesOfCurve
   /** Why the service no longer signs with the key. A successful verification enables the signer again. */
   readonly disabled_reason?: SignerDisabledReason
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface UpdateApiKeyRequest {
@@ -4547,6 +4627,7 @@ export interface UpdateApiKeyRequest {
   readonly previous_expires_at?: never
   readonly last_used_at?: never
   readonly last_used_from?: never
+  readonly managed_by?: never
 }
 
 export interface UpdateNotificationRequest {
@@ -4581,6 +4662,11 @@ export interface VaultSigner {
   }
   /** The address of the key on each network type. */
   readonly addresses: SignerAddresses
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }
 
 export interface VaultTransitSigner {
@@ -4603,4 +4689,9 @@ export interface VaultTransitSigner {
   }
   /** The address of the key on each network type of its curve. */
   readonly addresses: Ed25519SignerAddresses
+  /**
+   * The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration
+   * owns it. Example: `"payments"`
+   */
+  readonly managed_by?: string
 }

@@ -82,7 +82,8 @@ export const UpdateApiKey = Schema.Struct({
   created_by: immutable,
   previous_expires_at: immutable,
   last_used_at: immutable,
-  last_used_from: immutable
+  last_used_from: immutable,
+  managed_by: immutable
 }).annotate({ identifier: "UpdateApiKeyRequest" })
 export type UpdateApiKey = typeof UpdateApiKey.Type
 
@@ -118,7 +119,8 @@ const shown = {
   ),
   created_by: Schema.optionalKey(
     field(Shown.Id, "Id of the caller that created the key. Absent for keys of earlier versions.", "administrator")
-  )
+  ),
+  managed_by: Shown.managedBy
 }
 
 export const ApiKey = Schema.Struct(shown).annotate({ identifier: "ApiKey", description: "A credential of a caller." })

@@ -29,7 +29,8 @@ const shown = {
   average_blocktime_ms: shownAs(values.average_blocktime_ms, documented.average_blocktime_ms),
   is_testnet: shownAs(Schema.Boolean, documented.is_testnet),
   tags: Schema.optionalKey(shownAs(Schema.Array(Label), documented.tags)),
-  finality_by_one: Schema.optionalKey(shownAs(values.finality_by_one, documented.finality_by_one))
+  finality_by_one: Schema.optionalKey(shownAs(values.finality_by_one, documented.finality_by_one)),
+  managed_by: Shown.managedBy
 }
 
 export const EvmNetwork = Schema.Struct({

@@ -87,6 +87,7 @@ export const UpdateNetwork = Schema.Struct({
   name: immutable,
   network_type: immutable,
   source: immutable,
+  managed_by: immutable,
   chain_id: immutable,
   passphrase: immutable
 })

@@ -91,7 +91,8 @@ export const Notification = Schema.Struct({
     omittedDefault(Schema.Boolean, false),
     "While true, deliveries are held back, for at most 24 hours. Absent while false.",
     true
-  )
+  ),
+  managed_by: Shown.managedBy
 }).annotate({ identifier: "Notification", description: "A receiver of webhooks." })
 export type Notification = typeof Notification.Type
 

@@ -110,7 +110,8 @@ export const UpdateRelayer = Schema.Struct({
   signer_id: immutable,
   address: immutable,
   system_disabled: immutable,
-  disabled_reason: immutable
+  disabled_reason: immutable,
+  managed_by: immutable
 }).annotate({ identifier: "UpdateRelayerRequest" })
 export type UpdateRelayer = typeof UpdateRelayer.Type
 
@@ -181,13 +182,15 @@ const stored = <Address extends Schema.Top>(address: Address) => ({
 export const EvmRelayer = Schema.Struct({
   ...stored(field(EvmAddress, "Address of the signer, in lower case.", "0x2c7536e3605d9c16a7a3d7b1898e529396a65c23")),
   network_type: networkTag("evm"),
-  policies: Schema.optionalKey(EvmPolicy)
+  policies: Schema.optionalKey(EvmPolicy),
+  managed_by: Shown.managedBy
 }).annotate({ identifier: "EvmRelayer" })
 
 export const SolanaRelayer = Schema.Struct({
   ...stored(field(SolanaAddress, "Address of the signer, as base58.", "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV")),
   network_type: networkTag("solana"),
-  policies: Schema.optionalKey(SolanaPolicy)
+  policies: Schema.optionalKey(SolanaPolicy),
+  managed_by: Shown.managedBy
 }).annotate({ identifier: "SolanaRelayer" })
 export type SolanaRelayer = typeof SolanaRelayer.Type
 
@@ -200,13 +203,14 @@ export const StellarRelayer = Schema.Struct({
     )
   ),
   network_type: networkTag("stellar"),
-  policies: Schema.optionalKey(StellarPolicy)
+  policies: Schema.optionalKey(StellarPolicy),
+  managed_by: Shown.managedBy
 }).annotate({ identifier: "StellarRelayer" })
 export type StellarRelayer = typeof StellarRelayer.Type
 
 /**
  * The JSON of a relayer in responses is the generated column `json` of the table `relayers` (`sql/migrations/0007_reading.ts`), which has
- * the fields in this order.
+ * the fields in this order. `managed_by` is added when the row is read (`sql/ManagedBy.ts`).
  */
 export const Relayer = Schema.Union([EvmRelayer, SolanaRelayer, StellarRelayer]).annotate({
   identifier: "Relayer",

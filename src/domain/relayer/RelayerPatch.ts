@@ -20,7 +20,14 @@ const asBody = (encoded: unknown) => ExactJson.parse(JSON.stringify(encoded))
 
 /** The request that would create the relayer. `urls` are its RPC URLs, unmasked. */
 export const requestOf = (relayer: Relayer, urls: ReadonlyArray<RpcConfig> | undefined): CreateRelayer => {
-  const { address: _, system_disabled: __, disabled_reason: ___, custom_rpc_urls: ____, ...fields } = relayer
+  const {
+    address: _,
+    system_disabled: __,
+    disabled_reason: ___,
+    custom_rpc_urls: ____,
+    managed_by: _____,
+    ...fields
+  } = relayer
   return { ...fields, ...(urls === undefined ? {} : { custom_rpc_urls: urls }) }
 }
 

@@ -1,5 +1,6 @@
 // Schemas of values in responses. They do not check stored values again: the constraints only apply to generated values.
 import { Order, Schema } from "effect"
+import { field } from "./Field.ts"
 
 const pattern = ({ source }: RegExp) =>
   Schema.makeFilter(() => true, {
@@ -26,6 +27,15 @@ export const Digits = Schema.BigIntFromString.check(
 
 /** The id of a resource, of a caller or of a request. */
 export const Id = shaped(/^[A-Za-z0-9_-]{1,36}$/)
+
+/** The owner of a resource. */
+export const managedBy = Schema.optionalKey(
+  field(
+    Id,
+    "The configuration that owns the resource: its next apply reverts other changes. Absent while no configuration owns it.",
+    "payments"
+  )
+)
 
 /** A text for people. */
 export const Words = shaped(/^[a-z]{2,10}( [a-z]{2,10}){1,8}$/)

@@ -42,7 +42,8 @@ const remote = {
   curve: Curve,
   public_key: PublicKey,
   addresses: AddressesOfCurve,
-  disabled_reason: Schema.optionalKey(SignerDisabledReason)
+  disabled_reason: Schema.optionalKey(SignerDisabledReason),
+  managed_by: Shown.managedBy
 }
 
 /** `config` contains the parts of the configuration that are not secret. */
@@ -51,19 +52,22 @@ export const Signer = Schema.Union([
     id: SignerId,
     type: typeTag("plain"),
     config: noConfig,
-    addresses: SignerAddresses
+    addresses: SignerAddresses,
+    managed_by: Shown.managedBy
   }).annotate({ identifier: "PlainSigner" }),
   Schema.Struct({
     id: SignerId,
     type: typeTag("local"),
     config: noConfig,
-    addresses: SignerAddresses
+    addresses: SignerAddresses,
+    managed_by: Shown.managedBy
   }).annotate({ identifier: "LocalSigner" }),
   Schema.Struct({
     id: SignerId,
     type: typeTag("vault"),
     config: field(Schema.Struct(Vault.shown), withoutSecrets),
-    addresses: SignerAddresses
+    addresses: SignerAddresses,
+    managed_by: Shown.managedBy
   }).annotate({ identifier: "VaultSigner" }),
   Schema.Struct({
     id: SignerId,
@@ -72,7 +76,8 @@ export const Signer = Schema.Union([
       Schema.Struct({ ...Vault.shown, pubkey: field(Schema.String, Vault.pubkey, Vault.examplePubkey) }),
       withoutSecrets
     ),
-    addresses: Ed25519Addresses
+    addresses: Ed25519Addresses,
+    managed_by: Shown.managedBy
   }).annotate({ identifier: "VaultTransitSigner" }),
   Schema.Struct({
     id: SignerId,

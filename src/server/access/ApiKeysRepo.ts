@@ -7,6 +7,7 @@ import { TransactionLimits, feeLimitsOf } from "../../domain/transaction/Transac
 import * as Rows from "../../sql/Rows.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
 import { client, onConflict, query } from "../../sql/Query.ts"
+import * as ManagedBy from "../../sql/ManagedBy.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
 import { amongAll, selectPage, selectRow } from "../../sql/SelectPage.ts"
 import type { Ids } from "../../sql/SelectPage.ts"
@@ -58,7 +59,8 @@ export const make = Effect.gen(function* () {
   const holding = Rows.unchecked<Holder & { readonly hash: string }>(sql)
   const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
   const columns = sql`t.id, t.name, t.scopes, t.relayer_ids, ${at("created_at")}, ${at("expires_at")},
-    ${at("previous_expires_at")}, ${at("last_used_at")}, t.last_used_from, t.created_by, t.transaction_limits`
+    ${at("previous_expires_at")}, ${at("last_used_at")}, t.last_used_from, t.created_by, t.transaction_limits,
+    ${ManagedBy.column(sql, "api_keys")}`
   const selection = { table: "api_keys", columns, Row }
   const versioned = { table: "api_keys", columns: sql`${columns}, ${RowVersion.column(sql)}`, Row: VersionedRow }
   const toVersioned = ({ version, ...value }: typeof VersionedRow.Type): Versioned<ApiKey> => ({ value, version })

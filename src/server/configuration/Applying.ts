@@ -142,6 +142,7 @@ export const make = Effect.fnUntraced(function* (plans: Plans.Plans) {
     if (hasChanges(plan) || forms.length > 0) {
       yield* record(request, prepared, plan)
       if (forms.length > 0) yield* repo.own(forms)
+      yield* repo.raiseVersions(plan.steps.filter(({ action }) => action === "adopt"))
       if (deletedOf(plan).length > 0) yield* repo.disown(deletedOf(plan))
     }
     const applied: ConfigurationApplied = {

@@ -139,6 +139,19 @@ export const make = Effect.gen(function* () {
       ON CONFLICT (kind, id) DO UPDATE SET configuration = excluded.configuration, applied = excluded.applied,
         secrets_mac = excluded.secrets_mac`.pipe(Effect.asVoid, query("ConfigurationRepo.own"))
 
+  /**
+   * Responses name the owner, so that another owner is another version of the row. Versions of networks contain the owner, and
+   * signers have none.
+   */
+  const raiseVersions = (names: ReadonlyArray<Name>) =>
+    Effect.gen(function* () {
+      for (const kind of ["relayers", "notifications", "api_keys"] as const) {
+        const ids = names.filter((name) => name.kind === kind).map(({ id }) => id)
+        if (ids.length === 0) continue
+        yield* sql`UPDATE ${sql(kind)} SET version = version + 1 WHERE id = ANY(${ids}::text[])`
+      }
+    }).pipe(query("ConfigurationRepo.raiseVersions"))
+
   const disown = (names: ReadonlyArray<Name>) =>
     sql`
       DELETE FROM managed_objects WHERE (kind, id) IN (
@@ -168,5 +181,5 @@ export const make = Effect.gen(function* () {
       query("ConfigurationRepo.find")
     )
 
-  return { snapshot, lock, explainLock, managed, users, findKeys, save, own, disown, page, find }
+  return { snapshot, lock, explainLock, managed, users, findKeys, save, own, raiseVersions, disown, page, find }
 })

@@ -96,7 +96,7 @@ export const make = Effect.gen(function* () {
         onNone: () => none,
         onSome: (key) => new Map([["signing_key", tokens.ofSecret(Redacted.value(key))]])
       })
-      const fields = without(notification, "id", "has_signing_key")
+      const fields = without(notification, "id", "has_signing_key", "managed_by")
       found.push({ kind: "notifications", id: notification.id, fields, secrets, owner: undefined })
     }
     for (const signer of yield* signers.configured(idsOf("signers"), lock)) {

@@ -37,8 +37,8 @@ export const make = Effect.gen(function* () {
 
   /** A network that was changed in the database can still be deleted. */
   const deletable = Effect.fnUntraced(function* (id: NetworkId) {
-    const rows = yield* repo.findForDelete([id])
-    return yield* NetworkReading.orNotFound(NetworkResolver.make(rows).versioned(id))
+    const stored = yield* repo.findForDelete([id])
+    return yield* NetworkReading.orNotFound(NetworkResolver.make(stored).versioned(id))
   })
 
   /** Excludes every other change of a network until the transaction ends. */
@@ -176,7 +176,7 @@ export const make = Effect.gen(function* () {
       return yield* BadRequest.of([{ field: "network_id", message: "is built in and has nothing to reset" }])
     }
     yield* repo.delete(id)
-    const after = NetworkResolver.make([]).get(id)
+    const after = NetworkResolver.make(NetworkResolver.nothingStored).get(id)
     if (after === undefined) {
       yield* changes.record({ action: "network.deleted", id, schema: Network, before })
       yield* Effect.annotateLogs(Effect.logInfo("network deleted"), { network_id: id })

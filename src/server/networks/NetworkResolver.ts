@@ -20,8 +20,17 @@ export interface StoredNetwork {
   readonly rpc_urls_sealed?: Uint8Array
 }
 
+/** What the database has of networks. */
+export interface StoredNetworks {
+  readonly rows: ReadonlyArray<StoredNetwork>
+  /** Names of the configurations that own networks. */
+  readonly owners: ReadonlyMap<NetworkId, string>
+}
+
+export const nothingStored: StoredNetworks = { rows: [], owners: new Map() }
+
 const definitionOf = (network: Network): NetworkDefinition => {
-  const { id: _, source: __, ...definition } = network
+  const { id: _, source: __, managed_by: ___, ...definition } = network
   return definition
 }
 
@@ -58,7 +67,7 @@ export interface RpcSource {
 }
 
 /** `rows` has the requested networks, and all networks that they inherit from. */
-export const make = (rows: ReadonlyArray<StoredNetwork>) => {
+export const make = ({ owners, rows }: StoredNetworks) => {
   const byId = new Map(rows.map((row) => [row.id, row]))
 
   /** The changes of the team replace the fields of a built-in network, labels too. */
@@ -87,7 +96,10 @@ export const make = (rows: ReadonlyArray<StoredNetwork>) => {
 
   const get = (id: NetworkId): Network | undefined => {
     const definition = own(id)
-    return definition && Result.getOrThrow(resolve(id, definition))
+    if (definition === undefined) return undefined
+    const network = Result.getOrThrow(resolve(id, definition))
+    const managed_by = owners.get(id)
+    return managed_by === undefined ? network : { ...network, managed_by }
   }
 
   /**

@@ -128,7 +128,7 @@ export class Networks extends Context.Service<
           offset: Math.max(0, request.offset - builtin.length),
           overrides: shown
         })
-        const resolver = NetworkResolver.make(own.rows)
+        const resolver = NetworkResolver.make(own)
         const all = own.isCut ? [] : [...shown, ...own.ids].flatMap((id) => resolver.get(id) ?? [])
         // Each has a copy of what it inherits.
         const items = ResourceSize.fitting(all, maxNumberedBytes)
@@ -177,7 +177,7 @@ export class Networks extends Context.Service<
       ) {
         if (lock) yield* repo.lock
         const ids = given === "all" ? yield* repo.ids : given
-        const rows = new Map((yield* repo.find(ids)).map((row) => [row.id, row]))
+        const rows = new Map((yield* repo.find(ids)).rows.map((row) => [row.id, row]))
         return yield* Effect.forEach(
           ids,
           Effect.fnUntraced(function* (id): Effect.fn.Return<ReadonlyArray<ConfiguredNetwork>> {

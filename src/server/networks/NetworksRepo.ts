@@ -8,12 +8,13 @@ import { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
 import { maxNumberedBytes } from "../../sql/FittingRows.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
+import * as ManagedBy from "../../sql/ManagedBy.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
 import * as ChangedRow from "../secrets/ChangedRow.ts"
 import { RowMacs } from "../secrets/RowMacs.ts"
 import { builtin } from "./builtin.ts"
 import { ownParent } from "./NetworkResolver.ts"
-import type { StoredNetwork } from "./NetworkResolver.ts"
+import type { StoredNetwork, StoredNetworks } from "./NetworkResolver.ts"
 
 const Row = Rows.withoutNulls(
   Schema.Struct({
@@ -25,6 +26,8 @@ const Row = Rows.withoutNulls(
   { definition: (column) => parse(String(column)) }
 )
 const readRows = Rows.all(Row)
+
+const readOwners = Rows.all(Schema.Struct({ id: NetworkId, managed_by: Schema.String }))
 
 const readNetworkIds = Rows.all(Schema.Struct({ id: NetworkId }))
 
@@ -45,11 +48,9 @@ export interface PageSelection {
   readonly overrides: ReadonlyArray<NetworkId>
 }
 
-interface OwnPage {
+interface OwnPage extends StoredNetworks {
   /** The page, in creation order. */
   readonly ids: ReadonlyArray<NetworkId>
-  /** The rows of the page, and the rows that they and `overrides` inherit from. */
-  readonly rows: ReadonlyArray<StoredNetwork>
   readonly total: number
   /** There are no rows, because they are too large together. */
   readonly isCut: boolean
@@ -72,6 +73,8 @@ export interface Users {
   readonly relayers: ReadonlyArray<string>
   readonly networks: ReadonlyArray<string>
 }
+
+type Found = ReadonlyArray<Readonly<Record<string, unknown>>>
 
 export const make = Effect.gen(function* () {
   const sql = yield* client
@@ -103,23 +106,46 @@ export const make = Effect.gen(function* () {
   const verifyOne = ({ id, definition, mac }: Readonly<Record<string, unknown>>) =>
     macs.verify(rowOf(String(id), String(definition)), String(mac))
 
-  const verify = (rows: ReadonlyArray<Readonly<Record<string, unknown>>>) =>
-    Effect.forEach(rows, verifyOne, { discard: true })
+  const verify = (rows: Found) => Effect.forEach(rows, verifyOne, { discard: true })
 
+  /** A configuration may own a built-in network that has no row, because nothing of it is changed. */
   const select = (ids: ReadonlyArray<NetworkId>) => sql`
     WITH RECURSIVE seed AS (SELECT id FROM networks WHERE ${sql.in("id", ids)}), ${line}
-    SELECT t.id, t.definition::text AS definition, ${RowVersion.column(sql)}, t.rpc_urls_sealed, t.mac
-    FROM networks t WHERE t.id IN (SELECT id FROM line)`
+    SELECT t.id, t.definition::text AS definition, ${RowVersion.column(sql)}, t.rpc_urls_sealed, t.mac,
+      ${ManagedBy.column(sql, "networks")}
+    FROM networks t WHERE t.id IN (SELECT id FROM line)
+    UNION ALL
+    SELECT t.id, NULL, NULL, NULL, NULL, ${ManagedBy.owner(sql, "networks")}
+    FROM (${ownedOf(ids)}) t WHERE NOT EXISTS (SELECT 1 FROM networks n WHERE n.id = t.id)`
+
+  const ownedOf = (ids: ReadonlyArray<NetworkId>) =>
+    sql`SELECT id FROM managed_objects WHERE kind = 'networks' AND ${sql.in("id", ids)}`
+
+  const stored =
+    (check: (rows: Found) => Effect.Effect<unknown>) =>
+    (found: Found): Effect.Effect<StoredNetworks> =>
+      Effect.gen(function* () {
+        const present = found.filter(({ definition }) => definition !== null)
+        yield* check(present)
+        const owned = yield* readOwners(found.filter(({ managed_by }) => managed_by !== null))
+        return { rows: yield* readRows(present), owners: new Map(owned.map((row) => [row.id, row.managed_by])) }
+      })
 
   /** The rows of these networks, and of all networks that they inherit from. */
   const find = (ids: ReadonlyArray<NetworkId>) =>
-    select(ids).pipe(Effect.tap(verify), Effect.flatMap(readRows), query("NetworksRepo.find"))
+    select(ids).pipe(Effect.flatMap(stored(verify)), query("NetworksRepo.find"))
 
   /** The same, even if rows were changed in the database. */
   const findForDelete = (ids: ReadonlyArray<NetworkId>) =>
-    select(ids).pipe(Effect.flatMap(readRows), query("NetworksRepo.findForDelete"))
+    select(ids).pipe(Effect.flatMap(stored(() => Effect.void)), query("NetworksRepo.findForDelete"))
 
-  /** One statement, so that all rows are of one moment. Without sealed columns. */
+  const ownersOf = (ids: ReadonlyArray<NetworkId>) =>
+    sql`SELECT t.id, ${ManagedBy.column(sql, "networks")} FROM (${ownedOf(ids)}) t`.pipe(
+      Effect.flatMap(readOwners),
+      Effect.map((rows) => new Map(rows.map((row) => [row.id, row.managed_by])))
+    )
+
+  /** One statement, so that all rows are of one moment, and one for their owners. Without sealed columns. */
   const page = ({ perPage, offset, overrides }: PageSelection) =>
     Effect.gen(function* () {
       const found = yield* sql`
@@ -145,6 +171,7 @@ export const make = Effect.gen(function* () {
       const served: OwnPage = {
         ids,
         rows,
+        owners: yield* ownersOf([...overrides, ...ids]),
         total: Number(found[0]?.total ?? 0),
         isCut: found[0]?.is_cut === true,
         unreadable

@@ -159,7 +159,7 @@ export class Notifications extends Context.Service<
         if (patch.url !== undefined) yield* checkUrl(patch.url)
         const given = patch.signing_key
         const after: Notification = {
-          id,
+          ...before,
           type: patch.type ?? before.type,
           url: patch.url ?? before.url,
           has_signing_key: given === undefined ? before.has_signing_key : given !== "",

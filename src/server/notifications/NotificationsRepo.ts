@@ -8,9 +8,12 @@ import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { amongAll, selectPage, selectRow } from "../../sql/SelectPage.ts"
 import type { Ids } from "../../sql/SelectPage.ts"
+import * as ManagedBy from "../../sql/ManagedBy.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
 
-const readPaused = Rows.first(Notification)
+const Row = Rows.withoutNulls(Notification)
+
+const readPaused = Rows.first(Row)
 const readSealed = Rows.all(
   Rows.withoutNulls(Schema.Struct({ ...Notification.fields, sealed: Schema.optionalKey(Schema.Uint8Array) }))
 )
@@ -36,11 +39,12 @@ export interface ReplacedKeys extends SealedKeys {
 
 export const make = Effect.gen(function* () {
   const sql = yield* client
-  const columns = sql`t.id, t.type, t.url, t.signing_key_sealed IS NOT NULL AS has_signing_key, t.paused`
+  const columns = sql`t.id, t.type, t.url, t.signing_key_sealed IS NOT NULL AS has_signing_key, t.paused,
+    ${ManagedBy.column(sql, "notifications")}`
   const versioned = {
     table: "notifications",
     columns: sql`${columns}, ${RowVersion.column(sql)}`,
-    Row: Schema.Struct({ ...Notification.fields, version: Schema.String })
+    Row: Rows.withoutNulls(Schema.Struct({ ...Notification.fields, version: Schema.String }))
   }
   const toVersioned = ({ version, ...value }: typeof versioned.Row.Type): Versioned<Notification> => ({
     value,
@@ -135,7 +139,7 @@ export const make = Effect.gen(function* () {
       query("NotificationsRepo.users")
     )
 
-  const selectRows = selectPage(sql, { table: "notifications", columns, Row: Notification })
+  const selectRows = selectPage(sql, { table: "notifications", columns, Row })
   /** With `relayerIds`, only notifications that one of these relayers uses. */
   const page = (request: PageRequest, relayerIds?: ReadonlyArray<string>) => {
     const where = sql`t.id IN (SELECT notification_id FROM relayers WHERE id = ANY(${relayerIds ?? []}::text[]))`

@@ -5,6 +5,7 @@ import { maxResourceBytes } from "../../domain/request/ResourceSize.ts"
 import type { RelayerFilter, RelayerSort } from "../../domain/relayer/Relayer.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as FittingRows from "../../sql/FittingRows.ts"
+import * as ManagedBy from "../../sql/ManagedBy.ts"
 import { selectRows } from "../../sql/SelectPage.ts"
 import * as ChangedRow from "../secrets/ChangedRow.ts"
 import { RelayerMacs } from "./RelayerMacs.ts"
@@ -47,16 +48,17 @@ interface Readable<Row> {
 
 export const make = Effect.gen(function* () {
   const sql = yield* client
-  const small = selectRows(sql, { table: "relayers", columns: sql`t.id, t.json, t.mac, t.name` })
-  const json = sql`octet_length(t.json)`
+  const shown = ManagedBy.inJson(sql, "relayers")
+  const small = selectRows(sql, { table: "relayers", columns: sql`t.id, ${shown} AS json, t.mac, t.name` })
+  const bytes = sql`octet_length(t.json)`
 
   /** The JSON of relayers that do not fit is null. */
   const large = ({ sort, from }: RelayerSelection) => {
-    const before = FittingRows.bytesBefore(sql, json, RelayerOrder.of(sql, sort).by)
-    const bytes = from === undefined ? FittingRows.maxNumberedBytes : FittingRows.maxPageBytes
+    const before = FittingRows.bytesBefore(sql, bytes, RelayerOrder.of(sql, sort).by)
+    const most = from === undefined ? FittingRows.maxNumberedBytes : FittingRows.maxPageBytes
     return selectRows(sql, {
       table: "relayers",
-      columns: sql`t.id, CASE WHEN ${before} < ${bytes} THEN t.json END AS json, t.mac, t.name`
+      columns: sql`t.id, CASE WHEN ${before} < ${most} THEN ${shown} END AS json, t.mac, t.name`
     })
   }
   const macs = yield* RelayerMacs

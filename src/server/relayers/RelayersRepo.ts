@@ -3,6 +3,7 @@ import { Array, Effect, Exit, Option, Schema } from "effect"
 import { NetworkType } from "../../domain/network/NetworkId.ts"
 import type { CreateRelayer, DisabledReason, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
+import * as ManagedBy from "../../sql/ManagedBy.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { amongAll } from "../../sql/SelectPage.ts"
 import type { Ids } from "../../sql/SelectPage.ts"
@@ -35,7 +36,7 @@ export const make = Effect.gen(function* () {
   const sql = yield* client
   const stored = Rows.unchecked<StoredRow>(sql)
   const held = Rows.unchecked<HeldRow>(sql)
-  const columns = sql`t.id, t.json, t.mac, ${RowVersion.column(sql)}`
+  const columns = sql`t.id, ${ManagedBy.inJson(sql, "relayers")} AS json, t.mac, ${RowVersion.column(sql)}`
   const macs = yield* RelayerMacs
 
   const verified = <A extends StoredRelayer>(found: Option.Option<A>) =>

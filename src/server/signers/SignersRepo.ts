@@ -5,6 +5,7 @@ import { Signer, SignerDisabledReason, SignerIdTaken, SignerKeyTaken, isRemote }
 import type { RemoteSigner } from "../../domain/signer/Signer.ts"
 import type { SignerId } from "../../domain/signer/SignerId.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
+import * as ManagedBy from "../../sql/ManagedBy.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { amongAll, selectPage, selectRow } from "../../sql/SelectPage.ts"
 import type { Ids } from "../../sql/SelectPage.ts"
@@ -40,7 +41,8 @@ export const make = Effect.gen(function* () {
   const shown = sql`jsonb_build_object('id', t.id, 'type', t.type, 'config', t.config, 'addresses', jsonb_strip_nulls(
     jsonb_build_object('evm', t.evm_address, 'solana', t.solana_address, 'stellar', t.stellar_address)))
     || jsonb_strip_nulls(
-      jsonb_build_object('curve', t.curve, 'public_key', t.public_key, 'disabled_reason', t.disabled_reason)) AS signer`
+      jsonb_build_object('curve', t.curve, 'public_key', t.public_key, 'disabled_reason', t.disabled_reason,
+        'managed_by', ${ManagedBy.owner(sql, "signers")})) AS signer`
   const columns = sql`${shown}, t.mac`
   const selection = { table: "signers", columns, Row }
 
