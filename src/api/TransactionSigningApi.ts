@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RelayerId } from "../domain/relayer/Relayer.ts"
 import { SignedSolanaTransaction, SignSolanaTransaction } from "../domain/transaction/solana/SolanaExchanges.ts"
+import { SignedStellarTransaction, SignStellarTransaction } from "../domain/transaction/stellar/StellarExchanges.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
@@ -11,12 +12,12 @@ import { RequiredScope } from "./Scopes.ts"
 
 // A network type adds its schemas to these two unions, and its `signing` to its intake (`server/transactions/Intake.ts`).
 
-const SignTransaction = Schema.Union([SignSolanaTransaction]).annotate({
+const SignTransaction = Schema.Union([SignSolanaTransaction, SignStellarTransaction]).annotate({
   identifier: "SignTransactionRequest",
   description: "A transaction to sign without sending it, as the network type of the relayer has it."
 })
 
-const SignedTransaction = Schema.Union([SignedSolanaTransaction]).annotate({
+const SignedTransaction = Schema.Union([SignedSolanaTransaction, SignedStellarTransaction]).annotate({
   identifier: "SignedTransaction",
   description: "A signed transaction, as the network type of the relayer has it."
 })

@@ -4809,8 +4809,17 @@ export interface SignSolanaTransactionRequest {
   readonly transaction: string | ReadonlyArray<number>
 }
 
+/** An envelope to sign without sending it. */
+export interface SignStellarTransactionRequest {
+  /**
+   * An envelope in base64 whose source is the relayer, without signatures. Its `maxTime` is at most 300 seconds
+   * ahead. Example: `"AAAAAgAAAAA="`
+   */
+  readonly unsigned_xdr: string
+}
+
 /** A transaction to sign without sending it, as the network type of the relayer has it. */
-export type SignTransactionRequest = SignSolanaTransactionRequest
+export type SignTransactionRequest = SignSolanaTransactionRequest | SignStellarTransactionRequest
 
 /** The two hashes of typed data. */
 export interface SignTypedDataHashesRequest {
@@ -4849,8 +4858,19 @@ export interface SignedSolanaTransaction {
   readonly signature: string
 }
 
+/** An envelope that the relayer signed. */
+export interface SignedStellarTransaction {
+  /** The envelope with the relayer's signature, in base64. Example: `"AAAAAgAAAAA="` */
+  readonly signedXdr: string
+  /**
+   * The 64 bytes of the relayer's signature, in base64. Example:
+   * `"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=="`
+   */
+  readonly signature: string
+}
+
 /** A signed transaction, as the network type of the relayer has it. */
-export type SignedTransaction = SignedSolanaTransaction
+export type SignedTransaction = SignedSolanaTransaction | SignedStellarTransaction
 
 export interface SignedTransactionResponse {
   /** Whether the request succeeded. Example: `true` */

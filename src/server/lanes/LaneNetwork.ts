@@ -27,6 +27,7 @@ import type { Unreachable } from "../../domain/transaction/Situation.ts"
 import type { Totals } from "../../domain/transaction/Totals.ts"
 import type { Transaction } from "../../domain/transaction/Transaction.ts"
 import type { LaneLost } from "../ledger/hold/HeldLane.ts"
+import type { GivenPlace } from "../ledger/GivenSignature.ts"
 import type { StoredLane } from "../ledger/StoredLane.ts"
 import type { KeyOptions, LaneKeys, SigningFailed } from "./LaneKeys.ts"
 
@@ -109,6 +110,8 @@ export interface PollOptions<F extends Family = Family> {
   own(hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
   /** Those of the hashes that belong to signatures that callers got: they are not foreign. */
   given(hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
+  /** Signatures that callers got, at sequences of the first account that are not used yet. */
+  readonly givenPlaces: Effect.Effect<ReadonlyArray<GivenPlace>>
 }
 
 /** A row with a question about it. */

@@ -115,7 +115,8 @@ const pollAll = Effect.fnUntraced(function* (step: StepState.StepState, owner: S
     committed: (from) => context.ledger.committedFrom(context.hold, from),
     mined: (from) => context.ledger.minedFrom(context.hold, from),
     own: (hashes) => context.ledger.own(context.hold, hashes),
-    given: context.ledger.given
+    given: context.ledger.given,
+    givenPlaces: context.ledger.givenPlaces(context.hold, now)
   })
   context.memory.poll = poll
   context.memory.polledAt = now

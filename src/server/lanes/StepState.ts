@@ -137,7 +137,7 @@ export const make = (context: LaneContext, { now, contents, relayers, budget }: 
     const transactions = [...all.values()].map(({ transaction }) => transaction)
     memory.quietSince = transactions.some(isInFlight) ? undefined : (memory.quietSince ?? now)
     const found = totalsOf(rules, transactions, { lastSignedAt: memory.lastSignedAt, quietSince: memory.quietSince })
-    return { ...found, reserved: found.reserved + (storedLane.givenFees ?? 0n) }
+    return { ...found, reserved: found.reserved + (storedLane.givenCost ?? 0n) }
   }
 
   return {

@@ -13,8 +13,19 @@ export interface GivenSignature {
    * The height is counted as `LaneAccount.chainBlock` is.
    */
   readonly end: { readonly validUntil: Moment } | { readonly lastHeight: number }
+  /** What its operations take from the balance besides the fee, in the smallest unit. Absent: nothing. */
+  readonly outflow?: bigint
+  /** The sequence that it uses. Absent: no transaction of the lane has to wait for it. */
+  readonly sequence?: bigint
   /** What an attempt with these bytes would have as its offer: a shape of the network. Absent: a transaction never takes the bytes over. */
   readonly offer?: unknown
+}
+
+/** A sequence of the lane's own account that a signature can use until a moment. */
+export interface GivenPlace {
+  readonly hash: string
+  readonly sequence: bigint
+  readonly validUntil: Moment
 }
 
 /** What the caller gets. */

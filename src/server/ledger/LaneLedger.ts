@@ -12,10 +12,12 @@
 // - record: what nodes answered, and what followed, after it happened
 import { Context, Effect, Layer } from "effect"
 import type { Array as Arr, Duration } from "effect"
+import type { Moment } from "../../domain/transaction/Moment.ts"
 import * as Listen from "../../sql/Listen.ts"
 import { client } from "../../sql/Query.ts"
 import { Events } from "../events/Events.ts"
 import { Outbox } from "../outbox/Outbox.ts"
+import type { GivenPlace } from "./GivenSignature.ts"
 import * as GivenRepo from "./accept/GivenRepo.ts"
 import * as AttemptsRepo from "./write/AttemptsRepo.ts"
 import type { AttemptKey } from "./write/AttemptsRepo.ts"
@@ -107,6 +109,8 @@ export class LaneLedger extends Context.Service<
     own(hold: Hold, hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
     /** Those of the hashes that belong to signatures that callers got: transactions with these hashes are not foreign. */
     given(hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
+    /** Signatures that callers got and that can land at `now`, at sequences of the first account that are not used yet. */
+    givenPlaces(hold: Hold, now: Moment): Effect.Effect<ReadonlyArray<GivenPlace>>
     /** Accounts of all lanes on networks of the type. */
     addresses(type: string): Effect.Effect<ReadonlyArray<string>>
     /** Sequences of all transactions of the lane's first account from `from` on, final ones included, in its generation. */
@@ -161,7 +165,7 @@ export class LaneLedger extends Context.Service<
       const memory = LaneFence.rememberedRows()
       const parts = { memory, fence: yield* LaneFence.make }
       const { bytes, own } = yield* AttemptsRepo.make
-      const { among: given } = yield* GivenRepo.make
+      const { among: given, places } = yield* GivenRepo.make
       const { addresses } = yield* LanesRepo.make
       const sql = yield* client
       return LaneLedger.of({
@@ -169,6 +173,7 @@ export class LaneLedger extends Context.Service<
         bytes,
         own: ({ laneId }, hashes) => own(laneId, hashes),
         given,
+        givenPlaces: ({ laneId }, now) => places(laneId, now),
         addresses,
         ...(yield* claimsOf(parts)),
         ...(yield* LaneReading.make(parts)),

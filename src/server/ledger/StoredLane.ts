@@ -28,8 +28,8 @@ export interface StoredLane {
   readonly code?: Code
   readonly codeSince?: Moment
   readonly nextPollAt: Moment
-  /** What signatures that were given can cost in fees while they can land, in the smallest unit. Absent: none can. */
-  readonly givenFees?: bigint
+  /** What signatures that were given can take from the balance while they can land, in the smallest unit. Absent: none can. */
+  readonly givenCost?: bigint
   /** When the database was started. Absent: not known. */
   readonly databaseStartedAt?: Moment
   /** Whether a process holds it at present. */

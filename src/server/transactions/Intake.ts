@@ -75,7 +75,7 @@ type Refused = BadRequest | TransactionLimitExceeded | TransactionConflict | Not
 type Unasked = RelayerNotFound | BadRequest | BadGateway | TooManyRequests
 
 /** What the key signs, and what becomes of its signature. */
-interface Unsigned extends Pick<GivenSignature, "fee" | "end" | "offer"> {
+interface Unsigned extends Pick<GivenSignature, "fee" | "end" | "offer" | "outflow" | "sequence"> {
   readonly curve: Curve
   readonly message: Uint8Array
   /** Undefined: the signature does not belong to the relayer's address. */

@@ -136,11 +136,11 @@ layerEach(ledger)("a signature that a caller gets", (it) => {
         return lanes.saveLane(held.hold, { chain, lane: read, usedTrust: false, nextPollAt: 0 })
       }
       yield* saveAt(10)
-      assert.strictEqual((yield* lanes.read(held.hold)).stored.givenFees, 2n ** 70n + 7n)
+      assert.strictEqual((yield* lanes.read(held.hold)).stored.givenCost, 2n ** 70n + 7n)
       yield* passMoments
-      assert.strictEqual((yield* lanes.read(held.hold)).stored.givenFees, 7n)
+      assert.strictEqual((yield* lanes.read(held.hold)).stored.givenCost, 7n)
       yield* saveAt(11)
-      assert.isUndefined((yield* lanes.read(held.hold)).stored.givenFees)
+      assert.isUndefined((yield* lanes.read(held.hold)).stored.givenCost)
       assert.strictEqual(yield* transactions.reserved(account(1)), 0n)
     })
   )

@@ -68,11 +68,14 @@ const requeue = (
 const highest = (sequences: ReadonlyArray<bigint>, least: bigint): bigint =>
   sequences.reduce((most, one) => (one > most ? one : most), least)
 
-/** Something else used the sequence. The lowest one that is shown counts, so that no lie moves the account too far. */
+/**
+ * Something else used the sequence. The lowest one that is shown counts, so that no lie moves the account too far. An envelope that
+ * a caller got signed is no foreign use: it is not counted.
+ */
 const taken = (
   situation: InFlight,
   sequences: ReadonlyArray<bigint>,
-  foreign: string | undefined
+  { foreign, isGiven = false }: { readonly foreign?: string; readonly isGiven?: boolean }
 ): Commands<Stellar> => {
   const { transaction } = situation
   const { facts, intent, requeues, restored } = transaction
@@ -87,9 +90,9 @@ const taken = (
   if (transaction.requiredSequence !== undefined) {
     return ended(situation, failedWith("nonce_unavailable", { ...figures, required_sequence: sequence }), next)
   }
-  return requeues >= maxRequeues
+  return requeues >= maxRequeues && !isGiven
     ? ended(situation, failedWith("nonce_taken_too_often", figures), next)
-    : requeue(situation, ["nonce_taken", figures], next, { isTaken: true })
+    : requeue(situation, ["nonce_taken", figures], next, { isTaken: !isGiven })
 }
 
 const failedWith = (code: Parameters<typeof cause>[0], figures: Figures = {}): Finish<never> =>
@@ -129,7 +132,7 @@ const ofKind = (situation: InFlight, outcome: Decided): Commands<Stellar> => {
     case "dead":
       return dead(situation, outcome.sequences)
     case "taken":
-      return taken(situation, outcome.sequences, proof.foreign)
+      return taken(situation, outcome.sequences, proof)
     case "unproven":
       return unproven(situation)
   }

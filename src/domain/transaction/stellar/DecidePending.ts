@@ -91,13 +91,16 @@ const required: Row<Stellar, AskedView> = (situation) => {
 /** A transaction of the relayer that waits for a place does not hold up envelopes of guests, which need none. */
 const scopeOf = ({ rest }: AskedSituation): Scope => (rest.survey.hasPendingGuests ? "transaction" : "relayer")
 
-/** A signature that a caller got may be applied at the next sequence of the own account. */
+/** A signature that a caller got may be applied at the next sequence of the own account, until a ledger closes after it. */
 const givenFirst: Row<Stellar, AskedView> = (situation) => {
   const { lane, terms, transaction, view } = situation
-  const { given } = view
-  const [{ address }] = lane.accounts
-  if (given === undefined || placeOf(lane, transaction, terms)?.account !== address) return undefined
-  return hold(situation, "lane_window_full", { hash: given.hash, until: momentOf(given.maxTime) }, scopeOf(situation))
+  const [{ address, nextSequence }] = lane.accounts
+  if (view.given === undefined || placeOf(lane, transaction, terms)?.account !== address) return undefined
+  const closeTime = ledgerOf(view.asked)?.closeTime ?? 0
+  const given = view.given.find(({ maxTime, sequence }) => sequence === nextSequence && closeTime <= maxTime)
+  return given === undefined
+    ? undefined
+    : hold(situation, "lane_window_full", { hash: given.hash, until: momentOf(given.maxTime) }, scopeOf(situation))
 }
 
 const room: Row<Stellar, AskedView> = (situation) => {

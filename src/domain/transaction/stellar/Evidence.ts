@@ -1,6 +1,8 @@
 // What one provider proves about the envelopes at a place, and what two of them prove together.
 // `NOT_FOUND`, refusals and clocks prove nothing. The account's entry at a numbered ledger does.
 
+import { present } from "../Presentation.ts"
+
 /** A ledger as a provider shows it. `closeTime` in unix seconds. */
 export interface LedgerPoint {
   readonly number: number
@@ -49,6 +51,8 @@ export interface Scan {
   readonly hashes: ReadonlySet<string>
   /** Another transaction that used the sequence. */
   readonly foreign?: string
+  /** Whether it is one that a caller got signed. Absent: it is not, or nothing used the sequence. */
+  readonly isGiven?: true
 }
 
 /** What one provider says. What was not asked or not answered is absent. */
@@ -64,7 +68,13 @@ export interface Testimony {
 export type Evidence =
   | { readonly kind: "applied"; readonly applied: Applied }
   | { readonly kind: "dead"; readonly ledger: number; readonly sequence: bigint }
-  | { readonly kind: "taken"; readonly ledger: number; readonly sequence?: bigint; readonly foreign?: string }
+  | {
+      readonly kind: "taken"
+      readonly ledger: number
+      readonly sequence?: bigint
+      readonly foreign?: string
+      readonly isGiven?: true
+    }
   | { readonly kind: "alive"; readonly ledger: number; readonly sequence: bigint }
   /** The ledgers that would prove it are older than the provider's store. */
   | { readonly kind: "unproven"; readonly ledger: number }
@@ -119,7 +129,8 @@ const ofUsed = (
     kind: "taken",
     ledger: account.ledger.number,
     ...(account.sequence === undefined ? {} : { sequence: account.sequence }),
-    ...(scan.foreign === undefined ? {} : { foreign: scan.foreign })
+    ...present("foreign", scan.foreign),
+    ...present("isGiven", scan.isGiven)
   }
 }
 

@@ -136,10 +136,16 @@ const foreignRules: ReadonlyArray<Rule> = [
  */
 export type Mode = "operations" | "unsigned" | "sign" | "bump"
 
+/** The fee is the caller's: nothing is left to bid. */
+const ownFee: Rule = ({ fee }, { cap }) =>
+  fee > cap
+    ? refusal("fee_above_cap", `the fee must be at most ${cap}, the max_fee of the relayer's policy`)
+    : undefined
+
 const rulesOf: Readonly<Record<Mode, ReadonlyArray<Rule>>> = {
   operations: ownRules,
   unsigned: ownRules,
-  sign: [...ownRules, timeBounds],
+  sign: [...ownRules, timeBounds, ownFee],
   bump: foreignRules
 }
 

@@ -5,6 +5,7 @@ import type { Family } from "../Family.ts"
 import type { Moment } from "../Moment.ts"
 import type { NodeAnswer } from "./QueueAnswer.ts"
 import type { ReplaceStellarTransaction, SendStellarTransaction } from "./SendStellarTransaction.ts"
+import type { StellarSigning } from "./StellarExchanges.ts"
 import type { StellarSeen } from "./StellarSeen.ts"
 import type { StellarSimulation } from "./StellarSimulation.ts"
 import type { StellarTransactionResponse } from "./StellarTransactionResponse.ts"
@@ -20,6 +21,8 @@ export interface StellarRequest {
   readonly signed_auth_entry?: string
   /** Stroops that an envelope may cost in all. Absent: the policy's. */
   readonly max_fee?: bigint
+  /** Stroops that it may take from accounts of the service, as the API key said when it was accepted. Absent: no limit. */
+  readonly max_value?: bigint
   /** Whether the relayer pays to restore archived entries. */
   readonly restore_footprint?: boolean
   /** Whether it waits for funds until its deadline. */
@@ -151,7 +154,7 @@ export interface Stellar extends Family {
   readonly answer: NodeAnswer
   readonly foreign: never
   readonly simulation: StellarSimulation
-  readonly signing: never
+  readonly signing: StellarSigning
   readonly quote: never
   readonly build: never
   readonly shown: StellarTransactionResponse

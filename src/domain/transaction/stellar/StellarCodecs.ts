@@ -11,6 +11,7 @@ export const RequestJson = Schema.Struct({
   transaction_xdr: optional(Schema.String),
   signed_auth_entry: optional(Schema.String),
   max_fee: optional(Amount),
+  max_value: optional(Amount),
   restore_footprint: optional(Schema.Boolean),
   wait_for_funds: optional(Schema.Boolean)
 })

@@ -1,10 +1,13 @@
 // Where a transaction is signed next. Nodes keep one transaction per account, so an account has one place at a time.
 import type { Lane, LaneAccount, Terms } from "../Lane.ts"
+import type { Moment } from "../Moment.ts"
 import type { Place } from "../Place.ts"
 import { currentAttempts, isFinal } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
 import { maxInt64 } from "./Int64.ts"
+import { momentOf } from "./Stellar.ts"
 import type { Stellar, StellarSurvey } from "./Stellar.ts"
+import { maxClockDifference } from "./StellarNumbers.ts"
 
 /** While a transaction has a place, the next sequence is above the one that the chain expects. */
 const isFree = ({ nextSequence, chainSequence }: LaneAccount<Stellar>): boolean =>
@@ -54,3 +57,8 @@ export const survey = (open: ReadonlyArray<Transaction<Stellar>>): StellarSurvey
   }
   return { taken, guests, hasPendingGuests }
 }
+
+/** The last moment at which a ledger can contain an envelope that a caller got, by the clock. `maxTime`: unix seconds. */
+export const endOfGiven = (maxTime: bigint): Moment => momentOf(Number(maxTime) + maxClockDifference)
+
+export const maxTimeOfGiven = (end: Moment): number => Math.round(end / 1000) - maxClockDifference

@@ -68,6 +68,15 @@ export interface Preparation {
   readonly isPriceMissing?: true
 }
 
+/** Where an envelope can be applied that a caller got signed. */
+export interface GivenPlace {
+  /** Hex. */
+  readonly hash: string
+  readonly sequence: bigint
+  /** Unix seconds. */
+  readonly maxTime: number
+}
+
 export interface StellarSeen {
   readonly _tag: "Seen"
   /** Providers that are configured. */
@@ -78,8 +87,8 @@ export interface StellarSeen {
   readonly aloneSince?: Moment
   /** When a new ledger was last seen. */
   readonly newestSince: Moment
-  /** A signature that a caller got and that lives at the next sequence of the lane. `maxTime` in unix seconds. */
-  readonly given?: { readonly hash: string; readonly maxTime: number }
+  /** Signatures that callers got, at sequences of the relayer's own account that are not used yet. Absent: there are none. */
+  readonly given?: ReadonlyArray<GivenPlace>
   /** Whether the question `proof` was asked in this look. */
   readonly isProofAsked?: true
   /** The answer to the question `prepare`. */

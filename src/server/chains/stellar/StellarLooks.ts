@@ -2,6 +2,7 @@
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import { Effect, Result } from "effect"
 import type { AccountAt, Applied, LedgerPoint, Range, Scan } from "../../../domain/transaction/stellar/Evidence.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
 import * as RpcFailure from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import { accountsIn, keyOf } from "./StellarAccounts.ts"
@@ -94,6 +95,9 @@ export interface Used {
   readonly sequence: bigint
 }
 
+/** Those of the hashes that belong to signatures that callers got. */
+export type GivenAmong = (hashes: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>>
+
 interface Content {
   readonly hashes: ReadonlyArray<string>
   readonly isUse: boolean
@@ -126,10 +130,11 @@ export const scan = Effect.fnUntraced(
     node: RpcNode,
     networkId: Uint8Array,
     used: Used,
-    { from, to, maxTime }: Range & { readonly maxTime: bigint }
+    { from, to, maxTime }: Range & { readonly maxTime: bigint },
+    given: GivenAmong
   ) {
     const hashes = new Set<string>()
-    let foreign: string | undefined
+    let use: ReadonlyArray<string> | undefined
     let covered = from - 1
     let passedMaxTime = false
     let next: Parameters<typeof Calls.transactions>[0] = { ledger: from }
@@ -138,7 +143,7 @@ export const scan = Effect.fnUntraced(
       for (const one of answer.transactions) {
         const content = contentOf(lib, one, used, networkId)
         for (const hash of content.hashes) hashes.add(hash)
-        if (content.isUse) foreign ??= one.txHash
+        if (content.isUse) use ??= content.hashes
         passedMaxTime = passedMaxTime || BigInt(one.createdAt) > maxTime
       }
       const last = answer.transactions.at(-1)
@@ -148,14 +153,15 @@ export const scan = Effect.fnUntraced(
       if (!isFull) break
       next = { cursor: answer.cursor }
     }
-    const result: Scan = {
+    const scanned: Scan = {
       fromLedger: from,
       toLedger: covered,
       passedMaxTime,
       hashes,
-      ...(foreign === undefined ? {} : { foreign })
+      ...present("foreign", use?.[0]),
+      ...(use !== undefined && (yield* given(use)).size > 0 ? { isGiven: true } : {})
     }
-    return result
+    return scanned
   },
   Effect.timeoutOrElse({
     duration: scanBudget,

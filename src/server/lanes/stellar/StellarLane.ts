@@ -4,6 +4,7 @@ import { withAccount } from "../../../domain/transaction/Lane.ts"
 import type { Lane } from "../../../domain/transaction/Lane.ts"
 import { guard } from "../../../domain/transaction/stellar/Guard.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
+import { maxTimeOfGiven } from "../../../domain/transaction/stellar/StellarPlaces.ts"
 import { stellarRules } from "../../../domain/transaction/stellar/StellarRules.ts"
 import { accountOf as addressOf } from "../../../domain/transaction/stellar/StrKey.ts"
 import { decodeWith } from "../../chains/stellar/StellarDecoding.ts"
@@ -11,6 +12,7 @@ import { hashIn, withSignatures } from "../../chains/stellar/StellarEnvelopes.ts
 import { termsOf } from "../../chains/stellar/StellarGuarding.ts"
 import { library } from "../../chains/stellar/StellarLibrary.ts"
 import { accountAt } from "../../chains/stellar/StellarLooks.ts"
+import type { GivenAmong } from "../../chains/stellar/StellarLooks.ts"
 import { send, StellarNodes } from "../../chains/stellar/StellarNodes.ts"
 import { isSignedBy, networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
 import { wrongKey } from "../LaneKeys.ts"
@@ -60,18 +62,25 @@ const open = ({ nodes, ownAccounts }: Parts, { address, keys }: LaneOptions): La
   const own = keys({ curve: "ed25519", isOwn: (publicKey) => Effect.succeed(addressOf(publicKey) === address) })
   /** What the newest poll saw, by `LaneRelayer.urlsKey`. */
   let polls = new Map<string, StellarPoll>()
+  let givenAmong: GivenAmong = () => Effect.succeed(new Set())
 
   const poll = Effect.fn("StellarLane.poll")(function* (options: PollOptions<Stellar>) {
     const { lane, rows, now } = options
     const addresses = StellarPolls.addressesOf(lane, rows)
     const found = new Map<string, StellarPoll>()
+    const given = (yield* options.givenPlaces).map(({ hash, sequence, validUntil }) => ({
+      hash,
+      sequence,
+      maxTime: maxTimeOfGiven(validUntil)
+    }))
     for (const relayer of new Map(rows.map((row) => [row.relayer.urlsKey, row.relayer])).values()) {
       const retryAt = now + stellarRules.pollInterval(relayer.target)
-      const one = yield* StellarPolls.poll(context, relayer, addresses, now, retryAt)
+      const one = yield* StellarPolls.poll(context, relayer, addresses, given, now, retryAt)
       found.set(relayer.urlsKey, one)
       yield* Metrics.countPoll(one.isOtherChain ? "chain_changed" : one.failure === undefined ? "seen" : "unreachable")
     }
     polls = found
+    givenAmong = options.given
     const all = [...found.values()]
     const [{ relayer: lead }] = rows
     const led = found.get(lead.urlsKey)
@@ -96,7 +105,7 @@ const open = ({ nodes, ownAccounts }: Parts, { address, keys }: LaneOptions): La
     const found = polls.get(row.relayer.urlsKey)
     if (found === undefined) return { seen } satisfies Finding<Stellar>
     return {
-      seen: StellarPolls.seenIn(context, row, found, now, yield* prove(context, row))
+      seen: StellarPolls.seenIn(context, row, found, now, yield* prove(context, row, givenAmong))
     } satisfies Finding<Stellar>
   })
 

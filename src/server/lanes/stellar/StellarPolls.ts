@@ -7,7 +7,7 @@ import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Unreachable } from "../../../domain/transaction/Situation.ts"
 import type { Testimony } from "../../../domain/transaction/stellar/Evidence.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
-import type { ProviderLook, StellarSeen } from "../../../domain/transaction/stellar/StellarSeen.ts"
+import type { GivenPlace, ProviderLook, StellarSeen } from "../../../domain/transaction/stellar/StellarSeen.ts"
 import { isFinal } from "../../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../domain/transaction/Transaction.ts"
 import type { Opinion } from "../../chains/Providers.ts"
@@ -44,6 +44,8 @@ export interface StellarPoll {
   readonly seen: ReadonlyArray<Seen>
   readonly failure?: Unreachable
   readonly isOtherChain: boolean
+  /** Of the lane. */
+  readonly given: ReadonlyArray<GivenPlace>
 }
 
 const covers = ({ asked }: Sighting, addresses: ReadonlyArray<string>): boolean =>
@@ -106,6 +108,7 @@ export const poll = Effect.fn("StellarPolls.poll")(function* (
   context: StellarContext,
   relayer: StellarRelayer,
   addresses: ReadonlyArray<string>,
+  given: ReadonlyArray<GivenPlace>,
   now: Moment,
   retryAt: Moment
 ) {
@@ -121,6 +124,7 @@ export const poll = Effect.fn("StellarPolls.poll")(function* (
     configured: providers.configured,
     seen,
     isOtherChain: isSilent && opinions.some(isMismatch),
+    given,
     ...(isSilent ? { failure: failureOf(opinions, retryAt) } : {})
   }
   noteNewest(context, found, now)
@@ -164,7 +168,7 @@ const providerLook = (
 export const seenIn = (
   context: StellarContext,
   { transaction, relayer }: LaneRow<Stellar>,
-  { configured, seen }: StellarPoll,
+  { configured, given, seen }: StellarPoll,
   now: Moment,
   proofs: Proofs = noProofs
 ): StellarSeen => ({
@@ -172,6 +176,7 @@ export const seenIn = (
   configured,
   looks: seen.map((one) => providerLook(context, transaction, one, proofs, now)),
   ...(proofs === noProofs ? {} : { isProofAsked: true as const }),
+  ...(given.length === 0 ? {} : { given }),
   newestSince: context.memory.newest?.at ?? now,
   ...present("aloneSince", context.memory.aloneSince.get(relayer.urlsKey))
 })

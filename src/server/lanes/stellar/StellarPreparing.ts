@@ -139,8 +139,14 @@ const brokenOnChain = (
   envelope: TransactionEnvelope,
   terms: Terms,
   read: ReadSimulation | undefined,
-  { isGuest, newest, subentries }: { isGuest: boolean; newest: number; subentries: number | undefined }
+  {
+    maxValue,
+    mode,
+    newest,
+    subentries
+  }: Pick<Preparing, "mode" | "newest" | "subentries"> & { maxValue: bigint | undefined }
 ): Refusal | undefined => {
+  const isGuest = mode === "bump"
   const expired = expiredAuth(envelope, newest)
   if (expired !== undefined) return expired
   if (!isGuest && subentries !== undefined) {
@@ -148,9 +154,10 @@ const brokenOnChain = (
     if (entries !== undefined) return entries
   }
   if (read === undefined) return undefined
-  return isGuest
-    ? declaredFee(envelope, read)
-    : (notGranted(envelope, read, terms) ?? balanceChange(envelope, read, terms, undefined))
+  // The service declares the fee of resources itself only if it builds the envelope.
+  const declared = isGuest || mode === "sign" ? declaredFee(envelope, read) : undefined
+  if (declared !== undefined || isGuest) return declared
+  return notGranted(envelope, read, terms) ?? balanceChange(envelope, read, terms, maxValue)
 }
 
 /** The deadline ends a transaction whose envelope is about to die, not the guard. */
@@ -161,8 +168,8 @@ interface Preparing {
   /** The account of the relayer. */
   readonly address: string
   readonly request: StellarRequest
-  /** Whether the envelope is one of another account, for which the relayer pays. */
-  readonly isGuest: boolean
+  /** `bump`: the envelope is one of another account, for which the relayer pays. */
+  readonly mode: Mode
   readonly target: StellarTarget
   /** Accounts of the service on the network. */
   readonly own: ReadonlySet<string>
@@ -185,7 +192,7 @@ interface Prepared {
 /** Rules that need the chain, the cost of a call, and what others pay. */
 export const prepared = Effect.fnUntraced(function* ({
   address,
-  isGuest,
+  mode,
   own,
   providers,
   request,
@@ -197,7 +204,7 @@ export const prepared = Effect.fnUntraced(function* ({
   const text = yield* Effect.orDie(draftOf(address, request, networkId))
   const decoded = decodeWith(lib, text, { networkId, known: own })
   const terms = termsOf(lib, { target, own, maxFee: request.max_fee, now: rest.now })
-  const mode = modeOf(request, isGuest)
+  const isGuest = mode === "bump"
   const guarded = Result.flatMap(decoded, (envelope) => guard(mode, envelope, terms))
   if (Result.isFailure(guarded) && !isOfTime(guarded.failure)) {
     return { preparation: { broken: guarded.failure, operations: 0, out: 0n } } satisfies Prepared
@@ -219,7 +226,7 @@ export const prepared = Effect.fnUntraced(function* ({
   const preparation: Preparation = {
     operations: envelope.operations.length,
     out: isGuest ? 0n : sendsOf(envelope, terms).value,
-    ...present("broken", brokenOnChain(envelope, terms, read, { ...rest, isGuest })),
+    ...present("broken", brokenOnChain(envelope, terms, read, { ...rest, mode, maxValue: request.max_value })),
     ...(isGuest ? { inner: { fee: envelope.fee, ...present("resourceFee", envelope.resourceFee) } } : {}),
     ...present("stats", isCall ? fees?.sorobanInclusionFee : fees?.inclusionFee),
     ...present("soroban", view)
@@ -233,10 +240,11 @@ export const prepare = Effect.fn("StellarPreparing.prepare")(function* (
   now: Moment
 ) {
   const providers = yield* providersOf(context, relayer)
+  const request = newestRequest(transaction)
   const { preparation } = yield* prepared({
     address: context.address,
-    request: newestRequest(transaction),
-    isGuest: transaction.facts.guest !== undefined,
+    request,
+    mode: modeOf(request, transaction.facts.guest !== undefined),
     target: relayer.target,
     own: yield* context.ownAccounts,
     providers,

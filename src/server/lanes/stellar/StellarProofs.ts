@@ -38,20 +38,21 @@ interface Sought {
   /** False: the envelope of a guest, of which the service has sent nothing. Only its hash is looked for. */
   readonly isSigned: boolean
   readonly networkId: Uint8Array
+  readonly given: StellarLooks.GivenAmong
 }
 
 /** Absent: the range would need ledgers that the provider does not keep, or it did not answer. */
 const scanOf = Effect.fnUntraced(function* (
   lib: Library,
   node: RpcNode,
-  { account, sequence, watched, networkId }: Sought,
+  { account, given, sequence, watched, networkId }: Sought,
   at: AccountAt,
   oldestLedger: number
 ) {
   const range = rangeOf(sequence, watched, at)
   if (range.from < oldestLedger) return undefined
   const maxTime = watched.reduce((latest, one) => (one.maxTime > latest ? one.maxTime : latest), 0n)
-  const scanned = StellarLooks.scan(lib, node, networkId, { account, sequence }, { ...range, maxTime })
+  const scanned = StellarLooks.scan(lib, node, networkId, { account, sequence }, { ...range, maxTime }, given)
   return Result.getOrUndefined(yield* Effect.result(scanned))
 })
 
@@ -75,7 +76,8 @@ const proofBy = Effect.fnUntraced(function* ({ memory }: StellarContext, lib: Li
 /** Asks the providers that were polled about one transaction. By URL. */
 export const prove = Effect.fn("StellarProofs.prove")(function* (
   context: StellarContext,
-  { transaction, relayer }: LaneRow<Stellar>
+  { transaction, relayer }: LaneRow<Stellar>,
+  given: StellarLooks.GivenAmong
 ) {
   const proofs = new Map<string, Proof>()
   const sequence = sequenceOf(transaction)
@@ -86,7 +88,8 @@ export const prove = Effect.fn("StellarProofs.prove")(function* (
     sequence,
     watched: watchedOf(transaction),
     isSigned: currentAttempts(transaction).length > 0,
-    networkId: networkIdOf(relayer.target.network.passphrase)
+    networkId: networkIdOf(relayer.target.network.passphrase),
+    given
   }
   const providers = yield* providersOf(context, relayer)
   const opinions = yield* providers.opinions(maxAsked, (node) => proofBy(context, lib, node, sought))

@@ -6,21 +6,29 @@ import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { LaneKey } from "../../../domain/transaction/Rules.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
-import type { GivenSignature } from "../GivenSignature.ts"
+import type { GivenPlace, GivenSignature } from "../GivenSignature.ts"
 import type { Account } from "../NewTransaction.ts"
+import type { LaneId } from "../StoredLane.ts"
 
 const Stored = Schema.Struct({ hash: Schema.String, raw: Schema.Uint8Array, relayer_number: Schema.Int })
 
 const readStored = Rows.first(Stored)
 const readOffers = Rows.all(Schema.Struct({ identity: Schema.String, hash: Schema.String, offer: Schema.Unknown }))
+const readPlaces = Rows.all(
+  Schema.Struct({ hash: Schema.String, sequence: Schema.BigIntFromString, valid_until: Schema.Finite })
+)
+
+/** Signatures of one account that a lane looks at: those with the lowest sequences come next. */
+const maxPlaces = 100
+
 const readHashes = Rows.all(Schema.Struct({ hash: Schema.String }))
 
 /**
- * Fees that a lane `l` can have to pay for signatures that were given. Null: none can land any more. `height`: one that the chain
+ * Fees and value that signatures that were given can take from the balance of a lane `l`. Null: none can land any more. `height`: one that the chain
  * has passed, if it is above that of the lane.
  */
-export const feesOf = (sql: SqlClient.SqlClient, height = 0) => sql`(
-  SELECT sum(g.fee) FROM signatures_given g WHERE g.chain = l.chain AND g.address = l.address
+export const costOf = (sql: SqlClient.SqlClient, height = 0) => sql`(
+  SELECT sum(g.fee + g.outflow) FROM signatures_given g WHERE g.chain = l.chain AND g.address = l.address
     AND (g.valid_until > now() OR g.last_height >= greatest(coalesce(l.chain_block, 0), ${height}::bigint))
 )`
 
@@ -53,18 +61,19 @@ export const make = Effect.gen(function* () {
   const insert = (
     account: Account,
     keyId: string,
-    { identity, hash, raw, fee, end }: GivenSignature,
+    { identity, hash, raw, fee, end, outflow = 0n, sequence }: GivenSignature,
     offer: string | undefined,
     now: Moment
   ) => {
     const { validUntil = null, lastHeight = null } = { validUntil: undefined, lastHeight: undefined, ...end }
     return sql`
       INSERT INTO signatures_given (
-        relayer_number, key_id, chain, address, generation, identity, hash, raw, fee, valid_until, last_height, offer, created_at
+        relayer_number, key_id, chain, address, generation, identity, hash, raw, fee, valid_until, last_height, offer, outflow, sequence, created_at
       )
       SELECT ${account.relayerNumber}::bigint, ${keyId}::text, l.chain, l.address, l.generation, ${identity ?? null}::text,
         ${hash}::text, ${`\\x${Hex.encode(raw)}`}::bytea, ${String(fee)}::numeric, ${moment(validUntil)},
-        ${lastHeight}::bigint, ${offer ?? null}::jsonb, ${moment(now)}
+        ${lastHeight}::bigint, ${offer ?? null}::jsonb, ${String(outflow)}::numeric,
+        ${sequence === undefined ? null : String(sequence)}::numeric, ${moment(now)}
       FROM lanes l WHERE ${lane(account)}
       ON CONFLICT DO NOTHING RETURNING id`.pipe(
       Effect.map((rows) => rows.length === 1),
@@ -82,6 +91,20 @@ export const make = Effect.gen(function* () {
           query("GivenRepo.among")
         )
 
+  /** Those that can land at `now` at a sequence of the lane's own account that is not used yet, the lowest sequence first. */
+  const places = (lane: LaneId, now: Moment) =>
+    sql`
+      SELECT g.hash, g.sequence::text AS sequence, (extract(epoch FROM g.valid_until) * 1000)::float8 AS valid_until
+      FROM lanes l JOIN signatures_given g ON g.chain = l.chain AND g.address = l.address AND g.generation = l.generation
+      WHERE l.id = ${lane}::bigint AND g.sequence >= l.settled_nonce AND g.valid_until > ${moment(now)}
+      ORDER BY g.sequence, g.id LIMIT ${maxPlaces}`.pipe(
+      Effect.flatMap(readPlaces),
+      Effect.map((rows) =>
+        rows.map(({ hash, sequence, valid_until }): GivenPlace => ({ hash, sequence, validUntil: valid_until }))
+      ),
+      query("GivenRepo.places")
+    )
+
   /** Deletes at most `limit` rows that were given longer than `age` ago and count nowhere. Returns how many. */
   const prune = (age: Duration.Input, limit: number) =>
     sql`
@@ -95,5 +118,5 @@ export const make = Effect.gen(function* () {
       query("GivenRepo.prune")
     )
 
-  return { find, offers, insert, among, prune }
+  return { find, offers, insert, among, places, prune }
 })

@@ -41,7 +41,7 @@ const Row = Rows.withoutNulls(
     epoch: Schema.Int,
     next_poll_at: Schema.Int,
     started_at: Schema.Int,
-    given_fees: optional(Schema.BigIntFromString),
+    given_cost: optional(Schema.BigIntFromString),
     code: optional(Code),
     code_since: optional(Schema.Int)
   }),
@@ -67,7 +67,7 @@ export const columns = (sql: SqlClient.SqlClient) => {
     )::text AS channels,
     coalesce(l.held_until > now(), false) AS is_held, ${number("epoch")}, ${millis("next_poll_at")},
     (extract(epoch FROM pg_postmaster_start_time()) * 1000)::bigint::float8 AS started_at,
-    ${GivenRepo.feesOf(sql)}::text AS given_fees, l.code,
+    ${GivenRepo.costOf(sql)}::text AS given_cost, l.code,
     ${millis("code_since")}`
 }
 
@@ -108,7 +108,7 @@ const laneOf =
           windowSize: row.window_size,
           accounts: [accountOf(own, row), ...(row.channels ?? []).map((channel) => accountOf(own, channel))]
         },
-        ...(row.given_fees === undefined ? {} : { givenFees: row.given_fees }),
+        ...(row.given_cost === undefined ? {} : { givenCost: row.given_cost }),
         ...(row.genesis === undefined ? {} : { genesis: row.genesis }),
         ...(row.code === undefined ? {} : { code: row.code }),
         ...(row.code_since === undefined ? {} : { codeSince: row.code_since })

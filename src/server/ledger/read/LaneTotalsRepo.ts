@@ -18,7 +18,7 @@ const Counts = Rows.withoutNulls(
 )
 
 const readCounts = Rows.one(Counts)
-const readFees = Rows.one(Schema.Struct({ fees: Schema.BigIntFromString }))
+const readCost = Rows.one(Schema.Struct({ cost: Schema.BigIntFromString }))
 const readAhead = Rows.one(Schema.Struct({ ahead: Schema.Int }))
 
 export const make = Effect.gen(function* () {
@@ -42,11 +42,11 @@ export const make = Effect.gen(function* () {
       query("LaneTotalsRepo.counts")
     )
 
-  const givenFees = (lane: LaneId, height: number | undefined) =>
-    sql`SELECT coalesce(${GivenRepo.feesOf(sql, height)}, 0)::text AS fees FROM lanes l WHERE l.id = ${lane}::bigint`.pipe(
-      Effect.flatMap(readFees),
-      Effect.map(({ fees }) => fees),
-      query("LaneTotalsRepo.givenFees")
+  const givenCost = (lane: LaneId, height: number | undefined) =>
+    sql`SELECT coalesce(${GivenRepo.costOf(sql, height)}, 0)::text AS cost FROM lanes l WHERE l.id = ${lane}::bigint`.pipe(
+      Effect.flatMap(readCost),
+      Effect.map(({ cost }) => cost),
+      query("LaneTotalsRepo.givenCost")
     )
 
   // A mined transaction reserves nothing.
@@ -66,7 +66,7 @@ export const make = Effect.gen(function* () {
 
   /** What the transactions in flight, and signatures that were given, can cost, in the smallest unit of the chain. */
   const reserved = (lane: LaneId, height: number | undefined) =>
-    Effect.zipWith(inFlight(lane), givenFees(lane, height), (one, other) => one + other)
+    Effect.zipWith(inFlight(lane), givenCost(lane, height), (one, other) => one + other)
 
   /** The number of pending transactions that are ahead of this one in the lane. */
   // The order of `byPlace`.

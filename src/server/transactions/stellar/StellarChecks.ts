@@ -110,6 +110,12 @@ export const beyondLimits = (
 ): Refusal | undefined =>
   exceeded(envelope, terms, { ...present("maxValue", max_value), ...present("receivers", receivers) })
 
+/** The request as it is stored: what its call takes is only known when it is signed. */
+export const limited = (request: StellarRequest, limits: NetworkLimits | undefined): StellarRequest => ({
+  ...request,
+  ...present("max_value", limits?.max_value)
+})
+
 /** `ownAccounts`: of `OwnAccounts.make`. */
 export const make = (ownAccounts: Effect.Success<typeof OwnAccounts.make>) => {
   /** The envelope of a request that the guard allows, as far as it needs no chain. */
@@ -140,7 +146,7 @@ export const make = (ownAccounts: Effect.Success<typeof OwnAccounts.make>) => {
     if (beyond !== undefined)
       return yield* TransactionLimitExceeded.of(violationOf(beyond, fieldOf(body)), asked.prefix)
     return {
-      request,
+      request: isGuest ? request : limited(request, limits),
       facts: isGuest ? { guest: guestOf(envelope) } : {},
       validUntil: isGuest ? momentOf(envelope.timeBounds?.maxTime ?? 0n) : deadlineOf(body, asked.now),
       /** Stroops. The fee of an own envelope is decided when it is signed. */

@@ -12,6 +12,7 @@ import * as OwnAccounts from "../../lanes/stellar/OwnAccounts.ts"
 import type { Admitted, Intake } from "../Intake.ts"
 import { badRequest, fieldOf } from "./StellarChecks.ts"
 import * as StellarChecks from "./StellarChecks.ts"
+import * as StellarSigning from "./StellarSigning.ts"
 import * as StellarSimulating from "./StellarSimulating.ts"
 
 const encode = Schema.encodeSync(SendStellarTransaction)
@@ -21,6 +22,7 @@ export const make = Effect.gen(function* () {
 
   const { check, examine } = StellarChecks.make(ownAccounts)
   const simulate = yield* StellarSimulating.make
+  const signing = yield* StellarSigning.make(ownAccounts)
 
   const intake: Intake<Stellar> = {
     rules: stellarRules,
@@ -47,6 +49,7 @@ export const make = Effect.gen(function* () {
       const { request, validUntil } = yield* check(replacement, target, options)
       return { request, ...(replacement.valid_until === undefined ? {} : { validUntil }) }
     }),
+    signing,
     simulate: Effect.fnUntraced(function* (body, sender, { now, limits, forbidden }) {
       const examined = yield* examine(body, sender.target, { now, prefix: "" })
       return yield* simulate(examined, sender, { field: fieldOf(body), now, limits, forbidden })

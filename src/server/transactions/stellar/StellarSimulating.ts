@@ -1,5 +1,5 @@
 // Simulates a request: what it would do and cost, and what keeps it from being signed now. The rules that need the chain refuse it.
-import { Effect, Result } from "effect"
+import { Effect } from "effect"
 import type { Violation } from "../../../domain/request/Request.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
@@ -10,24 +10,16 @@ import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
 import { refusal, violationOf } from "../../../domain/transaction/stellar/Refusal.ts"
 import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
 import type { Stellar, StellarRequest } from "../../../domain/transaction/stellar/Stellar.ts"
-import { shortage } from "../../../domain/transaction/stellar/StellarFunds.ts"
+import type { SorobanView } from "../../../domain/transaction/stellar/StellarSeen.ts"
 import { pricedAt } from "../../../domain/transaction/stellar/StellarOffers.ts"
-import type { AccountEntry, SorobanView } from "../../../domain/transaction/stellar/StellarSeen.ts"
-import { minBalanceOf } from "../../../domain/health/Funding.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
-import type { RpcNode } from "../../chains/RpcNode.ts"
-import * as Calls from "../../chains/stellar/StellarCalls.ts"
-import { library } from "../../chains/stellar/StellarLibrary.ts"
-import type { Library } from "../../chains/stellar/StellarLibrary.ts"
-import * as StellarLooks from "../../chains/stellar/StellarLooks.ts"
-import { StellarNodes } from "../../chains/stellar/StellarNodes.ts"
-import { prepared } from "../../lanes/stellar/StellarPreparing.ts"
-import { Ledger } from "../../ledger/Ledger.ts"
+import { modeOf, prepared } from "../../lanes/stellar/StellarPreparing.ts"
 import { OutboundWork } from "../../limits/OutboundWork.ts"
-import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
 import type { Sender } from "../Intake.ts"
-import { toBadGateway, unanswered } from "../ProviderErrors.ts"
-import { badRequest, beyondLimits } from "./StellarChecks.ts"
+import { unanswered } from "../ProviderErrors.ts"
+import { feesOf } from "./RelayerChain.ts"
+import * as RelayerChain from "./RelayerChain.ts"
+import { badRequest, beyondLimits, limited } from "./StellarChecks.ts"
 
 /** A request that the guard allows, as far as it needs no chain. */
 interface Examined {
@@ -46,13 +38,6 @@ interface Simulating {
   readonly limits: NetworkLimits | undefined
   readonly forbidden: Violation | undefined
 }
-
-/** The account that pays and the one whose sequence the envelope uses, at the newest ledger of one provider. */
-const look = Effect.fnUntraced(function* (lib: Library, node: RpcNode, address: string, source: string) {
-  const newest = yield* StellarLooks.newest(node)
-  const { of } = yield* StellarLooks.accounts(lib, node, [...new Set([address, source])], newest)
-  return { newest: newest.ledger.number, payer: of.get(address), source: of.get(source) }
-})
 
 /** The failure of a call, if as many providers see it as must agree. */
 const failureOf = (view: SorobanView | undefined): Refusal | undefined =>
@@ -73,53 +58,35 @@ const waitOf = (view: SorobanView | undefined): ReadonlyArray<string> => {
 }
 
 export const make = Effect.gen(function* () {
-  const nodes = yield* StellarNodes
-  const targets = yield* RelayerTargets
-  const ledger = yield* Ledger
+  const chain = yield* RelayerChain.make
   const outboundWork = yield* OutboundWork
-
-  const isShort = Effect.fnUntraced(function* (
-    { account, relayer }: Sender<Stellar>,
-    payer: AccountEntry | undefined,
-    required: bigint
-  ) {
-    if (payer === undefined) return true
-    const reserved = yield* ledger.reserved(account)
-    return (
-      shortage([payer], { required, reserved, minBalance: minBalanceOf("stellar", relayer.policies) }) !== undefined
-    )
-  })
 
   const simulateIn = Effect.fnUntraced(function* (
     { envelope, isGuest, own, request, terms }: Examined,
     sender: Sender<Stellar>,
     { field, forbidden, limits, now }: Simulating
   ) {
-    const lib = yield* library
-    const { account, relayer, target } = sender
+    const { account, target } = sender
     const { address } = account
-    const { urls } = yield* targets.get(relayer.id)
-    const providers = yield* nodes.providers(urls, target.network.passphrase)
-    const source = envelope.source.address
-    const { newest, payer, ...seen } = yield* Effect.mapError(
-      providers.tryAll((node) => look(lib, node, address, source)),
-      toBadGateway
-    )
+    const providers = yield* chain.providersOf(sender)
+    const { newest, of } = yield* chain.look(providers, [address, envelope.source.address])
+    const payer = of.get(address)
+    const source = of.get(envelope.source.address)
     const { preparation, read } = yield* prepared({
       address,
-      request,
-      isGuest,
+      request: limited(request, limits),
+      mode: modeOf(request, isGuest),
       target,
       own,
       providers,
-      fees: Effect.map(Effect.result(providers.first((node) => node.call(Calls.feeStats))), Result.getOrUndefined),
+      fees: feesOf(providers),
       newest,
       subentries: payer?.subentries,
       now
     })
     const { out, soroban, stats } = preparation
     if (soroban?._tag === "Unknown") return yield* unanswered("simulates the call")
-    const used = isGuest && seen.source !== undefined ? usedSequence(envelope, [seen.source.sequence]) : undefined
+    const used = isGuest && source !== undefined ? usedSequence(envelope, [source.sequence]) : undefined
     const broken = preparation.broken ?? used ?? failureOf(soroban)
     if (broken !== undefined) return yield* badRequest([violationOf(broken, field)], "")
     const { fee, rate, resourceFee } = pricedAt(firstRate(stats), preparation, isGuest ? "guest" : "own")
@@ -140,7 +107,7 @@ export const make = Effect.gen(function* () {
       verdict: [
         ...waitOf(soroban),
         ...(fits ? [] : ["fee_above_cap"]),
-        ...((yield* isShort(sender, payer, (fee ?? 0n) + out)) ? ["insufficient_funds"] : []),
+        ...((yield* chain.isShort(sender, payer, (fee ?? 0n) + out)) ? ["insufficient_funds"] : []),
         ...(isBeyond || forbidden !== undefined ? ["transaction_limits"] : [])
       ]
     }

@@ -64,6 +64,11 @@ describe("one provider decides alone if it is the only one", () => {
       "Finish failed nonce_taken_too_often next 1"
     ],
     [
+      "taken for the fourth time, by an envelope that a caller got signed",
+      situation({ ...submitted, requeues: 3 }, one(taken({ isGiven: true }))),
+      "Requeue nonce_taken 3 next 1"
+    ],
+    [
       "taken, with a required sequence",
       situation({ ...submitted, requiredSequence: n }, one(taken())),
       "Finish failed nonce_unavailable next 1"

@@ -117,8 +117,18 @@ describe("a pending transaction, by clock and account", () => {
     ],
     [
       "waits while a signature that a caller got may use the sequence",
-      situation(pending, seen([look(n - 1n)], { given: { hash: "cc", maxTime: clock + 30 } })),
+      situation(pending, seen([look(n - 1n)], { given: [{ hash: "cc", sequence: n, maxTime: clock + 30 }] })),
       "Hold lane_window_full"
+    ],
+    [
+      "is signed while a signature that a caller got is for a later sequence",
+      situation(pending, seen([look(n - 1n)], { given: [{ hash: "cc", sequence: n + 1n, maxTime: clock + 30 }] })),
+      "Ask prepare"
+    ],
+    [
+      "is signed after a ledger has closed that is too late for the signature that a caller got",
+      situation(pending, seen([look(n - 1n)], { given: [{ hash: "cc", sequence: n, maxTime: clock - 30 }] })),
+      "Ask prepare"
     ],
     [
       "waits while the account has one in flight",

@@ -92,6 +92,8 @@ describe("a look at a provider", () => {
 
 const rpcOf = ({ rpc }: ReturnType<typeof made>) => rpc
 
+const nothingGiven = () => Effect.succeed(new Set<string>())
+
 describe("a scan of ledgers", () => {
   const used = (sequence: bigint) => ({ account: user.publicKey(), sequence })
 
@@ -104,7 +106,14 @@ describe("a scan of ledgers", () => {
       world.apply(text)
       world.apply(world.envelope(other, [payment(user, 1n)]))
       const to = world.network.latest.number
-      const scan = yield* StellarLooks.scan(lib, rpc, networkId, used(sequence), { from, to, maxTime: 2n ** 60n })
+      const scan = yield* StellarLooks.scan(
+        lib,
+        rpc,
+        networkId,
+        used(sequence),
+        { from, to, maxTime: 2n ** 60n },
+        nothingGiven
+      )
       assert.strictEqual(scan.foreign, hashIn(lib, text, networkId))
       assert.strictEqual(scan.hashes.size, 2)
       assert.isAtLeast(scan.toLedger, to)
@@ -120,8 +129,32 @@ describe("a scan of ledgers", () => {
       const inner = world.envelope(user, [payment(other, xlm)])
       world.apply(feeBump(other, inner, 400n))
       const to = world.network.latest.number
-      const scan = yield* StellarLooks.scan(lib, rpc, networkId, used(sequence), { from, to, maxTime: 2n ** 60n })
+      const scan = yield* StellarLooks.scan(
+        lib,
+        rpc,
+        networkId,
+        used(sequence),
+        { from, to, maxTime: 2n ** 60n },
+        nothingGiven
+      )
       assert.isTrue(scan.hashes.has(hashIn(lib, inner, networkId)))
+    })
+  )
+
+  it.effect("says that a caller got the signature of what used the sequence, also if somebody else paid for it", () =>
+    Effect.gen(function* () {
+      const { rpc, world } = made()
+      const from = world.network.latest.number + 1
+      const sequence = world.next(user)
+      const inner = world.envelope(user, [payment(other, xlm)])
+      world.apply(feeBump(other, inner, 400n))
+      const range = { from, to: world.network.latest.number, maxTime: 2n ** 60n }
+      const given = (hashes: ReadonlyArray<string>) =>
+        Effect.succeed(new Set(hashes.filter((hash) => hash === hashIn(lib, inner, networkId))))
+      const scan = yield* StellarLooks.scan(lib, rpc, networkId, used(sequence), range, given)
+      assert.isTrue(scan.isGiven)
+      const unknown = yield* StellarLooks.scan(lib, rpc, networkId, used(sequence), range, nothingGiven)
+      assert.isUndefined(unknown.isGiven)
     })
   )
 
@@ -131,11 +164,18 @@ describe("a scan of ledgers", () => {
       const from = world.network.latest.number + 1
       for (let sent = 0; sent < 250; sent++) world.apply(world.envelope(other, [payment(user, 1n)]))
       const to = world.network.latest.number
-      const all = yield* StellarLooks.scan(lib, rpc, networkId, used(1n), { from, to, maxTime: 2n ** 60n })
+      const all = yield* StellarLooks.scan(
+        lib,
+        rpc,
+        networkId,
+        used(1n),
+        { from, to, maxTime: 2n ** 60n },
+        nothingGiven
+      )
       assert.strictEqual(all.hashes.size, 250)
       assert.isAtLeast(all.toLedger, to)
       const cut = BigInt(world.network.ledgerAt(from + 3).closeTime)
-      const some = yield* StellarLooks.scan(lib, rpc, networkId, used(1n), { from, to, maxTime: cut })
+      const some = yield* StellarLooks.scan(lib, rpc, networkId, used(1n), { from, to, maxTime: cut }, nothingGiven)
       assert.isTrue(some.passedMaxTime)
       assert.isAtMost(some.hashes.size, 200)
     })
@@ -148,11 +188,18 @@ describe("a scan of ledgers", () => {
       world.close(10)
       const to = world.network.latest.number
       world.provider.faults.lag = 3
-      const behind = yield* StellarLooks.scan(lib, rpc, networkId, used(1n), { from, to, maxTime: 2n ** 60n })
+      const behind = yield* StellarLooks.scan(
+        lib,
+        rpc,
+        networkId,
+        used(1n),
+        { from, to, maxTime: 2n ** 60n },
+        nothingGiven
+      )
       assert.strictEqual(behind.toLedger, to - 3)
       world.provider.faults.retention = 2
       const failed = yield* Effect.result(
-        StellarLooks.scan(lib, rpc, networkId, used(1n), { from, to, maxTime: 2n ** 60n })
+        StellarLooks.scan(lib, rpc, networkId, used(1n), { from, to, maxTime: 2n ** 60n }, nothingGiven)
       )
       assert.isTrue(Result.isFailure(failed))
     })

@@ -1,0 +1,62 @@
+// What the providers of a stellar relayer say, for requests: the accounts that pay and act, and whether the funds are enough.
+import { Effect, Result } from "effect"
+import { minBalanceOf } from "../../../domain/health/Funding.ts"
+import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
+import { shortage } from "../../../domain/transaction/stellar/StellarFunds.ts"
+import type { AccountEntry } from "../../../domain/transaction/stellar/StellarSeen.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import * as Calls from "../../chains/stellar/StellarCalls.ts"
+import { library } from "../../chains/stellar/StellarLibrary.ts"
+import * as StellarLooks from "../../chains/stellar/StellarLooks.ts"
+import { StellarNodes } from "../../chains/stellar/StellarNodes.ts"
+import type { StellarProviders } from "../../chains/stellar/StellarNodes.ts"
+import { Ledger } from "../../ledger/Ledger.ts"
+import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
+import type { Sender } from "../Intake.ts"
+import { toBadGateway } from "../ProviderErrors.ts"
+
+type StellarSender = Sender<Stellar>
+
+/** Fees of recent ledgers. Undefined: no provider says. */
+export const feesOf = (providers: StellarProviders) =>
+  Effect.map(Effect.result(providers.first((node) => node.call(Calls.feeStats))), Result.getOrUndefined)
+
+export const make = Effect.gen(function* () {
+  const nodes = yield* StellarNodes
+  const targets = yield* RelayerTargets
+  const ledger = yield* Ledger
+
+  const providersOf = Effect.fnUntraced(function* ({ relayer, target }: StellarSender) {
+    const { urls } = yield* targets.get(relayer.id)
+    return yield* nodes.providers(urls, target.network.passphrase)
+  })
+
+  /** Asks a provider, and the next one if it fails. */
+  const first = <A>(providers: StellarProviders, use: Parameters<typeof providers.tryAll<A>>[0]) =>
+    Effect.mapError(providers.tryAll(use), toBadGateway)
+
+  const accountsAt = Effect.fnUntraced(function* (node: RpcNode, addresses: ReadonlyArray<string>) {
+    const lib = yield* library
+    const newest = yield* StellarLooks.newest(node)
+    const { of } = yield* StellarLooks.accounts(lib, node, [...new Set(addresses)], newest)
+    return { newest: newest.ledger.number, of }
+  })
+
+  /** Accounts at the newest ledger of one provider. */
+  const look = (providers: StellarProviders, addresses: ReadonlyArray<string>) =>
+    first(providers, (node) => accountsAt(node, addresses))
+
+  /** `payer`: the account of the relayer. Undefined: it does not exist. */
+  const isShort = Effect.fnUntraced(function* (
+    { account, relayer }: StellarSender,
+    payer: AccountEntry | undefined,
+    required: bigint
+  ) {
+    if (payer === undefined) return true
+    const reserved = yield* ledger.reserved(account)
+    const minBalance = minBalanceOf("stellar", relayer.policies)
+    return shortage([payer], { required, reserved, minBalance }) !== undefined
+  })
+
+  return { providersOf, look, isShort }
+})
