@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RelayerId } from "../domain/relayer/Relayer.ts"
-import { ClearNonces, NonceDecision, NonceState } from "../domain/transaction/evm/NonceState.ts"
+import { ClearedNonces, ClearNonces, NonceDecision, NonceState } from "../domain/transaction/evm/NonceState.ts"
 import { ResyncNonce } from "../domain/transaction/TransactionRequests.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
@@ -48,8 +48,8 @@ export class NoncesApi extends HttpApiGroup.make("nonces")
     HttpApiEndpoint.post("clear", "/:relayer_id/nonce/clear", {
       params,
       payload: Json.body(ClearNonces),
-      success: Envelope.of(NonceDecision),
-      error
+      success: Envelope.of(ClearedNonces),
+      error: [Errors.TransactionLimitExceededError, ...error]
     })
       .middleware(Idempotency)
       .middleware(RequestBody)
@@ -58,7 +58,7 @@ export class NoncesApi extends HttpApiGroup.make("nonces")
         OpenApi.annotations({
           summary: "Replace open transactions by no-ops",
           description:
-            "A no-op competes with each open transaction for its nonce. The chain decides which one is mined, so that the transaction may still be executed. Audited."
+            "A no-op competes with each open transaction for its nonce. The chain decides which one is mined, so that the transaction may still be executed. A no-op follows the market up to the `gas_price_cap` of the relayer; `max_fee_per_gas` is another limit, for a nonce that no block takes within the cap. It applies to all open transactions of the range, also to those that are being canceled. Audited."
         })
       ),
     HttpApiEndpoint.post("beginGeneration", "/:relayer_id/nonce/generation", {

@@ -36,7 +36,15 @@ const clear = Command.make(
     given: Print.flags,
     id: Verb.id(RelayerId),
     yes: Confirm.flag,
-    body: Body.config(ClearNonces, { from: Field.integer("from"), to: Field.integer("to") }, {})
+    body: Body.config(
+      ClearNonces,
+      {
+        from: Field.integer("from"),
+        to: Field.integer("to"),
+        max_fee_per_gas: Field.text("max_fee_per_gas")
+      },
+      {}
+    )
   },
   Effect.fnUntraced(function* ({ given, id, body, yes }) {
     const payload = yield* Body.read(ClearNonces, body)

@@ -8,7 +8,6 @@ import type {
   AuditResource,
   AuditVerificationResponse,
   BuildSponsoredTransactionRequest,
-  ClearNoncesRequest,
   ConfigurationDocumentResponse,
   ConfigurationPlanResponse,
   CreateAwsKmsSignerRequest,
@@ -83,7 +82,6 @@ export type {
   BuildSolanaTransactionRequest,
   BuildSponsoredTransactionRequest,
   BuiltSolanaTransaction,
-  ClearNoncesRequest,
   ConfigurationDocument,
   ConfigurationDocumentResponse,
   ConfigurationPlan,
@@ -764,7 +762,9 @@ export interface NoncesClient {
    * Replace open transactions by no-ops.
    *
    * A no-op competes with each open transaction for its nonce. The chain decides which one is mined, so that the
-   * transaction may still be executed. Audited.
+   * transaction may still be executed. A no-op follows the market up to the `gas_price_cap` of the relayer;
+   * `max_fee_per_gas` is another limit, for a nonce that no block takes within the cap. It applies to all open
+   * transactions of the range, also to those that are being canceled. Audited.
    */
   readonly clear: Method<"nonces", "clear", {
     readonly params: {
@@ -772,7 +772,7 @@ export interface NoncesClient {
       readonly relayer_id: string
     }
     readonly payload: ClearNoncesRequest
-  }, NonceDecisionResponse>
+  }, ClearedNoncesResponse>
   /**
    * Declare that a test network was restarted.
    *
@@ -1812,6 +1812,58 @@ export interface CanceledTransactionsResponse {
   readonly success: true
   /** What a cancel of all open transactions did. */
   readonly data: CanceledTransactions
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
+   */
+  readonly metadata?: Metadata
+}
+
+/** Nonces whose open transactions are replaced by no-ops. */
+export interface ClearNoncesRequest {
+  /** First nonce. Example: `10` */
+  readonly from: number
+  /** Last nonce of the range, inclusive. At most 999 above the first one. Example: `11` */
+  readonly to: number
+  /**
+   * The most that the no-ops may offer, in wei per gas, also above the `gas_price_cap` of the relayer. If absent:
+   * what the cap allows; without a cap, at least twice the price of `fast` at the moment. Example:
+   * `"200000000000"`
+   */
+  readonly max_fee_per_gas?: bigint | number | string
+}
+
+/** An open transaction that has a nonce of the range. */
+export interface ClearedNonce {
+  /** Transaction that has the nonce. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+  readonly transaction_id: string
+  /** Its nonce. Example: `10` */
+  readonly nonce: number
+  /** State of the transaction. Example: `"submitted"` */
+  readonly status: TransactionStatus
+  /** What it waits for. Example: `"canceling"` */
+  readonly code?: TransactionCode
+  /** Whether the command changed it. A transaction that is mined stays as it is. Example: `true` */
+  readonly changed: boolean
+}
+
+/** What the command changed, and what has the nonces. */
+export interface ClearedNonces {
+  /** Transactions that it changed. Example: `["4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"]` */
+  readonly transaction_ids: ReadonlyArray<string>
+  /**
+   * The relayer's open transactions that have a nonce of the range. Empty: there are none. Example:
+   * `[{"transaction_id":"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b","nonce":10,"status":"submitted","code":"canceling","changed":true}]`
+   */
+  readonly transactions: ReadonlyArray<ClearedNonce>
+}
+
+export interface ClearedNoncesResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** What the command changed, and what has the nonces. */
+  readonly data: ClearedNonces
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
    * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a

@@ -4,7 +4,7 @@ import * as Shown from "../request/Shown.ts"
 import type { Violation } from "../request/Request.ts"
 import type { Cause } from "./Cause.ts"
 import type { Moment } from "./Moment.ts"
-import { isFinal } from "./Transaction.ts"
+import { isFinal, isYielding } from "./Transaction.ts"
 import type { Transaction } from "./Transaction.ts"
 
 /** The transaction is in a state that does not allow it. */
@@ -33,7 +33,7 @@ export const cancelOpen = (
   if (isFinal(transaction) || state === "mined") {
     return Result.fail(new TransactionConflict({ error: `is ${state}: only an open transaction can be canceled` }))
   }
-  return intent === "execute" ? undefined : Result.succeed({ _tag: "unchanged" })
+  return intent === "execute" || isYielding(transaction) ? undefined : Result.succeed({ _tag: "unchanged" })
 }
 
 /** Whether a new version can still win. Versions before it that were sent may win all the same. */
@@ -41,7 +41,8 @@ export const canReplace = (transaction: Transaction): Result.Result<void, Transa
   const { state, intent, mined } = transaction
   const refuse = (error: string) => Result.fail(new TransactionConflict({ error }))
   if (isFinal(transaction) || state === "mined") return refuse(`is ${state}: only an open transaction can be replaced`)
-  if (intent !== "execute") return refuse("is being canceled, expired or cleared: it cannot be replaced")
+  if (intent !== "execute")
+    return refuse("is being canceled, expired or cleared, or yields its place: it cannot be replaced")
   if (mined !== undefined) return refuse("was mined and reverted: it cannot be replaced")
   return Result.succeed(undefined)
 }

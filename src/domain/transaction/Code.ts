@@ -40,6 +40,7 @@ const inFlight = [
   "underpriced_bumping",
   "at_cap",
   "below_base_fee",
+  "yielding",
   "canceling",
   "expiring",
   "mined_waiting",

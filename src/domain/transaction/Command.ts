@@ -66,12 +66,16 @@ type Plain = Data.TaggedEnum<{
     readonly clearCode?: KnownCode
     readonly cause: Cause
   }
+  /** An operator lets a no-op at its place offer up to this price. */
+  readonly Price: { readonly clearPrice: bigint }
   /** Forget the receipt: its block is gone. The state is `submitted` again. */
   readonly Unmine: { readonly cause: Cause }
   /** Back to `pending`, without a place. `restored`: an operator decides what is next. */
   readonly Requeue: {
     readonly restored: boolean
     readonly requeues: number
+    /** It has yielded, this often in all: the request is to be executed again. Absent: what is to happen stays. */
+    readonly yields?: number
     readonly cause: Cause
     readonly frees?: Freed
   }

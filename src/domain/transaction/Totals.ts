@@ -79,9 +79,9 @@ export const restOf = <F extends Family>(
  * cost. While it is open: what its attempts can cost; `reserved` before there are any.
  */
 export const feeOf = (transaction: Transaction, reserved: bigint): bigint => {
-  const { mined, place } = transaction
-  if (isFinal(transaction)) return mined?.receipt.paid ?? 0n
+  const { mined, place, paidBefore = 0n } = transaction
+  if (isFinal(transaction)) return paidBefore + (mined?.receipt.paid ?? 0n)
   const attempts = currentAttempts(transaction)
-  if (place === undefined || attempts.length === 0) return reserved
-  return attempts.reduce((most, { maxFee }) => (maxFee > most ? maxFee : most), 0n)
+  if (place === undefined || attempts.length === 0) return paidBefore + reserved
+  return attempts.reduce((most, { maxFee }) => (maxFee > most ? maxFee : most), 0n) + paidBefore
 }

@@ -37,6 +37,11 @@ export interface Transaction<F extends Family = Family> {
   readonly intent: Intent
   /** Why the intent is `clear`: the code that the transaction ends with. */
   readonly clearCode?: Code
+  /**
+   * What an operator lets a no-op at its place offer at most, in the smallest unit of the chain per unit of work. Absent: the
+   * rules of the network decide.
+   */
+  readonly clearPrice?: bigint
   readonly state: State
   readonly cause?: Cause
   /** Since when `cause` has its code. */
@@ -54,6 +59,10 @@ export interface Transaction<F extends Family = Family> {
   readonly validUntil: Moment
   readonly notBefore?: Moment
   readonly requeues: number
+  /** How often it has given up its place so that those behind it go on. Absent: never. */
+  readonly yields?: number
+  /** Fees of the no-ops at the places that it has given up, in the smallest unit of the chain. Absent: none. */
+  readonly paidBefore?: bigint
   readonly createdAt: Moment
   /** By ordinal. */
   readonly attempts: ReadonlyArray<Attempt<F>>
@@ -74,6 +83,13 @@ export const isInFlight = ({ state, mined }: Pick<Transaction, "state" | "mined"
 
 export const newestRequest = <F extends Family>({ versions }: Transaction<F>): F["request"] =>
   versions[versions.length - 1] ?? versions[0]
+
+/**
+ * Whether nothing is to happen at its place, and the request goes on without it afterwards. It is stored as a reason to clear:
+ * a version of the service that does not know the reason ends the transaction as failed, without an effect.
+ */
+export const isYielding = ({ intent, clearCode }: Pick<Transaction, "intent" | "clearCode">): boolean =>
+  intent === "clear" && clearCode === "yielding"
 
 /** The version that an attempt carries. */
 export const requestOf = <F extends Family>(

@@ -27,6 +27,13 @@ const withoutPlace = <F extends Family>(transaction: Transaction<F>): Transactio
   return others
 }
 
+/** What was to happen at its place is done. */
+const asYielded = <F extends Family>(transaction: Transaction<F>, yields: number): Transaction<F> => {
+  const { clearCode: _, clearPrice: _price, ...others } = transaction
+  const { mined, paidBefore = 0n } = transaction
+  return { ...others, intent: "execute", yields, paidBefore: paidBefore + (mined?.receipt.paid ?? 0n) }
+}
+
 /** How a transaction ends if a no-op, or another transaction, used its place, or if it never gets one. */
 export const endOf = ({
   intent,
@@ -55,11 +62,14 @@ export const apply = <F extends Family>(
       return withCause({ ...transaction, state: command.state, mined: command.mined }, command.cause, now)
     case "Unmine":
       return withCause({ ...withoutMined(transaction), state: "submitted" }, command.cause, now)
+    case "Price":
+      return { ...transaction, clearPrice: command.clearPrice }
     case "Release":
       return withCause({ ...transaction, restored: false }, command.cause, now)
     case "Requeue": {
-      const { restored, requeues, cause } = command
-      return withCause({ ...withoutPlace(transaction), state: "pending", restored, requeues }, cause, now)
+      const { restored, requeues, yields, cause } = command
+      const wanted = yields === undefined ? transaction : asYielded(transaction, yields)
+      return withCause({ ...withoutPlace(wanted), state: "pending", restored, requeues }, cause, now)
     }
     case "Finish": {
       const { state, cause, mined, losesPlace, frees, confirmedBy } = command

@@ -18,7 +18,7 @@ import type { GivenSignature, IssuedSignature } from "./GivenSignature.ts"
 import * as Giving from "./accept/Giving.ts"
 import * as LedgerChanges from "./read/LedgerChanges.ts"
 import * as LedgerOperations from "./read/LedgerOperations.ts"
-import type { Decision } from "./read/LedgerOperations.ts"
+import type { Cleared, Clearing, Decision } from "./read/LedgerOperations.ts"
 import * as LedgerReading from "./read/LedgerReading.ts"
 import type { Accepted, Account, FeeLimit, NewTransaction } from "./NewTransaction.ts"
 import type { PastDays } from "./read/RelayerTransactionsRepo.ts"
@@ -119,8 +119,8 @@ export class Ledger extends Context.Service<
       account: Account,
       decision: Decision
     ): Effect.Effect<ReadonlyArray<StoredTransaction>, TransactionNotFound | TransactionConflict>
-    /** Nothing is to happen at the sequences of open transactions, from `from` to `to`. Returns these transactions. */
-    clear(account: Account, from: bigint, to: bigint): Effect.Effect<ReadonlyArray<StoredTransaction>>
+    /** Nothing is to happen at the sequences of the relayer's open transactions, from `from` to `to`. */
+    clear<E>(account: Account, clearing: Clearing<E>): Effect.Effect<Cleared, E>
     /**
      * The chain began anew: the lane starts with sequence 0. Returns the transactions that end because of it. Like `resync`, it fails if the
      * lane has open transactions of relayers that the caller may not use.

@@ -37,6 +37,7 @@ import solanaSignatures from "./0039_solana_signatures.ts"
 import confirmedBy from "./0042_confirmed_by.ts"
 import commands from "./0043_commands.ts"
 import configurations from "./0045_configurations.ts"
+import yields from "./0047_yields.ts"
 import givenPlaces from "./0051_given_places.ts"
 
 /** Migrations from before the mark of the schema. Instances of their versions cannot see that they have to stop. */
@@ -80,6 +81,7 @@ const marked = {
   "0042_confirmed_by": confirmedBy,
   "0043_commands": commands,
   "0045_configurations": configurations,
+  "0047_yields": yields,
   "0051_given_places": givenPlaces
 }
 

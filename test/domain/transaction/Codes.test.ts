@@ -57,6 +57,10 @@ const away = (code: "providers_unavailable" | "rate_limited") =>
 const capped = lane({ terms: terms({ cap: 11n * gwei }) })
 const spike = { baseFee: 50n * gwei, tips: { safeLow: 1n, average: 2n, fast: 3n, fastest: 4n } }
 const failed = { isSuccess: false }
+const lowFee = submitted({
+  versions: [request({ max_fee_per_gas: gwei, max_priority_fee_per_gas: gwei })],
+  attempts: [attempt(1, { fees: { type: "eip1559", maxFee: 3n * gwei, tip: gwei } })]
+})
 
 /** `queued` is what accepting a transaction, or an operator's `send`, sets: no poll does. */
 const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situation>> = {
@@ -87,6 +91,7 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situ
   underpriced_bumping: [submitted(), lane(), later(12), now + 24_000],
   at_cap: [submitted(), capped, later(12), now + 24_000],
   below_base_fee: [submitted(), capped, later(12, { market: spike }), now + 24_000],
+  yielding: [lowFee, lane({ others: others({ inFlight: 2 }) }), later(12, { market: spike }), now + 24_000],
   canceling: [submitted({ intent: "cancel" })],
   expiring: [submitted({ validUntil: now })],
   mined_waiting: [mined(), lane(), seen({ minedAt: agreed() })],

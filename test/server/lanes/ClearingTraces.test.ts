@@ -1,9 +1,11 @@
 // Traces of the model check in the driver, about a nonce that a no-op uses: after a change of policy, a deadline, or a refusal by every node.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import { maxFeeOf } from "../../../src/domain/transaction/evm/Fees.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { ledger } from "../ledger/Fixtures.ts"
+import { gwei } from "./fake/Chain.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
@@ -91,6 +93,62 @@ layerEach(ledger)("C4: a no-op of an account with code", (it) => {
       yield* world.poll()
       assert.strictEqual((yield* world.transaction(id)).attempts.at(-1)?.offer.gasLimit, 36_000n)
       world.chain.mine(1, { isSuccess: false })
+      yield* Scenes.finish(world)
+      assert.strictEqual((yield* world.transaction(id)).state, "canceled")
+    })
+  )
+})
+
+/** Blocks that take no transaction, with a poll each. */
+const emptyBlocks = Effect.fnUntraced(function* (world: Effect.Success<ReturnType<typeof World.make>>, count: number) {
+  for (let block = 0; block < count; block++) {
+    world.chain.include([])
+    yield* world.poll()
+  }
+})
+
+layerEach(ledger)("V4: a transaction with given fees below the base fee", (it) => {
+  const fees = { max_fee_per_gas: 2n * gwei, max_priority_fee_per_gas: gwei }
+  const spike = 50n * gwei
+
+  it.effect("yields its nonce to the one behind it, and is executed once when the base fee falls", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [low] = yield* world.accept(1, { request: { to: receiver, value: 1n, gas_limit: 21_000n, ...fees } })
+      const [behind] = yield* world.accept(1, { request: { to: receiver, value: 2n, gas_limit: 21_000n } })
+      yield* world.poll()
+      world.chain.baseFee = spike
+      yield* emptyBlocks(world, 30)
+      assert.strictEqual((yield* world.transaction(low)).cause?.code, "yielding")
+      yield* Scenes.finish(world, 1)
+      const waiting = yield* world.transaction(low)
+      assert.deepInclude(waiting, { state: "pending", intent: "execute", yields: 1, requeues: 0 })
+      assert.strictEqual(waiting.cause?.code, "gas_price_below_base_fee")
+      assert.isAbove(Number(waiting.paidBefore ?? 0n), 0)
+      assert.strictEqual((yield* world.transaction(behind)).state, "confirmed")
+      assert.strictEqual(world.chain.effects(receiver), 0)
+      world.chain.baseFee = gwei
+      yield* Scenes.finish(world)
+      assert.strictEqual((yield* world.transaction(low)).state, "confirmed")
+      assert.deepStrictEqual([world.chain.effects(receiver), world.chain.effects(receiver, 2n)], [1, 1])
+    })
+  )
+
+  it.effect("ends by a price that an operator gives for its nonce, above the cap of its relayer", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ policies: { gas_price_cap: 3n * gwei } })
+      const [id] = yield* world.accept(1, { request: { to: receiver, value: 1n, gas_limit: 21_000n } })
+      yield* world.poll()
+      world.chain.baseFee = spike
+      const { cancel, clear } = yield* Ledger
+      yield* cancel(1, id)
+      yield* emptyBlocks(world, 20)
+      const newest = () => Effect.map(world.transaction(id), ({ attempts }) => attempts.at(-1)?.offer.fees)
+      assert.isBelow(Number(maxFeeOf((yield* newest()) ?? assert.fail("no attempt"))), Number(spike))
+      yield* clear(world.account, { from: 0n, to: 0n, price: 200n * gwei, check: () => Effect.void })
+      yield* emptyBlocks(world, 10)
+      const raised = maxFeeOf((yield* newest()) ?? assert.fail("no attempt"))
+      assert.isTrue(raised > spike && raised <= 200n * gwei)
       yield* Scenes.finish(world)
       assert.strictEqual((yield* world.transaction(id)).state, "canceled")
     })

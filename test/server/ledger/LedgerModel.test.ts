@@ -138,8 +138,9 @@ layer(ledger)("any sequence of changes", (it) => {
             return
           }
           if (what === "clear") {
-            for (const cleared of yield* transactions.clear(of, BigInt(which), BigInt(which)))
-              model.set(cleared.id, evmOf(cleared).transaction)
+            const range = { from: BigInt(which), to: BigInt(which), check: () => Effect.void }
+            const { rows, changed } = yield* transactions.clear(of, range)
+            for (const row of rows) if (changed.has(row.id)) model.set(row.id, evmOf(row).transaction)
             return
           }
           hold ??= yield* claim

@@ -111,15 +111,25 @@ layerEach(ledger)("an operator", (it) => {
       yield* insert(account(1), 3)
       const { hold } = yield* claimOne
       yield* signAll(hold)
-      const cleared = yield* transactions.clear(account(1), 1n, 5n)
+      const range = { from: 1n, to: 5n, check: () => Effect.void }
+      const cleared = yield* transactions.clear(account(1), range)
       assert.deepStrictEqual(
-        cleared.map(({ transaction }) => [nonceOf(transaction), transaction.intent]),
+        cleared.rows.map(({ transaction }) => [nonceOf(transaction), transaction.intent]),
         [
           [1, "clear"],
           [2, "clear"]
         ]
       )
-      assert.deepStrictEqual(yield* transactions.clear(account(1), 1n, 5n), [])
+      assert.strictEqual((yield* transactions.clear(account(1), range)).changed.size, 0)
+      const priced = yield* transactions.clear(account(1), { ...range, price: 9n })
+      assert.deepStrictEqual([priced.rows.length, priced.changed.size], [2, 2])
+      for (const { id } of priced.rows) {
+        assert.strictEqual((yield* transactions.get(1, id)).transaction.clearPrice, 9n)
+      }
+      const refused = yield* Effect.flip(
+        transactions.clear(account(1), { from: 0n, to: 5n, price: 8n, check: () => Effect.fail("no") })
+      )
+      assert.strictEqual(refused, "no")
     })
   )
 

@@ -154,6 +154,23 @@ layerEach(TestApi.layer())("an API key with transaction_limits", (it) => {
     })
   )
 
+  it.effect("clears no nonce with a price, which would count for no limit", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const { call } = yield* TestApi.TestApi
+      const clear = (key: string, body: object) =>
+        call("/api/v1/relayers/sender/nonce/clear", { key, body: { from: 0, to: 5, ...body } })
+      const limited = yield* makeKey(["transactions:*"], limits)
+      const refused = yield* clear(limited, { max_fee_per_gas: "9" })
+      assert.strictEqual(refused.status, 403, refused.text)
+      assert.match(refused.json.error ?? "", /^max_fee_per_gas: .*use a key without transaction_limits$/)
+      const nothing = { transaction_ids: [], transactions: [] }
+      assert.deepStrictEqual((yield* clear(limited, {})).json.data, nothing)
+      const unlimited = yield* makeKey(["transactions:*"])
+      assert.deepStrictEqual((yield* clear(unlimited, { max_fee_per_gas: "9" })).json.data, nothing)
+    })
+  )
+
   it.effect("learns only of its own limit how much is left", () =>
     Effect.gen(function* () {
       yield* prepare()

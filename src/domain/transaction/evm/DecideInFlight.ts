@@ -19,9 +19,10 @@ import { candidates, dueIn } from "./Resend.ts"
 import type { Due } from "./Resend.ts"
 import { firstOf } from "../Situation.ts"
 import type { Row, Situation } from "../Situation.ts"
-import { currentAttempts } from "../Transaction.ts"
+import { currentAttempts, isYielding } from "../Transaction.ts"
 import { depthOf, isDeep, verdictOn } from "./View.ts"
 import type { Seen } from "./View.ts"
+import { yielded, yieldsNonce } from "./Yielding.ts"
 import type { Attempt } from "../Attempt.ts"
 import { endOf } from "../Transition.ts"
 import type { Mined } from "../Transaction.ts"
@@ -39,13 +40,18 @@ const receipt: Row<Evm, Seen> = (situation) => {
     const receipt = withPayment(attempt, sight.receipt)
     const { height, isSuccess } = receipt
     const isMined = isSuccess || isNoop(attempt)
+    // Clients take `mined` for success, and this request will still be executed.
+    const isShownMined = isMined && !(isNoop(attempt) && isYielding(transaction))
     if (!isMined && terms.wantsRevertReason && sight.isReasonAsked !== true) {
       return [ask<Evm>({ _tag: "RevertReason", ordinal, receipt })]
     }
     const recorded = mine<Evm>({
       mined: { ordinal, receipt },
-      state: isMined ? "mined" : "submitted",
-      cause: cause(isMined ? "mined_waiting" : "reverted_unconfirmed", depthOf(view, height))
+      state: isShownMined ? "mined" : "submitted",
+      cause: cause(
+        isShownMined ? "mined_waiting" : isMined ? "yielding" : "reverted_unconfirmed",
+        depthOf(view, height)
+      )
     })
     return [recorded, isDeep(view, height) ? Command.PollAt({ at: now }) : pollNext(situation)]
   }
@@ -114,9 +120,8 @@ const progress = (situation: Situation<Evm, Seen>): Commands<Evm> => {
     ]
   }
   const signature = Result.flatMap(due, (wanted) => allow(situation, wanted))
-  return Result.isSuccess(signature)
-    ? [signature.success, pollNext(situation)]
-    : wait(situation, former, signature.failure)
+  if (Result.isSuccess(signature)) return [signature.success, pollNext(situation)]
+  return yieldsNonce(situation, former, signature.failure) ?? wait(situation, former, signature.failure)
 }
 
 export const decideInFlight = firstOf<Evm, Seen>([receipt, decideTaken, deadline], progress)
@@ -191,30 +196,38 @@ const finishOf = (situation: Situation<Evm>, mined: Mined<Evm>): Finish<Evm> => 
   return mined.receipt.isSuccess ? confirmed(situation, mined) : reverted(attempt, mined)
 }
 
-/** The transaction keeps that nobody else had an opinion. */
-const finishAlone = (situation: Situation<Evm>, mined: Mined<Evm>): Command<Evm> => ({
-  ...finishOf(situation, mined),
-  confirmedBy: 1
-})
+/** Whether a no-op was mined so that the request goes on without its nonce. */
+const hasYielded = ({ transaction }: Situation<Evm>, { ordinal }: Mined<Evm>): boolean => {
+  const attempt = transaction.attempts.find((one) => one.ordinal === ordinal)
+  return attempt !== undefined && isNoop(attempt) && isYielding(transaction)
+}
+
+/** `alone`: one provider has decided, which the transaction keeps. */
+const settled = (situation: Situation<Evm>, mined: Mined<Evm>, alone: { readonly confirmedBy?: 1 }): Command<Evm> =>
+  hasYielded(situation, mined) ? yielded(situation) : { ...finishOf(situation, mined), ...alone }
+
+/** The code while the block of its receipt is not final. */
+const waitingCode = (situation: Situation<Evm>, mined: Mined<Evm>) => {
+  if (hasYielded(situation, mined)) return "yielding"
+  return situation.transaction.state === "mined" ? "mined_waiting" : "reverted_unconfirmed"
+}
 
 export const decideMined = (situation: Situation<Evm, Seen>, mined: Mined<Evm>): Commands<Evm> => {
-  const { view, transaction } = situation
+  const { view } = situation
   const { height: block } = mined.receipt
   const state = receiptStateOf(situation, mined)
   switch (state._tag) {
     case "Gone":
       return reorged(situation, mined)
     case "Agreed":
-      return [finishOf(situation, mined)]
+      return [settled(situation, mined, {})]
     case "Alone":
-      return [finishAlone(situation, mined)]
+      return [settled(situation, mined, { confirmedBy: 1 })]
     case "Disputed":
       return hold(situation, cause("providers_disagree", { block, ...present("host", state.host) }))
     case "Missing":
       return hold(situation, cause("second_provider_missing", { block, ...state.figures }))
-    case "Waiting": {
-      const code = transaction.state === "mined" ? "mined_waiting" : "reverted_unconfirmed"
-      return hold(situation, cause(code, depthOf(view, block)))
-    }
+    case "Waiting":
+      return hold(situation, cause(waitingCode(situation, mined), depthOf(view, block)))
   }
 }

@@ -8,6 +8,7 @@ import type { Evm } from "./Evm.ts"
 import { hold, pollNext } from "./Holding.ts"
 import { maxRequeues } from "../Numbers.ts"
 import { endOf } from "../Transition.ts"
+import { isYielding } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
 import { isUnsettled } from "../Situation.ts"
 import type { Row, Situation } from "../Situation.ts"
@@ -31,20 +32,22 @@ const isGivenUp = ({ intent, clearCode }: Transaction<Evm>): boolean =>
  */
 const lost = ({ transaction }: Situation<Evm>, { hash, call }: Taken): Command<Evm> => {
   const { restored, intent, requeues } = transaction
+  const isWanted = intent === "execute" || isYielding(transaction)
+  const again = isYielding(transaction) ? { yields: transaction.yields ?? 0 } : {}
   const nonce = nonceOf(transaction)
   const required = requiredNonceOf(transaction)
   const figures = { ...(hash === undefined ? {} : { hash }), ...(nonce === undefined ? {} : { nonce }) }
   if (!isGivenUp(transaction) && (restored || couldBe(transaction, call))) {
-    return Command.Requeue({ restored: true, requeues, cause: cause("restored_unproven", figures) })
+    return Command.Requeue({ restored: true, requeues, ...again, cause: cause("restored_unproven", figures) })
   }
-  if (intent !== "execute") return { ...endOf(transaction), losesPlace: true }
+  if (!isWanted) return { ...endOf(transaction), losesPlace: true }
   const failed = (why: Cause) => finish<Evm>({ state: "failed", cause: why, losesPlace: true })
   if (required !== undefined) {
     return failed(cause("nonce_unavailable", { ...figures, required_nonce: required }))
   }
   return requeues >= maxRequeues
     ? failed(cause("nonce_taken_too_often", figures))
-    : Command.Requeue({ restored: false, requeues: requeues + 1, cause: cause("nonce_taken", figures) })
+    : Command.Requeue({ restored: false, requeues: requeues + 1, ...again, cause: cause("nonce_taken", figures) })
 }
 
 const unproven = (situation: Situation<Evm, Seen>, nonce: number): Commands<Evm> => {

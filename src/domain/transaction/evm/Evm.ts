@@ -62,6 +62,8 @@ export interface EvmTerms {
 export interface EvmSurvey {
   /** The most urgent speed of all: the head of the lane inherits it. */
   readonly urgency: Speed
+  /** How many there are. */
+  readonly open: number
   /** Lowest nonce in flight that no node has accepted. Absent: there is none. */
   readonly lowestUnaccepted?: number | undefined
 }

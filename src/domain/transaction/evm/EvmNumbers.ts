@@ -42,6 +42,9 @@ export const minimumPatience = 6 * second
 /** Times the patience after which the price is raised although the market is not above it. */
 export const patienceAboveMarket = 3
 
+/** Times the patience after which a transaction that no block takes yields to those behind it, and how often it does. */
+export const yielding = { patience: 3, atMost: 3 } as const
+
 /** Factor of both fees from one attempt to the next. geth wants 10 %, and reth refuses exactly 10 %. */
 export const bump: Ratio = { numerator: 9n, denominator: 8n }
 

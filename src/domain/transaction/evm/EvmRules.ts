@@ -26,13 +26,14 @@ const isAccepted = (transaction: Transaction<Evm>): boolean =>
   currentAttempts(transaction).some(({ outcome }) => outcome === "accepted")
 
 const survey = (open: ReadonlyArray<Transaction<Evm>>): EvmSurvey => {
-  let found: EvmSurvey = { urgency: "safeLow" }
+  let found: EvmSurvey = { urgency: "safeLow", open: open.length }
   for (const transaction of open) {
     const urgency = max(found.urgency, speedOf(newestRequest(transaction)))
     const nonce = isInFlight(transaction) && !isAccepted(transaction) ? nonceOf(transaction) : undefined
     const { lowestUnaccepted = nonce } = found
     found = {
       urgency,
+      open: open.length,
       lowestUnaccepted:
         nonce === undefined || lowestUnaccepted === undefined ? lowestUnaccepted : Math.min(lowestUnaccepted, nonce)
     }

@@ -182,6 +182,13 @@ const flying = {
     reason: `The base fee of the next block is ${wei(base_fee)} per gas, its newest attempt offers ${wei(price)}, and the next one may offer at most ${wei(cap)}${limited(limit)}.`,
     next: `The same bytes are sent again until the base fee falls or its deadline passes. ${help(limit)}`
   }),
+  yielding: ({ base_fee, price, hash, block }) => ({
+    reason:
+      block === undefined
+        ? `Its fees do not pay the base fee${base_fee === undefined ? "" : ` of ${wei(base_fee)} per gas; its newest attempt offers ${wei(price)}`}. Transactions wait behind it, so a no-op${hashed(hash)} is to use its nonce.`
+        : `Its fees did not pay the base fee and transactions waited behind it, so a no-op used its nonce in block ${block}.`,
+    next: "When the no-op is final, it waits without a nonce until the base fee falls to its fees. It becomes `confirmed` if its own bytes are mined. A cancel ends it."
+  }),
   canceling: ({ hash }) => ({
     reason: `It is being canceled by a no-op${hashed(hash)} at its nonce.`,
     next: "It becomes `canceled` if the no-op is mined, and `confirmed` if its own bytes are mined."

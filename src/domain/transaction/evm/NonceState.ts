@@ -1,10 +1,12 @@
 // The nonces of an account: what the ledger has, next to what the chain says.
 import { Schema } from "effect"
 import { EvmAddress } from "../../chain/Address.ts"
+import { WeiPerGas } from "../../chain/Wei.ts"
 import { field, shown } from "../../request/Field.ts"
+import { maybe } from "../../request/Text.ts"
 import { Instant } from "../../request/Instant.ts"
 import { Code } from "../Code.ts"
-import { TransactionId } from "../TransactionId.ts"
+import { TransactionId, TransactionStatus } from "../TransactionId.ts"
 import { maxNonce } from "./EvmNumbers.ts"
 
 const Nonce = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxNonce }))
@@ -40,12 +42,46 @@ export const maxCleared = 1000
 
 export const ClearNonces = Schema.Struct({
   from: field(Nonce, "First nonce.", 10),
-  to: field(Nonce, "Last nonce of the range, inclusive. At most 999 above the first one.", 11)
+  to: field(Nonce, "Last nonce of the range, inclusive. At most 999 above the first one.", 11),
+  max_fee_per_gas: maybe(WeiPerGas, {
+    description:
+      "The most that the no-ops may offer, in wei per gas, also above the `gas_price_cap` of the relayer. If absent: what the cap allows; without a cap, at least twice the price of `fast` at the moment.",
+    examples: ["200000000000"]
+  })
 }).annotate({
   identifier: "ClearNoncesRequest",
   description: "Nonces whose open transactions are replaced by no-ops."
 })
 export type ClearNonces = typeof ClearNonces.Type
+
+/** A transaction in the range, after the command. */
+const ClearedNonce = Schema.Struct({
+  transaction_id: field(TransactionId, "Transaction that has the nonce.", "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"),
+  nonce: field(Nonce, "Its nonce.", 10),
+  status: field(TransactionStatus, "State of the transaction.", "submitted"),
+  code: shown(Code, "What it waits for.", "canceling"),
+  changed: field(Schema.Boolean, "Whether the command changed it. A transaction that is mined stays as it is.", true)
+}).annotate({ identifier: "ClearedNonce", description: "An open transaction that has a nonce of the range." })
+
+export const ClearedNonces = Schema.Struct({
+  transaction_ids: field(Schema.Array(TransactionId), "Transactions that it changed.", [
+    "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"
+  ]),
+  transactions: field(
+    Schema.Array(ClearedNonce),
+    "The relayer's open transactions that have a nonce of the range. Empty: there are none.",
+    [
+      {
+        transaction_id: "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b",
+        nonce: 10,
+        status: "submitted",
+        code: "canceling",
+        changed: true
+      }
+    ]
+  )
+}).annotate({ identifier: "ClearedNonces", description: "What the command changed, and what has the nonces." })
+export type ClearedNonces = typeof ClearedNonces.Type
 
 /** What the command changed. */
 export const NonceDecision = Schema.Struct({

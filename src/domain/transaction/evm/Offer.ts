@@ -60,7 +60,7 @@ const replacing = (attempts: ReadonlyArray<Attempt<Evm>>): bigint => {
 const largest = (...amounts: ReadonlyArray<bigint>): bigint => amounts.reduce(larger, 0n)
 
 /**
- * The most that a no-op may offer. Without a cap: ten times the first attempt, or twice the fast price of now, whichever is
+ * The most that a no-op may offer: the price that an operator has given, if any. Without a cap: ten times the first attempt, or twice the fast price of now, whichever is
  * higher, so that no price of the chain keeps the nonce open. With a cap: what the request was allowed to cost, spread over the
  * gas of a no-op, at most ten times the cap. Never below what replaces the attempts that execute the request, or a request of
  * 21,000 gas at the cap could not be cleared; while the base fee is within the cap, never below what replaces all attempts.
@@ -69,8 +69,10 @@ export const noopCeiling = (
   attempts: ReadonlyArray<Attempt<Evm>>,
   { cap }: EvmTerms,
   noopGas: bigint,
-  market: Market | undefined
+  market: Market | undefined,
+  clearPrice?: bigint
 ): Ceiling | undefined => {
+  if (clearPrice !== undefined) return { price: clearPrice, limit: "operator" }
   const [first] = attempts
   const executing = attempts.filter((attempt) => !isNoop(attempt))
   if (cap === undefined) {

@@ -24,7 +24,7 @@ import type { Transaction } from "../Transaction.ts"
 import type { Seen } from "./View.ts"
 
 /** Nothing of the lane can be mined before the transaction at the chain's count. */
-const isHead = ({ transaction, view }: Situation<Evm, Seen>): boolean => nonceOf(transaction) === view.count
+export const isHead = ({ transaction, view }: Situation<Evm, Seen>): boolean => nonceOf(transaction) === view.count
 
 /** The head inherits the most urgent speed behind it; no-ops are at least fast. */
 const speedIn = (situation: Situation<Evm, Seen>, newest: Attempt<Evm>): Speed => {
@@ -74,7 +74,7 @@ export const formerOf = (transaction: Transaction<Evm>): Former | undefined => {
 const noop = (situation: Situation<Evm, Seen>, { attempts, newest, fees }: Former): DueSignature => {
   const { transaction, terms, view } = situation
   const speed = max(defaultSpeed, speedIn(situation, newest))
-  const ceiling = noopCeiling(attempts, terms, view.noopGas, view.market)
+  const ceiling = noopCeiling(attempts, terms, view.noopGas, view.market, transaction.clearPrice)
   const least = raised(fees)
   return {
     kind: "noop",

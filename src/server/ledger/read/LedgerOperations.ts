@@ -8,7 +8,8 @@ import { TransactionNotFound } from "../../../domain/transaction/TransactionId.t
 import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import { isUnproven, onNewGeneration, resolve } from "../../../domain/transaction/Restore.ts"
 import type { Answer } from "../../../domain/transaction/Rules.ts"
-import { isInFlight } from "../../../domain/transaction/Transaction.ts"
+import { isInFlight, isYielding } from "../../../domain/transaction/Transaction.ts"
+import type * as Transactions from "../../../domain/transaction/Transaction.ts"
 import { apply } from "../../../domain/transaction/Transition.ts"
 import * as Deadlock from "../../../sql/Deadlock.ts"
 import * as Transaction from "../../../sql/Transaction.ts"
@@ -31,8 +32,31 @@ export interface Decision {
   readonly id?: TransactionId
 }
 
-/** Why the intent of a transaction is to clear its nonce if an operator says so. */
-const cleared = Command.Intend({ intent: "clear", clearCode: "canceled", cause: cause("canceling") })
+/** Sequences that nothing is to happen at. */
+export interface Clearing<E> {
+  readonly from: bigint
+  readonly to: bigint
+  /** As in `Transaction`. Absent: the rules of the network decide. */
+  readonly price?: bigint
+  /** Fails if the caller may not clear this transaction: then nothing is changed. */
+  check(row: StoredTransaction): Effect.Effect<void, E>
+}
+
+export interface Cleared {
+  /** The relayer's open transactions in the range, as they are now. */
+  readonly rows: ReadonlyArray<StoredTransaction>
+  readonly changed: ReadonlySet<TransactionId>
+}
+
+/** What was to happen at its place anyway stays, but may cost another price. Empty: its receipt decides. */
+const clearedBy = (transaction: Transactions.Transaction, price: bigint | undefined): ReadonlyArray<Command> => {
+  if (!isInFlight(transaction)) return []
+  const isWanted = transaction.intent === "execute" || isYielding(transaction)
+  return [
+    ...(isWanted ? [Command.Intend({ intent: "clear", clearCode: "canceled", cause: cause("canceling") })] : []),
+    ...(price === undefined ? [] : [Command.Price({ clearPrice: price })])
+  ]
+}
 
 /** The message names no relayer, because the caller may not use the other relayers. */
 const isShared = new TransactionConflict({
@@ -56,12 +80,13 @@ export const make = Effect.gen(function* () {
 
   const applyAll = Effect.fnUntraced(function* (
     rows: ReadonlyArray<StoredTransaction>,
-    commandOf: (row: StoredTransaction) => Command | undefined
+    commandsOf: (row: StoredTransaction) => ReadonlyArray<Command>
   ) {
     const now = yield* Clock.currentTimeMillis
     const changes = rows.flatMap((before) => {
-      const command = commandOf(before)
-      return command === undefined ? [] : [{ before, after: apply(before.transaction, command, now) }]
+      const commands = commandsOf(before)
+      const after = commands.reduce((changed, command) => apply(changed, command, now), before.transaction)
+      return commands.length === 0 ? [] : [{ before, after }]
     })
     return yield* writeHeld(changes, now)
   })
@@ -112,7 +137,7 @@ export const make = Effect.gen(function* () {
       if (failure !== undefined && !isDecided) return yield* failure
       const decided = yield* applyAll(rows, (row) => {
         const result = resolved.get(row.id)
-        return result === undefined ? undefined : Result.getOrUndefined(result)
+        return result === undefined || Result.isFailure(result) ? [] : [result.success]
       })
       yield* record("nonce.resynced", account, { answer, transaction_ids: idsOf(decided) })
       yield* work.afterCommit
@@ -123,24 +148,28 @@ export const make = Effect.gen(function* () {
   )
 
   const clear = Effect.fn("Ledger.clear")(
-    function* (account: Account, from: bigint, to: bigint) {
+    function* <E>(account: Account, { from, to, price, check }: Clearing<E>) {
       const lane = yield* lanes.lock(account)
       const ids = Option.isNone(lane) ? [] : yield* contents.openBetween(lane.value.id, from, to)
-      const rows = yield* held(ids)
-      const decided = yield* applyAll(rows, ({ transaction }) =>
-        transaction.relayerNumber === account.relayerNumber &&
-        transaction.intent === "execute" &&
-        isInFlight(transaction)
-          ? cleared
-          : undefined
+      const found = yield* held(ids)
+      const rows = found.filter(({ transaction }) => transaction.relayerNumber === account.relayerNumber)
+      const changing = rows.filter(({ transaction }) => clearedBy(transaction, price).length > 0)
+      yield* Effect.forEach(changing, check, { discard: true })
+      const decided = new Map(
+        (yield* applyAll(changing, ({ transaction }) => clearedBy(transaction, price))).map((row) => [row.id, row])
       )
       yield* record("nonce.cleared", account, {
         from: Writing.sequenceOf(from),
         to: Writing.sequenceOf(to),
-        transaction_ids: idsOf(decided)
+        ...(price === undefined ? {} : { price: String(price) }),
+        transaction_ids: [...decided.keys()]
       })
       yield* work.afterCommit
-      return decided
+      const cleared: Cleared = {
+        rows: rows.map((row) => decided.get(row.id) ?? row),
+        changed: new Set(decided.keys())
+      }
+      return cleared
     },
     transaction,
     Deadlock.retry
@@ -154,7 +183,10 @@ export const make = Effect.gen(function* () {
       yield* checkShared(lane.value.id)
       yield* lanes.beginGeneration(account, account.window)
       const rows = yield* held(yield* contents.open(lane.value.id))
-      const ended = yield* applyAll(rows, ({ transaction }) => onNewGeneration(transaction))
+      const ended = yield* applyAll(rows, ({ transaction }) => {
+        const command = onNewGeneration(transaction)
+        return command === undefined ? [] : [command]
+      })
       const generation = lane.value.lane.generation + 1
       yield* transactions.moveIdentities(lane.value.id, generation)
       yield* record("nonce.generation_begun", account, { generation, transaction_ids: idsOf(ended) })

@@ -34,6 +34,7 @@ const Row = Rows.withoutNulls(
     facts: optional(Schema.Unknown),
     intent: Schema.Literals(["execute", "cancel", "expire", "clear"]),
     clear_code: optional(Code),
+    clear_price: optional(Schema.BigIntFromString),
     state: Schema.Literals(["pending", "signed", "submitted", "mined", "confirmed", "failed", "canceled", "expired"]),
     code: optional(Code),
     code_since: Schema.Int,
@@ -53,6 +54,8 @@ const Row = Rows.withoutNulls(
     valid_until: Schema.Int,
     not_before: optional(Schema.Int),
     requeues: Schema.Int,
+    yields: optional(Schema.Int),
+    paid_before: optional(Schema.BigIntFromString),
     confirmed_by: optional(Schema.Int),
     fee: optional(Schema.BigIntFromString),
     created_at: Schema.Int,
@@ -71,12 +74,13 @@ const columnsWith = (sql: SqlClient.SqlClient, json: (request: Statement.Fragmen
     sql`(extract(epoch FROM t.${sql(column)}) * 1000)::bigint::float8 AS ${sql(column)}`
   return sql`
     t.id, ${number("version")}, ${number("number")}, t.relayer_id, ${number("relayer_number")}, ${number("lane_id")}, l.chain, l.address,
-    t.generation, t.origin, ${json(sql`t.request`)}::text AS request, t.intent, t.clear_code, t.state, t.code, ${millis("code_since")},
+    t.generation, t.origin, ${json(sql`t.request`)}::text AS request, t.intent, t.clear_code, t.clear_price::text AS clear_price, t.state, t.code, ${millis("code_since")},
     t.figures::text AS figures, t.priority, t.nonce::text AS nonce, t.guest,
     CASE WHEN t.channel_id IS NOT NULL THEN (SELECT c.address FROM lanes c WHERE c.id = t.channel_id) END AS channel,
     t.facts::text AS facts, t.receipt::text AS receipt, t.mined_attempt, t.restored,
     t.required_nonce::text AS required_nonce,
-    t.external_id, t.api_key_id, t.request_id, t.trace, ${millis("valid_until")}, ${millis("not_before")}, t.requeues, t.confirmed_by,
+    t.external_id, t.api_key_id, t.request_id, t.trace, ${millis("valid_until")}, ${millis("not_before")}, t.requeues, t.yields,
+    t.paid_before::text AS paid_before, t.confirmed_by,
     t.fee::text AS fee, ${millis("created_at")}, ${millis("final_at")},
     CASE WHEN t.request_version > 1 THEN (
       SELECT json_agg(${json(sql`v.request`)} ORDER BY v.version)::text FROM transaction_requests v WHERE v.transaction_id = t.id
@@ -147,6 +151,9 @@ const transactionOf = (network: LedgerNetwork, row: Row): Transaction => {
     attempts: attempts.map(({ attempt }) => attempt),
     ...present({
       clearCode: row.clear_code,
+      clearPrice: row.clear_price,
+      yields: row.yields,
+      paidBefore: row.paid_before,
       cause: row.code === undefined ? undefined : { code: row.code, figures: figuresOf(row) },
       place: placeOf(row),
       mined: minedOf(network, row, attempts),

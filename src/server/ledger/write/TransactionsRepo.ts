@@ -31,6 +31,7 @@ const columnsOf = ({ receipt }: LedgerNetwork, stored: StoredTransaction, now: M
     generation: String(transaction.generation),
     intent: transaction.intent,
     clear_code: transaction.clearCode ?? null,
+    clear_price: text(transaction.clearPrice),
     state: transaction.state,
     code: cause?.code ?? null,
     code_since: String(transaction.causeSince),
@@ -44,6 +45,8 @@ const columnsOf = ({ receipt }: LedgerNetwork, stored: StoredTransaction, now: M
     mined_attempt: text(mined?.ordinal),
     restored: String(transaction.restored),
     requeues: String(transaction.requeues),
+    yields: text(transaction.yields),
+    paid_before: text(transaction.paidBefore),
     confirmed_by: text(transaction.confirmedBy),
     fee: fee === undefined ? null : String(feeOf(transaction, fee)),
     sent_at: text(attempts.find(({ firstSent }) => firstSent !== undefined)?.firstSent?.at),
@@ -117,14 +120,15 @@ export const make = Effect.gen(function* () {
       ),
       written AS (
         UPDATE transactions t SET generation = given.generation::integer, intent = given.intent,
-          clear_code = given.clear_code, state = given.state, code = given.code, code_since = ${moment("code_since")},
+          clear_code = given.clear_code, clear_price = given.clear_price::numeric, state = given.state, code = given.code, code_since = ${moment("code_since")},
           figures = given.figures::json, nonce = given.nonce::bigint, guest = given.guest, receipt = given.receipt::json,
           channel_id = CASE WHEN given.channel IS NOT NULL THEN (
             SELECT c.id FROM lanes c WHERE c.parent_id = t.lane_id AND c.address = given.channel
           ) END,
           identity = CASE WHEN given.has_effect::boolean AND ${isUnique} THEN t.identity END,
           mined_attempt = given.mined_attempt::integer, restored = given.restored::boolean,
-          requeues = given.requeues::smallint, confirmed_by = given.confirmed_by::smallint, fee = given.fee::numeric, sent_at = ${moment("sent_at")},
+          requeues = given.requeues::smallint, yields = given.yields::smallint, paid_before = given.paid_before::numeric,
+          confirmed_by = given.confirmed_by::smallint, fee = given.fee::numeric, sent_at = ${moment("sent_at")},
           mined_at = CASE WHEN given.mined_at IS NOT NULL THEN coalesce(t.mined_at, ${moment("mined_at")}) END,
           final_at = coalesce(t.final_at, ${moment("final_at")}), version = t.version + 1
         FROM given WHERE t.id = given.id::uuid AND t.version = given.version::bigint

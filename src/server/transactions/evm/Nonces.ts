@@ -1,5 +1,6 @@
 // The nonces of a relayer's account, for operators: the ledger next to the chain, and three ways to repair them.
 import { Context, DateTime, Effect, Layer, Option } from "effect"
+import * as Caller from "../../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"
@@ -7,11 +8,17 @@ import type { NotImplemented } from "../../../domain/request/Request.ts"
 import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
 import type { TransactionNotFound } from "../../../domain/transaction/TransactionId.ts"
 import { maxCleared } from "../../../domain/transaction/evm/NonceState.ts"
-import type { ClearNonces, NonceDecision, NonceState } from "../../../domain/transaction/evm/NonceState.ts"
+import type {
+  ClearedNonces,
+  ClearNonces,
+  NonceDecision,
+  NonceState
+} from "../../../domain/transaction/evm/NonceState.ts"
 import type { ResyncNonce } from "../../../domain/transaction/TransactionRequests.ts"
 import { countAt } from "../../chains/evm/EvmCalls.ts"
 import * as EvmHeads from "../../chains/evm/EvmHeads.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
+import type { Cleared } from "../../ledger/read/LedgerOperations.ts"
 import type { StoredTransaction } from "../../ledger/StoredTransaction.ts"
 import type { LaneCounts, StoredLane } from "../../ledger/StoredLane.ts"
 import { OutboundWork } from "../../limits/OutboundWork.ts"
@@ -21,6 +28,10 @@ import { evmSenderOf } from "./EvmSenders.ts"
 import type { EvmSender } from "./EvmSenders.ts"
 import type { Sender } from "../Intake.ts"
 import * as Senders from "../Senders.ts"
+import { nonceOf } from "../../../domain/transaction/evm/Evm.ts"
+import { present, statusOf } from "../../../domain/transaction/Presentation.ts"
+import { TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
+import * as OwnTransactions from "../OwnTransactions.ts"
 import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
 
 type Unknown = RelayerNotFound | NotImplemented
@@ -46,6 +57,23 @@ const openFields = ({ pending, inFlight, oldestSequence }: LaneCounts) => ({
   ...(oldestSequence === undefined ? {} : { oldest_open_nonce: Number(oldestSequence) })
 })
 
+const clearedOf = ({ rows, changed }: Cleared): ClearedNonces => ({
+  transaction_ids: [...changed],
+  transactions: rows.map(({ id, transaction }) => ({
+    transaction_id: id,
+    nonce: nonceOf(transaction) ?? 0,
+    status: statusOf(transaction.state),
+    changed: changed.has(id),
+    ...present("code", transaction.cause?.code)
+  }))
+})
+
+/** Such a price counts for no limit: the fees of a no-op are those of the key that sent the transaction. */
+const limitedPrice = TransactionLimitExceeded.of({
+  field: "max_fee_per_gas",
+  message: "an API key with transaction_limits may not give a price; use a key without transaction_limits"
+})
+
 const decisionOf = (changed: ReadonlyArray<StoredTransaction>): NonceDecision => ({
   transaction_ids: changed.map(({ id }) => id)
 })
@@ -59,7 +87,11 @@ export class Nonces extends Context.Service<
       id: RelayerId,
       request: ResyncNonce
     ): Effect.Effect<NonceDecision, Unknown | TransactionNotFound | TransactionConflict | TooManyRequests>
-    clear(id: RelayerId, range: ClearNonces): Effect.Effect<NonceDecision, Unknown | BadRequest>
+    /** A caller with limits gives no price, and clears only what it or keys that it created have sent. */
+    clear(
+      id: RelayerId,
+      range: ClearNonces
+    ): Effect.Effect<ClearedNonces, Unknown | BadRequest | TransactionLimitExceeded>
     /** Fails with `TransactionConflict` if the network is not a test network. */
     beginGeneration(id: RelayerId): Effect.Effect<NonceState, Unknown | TransactionConflict>
   }
@@ -73,6 +105,7 @@ export class Nonces extends Context.Service<
       const { first, each } = yield* RelayerNodes.make
       const ledger = yield* Ledger
       const outboundWork = yield* OutboundWork
+      const checkOwn = yield* OwnTransactions.make
 
       const ofLedger = Effect.fnUntraced(function* ({ account, numbers }: EvmSender) {
         const lane = yield* ledger.laneOf(account)
@@ -123,12 +156,18 @@ export class Nonces extends Context.Service<
         return decisionOf(changed)
       })
 
-      const clear = Effect.fn("Nonces.clear")(function* (id: RelayerId, { from, to }: ClearNonces) {
+      const clear = Effect.fn("Nonces.clear")(function* (
+        id: RelayerId,
+        { from, to, max_fee_per_gas: price }: ClearNonces
+      ) {
         const { account } = yield* senders.get(id)
         if (to < from || to - from >= maxCleared) {
           return yield* BadRequest.of([{ field: "to", message: `must be from ${from} to ${from + maxCleared - 1}` }])
         }
-        return decisionOf(yield* ledger.clear(account, BigInt(from), BigInt(to)))
+        const { transactionLimits } = yield* Caller.current
+        if (price !== undefined && transactionLimits !== undefined) return yield* limitedPrice
+        const range = { from: BigInt(from), to: BigInt(to), ...present("price", price) }
+        return clearedOf(yield* ledger.clear(account, { ...range, check: checkOwn }))
       })
 
       const beginGeneration = Effect.fn("Nonces.beginGeneration")(function* (id: RelayerId) {

@@ -109,12 +109,12 @@ export const mined = (over: TransactionFields = {}, ordinal = 1, receipt: Receip
 type RestFields = Partial<RestOfLane<Evm>> & Partial<Evm["survey"]> & { readonly arePredecessorsAccepted?: boolean }
 
 export const others = (over: RestFields = {}): RestOfLane<Evm> => {
-  const { urgency = "safeLow", arePredecessorsAccepted = true, ...fields } = over
+  const { urgency = "safeLow", open = 1, arePredecessorsAccepted = true, ...fields } = over
   return {
     inFlight: 0,
     reserved: 0n,
     isPendingBefore: false,
-    survey: { urgency, ...(arePredecessorsAccepted ? {} : { lowestUnaccepted: 0 }) },
+    survey: { urgency, open, ...(arePredecessorsAccepted ? {} : { lowestUnaccepted: 0 }) },
     ...fields
   }
 }

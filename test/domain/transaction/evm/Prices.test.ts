@@ -1,16 +1,25 @@
 // Prices that no block takes: they cost no nonce, and a nonce that has one can always be cleared.
 import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import { canReplace } from "../../../../src/domain/transaction/Cancellation.ts"
+import { cancel } from "../../../../src/domain/transaction/evm/EvmChanges.ts"
 import { maxFeeOf } from "../../../../src/domain/transaction/evm/Fees.ts"
+import { feeOf } from "../../../../src/domain/transaction/Totals.ts"
+import { apply, withCancellation } from "../../../../src/domain/transaction/Transition.ts"
 import { causeOf, later, noop, summary } from "./DecisionTable.ts"
 import {
+  agreed,
   attempt,
   commandsOf,
   gwei,
   lane,
+  mined,
   network,
   now,
   only,
+  others,
   pending,
+  receiptIn,
   request,
   seen,
   submitted,
@@ -109,6 +118,121 @@ describe("a price that no block takes and that may not be raised", () => {
       code: "below_base_fee",
       figures: { base_fee: 50n * gwei, price: 3n * gwei, cap: 3n * gwei, limit: "given" }
     })
+  })
+})
+
+describe("a nonce that an operator clears with a price", () => {
+  const cleared = (clearPrice: bigint, ...attempts: ReadonlyArray<ReturnType<typeof attempt>>) =>
+    submitted({ intent: "clear", clearCode: "canceled", clearPrice: clearPrice * gwei, attempts })
+  const first = attempt(1, { fees: dynamic(3n) })
+
+  it("gets a no-op that follows the market to that price, above the cap of the relayer", () => {
+    const view = later(1, { ...rich, market: at(50n) })
+    assert.strictEqual(priced(commandsOf(cleared(200n, first), capped(5n), view)), 101n)
+    assert.strictEqual(priced(commandsOf(cleared(60n, first), capped(5n), view)), 60n)
+  })
+
+  it("names the price as what limits it if no block takes it", () => {
+    const commands = commandsOf(cleared(3n, first), lane(), later(1, { ...rich, market: at(50n) }))
+    assert.deepStrictEqual(causeOf(commands), {
+      code: "below_base_fee",
+      figures: { base_fee: 50n * gwei, price: 3n * gwei, cap: 3n * gwei, limit: "operator" }
+    })
+  })
+})
+
+describe("a transaction with given fees that no block takes", () => {
+  const fees = dynamic(3n)
+  const low = (over: Parameters<typeof submitted>[0] = {}) =>
+    submitted({ versions: [given(1n)], attempts: [attempt(1, { fees })], ...over })
+  const behind = lane({ others: others({ inFlight: 2 }) })
+  const spike = later(12, { ...rich, market: at(50n) })
+  const yields = (...situation: Parameters<typeof commandsOf>) => summary(commandsOf(...situation))
+
+  it("yields its nonce to those behind it after three times its patience", () => {
+    assert.strictEqual(yields(low(), behind, spike, now + 24_000), "Intend clear yielding")
+    assert.strictEqual(
+      yields(low(), behind, later(11, { ...rich, market: at(50n) }), now + 24_000),
+      "Hold transaction below_base_fee"
+    )
+  })
+
+  it("keeps its nonce if nothing waits behind it, if it is not next, or after three times", () => {
+    const alone = lane({ others: others({ inFlight: 1 }) })
+    const kept = "Hold transaction below_base_fee"
+    assert.strictEqual(yields(low(), alone, spike, now + 24_000), kept)
+    assert.strictEqual(yields(low({ yields: 3 }), behind, spike, now + 24_000), kept)
+    assert.notInclude(yields(low(), behind, { ...spike, count: 4 }, now + 24_000), "yielding")
+  })
+
+  it("yields to a pending one if the window has room for one transaction", () => {
+    const single = { lane: { ...lane().lane, windowSize: 1 } }
+    const waiting = lane({ ...single, others: others({ inFlight: 1, open: 2 }) })
+    assert.strictEqual(yields(low(), waiting, spike, now + 24_000), "Intend clear yielding")
+    const alone = lane({ ...single, others: others({ inFlight: 1, open: 1 }) })
+    assert.strictEqual(yields(low(), alone, spike, now + 24_000), "Hold transaction below_base_fee")
+  })
+
+  const yielding = { intent: "clear", clearCode: "yielding" } as const
+  const byNoop = mined({ ...yielding, state: "submitted", versions: [given(1n)], attempts: [attempt(1), noop(2)] }, 2)
+
+  it("stays submitted while the block of its no-op is not final", () => {
+    const receipt = receiptIn(100)
+    const open = low({ ...yielding, attempts: [attempt(1), noop(2)] })
+    const view = seen({ count: 6, sights: new Map([[2, { _tag: "Receipt", receipt }]]) })
+    assert.strictEqual(summary(commandsOf(open, lane(), view)), "Mine submitted yielding")
+    assert.strictEqual(summary(commandsOf(byNoop, lane(), seen({ minedAt: agreed() }))), "Hold transaction yielding")
+  })
+
+  it("goes on without a nonce when its no-op is final, and keeps what that cost", () => {
+    const requeue = only(commandsOf(byNoop, lane(), later(2, { minedAt: agreed(), market: at(50n) })), "Requeue")
+    assert.deepStrictEqual(requeue.cause, {
+      code: "gas_price_below_base_fee",
+      figures: { base_fee: 50n * gwei, price: gwei, limit: "given" }
+    })
+    const after = apply(byNoop, requeue, now)
+    assert.deepInclude(after, { state: "pending", intent: "execute", yields: 1, requeues: 0 })
+    assert.notProperty(after, "clearCode")
+    assert.strictEqual(after.paidBefore, byNoop.mined?.receipt.paid)
+    assert.strictEqual(feeOf(after, 7n), 7n + (after.paidBefore ?? 0n))
+  })
+
+  it("waits for an operator instead if the ledger may have forgotten an attempt of it", () => {
+    const restored = { ...byNoop, restored: true }
+    const requeue = only(commandsOf(restored, lane(), later(2, { minedAt: agreed() })), "Requeue")
+    assert.deepInclude(requeue, { restored: true })
+    assert.strictEqual(requeue.cause.code, "restored_unproven")
+  })
+
+  it("is confirmed if its own bytes are mined first", () => {
+    const executed = mined({ ...yielding, versions: [given(1n)], attempts: [attempt(1), noop(2)] }, 1)
+    assert.strictEqual(
+      summary(commandsOf(executed, lane(), later(2, { minedAt: agreed() }))),
+      "Finish confirmed confirmed"
+    )
+  })
+
+  it("gets a new nonce if another transaction of the account used its nonce", () => {
+    const taker = {
+      _tag: "Fetched",
+      hash: "foreign",
+      sender: lane().lane.address,
+      nonce: 5,
+      call: { to: "0x01", value: 9n, data: "0x" },
+      block: 90,
+      blockHash: "block-90",
+      second: "not_configured"
+    } as const
+    const open = low({ ...yielding, attempts: [attempt(1), noop(2)] })
+    const requeue = only(commandsOf(open, lane(), seen({ count: 6, countAtFinal: 6, taker })), "Requeue")
+    assert.deepInclude(apply(open, requeue, now), { state: "pending", intent: "execute", requeues: 1, yields: 0 })
+  })
+
+  it("can be canceled by its caller, and cannot be replaced meanwhile", () => {
+    const open = low({ ...yielding, attempts: [attempt(1), noop(2)] })
+    const canceled = Result.getOrThrow(cancel(open))
+    assert.deepInclude(withCancellation(open, canceled, now), { intent: "cancel" })
+    assert.isTrue(Result.isFailure(canReplace(open)))
   })
 })
 

@@ -6,7 +6,7 @@ import { cause } from "../../../../../src/domain/transaction/Cause.ts"
 import { Command } from "../../../../../src/domain/transaction/Command.ts"
 import { isMarked, onNewGeneration, resolve } from "../../../../../src/domain/transaction/Restore.ts"
 import type { Answer } from "../../../../../src/domain/transaction/Rules.ts"
-import { isInFlight } from "../../../../../src/domain/transaction/Transaction.ts"
+import { isInFlight, isYielding } from "../../../../../src/domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
 import { apply } from "../../../../../src/domain/transaction/Transition.ts"
 import { countOf, headOf, upTo } from "../../../../../testkit/chain/Blocks.ts"
@@ -56,8 +56,9 @@ export const clear = (world: World, from: number, count: number): void => {
   const first = world.ledger.lane.settledNonce + from
   for (const transaction of world.ledger.transactions) {
     const { relayerNumber, intent } = transaction
+    const isWanted = intent === "execute" || isYielding(transaction)
     const nonce = nonceOf(transaction) ?? -1
-    if (nonce < first || nonce > first + count || relayerNumber !== 1 || intent !== "execute") continue
+    if (nonce < first || nonce > first + count || relayerNumber !== 1 || !isWanted) continue
     if (isInFlight(transaction)) store(world, apply(transaction, cleared, world.now))
   }
 }
