@@ -55,6 +55,10 @@ export const make = Effect.gen(function* () {
     /** A fast shutdown, like the one of a Linux distribution. */
     stop,
     database: { url: Redacted.make(url) },
-    listen: (more: Record<string, string> = {}) => Service.listen({ folder: home, env: { ...env, ...more } })
+    listen: (more: Record<string, string> = {}, main = Service.main) =>
+      Service.listen({ folder: home, env: { ...env, ...more }, main }),
+    /** Starts an instance that does not listen, and waits for its end. */
+    refused: (more: Record<string, string>, main: string) =>
+      Service.run({ folder: home, env: { ...env, ...more }, main })
   }
 }).pipe(Effect.orDie)

@@ -33,6 +33,7 @@ import { SlowClients } from "./SlowClients.ts"
 import { Starts } from "./Starts.ts"
 import { Timeout } from "./Timeout.ts"
 import { Upgrade } from "./Upgrade.ts"
+import { Versions } from "./Versions.ts"
 
 const cases: ReadonlyArray<Case> = [
   Kill,
@@ -51,6 +52,7 @@ const cases: ReadonlyArray<Case> = [
   Signals,
   Clock,
   Upgrade,
+  Versions,
   Relay,
   RelayInstances,
   RelayFrozen,

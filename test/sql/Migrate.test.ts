@@ -165,3 +165,26 @@ it.effect("the mark of the schema is the number of the newest incompatible migra
     assert.isAtMost(Math.max(...incompatible), latestMigration)
   })
 )
+
+it.effect("a migration that landed below the newest one of a database is applied", () =>
+  Effect.gen(function* () {
+    const database = yield* TestDatabase.make
+    const { gone, there, names, again } = yield* on(
+      database,
+      "psql",
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const index = Effect.map(
+          sql<{ found: boolean }>`SELECT to_regclass('transactions_commands_idx') IS NOT NULL AS found`,
+          ([row]) => row?.found
+        )
+        yield* sql`DROP INDEX transactions_commands_idx`
+        yield* sql`DELETE FROM ${sql(migrationsTable)} WHERE name = 'commands'`
+        const gone = yield* index
+        const names = (yield* migrateTo()).map(([, name]) => name)
+        return { gone, names, there: yield* index, again: (yield* migrateTo()).length }
+      })
+    )
+    assert.deepStrictEqual([gone, names, there, again], [false, ["commands"], true, 0])
+  })
+)

@@ -34,6 +34,8 @@ export interface Options {
   /** Added to PATH, HOME and a free port. Absent: an `API_KEY`. */
   readonly env?: Record<string, string>
   readonly flags?: ReadonlyArray<string>
+  /** The entry point of another version. Absent: that of this checkout. */
+  readonly main?: string
   readonly user?: SystemUser | undefined
   /** Starts it through a shell, as npm does: signals reach only the shell, which prints the process id of the service. */
   readonly throughShell?: boolean
@@ -84,13 +86,16 @@ export const collect = (stream: Readable): (() => string) => {
   return () => chunks.join("")
 }
 
-const launch = ({ folder, env = { API_KEY: apiKey }, flags = [], ...options }: Options, searchPath = ""): Service => {
+const launch = (
+  { folder, env = { API_KEY: apiKey }, flags = [], main: entry = main, ...options }: Options,
+  searchPath = ""
+): Service => {
   const [program = process.execPath, ...before] = [
     ...(options.isolated === true ? isolation : []),
     ...(options.throughShell === true ? ["sh", "-c", '"$0" "$@" & echo "started $!"; wait'] : []),
     process.execPath
   ]
-  const child = spawn(program, [...before, main, ...flags], {
+  const child = spawn(program, [...before, entry, ...flags], {
     ...options.user,
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],

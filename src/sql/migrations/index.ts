@@ -102,7 +102,10 @@ export const latestMigration = Math.max(...Object.keys(migrations).map(numberOf)
 const firstMark = numberOf("0031_schema_mark")
 
 const raiseMark = (number: number) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) => sql`UPDATE schema_mark SET oldest = ${number}::integer`)
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql`UPDATE schema_mark SET oldest = greatest(oldest, ${number}::integer)`
+  )
 
 const effectOf = (name: string, { isCompatible, run }: Migration.Migration) => {
   const number = numberOf(name)
@@ -117,9 +120,45 @@ export const isIncompatible = (version: number): boolean =>
 
 const migrator = Migrator.make({})
 
+type Applied = readonly [id: number, name: string]
+
+const applyOne = Effect.fnUntraced(function* (name: string, migration: Migration.Migration) {
+  const sql = yield* SqlClient.SqlClient
+  const applied: Applied = [numberOf(name), name.slice(name.indexOf("_") + 1)]
+  yield* sql`INSERT INTO ${sql(migrationsTable)} ${sql.insert({ migration_id: applied[0], name: applied[1] })}`
+  yield* Effect.mapError(
+    effectOf(name, migration),
+    (cause) => new Migrator.MigrationError({ cause, kind: "Failed", message: `Migration "${name}" failed` })
+  )
+  return applied
+})
+
+/**
+ * The migrator leaves out every number below the largest one that a database has. Between two releases, a migration may land after one
+ * with a larger number: databases of commits between the two lack it.
+ */
+const applySkipped = Effect.fnUntraced(function* (last: number) {
+  const sql = yield* SqlClient.SqlClient
+  const [table] = yield* sql`SELECT 1 WHERE to_regclass(${migrationsTable}) IS NOT NULL`
+  if (table === undefined) return []
+  yield* sql`LOCK TABLE ${sql(migrationsTable)} IN ACCESS EXCLUSIVE MODE`
+  const rows = yield* sql<{ readonly id: number }>`SELECT migration_id AS id FROM ${sql(migrationsTable)}`
+  const present = new Set(rows.map(({ id }) => id))
+  // A database without the mark is of a release, whose migrations are complete.
+  if (!present.has(firstMark)) return []
+  const below = Math.min(last, Math.max(...present))
+  const isSkipped = (number: number) => number < below && !present.has(number)
+  return yield* Effect.forEach(
+    Object.entries(marked).filter(([name]) => isSkipped(numberOf(name))),
+    ([name, migration]) => applyOne(name, migration)
+  )
+})
+
 /** Applies what is missing up to the schema `last`, in one transaction. Absent: up to that of this version. */
-export const migrateTo = (last = latestMigration) =>
-  migrator({
+export const migrateTo = Effect.fnUntraced(function* (last = latestMigration) {
+  const sql = yield* SqlClient.SqlClient
+  const skipped = yield* sql.withTransaction(applySkipped(last))
+  const applied = yield* migrator({
     loader: Migrator.fromRecord(
       Record.map(
         Record.filter(migrations, (_, name) => numberOf(name) <= last),
@@ -128,3 +167,5 @@ export const migrateTo = (last = latestMigration) =>
     ),
     table: migrationsTable
   })
+  return [...skipped, ...applied]
+})

@@ -1,0 +1,180 @@
+// Two versions on one database: the first one that knows the marks of migrations, and newer ones. Rehearses both ways of docs/upgrade.md.
+import { Duration, Effect } from "effect"
+import { execFileSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { folder, until } from "../testkit/process/Folder.ts"
+import * as Service from "../testkit/process/Service.ts"
+import type { Case, Context } from "./Case.ts"
+import * as ExternalPostgres from "./ExternalPostgres.ts"
+import * as Load from "./sending/Load.ts"
+import * as Node from "./sending/Node.ts"
+import * as Relayers from "./sending/Relayers.ts"
+import * as Verdict from "./sending/Verdict.ts"
+import * as Sql from "./Sql.ts"
+
+const root = path.resolve(import.meta.dirname, "..")
+
+/** The commit that added this file is the first version that knows the marks. */
+const firstMark = "src/sql/migrations/0031_schema_mark.ts"
+
+/** What an entry point needs besides the installed packages. */
+const parts = ["src", "package.json", "tsconfig.json"]
+
+/** The number of a migration of a version that is newer than all. */
+const future = 9999
+
+const git = (...given: ReadonlyArray<string>) => execFileSync("git", given, { cwd: root, maxBuffer: 1e9 })
+
+/** Undefined: this is no clone, or a shallow one. */
+const commitOf = (file: string): string | undefined => {
+  try {
+    return git("log", "--diff-filter=A", "--format=%H", "--", file).toString().trim().split("\n").at(-1) || undefined
+  } catch {
+    return undefined
+  }
+}
+
+const linkPackages = (place: string) => {
+  fs.chmodSync(place, 0o755)
+  fs.symlinkSync(path.join(root, "node_modules"), path.join(place, "node_modules"))
+  return path.join(place, "src/main.ts")
+}
+
+/** The entry point of an earlier version, with the packages of this one. */
+const earlier = (commit: string) =>
+  Effect.map(folder, (place) => {
+    execFileSync("tar", ["-x", "-C", place], { input: git("archive", commit, ...parts) })
+    return linkPackages(place)
+  })
+
+/** The entry point of this version with one more migration, which is incompatible and does nothing. */
+const later = Effect.map(folder, (place) => {
+  for (const part of parts) fs.cpSync(path.join(root, part), path.join(place, part), { recursive: true })
+  const index = path.join(place, "src/sql/migrations/index.ts")
+  const text = fs.readFileSync(index, "utf8")
+  const changed = text.replace(
+    "const marked = {",
+    `const marked = {\n  "${future}_fault": Migration.make("incompatible", Effect.void),`
+  )
+  if (changed === text) throw new Error("the list of migrations has another form")
+  fs.writeFileSync(index, changed)
+  return linkPackages(place)
+})
+
+const ready = (service: Service.Listening) => Effect.map(service.call("/api/v1/ready"), ({ status }) => status)
+
+/** Milliseconds for which each step sends. */
+const step = 5000
+
+interface Mains {
+  readonly old: string
+}
+
+/** Both versions send at the same time, and each of them alone before and after the other. */
+const compatible = Effect.fnUntraced(function* ({ random, tally }: Context, { old }: Mains) {
+  const { listen } = yield* ExternalPostgres.make
+  const node = yield* Node.start
+  let services = [yield* listen(Relayers.env, old)]
+  const first = services.slice(0, 1)
+  const relayers = yield* Effect.flatMap(Effect.fromNullishOr(first[0]), (service) =>
+    Relayers.make(service, node, { count: 4 })
+  ).pipe(Effect.orDie)
+  const { load, stop } = yield* Load.start({ urls: () => services.map(({ baseUrl }) => baseUrl), relayers, random })
+  yield* Effect.sleep(step)
+
+  const newer = yield* listen(Relayers.env)
+  tally.add("newer versions started beside an earlier one")
+  services = [...first, newer]
+  yield* Effect.sleep(step)
+  for (const service of services) tally.expect((yield* ready(service)) === 200, "both versions are ready")
+
+  services = [newer]
+  for (const service of first) yield* Service.stop(service)
+  yield* Effect.sleep(step)
+
+  const back = yield* listen(Relayers.env, old)
+  tally.add("earlier versions started on the newer schema")
+  services = [back]
+  yield* Service.stop(newer)
+  yield* Effect.sleep(step)
+  yield* stop
+  yield* Verdict.check(tally, node, back, relayers, load)
+})
+
+const migrations = "effect_relayer_migrations"
+
+/** A version with an incompatible change is refused beside an earlier one; if the schema changes all the same, the earlier one stops. */
+const incompatible = Effect.fnUntraced(function* ({ random, tally }: Context, { old }: Mains) {
+  const newest = yield* later
+  const { database, listen, refused } = yield* ExternalPostgres.make
+  const node = yield* Node.start
+  const before = yield* listen(Relayers.env, old)
+  let services = [before]
+  const relayers = yield* Relayers.make(before, node, { count: 4 })
+  const { load, stop } = yield* Load.start({ urls: () => services.map(({ baseUrl }) => baseUrl), relayers, random })
+  yield* Effect.sleep(step)
+
+  const start = yield* refused(Relayers.env, newest)
+  tally.add("starts refused beside an earlier version")
+  tally.expect(
+    start.code === 1 && start.stderr.includes("instances of an earlier version are connected"),
+    `a start that would change the schema under an earlier version is refused: ${start.code} ${start.stderr}`
+  )
+  tally.expect((yield* ready(before)) === 200, "the earlier version goes on")
+
+  // Somebody changes the schema by hand.
+  yield* Sql.run(
+    database,
+    `INSERT INTO ${migrations} (migration_id, name) VALUES (${future}, 'fault')`,
+    `UPDATE schema_mark SET oldest = ${future}`
+  )
+  const [noticed] = yield* Effect.timed(
+    until(
+      "the earlier version to notice the change",
+      Effect.map(before.call("/api/v1/signers"), ({ status }) => (status === 503 ? true : undefined)),
+      "30 seconds"
+    )
+  )
+  tally.set("seconds until it stopped", Math.ceil(Duration.toSeconds(noticed)))
+  tally.expect((yield* ready(before)) === 503, "the earlier version is not ready any more")
+  tally.add("earlier versions that stopped")
+  const write = yield* before.call("/api/v1/signers", { body: { type: "plain" } })
+  tally.expect(write.status === 503, `the earlier version answers 503: ${write.status} ${write.text}`)
+  tally.expect(
+    before.stdout().includes("a newer version has changed the database: this instance stops writing"),
+    "the earlier version says why it stops"
+  )
+  // It still runs, and holds no lane: the other one sends everything.
+  const after = yield* listen(Relayers.env, newest)
+  services = [before, after]
+  yield* Effect.sleep(step)
+  yield* stop
+  yield* Verdict.check(tally, node, after, relayers, load)
+
+  yield* Service.stop(before)
+  const again = yield* refused(Relayers.env, old)
+  tally.add("starts refused on a newer schema")
+  tally.expect(
+    again.code === 1 && again.stderr.includes("start a newer version"),
+    `an earlier version does not start on an incompatible schema: ${again.code} ${again.stderr}`
+  )
+})
+
+export const Versions: Case = {
+  name: "versions",
+  promise:
+    "with compatible migrations both versions go on; with one that is not, the newer is refused, and the older stops writing",
+  run: (context) =>
+    Effect.gen(function* () {
+      const commit = commitOf(firstMark)
+      if (commit === undefined) {
+        context.tally.skipped = "needs a clone with the history of the project"
+        return
+      }
+      const old = yield* earlier(commit)
+      context.tally.set("earlier version", commit.slice(0, 7))
+      if (context.isChosen("compatible")) yield* Effect.scoped(compatible(context, { old }))
+      if (context.isChosen("incompatible")) yield* Effect.scoped(incompatible(context, { old }))
+    })
+}
