@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RelayerId } from "../domain/relayer/Relayer.ts"
-import { NodeCalls, NodeReplies } from "../domain/transaction/evm/NodeCall.ts"
+import { NodeCalls, NodeReplies } from "../domain/transaction/NodeCall.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
 import { Authorization, DecodeErrors, OutboundLimit, RequestBody } from "./Middleware.ts"

@@ -2105,8 +2105,9 @@ export interface CreateEvmNetworkRequest {
    */
   readonly tip_cap?: number
   /**
-   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. If
-   * absent, it is inherited. Example: `["eth_call","eth_getLogs"]`
+   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. No list
+   * lets it pass `sendTransaction` of stellar on. If absent, it is inherited. Example:
+   * `["eth_call","eth_getLogs"]`
    */
   readonly rpc_methods?: ReadonlyArray<string>
   /**
@@ -2377,6 +2378,12 @@ export interface CreateStellarNetworkRequest {
   readonly passphrase?: string
   /** URL of the Horizon server. If absent, it is inherited. Example: `"https://horizon-testnet.stellar.org"` */
   readonly horizon_url?: string
+  /**
+   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. No list
+   * lets it pass `sendTransaction` of stellar on. If absent, it is inherited. Example:
+   * `["eth_call","eth_getLogs"]`
+   */
+  readonly rpc_methods?: ReadonlyArray<string>
 }
 
 export interface CreateStellarRelayerRequest {
@@ -2694,8 +2701,8 @@ export interface EvmNetwork {
    */
   readonly tip_cap?: number
   /**
-   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. Example:
-   * `["eth_call","eth_getLogs"]`
+   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. No list
+   * lets it pass `sendTransaction` of stellar on. Example: `["eth_call","eth_getLogs"]`
    */
   readonly rpc_methods?: ReadonlyArray<string>
   /**
@@ -5613,6 +5620,11 @@ export interface StellarNetwork {
   readonly passphrase: string
   /** URL of the Horizon server. Example: `"https://horizon-testnet.stellar.org"` */
   readonly horizon_url?: string
+  /**
+   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. No list
+   * lets it pass `sendTransaction` of stellar on. Example: `["eth_call","eth_getLogs"]`
+   */
+  readonly rpc_methods?: ReadonlyArray<string>
 }
 
 /** Limits of a stellar relayer. */
@@ -6476,8 +6488,9 @@ export interface UpdateNetworkRequest {
    */
   readonly tip_cap?: number | null
   /**
-   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. Null
-   * restores the inherited or built-in value. Example: `["eth_call","eth_getLogs"]`
+   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. No list
+   * lets it pass `sendTransaction` of stellar on. Null restores the inherited or built-in value. Example:
+   * `["eth_call","eth_getLogs"]`
    */
   readonly rpc_methods?: ReadonlyArray<string> | null
   /**

@@ -15,7 +15,7 @@ import { NotificationsHttp } from "./notifications/NotificationsHttp.ts"
 import { RelayersHttp } from "./relayers/RelayersHttp.ts"
 import { MasterKeyHttp } from "./masterKey/MasterKeyHttp.ts"
 import { SignersHttp } from "./signers/SignersHttp.ts"
-import { SponsoredHttp, TransactionSigningHttp } from "./transactions/ExchangesHttp.ts"
+import { NodeCallsHttp, SponsoredHttp, TransactionSigningHttp } from "./transactions/ExchangesHttp.ts"
 import { AllTransactionsHttp, TransactionsHttp } from "./transactions/TransactionsHttp.ts"
 import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
 import * as Documents from "./http/Documents.ts"
@@ -45,6 +45,7 @@ const handlers = Layer.mergeAll(
   TransactionsHttp,
   AllTransactionsHttp,
   TransactionSigningHttp,
+  NodeCallsHttp,
   SponsoredHttp,
   Services.networkHandlers,
   SignersHttp,

@@ -41,8 +41,10 @@ import { Relayers } from "./relayers/Relayers.ts"
 import { RelayerTargets } from "./relayers/RelayerTargets.ts"
 import { Breakers } from "./chains/Breakers.ts"
 import { MessageSigning } from "./transactions/evm/MessageSigning.ts"
-import { NodeCallsHttp, NoncesHttp, PoliciesHttp } from "./transactions/evm/EvmHttp.ts"
-import { NodePassing } from "./transactions/evm/NodePassing.ts"
+import { NoncesHttp, PoliciesHttp } from "./transactions/evm/EvmHttp.ts"
+import * as EvmNodeCalls from "./transactions/evm/EvmNodeCalls.ts"
+import { NodePassing } from "./transactions/NodePassing.ts"
+import * as StellarNodeCalls from "./transactions/stellar/StellarNodeCalls.ts"
 import { Nonces } from "./transactions/evm/Nonces.ts"
 import { SigningHttp } from "./transactions/evm/SigningHttp.ts"
 import * as EvmIntake from "./transactions/evm/EvmIntake.ts"
@@ -132,7 +134,7 @@ const ledgerRules = ({ networks = [] }: Options) =>
   LedgerRules.layer(evmRules, solanaRules, stellarRules, ...networks.map(({ sending }) => sending.rules))
 
 /** Handlers of endpoints that only some network types have. */
-export const networkHandlers = Layer.mergeAll(NodeCallsHttp, NoncesHttp, PoliciesHttp, SigningHttp)
+export const networkHandlers = Layer.mergeAll(NoncesHttp, PoliciesHttp, SigningHttp)
 
 /** Metrics that only some network types have. */
 export const networkMetrics = [...EvmMetrics.all, ...EvmMarkets.metrics]
@@ -204,7 +206,11 @@ const gauges = ({ metricsPerRelayer = false }: Options) =>
   )
 
 const transactions = ({ networks = [] }: Options) =>
-  Layer.mergeAll(NodePassing.layer, Rehearsals.layer, Configuration.layer).pipe(
+  Layer.mergeAll(
+    NodePassing.layer(Effect.all([EvmNodeCalls.make, StellarNodeCalls.make])),
+    Rehearsals.layer,
+    Configuration.layer
+  ).pipe(
     Layer.provideMerge(
       Layer.mergeAll(Transactions.layer, TransactionSigning.layer, Sponsoring.layer, MessageSigning.layer, Nonces.layer)
     ),

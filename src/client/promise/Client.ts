@@ -2477,8 +2477,8 @@ export interface EvmNetwork {
    */
   readonly tip_cap?: number
   /**
-   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. Example:
-   * `["eth_call","eth_getLogs"]`
+   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. No list
+   * lets it pass `sendTransaction` of stellar on. Example: `["eth_call","eth_getLogs"]`
    */
   readonly rpc_methods?: ReadonlyArray<string>
   /**
@@ -4111,6 +4111,11 @@ export interface StellarNetwork {
   readonly passphrase: string
   /** URL of the Horizon server. Example: `"https://horizon-testnet.stellar.org"` */
   readonly horizon_url?: string
+  /**
+   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. No list
+   * lets it pass `sendTransaction` of stellar on. Example: `["eth_call","eth_getLogs"]`
+   */
+  readonly rpc_methods?: ReadonlyArray<string>
 }
 
 /** Limits of a stellar relayer. */

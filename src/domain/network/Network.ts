@@ -55,7 +55,8 @@ export const StellarNetwork = Schema.Struct({
   ...shown,
   network_type: networkTag("stellar"),
   passphrase: shownAs(Shown.Words, documented.passphrase),
-  horizon_url: Schema.optionalKey(shownAs(Shown.Url, documented.horizon_url))
+  horizon_url: Schema.optionalKey(shownAs(Shown.Url, documented.horizon_url)),
+  rpc_methods: Schema.optionalKey(shownAs(Schema.Array(Shown.shaped(/^get[A-Z][a-z]{1,20}$/)), documented.rpc_methods))
 }).annotate({ identifier: "StellarNetwork" })
 
 /** A network with all inherited fields. */

@@ -51,6 +51,12 @@ export const finalityByOneOf = ({ finality_by_one = defaultFinalityByOne }: { re
 }
 
 /** The fields of every network that a request can set. */
+const RpcMethod = Schema.String.check(
+  Schema.isPattern(/^([a-z0-9]{1,16}_[A-Za-z0-9_]{1,64}|[a-z][A-Za-z0-9]{2,63})$/u, {
+    expected: "a JSON-RPC method such as eth_call or getHealth"
+  })
+)
+
 export const values = {
   rpc_urls: Schema.Array(RequestedRpc).check(Schema.isBetweenLength(1, 100)),
   explorer_urls: Schema.Array(HttpUrl).check(Schema.isMaxLength(20)),
@@ -58,12 +64,9 @@ export const values = {
   average_blocktime_ms: between(1, 3_600_000),
   is_testnet: Schema.Boolean,
   tags: labels,
-  finality_by_one: FinalityByOne
+  finality_by_one: FinalityByOne,
+  rpc_methods: Schema.Array(RpcMethod).check(Schema.isMaxLength(200), Schema.isUnique())
 }
-
-const RpcMethod = Schema.String.check(
-  Schema.isPattern(/^[a-z0-9]{1,16}_[A-Za-z0-9_]{1,64}$/u, { expected: "a JSON-RPC method such as eth_call" })
-)
 
 export const evmValues = {
   required_confirmations: between(0, 1_000_000),
@@ -71,7 +74,6 @@ export const evmValues = {
   transaction_window: between(1, 10_000),
   minimum_priority_fee: between(0, Number.MAX_SAFE_INTEGER),
   tip_cap: between(0, Number.MAX_SAFE_INTEGER),
-  rpc_methods: Schema.Array(RpcMethod).check(Schema.isMaxLength(200), Schema.isUnique()),
   features: labels,
   symbol: text(1, 32)
 }
@@ -116,7 +118,7 @@ export const documented = {
   },
   rpc_methods: {
     description:
-      "JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read.",
+      "JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. No list lets it pass `sendTransaction` of stellar on.",
     examples: [["eth_call", "eth_getLogs"]]
   },
   features: {

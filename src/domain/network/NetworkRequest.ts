@@ -37,7 +37,7 @@ export const CreateNetwork = Schema.Union([
     transaction_window: maybe(evmValues.transaction_window, but(documented.transaction_window, inherited)),
     minimum_priority_fee: maybe(evmValues.minimum_priority_fee, but(documented.minimum_priority_fee, inherited)),
     tip_cap: maybe(evmValues.tip_cap, but(documented.tip_cap, inherited)),
-    rpc_methods: maybe(evmValues.rpc_methods, but(documented.rpc_methods, inherited)),
+    rpc_methods: maybe(values.rpc_methods, but(documented.rpc_methods, inherited)),
     features: maybe(evmValues.features, but(documented.features, added)),
     symbol: maybe(evmValues.symbol, but(documented.symbol, inherited))
   }).annotate({ identifier: "CreateEvmNetworkRequest" }),
@@ -48,7 +48,8 @@ export const CreateNetwork = Schema.Union([
     ...requested,
     network_type: networkTag("stellar"),
     passphrase: maybe(text(1, 256), but(documented.passphrase, inherited)),
-    horizon_url: maybe(ShownUrl, but(documented.horizon_url, inherited))
+    horizon_url: maybe(ShownUrl, but(documented.horizon_url, inherited)),
+    rpc_methods: maybe(values.rpc_methods, but(documented.rpc_methods, inherited))
   }).annotate({ identifier: "CreateStellarNetworkRequest" })
 ]).annotate({
   identifier: "CreateNetworkRequest",
@@ -79,7 +80,7 @@ export const UpdateNetwork = Schema.Struct({
   transaction_window: patched(evmValues.transaction_window, documented.transaction_window),
   minimum_priority_fee: patched(evmValues.minimum_priority_fee, documented.minimum_priority_fee),
   tip_cap: patched(evmValues.tip_cap, documented.tip_cap),
-  rpc_methods: patched(evmValues.rpc_methods, documented.rpc_methods),
+  rpc_methods: patched(values.rpc_methods, documented.rpc_methods),
   features: patched(evmValues.features, documented.features),
   symbol: patched(evmValues.symbol, documented.symbol),
   horizon_url: patched(ShownUrl, documented.horizon_url),

@@ -1,10 +1,11 @@
-// The handlers of `TransactionSigningApi` and `SponsoredApi`. The network of the relayer decodes the body.
+// The handlers of `TransactionSigningApi`, `SponsoredApi` and `NodeCallsApi`. The network of the relayer decodes the body.
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { bodyOf } from "./Intake.ts"
+import { NodePassing } from "./NodePassing.ts"
 import { Sponsoring } from "./Sponsoring.ts"
 import { TransactionSigning } from "./TransactionSigning.ts"
 
@@ -33,3 +34,12 @@ export const SponsoredHttp = HttpApiBuilder.group(
       )
   })
 ).pipe(GroupServices.limitTo(Sponsoring))
+
+export const NodeCallsHttp = HttpApiBuilder.group(
+  Api,
+  "nodeCalls",
+  Effect.fnUntraced(function* (handlers) {
+    const passing = yield* NodePassing
+    return handlers.handleAll({ rpc: ({ params, payload }) => passing.call(params.relayer_id, payload) })
+  })
+).pipe(GroupServices.limitTo(NodePassing))

@@ -1,11 +1,10 @@
-// The handlers of `NoncesApi`, `NodeCallsApi` and `PoliciesApi`, which only relayers of evm have.
+// The handlers of `NoncesApi` and `PoliciesApi`, which only relayers of evm have.
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../../api/Api.ts"
 import * as GroupServices from "../../responses/GroupServices.ts"
 import * as Respond from "../../responses/Respond.ts"
 import { Nonces } from "./Nonces.ts"
-import { NodePassing } from "./NodePassing.ts"
 import { Rehearsals } from "./Rehearsals.ts"
 
 export const NoncesHttp = HttpApiBuilder.group(
@@ -21,15 +20,6 @@ export const NoncesHttp = HttpApiBuilder.group(
     })
   })
 ).pipe(GroupServices.limitTo(Nonces))
-
-export const NodeCallsHttp = HttpApiBuilder.group(
-  Api,
-  "nodeCalls",
-  Effect.fnUntraced(function* (handlers) {
-    const passing = yield* NodePassing
-    return handlers.handleAll({ rpc: ({ params, payload }) => passing.call(params.relayer_id, payload) })
-  })
-).pipe(GroupServices.limitTo(NodePassing))
 
 export const PoliciesHttp = HttpApiBuilder.group(
   Api,

@@ -43,5 +43,5 @@ export const make = Effect.gen(function* () {
     return yield* ofEvm((yield* senders.getLimited(id)).sender)
   })
 
-  return { get, getLimited }
+  return { get, getLimited, ofEvm }
 })

@@ -1,5 +1,5 @@
-// The providers of a solana relayer, for requests: they are chosen and checked once, and kept for the next requests.
-import { Cache, Duration, Effect, Option } from "effect"
+// The providers of a solana relayer, for requests.
+import { Effect, Option } from "effect"
 import type { RpcFailure } from "../../chains/RpcFailure.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
 import { SolanaNodes } from "../../chains/solana/SolanaNodes.ts"
@@ -8,11 +8,8 @@ import { Ledger } from "../../ledger/Ledger.ts"
 import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../../relayers/RelayerTargets.ts"
 import type { Sender } from "../Intake.ts"
+import * as KeptProviders from "../KeptProviders.ts"
 import { toBadGateway } from "../ProviderErrors.ts"
-
-/** How many sets of providers are kept, and for how long. The restart of a test chain is noticed after this time. */
-const capacity = 1000
-const kept = Duration.minutes(1)
 
 interface Place {
   readonly urls: RelayerTarget["urls"]
@@ -25,21 +22,13 @@ export const make = Effect.gen(function* () {
   const targets = yield* RelayerTargets
   const ledger = yield* Ledger
 
-  const providers = yield* Cache.make<string, SolanaProviders>({
-    capacity,
-    timeToLive: kept,
-    lookup: (key) => {
-      const { urls, genesis } = JSON.parse(key) as Place
-      return nodes.providers(urls, genesis)
-    }
-  })
+  const kept = yield* KeptProviders.make(({ urls, genesis }: Place) => nodes.providers(urls, genesis))
 
   const of = Effect.fnUntraced(function* ({ relayer, account }: Sender) {
     const { urls } = yield* targets.get(relayer.id)
     const lane = yield* ledger.laneOf(account)
     const genesis = Option.isSome(lane) ? lane.value.genesis : undefined
-    const place: Place = genesis === undefined ? { urls } : { urls, genesis }
-    return yield* Cache.get(providers, JSON.stringify(place))
+    return yield* kept(genesis === undefined ? { urls } : { urls, genesis })
   })
 
   /** Asks a provider, and the next one if it fails. */

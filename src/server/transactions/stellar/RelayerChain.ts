@@ -11,9 +11,16 @@ import * as StellarLooks from "../../chains/stellar/StellarLooks.ts"
 import { StellarNodes } from "../../chains/stellar/StellarNodes.ts"
 import type { StellarProviders } from "../../chains/stellar/StellarNodes.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
+import type { RelayerTarget } from "../../relayers/RelayerTargets.ts"
 import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
 import type { Sender } from "../Intake.ts"
+import * as KeptProviders from "../KeptProviders.ts"
 import { toBadGateway } from "../ProviderErrors.ts"
+
+interface Place {
+  readonly urls: RelayerTarget["urls"]
+  readonly passphrase: string
+}
 
 type StellarSender = Sender<Stellar>
 
@@ -26,9 +33,12 @@ export const make = Effect.gen(function* () {
   const targets = yield* RelayerTargets
   const ledger = yield* Ledger
 
-  const providersOf = Effect.fnUntraced(function* ({ relayer, target }: StellarSender) {
+  const kept = yield* KeptProviders.make(({ urls, passphrase }: Place) => nodes.providers(urls, passphrase))
+
+  const providersOf = Effect.fnUntraced(function* ({ network, relayer }: Sender) {
     const { urls } = yield* targets.get(relayer.id)
-    return yield* nodes.providers(urls, target.network.passphrase)
+    const passphrase = network.network_type === "stellar" ? network.passphrase : ""
+    return yield* kept({ urls, passphrase })
   })
 
   /** Asks a provider, and the next one if it fails. */
@@ -58,5 +68,5 @@ export const make = Effect.gen(function* () {
     return shortage([payer], { required, reserved, minBalance }) !== undefined
   })
 
-  return { providersOf, look, isShort }
+  return { providersOf, first, look, isShort }
 })

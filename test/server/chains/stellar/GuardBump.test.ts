@@ -1,7 +1,8 @@
 // The guard for envelopes of users and for malformed ones, by the table of attacks, each with a real envelope.
 import { assert, describe, it } from "@effect/vitest"
 import { Operation, xdr } from "@stellar/stellar-sdk/base"
-import { isMethodAllowed } from "../../../../src/domain/transaction/stellar/RpcMethods.ts"
+import { passedMethods } from "../../../../src/domain/transaction/stellar/RpcMethods.ts"
+import { isPassed } from "../../../../src/server/transactions/NodeNetwork.ts"
 import { addressEntry, call, feeBump, invocation, sourceEntry } from "../../../../testkit/stellar/Building.ts"
 import { counterContract } from "../../../../testkit/stellar/Contracts.ts"
 import {
@@ -182,9 +183,9 @@ describe("the guard of stellar for envelopes of others", () => {
   })
 
   it("row 41: never allows sendTransaction through /rpc, whatever the network allows", () => {
-    assert.isFalse(isMethodAllowed("sendTransaction"))
-    assert.isFalse(isMethodAllowed("sendTransaction", ["sendTransaction"]))
-    assert.isTrue(isMethodAllowed("getHealth"))
-    assert.isFalse(isMethodAllowed("getHealth", ["getNetwork"]))
+    assert.isFalse(isPassed(passedMethods, "sendTransaction", undefined))
+    assert.isFalse(isPassed(passedMethods, "sendTransaction", ["sendTransaction"]))
+    assert.isTrue(isPassed(passedMethods, "getHealth", undefined))
+    assert.isFalse(isPassed(passedMethods, "getHealth", ["getNetwork"]))
   })
 })

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import type { Scope as Lifetime } from "effect"
 import type { Scope } from "../../../../domain/access/Scope.ts"
-import { codes, RpcError } from "../../../../domain/transaction/evm/RpcError.ts"
+import { codes, RpcError } from "../../../../domain/transaction/RpcError.ts"
 import type { EvmSender } from "../EvmSenders.ts"
 import type { Params } from "./Params.ts"
 import * as Sending from "./Sending.ts"

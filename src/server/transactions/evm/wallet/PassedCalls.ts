@@ -2,19 +2,13 @@
 import { Effect } from "effect"
 import type { RelayerNotFound } from "../../../../domain/relayer/Relayer.ts"
 import type { BadGateway } from "../../../../domain/request/Request.ts"
-import { readingMethods } from "../../../../domain/transaction/evm/NodeCall.ts"
-import type { NodeCall } from "../../../../domain/transaction/evm/NodeCall.ts"
-import { codes, RpcError } from "../../../../domain/transaction/evm/RpcError.ts"
+import { readingMethods } from "../../../../domain/transaction/evm/RpcMethods.ts"
+import type { NodeCall } from "../../../../domain/transaction/NodeCall.ts"
 import * as RelayerNodes from "../RelayerNodes.ts"
 import type { EvmSender } from "../EvmSenders.ts"
 import * as LedgerReads from "./LedgerReads.ts"
-import * as Replies from "./Replies.ts"
-
-const isAllowed = ({ network }: EvmSender, method: string): boolean =>
-  network.rpc_methods === undefined ? readingMethods.has(method) : network.rpc_methods.includes(method)
-
-const notAllowed = (method: string): RpcError =>
-  new RpcError({ code: codes.methodNotFound, message: `the method ${method} is not in rpc_methods of the network` })
+import { isPassed, notAllowed } from "../../NodeNetwork.ts"
+import * as Replies from "../../NodeReplies.ts"
 
 export const make = Effect.gen(function* () {
   const { first: ask } = yield* RelayerNodes.make
@@ -24,8 +18,9 @@ export const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const { relayer, numbers } = sender
       const { method } = call
-      if (!isAllowed(sender, method)) return Replies.ofError(call, notAllowed(method))
-      const params = yield* Replies.paramsOf(call)
+      if (!isPassed({ standard: readingMethods }, method, sender.network.rpc_methods))
+        return Replies.ofError(call, notAllowed(method))
+      const params = yield* Replies.listOf(call)
       const read = reads.get(method)
       const answer = yield* ask(relayer.id, numbers.chainId, (node) =>
         read === undefined ? node.ask({ method, params }) : read(node, sender, { method, params })

@@ -3,7 +3,7 @@ import { explain } from "../../../../domain/transaction/evm/EvmWords.ts"
 import { cause } from "../../../../domain/transaction/Cause.ts"
 import type { Cause, Figures } from "../../../../domain/transaction/Cause.ts"
 import type { KnownCode } from "../../../../domain/transaction/Code.ts"
-import { codes, notExecuted, refused, RpcError } from "../../../../domain/transaction/evm/RpcError.ts"
+import { codes, notExecuted, refused, RpcError } from "../../../../domain/transaction/RpcError.ts"
 import { entryOf } from "../../../../domain/request/OpenList.ts"
 import type { StoredTransaction } from "../../../ledger/StoredTransaction.ts"
 

@@ -2,7 +2,7 @@
 // means that the transaction will not be executed.
 import { Effect, Option, Schedule } from "effect"
 import { isFinal, newestRequest } from "../../../../domain/transaction/Transaction.ts"
-import { codes, invalidParams, notExecuted, refused, RpcError } from "../../../../domain/transaction/evm/RpcError.ts"
+import { codes, invalidParams, notExecuted, refused, RpcError } from "../../../../domain/transaction/RpcError.ts"
 import type { TransactionId } from "../../../../domain/transaction/TransactionId.ts"
 import type { Evm } from "../../../../domain/transaction/evm/Evm.ts"
 import { evmRules } from "../../../../domain/transaction/evm/EvmRules.ts"

@@ -2,7 +2,7 @@
 import { Effect, Predicate, Schema } from "effect"
 import * as ExactJson from "../../../../domain/request/ExactJson.ts"
 import { BadRequest } from "../../../../domain/request/Request.ts"
-import { codes, invalidParams, notExecuted, refused, RpcError } from "../../../../domain/transaction/evm/RpcError.ts"
+import { codes, invalidParams, notExecuted, refused, RpcError } from "../../../../domain/transaction/RpcError.ts"
 import { CheckedEvmAddress } from "../../../../domain/chain/Address.ts"
 import { maxMessageLength, SignTypedDataJson } from "../../../../domain/transaction/evm/Signature.ts"
 import type { EvmSignature } from "../../../../domain/transaction/evm/Signature.ts"

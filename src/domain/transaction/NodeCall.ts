@@ -1,8 +1,8 @@
-// JSON-RPC calls to a relayer, and the methods that it passes on to its providers.
+// JSON-RPC calls to a relayer, and their replies.
 import { Schema } from "effect"
-import * as Shown from "../../request/Shown.ts"
-import { Value } from "../../request/ExactJson.ts"
-import { field } from "../../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
+import { Value } from "../request/ExactJson.ts"
+import { field } from "../request/Field.ts"
 
 /** Calls in one batch. Providers commonly limit batches to 100 and more. */
 const maxCalls = 100
@@ -49,40 +49,3 @@ export const NodeReplies = Schema.Union([NodeReply, Schema.Array(NodeReply)]).an
   description: "The answer, or the answers to a batch in the order of its calls."
 })
 export type NodeReplies = typeof NodeReplies.Type
-
-/** Methods that read, estimate or call, and change nothing. They are passed on if the network sets no `rpc_methods`. */
-export const readingMethods: ReadonlySet<string> = new Set([
-  "eth_accounts",
-  "eth_blobBaseFee",
-  "eth_blockNumber",
-  "eth_call",
-  "eth_chainId",
-  "eth_createAccessList",
-  "eth_estimateGas",
-  "eth_feeHistory",
-  "eth_gasPrice",
-  "eth_getBalance",
-  "eth_getBlockByHash",
-  "eth_getBlockByNumber",
-  "eth_getBlockReceipts",
-  "eth_getBlockTransactionCountByHash",
-  "eth_getBlockTransactionCountByNumber",
-  "eth_getCode",
-  "eth_getLogs",
-  "eth_getProof",
-  "eth_getStorageAt",
-  "eth_getTransactionByBlockHashAndIndex",
-  "eth_getTransactionByBlockNumberAndIndex",
-  "eth_getTransactionByHash",
-  "eth_getTransactionCount",
-  "eth_getTransactionReceipt",
-  "eth_maxPriorityFeePerGas",
-  "eth_protocolVersion",
-  "eth_simulateV1",
-  "eth_syncing",
-  "net_listening",
-  "net_peerCount",
-  "net_version",
-  "web3_clientVersion",
-  "web3_sha3"
-])

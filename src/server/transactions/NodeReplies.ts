@@ -1,17 +1,16 @@
 // Replies to JSON-RPC calls.
 import { Effect } from "effect"
-import type { TooManyRequests } from "../../../../domain/access/Caller.ts"
-import type { RelayerNotFound } from "../../../../domain/relayer/Relayer.ts"
-import type { BadGateway } from "../../../../domain/request/Request.ts"
-import type { NodeCall, NodeReply } from "../../../../domain/transaction/evm/NodeCall.ts"
-import { codes, invalidParams, RpcError } from "../../../../domain/transaction/evm/RpcError.ts"
-import type { RpcAnswer } from "../../../chains/RpcBatch.ts"
-import type { Params } from "./Params.ts"
+import type { TooManyRequests } from "../../domain/access/Caller.ts"
+import type { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import type { BadGateway } from "../../domain/request/Request.ts"
+import type { NodeCall, NodeReply } from "../../domain/transaction/NodeCall.ts"
+import { codes, invalidParams, RpcError } from "../../domain/transaction/RpcError.ts"
+import type { RpcAnswer } from "../chains/RpcBatch.ts"
 
 export type Reply = NodeReply
 
-/** Absent parameters are an empty list. */
-export const paramsOf = ({ params = [] }: NodeCall): Effect.Effect<Params, RpcError> =>
+/** Parameters as a list. Absent ones are an empty list. */
+export const listOf = ({ params = [] }: NodeCall): Effect.Effect<ReadonlyArray<unknown>, RpcError> =>
   Array.isArray(params) ? Effect.succeed(params) : Effect.fail(invalidParams("params must be a list"))
 
 const headOf = ({ id = 1 }: NodeCall) => ({ jsonrpc: "2.0" as const, id })
