@@ -22,11 +22,6 @@ export type RelayerChange =
 /** The changes of a batch may come from different requests. */
 export type AttributedChange = RelayerChange & { readonly origin: Origin.Origin }
 
-interface RelayerEvent {
-  readonly event: EncodedEvent
-  readonly relayer: Relayer
-}
-
 const eventOf = (change: EncodedChange<EventfulAction>): EncodedEvent => ({
   type: change.action,
   id: change.id,
@@ -35,10 +30,7 @@ const eventOf = (change: EncodedChange<EventfulAction>): EncodedEvent => ({
 })
 
 /** Pausing and resuming a relayer have events of their own, after that of the update. */
-const eventsOf = (
-  change: RelayerChange,
-  encoded: EncodedChange<RelayerChange["action"]>
-): ReadonlyArray<RelayerEvent> => {
+const eventsOf = (change: RelayerChange, encoded: EncodedChange<RelayerChange["action"]>): ReadonlyArray<Published> => {
   const event = eventOf(encoded)
   if (change.action === "relayer.deleted") return [{ event, relayer: change.before }]
   const relayer = change.after
@@ -49,6 +41,23 @@ const eventsOf = (
     { event: { ...event, type }, relayer }
   ]
 }
+
+/** A change in the form in which it is stored. */
+interface Recorded {
+  readonly change: EncodedChange<EventfulAction>
+  readonly events: ReadonlyArray<Published>
+}
+
+/** `relayer`: its notification gets a delivery. */
+interface Published {
+  readonly event: EncodedEvent
+  readonly relayer?: Relayer
+}
+
+/** The changes of an effect that are recorded at its end. Absent: each is recorded when it is made. */
+const Collected = Context.Reference<Array<Recorded> | undefined>("effect-relayer/server/changes/Collected", {
+  defaultValue: () => undefined
+})
 
 const encodeRelayer = Schema.encodeSync(Relayer)
 
@@ -66,6 +75,11 @@ export class Changes extends Context.Service<
     recordRelayer(change: RelayerChange): Effect.Effect<void>
     /** The same for a batch, with one statement per table. */
     recordRelayers(changes: ReadonlyArray<AttributedChange>): Effect.Effect<void>
+    /**
+     * Records the changes of an effect at its end, in their order, with one statement per table. The effect is part of a
+     * transaction that ends if the effect fails.
+     */
+    together<A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R>
     /** Publishes what the service found out about a relayer: an event, and a delivery to its notification. */
     publish(type: KnownEventType, relayer: Relayer): Effect.Effect<void>
   }
@@ -77,12 +91,30 @@ export class Changes extends Context.Service<
       const events = yield* Events
       const outbox = yield* Outbox
 
-      const publishMany = Effect.fnUntraced(function* (published: ReadonlyArray<RelayerEvent>) {
+      const publishMany = Effect.fnUntraced(function* (published: ReadonlyArray<Published>) {
         const ids = yield* events.emitMany(published.map(({ event }) => event))
-        yield* outbox.putMany(
-          Array.zipWith(published, ids, ({ event, relayer }, eventId) => ({ eventId, type: event.type, relayer }))
+        const deliveries = Array.zip(published, ids).flatMap(([{ event, relayer }, eventId]) =>
+          relayer === undefined ? [] : [{ eventId, type: event.type, relayer }]
         )
+        if (deliveries.length > 0) yield* outbox.putMany(deliveries)
       })
+
+      const storeMany = Effect.fnUntraced(function* (recorded: ReadonlyArray<Recorded>) {
+        if (recorded.length === 0) return
+        yield* audit.recordMany(recorded.map(({ change }) => change))
+        yield* publishMany(recorded.flatMap(({ events }) => events))
+      })
+
+      const storeOrCollect = (recorded: ReadonlyArray<Recorded>) =>
+        Effect.flatMap(Collected, (collected) =>
+          collected === undefined ? storeMany(recorded) : Effect.sync(() => collected.push(...recorded))
+        )
+
+      const together = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+        Effect.suspend(() => {
+          const collected: Array<Recorded> = []
+          return Effect.tap(Effect.provideService(self, Collected, collected), () => storeMany(collected))
+        })
 
       const publish = Effect.fn("Changes.publish")(function* (type: KnownEventType, relayer: Relayer) {
         const { requestId } = yield* Origin.current
@@ -94,20 +126,22 @@ export class Changes extends Context.Service<
         change: EventfulChange<S>
       ) {
         const encoded = encodeChange(change, yield* Origin.current)
-        yield* audit.recordMany([encoded])
-        yield* events.emitMany([eventOf(encoded)])
+        yield* storeOrCollect([{ change: encoded, events: [{ event: eventOf(encoded) }] }])
       })
 
       const recordRelayers = Effect.fn("Changes.recordRelayers")(function* (changes: ReadonlyArray<AttributedChange>) {
-        const encoded = changes.map(encode)
-        yield* audit.recordMany(encoded)
-        yield* publishMany(Array.zipWith(changes, encoded, eventsOf).flat())
+        yield* storeOrCollect(
+          changes.map((attributed) => {
+            const change = encode(attributed)
+            return { change, events: eventsOf(attributed, change) }
+          })
+        )
       })
 
       const recordRelayer = (change: RelayerChange) =>
         Effect.flatMap(Origin.current, (origin) => recordRelayers([{ ...change, origin }]))
 
-      return Changes.of({ record, recordRelayer, recordRelayers, publish })
+      return Changes.of({ record, recordRelayer, recordRelayers, together, publish })
     })
   ).pipe(Layer.provide([Events.layer, Outbox.layer]))
 }

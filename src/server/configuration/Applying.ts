@@ -13,6 +13,7 @@ import type { Violation } from "../../domain/request/Request.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
 import { Audit } from "../audit/Audit.ts"
+import { Changes } from "../changes/Changes.ts"
 import { OutboundWork } from "../limits/OutboundWork.ts"
 import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import * as AppliedForms from "./AppliedForms.ts"
@@ -35,6 +36,7 @@ export const make = Effect.fnUntraced(function* (plans: Plans.Plans) {
   const write = yield* Writing.make
   const audit = yield* Audit
   const keys = yield* ApiKeys
+  const changes = yield* Changes
   const outboundWork = yield* OutboundWork
   const transaction = yield* Transaction.make
 
@@ -137,7 +139,7 @@ export const make = Effect.fnUntraced(function* (plans: Plans.Plans) {
     const plan = yield* plans.computed(prepared, found, shown)
     const forms = formsOf(plan, prepared, found)
     const objects = new Map<string, FoundState>(found.objects.map((object) => [nameOf(object), object]))
-    const { created, violations } = yield* write(plan, prepared, objects, staged)
+    const { created, violations } = yield* changes.together(write(plan, prepared, objects, staged))
     if (violations.length > 0) return yield* PlanRefused.of(violations)
     if (hasChanges(plan) || forms.length > 0) {
       yield* record(request, prepared, plan)

@@ -1,0 +1,105 @@
+// What a plan and an apply of 2,200 objects cost: SQL statements and memory. Times depend on the machine and are not asserted.
+import { assert } from "@effect/vitest"
+import { Effect, Layer, Tracer } from "effect"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+import { applied, planned } from "./requests.ts"
+
+const maxStatements = 20
+
+/** Bytes that a plan may use beside what the service uses without it. */
+const maxBytes = 64 * 1024 * 1024
+
+/** How many objects of each kind the document has. */
+const counts = { networks: 50, notifications: 50, signers: 1000, relayers: 1000, api_keys: 100 }
+
+const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
+
+const ids = (count: number) => Array.from({ length: count }, (_, index) => `r${index}`)
+
+const section = (count: number, body: (id: string) => object, keyOf: (id: string) => string = (id) => id) =>
+  Object.fromEntries(ids(count).map((id) => [keyOf(id), body(id)]))
+
+const relayer = (id: string) => ({
+  name: id,
+  network_type: "evm",
+  network: "sepolia",
+  signer_id: id,
+  notification_id: "r0"
+})
+
+const document = {
+  version: 1,
+  name: "large",
+  networks: section(
+    counts.networks,
+    () => ({ from: "sepolia" }),
+    (id) => `evm:${id}`
+  ),
+  notifications: section(counts.notifications, (id) => ({ url: `https://hooks.example.com/${id}` })),
+  signers: section(counts.signers, () => ({ type: "plain" })),
+  relayers: section(counts.relayers, relayer),
+  api_keys: section(counts.api_keys, (id) => ({ name: id, scopes: ["relayers:read"] }))
+}
+
+const collectGarbage = () => {
+  setFlagsFromString("--expose-gc")
+  const collect: unknown = runInNewContext("gc")
+  if (typeof collect === "function") collect()
+}
+
+/** A plan has more than 1,000 spans. Garbage is collected at the start of some of them, so that only what is in use counts. */
+const spansBetweenCollections = 100
+
+/** Keeps the spans, and the largest heap that was in use at the start of one. */
+const observer = () => {
+  const spans: Array<Tracer.NativeSpan> = []
+  let largestHeap = 0
+  let isWatching = false
+  const tracer = Tracer.make({
+    span: (options) => {
+      if (isWatching && spans.length % spansBetweenCollections === 0) {
+        collectGarbage()
+        largestHeap = Math.max(largestHeap, process.memoryUsage().heapUsed)
+      }
+      const span = new Tracer.NativeSpan(options)
+      spans.push(span)
+      return span
+    }
+  })
+  const begin = () => {
+    spans.length = 0
+    collectGarbage()
+    const before = process.memoryUsage().heapUsed
+    largestHeap = before
+    isWatching = true
+    return { bytes: () => largestHeap - before }
+  }
+  /** Spans of statements have the name of the database. Jobs of the service have traces of their own. */
+  const statementsOf = (name: string) => {
+    const trace = spans.find((span) => span.name === name)?.traceId ?? assert.fail(`no span ${name}`)
+    return spans.filter((span) => span.traceId === trace && span.name.startsWith("test_")).length
+  }
+  return { tracer, begin, statementsOf }
+}
+
+const { begin, statementsOf, tracer } = observer()
+
+layerEach(TestApi.layer().pipe(Layer.provide(Layer.succeed(Tracer.Tracer, tracer))))("a large document", (it) => {
+  it.live(
+    "is applied within the time of a request; its next plan is empty, with few statements and little memory",
+    () =>
+      Effect.gen(function* () {
+        assert.strictEqual((yield* applied(document)).changed.length, total)
+        const { bytes } = begin()
+        const plan = yield* planned(document)
+        assert.deepStrictEqual(plan.counts, { create: 0, change: 0, delete: 0, unchanged: total })
+        const statements = statementsOf("Configuration.plan")
+        assert.isAbove(statements, 5)
+        assert.isAtMost(statements, maxStatements)
+        assert.isAtMost(bytes(), maxBytes)
+      })
+  )
+})
