@@ -27,6 +27,49 @@ api_keys:
 `
 
 describe("apply", () => {
+  it.live(
+    "a saved plan is applied, and no other: a change by hand or of the file in between is refused and named",
+    () =>
+      Effect.gen(function* () {
+        const { call, service, write } = yield* running({ WATCH: "off" })
+        const document = (url: string) =>
+          `version: 1\nname: payments\nnotifications:\n  ops: {url: "https://hooks.example.com/${url}"}\n`
+        const run = (...flags: ReadonlyArray<string>) => call([...flags, "-f", "relayers.yaml"])
+        const saved = Effect.fnUntraced(function* (url: string) {
+          yield* write("relayers.yaml", document(url))
+          return yield* run("plan", "--out", "plan.json")
+        })
+        const apply = run("apply", "--yes", "--plan", "plan.json")
+
+        const planned = yield* saved("one")
+        const [, short] = /unchanged {2}plan (\S+)/.exec(planned.stdout) ?? []
+        const applied = yield* apply
+        assert.strictEqual(applied.code, 0, applied.stderr)
+        assert.include(applied.stdout, `plan ${short ?? "of no digest"}`)
+
+        yield* saved("two")
+        yield* service.call("/api/v1/notifications/ops", { method: "PATCH", body: { paused: true } })
+        const outdated = yield* apply
+        assert.strictEqual(outdated.code, 1)
+        assert.match(
+          outdated.stderr,
+          /notifications\.ops: has changed since the plan, at \S+ by administrator \(paused\)/
+        )
+
+        yield* saved("two")
+        yield* write("relayers.yaml", document("three"))
+        const other = yield* apply
+        assert.strictEqual(other.code, 1)
+        assert.include(other.stderr, "digest: is that of a plan of another document")
+        const { text } = yield* service.call("/api/v1/notifications/ops")
+        assert.include(text, "https://hooks.example.com/one")
+
+        yield* write("plan.json", "{}")
+        const noPlan = yield* apply
+        assert.deepStrictEqual([noPlan.code, noPlan.stderr.includes("plan.json is not a plan")], [2, true])
+      }).pipe(Effect.scoped)
+  )
+
   it.live("an apply asks, writes new keys into a file alone, and has nothing to do the second time", () =>
     Effect.gen(function* () {
       const { call, home, service, write } = yield* running({ WATCH: "off", OUTBOUND_ALLOW: "127.0.0.1" })

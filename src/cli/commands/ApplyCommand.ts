@@ -18,6 +18,7 @@ import * as Verb from "../kit/Verb.ts"
 const flags = {
   ...Planned.flags,
   yes: Confirm.flag,
+  plan: Planned.given,
   keysOut: Flag.Path("keys-out", { pathType: "either", typeName: "file" }).pipe(
     Flag.withDescription("New file for the new API keys, which are shown nowhere else"),
     Flag.optional
@@ -92,7 +93,7 @@ const sentence = ({ counts, name }: ConfigurationPlan): string =>
 
 const apply = Effect.fnUntraced(function* (given: ApplyFlags) {
   const prepared = yield* Planned.prepare(given)
-  const plan = yield* Planned.make(prepared)
+  const plan = yield* Option.match(given.plan, { onNone: () => Planned.make(prepared), onSome: Planned.saved })
   if (given.output !== "json") yield* Planned.print(plan, given)
   const isEmpty = !hasChanges(toPlan(plan))
   if (!isEmpty) yield* Confirm.ask(given.yes, sentence(plan))
@@ -119,6 +120,7 @@ export const ApplyCommand = Command.make("apply", flags, apply).pipe(
   Verb.about(
     "Make the service what the files of a configuration say: all of it, or nothing. It prints the plan and asks first.",
     "apply --file relayers.yaml",
-    "apply --file relayers.yaml --yes --keys-out new-keys.json"
+    "apply --file relayers.yaml --yes --keys-out new-keys.json",
+    "apply --file relayers.yaml --yes --plan plan.json"
   )
 )

@@ -25,13 +25,15 @@ const call = Effect.fnUntraced(function* (given: Planned.PlanFlags) {
   return { prepared, plan: yield* Planned.make(prepared) }
 })
 
-/** `days`: policies that change are tried on the transactions of these days. */
+/** `days`: policies that change are tried on the transactions of these days. `file`: the plan is also written to it. */
 const compare = Effect.fnUntraced(function* (
   given: Planned.PlanFlags,
   isDetailed: boolean,
-  days: Option.Option<number> = Option.none()
+  days: Option.Option<number>,
+  file: Option.Option<string>
 ) {
   const { plan, prepared } = yield* isDetailed ? detailed(call(given)) : call(given)
+  if (Option.isSome(file)) yield* Planned.save(plan, file.value)
   const rehearsals = Option.isSome(days) ? yield* Rehearsals.lines(prepared, plan, days.value) : undefined
   yield* Planned.print(plan, given, rehearsals)
   if (isDetailed && hasChanges(toPlan(plan))) return yield* changed
@@ -41,6 +43,7 @@ export const PlanCommand = Command.make(
   "plan",
   {
     ...Planned.flags,
+    out: Planned.out,
     detailedExitcode: Configuration.toggle(
       "detailed-exitcode",
       "End with 0 without changes, 2 with changes, 1 after a failure"
@@ -52,17 +55,19 @@ export const PlanCommand = Command.make(
       Flag.optional
     )
   },
-  ({ detailedExitcode, rehearse, ...given }) => compare(given, detailedExitcode, rehearse)
+  ({ detailedExitcode, out, rehearse, ...given }) => compare(given, detailedExitcode, rehearse, out)
 ).pipe(
   Verb.about(
     "Compare a configuration with the service, and print what differs. It changes nothing.",
     "plan --file relayers.yaml",
     "plan --file relayers.yaml --rehearse 30",
-    "plan --file relayers.yaml --overlay production.yaml --output markdown"
+    "plan --file relayers.yaml --overlay production.yaml --output markdown --out plan.json"
   )
 )
 
-export const DiffCommand = Command.make("diff", Planned.flags, (given) => compare(given, true)).pipe(
+export const DiffCommand = Command.make("diff", Planned.flags, (given) =>
+  compare(given, true, Option.none(), Option.none())
+).pipe(
   Verb.about(
     "Compare a configuration with the service as plan does. Ends with 0 without changes, 2 with changes, 1 after a failure.",
     "diff --file relayers.yaml"

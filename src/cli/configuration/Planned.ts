@@ -1,13 +1,15 @@
 // Plans of the commands `plan`, `diff` and `apply`: made by the service, and printed.
-import { Console, Effect } from "effect"
+import { Console, Effect, Schema } from "effect"
 import { Flag } from "effect/cli"
 import type { Command } from "effect/cli"
+import * as fs from "node:fs"
 import * as PlanText from "../../domain/configuration/PlanText.ts"
-import { toPlan } from "../../domain/configuration/PlanRequest.ts"
-import type { ConfigurationPlan } from "../../domain/configuration/PlanRequest.ts"
+import { ConfigurationPlan, toPlan } from "../../domain/configuration/PlanRequest.ts"
 import * as Call from "../kit/Call.ts"
 import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
 import * as Connection from "../kit/Connection.ts"
+import { Environment } from "../kit/Environment.ts"
+import * as Input from "../kit/Input.ts"
 import * as Print from "../kit/Print.ts"
 import * as Configuration from "./Given.ts"
 
@@ -78,16 +80,53 @@ export const explained = (error: CommandFailed): CommandFailed =>
 /** `rehearsals`: lines about changed policies, which are absent if nobody has asked for them. */
 export const print = (
   plan: ConfigurationPlan,
-  { output, quiet }: PlanFlags,
+  { output, quiet }: Pick<PlanFlags, "output" | "quiet">,
   rehearsals?: ReadonlyArray<string>
-): Effect.Effect<void> => {
+): Effect.Effect<void, never, Environment> => {
   if (output === "json") {
     const shown = quiet ? plan.counts : plan
     return Print.json(rehearsals === undefined ? shown : { ...shown, rehearsals })
   }
   const domain = toPlan(plan)
   const isMarkdown = output === "markdown" && !quiet
-  const text = quiet ? PlanText.headline(domain) : isMarkdown ? PlanText.markdown(domain) : PlanText.text(domain)
+  const write = quiet ? PlanText.headline : isMarkdown ? PlanText.markdown : PlanText.text
+  const text = write(domain, plan.digest)
   const added = (rehearsals ?? []).map((line) => (isMarkdown ? `- ${line}` : line))
-  return Console.log([text, ...(added.length === 0 ? [] : ["", ...added])].join("\n"))
+  const lines = (shown: string) => Console.log([shown, ...(added.length === 0 ? [] : ["", ...added])].join("\n"))
+  return Effect.flatMap(hasColours, (has) => lines(has && !isMarkdown ? PlanText.withColours(text) : text))
 }
+
+/** https://no-color.org: any value of the variable that is not empty. */
+const hasColours = Effect.gen(function* () {
+  const { isTerminal } = yield* Environment
+  return isTerminal && (yield* Environment.read("NO_COLOR")) === undefined
+})
+
+const decodePlan = Schema.decodeUnknownEffect(Schema.fromJsonString(ConfigurationPlan))
+
+const planFile = (name: string) => Flag.Path(name, { pathType: "either", typeName: "file" })
+
+export const out = planFile("out").pipe(
+  Flag.withDescription("Also write the plan to this file, for apply --plan"),
+  Flag.optional
+)
+
+export const given = planFile("plan").pipe(
+  Flag.withDescription("Apply the plan in this file, which plan --out has written, and no other"),
+  Flag.optional
+)
+
+/** A plan has no secrets. A file of an earlier plan is replaced. */
+export const save = (plan: ConfigurationPlan, file: string) =>
+  Effect.try({
+    try: () => fs.writeFileSync(file, `${Print.jsonLine(plan)}\n`),
+    catch: (cause) =>
+      CommandFailed.usage(`cannot write ${file}: ${cause instanceof Error ? cause.message : String(cause)}`)
+  })
+
+export const saved = (file: string) =>
+  Effect.flatMap(Input.readText(file), decodePlan).pipe(
+    Effect.catchTag("SchemaError", () =>
+      Effect.fail(CommandFailed.usage(`${file} is not a plan: write one with effect-relayer plan --out ${file}`))
+    )
+  )

@@ -67,6 +67,9 @@ interface Context {
   readonly prefix: string
 }
 
+/** In the place of a value that may have come from a variable. */
+const unshown = "(not shown)"
+
 /** A value that came from a variable is shown as in the file, and the value before it is not shown. */
 const scalar = (before: unknown, after: unknown, path: string, context: Context) => {
   const template = context.templates.get(`${context.prefix}.${path}`)
@@ -75,7 +78,7 @@ const scalar = (before: unknown, after: unknown, path: string, context: Context)
   const next = template ?? text(after).value
   context.changes.push({
     path,
-    ...(old === undefined || template !== undefined ? {} : { before: old }),
+    ...(old === undefined ? {} : { before: template === undefined ? old : unshown }),
     ...(next === undefined ? {} : { after: next }),
     isSecret: false,
     isWarning: false

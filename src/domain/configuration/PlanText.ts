@@ -30,9 +30,14 @@ const valueOf = (change: Change): string => {
   return `${before ?? "(absent)"} -> ${after ?? "(absent)"}`
 }
 
-export const headline = (plan: Plan): string => {
-  const counts = countsOf(plan)
-  return `${plan.name}: ${counts.create} to create, ${counts.change} to change, ${counts.delete} to delete, ${counts.unchanged} unchanged`
+/** The ends of a digest, by which people compare two of them. */
+const shortDigest = (digest: string): string => `${digest.slice(0, 4)}…${digest.slice(-2)}`
+
+/** `digest`: that of the plan, if it is known. */
+export const headline = (plan: Plan, digest?: string): string => {
+  const { create, change, delete: removed, unchanged } = countsOf(plan)
+  const counts = `${create} to create, ${change} to change, ${removed} to delete, ${unchanged} unchanged`
+  return `${plan.name}: ${counts}${digest === undefined ? "" : `  plan ${shortDigest(digest)}`}`
 }
 
 const listed = ({ steps }: Plan): ReadonlyArray<Step> => steps.filter(({ action }) => action !== "none")
@@ -53,7 +58,7 @@ const title = (step: Step): string => {
 
 const width = (changes: ReadonlyArray<Change>): number => Math.max(0, ...changes.map(({ path }) => path.length))
 
-export const text = (plan: Plan): string => {
+export const text = (plan: Plan, digest?: string): string => {
   const blocks = listed(plan).map((step) => {
     const first = `${step.isWarning ? "!" : " "} ${symbols[step.action]} ${title(step)}`
     const column = width(step.changes)
@@ -63,16 +68,29 @@ export const text = (plan: Plan): string => {
     return [first, ...lines].map((line) => printable(line).trimEnd()).join("\n")
   })
   return [
-    headline(plan),
+    headline(plan, digest),
     ...(hasChanges(plan) ? [] : ["no changes"]),
     ...(blocks.length === 0 ? [] : ["", ...blocks])
   ].join("\n")
 }
 
+/** Escape sequences of terminals (ECMA-48), by the symbol of a step. */
+const colours: Readonly<Record<string, string>> = { "+": "32", "~": "33", "±": "31", "-": "31" }
+
+const coloured = (code: string, part: string): string => `\u001b[${code}m${part}\u001b[0m`
+
+const warning = "1;33"
+
+/** The text with colours: the symbols of steps, and the marks of warnings. No other text contains escape sequences. */
+export const withColours = (plan: string): string =>
+  plan.replace(/^([! ]) ([+~±-]) (?=\S)/gmu, (_, mark: string, symbol: string) => {
+    return `${mark === "!" ? coloured(warning, mark) : mark} ${coloured(colours[symbol] ?? "0", symbol)} `
+  })
+
 /** Backticks, pipes and line breaks would end a cell or a code span. */
 const code = (value: string): string => `\`${printable(value).replaceAll("`", "'").replaceAll("|", "\\|")}\``
 
-export const markdown = (plan: Plan): string => {
+export const markdown = (plan: Plan, digest?: string): string => {
   const rows = listed(plan).flatMap((step) => {
     const first = `| ${step.isWarning ? "⚠" : ""} | ${symbols[step.action].trim()} | ${code(title(step))} | | |`
     const lines = step.changes.map(
@@ -81,5 +99,5 @@ export const markdown = (plan: Plan): string => {
     return [first, ...lines]
   })
   const table = rows.length === 0 ? [] : ["", "| | | object | field | change |", "| - | - | - | - | - |", ...rows]
-  return [`**${printable(headline(plan))}**`, ...table].join("\n")
+  return [`**${printable(headline(plan, digest))}**`, ...table].join("\n")
 }

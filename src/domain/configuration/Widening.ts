@@ -29,10 +29,10 @@ const forbidden = /^disallowed_\w+$/
 /** Fields of which every change decides about funds. */
 const always = /(^|\.)(fee_payer_as_authority|price_source|price_bounds|channels|chain_id|passphrase|expires_at)(\.|$)/
 
-/** Integers are compared exactly, because amounts exceed 2^53. */
+/** Integers are compared exactly, because amounts exceed 2^53. A value of a variable is not shown, and may be greater. */
 const isGreater = (one: string, other: string): boolean => {
   const isExact = /^\d+$/.test(one) && /^\d+$/.test(other)
-  return isExact ? BigInt(one) > BigInt(other) : Number(one) > Number(other)
+  return isExact ? BigInt(one) > BigInt(other) : !(Number(one) <= Number(other))
 }
 
 const isHigher = ({ before, after }: Change): boolean =>

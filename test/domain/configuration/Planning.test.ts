@@ -124,8 +124,19 @@ describe("secrets", () => {
       {},
       { templates: new Map([["notifications.ops.label", "${RELAYER_X}"]]) }
     )
-    assert.include(textOf(plan), "label  (absent) -> ${RELAYER_X}")
+    assert.include(textOf(plan), "label  (not shown) -> ${RELAYER_X}")
     assert.notMatch(textOf(plan), /resolved|earlier/)
+  })
+
+  it("a limit whose value comes from a variable is a warning, because it may be higher", () => {
+    const relayer = (cap: string) => ({ network_type: "evm", network: "sepolia", policies: { gas_price_cap: cap } })
+    const plan = planOf(
+      [wantedOf("relayers", "one", relayer("1"))],
+      [foundOf("relayers", "one", relayer("2")), sepolia],
+      {},
+      { templates: new Map([["relayers.one.policies.gas_price_cap", "${RELAYER_CAP}"]]) }
+    )
+    assert.include(textOf(plan), "!     policies.gas_price_cap  (not shown) -> ${RELAYER_CAP}")
   })
 
   it("a new host of a provider is a warning", () => {
