@@ -39,11 +39,11 @@ const rehearsals = ["relayers.treasury: of 12,431 transactions of 30 days it wou
 
 describe("outputs of plans", () => {
   const cases: ReadonlyArray<readonly [file: string, shown: Shown]> = [
-    ["plan.txt", { rehearsals }],
-    ["plan.md", { output: "markdown", rehearsals }],
-    ["plan.out.json", { output: "json", rehearsals }],
-    ["plan.quiet.txt", { quiet: true }],
-    ["plan.coloured.txt", { isTerminal: true }]
+    ["text.txt", { rehearsals }],
+    ["markdown.txt", { output: "markdown", rehearsals }],
+    ["json.txt", { output: "json", rehearsals }],
+    ["quiet.txt", { quiet: true }],
+    ["coloured.txt", { isTerminal: true }]
   ]
   it.effect.each(cases)("%s is as stored, twice", ([file, shown]) =>
     Effect.gen(function* () {
