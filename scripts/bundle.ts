@@ -3,6 +3,7 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { rolldown } from "rolldown"
+import { commitOf } from "../src/process/Running.ts"
 import { licensesOf } from "./Licenses.ts"
 
 /** Not bundled: loaded only if a signer of the chain, a key service, or Redis is used. */
@@ -21,7 +22,15 @@ const input = {
   "command/deriveKey": path.join(root, "src/threads/deriveKey.ts")
 }
 
-const bundle = await rolldown({ input, platform: "node", external })
+/** COMMIT: of a build without the repository, such as that of an image. The release sets RELEASE: its version is the whole name. */
+const commit = process.env["RELEASE"] === "true" ? "" : process.env["COMMIT"] || commitOf(root) || ""
+
+const bundle = await rolldown({
+  input,
+  platform: "node",
+  external,
+  transform: { define: { BUILT_FROM: JSON.stringify(commit) } }
+})
 const { output } = await bundle.write({ dir: dist, chunkFileNames: "command/[name]-[hash].js" })
 
 const modules = output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []))

@@ -16,6 +16,9 @@ const succeeds = (command: string, ...args: ReadonlyArray<string>) =>
   spawnSync(command, args, { cwd: root, stdio: "ignore" }).status === 0
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
+// `npm run build` adds the commit to the version unless it builds a release.
+if (!isDryRun) process.env["RELEASE"] = "true"
+
 const { version } = JSON.parse(read("package.json")) as { readonly version: string }
 const tag = `v${version}`
 const image = values.image ?? `effect-relayer:${version}`
@@ -95,7 +98,7 @@ if (problems.length > 0) {
 }
 
 if (succeeds("docker", "info")) {
-  run("docker", "build", "--file", "deploy/Dockerfile", "--tag", image, ".")
+  run("docker", "build", "--file", "deploy/Dockerfile", "--build-arg", `RELEASE=${!isDryRun}`, "--tag", image, ".")
   say(`image: ${image}`)
 } else if (isDryRun) say("image: not built, because no Docker daemon answers")
 else throw new Error("no Docker daemon answers")

@@ -61,7 +61,11 @@ export const Readiness = Schema.Struct({
     "`degraded`: the instance answers requests, but a component other than `database` and `process` is unhealthy.",
     "healthy"
   ),
-  version: field(Schema.String, "Version of the service that this instance runs.", "0.1.0"),
+  version: field(
+    Schema.String,
+    "Version of the service that this instance runs, with its commit if that is not the release of the version: `0.1.0+652c174`.",
+    "0.1.0"
+  ),
   components: field(
     Schema.Struct({
       database: field(Component, "The database answers, and its schema is current."),

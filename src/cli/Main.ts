@@ -3,7 +3,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Console, Effect, Exit, Option } from "effect"
 import { CliConfig, Command, GlobalFlag } from "effect/cli"
-import { version } from "../api/Version.ts"
+import { running } from "../process/Running.ts"
 import { stopOnSighup, stopWithParent } from "../process/signals/Signals.ts"
 import * as Misspelled from "../process/settings/Misspelled.ts"
 import * as Settings from "../process/settings/Settings.ts"
@@ -63,7 +63,7 @@ const untilSignal = <E extends { readonly message: string }>(
 const serve = (started: Started, args: ReadonlyArray<string>) =>
   untilSignal(
     started,
-    Command.runWith(Command.make("effect-relayer", ServeFlags.flags, start(started)), { version })(args).pipe(
+    Command.runWith(Command.make("effect-relayer", ServeFlags.flags, start(started)), { version: running })(args).pipe(
       Effect.catchTag("ShowHelp", Usage.explain)
     )
   )
@@ -72,14 +72,14 @@ const dev = (started: Started, args: ReadonlyArray<string>) =>
   untilSignal(
     started,
     Effect.promise(() => import("./commands/DevCommand.ts")).pipe(
-      Effect.flatMap(({ DevCommand }) => Command.runWith(DevCommand, { version })(args)),
+      Effect.flatMap(({ DevCommand }) => Command.runWith(DevCommand, { version: running })(args)),
       Effect.catchTag("ShowHelp", Usage.explain)
     )
   )
 
 const command = (started: Started) =>
   Effect.promise(() => import("./Cli.ts")).pipe(
-    Effect.flatMap((cli) => cli.run(started.args, version, start(started))),
+    Effect.flatMap((cli) => cli.run(started.args, running, start(started))),
     Effect.tapCause(report),
     Effect.provide(NodeServices.layer),
     Effect.provideService(Environment, started),

@@ -3982,7 +3982,10 @@ export interface Readiness {
    * Example: `"healthy"`
    */
   readonly status: "healthy" | "degraded" | "unhealthy"
-  /** Version of the service that this instance runs. Example: `"0.1.0"` */
+  /**
+   * Version of the service that this instance runs, with its commit if that is not the release of the version:
+   * `0.1.0+652c174`. Example: `"0.1.0"`
+   */
   readonly version: string
   /** What the instance needs for its work. */
   readonly components: {

@@ -4,9 +4,11 @@ import type { Option, Redacted } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import * as HttpServerNode from "./http/HttpServer.ts"
 import * as ProcessGauges from "./ProcessGauges.ts"
+import { running } from "./Running.ts"
 import * as AzureMachine from "./settings/AzureMachine.ts"
 import * as Settings from "./settings/Settings.ts"
 import * as Unreadable from "./http/Unreadable.ts"
+import { RunningVersion } from "../server/observability/RunningVersion.ts"
 import { RateLimits } from "../server/limits/RateLimits.ts"
 import { AuditHeadStore } from "../server/audit/AuditHeadStore.ts"
 import type { Store as AuditHeads } from "../server/audit/AuditHeadStore.ts"
@@ -68,6 +70,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
   }).pipe(
     Layer.provide(Layer.succeed(MasterKeyStore, parts.masterKeyStore)),
     Layer.provide(Layer.succeed(AuditHeadStore, parts.auditHeadStore)),
+    Layer.provide(Layer.succeed(RunningVersion, running)),
     Layer.provideMerge(parts.database)
   )
 
@@ -84,7 +87,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     accessLog: settings.ACCESS_LOG === "on",
     refusal: Unreadable.refusal
     // Services around the server would be in the context of every request, which is copied.
-  }).pipe(Layer.provide([rateLimits(settings), services]))
+  }).pipe(Layer.provide([rateLimits(settings), services, Layer.succeed(RunningVersion, running)]))
 
   const listening = Layer.effectDiscard(HttpServer.addressFormattedWith(parts.listening))
   return Layer.mergeAll(Layer.provide(Layer.merge(drain, ProcessGauges.layer), services), listening).pipe(

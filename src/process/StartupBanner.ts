@@ -2,7 +2,7 @@
 import { Redacted } from "effect"
 import * as path from "node:path"
 import * as Examples from "../api/Examples.ts"
-import { version } from "../api/Version.ts"
+import { running } from "./Running.ts"
 import type { Database } from "../sql/Sql.ts"
 import type { Kept } from "./settings/Keys.ts"
 
@@ -41,18 +41,22 @@ const keyLines = (key: Redacted.Redacted) => `
 
 interface Started {
   readonly baseUrl: string
-  readonly database: Pick<Database, "embedded" | "place" | "socketUrl">
+  readonly database: Pick<Database, "embedded" | "files" | "place" | "socketUrl">
   /** Absent: the operator set an API key. */
   readonly keptApiKey: Kept | undefined
   readonly isTerminal: boolean
 }
 
-const databaseOf = ({ embedded, place }: Started["database"]): string =>
-  embedded ? `embedded PostgreSQL in ${path.resolve(place)}` : `PostgreSQL at ${place}`
+const databaseOf = ({ embedded, files, place }: Started["database"]): string => {
+  if (!embedded) return `PostgreSQL at ${place}`
+  const folder = path.resolve(place)
+  const isElsewhere = files !== undefined && files !== path.join(folder, "postgres")
+  return isElsewhere ? `embedded PostgreSQL of ${folder} in ${files}` : `embedded PostgreSQL in ${folder}`
+}
 
 export const text = ({ baseUrl, database, isTerminal, keptApiKey }: Started): string => {
   const lines = [
-    `effect-relayer listens on ${baseUrl}   version ${version}   ${databaseOf(database)}`,
+    `effect-relayer listens on ${baseUrl}   version ${running}   ${databaseOf(database)}`,
     `  API documents: ${baseUrl}/docs`
   ]
   if (keptApiKey?.made === true) {

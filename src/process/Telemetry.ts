@@ -3,7 +3,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
 import { Otlp } from "effect/observability"
 import { randomUUID } from "node:crypto"
-import { version } from "../api/Version.ts"
+import { running } from "./Running.ts"
 import * as Parsers from "./settings/Parsers.ts"
 import type { Settings } from "./settings/Settings.ts"
 
@@ -40,7 +40,7 @@ export const layer = (settings: Settings, baseUrl: string) => {
     headers: headersOf(settings),
     resource: {
       serviceName: settings.OTEL_SERVICE_NAME,
-      serviceVersion: version,
+      serviceVersion: running,
       attributes: { "service.instance.id": randomUUID() }
     },
     loggerMergeWithExisting: true

@@ -27,6 +27,8 @@ export interface Database {
   readonly place: string
   /** Whether the service runs the server itself. */
   readonly embedded: boolean
+  /** The folder with the files of the embedded database, which may be outside of the data directory. Absent: a given database. */
+  readonly files?: string
   readonly url: Redacted.Redacted
   /** The URL of the embedded server's Unix socket, which contains no secret. Absent: a given database, or a server on TCP. */
   readonly socketUrl: string | undefined
@@ -92,12 +94,13 @@ const migrateAt = (place: string, url: Redacted.Redacted, options: PoolOptions |
 export const open = Effect.fn("Sql.open")(function* (
   options: Options
 ): Effect.fn.Return<Database, DatabaseError, Scope.Scope> {
-  const { place, url, socketUrl } =
+  const { place, url, socketUrl, ...rest } =
     options._tag === "Url"
       ? { place: placeOf(options.url), url: options.url, socketUrl: undefined }
       : { place: options.dataDir, ...(yield* EmbeddedPostgres.start(options)) }
   const applied = yield* migrateAt(place, url, options.pool)
-  return { place, embedded: options._tag === "Embedded", url, socketUrl, applied }
+  const files = "files" in rest ? { files: rest.files } : {}
+  return { place, embedded: options._tag === "Embedded", ...files, url, socketUrl, applied }
 })
 
 /**

@@ -197,7 +197,7 @@ describe("effect-relayer dev", () => {
       assert.include(missing.message, "npm install --save-dev @foundry-rs/anvil")
       const present = yield* LocalEvm.findProgram(import.meta.filename, path.join(home, "anvil"))
       assert.match(present.program, /anvil$/)
-      assert.match(present.version, /^\d+\.\d+\.\d+$/)
+      assert.match(present.version, /^\d+\.\d+\.\d+(\+[0-9a-f]{7,})?$/)
     })
   )
 })

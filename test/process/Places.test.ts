@@ -40,6 +40,60 @@ describe.concurrent("the embedded PostgreSQL", () => {
     })
   )
 
+  it.live(
+    "is in a DATA_DIR that only root can enter, of which the group of PostgreSQL may enter that folder alone",
+    (context) =>
+      Effect.gen(function* () {
+        if (!isRoot) context.skip("only root starts PostgreSQL as another user")
+        const home = yield* folder
+        const data = path.join(home, "data")
+        yield* Effect.promise(() => fs.mkdir(data, { mode: 0o700 }))
+        const output = yield* works({ folder: home })
+        assert.strictEqual(yield* postgresFolder(data), path.join(data, "postgres"))
+        const { gid, mode, uid } = yield* Effect.promise(() => fs.stat(data))
+        assert.deepStrictEqual([uid, gid, mode & 0o777], [0, nobody.gid, 0o710])
+        const key = yield* Effect.promise(() => fs.stat(path.join(data, "storage-encryption-key")))
+        assert.strictEqual(key.mode & 0o077, 0)
+        assert.include(output, `embedded PostgreSQL in ${data}`)
+      })
+  )
+
+  it.live("finds and removes what a removed DATA_DIR has left in another place", (context) =>
+    Effect.gen(function* () {
+      if (!isRoot) context.skip("only root places files elsewhere")
+      const home = yield* folder
+      yield* Effect.promise(() => fs.chmod(home, 0o700))
+      const command = (...flags: ReadonlyArray<string>) => Service.run({ folder: home, flags })
+      const output = yield* works({ folder: home })
+      const data = path.join(home, "data")
+      const files = (yield* postgresFolder(data)) ?? assert.fail("no files")
+      const parent = path.dirname(files)
+      assert.include(output, `embedded PostgreSQL of ${data} in ${files}`)
+      assert.notInclude((yield* command("data")).stdout, `--left ${parent} `)
+      assert.include((yield* command("data", "remove", "--left", parent, "--yes")).stderr, "no removed data directory")
+
+      yield* Effect.promise(() => fs.rm(data, { recursive: true }))
+      const listed = yield* command("data")
+      assert.include(listed.stdout, `effect-relayer data remove --left ${parent} --yes`)
+      assert.include(listed.stdout, `${path.join(data, "postgres")} led to`)
+      const again = yield* works({ folder: home })
+      assert.include(again, "an earlier database of this data directory is still there")
+      assert.include(again, `"folder":"${files}"`)
+
+      const unsure = yield* command("data", "remove", "--left", parent)
+      assert.include(unsure.stderr, `this would remove the database in ${files} for good: add --yes`)
+      assert.strictEqual((yield* command("data", "remove", "--left", parent, "--yes")).code, 0)
+      assert.isFalse(
+        yield* Effect.promise(() =>
+          fs.access(parent).then(
+            () => true,
+            () => false
+          )
+        )
+      )
+    })
+  )
+
   it.live("works for a user without rights in the DATA_DIR of that user", (context) =>
     Effect.gen(function* () {
       const needed = [path.dirname(Service.main), process.execPath, path.resolve("node_modules/effect")]

@@ -1,7 +1,7 @@
 // The text that is printed when the service listens.
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
-import { version } from "../../src/api/Version.ts"
+import { running } from "../../src/process/Running.ts"
 import * as StartupBanner from "../../src/process/StartupBanner.ts"
 
 const key = `er_${"k".repeat(43)}`
@@ -36,7 +36,7 @@ describe("the startup banner", () => {
   it("names the version, the database and the data directory in its first line", () => {
     const first = (given: typeof database) =>
       StartupBanner.text({ baseUrl, database: given, isTerminal: true, keptApiKey: undefined }).split("\n")[0]
-    const start = `effect-relayer listens on ${baseUrl}   version ${version}   `
+    const start = `effect-relayer listens on ${baseUrl}   version ${running}   `
     assert.strictEqual(first(database), `${start}embedded PostgreSQL in /srv/data`)
     assert.strictEqual(
       first({ ...database, embedded: false, place: "db:5432/relayer" }),

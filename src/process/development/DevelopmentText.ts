@@ -1,7 +1,7 @@
 // What `effect-relayer dev` prints.
 import { Redacted } from "effect"
 import * as path from "node:path"
-import { version } from "../../api/Version.ts"
+import { running } from "../Running.ts"
 import type { DevelopmentNetwork, LocalChain } from "./DevelopmentNetwork.ts"
 import * as FirstTransaction from "./FirstTransaction.ts"
 
@@ -34,7 +34,7 @@ interface Started {
 
 export const started = ({ baseUrl, folder, prepared }: Started): string =>
   [
-    `\neffect-relayer listens on ${baseUrl}   version ${version}   data in ${folder}`,
+    `\neffect-relayer listens on ${baseUrl}   version ${running}   data in ${folder}`,
     ...prepared.flatMap(({ network, chain, relayer }) => [
       `  chain    ${chain.description}`,
       `  relayer  ${FirstTransaction.relayerId(network)}, ${relayer.address}${relayer.paused ? ", paused" : ""}`

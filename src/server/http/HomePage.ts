@@ -1,6 +1,5 @@
 // The start page of an instance, as HTML without scripts.
 import type { Readiness } from "../../api/SystemApi.ts"
-import { version } from "../../api/Version.ts"
 
 const links = [
   ["docs", "API documentation", "every endpoint, with examples and a client"],
@@ -31,7 +30,7 @@ const listOf = (base: string): string =>
   links.map(([path, name, about]) => `<dt><a href="${base}${path}">${name}</a></dt><dd>${about}</dd>`).join("\n    ")
 
 /** `base`: the path of the page with a slash at its end. */
-export const html = (base: string, { status }: Readiness): string => `<!doctype html>
+export const html = (base: string, { status, version }: Readiness): string => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8" />

@@ -3,9 +3,9 @@ import { Context, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotReady } from "../../api/SystemApi.ts"
 import type { Readiness as Report } from "../../api/SystemApi.ts"
-import { version } from "../../api/Version.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Health from "../../sql/Health.ts"
+import { RunningVersion } from "../observability/RunningVersion.ts"
 import { Conditions } from "./Conditions.ts"
 import type { Problem } from "./Conditions.ts"
 import { Draining } from "./Draining.ts"
@@ -28,6 +28,7 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
   static readonly layer = Layer.effect(
     Readiness,
     Effect.gen(function* () {
+      const version = yield* RunningVersion
       const draining = yield* Draining
       const sql = yield* SqlClient.SqlClient
       const { statuses } = yield* Jobs

@@ -5,16 +5,15 @@ import { HttpApiBuilder } from "effect/http-api"
 import { PrometheusMetrics } from "effect/observability"
 import { Api } from "../../api/Api.ts"
 import { prometheusContentType } from "../../api/MetricsApi.ts"
-import { version } from "../../api/Version.ts"
 import { NotFound } from "../../domain/request/Request.ts"
 import { preferred } from "../responses/Accept.ts"
 import { setHeader } from "../responses/CurrentRequest.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import { Gauges } from "./Gauges.ts"
+import { RunningVersion } from "./RunningVersion.ts"
 
 export const buildInfo = Metric.gauge("build_info", {
-  description: "Always 1. The label has the version of the service.",
-  attributes: { version }
+  description: "Always 1. The label has the version of the service."
 })
 
 /** Scrapers that ask for OpenMetrics read the Prometheus format as well. */
@@ -43,7 +42,7 @@ export const layer = (metrics: ReadonlyArray<string>) =>
     "metrics",
     Effect.fnUntraced(function* (handlers) {
       const gauges = yield* Gauges
-      yield* Metric.update(buildInfo, 1)
+      yield* Metric.update(Metric.withAttributes(buildInfo, { version: yield* RunningVersion }), 1)
       const exposition = Effect.andThen(gauges.measure, PrometheusMetrics.format())
 
       return handlers.handleAll({

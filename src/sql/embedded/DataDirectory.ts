@@ -7,7 +7,8 @@ import { promisify } from "node:util"
 import { DatabaseError } from "../DatabaseError.ts"
 import type { Binaries } from "./Binaries.ts"
 import * as Durable from "./Durable.ts"
-import { canReach, sharedFolder, type SystemUser } from "./SystemUser.ts"
+import * as LeftFiles from "./LeftFiles.ts"
+import { admit, canReach, sharedFolder, type SystemUser } from "./SystemUser.ts"
 
 export const superuser = "relayer"
 
@@ -42,10 +43,11 @@ const placeElsewhere = async (shared: string, folder: string): Promise<string | 
   const parent = await fs.mkdtemp(path.join(shared, "data-"))
   await fs.chmod(parent, 0o755)
   const target = path.join(parent, "postgres")
+  await LeftFiles.note(target, folder)
   try {
     await fs.symlink(target, folder)
   } catch (cause) {
-    await fs.rmdir(parent)
+    await fs.rm(parent, { recursive: true })
     if ((cause as NodeJS.ErrnoException).code === "EEXIST") return undefined
     throw cause
   }
@@ -60,8 +62,20 @@ export const place = Effect.fn("DataDirectory.place")(
     const folder = path.join(dataDir, "postgres")
     const lookUp = Effect.tryPromise(() => follow(folder))
     const found = yield* lookUp
-    if (found !== undefined) return found
+    if (found !== undefined) {
+      // The data directory may have been moved, or have been made by a version that left no note.
+      if (found !== folder) yield* Effect.tryPromise(() => LeftFiles.note(found, folder))
+      return found
+    }
+    yield* LeftFiles.warn(folder)
     if (user === undefined || (yield* canReach(user, folder))) return folder
+    if (yield* admit(user, dataDir)) {
+      yield* Effect.annotateLogs(Effect.logInfo("let the group of the unprivileged user enter the data directory"), {
+        folder: dataDir,
+        gid: user.gid
+      })
+      return folder
+    }
     const shared = yield* sharedFolder
     const made = yield* Effect.tryPromise(() => placeElsewhere(shared, folder))
     if (made === undefined) return (yield* lookUp) ?? folder

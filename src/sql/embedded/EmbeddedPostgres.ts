@@ -55,7 +55,7 @@ const supervise = (start: Effect.Effect<Postmaster.Run, DatabaseError, Scope.Sco
  */
 export const start = Effect.fn("EmbeddedPostgres.start")(function* (
   options: Options
-): Effect.fn.Return<Transport.Server, DatabaseError, Scope.Scope> {
+): Effect.fn.Return<Transport.Server & { readonly files: string }, DatabaseError, Scope.Scope> {
   const user = serverUser()
   const dataDir = path.resolve(options.dataDir)
   const overTcp = (options.transport ?? (process.platform === "win32" ? "tcp" : "unix")) === "tcp"
@@ -84,7 +84,7 @@ export const start = Effect.fn("EmbeddedPostgres.start")(function* (
     })
   )
   yield* supervise(run)
-  return server
+  return { ...server, files: folder }
 })
 
 /** The server that another process keeps running on `dataDir` at this moment. It ends with that process. */

@@ -36,15 +36,33 @@ export const canReach = (user: SystemUser, target: string): Effect.Effect<boolea
     }
   })
 
+/** Where the database files of root are if PostgreSQL cannot reach their usual place. The second one is for systems without the first. */
+export const sharedFolders: ReadonlyArray<string> = ["/var/lib/effect-relayer", "/var/tmp/effect-relayer"]
+
+/**
+ * Lets only the group of `user` enter a folder of this process that nobody else can enter, if that is all that keeps `user` out. Its
+ * files keep their modes. False: nothing has changed.
+ */
+export const admit = (user: SystemUser, folder: string): Effect.Effect<boolean> =>
+  Effect.gen(function* () {
+    const stat = yield* Effect.promise(() => fs.stat(folder))
+    const isClosed = stat.uid === process.getuid?.() && (stat.mode & 0o077) === 0
+    if (!isClosed || !(yield* canReach(user, path.join(path.dirname(folder), "any")))) return false
+    yield* Effect.promise(async () => {
+      await fs.chown(folder, stat.uid, user.gid)
+      await fs.chmod(folder, 0o710)
+    })
+    return true
+  })
+
 /**
  * A folder of root that every user can enter and only root can write, for files that the server's user cannot reach at their usual
  * place. A folder that another user made first is refused.
  */
 export const sharedFolder: Effect.Effect<string, DatabaseError> = Effect.tryPromise({
   try: async () => {
-    const candidates = ["/var/lib/effect-relayer", "/var/tmp/effect-relayer"]
     const failures: Array<string> = []
-    for (const folder of candidates) {
+    for (const folder of sharedFolders) {
       try {
         await fs.mkdir(folder, { mode: 0o755, recursive: true })
         const stat = await fs.lstat(folder)
