@@ -1,6 +1,7 @@
 // Publishes events: they are written in the transaction of the change that they report, so that neither exists alone.
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
 import type { KnownEventType, NewEvent } from "../../domain/event/Event.ts"
 import * as Listen from "../../sql/Listen.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
@@ -38,6 +39,11 @@ export class Events extends Context.Service<
     emit<S extends Schema.ConstraintEncoder<unknown>>(event: NewEvent<S>): Effect.Effect<number>
     /** The same for a batch, with one statement. Returns the ids in the order of the events. */
     emitMany(events: ReadonlyArray<EncodedEvent>): Effect.Effect<ReadonlyArray<number>>
+    /** The same, and the text of an SQL expression, which the same statement reads. Undefined: it is null. */
+    emitReading(
+      events: ReadonlyArray<EncodedEvent>,
+      expression: Statement.Fragment
+    ): Effect.Effect<{ readonly ids: ReadonlyArray<number>; readonly read: string | undefined }>
   }
 >()("effect-relayer/server/events/Events") {
   static readonly layer = Layer.effect(
@@ -58,26 +64,30 @@ export class Events extends Context.Service<
         wait: () => Effect.andThen(Effect.sleep(gather), written.wait())
       })
 
-      const emitMany = Effect.fn("Events.emitMany")(function* (events: ReadonlyArray<EncodedEvent>) {
-        const ids = yield* repo.append(
-          events.map(({ type, id, data, requestId, relayerId = null }) => ({
-            type,
-            resource_id: id,
-            request_id: requestId,
-            relayer_id: relayerId,
-            data
-          }))
-        )
+      const emitReading = Effect.fn("Events.emit")(function* (
+        events: ReadonlyArray<EncodedEvent>,
+        expression?: Statement.Fragment
+      ) {
+        const rows = events.map(({ type, id, data, requestId, relayerId = null }) => ({
+          type,
+          resource_id: id,
+          request_id: requestId,
+          relayer_id: relayerId,
+          data
+        }))
+        const appended = yield* repo.append(rows, expression)
         yield* written.afterCommit
-        return ids
+        return appended
       })
+
+      const emitMany = (events: ReadonlyArray<EncodedEvent>) => Effect.map(emitReading(events), ({ ids }) => ids)
 
       const emit = Effect.fnUntraced(function* <S extends Schema.ConstraintEncoder<unknown>>(event: NewEvent<S>) {
         const [id] = yield* emitMany([encode(event, (yield* currentRequestId) ?? null)])
         return Number(id)
       })
 
-      return Events.of({ emit, emitMany })
+      return Events.of({ emit, emitMany, emitReading })
     })
   )
 }

@@ -79,7 +79,8 @@ const placed = ({ xid, bytes, relayer_id, ...event }: (typeof Placed)["Type"]): 
   bytes
 })
 
-const readIds = Rows.all(Schema.Struct({ id: Rows.Integer }))
+/** The events, and a row without an id that has what was read with them. */
+const readAppended = Rows.all(Schema.Struct({ id: Schema.NullOr(Rows.Integer), read: Schema.NullOr(Schema.String) }))
 const readBirths = Rows.all(Schema.Struct({ id: Schema.String, born: Rows.Integer }))
 const readHeld = Rows.one(Schema.Struct({ held: Schema.Boolean }))
 
@@ -91,15 +92,21 @@ export const make = Effect.gen(function* () {
 
   /**
    * Appends the events in their order. Returns their ids in the same order: they are generated in the order of the rows, but
-   * RETURNING does not promise an order.
+   * RETURNING does not promise an order. `reading`: an expression whose text is read in the same statement.
    */
-  const append = (events: ReadonlyArray<NewRow>) =>
+  const append = (events: ReadonlyArray<NewRow>, reading: Statement.Fragment = sql`NULL`) =>
     sql`
-      INSERT INTO events (type, resource_id, request_id, relayer_id, data)
-      SELECT type, resource_id, request_id, relayer_id, data::json FROM ${UnnestRows.make(sql, events)} ORDER BY n
-      RETURNING id`.pipe(
-      Effect.flatMap(readIds),
-      Effect.map((rows) => rows.map(({ id }) => id).sort((one, other) => one - other)),
+      WITH appended AS (
+        INSERT INTO events (type, resource_id, request_id, relayer_id, data)
+        SELECT type, resource_id, request_id, relayer_id, data::json FROM ${UnnestRows.make(sql, events)} ORDER BY n
+        RETURNING id
+      )
+      SELECT id, NULL AS read FROM appended UNION ALL SELECT NULL, ${reading}`.pipe(
+      Effect.flatMap(readAppended),
+      Effect.map((rows) => ({
+        ids: rows.flatMap(({ id }) => id ?? []).sort((one, other) => one - other),
+        read: rows.find(({ id }) => id === null)?.read ?? undefined
+      })),
       query("EventsRepo.append")
     )
 

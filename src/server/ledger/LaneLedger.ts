@@ -10,7 +10,7 @@
 // - gap: a sequence below a used one that no transaction has; its filler is a row of its own
 // - commit: places and bytes in one transaction of the database, before anything is sent
 // - record: what nodes answered, and what followed, after it happened
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import type { Array as Arr, Duration } from "effect"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import * as Listen from "../../sql/Listen.ts"
@@ -41,7 +41,7 @@ import { commandsChannel } from "./StoredLane.ts"
 import type { Hold, LaneId, LaneState, StoredLane } from "./StoredLane.ts"
 import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
 import { ClaimsRepo } from "./hold/ClaimsRepo.ts"
-import type { LaneCommand } from "./hold/ClaimsRepo.ts"
+import type { LaneNews } from "./hold/ClaimsRepo.ts"
 import type { Shared } from "./hold/LaneFence.ts"
 import { LedgerMark } from "./LedgerMark.ts"
 
@@ -55,9 +55,15 @@ const claimsOf = Effect.fnUntraced(function* ({ memory }: Shared) {
     limit: number,
     among?: ReadonlyArray<LaneId>
   ) {
-    yield* mark.renew
-    const found = yield* repo.claim(types, limit, among)
-    return found.map(({ epoch, stored }): HeldLane => ({ hold: { laneId: stored.id, epoch }, stored }))
+    let found = yield* repo.claim(types, limit, among)
+    if (Option.isNone(found)) {
+      yield* mark.renew
+      found = yield* repo.claim(types, limit, among)
+    }
+    return Option.getOrElse(found, () => []).map(({ epoch, stored }): HeldLane => ({
+      hold: { laneId: stored.id, epoch },
+      stored
+    }))
   })
 
   const renew = (holds: ReadonlyArray<Hold>) => (holds.length === 0 ? Effect.succeed([]) : repo.renew(holds))
@@ -69,8 +75,8 @@ const claimsOf = Effect.fnUntraced(function* ({ memory }: Shared) {
     return isGone
   })
 
-  const { lease, hasLanes, hasWork, newestPending, commands } = repo
-  return { lease, claim, renew, release, hasLanes, hasWork, newestPending, commands }
+  const { lease, hasLanes, hasWork, news } = repo
+  return { lease, claim, renew, release, hasLanes, hasWork, news }
 })
 
 export class LaneLedger extends Context.Service<
@@ -95,12 +101,10 @@ export class LaneLedger extends Context.Service<
     readonly hasLanes: Effect.Effect<boolean>
     /** Whether lanes of these network types that no living process holds have open transactions. */
     hasWork(types: ReadonlyArray<string>): Effect.Effect<boolean>
-    /** The highest number of a pending transaction, by lane. Lanes without pending transactions are left out. */
-    newestPending(lanes: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyMap<LaneId, number>>
+    /** What callers have left for these lanes. Lanes with nothing pending, canceled or replaced are left out. */
+    news(lanes: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyMap<LaneId, LaneNews>>
     /** Runs `heard` whenever a caller of any instance has canceled or replaced something in flight. Never ends. */
     listen(heard: Effect.Effect<void>): Effect.Effect<void>
-    /** Transactions of the lanes in flight that callers have canceled or replaced. */
-    commands(lanes: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyArray<LaneCommand>>
 
     /** Rows that did not change since the last read are not read again. */
     read(hold: Hold): Effect.Effect<LaneContents, LaneLost>

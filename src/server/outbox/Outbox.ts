@@ -1,6 +1,7 @@
 // The outbox: deliveries are written in the transaction of the event that they report.
-import { Context, DateTime, Effect, Layer } from "effect"
+import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
+import type { Statement } from "effect/sql"
 import type { KnownEventType } from "../../domain/event/Event.ts"
 import type { Relayer } from "../../domain/relayer/Relayer.ts"
 import * as Webhook from "../../domain/notification/Webhook.ts"
@@ -25,6 +26,9 @@ export interface TransactionEvent {
   readonly data: string
 }
 
+/** By number of the relayer. */
+const decodeNotifications = Schema.decodeSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)))
+
 export class Outbox extends Context.Service<
   Outbox,
   {
@@ -33,11 +37,13 @@ export class Outbox extends Context.Service<
      * were put. Events of relayers without a notification are left out.
      */
     putMany(events: ReadonlyArray<RelayerEvent>): Effect.Effect<void>
+    /** An SQL expression, whose text `putTransactions` needs. The notifications that it reads exist until the transaction ends. */
+    notificationsOf(relayerNumbers: ReadonlyArray<number>): Statement.Fragment
     /**
      * Part of the running transaction, which has to hold the rows of the transactions: deliveries about one of them are sent
-     * in the order in which they were put, and do not wait for those about others.
+     * in the order in which they were put, and do not wait for those about others. `notifications`: what `notificationsOf` reads.
      */
-    putTransactions(events: ReadonlyArray<TransactionEvent>): Effect.Effect<void>
+    putTransactions(events: ReadonlyArray<TransactionEvent>, notifications: string | undefined): Effect.Effect<void>
   }
 >()("effect-relayer/server/outbox/Outbox") {
   static readonly layer = Layer.effect(
@@ -65,14 +71,16 @@ export class Outbox extends Context.Service<
         yield* insert((yield* Effect.forEach(events, deliveriesOf)).flat())
       })
 
-      const putTransactions = Effect.fn("Outbox.putTransactions")(function* (events: ReadonlyArray<TransactionEvent>) {
-        const notifications = yield* repo.notificationsOf([
-          ...new Set(events.map(({ relayerNumber }) => relayerNumber))
-        ])
+      const putTransactions = Effect.fn("Outbox.putTransactions")(function* (
+        events: ReadonlyArray<TransactionEvent>,
+        read: string | undefined
+      ) {
+        if (read === undefined) return
+        const notifications = decodeNotifications(read)
         const at = yield* DateTime.now
         const deliveries = yield* Effect.forEach(events, ({ eventId, type, id: lane, relayerNumber, data }) =>
           Effect.gen(function* () {
-            const notification_id = notifications.get(relayerNumber)
+            const notification_id = notifications[relayerNumber]
             if (notification_id === undefined) return []
             const id = yield* random.uuidV7()
             const body = Webhook.transactionBody({ id, type, at, transaction: data })
@@ -82,7 +90,7 @@ export class Outbox extends Context.Service<
         yield* insert(deliveries.flat())
       })
 
-      return Outbox.of({ putMany, putTransactions })
+      return Outbox.of({ putMany, notificationsOf: repo.notificationsOf, putTransactions })
     })
   ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 }

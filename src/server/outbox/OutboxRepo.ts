@@ -1,8 +1,7 @@
 // Inserts into the table `deliveries`. The modules in `notifications/delivery/` read it.
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
 import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../sql/Query.ts"
-import * as Rows from "../../sql/Rows.ts"
 
 export interface NewDelivery {
   readonly id: string
@@ -12,8 +11,6 @@ export interface NewDelivery {
   readonly event: string
   readonly body: string
 }
-
-const readNotifications = Rows.all(Schema.Struct({ relayer: Schema.Int, notification: Schema.String }))
 
 export const make = Effect.gen(function* () {
   const sql = yield* client
@@ -29,19 +26,16 @@ export const make = Effect.gen(function* () {
   }
 
   /**
-   * The notifications of relayers, which are given by number. They exist until the transaction ends. Relayers without one
-   * are left out. Every write about transactions runs this statement. The planner does not see the array in a subquery, so it
-   * keeps one plan. Otherwise it plans each execution, which takes longer than the execution.
+   * An expression: JSON of the notifications of relayers, by the relayer's number. They exist until the transaction ends.
+   * Relayers without one are left out; null: none has one. Every write about transactions reads it, in the statement that appends
+   * its events. The planner does not see the array in a subquery, so it keeps one plan. Otherwise it plans each execution, which
+   * takes longer than the execution.
    */
-  const notificationsOf = (relayers: ReadonlyArray<number>) =>
-    sql`
-      SELECT r.seq::float8 AS relayer, n.id AS notification
-      FROM relayers r JOIN notifications n ON n.id = r.notification_id
-      WHERE r.seq = ANY((SELECT ${relayers.map(String)}::bigint[])::bigint[]) ORDER BY n.id FOR KEY SHARE OF n`.pipe(
-      Effect.flatMap(readNotifications),
-      Effect.map((rows) => new Map(rows.map(({ relayer, notification }) => [relayer, notification]))),
-      query("OutboxRepo.notificationsOf")
-    )
+  const notificationsOf = (relayers: ReadonlyArray<number>) => sql`(
+    SELECT json_object_agg(held.relayer, held.notification)::text FROM (
+      SELECT r.seq AS relayer, n.id AS notification FROM relayers r JOIN notifications n ON n.id = r.notification_id
+      WHERE r.seq = ANY((SELECT ${relayers.map(String)}::bigint[])::bigint[]) ORDER BY n.id FOR KEY SHARE OF n
+    ) held)`
 
   return { insert, notificationsOf }
 })

@@ -8,7 +8,7 @@ export default Migration.make(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    // `ClaimsRepo.commands` has the same conditions.
+    // `ClaimsRepo.news` has the same conditions.
     yield* sql`
       CREATE INDEX transactions_commands_idx ON transactions (lane_id)
       WHERE state IN ('signed', 'submitted') AND (intent = 'cancel' OR request_version > 1)`

@@ -50,10 +50,13 @@ layerEach(ledger)("holders of lanes in every instance", (it) => {
       yield* Effect.forkScoped(lanes.listen(Effect.asVoid(Queue.offer(heard, undefined))))
       // The first one says that it listens.
       yield* Queue.take(heard)
-      assert.deepStrictEqual(yield* lanes.commands([stored.id]), [])
+      assert.deepStrictEqual([...(yield* lanes.news([stored.id]))], [])
       yield* (yield* Ledger).cancel(1, scene.id)
       yield* Queue.take(heard)
-      assert.deepStrictEqual(yield* lanes.commands([stored.id]), [{ id: stored.id, key: `${scene.id} 1 cancel` }])
+      assert.deepStrictEqual(
+        [...(yield* lanes.news([stored.id]))],
+        [[stored.id, { newest: 0, commands: new Set([`${scene.id} 1 cancel`]) }]]
+      )
     })
   )
 })

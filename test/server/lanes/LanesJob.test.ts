@@ -86,8 +86,7 @@ const ledgerOf = (state: State) =>
         state.reads++
         return Effect.as(Effect.sleep(state.delay), state.contents)
       }),
-    newestPending: () => Effect.sync(() => new Map([[laneId, state.newest]])),
-    commands: () => Effect.sync(() => state.commands.map((key) => ({ id: laneId, key }))),
+    news: () => Effect.sync(() => new Map([[laneId, { newest: state.newest, commands: new Set(state.commands) }]])),
     listen: () => Effect.never,
     apply: () => Effect.succeed([]),
     hasLanes: Effect.sync(() => state.hasLanes),

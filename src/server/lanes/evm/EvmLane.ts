@@ -7,7 +7,7 @@ import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
 import { pollInterval } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import { classify } from "../../../domain/transaction/evm/Refusal.ts"
 import type { NodeAnswer } from "../../../domain/transaction/evm/Refusal.ts"
-import { noncesOf } from "../../../domain/transaction/evm/Evm.ts"
+import { nonceOf, noncesOf } from "../../../domain/transaction/evm/Evm.ts"
 import { poll as pollBounds } from "../../../domain/transaction/Numbers.ts"
 import type { Unreachable } from "../../../domain/transaction/Situation.ts"
 import { isFinal } from "../../../domain/transaction/Transaction.ts"
@@ -146,7 +146,14 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
       return answers
     }),
     broadcastsAtOnce: (relayers) => (relayers.every((relayer) => numbersOf(relayer).hasMempool) ? inParallel : 1),
-    noteFinal: ({ mined }) => (mined === undefined ? Effect.void : EvmMetrics.countFee(mined.receipt.paid))
+    noteFinal: (transaction) => {
+      const { mined } = transaction
+      const nonce = nonceOf(transaction)
+      if (mined === undefined) return Effect.void
+      // The next poll need not ask the ledger what used it.
+      if (nonce !== undefined) memory.explained.add(nonce)
+      return EvmMetrics.countFee(mined.receipt.paid)
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 // Claims on the table `lanes`. The clock of leases is the database's, so that no process's own clock matters.
-import { Context, Duration, Effect, Layer, Schema } from "effect"
+import { Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 import * as SessionLock from "../../../sql/SessionLock.ts"
@@ -21,32 +21,38 @@ const defaultLease = "30 seconds"
 
 const readHolds = Rows.all(Schema.Struct({ id: LaneId, epoch: Schema.Int }))
 const readHas = Rows.one(Schema.Struct({ has: Schema.Boolean }))
-const readNewest = Rows.all(Schema.Struct({ id: LaneId, number: Schema.Int }))
+/** One row without a lane if none was claimed. */
+const readClaimed = Rows.all(Schema.Struct({ is_current: Schema.Boolean, id: Schema.NullOr(LaneId) }))
+const readNews = Rows.all(
+  Schema.Struct({ id: LaneId, newest: Schema.NullOr(Schema.Int), command: Schema.NullOr(Schema.String) })
+)
 
-/** A transaction in flight that a caller has canceled or replaced. `key` changes with each command. */
-const LaneCommand = Schema.Struct({ id: LaneId, key: Schema.String })
-export type LaneCommand = typeof LaneCommand.Type
-
-const readCommands = Rows.all(LaneCommand)
+/** What callers have left for a lane. */
+export interface LaneNews {
+  /** The highest number of a pending transaction. 0: none is pending. */
+  readonly newest: number
+  /** Transactions in flight that callers have canceled or replaced, with a text that changes with each command. */
+  readonly commands: ReadonlySet<string>
+}
 
 export class ClaimsRepo extends Context.Service<
   ClaimsRepo,
   {
     /** A lane that is not renewed for this long is free. */
     readonly lease: Duration.Duration
+    /** None if the stored mark of the ledger is not the present one. */
     claim(
       types: ReadonlyArray<string>,
       limit: number,
       among: ReadonlyArray<LaneId> | undefined
-    ): Effect.Effect<ReadonlyArray<LaneAtEpoch>>
+    ): Effect.Effect<Option.Option<ReadonlyArray<LaneAtEpoch>>>
     renew(holds: ReadonlyArray<Hold>): Effect.Effect<ReadonlyArray<Hold>>
     /** False if it is not held, or not idle although `ifIdle`. */
     release(hold: Hold, ifIdle: boolean): Effect.Effect<boolean>
     isHeld(hold: Hold): Effect.Effect<boolean>
     readonly hasLanes: Effect.Effect<boolean>
     hasWork(types: ReadonlyArray<string>): Effect.Effect<boolean>
-    newestPending(lanes: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyMap<LaneId, number>>
-    commands(lanes: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyArray<LaneCommand>>
+    news(lanes: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyMap<LaneId, LaneNews>>
   }
 >()("effect-relayer/server/ledger/hold/ClaimsRepo") {
   static readonly layer = (options: Options = {}) =>
@@ -71,19 +77,27 @@ export class ClaimsRepo extends Context.Service<
         /** `chain` of a lane begins with its network type. */
         const isOfType = (types: ReadonlyArray<string>) => sql`split_part(l.chain, ':', 1) = ANY(${types}::text[])`
 
+        const claimedIn = Effect.fnUntraced(function* (rows: ReadonlyArray<unknown>) {
+          const claimed = yield* readClaimed(rows)
+          if (claimed[0]?.is_current !== true) return Option.none()
+          return Option.some(yield* readLanes(rows.filter((_, index) => claimed[index]?.id !== null)))
+        })
+
         // A stronger lock would wait for every transaction that is being accepted: each holds its lane FOR KEY SHARE.
         const claim = (types: ReadonlyArray<string>, limit: number, among: ReadonlyArray<LaneId> | undefined) =>
           sql`
-            WITH free AS MATERIALIZED (
+            WITH mark AS MATERIALIZED (SELECT ${mark.isCurrent} AS is_current), free AS MATERIALIZED (
               SELECT l.id FROM lanes l
-              WHERE ${isOfType(types)} AND ${isFree} AND ${hasOpen} AND ${mark.isCurrent}
+              WHERE ${isOfType(types)} AND ${isFree} AND ${hasOpen} AND (SELECT is_current FROM mark)
                 AND ${among === undefined ? sql`true` : sql`l.id = ANY(${among.map(String)}::bigint[])`}
               ORDER BY ${among === undefined ? sql`l.next_poll_at` : sql`l.id`} LIMIT ${limit}
               FOR NO KEY UPDATE SKIP LOCKED
+            ), claimed AS (
+              UPDATE lanes l SET holder = ${holder}::uuid, held_until = ${until}, epoch = l.epoch + 1
+              FROM free WHERE l.id = free.id RETURNING ${LaneRow.columns(sql)}
             )
-            UPDATE lanes l SET holder = ${holder}::uuid, held_until = ${until}, epoch = l.epoch + 1
-            FROM free WHERE l.id = free.id RETURNING ${LaneRow.columns(sql)}`.pipe(
-            Effect.flatMap(readLanes),
+            SELECT mark.is_current, claimed.* FROM mark LEFT JOIN claimed ON true`.pipe(
+            Effect.flatMap(claimedIn),
             query("ClaimsRepo.claim")
           )
 
@@ -139,25 +153,33 @@ export class ClaimsRepo extends Context.Service<
             query("ClaimsRepo.hasWork")
           )
 
-        const newestPending = (lanes: ReadonlyArray<LaneId>) =>
-          sql`
-            SELECT t.lane_id::float8 AS id, max(t.number)::float8 AS number FROM transactions t
-            WHERE t.lane_id = ANY(${lanes.map(String)}::bigint[]) AND t.state = 'pending' GROUP BY t.lane_id`.pipe(
-            Effect.flatMap(readNewest),
-            Effect.map((rows) => new Map(rows.map(({ id, number }) => [id, number]))),
-            query("ClaimsRepo.newestPending")
+        // Two parts, so that each one uses its partial index.
+        const news = (lanes: ReadonlyArray<LaneId>) => {
+          const isOfThese = sql`t.lane_id = ANY(${lanes.map(String)}::bigint[])`
+          return sql`
+            SELECT t.lane_id::float8 AS id, max(t.number)::float8 AS newest, NULL AS command FROM transactions t
+            WHERE ${isOfThese} AND t.state = 'pending' GROUP BY t.lane_id
+            UNION ALL
+            SELECT t.lane_id::float8, NULL, concat_ws(' ', t.id, t.request_version, t.intent) FROM transactions t
+            WHERE ${isOfThese} AND t.state IN ('signed', 'submitted') AND (t.intent = 'cancel' OR t.request_version > 1)`.pipe(
+            Effect.flatMap(readNews),
+            Effect.map((rows) => {
+              const byLane = [...Map.groupBy(rows, ({ id }) => id)]
+              return new Map(
+                byLane.map(([id, found]): readonly [LaneId, LaneNews] => [
+                  id,
+                  {
+                    newest: Math.max(...found.map(({ newest }) => newest ?? 0)),
+                    commands: new Set(found.flatMap(({ command }) => command ?? []))
+                  }
+                ])
+              )
+            }),
+            query("ClaimsRepo.news")
           )
+        }
 
-        const commands = (lanes: ReadonlyArray<LaneId>) =>
-          sql`
-            SELECT t.lane_id::float8 AS id, concat_ws(' ', t.id, t.request_version, t.intent) AS key FROM transactions t
-            WHERE t.lane_id = ANY(${lanes.map(String)}::bigint[]) AND t.state IN ('signed', 'submitted')
-              AND (t.intent = 'cancel' OR t.request_version > 1)`.pipe(
-            Effect.flatMap(readCommands),
-            query("ClaimsRepo.commands")
-          )
-
-        return ClaimsRepo.of({ lease, claim, renew, release, isHeld, hasLanes, hasWork, newestPending, commands })
+        return ClaimsRepo.of({ lease, claim, renew, release, isHeld, hasLanes, hasWork, news })
       })
     )
 }

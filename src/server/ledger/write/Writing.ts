@@ -54,7 +54,8 @@ export const publishing = Effect.gen(function* () {
       relayerId: stored.relayerId,
       data: textOf(networks.of(stored.chain), stored)
     }))
-    const ids = yield* events.emitMany(encoded)
+    const relayers = new Set(published.map(({ stored }) => stored.transaction.relayerNumber))
+    const { ids, read } = yield* events.emitReading(encoded, outbox.notificationsOf([...relayers]))
     yield* outbox.putTransactions(
       Array.zipWith(Array.zip(published, encoded), ids, ([{ stored }, { type, id, data }], eventId) => ({
         eventId,
@@ -62,7 +63,8 @@ export const publishing = Effect.gen(function* () {
         id,
         data,
         relayerNumber: stored.transaction.relayerNumber
-      }))
+      })),
+      read
     )
   })
 })
