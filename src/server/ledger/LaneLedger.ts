@@ -28,6 +28,7 @@ import type {
   LaneChanged,
   LaneContents,
   LaneLost,
+  LaneNews,
   ReleaseReason,
   SentAttempt,
   Signature
@@ -41,7 +42,6 @@ import { commandsChannel } from "./StoredLane.ts"
 import type { Hold, LaneId, LaneState, StoredLane } from "./StoredLane.ts"
 import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
 import { ClaimsRepo } from "./hold/ClaimsRepo.ts"
-import type { LaneNews } from "./hold/ClaimsRepo.ts"
 import type { Shared } from "./hold/LaneFence.ts"
 import { LedgerMark } from "./LedgerMark.ts"
 

@@ -40,6 +40,14 @@ layerEach(ledger)("a poll of a lane", (it) => {
     })
   )
 
+  it.effect("after one that confirmed a transaction does not ask the ledger what used its nonce", () =>
+    Effect.gen(function* () {
+      const { world } = yield* Scenes.confirmed()
+      yield* world.accept(1, { notBefore: 3_600_000 })
+      assert.notInclude(yield* queriesOf(world.poll()), "LaneContentsRepo.minedFrom")
+    })
+  )
+
   it.effect("that finds a receipt writes the transaction and its attempt in one statement", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent()

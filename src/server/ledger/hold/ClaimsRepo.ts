@@ -4,6 +4,7 @@ import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 import * as SessionLock from "../../../sql/SessionLock.ts"
 import { Holder } from "../Holder.ts"
+import type { LaneNews } from "./HeldLane.ts"
 import * as LaneRow from "./LaneRow.ts"
 import type { LaneAtEpoch } from "./LaneRow.ts"
 import { LedgerMark } from "../LedgerMark.ts"
@@ -26,14 +27,6 @@ const readClaimed = Rows.all(Schema.Struct({ is_current: Schema.Boolean, id: Sch
 const readNews = Rows.all(
   Schema.Struct({ id: LaneId, newest: Schema.NullOr(Schema.Int), command: Schema.NullOr(Schema.String) })
 )
-
-/** What callers have left for a lane. */
-export interface LaneNews {
-  /** The highest number of a pending transaction. 0: none is pending. */
-  readonly newest: number
-  /** Transactions in flight that callers have canceled or replaced, with a text that changes with each command. */
-  readonly commands: ReadonlySet<string>
-}
 
 export class ClaimsRepo extends Context.Service<
   ClaimsRepo,

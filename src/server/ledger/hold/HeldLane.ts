@@ -67,3 +67,11 @@ export interface Decided {
 
 /** How a lane is given back. `idle`: only if nothing of it is open. `next`: others wait. `draining`: the process stops. */
 export type ReleaseReason = "idle" | "next" | "draining"
+
+/** What callers have left for a lane. */
+export interface LaneNews {
+  /** The highest number of a pending transaction. 0: none is pending. */
+  readonly newest: number
+  /** Transactions in flight that callers have canceled or replaced, with a text that changes with each command. */
+  readonly commands: ReadonlySet<string>
+}
