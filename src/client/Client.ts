@@ -3321,6 +3321,8 @@ export type KnownTransactionCode =
   | "reverted_unconfirmed"
   | "providers_disagree"
   | "second_provider_missing"
+  | "chain_stalled"
+  | "accepted_not_included"
   | "reorged"
   | "confirmed"
   | "executed_late"
@@ -6134,7 +6136,14 @@ export interface TransactionFigures {
   readonly required_blocks?: number
   /** Height of the transaction's block. Example: `19000000` */
   readonly block?: number
-  /** RPC provider, masked. Example: `"https://rpc.example.com/***"` */
+  /** Height of the newest block that any provider shows. Example: `19000012` */
+  readonly newest_block?: number
+  /** Since when no provider has shown a newer block. Example: `"2026-11-22T11:58:00.000Z"` */
+  readonly stalled_since?: number
+  /**
+   * RPC provider, masked. With `accepted_not_included`: the providers that accepted it, separated by commas.
+   * Example: `"https://rpc.example.com/***"`
+   */
   readonly host?: string
   /** Nonce of the transaction. Example: `7` */
   readonly nonce?: number

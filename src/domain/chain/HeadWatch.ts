@@ -24,9 +24,10 @@ export const observed = (
   blockTime: number
 ): HeadWatch => {
   const seen = head === undefined ? {} : { hash: head.hash, height: head.number }
-  // Nobody has asked meanwhile, so nothing is known of that time.
-  if (before === undefined || now - before.askedAt > stalledAfter(blockTime))
-    return { ...seen, since: now, askedAt: now }
+  if (before === undefined) return { ...seen, since: now, askedAt: now }
+  // Nobody has asked meanwhile, so nothing is known of that time; but a provider that was stalled and shows the same still is.
+  const isStill = head?.hash === before.hash && isStalled(before, blockTime)
+  if (now - before.askedAt > stalledAfter(blockTime) && !isStill) return { ...seen, since: now, askedAt: now }
   if (head === undefined || head.hash === before.hash) return { ...before, askedAt: now }
   return { ...seen, since: now, askedAt: now }
 }

@@ -37,7 +37,13 @@ export const Figures = Schema.Struct({
   blocks: shown(Schema.Natural, "Blocks on top of the transaction's block.", 3),
   required_blocks: shown(Schema.Natural, "Blocks on top of a block that make it final.", 12),
   block: shown(Schema.Natural, "Height of the transaction's block.", 19_000_000),
-  host: shown(Schema.String, "RPC provider, masked.", "https://rpc.example.com/***"),
+  newest_block: shown(Schema.Natural, "Height of the newest block that any provider shows.", 19_000_012),
+  stalled_since: shown(MomentFromText, "Since when no provider has shown a newer block.", "2026-11-22T11:58:00.000Z"),
+  host: shown(
+    Schema.String,
+    "RPC provider, masked. With `accepted_not_included`: the providers that accepted it, separated by commas.",
+    "https://rpc.example.com/***"
+  ),
   nonce: shown(Schema.Natural, "Nonce of the transaction.", 7),
   next_nonce: shown(Schema.Natural, "Nonce that the lane assigns next.", 7),
   required_nonce: shown(Schema.Natural, "Nonce that the request requires.", 9),

@@ -47,6 +47,8 @@ const inFlight = [
   "reverted_unconfirmed",
   "providers_disagree",
   "second_provider_missing",
+  "chain_stalled",
+  "accepted_not_included",
   "reorged"
 ] as const
 
@@ -144,9 +146,11 @@ export const KnownCode = Schema.Literals([...pending, ...open, ...inFlight, ...f
 })
 export type KnownCode = typeof KnownCode.Type
 
-/** What no time ends: an operator has to decide or to change something. */
+/** What no time is certain to end: an operator has to decide or to change something. */
 export const operatorCodes = [
+  "accepted_not_included",
   "chain_changed",
+  "chain_stalled",
   "landing_unproven",
   "nonce_ahead",
   "nonce_unexplained",

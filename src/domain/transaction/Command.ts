@@ -8,8 +8,11 @@ import type { Family } from "./Family.ts"
 import type { Moment } from "./Moment.ts"
 import type { FinalState, Intent, Mined } from "./Transaction.ts"
 
-/** Which other transactions a held one keeps waiting: none, the later ones of its relayer, or the whole lane. */
-export type Scope = "transaction" | "relayer" | "lane"
+/**
+ * Which other transactions a held one keeps waiting: none, the later ones of its relayer, those of relayers with the same
+ * providers, or the whole lane.
+ */
+export type Scope = "transaction" | "relayer" | "providers" | "lane"
 
 /** Sign, commit, then broadcast. A pending transaction gets its place with it, everything else keeps its place. */
 export interface Sign<F extends Family = Family> {

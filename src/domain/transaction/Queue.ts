@@ -1,4 +1,5 @@
 // The order in which pending transactions of a lane get their places, and how many of them get one now.
+import type { Cause } from "./Cause.ts"
 import type { Ask, Commands, Sign } from "./Command.ts"
 import type { Family } from "./Family.ts"
 import type { Terms } from "./Lane.ts"
@@ -24,6 +25,10 @@ export interface Candidate<F extends Family = Family> {
   readonly transaction: Transaction<F>
   readonly terms: Terms<F>
   readonly view: F["seen"] | Unreachable
+  /** The same text means the same providers. */
+  readonly providers: string
+  /** As in `Situation`. */
+  readonly ownStop?: Cause
 }
 
 interface Decided<F extends Family = Family> {
@@ -57,6 +62,7 @@ interface Turn<F extends Family> extends Plan<F> {
   readonly heldRelayers: ReadonlySet<number>
   /** Relayers with a transaction that the chain is asked about: none of their later ones overtakes it. */
   readonly askingRelayers: ReadonlySet<number>
+  readonly heldProviders: ReadonlySet<string>
   readonly isLaneHeld: boolean
 }
 
@@ -104,7 +110,11 @@ const withQuestion = <F extends Family>(turn: Turn<F>, transaction: Transaction<
 })
 
 /** A held transaction keeps those behind it waiting, as far as its scope says. */
-const withDecision = <F extends Family>(turn: Turn<F>, transaction: Transaction<F>, commands: Commands<F>): Turn<F> => {
+const withDecision = <F extends Family>(
+  turn: Turn<F>,
+  { transaction, providers }: Candidate<F>,
+  commands: Commands<F>
+): Turn<F> => {
   const decided = [...turn.decided, { transaction, commands }]
   const [first] = commands
   const scope = first._tag === "Hold" ? first.scope : "transaction"
@@ -112,6 +122,7 @@ const withDecision = <F extends Family>(turn: Turn<F>, transaction: Transaction<
     ...turn,
     decided,
     isLaneHeld: turn.isLaneHeld || scope === "lane",
+    heldProviders: scope === "providers" ? new Set([...turn.heldProviders, providers]) : turn.heldProviders,
     heldRelayers: scope === "relayer" ? new Set([...turn.heldRelayers, transaction.relayerNumber]) : turn.heldRelayers
   }
 }
@@ -119,7 +130,8 @@ const withDecision = <F extends Family>(turn: Turn<F>, transaction: Transaction<
 /** Those that no longer wait after a signature are those that required exactly the next sequence. */
 const nextOf = <F extends Family>(turn: Turn<F>, waiting: ReadonlyArray<Candidate<F>>): Candidate<F> | undefined => {
   const [{ nextSequence }] = turn.base.lane.accounts
-  const isFree = ({ transaction }: Candidate<F>) => !turn.heldRelayers.has(transaction.relayerNumber)
+  const isFree = ({ transaction, providers }: Candidate<F>) =>
+    !turn.heldRelayers.has(transaction.relayerNumber) && !turn.heldProviders.has(providers)
   const isEarly = ({ transaction }: Candidate<F>) => (transaction.requiredSequence ?? -1n) > nextSequence
   return waiting.find((candidate) => isFree(candidate) && !isEarly(candidate)) ?? waiting.find(isFree)
 }
@@ -127,18 +139,20 @@ const nextOf = <F extends Family>(turn: Turn<F>, waiting: ReadonlyArray<Candidat
 const decideOne = <F extends Family>(
   rules: Rules<F>,
   turn: Turn<F>,
-  { transaction, terms, view }: Candidate<F>,
+  candidate: Candidate<F>,
   waiting: ReadonlyArray<Candidate<F>>,
   now: Moment
 ): Turn<F> => {
+  const { transaction, terms, view, ownStop } = candidate
   const pending = [...waiting.map((other) => other.transaction), ...heldIn(turn)]
   const isPendingBefore =
     transaction.requiredSequence !== undefined && pending.some((other) => couldPrecede(transaction, other, now))
   const rest = restOf(rules, transaction, turn.totals, isPendingBefore)
-  const commands = rules.decide({ ...turn.base, transaction, terms, rest, view, now })
+  const own = ownStop === undefined ? {} : { ownStop }
+  const commands = rules.decide({ ...turn.base, ...own, transaction, terms, rest, view, now })
   const [first] = commands
   if (first._tag === "Ask") return withQuestion(turn, transaction, first)
-  if (first._tag !== "Sign") return withDecision(turn, transaction, commands)
+  if (first._tag !== "Sign") return withDecision(turn, candidate, commands)
   const place = rules.placeOf(turn.base.lane, transaction, terms)
   // Its turn comes in the plan that is made with the answers.
   if (place === undefined || turn.askingRelayers.has(transaction.relayerNumber)) return turn
@@ -165,6 +179,7 @@ export const plan = <F extends Family>(
     totals,
     heldRelayers: new Set(),
     askingRelayers: new Set(),
+    heldProviders: new Set(),
     isLaneHeld: false
   }
   let waiting = candidates.toSorted((one, other) => byTurn(one.transaction, other.transaction))

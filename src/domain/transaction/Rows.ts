@@ -61,8 +61,11 @@ export const make = <F extends Family>(nextPoll: (situation: Situation<F>) => Mo
   const policy: Row<F> = ({ terms }) =>
     terms.isAllowed ? undefined : [finish({ state: "failed", cause: cause("policy_changed") })]
 
-  const stopped: Row<F> = (situation) =>
-    situation.stop === undefined ? undefined : hold(situation, situation.stop, "lane")
+  const stopped: Row<F> = (situation) => {
+    const { stop, ownStop } = situation
+    if (stop !== undefined) return hold(situation, stop, "lane")
+    return ownStop === undefined ? undefined : hold(situation, ownStop, "providers")
+  }
 
   const paused: Row<F> = (situation) => {
     const { isPaused, disabled } = situation.terms

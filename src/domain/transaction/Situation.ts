@@ -31,6 +31,8 @@ export interface Situation<F extends Family = Family, V = F["seen"] | Unreachabl
   readonly transaction: Transaction<F>
   readonly terms: Terms<F>
   readonly rest: RestOfLane<F>
+  /** What the providers of its relayer say, and others do not, that keeps it from getting a place. */
+  readonly ownStop?: Cause
   readonly view: V
   readonly now: Moment
 }

@@ -20,7 +20,15 @@ const planAll = Effect.fnUntraced(function* (step: StepState, pending: ReadonlyM
       const row = step.row(number)
       if (row === undefined || row.transaction.state !== "pending") return []
       const view = found.get(number) ?? memory.poll?.seenOf(row, step.now)
-      return [{ transaction: row.transaction, terms: step.termsOf(row), view }]
+      return [
+        {
+          transaction: row.transaction,
+          terms: step.termsOf(row),
+          view,
+          providers: row.relayer.urlsKey,
+          ...step.ownStopOf(row)
+        }
+      ]
     })
     return plan(rules, candidates, step.base(), step.totals(), step.now, maxSignaturesPerCommit)
   }

@@ -39,6 +39,8 @@ export interface LaneRelayer<F extends Family = Family> {
   readonly urls: ReadonlyArray<RpcConfig>
   /** The same text means the same providers. */
   readonly urlsKey: string
+  /** Whether they are the relayer's own, and not those of its network. */
+  readonly hasOwnUrls: boolean
   readonly isPaused: boolean
   readonly disabled: Terms["disabled"]
 }
@@ -87,9 +89,11 @@ export interface Poll<F extends Family = Family> {
   readonly isOtherChain: boolean
   /** Also for a row that changed since. */
   seenOf(row: LaneRow<F>, now: Moment): F["seen"] | Unreachable
+  /** Why the relayer's providers keep its rows from getting a place. Absent, or undefined: they do not. */
+  stopOf?(relayer: LaneRelayer<F>): Cause | undefined
   /** The newest height that the relayer's providers have. */
   heightOf(relayer: LaneRelayer<F>): number
-  /** Absent: the providers of the oldest transaction did not answer. */
+  /** Absent: no provider answered about the lane. */
   readonly reading?: LaneReading<F>
 }
 

@@ -34,6 +34,7 @@ const toLaneRelayer = (rules: Rules, { relayer, network, urls }: RelayerTarget):
         target,
         urls,
         urlsKey: JSON.stringify(urls),
+        hasOwnUrls: relayer.custom_rpc_urls !== undefined,
         isPaused: relayer.paused,
         disabled: relayer.system_disabled ? disabledBy(relayer.disabled_reason) : undefined
       }

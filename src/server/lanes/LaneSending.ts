@@ -2,6 +2,9 @@
 // them again: they are the same bytes.
 import { Clock, Effect } from "effect"
 import { isReadonlyArrayNonEmpty } from "effect/Array"
+import type { Attempt } from "../../domain/transaction/Attempt.ts"
+import type { Moment } from "../../domain/transaction/Moment.ts"
+import { rebroadcastAfter } from "../../domain/transaction/Numbers.ts"
 import { bySequence } from "../../domain/transaction/Place.ts"
 import { withSent } from "../../domain/transaction/Transition.ts"
 import { halved } from "../../domain/transaction/Lane.ts"
@@ -21,11 +24,15 @@ export interface Sending {
 
 type RawOf = (stored: StoredTransaction, ordinal: number) => Uint8Array | undefined
 
-const broadcast = Effect.fnUntraced(function* (
-  { context: { chain, rules, memory } }: StepState,
-  { stored, relayer, ordinals }: Sending,
-  rawOf: RawOf
-) {
+/**
+ * Bytes that the relayer's own providers do not accept for this long also go through those of the lane's other relayers, so that
+ * they do not hold what comes after them. Every provider proves that it is on the chain before it gets bytes.
+ */
+const isStranded = ({ firstSent }: Attempt, now: Moment): boolean =>
+  firstSent !== undefined && now - firstSent.at >= rebroadcastAfter
+
+const broadcast = Effect.fnUntraced(function* (step: StepState, { stored, relayer, ordinals }: Sending, rawOf: RawOf) {
+  const { chain, rules, memory } = step.context
   const height = memory.poll?.heightOf(relayer) ?? 0
   const sent: Array<SentAttempt> = []
   let transaction = stored.transaction
@@ -33,8 +40,17 @@ const broadcast = Effect.fnUntraced(function* (
     const attempt = transaction.attempts.find((one) => one.ordinal === ordinal)
     const raw = rawOf(stored, ordinal)
     if (attempt === undefined || raw === undefined) continue
-    const answers = yield* chain.broadcast(relayer, raw, attempt.sends)
-    const heard = rules.hear(transaction, attempt, answers, { at: yield* Clock.currentTimeMillis, height })
+    const answers = [...(yield* chain.broadcast(relayer, raw, attempt.sends))]
+    const hear = Effect.fnUntraced(function* () {
+      return rules.hear(transaction, attempt, answers, { at: yield* Clock.currentTimeMillis, height })
+    })
+    let heard = yield* hear()
+    if (!heard.isAccepted && isStranded(attempt, step.now)) {
+      for (const other of step.withOtherProviders(relayer)) {
+        answers.push(...(yield* chain.broadcast(other, raw, attempt.sends)))
+      }
+      heard = yield* hear()
+    }
     transaction = withSent(transaction, heard)
     sent.push({ id: stored.id, sent: heard })
     if (heard.isAccepted || !heard.triesOlder) break

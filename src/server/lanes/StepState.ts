@@ -133,6 +133,11 @@ export const make = (context: LaneContext, { now, contents, relayers, budget }: 
     }
   }
 
+  const ownStopOf = ({ relayer }: OpenRow): Pick<Situation, "ownStop"> => {
+    const ownStop = memory.poll?.stopOf?.(relayer)
+    return ownStop === undefined ? {} : { ownStop }
+  }
+
   const totals = (): Totals => {
     const transactions = [...all.values()].map(({ transaction }) => transaction)
     memory.quietSince = transactions.some(isInFlight) ? undefined : (memory.quietSince ?? now)
@@ -163,9 +168,19 @@ export const make = (context: LaneContext, { now, contents, relayers, budget }: 
     pending: (): ReadonlyArray<OpenRow> => rows().filter(({ transaction }) => transaction.state === "pending"),
     base,
     termsOf,
+    ownStopOf,
     totals,
+    /** Relayers of the lane with other providers than this one, one of each set. */
+    withOtherProviders: ({ urlsKey }: LaneRelayer): ReadonlyArray<LaneRelayer> => [
+      ...new Map(
+        [...relayers.values()]
+          .filter((other) => other.urlsKey !== urlsKey)
+          .map((other) => [other.urlsKey, other] as const)
+      ).values()
+    ],
     situationOf: (row: OpenRow, all: Totals, view: unknown): Situation => ({
       ...base(),
+      ...ownStopOf(row),
       transaction: row.transaction,
       terms: termsOf(row),
       rest: restOf(rules, row.transaction, all, false),

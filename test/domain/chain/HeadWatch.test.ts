@@ -35,6 +35,13 @@ describe("a provider", () => {
     assert.isFalse(isStalled(asked(same(2), 3_600_000), blockTime))
   })
 
+  it("that was stalled is still if it shows the same head after nobody has asked it for long", () => {
+    const stalled = asked(same(7))
+    assert.isTrue(isStalled(observed(stalled, head(7), 3_600_000, blockTime), blockTime))
+    assert.isFalse(isStalled(observed(stalled, head(8), 3_600_000, blockTime), blockTime))
+    assert.isFalse(isStalled(observed(stalled, undefined, 3_600_000, blockTime), blockTime))
+  })
+
   it("has ten blocks if these take longer", () => {
     assert.strictEqual(stalledAfter(12_000), 120_000)
   })

@@ -98,6 +98,13 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situ
   reverted_unconfirmed: [mined({ state: "submitted" }, 1, failed), lane(), seen({ minedAt: agreed() })],
   second_provider_missing: [mined(), lane(), later(2, { minedAt: silent })],
   providers_disagree: [mined(), lane(), later(2, { minedAt: agreed("block-100", false) })],
+  chain_stalled: [submitted(), lane(), seen({ stalledSince: now }), now + 60_000],
+  accepted_not_included: [
+    submitted({ attempts: [attempt(1, { sends: 2 })] }),
+    lane(),
+    later(6, { acceptedBy: ["https://a.example", "https://b.example"] }),
+    now + 12_000
+  ],
   reorged: [mined(), lane(), later(2, { minedAt: { first: "other" } })],
   confirmed: [mined(), lane(), deep],
   executed_late: [mined({ intent: "expire" }), lane(), deep],

@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { maskUrl } from "../../../src/domain/chain/Rpc.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { ledger } from "../ledger/Fixtures.ts"
 import type { Node } from "./fake/Node.ts"
@@ -149,6 +150,85 @@ layerEach(ledger)("a first provider", (it) => {
       frozen.fork = scene.world.chain.blocks
       yield* live(scene, 40)
       assert.strictEqual(yield* stateOf(scene), "confirmed")
+    })
+  )
+})
+
+const swallow = ({ lies }: Node): void => {
+  lies.set("eth_sendRawTransaction", () => ({ _tag: "Result", value: hex(0) }))
+}
+
+layerEach(ledger)("a provider that hides a transaction", (it) => {
+  it.effect("is not asked first any more after three polls beyond the patience of the transaction", () =>
+    Effect.gen(function* () {
+      const scene = yield* Scenes.sent({ providers: 3 })
+      const [liar] = scene.world.nodes
+      liar?.lies.set("eth_getTransactionCount", () => ({ _tag: "Result", value: hex(0) }))
+      yield* live(scene, 6)
+      assert.strictEqual(yield* stateOf(scene), "submitted")
+      yield* live(scene, 20)
+      assert.strictEqual(yield* stateOf(scene), "confirmed")
+    })
+  )
+})
+
+layerEach(ledger)("providers that accept a transaction and do not pass it on", (it) => {
+  it.effect("are named once its price suffices and blocks do not include it", () =>
+    Effect.gen(function* () {
+      const scene = yield* Scenes.sent({ providers: 2 })
+      const { world } = scene
+      for (const node of world.nodes) swallow(node)
+      world.chain.forget()
+      yield* live(scene, 10)
+      const { cause } = yield* world.transaction(scene.id)
+      assert.strictEqual(cause?.code, "accepted_not_included")
+      assert.strictEqual(cause?.figures.host, world.nodes.map(({ url }) => maskUrl(url)).join(", "))
+      for (const { lies } of world.nodes) lies.clear()
+      yield* live(scene, 10)
+      assert.strictEqual(yield* stateOf(scene), "confirmed")
+    })
+  )
+})
+
+layerEach(ledger)("a chain of which no provider shows a new block", (it) => {
+  it.effect("is named for what waits in the pool, until one of the providers goes on", () =>
+    Effect.gen(function* () {
+      const scene = yield* Scenes.sent({ providers: 2 })
+      const { world } = scene
+      for (const node of world.nodes) node.fork = world.chain.blocks
+      yield* world.poll(25)
+      assert.notStrictEqual(yield* codeOf(scene), "chain_stalled")
+      yield* world.poll(45)
+      const { cause } = yield* world.transaction(scene.id)
+      assert.strictEqual(cause?.code, "chain_stalled")
+      assert.strictEqual(cause?.figures.newest_block, 5)
+      const [, other] = world.nodes
+      if (other !== undefined) other.fork = undefined
+      yield* live(scene, 10)
+      assert.strictEqual(yield* stateOf(scene), "mined")
+    })
+  )
+
+  it.effect("is named for what is mined and waits for depth", () =>
+    Effect.gen(function* () {
+      const scene = yield* Scenes.sent()
+      yield* live(scene, 1)
+      assert.strictEqual(yield* codeOf(scene), "mined_waiting")
+      yield* scene.world.poll(40)
+      assert.strictEqual(yield* codeOf(scene), "chain_stalled")
+      yield* live(scene, 4)
+      assert.strictEqual(yield* stateOf(scene), "confirmed")
+    })
+  )
+
+  it.effect("gives nonces all the same: a chain without empty blocks stands still until something is sent", () =>
+    Effect.gen(function* () {
+      const scene = yield* Scenes.sent()
+      yield* live(scene, 4)
+      assert.strictEqual(yield* stateOf(scene), "confirmed")
+      const [later] = yield* scene.world.accept()
+      yield* scene.world.poll(1)
+      assert.strictEqual((yield* scene.world.transaction(later)).state, "submitted")
     })
   )
 })

@@ -89,7 +89,7 @@ const knownOf = (situation: Situation<Evm, Seen>): OfferInputs | undefined => {
 const unknown: Row<Evm, Seen> = (situation) => {
   const { estimate } = situation.view
   const isMissing = estimate === undefined ? needsEstimate(situation) : estimate._tag === "Unknown"
-  if (knownOf(situation) === undefined) return hold(situation, cause("providers_unavailable"), "lane")
+  if (knownOf(situation) === undefined) return hold(situation, cause("providers_unavailable"), "providers")
   // A node may be unable to estimate this call alone.
   return isMissing ? hold(situation, cause("providers_unavailable"), "relayer") : undefined
 }
@@ -113,7 +113,7 @@ const short = (situation: Situation<Evm, Seen>, figures: Figures, isOfRelayer: b
   const why = cause("insufficient_funds", until === undefined ? figures : { ...figures, until })
   return until !== undefined && situation.now >= until
     ? [finish({ state: "failed", cause: why })]
-    : hold(situation, why, isOfRelayer ? "relayer" : "lane")
+    : hold(situation, why, isOfRelayer ? "relayer" : "providers")
 }
 
 const funds: Row<Evm, Seen> = (situation) => {
@@ -141,7 +141,7 @@ const reverts: Row<Evm, Seen> = (situation) => {
 
 const sign = (situation: Situation<Evm, Seen>): Commands<Evm> => {
   const known = knownOf(situation)
-  if (known === undefined) return hold(situation, cause("providers_unavailable"), "lane")
+  if (known === undefined) return hold(situation, cause("providers_unavailable"), "providers")
   const why = cause("sending", { price: maxFeeOf(known.fees), sends: 0 })
   const offer = { fees: known.fees, ...chargedOf(situation) }
   const signature = signed<Evm>({ kind: "original", offer, maxFee: maxFeesOf(offer), cause: why })

@@ -1,6 +1,8 @@
 // Decisions about transactions that have a nonce and bytes: first about those without a receipt that still stands, then about a
 // receipt that was recorded, of a transaction that is mined, or that was reverted and is not final yet.
 import { Result } from "effect"
+import { stalledAfter } from "../../chain/HeadWatch.ts"
+import type { Moment } from "../Moment.ts"
 import { allow } from "./Allowance.ts"
 import { isNoop } from "../Attempt.ts"
 import { cause } from "../Cause.ts"
@@ -13,7 +15,7 @@ import { hold, pollNext } from "./Holding.ts"
 import { decideTaken } from "./DecideTaken.ts"
 import { maxFeeOf } from "./Fees.ts"
 import { availableOf, evmReservationOf, withPayment } from "./Funds.ts"
-import { dueOf, formerOf, intentCause, needsEstimate } from "./Replacements.ts"
+import { dueOf, formerOf, intentCause, isPassedOver, needsEstimate } from "./Replacements.ts"
 import type { Former } from "./Replacements.ts"
 import { candidates, dueIn } from "./Resend.ts"
 import type { Due } from "./Resend.ts"
@@ -71,6 +73,12 @@ const missingFunds = ({ transaction, rest, view: { balance } }: Situation<Evm, S
   return balance === undefined ? required : { ...required, available: availableOf(balance, reserved) }
 }
 
+/** The chain stands still, as far as any provider shows, since the transaction began to wait. */
+const stalledCause = ({ view: { head, stalledSince }, terms, now }: Situation<Evm, Seen>, since: Moment) =>
+  stalledSince === undefined || now - since < stalledAfter(terms.network.blockTime)
+    ? undefined
+    : cause("chain_stalled", { newest_block: head.number, stalled_since: stalledSince })
+
 /** Codes of a price that nodes refused and that is not raised now, and of a balance that does not cover the bytes. */
 const refusedCause = (situation: Situation<Evm, Seen>, { newest }: Former): Cause | undefined => {
   const { outcome, refusal, offer } = newest
@@ -94,6 +102,15 @@ const waitingCause = (situation: Situation<Evm, Seen>, former: Former, due: Due)
   }
   const refused = refusedCause(situation, former)
   if (refused !== undefined) return refused
+  const stalled = newest.firstSent && stalledCause(situation, newest.firstSent.at)
+  if (stalled !== undefined) return stalled
+  if (isPassedOver(situation, former)) {
+    const { acceptedBy = [] } = view
+    return cause("accepted_not_included", {
+      sends: newest.sends,
+      ...(acceptedBy.length === 0 ? {} : { host: acceptedBy.join(", ") })
+    })
+  }
   if (state === "signed") return cause("sending", { sends: newest.sends })
   return cause(due === "now" ? "not_in_pool_rebroadcast" : "in_pool", { sends: newest.sends })
 }
@@ -212,8 +229,15 @@ const waitingCode = (situation: Situation<Evm>, mined: Mined<Evm>) => {
   return situation.transaction.state === "mined" ? "mined_waiting" : "reverted_unconfirmed"
 }
 
+const waitingForDepth = (situation: Situation<Evm, Seen>, mined: Mined<Evm>): Cause => {
+  const { transaction, view } = situation
+  const code = waitingCode(situation, mined)
+  const before = transaction.cause?.code
+  const since = before === code ? transaction.causeSince : before === "chain_stalled" ? -Infinity : situation.now
+  return stalledCause(situation, since) ?? cause(code, depthOf(view, mined.receipt.height))
+}
+
 export const decideMined = (situation: Situation<Evm, Seen>, mined: Mined<Evm>): Commands<Evm> => {
-  const { view } = situation
   const { height: block } = mined.receipt
   const state = receiptStateOf(situation, mined)
   switch (state._tag) {
@@ -228,6 +252,6 @@ export const decideMined = (situation: Situation<Evm, Seen>, mined: Mined<Evm>):
     case "Missing":
       return hold(situation, cause("second_provider_missing", { block, ...state.figures }))
     case "Waiting":
-      return hold(situation, cause(waitingCode(situation, mined), depthOf(view, block)))
+      return hold(situation, waitingForDepth(situation, mined))
   }
 }

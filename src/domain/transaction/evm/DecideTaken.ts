@@ -60,8 +60,8 @@ const unproven = (situation: Situation<Evm, Seen>, nonce: number): Commands<Evm>
 }
 
 /** Another used nonce may be of this very request: nothing gets another nonce before all of them are explained. */
-const isUnexplained = ({ stop, transaction, unsettledBefore }: Situation<Evm>): boolean =>
-  stop?.code === "nonce_unexplained" || isUnsettled(transaction, unsettledBefore)
+const isUnexplained = ({ stop, ownStop, transaction, unsettledBefore }: Situation<Evm>): boolean =>
+  (stop ?? ownStop)?.code === "nonce_unexplained" || isUnsettled(transaction, unsettledBefore)
 
 const prove = (situation: Situation<Evm, Seen>, nonce: number): Commands<Evm> => {
   const { transaction, lane, view } = situation

@@ -7,7 +7,8 @@ import { decideInFlight, decideMined } from "./DecideInFlight.ts"
 import { formerOf } from "./Replacements.ts"
 import { hold, nextPoll, pollNext } from "./Holding.ts"
 import { holdUntil } from "../Rows.ts"
-import type { Row, Situation } from "../Situation.ts"
+import { candidates, isDueUnseen } from "./Resend.ts"
+import type { Row, Situation, Unreachable } from "../Situation.ts"
 import * as Market from "./Market.ts"
 import { nonceOf, noncesOf, requiredNonceOf } from "./Evm.ts"
 import type { Evm } from "./Evm.ts"
@@ -66,7 +67,7 @@ const ofLedger: ReadonlyArray<Row<Evm>> = [
 const chain = (situation: Situation<Evm>): Commands<Evm> => {
   const { view } = situation
   if (view._tag === "Seen") return decideFirstSignature({ ...situation, view })
-  return Rows.holdUntil(situation, cause(view.code, { until: view.retryAt }), "lane", view.retryAt)
+  return Rows.holdUntil(situation, cause(view.code, { until: view.retryAt }), "providers", view.retryAt)
 }
 
 const decidePending = firstOf<Evm, Situation<Evm>["view"]>(ofLedger, chain)
@@ -98,12 +99,20 @@ const decideFinal = (situation: Situation<Evm>): Commands<Evm> => {
 const isOnOtherChain = ({ stop, terms }: Situation<Evm>): boolean =>
   stop?.code === "chain_changed" || terms.disabled === "chain_changed"
 
+/** The bytes are sent all the same: the providers of other relayers may take them. */
+const sentUnseen = (situation: Situation<Evm>, { code, retryAt }: Unreachable): Commands<Evm> => {
+  const { transaction } = situation
+  const held = holdUntil(situation, cause(code, { until: retryAt }), "transaction", retryAt)
+  const former = transaction.mined === undefined ? formerOf(transaction) : undefined
+  return former !== undefined && isDueUnseen(situation, former.newest)
+    ? [Command.Broadcast({ ordinals: candidates(former.attempts, former.newest) }), ...held]
+    : held
+}
+
 const decideWithNonce = (situation: Situation<Evm>): Commands<Evm> => {
   const { transaction, view } = situation
   if (isOnOtherChain(situation)) return hold(situation, cause("chain_changed"))
-  if (view._tag === "Unreachable") {
-    return holdUntil(situation, cause(view.code, { until: view.retryAt }), "transaction", view.retryAt)
-  }
+  if (view._tag === "Unreachable") return sentUnseen(situation, view)
   const seen = { ...situation, view }
   return transaction.mined === undefined ? decideInFlight(seen) : decideMined(seen, transaction.mined)
 }

@@ -45,6 +45,9 @@ export const patienceAboveMarket = 3
 /** Times the patience after which a transaction that no block takes yields to those behind it, and how often it does. */
 export const yielding = { patience: 3, atMost: 3 } as const
 
+/** Accepted sends without a block, after which a transaction shows which providers have accepted it. */
+export const sendsBeforePassedOver = 2
+
 /** Factor of both fees from one attempt to the next. geth wants 10 %, and reth refuses exactly 10 %. */
 export const bump: Ratio = { numerator: 9n, denominator: 8n }
 

@@ -209,6 +209,14 @@ const flying = {
     reason: `It is mined in block ${number(block)} according to one provider, but ${host} has another block there, or another receipt. No other provider agrees with either.`,
     next: `${neverByTime} An operator must find out which provider is wrong, and set its weight to 0 or add a third RPC URL.`
   }),
+  chain_stalled: ({ newest_block, stalled_since }) => ({
+    reason: `No RPC provider has shown a block after ${number(newest_block)}${stalled_since === undefined ? "" : ` since ${DateTime.formatIso(DateTime.makeUnsafe(stalled_since))}`}.`,
+    next: "It continues when a provider shows a newer block; all of them are asked with each poll. If the chain makes blocks, an operator must add an RPC URL that follows it."
+  }),
+  accepted_not_included: ({ sends, host }) => ({
+    reason: `Providers have accepted it${host === undefined ? "" : ` (${host})`}, it was sent ${times(sends)}, and its price suffices, but no block includes it.`,
+    next: "It is sent to the next providers in turn, and its price is raised after three times its patience. If no provider passes it on, an operator must add an RPC URL that does."
+  }),
   reorged: ({ block }) => ({
     reason: `The chain has dropped block ${number(block)}, in which it was mined.`,
     next: "It is sent again."

@@ -13,7 +13,13 @@ import type { Fees } from "./Fees.ts"
 import { chargesOf, noopChargesOf, withRollupFee } from "./Funds.ts"
 import { capsOf, isEstimated, limitOf } from "./Gas.ts"
 import { isAbove, priceOf } from "./Market.ts"
-import { immediateBumps, minimumPatience, patienceAboveMarket, patienceBlocks } from "./EvmNumbers.ts"
+import {
+  immediateBumps,
+  minimumPatience,
+  patienceAboveMarket,
+  patienceBlocks,
+  sendsBeforePassedOver
+} from "./EvmNumbers.ts"
 import { givenFees, noopCeiling, priceType, requestCeiling, speedOf } from "./Offer.ts"
 import type { Point } from "../Moment.ts"
 import type { Situation } from "../Situation.ts"
@@ -147,17 +153,31 @@ const isRefusedAgain = (attempts: ReadonlyArray<Attempt<Evm>>): boolean => {
 export const isPatienceOver = (speed: Speed, since: Point, now: Point, times = 1): boolean =>
   now.height - since.height >= times * patienceBlocks[speed] && now.at - since.at >= times * minimumPatience
 
-/** The head waited too long: the market has passed it, or it has waited three times as long. */
-const isOverdue = (situation: Situation<Evm, Seen>, { newest }: Former): boolean => {
-  const { firstSent } = newest
-  // A higher price does not change what nodes refuse for good, and raises what a no-op has to offer.
-  if (!isHead(situation) || firstSent === undefined || isRefusedForGood(newest)) return false
+/** Whether the head has waited for its patience, `times` times, since its newest bytes were first sent. */
+const hasWaited = (situation: Situation<Evm, Seen>, { newest }: Former, times = 1): boolean => {
   const { view, now } = situation
-  const at = { at: now, height: view.head.number }
-  const speed = speedIn(situation, newest)
-  if (!isPatienceOver(speed, firstSent, at)) return false
-  const isBelowMarket = view.market !== undefined && isAbove(view.market, speed, newest.offer.fees)
-  return isBelowMarket || isPatienceOver(speed, firstSent, at, patienceAboveMarket)
+  const { firstSent } = newest
+  if (!isHead(situation) || firstSent === undefined) return false
+  return isPatienceOver(speedIn(situation, newest), firstSent, { at: now, height: view.head.number }, times)
+}
+
+const isBelowMarket = (situation: Situation<Evm, Seen>, { newest }: Former): boolean => {
+  const { market } = situation.view
+  return market !== undefined && isAbove(market, speedIn(situation, newest), newest.offer.fees)
+}
+
+/** The head waited too long: the market has passed it, or it has waited three times as long. */
+const isOverdue = (situation: Situation<Evm, Seen>, former: Former): boolean => {
+  // A higher price does not change what nodes refuse for good, and raises what a no-op has to offer.
+  if (isRefusedForGood(former.newest) || !hasWaited(situation, former)) return false
+  return isBelowMarket(situation, former) || hasWaited(situation, former, patienceAboveMarket)
+}
+
+/** Nodes have accepted the head at least twice, and blocks that could have paid for it do not include it. */
+export const isPassedOver = (situation: Situation<Evm, Seen>, former: Former): boolean => {
+  const { outcome, sends } = former.newest
+  if (outcome !== "accepted" || sends < sendsBeforePassedOver || situation.view.market === undefined) return false
+  return hasWaited(situation, former) && !isBelowMarket(situation, former)
 }
 
 const isNewer = ({ versions }: Transaction<Evm>, { newest }: Former): boolean => newest.requestVersion < versions.length

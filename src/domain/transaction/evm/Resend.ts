@@ -52,6 +52,10 @@ export const dueIn = (situation: Situation<Evm, Seen>, newest: Attempt<Evm>): Du
   return hasToWait(situation) ? "after_predecessors" : "now"
 }
 
+/** Whether bytes are sent again although no provider of their relayer answers what became of them. */
+export const isDueUnseen = (situation: Situation<Evm>, newest: Attempt<Evm>): boolean =>
+  !isUnwanted(situation, newest) && situation.now - (newest.lastSentAt ?? -Infinity) >= rebroadcastAfter
+
 /** Whether an attempt that no node ever takes was to replace another version of the request. */
 const replaces = (newest: Attempt<Evm>, attempt: Attempt<Evm>): boolean =>
   isRefusedForGood(newest) && !isNoop(newest) && !isNoop(attempt)

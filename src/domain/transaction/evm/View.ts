@@ -172,6 +172,10 @@ export interface Seen {
   readonly market?: Market
   /** Wei at the head. */
   readonly balance?: bigint
+  /** Since when no provider has shown a newer block, if all are stalled. Absent: at least one is not. */
+  readonly stalledSince?: Moment
+  /** Masked URLs of the providers that accepted the newest bytes when they were sent again. Absent: none is remembered. */
+  readonly acceptedBy?: ReadonlyArray<string>
   /** By ordinal of the attempt. */
   readonly sights: ReadonlyMap<number, Sight>
   /** At the height of the block that the transaction's recorded receipt names. */

@@ -73,6 +73,9 @@ export const seal = Effect.fnUntraced(function* (unsigned: Unsigned, signature: 
   return signed
 })
 
+/** The hash of signed bytes. */
+export const hashOf = (raw: Uint8Array) => Effect.map(load, ({ keccak256 }) => keccak256(raw))
+
 /** The lower-case address whose key made the signature. It takes 1.2 ms, fifteen times as long as a signature. */
 export const signerOf = Effect.fnUntraced(function* (digest: Uint8Array, signature: Uint8Array) {
   const { recoverAddress } = yield* load

@@ -19,8 +19,8 @@ import { sign } from "../../../domain/transaction/Command.ts"
 import type { Filler, LaneReading, PollOptions } from "../LaneNetwork.ts"
 import { explain } from "./EvmExplained.ts"
 import type { Explained } from "./EvmExplained.ts"
-import { numbersOf, providersOf } from "./EvmMemory.ts"
-import type { EvmContext, EvmRelayer } from "./EvmMemory.ts"
+import { beliefsOf, numbersOf, providersOf } from "./EvmMemory.ts"
+import type { Beliefs, EvmContext, EvmRelayer } from "./EvmMemory.ts"
 import type { EvmPoll } from "./EvmMemory.ts"
 import { noop } from "./EvmSigner.ts"
 
@@ -90,54 +90,61 @@ const settling = { still: 10_000, blocks: 2, longest: 600_000 } as const
  * database may have been put back from a copy, and a node that lags may not show yet what was sent since. The moment of that start. Undefined: this poll is younger.
  */
 const unsettledBefore = (
-  { memory }: EvmContext,
+  beliefs: Beliefs,
   { stored: { databaseStartedAt: start = -Infinity }, now }: PollOptions<Evm>,
   relayer: EvmRelayer,
   { base: { head } }: EvmPoll
 ): Moment | undefined => {
-  if (start <= memory.seenStart) return undefined
-  if (memory.firstAfterStart?.start !== start) memory.firstAfterStart = { start, at: now, head: head.hash }
-  const { at, head: before } = memory.firstAfterStart
+  if (start <= beliefs.seenStart) return undefined
+  if (beliefs.firstAfterStart?.start !== start) beliefs.firstAfterStart = { start, at: now, head: head.hash }
+  const { at, head: before } = beliefs.firstAfterStart
   const isStill = head.timestamp === undefined || head.hash === before
   const { blockTime } = numbersOf(relayer)
   const wait = isStill ? Math.max(settling.still, settling.blocks * blockTime) : settling.longest
   const isYounger = head.timestamp !== undefined && head.timestamp > start
   if (!isYounger && now - at < wait) return start
-  memory.seenStart = start
+  beliefs.seenStart = start
   return undefined
 }
 
 const nothing = { committed: [], hasFinal: false }
 
-/** Believes or doubts the count of a poll. */
-export const read = Effect.fnUntraced(function* (
+/** The poll of one set of providers, and the oldest relayer that uses them. */
+export interface Source {
+  readonly relayer: EvmRelayer
+  readonly poll: EvmPoll
+}
+
+/** Believes or doubts the count of a poll. `mayGiveUp`: as in `EvmExplained.ts`. */
+const read = Effect.fnUntraced(function* (
   context: EvmContext,
   options: PollOptions<Evm>,
-  relayer: EvmRelayer,
-  poll: EvmPoll
+  { relayer, poll }: Source,
+  mayGiveUp: boolean
 ) {
   const { memory } = context
+  const beliefs = beliefsOf(memory, relayer.urlsKey)
   const { lane, stored, totals } = options
   const before = noncesOf(lane)
   const { window } = numbersOf(relayer)
   const providers = yield* providersOf(context, relayer)
-  const explained = yield* explain({ context, options, relayer, providers, poll })
-  if (memory.unexplained > 0 && memory.unexplained % pollsBeforeDemotion === 0) yield* providers.demote(poll.node)
+  const explained = yield* explain({ context, beliefs, mayGiveUp, options, relayer, providers, poll })
+  if (beliefs.unexplained > 0 && beliefs.unexplained % pollsBeforeDemotion === 0) yield* providers.demote(poll.node)
   const view = { ...poll.lane, isExplained: explained.missing === undefined && explained.isTooMany !== true }
-  const step = floor(before, view, memory.claim, stored.trustsCount ? Infinity : window, explained.settled)
-  memory.claim = step.claim
+  const step = floor(before, view, beliefs.claim, stored.trustsCount ? Infinity : window, explained.settled)
+  beliefs.claim = step.claim
   const { chainNonce } = step.lane
   const { count } = poll.lane
   const { committed, hasFinal } = count === chainNonce ? yield* committedAbove(options, step.lane, count) : nothing
   const filled = findGaps(step.lane, count, committed, window)
-  memory.finalCount = Math.max(memory.finalCount, poll.finalCount)
+  beliefs.finalCount = Math.max(beliefs.finalCount, poll.finalCount)
   const lowestOpen = totals.lowestOpen === undefined ? undefined : Number(totals.lowestOpen)
   const stop = stopOf(options, step, explained, poll)
-  const settled = stop === undefined ? settle(filled.lane, memory.finalCount, lowestOpen) : filled.lane
+  const settled = stop === undefined ? settle(filled.lane, beliefs.finalCount, lowestOpen) : filled.lane
   const limit = windowLimitOf(numbersOf(relayer), memory.accountCode ?? "0x")
   const windowSize = Math.max(Math.min(lane.windowSize, limit), 1)
   const genesis = stored.genesis ?? (yield* providers.genesis)
-  const unsettled = unsettledBefore(context, options, relayer, poll)
+  const unsettled = unsettledBefore(beliefs, options, relayer, poll)
   const reading: LaneReading<Evm> = {
     lane: laneOf({ ...settled, windowSize }),
     ...(stop === undefined ? {} : { stop }),
@@ -149,4 +156,38 @@ export const read = Effect.fnUntraced(function* (
     foreign: explained.foreign
   }
   return reading
+})
+
+/** What the polls say about the lane, and what keeps the rows of a set of providers from getting a nonce, by `LaneRelayer.urlsKey`. */
+interface Readings {
+  readonly reading?: LaneReading<Evm>
+  readonly stops: ReadonlyMap<string, Cause>
+}
+
+/** Transactions that their signatures prove. Whichever provider showed them, they are transactions of the account. */
+const provenIn = ({ foreign }: LaneReading<Evm>) => foreign.filter((one) => one !== undefined)
+
+/**
+ * The first set of providers without a doubt says what is true of the lane. What a set doubts holds only the rows that use it. If
+ * each set has a doubt, the lane has that of the first one.
+ */
+export const readAll = Effect.fnUntraced(function* (
+  context: EvmContext,
+  options: PollOptions<Evm>,
+  sources: ReadonlyArray<Source>
+) {
+  const [first, ...others] = sources
+  if (first === undefined) return { stops: new Map() } satisfies Readings
+  const stops = new Map<string, Cause>()
+  const proven: Array<Evm["foreign"]> = []
+  for (const source of sources) {
+    const reading = yield* read(context, options, source, others.length === 0)
+    if (reading.stop === undefined || others.length === 0) {
+      return { reading: { ...reading, foreign: [...proven, ...reading.foreign] }, stops } satisfies Readings
+    }
+    proven.push(...provenIn(reading))
+    stops.set(source.relayer.urlsKey, reading.stop)
+  }
+  const reading = yield* read(context, options, first, true)
+  return { reading: { ...reading, foreign: [...proven, ...reading.foreign] }, stops } satisfies Readings
 })

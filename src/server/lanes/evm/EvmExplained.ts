@@ -11,7 +11,7 @@ import * as RpcFailure from "../../chains/RpcFailure.ts"
 import type { EvmProviders } from "../../chains/evm/EvmNodes.ts"
 import type { PollOptions } from "../LaneNetwork.ts"
 import { numbersOf } from "./EvmMemory.ts"
-import type { EvmContext, EvmPoll, EvmRelayer } from "./EvmMemory.ts"
+import type { Beliefs, EvmContext, EvmPoll, EvmRelayer } from "./EvmMemory.ts"
 
 /** Polls in a row without an explanation, after which every open request counts as one that may have been executed. */
 const maxPolls = 10
@@ -39,6 +39,9 @@ export interface Explained {
 
 interface NonceSearch {
   readonly context: EvmContext
+  readonly beliefs: Beliefs
+  /** Whether open requests count as executed if these providers cannot show for long what used a nonce. */
+  readonly mayGiveUp: boolean
   readonly options: PollOptions<Evm>
   readonly relayer: EvmRelayer
   readonly providers: EvmProviders
@@ -89,7 +92,6 @@ const isOlder = Effect.fnUntraced(function* ({ options, providers }: NonceSearch
 
 /** Downwards from the count, until a transaction is older than every open one. */
 const first = Effect.fnUntraced(function* (search: NonceSearch, count: number, limit: number) {
-  const { context, poll } = search
   const takers: Array<User> = []
   let nonce = count
   while (nonce > 0) {
@@ -98,7 +100,7 @@ const first = Effect.fnUntraced(function* (search: NonceSearch, count: number, l
     if (taker === undefined) break
     if (yield* isOlder(search, taker)) return { foreign: yield* foreignAmong(search, takers), settled: nonce }
     takers.push(taker)
-    remember(context, poll, taker)
+    remember(search, taker)
     nonce -= 1
   }
   const foreign = yield* foreignAmong(search, takers)
@@ -107,16 +109,15 @@ const first = Effect.fnUntraced(function* (search: NonceSearch, count: number, l
 })
 
 /** Until its block is final, another transaction can take its nonce. */
-const remember = ({ memory }: EvmContext, { base }: EvmPoll, { nonce, block }: User): void => {
-  if (block <= base.finalHeight) memory.explained.add(nonce)
+const remember = ({ beliefs, poll: { base } }: NonceSearch, { nonce, block }: User): void => {
+  if (block <= base.finalHeight) beliefs.explained.add(nonce)
 }
 
 const later = Effect.fnUntraced(function* (search: NonceSearch, nonces: ReadonlyArray<number>, limit: number) {
-  const { context, poll } = search
   const asked = nonces.slice(0, limit)
   const found = yield* Effect.forEach(asked, (nonce) => takerOf(search, nonce), atOnce)
   const takers = found.flatMap((taker) => (Option.isSome(taker) ? [taker.value] : []))
-  for (const taker of takers) remember(context, poll, taker)
+  for (const taker of takers) remember(search, taker)
   const index = found.findIndex(Option.isNone)
   const missing = index === -1 ? nonces[limit] : asked[index]
   const explained: Explained = {
@@ -127,9 +128,9 @@ const later = Effect.fnUntraced(function* (search: NonceSearch, nonces: Readonly
 })
 
 /** Nobody can show what used the nonces: every open request could be it. */
-const givenUp = ({ memory }: EvmContext, nonces: ReadonlyArray<number>): Explained => {
-  memory.unexplained = 0
-  for (const nonce of nonces) memory.explained.add(nonce)
+const givenUp = ({ beliefs }: NonceSearch, nonces: ReadonlyArray<number>): Explained => {
+  beliefs.unexplained = 0
+  for (const nonce of nonces) beliefs.explained.add(nonce)
   return { foreign: [undefined] }
 }
 
@@ -137,37 +138,32 @@ const givenUp = ({ memory }: EvmContext, nonces: ReadonlyArray<number>): Explain
  * Without those that a final transaction of the ledger used: its block was final, and nodes that have pruned it cannot show it any
  * more.
  */
-const withoutMined = Effect.fnUntraced(function* (
-  { context: { memory }, options }: NonceSearch,
-  nonces: ReadonlyArray<number>
-) {
+const withoutMined = Effect.fnUntraced(function* ({ beliefs, options }: NonceSearch, nonces: ReadonlyArray<number>) {
   const [lowest] = nonces
   if (lowest === undefined) return nonces
-  for (const nonce of yield* options.mined(BigInt(lowest))) memory.explained.add(Number(nonce))
-  return nonces.filter((nonce) => !memory.explained.has(nonce))
+  for (const nonce of yield* options.mined(BigInt(lowest))) beliefs.explained.add(Number(nonce))
+  return nonces.filter((nonce) => !beliefs.explained.has(nonce))
 })
 
 /** Explains each nonce between those that are settled and the count of the poll. */
 export const explain = Effect.fnUntraced(function* (search: NonceSearch) {
-  const { context, options, relayer, poll } = search
-  const { memory } = context
+  const { beliefs, mayGiveUp, options, relayer, poll } = search
   const { chainBlock, nextNonce, settledNonce } = noncesOf(options.lane)
   const { count } = poll.lane
   const { window } = numbersOf(relayer)
   const limit = options.stored.trustsCount ? Math.max(window, count) : window
   if (chainBlock !== undefined && count - nextNonce > limit) return { foreign: [], isTooMany: true } satisfies Explained
   const own = ownIn(search)
-  for (const nonce of memory.explained) if (nonce < settledNonce) memory.explained.delete(nonce)
+  for (const nonce of beliefs.explained) if (nonce < settledNonce) beliefs.explained.delete(nonce)
   const nonces: Array<number> = []
   for (let nonce = settledNonce; nonce < count && nonces.length <= limit; nonce++) {
-    if (!own.has(nonce) && !memory.explained.has(nonce)) nonces.push(nonce)
+    if (!own.has(nonce) && !beliefs.explained.has(nonce)) nonces.push(nonce)
   }
   const open = yield* withoutMined(search, nonces)
-  if (open.length === 0) memory.unexplained = 0
+  if (open.length === 0) beliefs.unexplained = 0
   if (open.length === 0) return { foreign: [] } satisfies Explained
   const found: Explained =
     chainBlock === undefined ? yield* first(search, count, limit) : yield* later(search, open, limit)
-  if (found.missing === undefined) memory.unexplained = 0
-  else if (++memory.unexplained >= maxPolls) return givenUp(context, open)
-  return found
+  beliefs.unexplained = found.missing === undefined ? 0 : beliefs.unexplained + 1
+  return mayGiveUp && beliefs.unexplained >= maxPolls ? givenUp(search, open) : found
 })

@@ -12,11 +12,13 @@ import { poll as pollBounds } from "../../../domain/transaction/Numbers.ts"
 import type { Unreachable } from "../../../domain/transaction/Situation.ts"
 import { isFinal } from "../../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../domain/transaction/Transaction.ts"
+import { maskUrl } from "../../../domain/chain/Rpc.ts"
+import * as EvmBytes from "../../chains/evm/EvmBytes.ts"
 import * as EvmNode from "../../chains/evm/EvmNodes.ts"
 import { EvmNodes } from "../../chains/evm/EvmNodes.ts"
 import * as Metrics from "../LaneMetrics.ts"
 import type { LaneChain, LaneOptions, Poll, PollOptions, SendingNetwork } from "../LaneNetwork.ts"
-import { numbersOf, providersOf, silencesOf } from "./EvmMemory.ts"
+import { beliefsOf, numbersOf, providersOf } from "./EvmMemory.ts"
 import type { EvmContext, EvmRelayer } from "./EvmMemory.ts"
 import * as EvmCounts from "./EvmCounts.ts"
 import * as EvmInquiries from "./EvmInquiries.ts"
@@ -85,7 +87,8 @@ const pollEach = Effect.fnUntraced(function* (context: EvmContext, options: Poll
         lane: noncesOf(lane),
         transactions: own.map(({ transaction }) => transaction),
         memory,
-        silences: silencesOf(memory, urlsKey),
+        beliefs: beliefsOf(memory, urlsKey),
+        urls: relayer.urls.filter(({ weight }) => weight > 0),
         now,
         headAfter: memory.polls.get(urlsKey)?.headAskedAt ?? 0,
         balance
@@ -105,6 +108,43 @@ const pollEach = Effect.fnUntraced(function* (context: EvmContext, options: Poll
   return { polls, failures, isOtherChain }
 })
 
+interface HeardFrom {
+  readonly answer: NodeAnswer
+  readonly url: string
+}
+
+/** Bytes that are sent again may be accepted and never passed on: an operator sees by which providers. */
+const rememberHosts = Effect.fnUntraced(function* (
+  { memory }: EvmContext,
+  raw: Uint8Array,
+  heard: ReadonlyArray<HeardFrom>
+) {
+  const accepted = heard.filter(({ answer }) => classify(answer) === "accepted").map(({ url }) => maskUrl(url))
+  if (accepted.length === 0) return
+  const hash = yield* EvmBytes.hashOf(raw)
+  memory.acceptedBy.set(hash, new Set([...(memory.acceptedBy.get(hash) ?? []), ...accepted]))
+})
+
+const forgetHosts = ({ memory: { acceptedBy } }: EvmContext, { rows }: PollOptions<Evm>): void => {
+  if (acceptedBy.size === 0) return
+  const open = new Set(rows.flatMap(({ transaction }) => transaction.attempts.map(({ hash }) => hash)))
+  for (const hash of acceptedBy.keys()) if (!open.has(hash)) acceptedBy.delete(hash)
+}
+
+/** URLs of the network come first: a relayer's own ones may be those of a caller that may use this relayer alone. */
+const sourcesOf = (
+  { rows }: PollOptions<Evm>,
+  polls: ReadonlyMap<string, EvmMemory.EvmPoll>
+): ReadonlyArray<EvmCounts.Source> => {
+  const relayers = new Map<string, EvmRelayer>()
+  for (const { relayer } of rows) if (!relayers.has(relayer.urlsKey)) relayers.set(relayer.urlsKey, relayer)
+  const ordered = [...relayers.values()].toSorted((one, other) => Number(one.hasOwnUrls) - Number(other.hasOwnUrls))
+  return ordered.flatMap((relayer) => {
+    const poll = polls.get(relayer.urlsKey)
+    return poll === undefined ? [] : [{ relayer, poll }]
+  })
+}
+
 const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOptions): LaneChain<Evm> => {
   const context: EvmContext = { address, nodes, memory: EvmMemory.make(genesis) }
   const { memory } = context
@@ -113,9 +153,8 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
   const poll = Effect.fn("EvmLane.poll")(function* (options: PollOptions<Evm>) {
     memory.genesis = options.stored.genesis
     const { polls, failures, isOtherChain } = yield* pollEach(context, options)
-    const [{ relayer: lead }] = options.rows
-    const leading = polls.get(lead.urlsKey)
-    const reading = leading === undefined ? undefined : yield* EvmCounts.read(context, options, lead, leading)
+    forgetHosts(context, options)
+    const { reading, stops } = yield* EvmCounts.readAll(context, options, sourcesOf(options, polls))
     const found: Poll<Evm> = {
       isAnswered: polls.size > 0,
       isOtherChain,
@@ -128,6 +167,7 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
           ? { _tag: "Unreachable", code: failure?.code ?? "providers_unavailable", retryAt }
           : failure
       },
+      stopOf: ({ urlsKey }) => stops.get(urlsKey),
       heightOf: ({ urlsKey }) => polls.get(urlsKey)?.base.head.number ?? 0,
       ...(reading === undefined ? {} : { reading })
     }
@@ -141,7 +181,13 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
     sign: (unsigned) => signer.sign(unsigned.relayer.signerId, EvmSigner.unsignedOf(unsigned)),
     broadcast: Effect.fnUntraced(function* (relayer: EvmRelayer, raw: Uint8Array, sends: number) {
       const providers = yield* providersOf(context, relayer)
-      const answers = yield* providers.broadcast(EvmNode.send(`0x${Hex.encode(raw)}`), sends)
+      const send = EvmNode.send(`0x${Hex.encode(raw)}`)
+      const heard = yield* providers.broadcast(
+        (node) => Effect.map(send(node), (answer) => ({ answer, url: node.url })),
+        sends
+      )
+      if (sends > 0) yield* rememberHosts(context, raw, heard)
+      const answers = heard.map(({ answer }) => answer)
       yield* logUnknown(answers)
       return answers
     }),

@@ -25,57 +25,73 @@ export interface EvmPoll {
   readonly base: Seen
 }
 
-export interface EvmMemory {
-  /** Hash of block 0. Undefined: not seen in this generation. */
-  genesis: string | undefined
+/** What earlier polls of one set of providers have seen. Other sets do not see it: what a relayer's own URLs say is about its rows. */
+export interface Beliefs {
   /** A count that was not believed yet. */
   claim: Claim | undefined
   /** Transactions of the account that polls have proven to be in final blocks. */
   finalCount: number
+  /** Since when a provider has had no opinion about a block. */
+  readonly silences: Map<string, Moment>
+  /** Nonces in final blocks whose transactions were compared with the ledger. */
+  readonly explained: Set<number>
+  /** Polls in a row in which a used nonce could not be explained. */
+  unexplained: number
+  /** Polls in a row that did not show a transaction which has waited for longer than its patience. */
+  blind: number
+  /** The start of the database that the newest polls are younger than. */
+  seenStart: Moment
+  /** The first poll after a start of the database that no poll was younger than yet. */
+  firstAfterStart: { readonly start: Moment; readonly at: Moment; readonly head: string } | undefined
+}
+
+export interface EvmMemory {
+  /** Hash of block 0. Undefined: not seen in this generation. */
+  genesis: string | undefined
   /** The balance when it was last read. Undefined: it was not read yet. */
   balance: { readonly wei: bigint; readonly readAt: Moment } | undefined
   /** Polls in a row in which a node did not have the bytes, by hash. */
   readonly absences: Map<string, number>
+  /** Masked URLs of the providers that accepted bytes that were sent again, by hash. */
+  readonly acceptedBy: Map<string, ReadonlySet<string>>
   /** Code of the account itself. Undefined: not asked yet. */
   accountCode: string | undefined
   /** Wei that a rollup charged besides gas, according to the receipt that was read last. */
   lastRollupFee: bigint | undefined
   /** By genesis hash and `LaneRelayer.urlsKey`. */
   readonly providers: Map<string, EvmProviders>
-  /** Since when a provider has had no opinion about a block, by `LaneRelayer.urlsKey`. */
-  readonly silences: Map<string, Map<string, Moment>>
-  /** Nonces in final blocks whose transactions were compared with the ledger. */
-  readonly explained: Set<number>
-  /** Polls in a row in which a used nonce could not be explained. */
-  unexplained: number
-  /** The start of the database that the newest polls are younger than. */
-  seenStart: Moment
-  /** The first poll after a start of the database that no poll was younger than yet. */
-  firstAfterStart: { readonly start: Moment; readonly at: Moment; readonly head: string } | undefined
+  /** By `LaneRelayer.urlsKey`. */
+  readonly beliefs: Map<string, Beliefs>
   /** The newest poll, by `LaneRelayer.urlsKey`. */
   polls: ReadonlyMap<string, EvmPoll>
 }
 
 export const make = (genesis: string | undefined): EvmMemory => ({
   genesis,
-  claim: undefined,
-  finalCount: 0,
   balance: undefined,
   absences: new Map(),
+  acceptedBy: new Map(),
   accountCode: undefined,
   lastRollupFee: undefined,
   providers: new Map(),
-  silences: new Map(),
-  explained: new Set(),
-  unexplained: 0,
-  seenStart: -Infinity,
-  firstAfterStart: undefined,
+  beliefs: new Map(),
   polls: new Map()
 })
 
-export const silencesOf = ({ silences }: EvmMemory, urlsKey: string): Map<string, Moment> => {
-  const found = silences.get(urlsKey) ?? new Map<string, Moment>()
-  silences.set(urlsKey, found)
+const noBeliefs = (): Beliefs => ({
+  claim: undefined,
+  finalCount: 0,
+  silences: new Map(),
+  explained: new Set(),
+  unexplained: 0,
+  blind: 0,
+  seenStart: -Infinity,
+  firstAfterStart: undefined
+})
+
+export const beliefsOf = ({ beliefs }: EvmMemory, urlsKey: string): Beliefs => {
+  const found = beliefs.get(urlsKey) ?? noBeliefs()
+  beliefs.set(urlsKey, found)
   return found
 }
 

@@ -4,7 +4,10 @@ import type { Market } from "../../../domain/transaction/evm/Market.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { pollInterval } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
-import { currentAttempts } from "../../../domain/transaction/Transaction.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import { speedOf } from "../../../domain/transaction/evm/Offer.ts"
+import { isPatienceOver } from "../../../domain/transaction/evm/Replacements.ts"
+import { currentAttempts, requestOf } from "../../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../domain/transaction/Transaction.ts"
 import { nonceOf } from "../../../domain/transaction/evm/Evm.ts"
 import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
@@ -49,13 +52,24 @@ const finalCountOf = (asked: EvmPollOptions, { at }: Account, found: Details, co
   return Math.max(countAtFinal, ...nonces.map((nonce) => nonce + 1))
 }
 
+/** Undefined: at least one provider is not stalled. */
+const stalledSinceOf = ({ nodes, urls }: EvmPollOptions): Moment | undefined => {
+  const watches = urls.map(({ url }) => nodes.heads.stalled(url))
+  return watches.reduce<Moment | undefined>(
+    (latest, watch) => (latest === undefined || watch === undefined ? undefined : Math.max(latest, watch.since)),
+    watches.length === 0 ? undefined : -Infinity
+  )
+}
+
 const baseOf = (
-  { memory, numbers }: EvmPollOptions,
+  asked: EvmPollOptions,
   { at, count, balance }: Account,
   found: Details,
   countAtFinal: number | undefined
 ): Seen => {
+  const { memory, numbers } = asked
   const { number, hash, gasLimit, timestamp } = at.head
+  const stalledSince = stalledSinceOf(asked)
   const market: Market = found.market
   return {
     _tag: "Seen",
@@ -71,10 +85,34 @@ const baseOf = (
     market,
     balance,
     sights: new Map(),
+    ...present("stalledSince", stalledSince),
     chargesForData: numbers.hasDataFeeOracle || memory.lastRollupFee !== undefined,
     noopGas: found.noopGas,
     ...(found.noopDataFee === undefined ? {} : { noopDataFee: found.noopDataFee })
   }
+}
+
+const acceptedByOf = ({ memory }: EvmPollOptions, transaction: Transaction<Evm>): ReadonlyArray<string> | undefined => {
+  const hosts = memory.acceptedBy.get(currentAttempts(transaction).at(-1)?.hash ?? "")
+  return hosts === undefined ? undefined : [...hosts].sort()
+}
+
+/** Polls in a row that do not show a transaction as mined, before another provider is asked first. */
+const pollsBeforeDemotion = 3
+
+/** The poll does not show the transaction at the count as mined, although it has waited for longer than its patience. */
+const isBlind = ({ transactions, now }: EvmPollOptions, { lane: { count, head } }: EvmPoll): boolean =>
+  transactions.some((transaction) => {
+    const [first] = currentAttempts(transaction)
+    if (nonceOf(transaction) !== count || first?.firstSent === undefined) return false
+    return isPatienceOver(speedOf(requestOf(transaction, first)), first.firstSent, { at: now, height: head.number })
+  })
+
+/** Every provider is asked first in turn while nothing is seen: one of them may hide the transaction. */
+const demoteBlind = (asked: EvmPollOptions, found: EvmPoll) => {
+  const { beliefs, providers } = asked
+  beliefs.blind = isBlind(asked, found) ? beliefs.blind + 1 : 0
+  return beliefs.blind > 0 && beliefs.blind % pollsBeforeDemotion === 0 ? providers.demote(found.node) : Effect.void
 }
 
 const poll = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions) {
@@ -95,7 +133,11 @@ const poll = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions) 
   const views = asked.transactions.map((transaction): readonly [number, Seen] => {
     const minedAt = blockHashes(transaction, found, second.opinions)
     const sights = sightsOf(transaction, found)
-    return [transaction.number, { ...base, sights, ...(minedAt === undefined ? {} : { minedAt }) }]
+    const acceptedBy = acceptedByOf(asked, transaction)
+    return [
+      transaction.number,
+      { ...base, sights, ...present("minedAt", minedAt), ...present("acceptedBy", acceptedBy) }
+    ]
   })
   const result: EvmPoll = {
     node,
@@ -116,11 +158,20 @@ const poll = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions) 
 /** Milliseconds of one poll, over all its requests and providers. */
 const budget = 10_000
 
+/** If all are stalled, all are asked for their heads: nobody else would see that one of them goes on. */
+const lookForLive = (asked: EvmPollOptions) =>
+  stalledSinceOf(asked) === undefined
+    ? Effect.void
+    : asked.providers.each((node) => asked.nodes.heads.at(node, asked.numbers, asked.headAfter))
+
 /** Fails with the code of what all providers had. `mismatch`: they are on another chain. */
 export const take = Effect.fn("ChainPoll.take")((asked: EvmPollOptions) =>
-  Effect.timeoutOrElse(
-    asked.providers.first((node) => poll(node, asked)),
-    { duration: budget, orElse: () => Effect.fail(RpcFailure.failure("unreachable")) }
+  Effect.andThen(
+    lookForLive(asked),
+    asked.providers.first((node) => poll(node, asked))
+  ).pipe(
+    Effect.timeoutOrElse({ duration: budget, orElse: () => Effect.fail(RpcFailure.failure("unreachable")) }),
+    Effect.tap((found) => demoteBlind(asked, found))
   )
 )
 

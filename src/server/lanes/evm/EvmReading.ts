@@ -20,7 +20,8 @@ import { dataFee } from "../../chains/evm/EvmDataFees.ts"
 import type { EvmNodes, EvmProviders } from "../../chains/evm/EvmNodes.ts"
 import { opinionsOf } from "../../chains/evm/EvmOpinion.ts"
 import type { Claim } from "../../chains/evm/EvmOpinion.ts"
-import type { EvmMemory } from "./EvmMemory.ts"
+import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
+import type { Beliefs, EvmMemory } from "./EvmMemory.ts"
 
 export interface EvmPollOptions {
   readonly providers: EvmProviders
@@ -30,8 +31,10 @@ export interface EvmPollOptions {
   /** Those with a nonce. */
   readonly transactions: ReadonlyArray<Transaction<Evm>>
   readonly memory: EvmMemory
-  /** As `since` in `Silences` of `EvmOpinion.ts`. */
-  readonly silences: Map<string, Moment>
+  /** What was seen of these providers in earlier polls. */
+  readonly beliefs: Beliefs
+  /** Those with a weight above 0. */
+  readonly urls: ReadonlyArray<RpcConfig>
   readonly now: Moment
   /** When the previous poll asked for its head. 0: there was no poll. */
   readonly headAfter: Moment
@@ -217,7 +220,7 @@ export const seconds = Effect.fnUntraced(function* (
 ) {
   const { providers, numbers, lane, nodes, headAfter } = asked
   const headOf = (other: RpcNode) => nodes.heads.at(other, numbers, headAfter)
-  const silences = { at: seen.at, stalled: nodes.heads.stalled, since: asked.silences }
+  const silences = { at: seen.at, stalled: nodes.heads.stalled, since: asked.beliefs.silences }
   const claims = new Map(
     asked.transactions.flatMap((transaction) => {
       const claim = claimOf(transaction, seen, found)

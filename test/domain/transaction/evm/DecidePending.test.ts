@@ -74,14 +74,14 @@ const waiting: ReadonlyArray<Case> = [
   ],
   [
     "without providers",
-    "Hold lane providers_unavailable",
+    "Hold providers providers_unavailable",
     pending(),
     undefined,
     { _tag: "Unreachable", code: "providers_unavailable", retryAt: now + 9 }
   ],
   [
     "with rate-limited providers",
-    "Hold lane rate_limited",
+    "Hold providers rate_limited",
     pending(),
     undefined,
     { _tag: "Unreachable", code: "rate_limited", retryAt: now + 9 }

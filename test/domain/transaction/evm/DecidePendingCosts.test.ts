@@ -45,7 +45,7 @@ const costs: ReadonlyArray<Case> = [
     pending(),
     lane({ terms: terms({ feeLimit: 21_000n * gwei - 1n }) })
   ],
-  ["with an unknown balance", "Hold lane providers_unavailable", pending(), undefined, withoutBalance],
+  ["with an unknown balance", "Hold providers providers_unavailable", pending(), undefined, withoutBalance],
   [
     "that could not be estimated",
     "Hold relayer providers_unavailable",
@@ -102,7 +102,7 @@ const costs: ReadonlyArray<Case> = [
   ],
   [
     "that the node calls unaffordable",
-    "Hold lane insufficient_funds",
+    "Hold providers insufficient_funds",
     simulated,
     undefined,
     seen({ estimate: { _tag: "Unaffordable" } })

@@ -1,6 +1,7 @@
 // Rules about transactions that wait for their nonce: their order, and what holds them.
 import { assert, describe, it } from "@effect/vitest"
 import type { Evm } from "../../../../src/domain/transaction/evm/Evm.ts"
+import { cause } from "../../../../src/domain/transaction/Cause.ts"
 import { laneOf } from "../../../../src/domain/transaction/evm/Evm.ts"
 import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
 import { summary } from "./DecisionTable.ts"
@@ -19,7 +20,8 @@ const candidates = (
   transactions.map((transaction) => ({
     transaction,
     terms: terms({ isPaused: transaction.relayerNumber === paused }),
-    view
+    view,
+    providers: "of the network"
   }))
 
 const numbersOf = (transactions: ReadonlyArray<Transaction<Evm>>, paused?: number, view = seen(), limit = 32) =>
@@ -41,6 +43,31 @@ describe("the queue of a lane", () => {
     )
   })
 
+  it("what the providers of a relayer say holds its rows, and those of relayers with the same providers", () => {
+    const rows = [row(1), row(2, { relayerNumber: 2 }), row(3, { relayerNumber: 3 })]
+    const ofProviders = (over: object) =>
+      candidates(rows).map((candidate, index) => ({
+        ...candidate,
+        providers: index === 2 ? "other ones" : "of the first",
+        ...(index === 2 ? {} : over)
+      }))
+    const away = { _tag: "Unreachable", code: "providers_unavailable", retryAt: now + 9 } as const
+    for (const over of [
+      { view: away },
+      { view: seen({ balance: 0n }) },
+      { ownStop: cause("nonce_unexplained", { nonce: 5, count: 6 }) }
+    ]) {
+      const { signings } = plan(ofProviders(over), base(), totalsOf([], {}), now, 32)
+      assert.isTrue(signings.some(({ transaction }) => transaction.number === 3))
+      assert.isFalse(signings.some(({ transaction }) => transaction.number < 3))
+    }
+    const { decided } = plan(ofProviders({ view: away }), base(), totalsOf([], {}), now, 32)
+    assert.deepStrictEqual(
+      decided.map(({ transaction, commands }) => [transaction.number, summary(commands)]),
+      [[1, "Hold providers providers_unavailable"]]
+    )
+  })
+
   it("reserved funds hold the lane; what the balance alone cannot pay, or a relayer's own minimum, only its relayer", () => {
     const half = [row(1, { versions: [request({ value: ether / 2n })] }), row(2, { relayerNumber: 2 })]
     const reserved = { ...totalsOf([], {}), reserved: (ether * 3n) / 4n }
@@ -48,7 +75,7 @@ describe("the queue of a lane", () => {
     const rows = [row(1, { versions: [request({ value: ether })] }), row(2, { relayerNumber: 2 })]
     assert.deepStrictEqual(numbersOf(rows), [[2, 5]])
     const own = [
-      { transaction: row(1), terms: terms({ minBalance: ether }), view: seen() },
+      { transaction: row(1), terms: terms({ minBalance: ether }), view: seen(), providers: "of the network" },
       ...candidates([row(2, { relayerNumber: 2 })])
     ]
     const { signings } = plan(own, base(), totalsOf([], {}), now, 32)
@@ -70,7 +97,8 @@ describe("the queue of a lane", () => {
     const all = rows.map((transaction) => ({
       transaction,
       terms: transaction.relayerNumber === 1 ? held : terms(),
-      view: seen()
+      view: seen(),
+      providers: "of the network"
     }))
     const { signings } = plan(all, base(), totalsOf([], {}), now, 32)
     assert.deepStrictEqual(

@@ -53,6 +53,8 @@ export interface Given {
   readonly providers?: number
   readonly network?: Partial<typeof EvmNetwork.Type>
   readonly policies?: EvmPolicy
+  /** Providers of a second relayer of the account, which has URLs of its own. */
+  readonly own?: number
 }
 
 const notEmpty = <A>(items: ReadonlyArray<A>) =>
@@ -89,12 +91,17 @@ export const relayerOf = (policies: EvmPolicy = {}) =>
     policies
   })
 
-export const make = Effect.fnUntraced(function* ({ providers = 1, network, policies = {} }: Given = {}) {
+/** The second relayer of the account. */
+const ownId = RelayerId.make("r2")
+
+export const make = Effect.fnUntraced(function* ({ providers = 1, network, policies = {}, own = 0 }: Given = {}) {
   const lanes = yield* LaneLedger
   const ledger = yield* Ledger
   const chain = Chain.make()
   const nodes = Array.makeBy(providers, (index) => Node.make(chain, `http://node-${index}.example`))
-  const urls = nodes.map(({ url }) => ({ url, weight: 100 }))
+  const ownNodes = own === 0 ? [] : Array.makeBy(own, (index) => Node.make(chain, `http://own-${index}.example`))
+  const urlsOf = (all: ReadonlyArray<Node.Node>) => all.map(({ url }) => ({ url, weight: 100 }))
+  const urls = urlsOf(nodes)
   const account: Account = {
     relayerId: RelayerId.make("r1"),
     relayerNumber: 1,
@@ -110,6 +117,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
     chain,
     key,
     nodes,
+    ownNodes,
     account,
     relayer: relayerOf(policies),
     network: networkOf(network),
@@ -119,13 +127,24 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
     /** When the database was started, by the test clock. */
     databaseStartedAt: 0,
     accept: (count = 1, over: Partial<NewTransaction> = {}) => Effect.map(insert(account, count, over), notEmpty),
+    /** The same by the relayer with URLs of its own. */
+    acceptOwn: (count = 1, over: Partial<NewTransaction> = {}) =>
+      Effect.map(insert({ ...account, relayerId: ownId, relayerNumber: 2 }, count, over), notEmpty),
     transaction: (id: TransactionId) => Effect.map(ledger.get(1, id), withNonce),
+    ownTransaction: (id: TransactionId) => Effect.map(ledger.get(2, id), withNonce),
     /** The lane and its open transactions. */
     contents,
     lane: Effect.map(contents, ({ stored }) => noncesOf(stored.lane))
   }
 
-  const nodeOf = (url: string) => nodes.find((node) => node.url === url)?.node ?? nodes[0]!.node
+  const nodeOf = (url: string) => [...nodes, ...ownNodes].find((node) => node.url === url)?.node ?? nodes[0]!.node
+
+  const targetOf = (id: RelayerId) => {
+    const target = { version: "1", network: world.network }
+    if (id !== ownId) return { ...target, relayer: world.relayer, urls }
+    const ownUrls = urlsOf(ownNodes)
+    return { ...target, relayer: { ...world.relayer, id: ownId, custom_rpc_urls: ownUrls }, urls: ownUrls }
+  }
 
   const backend: SignerBackend = {
     curves: ["secp256k1"],
@@ -175,7 +194,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
       rules: network.rules,
       chain: network.open({ chain: account.chain, address, genesis, keys }),
       targets: {
-        get: () => Effect.succeed({ relayer: world.relayer, version: "1", network: world.network, urls })
+        get: (id: RelayerId) => Effect.succeed(targetOf(id))
       },
       fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
       newId: Effect.sync(() => TransactionId.make(randomUUID())),

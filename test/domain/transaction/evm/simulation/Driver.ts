@@ -72,7 +72,8 @@ export const assign = (world: World, faults: Faults, watch: Watch, limit = 32): 
     const candidates = pending.map((transaction) => ({
       transaction,
       terms: termsOf(world, transaction),
-      view: see(world, faults.reading, transaction)
+      view: see(world, faults.reading, transaction),
+      providers: "of the network"
     }))
     const { signings, decided } = plan<Evm>(evmRules, candidates, baseOf(world), totals(world), world.now, limit)
     for (const { transaction, commands } of decided) {

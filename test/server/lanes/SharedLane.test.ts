@@ -1,0 +1,112 @@
+// Two relayers of one account, one of which has RPC URLs of its own: what these say, or do not say, holds its own rows alone.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import { ledger } from "../ledger/Fixtures.ts"
+import { hex } from "./fake/Hex.ts"
+import type { Node } from "./fake/Node.ts"
+import * as World from "./fake/World.ts"
+
+const { receiver } = World
+
+const shared = Effect.gen(function* () {
+  const world = yield* World.make({ own: 1 })
+  return { world, own: world.ownNodes[0] ?? assert.fail("no node") }
+})
+
+type Shared = Effect.Success<typeof shared>
+
+/** Blocks with a poll each. */
+const live = Effect.fnUntraced(function* ({ world }: Shared, blocks: number) {
+  for (let block = 0; block < blocks; block++) {
+    world.chain.mine()
+    yield* world.poll()
+  }
+})
+
+const codeOf = ({ cause, state }: { readonly cause?: { readonly code: string }; readonly state: string }) => [
+  state,
+  cause?.code
+]
+
+const lies: Readonly<Record<string, readonly [(node: Node) => void, string]>> = {
+  "a count that the window does not allow": [
+    (node) => node.lies.set("eth_getTransactionCount", () => ({ _tag: "Result", value: hex(1000) })),
+    "nonce_ahead"
+  ],
+  "a count that no transaction explains": [
+    (node) => node.lies.set("eth_getTransactionCount", () => ({ _tag: "Result", value: hex(3) })),
+    "nonce_unexplained"
+  ],
+  "no balance": [
+    (node) => node.lies.set("eth_getBalance", () => ({ _tag: "Result", value: hex(0) })),
+    "insufficient_funds"
+  ],
+  nothing: [(node) => void (node.isAway = true), "providers_unavailable"]
+}
+
+layerEach(ledger)("providers of one relayer that show", (it) => {
+  for (const [name, [lie, code]] of Object.entries(lies)) {
+    it.effect(`${name} hold its rows, and not those of a relayer with other URLs`, () =>
+      Effect.gen(function* () {
+        const scene = yield* shared
+        const { world } = scene
+        const [liar] = world.nodes
+        if (liar === undefined) return assert.fail("no node")
+        const [first] = yield* world.accept()
+        lie(liar)
+        yield* live(scene, 2)
+        const [other] = yield* world.acceptOwn(1, { request: { to: receiver, value: 7n, gas_limit: 21_000n } })
+        // Fewer polls than make every open request of the only providers wait for an operator.
+        yield* live(scene, 6)
+        assert.deepStrictEqual(codeOf(yield* world.transaction(first)), ["pending", code])
+        assert.isFalse((yield* world.transaction(first)).restored)
+        assert.deepStrictEqual(codeOf(yield* world.ownTransaction(other)), ["confirmed", "confirmed"])
+        liar.lies.clear()
+        liar.isAway = false
+        yield* live(scene, 20)
+        assert.deepStrictEqual(codeOf(yield* world.transaction(first)), ["confirmed", "confirmed"])
+        assert.deepStrictEqual([world.chain.effects(receiver), world.chain.effects(receiver, 7n)], [1, 1])
+      })
+    )
+  }
+
+  it.effect(
+    "no truth about a count decide nothing if they are its own, and those of the network are asked as well",
+    () =>
+      Effect.gen(function* () {
+        const scene = yield* shared
+        const { world, own } = scene
+        const [first] = yield* world.acceptOwn(1, { request: { to: receiver, value: 7n, gas_limit: 21_000n } })
+        own.lies.set("eth_getTransactionCount", () => ({ _tag: "Result", value: hex(1000) }))
+        const [other] = yield* world.accept()
+        yield* live(scene, 15)
+        assert.strictEqual((yield* world.transaction(other)).state, "confirmed")
+        assert.isFalse((yield* world.ownTransaction(first)).restored)
+        assert.isAtMost((yield* world.lane).nextNonce, 2)
+      })
+  )
+})
+
+layerEach(ledger)("V11: a relayer whose provider refuses a send and dies", (it) => {
+  it.effect("does not hold the other relayer of its account: its bytes go through the other one's providers", () =>
+    Effect.gen(function* () {
+      const scene = yield* shared
+      const { world, own } = scene
+      const [first] = yield* world.acceptOwn(1, { request: { to: receiver, value: 7n, gas_limit: 21_000n } })
+      own.lies.set("eth_sendRawTransaction", () => ({ _tag: "RpcError", code: -32000, message: "internal error" }))
+      yield* world.poll()
+      own.isAway = true
+      const [behind] = yield* world.accept()
+      yield* live(scene, 20)
+      assert.deepStrictEqual(codeOf(yield* world.ownTransaction(first)), ["signed", "providers_unavailable"])
+      assert.strictEqual(world.chain.effects(receiver), 0)
+      yield* live(scene, 50)
+      assert.strictEqual((yield* world.transaction(behind)).state, "confirmed")
+      assert.deepStrictEqual([world.chain.effects(receiver), world.chain.effects(receiver, 7n)], [1, 1])
+      own.isAway = false
+      yield* live(scene, 10)
+      assert.strictEqual((yield* world.ownTransaction(first)).state, "confirmed")
+    })
+  )
+})
