@@ -11,7 +11,7 @@ const floors: ReadonlyArray<ReadonlyArray<string>> = [
   ["audit", "chains", "events", "outbox", "prices"],
   ["changes"],
   ["access", "ledger", "masterKey", "networks", "notifications", "signers"],
-  ["relayers"],
+  ["console", "relayers"],
   ["health", "lanes"],
   ["transactions", "configuration"],
   ["http"]

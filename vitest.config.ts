@@ -19,7 +19,7 @@ const unit = [
   "test/{api,bench,cli,console,deploy,domain,faults,import,outbound,testkit,threads}/**/*.test.ts",
   "test/{claims,exports,seams,traces,transactionsFailures,walks}.test.ts",
   "test/client/{Webhook,node/*}.test.ts",
-  "test/process/{Logging,StartupBanner,http/IdleConnections,settings/{Keys,Misspelled}}.test.ts",
+  "test/process/{Logging,StartupBanner,http/IdleConnections,settings/{ConsoleSettings,Keys,Misspelled}}.test.ts",
   "test/server/access/KeyAuthentication.test.ts",
   "test/server/chains/**/*.test.ts",
   "test/server/lanes/{LaneLife,LanesJob}.test.ts",
@@ -28,6 +28,7 @@ const unit = [
   "test/sql/{Paced,Rows,Tls}.test.ts",
   "test/server/signers/{Keystore,KeystoreQueue,LocalKey,Vault,VaultTransit}.test.ts",
   "test/server/http/Yaml.test.ts",
+  "test/server/console/Site.test.ts",
   "test/server/responses/{Accept,ClientAddress,GroupServices}.test.ts",
   "test/server/transactions/{SignedBytes,Simulated}.test.ts"
 ]

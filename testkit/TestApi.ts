@@ -5,9 +5,11 @@ import type { Duration } from "effect"
 import { FetchHttpClient, HttpRouter, HttpServer } from "effect/http"
 import type { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { createServer } from "node:http"
+import { createServer, request } from "node:http"
+import type { IncomingMessage } from "node:http"
 import { ApiClient } from "../src/client/ApiClient.ts"
 import { RateLimits } from "../src/server/limits/RateLimits.ts"
+import * as Console from "../src/server/Console.ts"
 import * as Server from "../src/server/Server.ts"
 import * as Services from "../src/server/Services.ts"
 import type { SignerSettings } from "../src/server/signers/SignerSettings.ts"
@@ -18,6 +20,8 @@ export const masterKey = new Uint8Array(32).fill(7)
 
 export interface Options {
   readonly server?: Server.Options
+  /** Absent: there is no console. */
+  readonly console?: Omit<Console.Options, "administratorKey">
   readonly limits?: { readonly requestsPerSecond: number; readonly burst: number }
   /** Absent: no background jobs run. */
   readonly jobs?: boolean
@@ -83,11 +87,31 @@ const parse = (text: string): Body => {
   }
 }
 
+const collected = async (message: IncomingMessage): Promise<Response> => {
+  const chunks: Array<Buffer> = []
+  for await (const chunk of message) chunks.push(chunk as Buffer)
+  const headers = Object.entries(message.headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value])
+  )
+  return new Response(chunks.length === 0 ? null : Buffer.concat(chunks), { status: message.statusCode ?? 0, headers })
+}
+
+/** As `fetch`, which sends no `host` that is not that of the URL. */
+const send = (url: string, init: { method: string; headers: Record<string, string>; body?: string }) =>
+  init.headers["host"] === undefined
+    ? fetch(url, init)
+    : new Promise<Response>((resolve, reject) => {
+        const { body, ...options } = init
+        request(url, options, (message) => void collected(message).then(resolve, reject))
+          .on("error", reject)
+          .end(body)
+      })
+
 const make = Effect.map(HttpServer.HttpServer, ({ address }) => {
   const baseUrl = HttpServer.formatAddress(address)
   const call = (path: string, { method, key, headers, body }: Call = {}) =>
     Effect.promise(async (): Promise<Answer> => {
-      const response = await fetch(`${baseUrl}${path}`, {
+      const response = await send(`${baseUrl}${path}`, {
         method: method ?? (body === undefined ? "GET" : "POST"),
         headers: {
           ...(key === null ? {} : { authorization: `Bearer ${key ?? apiKey}` }),
@@ -107,11 +131,19 @@ const client = () =>
     Layer.provide(FetchHttpClient.layer)
   )
 
+const routes = ({ console, server = Server.defaults }: Options) =>
+  console === undefined
+    ? Server.layer(server)
+    : Layer.merge(
+        Server.mount(undefined, server),
+        Console.mount(server, { ...console, administratorKey: Redacted.make(apiKey) })
+      )
+
 /** The API on the given database. */
 export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.SqlClient, E>) =>
   Layer.provideMerge(client(), Layer.effect(TestApi, make)).pipe(
     Layer.provideMerge(
-      HttpRouter.serve(Server.layer(options.server), {
+      HttpRouter.serve(routes(options), {
         routerConfig: Server.routerConfig,
         disableLogger: true,
         disableListenLog: true

@@ -95,6 +95,30 @@ export const explained = <
     .annotate({ description })
     .pipe(HttpApiSchema.status(status))
 
+/** A failure whose `error` text is always the message of the error. */
+export const sentence = <
+  E extends Schema.Top & Named & Fieldless<E["Type"]> & { readonly Type: { readonly message: string } },
+  const Message extends string
+>(
+  error: E,
+  status: number,
+  message: Message,
+  description: string
+) =>
+  Schema.Struct({ ...fields(message), error: explanation })
+    .annotate({ identifier: identifierOf(error) })
+    .pipe(
+      Schema.decodeTo(
+        Schema.toType(error),
+        SchemaTransformation.transform({
+          decode: (): E["Type"] => new error({}),
+          encode: (failed: E["Type"]) => ({ ...values(message), error: failed.message })
+        })
+      )
+    )
+    .annotate({ description })
+    .pipe(HttpApiSchema.status(status))
+
 /** A failure whose response has headers. */
 export const headed = <E extends Schema.Top & Named, const Message extends string, Fields extends Schema.Struct.Fields>(
   error: E,

@@ -4,8 +4,16 @@ import { HttpApi } from "effect/http-api"
 import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import type { Scope } from "../domain/access/Scope.ts"
 
-/** An endpoint with `Authorization` and without this annotation is for the administrator only. */
+/** An endpoint with `Authorization` and without this annotation or `EveryCaller` is for the administrator only. */
 export class RequiredScope extends Context.Service<RequiredScope, Scope>()("effect-relayer/api/Scopes/RequiredScope") {}
+
+/** An endpoint with `Authorization` and this annotation is for every caller, whatever its scopes are. */
+export const EveryCaller = Context.Reference<boolean>("effect-relayer/api/Scopes/EveryCaller", {
+  defaultValue: () => false
+})
+
+export const isForEveryCaller = (endpoint: HttpApiEndpoint.Top): boolean =>
+  Context.get(endpoint.annotations, EveryCaller)
 
 export const scopeOf = (endpoint: HttpApiEndpoint.Top): Scope | undefined =>
   Context.getOrUndefined(endpoint.annotations, RequiredScope)

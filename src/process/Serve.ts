@@ -5,6 +5,7 @@ import * as AuditHeadFile from "./AuditHeadFile.ts"
 import * as HttpServer from "./http/HttpServer.ts"
 import * as Logging from "./Logging.ts"
 import * as Service from "./Service.ts"
+import * as ConsoleSettings from "./settings/ConsoleSettings.ts"
 import type { Misspelled } from "./settings/Misspelled.ts"
 import * as Settings from "./settings/Settings.ts"
 import * as StartFailed from "./StartFailed.ts"
@@ -42,7 +43,16 @@ const application = Effect.fn("application")(function* (
     auditHeadStore:
       settings.DATABASE_URL === undefined ? Option.some(AuditHeadFile.store(settings.DATA_DIR)) : Option.none(),
     database: Sql.layerOpen(database, Settings.databaseOptions(settings).pool),
-    listening: (baseUrl) => Console.log(StartupBanner.text({ baseUrl, database, keptApiKey, isTerminal }))
+    listening: (baseUrl) =>
+      Console.log(
+        StartupBanner.text({
+          baseUrl,
+          database,
+          keptApiKey,
+          isTerminal,
+          hasConsole: ConsoleSettings.of(settings) !== undefined
+        })
+      )
   })
 })
 

@@ -6,6 +6,8 @@ import * as HttpServerNode from "./http/HttpServer.ts"
 import * as ProcessGauges from "./ProcessGauges.ts"
 import { running } from "./Running.ts"
 import * as AzureMachine from "./settings/AzureMachine.ts"
+import * as ConsoleFiles from "./ConsoleFiles.ts"
+import * as ConsoleSettings from "./settings/ConsoleSettings.ts"
 import * as Settings from "./settings/Settings.ts"
 import * as Unreadable from "./http/Unreadable.ts"
 import { RunningVersion } from "../server/observability/RunningVersion.ts"
@@ -14,6 +16,7 @@ import { AuditHeadStore } from "../server/audit/AuditHeadStore.ts"
 import type { Store as AuditHeads } from "../server/audit/AuditHeadStore.ts"
 import { MasterKeyStore } from "../server/masterKey/MasterKeyStore.ts"
 import type { Store } from "../server/masterKey/MasterKeyStore.ts"
+import * as Console from "../server/Console.ts"
 import * as Server from "../server/Server.ts"
 import * as Services from "../server/Services.ts"
 import { Readiness } from "../server/lifecycle/Readiness.ts"
@@ -47,6 +50,19 @@ const rateLimits = (settings: Settings.Settings) => {
   return RateLimits.layer(options).pipe(Layer.provide(Layer.unwrap(store)))
 }
 
+/** The API on all paths, and the console on its own. */
+const withConsole = (
+  options: Server.Options,
+  console: ConsoleSettings.ConsoleSettings,
+  administratorKey: Redacted.Redacted
+) =>
+  Layer.merge(
+    Server.mount(undefined, options),
+    Layer.unwrap(
+      Effect.map(ConsoleFiles.read(), (files) => Console.mount(options, { ...console, administratorKey, files }))
+    )
+  )
+
 export const layer = (settings: Settings.Settings, parts: Parts) => {
   const decryptionKeys = [...parts.earlierMasterKeys, ...Settings.decryptionKeys(settings)]
   const services = Services.layer({
@@ -77,7 +93,8 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
   const { listen, drain } = HttpServerNode.layer(settings)
   // `Readiness` depends on all services, so the port opens last, when they all work.
   const server = Layer.provide(Layer.unwrap(Effect.as(Readiness, listen)), services)
-  const routes = Server.layer({
+  const console = ConsoleSettings.of(settings)
+  const options: Server.Options = {
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
     maxBodyBytes: settings.MAX_BODY_BYTES,
     docs: settings.DOCS === "on",
@@ -85,9 +102,14 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     corsOrigins: settings.CORS_ORIGINS ?? [],
     ...(settings.TRUSTED_PROXIES === undefined ? {} : { trustedProxies: settings.TRUSTED_PROXIES }),
     accessLog: settings.ACCESS_LOG === "on",
+    hasConsole: console !== undefined,
     refusal: Unreadable.refusal
-    // Services around the server would be in the context of every request, which is copied.
-  }).pipe(Layer.provide([rateLimits(settings), services, Layer.succeed(RunningVersion, running)]))
+  }
+  // Services around the server would be in the context of every request, which is copied.
+  const routes = Layer.provide(
+    console === undefined ? Server.layer(options) : withConsole(options, console, parts.apiKey),
+    [rateLimits(settings), services, Layer.succeed(RunningVersion, running)]
+  )
 
   const listening = Layer.effectDiscard(HttpServer.addressFormattedWith(parts.listening))
   return Layer.mergeAll(Layer.provide(Layer.merge(drain, ProcessGauges.layer), services), listening).pipe(

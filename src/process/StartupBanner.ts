@@ -45,6 +45,7 @@ interface Started {
   /** Absent: the operator set an API key. */
   readonly keptApiKey: Kept | undefined
   readonly isTerminal: boolean
+  readonly hasConsole: boolean
 }
 
 const databaseOf = ({ embedded, files, place }: Started["database"]): string => {
@@ -54,9 +55,10 @@ const databaseOf = ({ embedded, files, place }: Started["database"]): string => 
   return isElsewhere ? `embedded PostgreSQL of ${folder} in ${files}` : `embedded PostgreSQL in ${folder}`
 }
 
-export const text = ({ baseUrl, database, isTerminal, keptApiKey }: Started): string => {
+export const text = ({ baseUrl, database, hasConsole, isTerminal, keptApiKey }: Started): string => {
   const lines = [
     `effect-relayer listens on ${baseUrl}   version ${running}   ${databaseOf(database)}`,
+    ...(hasConsole ? [`  Console: ${baseUrl}/console   sign in with the API key`] : []),
     `  API documents: ${baseUrl}/docs`
   ]
   if (keptApiKey?.made === true) {

@@ -19,11 +19,12 @@ import { NodeCallsHttp, SponsoredHttp, TransactionSigningHttp } from "./transact
 import { AllTransactionsHttp, TransactionsHttp } from "./transactions/TransactionsHttp.ts"
 import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
 import * as Documents from "./http/Documents.ts"
-import { HomeHttp } from "./http/HomeHttp.ts"
+import * as HomeHttp from "./http/HomeHttp.ts"
 import { Draining } from "./lifecycle/Draining.ts"
 import { OutboundLimitHttp } from "./limits/OutboundWork.ts"
 import * as MetricsAccessHttp from "./http/MetricsAccessHttp.ts"
 import { DecodeErrorsHttp, RequestBodyHttp } from "./http/RequestBodyHttp.ts"
+import * as OwnRouter from "./http/OwnRouter.ts"
 import * as RequestPipeline from "./http/RequestPipeline.ts"
 import * as Metrics from "./Metrics.ts"
 import * as MetricsHttp from "./observability/MetricsHttp.ts"
@@ -33,6 +34,8 @@ import { SystemHttp } from "./lifecycle/SystemHttp.ts"
 export interface Options extends RequestPipeline.Options {
   /** The bearer token that readers of `/metrics` need. Absent: everybody may read it. */
   readonly metricsToken?: Redacted.Redacted
+  /** Whether the start page links to the console. Absent: it does not. */
+  readonly hasConsole?: boolean
   /** The prefix of a host program's router that the routes are added to, for the documents. `mount` sets it. */
   readonly prefix?: `/${string}`
 }
@@ -68,17 +71,21 @@ const middleware = Layer.mergeAll(
   OutboundLimitHttp
 )
 
-/** For `HttpRouter.serve`: a trailing slash is ignored, and a long id is a bad id, not an unknown route. */
-export const routerConfig = { ignoreTrailingSlash: true, maxParamLength: 16_384 } as const
+/** For `HttpRouter.serve`. */
+export const routerConfig = OwnRouter.config
 
 /** The routes of the API with its documents. */
 export const routes = ({
   maxBodyBytes,
   metricsToken,
   docs = true,
+  hasConsole = false,
   prefix
-}: Pick<Options, "maxBodyBytes" | "metricsToken" | "docs" | "prefix"> = defaults) =>
-  Layer.mergeAll(HttpApiBuilder.layer(Api), docs ? Layer.merge(Documents.layer(prefix), HomeHttp) : Layer.empty).pipe(
+}: Pick<Options, "maxBodyBytes" | "metricsToken" | "docs" | "hasConsole" | "prefix"> = defaults) =>
+  Layer.mergeAll(
+    HttpApiBuilder.layer(Api),
+    docs ? Layer.merge(Documents.layer(prefix), HomeHttp.layer({ hasConsole })) : Layer.empty
+  ).pipe(
     Layer.provide(handlers),
     Layer.provide(middleware),
     Layer.provide(MetricsAccessHttp.layer(metricsToken)),
@@ -99,18 +106,12 @@ export const drainFirst = <A, E, R>(serving: Layer.Layer<A, E, R>): Layer.Layer<
     serving
   )
 
-/**
- * The API under `prefix` of a host program's router. It has a router of its own, because its pipeline would answer for the
- * host's routes as well. The host's route is uninterruptible, because a request that takes too long is interrupted and then
- * answered.
- */
-export const mount = (prefix: `/${string}`, options: Options = defaults) =>
+/** The API under `prefix` of a host program's router. Absent: all paths that the host has no other route for. */
+export const mount = (prefix: `/${string}` | undefined, options: Options = defaults) =>
   HttpRouter.use((host) =>
     Effect.gen(function* () {
-      const router = yield* HttpRouter.make.pipe(Effect.provideService(HttpRouter.RouterConfig, routerConfig))
-      yield* Layer.build(
-        layer({ ...options, prefix }).pipe(Layer.provide(Layer.succeed(HttpRouter.HttpRouter, router)))
-      )
-      yield* host.prefixed(prefix).add("*", "/*", router.asHttpEffect(), { uninterruptible: true })
+      const api = yield* OwnRouter.make(layer(prefix === undefined ? options : { ...options, prefix }))
+      const routes = prefix === undefined ? host : host.prefixed(prefix)
+      yield* routes.add("*", "/*", api, OwnRouter.route)
     })
   )

@@ -35,8 +35,11 @@ const exampleLimits = {
 
 const expiry = "When the key expires. If absent, it does not expire."
 
-/** Audit records name the administrator and the host program by these ids. */
-export const reservedKeyIds: ReadonlySet<string> = new Set(["administrator", "program"])
+/** Audit records name a refused sign-in to the console by this id, because no key made it. */
+export const consoleKeyId = "console"
+
+/** Audit records name the administrator, the host program and the console by these ids. */
+export const reservedKeyIds: ReadonlySet<string> = new Set(["administrator", "program", consoleKeyId])
 
 export const CreateApiKey = Schema.Struct({
   id: maybe(ApiKeyId.schema, {

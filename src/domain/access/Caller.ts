@@ -16,6 +16,8 @@ export interface Caller {
   readonly isStored?: true
   /** What the caller may send. Absent: everything that policies allow. */
   readonly transactionLimits?: TransactionLimits
+  /** The session of the console that the caller is signed in with. Absent: the request has the API key itself. */
+  readonly sessionId?: string
 }
 
 export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()(

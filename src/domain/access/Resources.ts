@@ -92,6 +92,16 @@ export const resources = {
     onlyByName: [],
     narrowable: []
   },
+  /** Sessions of the console. */
+  session: {
+    auditResource: ["session"],
+    actions: ["session.created", "session.ended", "session.refused"],
+    eventTypes: [],
+    scopes: [],
+    allScopes: [],
+    onlyByName: [],
+    narrowable: []
+  },
   configuration: {
     auditResource: ["configuration"],
     actions: ["configuration.compared", "configuration.applied"],

@@ -110,3 +110,9 @@ export class NotImplemented extends Schema.TaggedError<NotImplemented>()("NotImp
 }) {
   override readonly message = this.error
 }
+
+/** `Host` names a host that the console does not serve, as after DNS rebinding. */
+export class MisdirectedRequest extends Schema.TaggedError<MisdirectedRequest>()("MisdirectedRequest", {}) {
+  override readonly message =
+    "Host: Expected a loopback address, the address that the service listens on, or an origin of CONSOLE_ORIGINS"
+}

@@ -35,6 +35,7 @@ interface Started {
 export const started = ({ baseUrl, folder, prepared }: Started): string =>
   [
     `\neffect-relayer listens on ${baseUrl}   version ${running}   data in ${folder}`,
+    `  console  ${baseUrl}/console`,
     ...prepared.flatMap(({ network, chain, relayer }) => [
       `  chain    ${chain.description}`,
       `  relayer  ${FirstTransaction.relayerId(network)}, ${relayer.address}${relayer.paused ? ", paused" : ""}`

@@ -25,8 +25,8 @@ const Origin = Schema.String.check(
   Schema.makeFilter(isOrigin, { expected: "origins such as https://console.example.com, with commas between them" })
 )
 
-/** CORS_ORIGINS: the origins of browsers that may call the API. */
-export const CorsOrigins = Schema.String.pipe(
+/** CORS_ORIGINS and CONSOLE_ORIGINS. */
+export const Origins = Schema.String.pipe(
   Schema.decodeTo(
     Schema.Array(Origin),
     SchemaTransformation.transform({

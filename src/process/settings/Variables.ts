@@ -156,9 +156,31 @@ export const variables = {
     help: "Keys, accounts or regions that signers may use with the service's own cloud login; if unset, all that this login may use"
   },
   CORS_ORIGINS: {
-    schema: Schema.optionalKey(Parsers.CorsOrigins),
+    schema: Schema.optionalKey(Parsers.Origins),
     example: "https://console.example.com,http://localhost:5173",
     help: "Origins from which browsers may call the API; if unset, none"
+  },
+  CONSOLE: {
+    schema: Schema.optionalKey(Schema.Literals(["on", "off", "read-only"])),
+    example: "read-only",
+    help: "Web console at /console; read-only: it changes nothing. If unset, on for a loopback HOST or with CONSOLE_ORIGINS, else off"
+  },
+  CONSOLE_ORIGINS: {
+    schema: Schema.optionalKey(Parsers.Origins),
+    example: "https://relayers.example.com",
+    help: "Origins at which browsers reach the console, beside loopback addresses; people sign in only at those with https"
+  },
+  CONSOLE_SESSION_HOURS: {
+    schema: integer(1, 24),
+    default: "8",
+    example: "8",
+    help: "Hours after which a session of the console ends"
+  },
+  CONSOLE_IDLE_MINUTES: {
+    schema: integer(2, 1440),
+    default: "30",
+    example: "30",
+    help: "Minutes without use by a person after which a session of the console ends"
   },
   TRUSTED_PROXIES: {
     schema: Schema.optionalKey(Parsers.TrustedProxies),

@@ -26,6 +26,7 @@ import * as Batcher from "../../sql/batch/Batcher.ts"
 import type { Ids } from "../../sql/SelectPage.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Strangers } from "../limits/Strangers.ts"
+import * as ClientAddress from "../responses/ClientAddress.ts"
 import { Changes } from "../changes/Changes.ts"
 import * as ApiKeysRepo from "./ApiKeysRepo.ts"
 import type { FeeLimit, Holder } from "./ApiKeysRepo.ts"
@@ -41,6 +42,21 @@ const maxUnknown = 10_000
 
 /** The number of valid keys in memory. */
 const maxValid = 10_000
+
+/** A valid key as a caller, with its name and the hashes of its valid values. */
+export interface PresentKey {
+  readonly caller: Caller.Caller
+  readonly name: string
+  readonly hashes: ReadonlyArray<Uint8Array>
+}
+
+const toCaller = ({ id, scopes, relayer_ids, transaction_limits }: Holder): Caller.Caller => ({
+  id,
+  scopes,
+  isStored: true,
+  ...(relayer_ids === null ? {} : { relayerIds: relayer_ids }),
+  ...(transaction_limits === null ? {} : { transactionLimits: decodeLimits(transaction_limits) })
+})
 
 /** How long an unknown key is remembered. A database that is restored meanwhile may know it again. */
 const unknownFor = Duration.minutes(1)
@@ -124,6 +140,13 @@ export class ApiKeys extends Context.Service<
       key: Redacted.Redacted,
       from: string | undefined
     ): Effect.Effect<Option.Option<Caller.Caller>, Caller.TooManyRequests>
+    /**
+     * The key with this id, for sessions; none if it is unknown, deleted or expired. `hashes` are those of its values that are valid:
+     * after a rotation, also of the value before it until the overlap ends. Stores when the key was used.
+     *
+     * @internal
+     */
+    present(id: string): Effect.Effect<Option.Option<PresentKey>>
   }
 >()("effect-relayer/server/access/ApiKeys") {
   /** @internal */
@@ -219,15 +242,16 @@ export class ApiKeys extends Context.Service<
         const found = yield* Cache.get(unknown, hash)
         if (Option.isNone(found)) return Option.none()
         remember(hash)
-        const { id, scopes, relayer_ids, transaction_limits } = found.value
-        yield* touch(id, from)
-        return Option.some<Caller.Caller>({
-          id,
-          scopes,
-          isStored: true,
-          ...(relayer_ids === null ? {} : { relayerIds: relayer_ids }),
-          ...(transaction_limits === null ? {} : { transactionLimits: decodeLimits(transaction_limits) })
-        })
+        yield* touch(found.value.id, from)
+        return Option.some(toCaller(found.value))
+      })
+
+      const present = Effect.fnUntraced(function* (id: string) {
+        const found = yield* repo.findPresent(id, yield* DateTime.now)
+        if (Option.isNone(found)) return Option.none()
+        yield* touch(found.value.id, yield* ClientAddress.current)
+        const { name, hashes } = found.value
+        return Option.some<PresentKey>({ caller: toCaller(found.value), name, hashes })
       })
 
       return ApiKeys.of({
@@ -242,7 +266,8 @@ export class ApiKeys extends Context.Service<
         rotate,
         forgetRelayer,
         ...lineage,
-        find
+        find,
+        present
       })
     })
   ).pipe(Layer.provide(SecureRandom.layerWebCrypto))

@@ -2,7 +2,7 @@
 import { DateTime, Effect, Option, Schema } from "effect"
 import { ApiKey, ApiKeyId, ApiKeyIdTaken } from "../../domain/access/ApiKey.ts"
 import type { PageRequest } from "../../domain/request/Page.ts"
-import type { Grant } from "../../domain/access/Scope.ts"
+import { Grant } from "../../domain/access/Scope.ts"
 import { TransactionLimits, feeLimitsOf } from "../../domain/transaction/TransactionLimits.ts"
 import * as Rows from "../../sql/Rows.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
@@ -26,6 +26,16 @@ const readCreator = Rows.first(
 const readIds = Rows.all(Schema.Struct({ id: ApiKeyId }))
 const readFeeLimits = Rows.all(Schema.Struct({ id: Schema.String, maximum: Schema.BigIntFromString }))
 const encodeLimits = Schema.encodeSync(TransactionLimits)
+const readPresent = Rows.first(
+  Schema.Struct({
+    id: ApiKeyId,
+    name: Schema.String,
+    scopes: Schema.Array(Grant),
+    relayer_ids: Schema.NullOr(Schema.Array(Schema.String)),
+    transaction_limits: Schema.NullOr(Schema.String),
+    hashes: Schema.Array(Schema.Uint8Array)
+  })
+)
 const readCreated = Rows.one(Schema.Struct({ created: Rows.Integer }))
 
 /** The identity, the scopes and the relayers of an API key. */
@@ -35,6 +45,12 @@ export interface Holder {
   readonly relayer_ids: ReadonlyArray<string> | null
   /** JSON. */
   readonly transaction_limits: string | null
+}
+
+/** A key that is valid, with the hashes of its present value and of the one before it, if that is still valid. */
+export interface PresentKey extends Holder {
+  readonly name: string
+  readonly hashes: ReadonlyArray<Uint8Array>
 }
 
 /** A key whose fees per day on networks of a type are limited, together with those of its descendants. Smallest unit. */
@@ -177,6 +193,18 @@ export const make = Effect.gen(function* () {
     )
   }
 
+  /** The key with this id, if it is valid `at` this time. */
+  const findPresent = (id: string, moment: DateTime.Utc): Effect.Effect<Option.Option<PresentKey>> => {
+    const at = DateTime.toDate(moment)
+    return sql`
+      SELECT id, name, scopes, relayer_ids, transaction_limits::text,
+        ARRAY[hash] || CASE WHEN previous_expires_at > ${at} THEN ARRAY[previous_hash] ELSE ARRAY[]::bytea[] END AS hashes
+      FROM api_keys WHERE id = ${id} AND (expires_at IS NULL OR expires_at > ${at})`.pipe(
+      Effect.flatMap(readPresent),
+      query("ApiKeysRepo.findPresent")
+    )
+  }
+
   const selectRows = selectPage(sql, selection)
   const page = (request: PageRequest) => selectRows(request).pipe(query("ApiKeysRepo.page"))
 
@@ -251,6 +279,7 @@ export const make = Effect.gen(function* () {
     findAll,
     findForUpdate,
     findByHashes,
+    findPresent,
     holdCreator,
     findCreator,
     descendants,

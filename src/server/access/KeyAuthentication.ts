@@ -11,7 +11,8 @@ import { ApiKeys } from "./ApiKeys.ts"
 import { hashKey } from "./Key.ts"
 import * as Refusals from "./Refusals.ts"
 
-const isAllowed = (caller: Caller, { scope, relayerId }: Use): boolean =>
+/** Whether the caller's scopes and relayers allow the use. */
+export const isAllowed = (caller: Caller, { scope, relayerId }: Use): boolean =>
   (caller.scopes === undefined || allows(caller.scopes, scope ?? "*")) &&
   // Also for keys that were created before the scopes of limited keys were checked.
   (caller.relayerIds === undefined || scope === undefined || isNarrowable(scope)) &&

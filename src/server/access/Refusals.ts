@@ -1,15 +1,10 @@
 // Records requests that an API key may not make in the audit log.
-import { Duration, Effect, FiberSet, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type { Caller } from "../../domain/access/Caller.ts"
 import { Audit, encodeChange } from "../audit/Audit.ts"
 import type { Use } from "../authentication/Authentication.ts"
 import * as Origin from "../responses/Origin.ts"
-
-/**
- * A key that goes on after a refusal must not fill the audit log: the first request that lacks a scope is recorded at once, and
- * further ones of this time are recorded together at its end.
- */
-export const interval = Duration.minutes(1)
+import * as CountedRecords from "./CountedRecords.ts"
 
 /** Requests that were refused because an API key may not make them, as the audit log records them. */
 const RefusedRequests = Schema.Struct({
@@ -23,19 +18,15 @@ const RefusedRequests = Schema.Struct({
 })
 
 interface Refused {
-  readonly count: number
   readonly use: Use
   readonly origin: Origin.Origin
 }
 
 export const make = Effect.gen(function* () {
   const audit = yield* Audit
-  const run = yield* FiberSet.makeRuntime<never>()
-  /** By key and scope: the requests since the record. An entry exists for the interval after a record. */
-  const further = new Map<string, Refused | undefined>()
 
   /** The response does not depend on the record: a database that accepts no writes still refuses. */
-  const record = ({ count, origin, use }: Refused) => {
+  const record = ({ origin, use }: Refused, count: number) => {
     const { method, route, scope = "*" } = use
     const after = { scope, method, route, count }
     return audit
@@ -43,23 +34,10 @@ export const make = Effect.gen(function* () {
       .pipe(Effect.ignoreCause({ log: "Warn", message: "cannot record refused requests" }))
   }
 
-  const recordFurther = (name: string) =>
-    Effect.suspend(() => {
-      const refused = further.get(name)
-      further.delete(name)
-      return refused === undefined ? Effect.void : record(refused)
-    })
+  const counted = yield* CountedRecords.make(record)
 
-  return Effect.fnUntraced(function* (caller: Caller, use: Use) {
-    const name = `${caller.id} ${use.scope ?? "*"}`
-    const origin = { ...(yield* Origin.current), keyId: caller.id }
-    if (further.has(name)) {
-      const count = (further.get(name)?.count ?? 0) + 1
-      return void further.set(name, { count, use, origin })
-    }
-    further.set(name, undefined)
-    // Also if the instance stops before the end.
-    run(Effect.ensuring(Effect.sleep(interval), recordFurther(name)))
-    return yield* record({ count: 1, use, origin })
-  })
+  return (caller: Caller, use: Use) =>
+    Effect.flatMap(Origin.current, (origin) =>
+      counted(`${caller.id} ${use.scope ?? "*"}`, { use, origin: { ...origin, keyId: caller.id } })
+    )
 })

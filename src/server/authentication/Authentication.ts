@@ -33,7 +33,10 @@ export interface Use {
 export class Authentication extends Context.Service<
   Authentication,
   {
-    /** `use` is absent if no endpoint matches the request: only an authenticated caller learns that a route is unknown. */
+    /**
+     * `use` is absent if every caller may use the endpoint, and if no endpoint matches the request: only an authenticated caller
+     * learns that a route is unknown.
+     */
     authenticate(
       token: Redacted.Redacted,
       use: Use | undefined

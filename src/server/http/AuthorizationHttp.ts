@@ -2,7 +2,7 @@
 import { Context, Effect, Layer, Metric, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { Authorization } from "../../api/Middleware.ts"
-import { scopeOf } from "../../api/Scopes.ts"
+import { isForEveryCaller, scopeOf } from "../../api/Scopes.ts"
 import { CurrentCaller, Unauthorized } from "../../domain/access/Caller.ts"
 import type { Caller } from "../../domain/access/Caller.ts"
 import { ServiceUnavailable } from "../../domain/request/Request.ts"
@@ -80,15 +80,17 @@ export const AuthorizationHttp = Layer.effect(
           const current = Context.get(context, CurrentRequest)
           const name = `${group.identifier}.${endpoint.identifier}`
           const handled = headers["x-relayer-debug"] === "true" ? Recording.record(httpEffect, name) : httpEffect
-          const use = {
-            group: group.identifier,
-            endpoint: endpoint.identifier,
-            method: endpoint.method,
-            route: endpoint.path,
-            scope: scopeOf(endpoint),
-            relayerId: params.relayer_id,
-            from: current?.clientAddress
-          }
+          const use = isForEveryCaller(endpoint)
+            ? undefined
+            : {
+                group: group.identifier,
+                endpoint: endpoint.identifier,
+                method: endpoint.method,
+                route: endpoint.path,
+                scope: scopeOf(endpoint),
+                relayerId: params.relayer_id,
+                from: current?.clientAddress
+              }
           return Effect.andThen(refuseOutdated, credentials.authenticate(credential, use)).pipe(
             Effect.tapErrorTag("Forbidden", ({ callerId }) =>
               callerId === undefined ? Effect.void : consume(callerId, current)

@@ -14,6 +14,8 @@ export interface Exchange {
   readonly state: RequestState
   /** From a monotonic clock, in milliseconds. */
   readonly started: number
+  /** The route of a router around this one, if a host program mounts it. */
+  readonly mountedAt: HttpRouter.RouteContext["Service"] | undefined
   /** Pattern of the route that matched. */
   endpoint: string
 }
@@ -70,6 +72,7 @@ export const begin = (
     request,
     state: make(requestIdOf(request.headers["x-request-id"]), clientAddressOf(request)),
     started: performance.now(),
+    mountedAt: Context.getOrUndefined(context, HttpRouter.RouteContext),
     endpoint: "unmatched"
   }
 }
@@ -89,7 +92,7 @@ export const provide = (context: Context.Context<Request>, { request, state }: E
 /** Notes the route that the router has found. The router leaves it in the context of the fiber. */
 export const noteRoute = (exchange: Exchange, { context }: Fiber.Fiber<unknown, unknown>): void => {
   const found = Context.getOrUndefined(context, HttpRouter.RouteContext)
-  if (found !== undefined) exchange.endpoint = found.route.path
+  if (found !== undefined && found !== exchange.mountedAt) exchange.endpoint = found.route.path
 }
 
 /** Milliseconds with one decimal. */

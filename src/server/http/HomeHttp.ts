@@ -12,12 +12,12 @@ const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; b
 const baseOf = ({ originalUrl }: HttpServerRequest.HttpServerRequest): string =>
   `${new URL(originalUrl, "http://localhost").pathname.replace(/\/+$/, "")}/`
 
-const home = Effect.gen(function* () {
+const home = Effect.fnUntraced(function* (options: HomePage.Options) {
   const readiness = yield* Readiness
   const report = readiness.check.pipe(Effect.catchTag("NotReady", (error) => Effect.succeed(error.readiness)))
   const page = Effect.gen(function* () {
     const base = baseOf(yield* HttpServerRequest.HttpServerRequest)
-    const body = HomePage.html(base, yield* report)
+    const body = HomePage.html(base, yield* report, options)
     return HttpServerResponse.html(body).pipe(HttpServerResponse.setHeader("content-security-policy", policy))
   })
   return HttpRouter.add("GET", "/", page)
@@ -30,4 +30,5 @@ const icon = HttpRouter.add(
   revalidated(HttpServerResponse.text(HomePage.icon, { contentType: "image/svg+xml" }))
 )
 
-export const HomeHttp = Layer.merge(Layer.unwrap(home), icon).pipe(Layer.provide(OpenDocument))
+export const layer = (options: HomePage.Options) =>
+  Layer.merge(Layer.unwrap(home(options)), icon).pipe(Layer.provide(OpenDocument))

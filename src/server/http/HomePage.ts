@@ -10,6 +10,12 @@ const links = [
   ["metrics", "Metrics", "names; with <code>Accept: text/plain</code> the values, for Prometheus"]
 ] as const
 
+const toConsole = ["console", "Console", "what needs attention, relayers, transactions, webhooks"] as const
+
+export interface Options {
+  readonly hasConsole: boolean
+}
+
 const states: Record<Readiness["status"], string> = {
   healthy: "every component works",
   degraded: "requests are answered, but a component or job does not work",
@@ -26,11 +32,13 @@ const style = `
 /** The icon of the service. */
 export const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1d4ed8"/><path d="M7 16h11m-5-6 6 6-6 6" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/><circle cx="24" cy="16" r="3" fill="#fff"/></svg>`
 
-const listOf = (base: string): string =>
-  links.map(([path, name, about]) => `<dt><a href="${base}${path}">${name}</a></dt><dd>${about}</dd>`).join("\n    ")
+const listOf = (base: string, { hasConsole }: Options): string =>
+  [...(hasConsole ? [toConsole] : []), ...links]
+    .map(([path, name, about]) => `<dt><a href="${base}${path}">${name}</a></dt><dd>${about}</dd>`)
+    .join("\n    ")
 
 /** `base`: the path of the page with a slash at its end. */
-export const html = (base: string, { status, version }: Readiness): string => `<!doctype html>
+export const html = (base: string, { status, version }: Readiness, options: Options): string => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8" />
@@ -43,7 +51,7 @@ export const html = (base: string, { status, version }: Readiness): string => `<
     <h1>effect-relayer ${version}</h1>
     <p>This instance is <strong class="${status}">${status}</strong>: ${states[status]}.</p>
     <dl>
-    ${listOf(base)}
+    ${listOf(base, options)}
     </dl>
   </body>
 </html>

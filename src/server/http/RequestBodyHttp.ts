@@ -1,6 +1,6 @@
 // Implements `RequestBody` and `DecodeErrors`: checks a body before it is decoded, and says what is wrong with a request, field by
 // field.
-import { ByteSize, Clock, Effect, Layer } from "effect"
+import { ByteSize, Clock, Effect, Layer, Redacted } from "effect"
 import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
 import type { HttpServerError } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
@@ -68,10 +68,13 @@ export const RequestBodyHttp = Layer.effect(
     const usualLimit = Number((yield* HttpIncomingMessage.MaxBodySize) ?? Infinity)
     const { authenticate } = yield* Authentication
 
-    /** A key that was revoked or has expired since the head of the request arrived does nothing more. */
-    const checkKey = Effect.flatMap(bearerToken, (token) => authenticate(token, undefined)).pipe(
-      Effect.mapError(() => new Unauthorized({ reason: "invalid_token" }))
-    )
+    /**
+     * A key that was revoked or has expired since the head of the request arrived does nothing more. Only endpoints that need no key get
+     * here without one.
+     */
+    const checkKey = Effect.flatMap(bearerToken, (token) =>
+      Redacted.value(token) === "" ? Effect.void : authenticate(token, undefined)
+    ).pipe(Effect.mapError(() => new Unauthorized({ reason: "invalid_token" })))
 
     const check = Effect.fnUntraced(function* (request: Request, accept: ReadonlyArray<string>, large?: Limit) {
       const limit = Math.max(usualLimit, large?.bytes ?? 0)

@@ -1,6 +1,7 @@
 // Responses outside of the endpoints, from the same error table.
 import { Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
+import { MisdirectedRequestError } from "../../api/ConsoleApi.ts"
 import * as Errors from "../../api/Errors.ts"
 
 interface WithHeaders {
@@ -36,3 +37,4 @@ export const expectationFailed = responder(Errors.ExpectationFailedError)
 export const requestHeaderFieldsTooLarge = responder(Errors.RequestHeaderFieldsTooLargeError)
 export const internalServerError = responder(Errors.InternalServerErrorError)
 export const serviceUnavailable = responder(Errors.ServiceUnavailableError)
+export const misdirected = responder(MisdirectedRequestError)

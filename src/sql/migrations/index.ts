@@ -39,6 +39,7 @@ import commands from "./0043_commands.ts"
 import configurations from "./0045_configurations.ts"
 import yields from "./0047_yields.ts"
 import givenPlaces from "./0051_given_places.ts"
+import consoleSessions from "./0057_console_sessions.ts"
 
 /** Migrations from before the mark of the schema. Instances of their versions cannot see that they have to stop. */
 const unmarked = {
@@ -82,7 +83,8 @@ const marked = {
   "0043_commands": commands,
   "0045_configurations": configurations,
   "0047_yields": yields,
-  "0051_given_places": givenPlaces
+  "0051_given_places": givenPlaces,
+  "0057_console_sessions": consoleSessions
 }
 
 export const migrations: Readonly<Record<string, Migration.Migration>> = {

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import * as Refusals from "../../../src/server/access/Refusals.ts"
+import * as CountedRecords from "../../../src/server/access/CountedRecords.ts"
 import { signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
@@ -70,7 +70,7 @@ layerEach(TestApi.layer())("a refused request", (it) => {
         ["networks:read", 1]
       ]
       assert.deepStrictEqual(yield* counts, first)
-      yield* TestClock.adjust(Refusals.interval)
+      yield* TestClock.adjust(CountedRecords.interval)
       const found = yield* Effect.repeat(counts, { until: ({ length }) => length > 2 })
       assert.deepStrictEqual(found, [...first, ["signers:read", 99]])
       yield* call("signers", { key })

@@ -15,6 +15,8 @@ export interface Options {
   readonly key?: string
   readonly lastEventId?: number | string
   readonly query?: string
+  /** Further header fields. */
+  readonly headers?: Record<string, string>
 }
 
 const field = (text: string, name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(text)?.[1]
@@ -26,14 +28,15 @@ const frameOf = (text: string): Frame => ({
   data: field(text, "data")
 })
 
-const start = async (baseUrl: string, { key, lastEventId, query = "" }: Options) => {
+const start = async (baseUrl: string, { key, lastEventId, query = "", headers }: Options) => {
   const abort = new AbortController()
   const response = await fetch(`${baseUrl}/api/v1/events${query}`, {
     signal: abort.signal,
     headers: {
       accept: "text/event-stream",
       authorization: `Bearer ${key ?? TestApi.apiKey}`,
-      ...(lastEventId === undefined ? {} : { "last-event-id": String(lastEventId) })
+      ...(lastEventId === undefined ? {} : { "last-event-id": String(lastEventId) }),
+      ...headers
     }
   })
   const frames: Array<Frame> = []

@@ -1,0 +1,118 @@
+// The endpoints of the console's sessions, below `/console`. They are a contract of their own: an instance with CONSOLE=off has no
+// such route, and programs use API keys.
+import { Schema } from "effect"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import {
+  CreateSession,
+  CurrentSession,
+  ListedSession,
+  NewSession,
+  SessionId,
+  SessionNotFound,
+  SignInNeedsTls
+} from "../domain/access/Session.ts"
+import { MisdirectedRequest } from "../domain/request/Request.ts"
+import * as Envelope from "./Envelope.ts"
+import * as Errors from "./Errors.ts"
+import { failure, sentence } from "./Failure.ts"
+import * as Json from "./Json.ts"
+import { Authorization, DecodeErrors, RequestBody } from "./Middleware.ts"
+import { EveryCaller } from "./Scopes.ts"
+
+const SessionNotFoundError = failure(
+  SessionNotFound,
+  404,
+  "Session not found",
+  "No session has this id, or the API key may not see it."
+)
+
+const SignInNeedsTlsError = sentence(
+  SignInNeedsTls,
+  403,
+  "Sign-in needs TLS",
+  "The browser would send the API key in plain text to another machine; `error` names both ways out."
+)
+
+export const MisdirectedRequestError = sentence(
+  MisdirectedRequest,
+  421,
+  "Misdirected Request",
+  "The host of the request is not one of the console; `error` names the setting."
+)
+
+class SignInApi extends HttpApiGroup.make("signIn")
+  .add(
+    HttpApiEndpoint.post("create", "/session", {
+      payload: Json.body(CreateSession),
+      success: Envelope.created(NewSession),
+      error: [
+        Errors.UnauthorizedError,
+        Errors.ForbiddenError,
+        Errors.TooManyRequestsError,
+        SignInNeedsTlsError,
+        ...Errors.any
+      ]
+    })
+      .middleware(RequestBody)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Sign in",
+          description:
+            "Exchanges an API key for a session. The response sets the cookie of the session, and its body has the proof. The request needs `X-Console: 1`."
+        })
+      )
+  )
+  .middleware(DecodeErrors)
+  .annotateMerge(OpenApi.annotations({ title: "Sign-in", description: "A session of the console for an API key." })) {}
+
+class SessionsApi extends HttpApiGroup.make("sessions")
+  .add(
+    HttpApiEndpoint.get("current", "/session", {
+      success: Envelope.of(CurrentSession),
+      error: [SessionNotFoundError, ...Errors.any]
+    })
+      .annotate(EveryCaller, true)
+      .annotateMerge(
+        OpenApi.annotations({ summary: "Get the own session", description: "With what its key may do now." })
+      ),
+    HttpApiEndpoint.delete("signOut", "/session", {
+      success: Envelope.deleted("Signed out"),
+      error: [SessionNotFoundError, Errors.ForbiddenError, ...Errors.any]
+    })
+      .annotate(EveryCaller, true)
+      .annotateMerge(
+        OpenApi.annotations({ summary: "Sign out", description: "Ends the own session and removes its cookie." })
+      ),
+    HttpApiEndpoint.get("list", "/sessions", {
+      success: Envelope.listOf(ListedSession),
+      error: Errors.any
+    })
+      .annotate(EveryCaller, true)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "List sessions",
+          description: "The newest first: those of the own API key and, with `api-keys:write`, those of all keys."
+        })
+      ),
+    HttpApiEndpoint.delete("end", "/sessions/:session_id", {
+      params: Schema.Struct({ session_id: SessionId }),
+      success: Envelope.deleted("Session ended"),
+      error: [SessionNotFoundError, Errors.ForbiddenError, ...Errors.any]
+    })
+      .annotate(EveryCaller, true)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "End a session",
+          description: "Its requests are refused from now on, and its streams end at their next heartbeat."
+        })
+      )
+  )
+  .middleware(DecodeErrors)
+  .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "Sessions", description: "Who is signed in to the console." })) {}
+
+export class ConsoleApi extends HttpApi.make("effect-relayer-console")
+  .add(SignInApi)
+  .add(SessionsApi)
+  .annotate(HttpApi.PayloadParseOptions, { errors: "all", onExcessProperty: "error" })
+  .annotate(HttpApi.QueryParseOptions, { errors: "all", onExcessProperty: "error" }) {}

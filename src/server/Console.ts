@@ -1,0 +1,69 @@
+// The console below `/console` of a router: its pages, its sessions, and the API once more, with sessions instead of API keys.
+import { Effect, Layer } from "effect"
+import { HttpRouter } from "effect/http"
+import type { HttpServerRequest, HttpServerResponse } from "effect/http"
+import * as ConsoleHttp from "./console/ConsoleHttp.ts"
+import * as ConsolePages from "./console/ConsolePages.ts"
+import * as Gate from "./console/Gate.ts"
+import * as SessionAuthentication from "./console/SessionAuthentication.ts"
+import { Sessions } from "./console/Sessions.ts"
+import type { Options as SessionOptions } from "./console/Sessions.ts"
+import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
+import { DecodeErrorsHttp, RequestBodyHttp } from "./http/RequestBodyHttp.ts"
+import * as OwnRouter from "./http/OwnRouter.ts"
+import * as RequestPipeline from "./http/RequestPipeline.ts"
+import * as Server from "./Server.ts"
+
+type Request = HttpServerRequest.HttpServerRequest
+type Response = HttpServerResponse.HttpServerResponse
+
+export interface Options extends SessionOptions {
+  /** Origins of the console beside loopback addresses, such as `https://relayers.example.com`. Absent: none. */
+  readonly origins?: ReadonlyArray<string>
+  /** The files of the pages. */
+  readonly files: ConsolePages.ConsoleFiles
+}
+
+const first =
+  (...refusals: ReadonlyArray<((request: Request) => Response | undefined) | undefined>) =>
+  (request: Request): Response | undefined => {
+    for (const refusal of refusals) {
+      const response = refusal?.(request)
+      if (response !== undefined) return response
+    }
+    return undefined
+  }
+
+/** No origin may call the console from elsewhere, and the documents are those of the API. */
+const closed = (options: Server.Options, refusal: (request: Request) => Response | undefined): Server.Options => {
+  const { corsOrigins: _, ...rest } = options
+  return { ...rest, docs: false, refusal: first(options.refusal, refusal) }
+}
+
+const endpoints = (options: Server.Options, origins: ReadonlyArray<string>) =>
+  Layer.merge(
+    Server.layer(closed(options, Gate.refusalOfEndpoint(origins))),
+    ConsoleHttp.layer(origins).pipe(Layer.provide(Layer.mergeAll(AuthorizationHttp, DecodeErrorsHttp, RequestBodyHttp)))
+  ).pipe(
+    Layer.provide(SessionAuthentication.layer),
+    // The layers of the API have been built with API keys. They are built again, with sessions.
+    Layer.fresh
+  )
+
+const pages = (options: Server.Options, origins: ReadonlyArray<string>, files: ConsolePages.ConsoleFiles) =>
+  Layer.merge(ConsolePages.layer(files), RequestPipeline.layer(closed(options, Gate.refusalOfPage(origins))))
+
+/** `server`: the options of the API. Provide the services and `RateLimits` of the API, so that both share the limits of a key. */
+export const mount = (server: Server.Options, { origins = [], files, ...options }: Options) =>
+  HttpRouter.use((host) =>
+    Effect.gen(function* () {
+      const sessions = yield* Sessions
+      const api = yield* OwnRouter.make(endpoints(server, origins))
+      const console = host.prefixed("/console")
+      const guarded = Gate.withToken(sessions, origins)(api)
+      for (const path of ["/api/*", "/session", "/sessions/*"] as const) {
+        yield* console.add("*", path, guarded, OwnRouter.route)
+      }
+      yield* console.add("*", "/*", yield* OwnRouter.make(pages(server, origins, files)), OwnRouter.route)
+    })
+  ).pipe(Layer.provide(Sessions.layer(options)))
