@@ -31,7 +31,7 @@ export interface Compared {
 export interface Selection {
   readonly names: ReadonlyArray<Name> | "all"
   readonly wanted: ReadonlyMap<string, Compared>
-  /** Relayers whose open transactions are counted, because the plan may delete them. */
+  /** Relayers whose open transactions and channels are counted, because the plan may delete them. */
   readonly deletable: (name: string) => boolean
   readonly tokens: Tokens
   /** Whether the rows stay locked until the running transaction ends. */
@@ -73,13 +73,16 @@ export const make = Effect.gen(function* () {
       const name = { kind: "relayers" as const, id }
       const object = { ...name, request, marks: new Map<string, "stored">(), managesPaused: true }
       const { fields } = wantedState(object, tokens.ofSecret)
-      const openTransactions = deletable(nameOf(name)) ? yield* ledger.countOpen(number) : 0
+      const isDeletable = deletable(nameOf(name))
+      const openTransactions = isDeletable ? yield* ledger.countOpen(number) : 0
+      const channels = isDeletable ? yield* ledger.countChannels(address) : 0
       found.push({
         ...name,
         fields,
         secrets: none,
         owner: undefined,
         openTransactions,
+        channels,
         remark: `address ${address}`
       })
     }

@@ -60,6 +60,8 @@ export class Ledger extends Context.Service<
     openIds(relayerNumber: number): Effect.Effect<ReadonlyArray<TransactionId>>
     /** How many transactions of the relayer are open. */
     countOpen(relayerNumber: number): Effect.Effect<number>
+    /** Channels that are not released, of the account with this address. */
+    countChannels(address: string): Effect.Effect<number>
     /** Final requests of each day, the newest day first. Days are 24 hours that end now. */
     countFinalByDay(relayerNumber: number, past: PastDays): Effect.Effect<ReadonlyArray<number>>
     /** When the relayer's last request was confirmed. */

@@ -61,6 +61,7 @@ export const make = Effect.gen(function* () {
     count: pages.count,
     openIds: relayers.cancelable,
     countOpen,
+    countChannels: relayers.countChannels,
     countFinalByDay: relayers.countFinalByDay,
     lastConfirmed: relayers.lastConfirmed,
     bytes,

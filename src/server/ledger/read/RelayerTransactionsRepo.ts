@@ -8,6 +8,7 @@ import * as Rows from "../../../sql/Rows.ts"
 
 const readIds = Rows.all(Schema.Struct({ id: TransactionId }))
 const readMoments = Rows.all(Schema.Struct({ at: Schema.Int }))
+const readChannels = Rows.one(Schema.Struct({ count: Schema.Int }))
 const readCounts = Rows.all(Schema.Struct({ relayer: Schema.Int, count: Schema.Int }))
 const readCount = Rows.one(Schema.Struct({ count: Schema.Int }))
 const readDays = Rows.all(Schema.Struct({ day: Schema.Int, count: Schema.Int }))
@@ -90,6 +91,16 @@ export const make = Effect.gen(function* () {
       query("RelayerTransactionsRepo.countOpen")
     )
 
+  /** Accounts that sign with the account of a relayer, on every chain on which it has any. */
+  const countChannels = (address: string) =>
+    sql`
+      SELECT count(*)::float8 AS count FROM lanes c JOIN lanes p ON p.id = c.parent_id
+      WHERE p.address = ${address} AND c.released_at IS NULL`.pipe(
+      Effect.flatMap(readChannels),
+      Effect.map(({ count }) => count),
+      query("RelayerTransactionsRepo.countChannels")
+    )
+
   /** Open transactions of all relayers, counted to `limit`. */
   // Two parts, so that each one uses its partial index.
   const countAllOpen = (limit: number) =>
@@ -170,6 +181,7 @@ export const make = Effect.gen(function* () {
     external,
     cancelable,
     countOpen,
+    countChannels,
     countAllOpen,
     backlog,
     countCodes,
