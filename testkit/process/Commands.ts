@@ -13,7 +13,7 @@ export const ran = Effect.fnUntraced(function* (options: Service.Options) {
   const ended = yield* Service.run(options)
   assert.notMatch(ended.stderr + ended.stdout, /^\s+at /m)
   if (ended.code === 0) return ended
-  assert.match(ended.stderr, /^effect-relayer: /)
+  assert.match(ended.stderr, /^effect-relayer: /m)
   return ended
 })
 
