@@ -3,12 +3,18 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RelayerId } from "../domain/relayer/Relayer.ts"
 import { ClearedNonces, ClearNonces, NonceDecision, NonceState } from "../domain/transaction/evm/NonceState.ts"
+import { StellarNonceState } from "../domain/transaction/stellar/StellarNonceState.ts"
 import { ResyncNonce } from "../domain/transaction/TransactionRequests.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
 import { Authorization, DecodeErrors, Idempotency, OutboundLimit, RequestBody } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
+
+const ShownSequences = Schema.Union([NonceState, StellarNonceState]).annotate({
+  identifier: "ShownSequences",
+  description: "What the service has recorded next to what the chain says, as the network type of the relayer has it."
+})
 
 const params = Schema.Struct({ relayer_id: RelayerId })
 const error = [Errors.RelayerNotFoundError, Errors.NotImplementedError, ...Errors.any] as const
@@ -17,7 +23,7 @@ export class NoncesApi extends HttpApiGroup.make("nonces")
   .add(
     HttpApiEndpoint.get("get", "/:relayer_id/nonce", {
       params,
-      success: Envelope.of(NonceState),
+      success: Envelope.of(ShownSequences),
       error: [...Errors.ofOutboundWork, ...error]
     })
       .middleware(OutboundLimit)
@@ -42,14 +48,14 @@ export class NoncesApi extends HttpApiGroup.make("nonces")
         OpenApi.annotations({
           summary: "Accept the chain's count, and decide about unproven transactions",
           description:
-            "Resolves the code `nonce_ahead`: the service accepts the chain's count when it reads it next. With `answer`, transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. A transaction that has a nonce is decided only after every provider that answers has that nonce in a final block; before, its bytes can still be mined, and the answer is 409. `give_up` ends it as `failed` if its own bytes are not what used the nonce. On other networks than evm, only transactions without a sequence can be decided. Audited."
+            "Resolves the code `nonce_ahead`: the service accepts the chain's count when it reads it next. With `answer`, transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. A transaction that has a nonce is decided only after every provider that answers has that nonce in a final block; before, its bytes can still be mined, and the answer is 409. `give_up` ends it as `failed` if its own bytes are not what used the nonce. Of solana, only transactions without a place can be decided. Audited."
         })
       ),
     HttpApiEndpoint.post("clear", "/:relayer_id/nonce/clear", {
       params,
       payload: Json.body(ClearNonces),
       success: Envelope.of(ClearedNonces),
-      error: [Errors.TransactionLimitExceededError, ...error]
+      error: [Errors.TransactionLimitExceededError, Errors.TransactionConflictError, ...error]
     })
       .middleware(Idempotency)
       .middleware(RequestBody)
@@ -58,12 +64,12 @@ export class NoncesApi extends HttpApiGroup.make("nonces")
         OpenApi.annotations({
           summary: "Replace open transactions by no-ops",
           description:
-            "A no-op competes with each open transaction for its nonce. The chain decides which one is mined, so that the transaction may still be executed. A no-op follows the market up to the `gas_price_cap` of the relayer; `max_fee_per_gas` is another limit, for a nonce that no block takes within the cap. It applies to all open transactions of the range, also to those that are being canceled. Audited."
+            "A no-op competes with each open transaction for its nonce. The chain decides which one is mined, so that the transaction may still be executed. A no-op follows the market up to the `gas_price_cap` of the relayer; `max_fee_per_gas` is another limit, for a nonce that no block takes within the cap. It applies to all open transactions of the range, also to those that are being canceled. Only for evm: 409 for stellar, whose accounts have no gaps. Audited."
         })
       ),
     HttpApiEndpoint.post("beginGeneration", "/:relayer_id/nonce/generation", {
       params,
-      success: Envelope.of(NonceState),
+      success: Envelope.of(ShownSequences),
       error: [Errors.TransactionConflictError, ...error]
     })
       .middleware(Idempotency)

@@ -44,6 +44,7 @@ import { MessageSigning } from "./transactions/evm/MessageSigning.ts"
 import { NoncesHttp, PoliciesHttp } from "./transactions/evm/EvmHttp.ts"
 import * as EvmNodeCalls from "./transactions/evm/EvmNodeCalls.ts"
 import { NodePassing } from "./transactions/NodePassing.ts"
+import * as StellarNonces from "./transactions/stellar/StellarNonces.ts"
 import * as StellarNodeCalls from "./transactions/stellar/StellarNodeCalls.ts"
 import { Nonces } from "./transactions/evm/Nonces.ts"
 import { SigningHttp } from "./transactions/evm/SigningHttp.ts"
@@ -212,7 +213,13 @@ const transactions = ({ networks = [] }: Options) =>
     Configuration.layer
   ).pipe(
     Layer.provideMerge(
-      Layer.mergeAll(Transactions.layer, TransactionSigning.layer, Sponsoring.layer, MessageSigning.layer, Nonces.layer)
+      Layer.mergeAll(
+        Transactions.layer,
+        TransactionSigning.layer,
+        Sponsoring.layer,
+        MessageSigning.layer,
+        Nonces.layer(Effect.all([StellarNonces.make]))
+      )
     ),
     Layer.provideMerge(
       Intakes.layer(

@@ -741,7 +741,7 @@ export interface NoncesClient {
       /** Identifier of the relayer. Example: `"payouts"` */
       readonly relayer_id: string
     }
-  }, NonceStateResponse>
+  }, ShownSequencesResponse>
   /**
    * Accept the chain's count, and decide about unproven transactions.
    *
@@ -749,7 +749,7 @@ export interface NoncesClient {
    * transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. A transaction
    * that has a nonce is decided only after every provider that answers has that nonce in a final block; before,
    * its bytes can still be mined, and the answer is 409. `give_up` ends it as `failed` if its own bytes are not
-   * what used the nonce. On other networks than evm, only transactions without a sequence can be decided. Audited.
+   * what used the nonce. Of solana, only transactions without a place can be decided. Audited.
    */
   readonly resync: Method<"nonces", "resync", {
     readonly params: {
@@ -764,7 +764,8 @@ export interface NoncesClient {
    * A no-op competes with each open transaction for its nonce. The chain decides which one is mined, so that the
    * transaction may still be executed. A no-op follows the market up to the `gas_price_cap` of the relayer;
    * `max_fee_per_gas` is another limit, for a nonce that no block takes within the cap. It applies to all open
-   * transactions of the range, also to those that are being canceled. Audited.
+   * transactions of the range, also to those that are being canceled. Only for evm: 409 for stellar, whose
+   * accounts have no gaps. Audited.
    */
   readonly clear: Method<"nonces", "clear", {
     readonly params: {
@@ -784,7 +785,7 @@ export interface NoncesClient {
       /** Identifier of the relayer. Example: `"payouts"` */
       readonly relayer_id: string
     }
-  }, NonceStateResponse>
+  }, ShownSequencesResponse>
 }
 
 /** The limits of relayers. */
@@ -2682,6 +2683,16 @@ export interface EvmTransactionResponse {
   readonly revert_reason?: string
 }
 
+/** An envelope that a caller got signed. */
+export interface GivenStellarEnvelope {
+  /** Hash of the envelope. Example: `"abababababababababababababababababababababababababababababababab"` */
+  readonly hash: string
+  /** Sequence that it uses. Example: `"257698037760000001"` */
+  readonly sequence: bigint
+  /** Moment after which no ledger contains it. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly valid_until: string
+}
+
 export interface GoogleCloudKmsSigner {
   /** Identifier of the signer. Example: `"hot-1"` */
   readonly id: string
@@ -2906,19 +2917,6 @@ export interface NonceState {
   readonly chain_count?: number
   /** The same, plus the transactions in the provider's pool. Example: `12` */
   readonly chain_pending_count?: number
-}
-
-export interface NonceStateResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
-  /** Nonces of the ledger next to those of the chain. */
-  readonly data: NonceState
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** A receiver of webhooks. */
@@ -3688,6 +3686,22 @@ export type SendTransactionBatchRequest = SendEvmTransactionBatchRequest | SendS
 /** A transaction to send, as the network type of the relayer has it. */
 export type SendTransactionRequest = SendEvmTransactionRequest | SendSolanaTransactionRequest
 
+/** What the service has recorded next to what the chain says, as the network type of the relayer has it. */
+export type ShownSequences = NonceState | StellarNonceState
+
+export interface ShownSequencesResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** What the service has recorded next to what the chain says, as the network type of the relayer has it. */
+  readonly data: ShownSequences
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
+   */
+  readonly metadata?: Metadata
+}
+
 /** A private key, or a reference to one, that relayers sign with. */
 export type Signer = 
   | PlainSigner
@@ -4116,6 +4130,43 @@ export interface StellarNetwork {
    * lets it pass `sendTransaction` of stellar on. Example: `["eth_call","eth_getLogs"]`
    */
   readonly rpc_methods?: ReadonlyArray<string>
+}
+
+/** Sequences of the ledger next to that of the chain. */
+export interface StellarNonceState {
+  /** Account. Example: `"GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"` */
+  readonly address: string
+  /** How often an operator declared that the test network was restarted. Example: `0` */
+  readonly generation: number
+  /** Sequence that the service assigns next. 0: the account was not read yet. Example: `"257698037760000002"` */
+  readonly next_sequence: bigint
+  /**
+   * Highest sequence of the account that the service has accepted from the chain as used. Example:
+   * `"257698037760000000"`
+   */
+  readonly used_sequence: bigint
+  /** Open transactions of the account without a sequence. Example: `3` */
+  readonly pending: number
+  /** Open transactions of the account with envelopes. Example: `1` */
+  readonly in_flight: number
+  /** Lowest sequence of an open transaction. Example: `"257698037760000001"` */
+  readonly oldest_open_sequence?: bigint
+  /**
+   * Envelopes that callers got signed and that can be applied at a sequence that is not used yet. Transactions
+   * wait for such a sequence. Example: `[]`
+   */
+  readonly given: ReadonlyArray<GivenStellarEnvelope>
+  /** Why the service signs nothing for the account. Example: `"chain_changed"` */
+  readonly code?: TransactionCode
+  /** Since when. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly code_since?: string
+  /**
+   * Sequence of the account, read from a provider for this response. Absent if no provider answers, or if the
+   * account does not exist. Example: `"257698037760000000"`
+   */
+  readonly chain_sequence?: bigint
+  /** Ledger at which it was read. Absent if no provider answers. Example: `60000123` */
+  readonly chain_ledger?: number
 }
 
 /** Limits of a stellar relayer. */

@@ -19,6 +19,9 @@ export type TransactionReplacement = Families[keyof Families]["replacement"]
 /** What a request would do and cost, of any network type. */
 export type ShownSimulation = Families[keyof Families]["simulation"]
 
+/** The sequences of an account as operators see them, of any network type. */
+export type ShownSequences = Families[keyof Families]["sequences"]["shown"]
+
 /** A request of a caller, and the response to it. */
 export interface Exchange<Request = unknown, Response = unknown> {
   readonly request: Request
@@ -49,13 +52,15 @@ export interface Family {
   readonly replacement: unknown
   /** What a body would do and cost. `never`: there is no simulation. */
   readonly simulation: ShownSimulation
-  // The compiler reads the members of these three later than their names: their types depend on all families.
+  // The compiler reads the members of these four later than their names: their types depend on all families.
   /** Bytes that the service signs and the caller sends. `never`: it signs none. */
   readonly signing: { readonly request: unknown; readonly response: ShownExchange<"signing"> }
   /** What a transaction costs a user who pays its fees in a token. `never`: no user can. */
   readonly quote: { readonly request: unknown; readonly response: ShownExchange<"quote"> }
   /** Such a transaction, for the user to sign. `never`: no user can. */
   readonly build: { readonly request: unknown; readonly response: ShownExchange<"build"> }
+  /** The sequences of an account as operators see them. `never`: no operator sees them. */
+  readonly sequences: { readonly shown: ShownSequences }
   /** What is stored of a body: what is to be executed. */
   readonly request: unknown
   /** Facts of a row besides its request. They never change. */

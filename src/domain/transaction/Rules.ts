@@ -128,11 +128,11 @@ export interface Rules<F extends Family = Family> {
   cancel(transaction: Transaction<F>): Result.Result<Cancellation, TransactionConflict>
   /** Whether bytes of a pending transaction exist outside of its attempts, so that no deadline ends it. Absent: never. */
   isGiven?(transaction: Transaction<F>): boolean
-  /** What an operator's answer makes of a transaction that waits for one. Absent: as `resolve` of `Restore.ts` says. */
+  /** What an operator's answer makes of a transaction that waits for one. `usedBelow` is that of `resolve` of `Restore.ts`. Absent: as `resolve` of `Restore.ts` says. */
   resolve?(
     transaction: Transaction<F>,
     answer: Answer,
-    known: { readonly lane: Lane<F>; readonly now: Moment }
+    known: { readonly lane: Lane<F>; readonly now: Moment; readonly usedBelow: bigint }
   ): Result.Result<Command<never>, TransactionConflict>
   /**
    * What follows if the ledger has the signature of these bytes already. Absent, or undefined: they are signed again later,

@@ -36,6 +36,7 @@ interface Unknown extends Family {
   readonly replacement: never
   readonly simulation: never
   readonly signing: never
+  readonly sequences: never
   readonly quote: never
   readonly build: never
   readonly shown: OtherTransaction

@@ -14,7 +14,7 @@ import { Outbox } from "../outbox/Outbox.ts"
 import type { LimitKey } from "./accept/FeesRepo.ts"
 import * as Accepting from "./accept/Accepting.ts"
 import type { AttemptKey } from "./write/AttemptsRepo.ts"
-import type { GivenSignature, IssuedSignature } from "./GivenSignature.ts"
+import type { GivenPlace, GivenSignature, IssuedSignature } from "./GivenSignature.ts"
 import * as Giving from "./accept/Giving.ts"
 import * as LedgerChanges from "./read/LedgerChanges.ts"
 import * as LedgerOperations from "./read/LedgerOperations.ts"
@@ -50,6 +50,8 @@ export class Ledger extends Context.Service<
     ): Effect.Effect<IssuedSignature, RelayerNotFound | RelayerPaused | TransactionConflict | FeeLimitExceeded>
     /** What callers of the relayer got for the same bytes. Fails if a transaction has them. */
     given(account: Account, identity: string): Effect.Effect<IssuedSignature | undefined, TransactionConflict>
+    /** Signatures that callers got and that can land at `now`, at sequences of the lane's own account that are not used yet. */
+    givenPlaces(lane: LaneId, now: Moment): Effect.Effect<ReadonlyArray<GivenPlace>>
     get(relayerNumber: number, id: TransactionId): Effect.Effect<StoredTransaction, TransactionNotFound>
     /** In the present generation of the lane; the request that has it, or had it last. */
     bySequence(relayerNumber: number, sequence: bigint): Effect.Effect<StoredTransaction, TransactionNotFound>

@@ -1,4 +1,5 @@
 // The family of evm: its shapes.
+import type { NonceState } from "./NonceState.ts"
 import type { EvmNetwork } from "../../network/Network.ts"
 import type { EvmRelayer } from "../../relayer/Relayer.ts"
 import type { Attempt } from "../Attempt.ts"
@@ -89,6 +90,7 @@ export interface Evm extends Family {
   readonly replacement: ReplaceEvmTransaction
   readonly simulation: Simulation
   readonly signing: never
+  readonly sequences: { readonly shown: NonceState }
   readonly quote: never
   readonly build: never
   readonly request: Request

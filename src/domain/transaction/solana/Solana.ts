@@ -116,6 +116,7 @@ export interface Solana extends Family {
   readonly foreign: never
   readonly simulation: SolanaSimulation
   readonly signing: SolanaSigning
+  readonly sequences: never
   readonly quote: SolanaQuoting
   readonly build: SolanaBuilding
   readonly shown: SolanaTransactionResponse

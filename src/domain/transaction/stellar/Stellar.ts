@@ -6,6 +6,7 @@ import type { Moment } from "../Moment.ts"
 import type { NodeAnswer } from "./QueueAnswer.ts"
 import type { ReplaceStellarTransaction, SendStellarTransaction } from "./SendStellarTransaction.ts"
 import type { StellarSigning } from "./StellarExchanges.ts"
+import type { StellarNonceState } from "./StellarNonceState.ts"
 import type { StellarSeen } from "./StellarSeen.ts"
 import type { StellarSimulation } from "./StellarSimulation.ts"
 import type { StellarTransactionResponse } from "./StellarTransactionResponse.ts"
@@ -155,6 +156,7 @@ export interface Stellar extends Family {
   readonly foreign: never
   readonly simulation: StellarSimulation
   readonly signing: StellarSigning
+  readonly sequences: { readonly shown: StellarNonceState }
   readonly quote: never
   readonly build: never
   readonly shown: StellarTransactionResponse

@@ -51,8 +51,11 @@ const tooEarly = ({ cause: why, place, restored: isRestored }: Transaction<Stell
 /** Every figure that decides is in the cause of the row. */
 export const resolve = (
   transaction: Transaction<Stellar>,
-  answer: Answer
+  answer: Answer,
+  { usedBelow }: { readonly usedBelow: bigint }
 ): Result.Result<Command<never>, TransactionConflict> => {
   const error = answer === "send" ? tooEarly(transaction) : undefined
-  return error === undefined ? resolveAny(transaction, answer, 0n) : Result.fail(new TransactionConflict({ error }))
+  return error === undefined
+    ? resolveAny(transaction, answer, usedBelow)
+    : Result.fail(new TransactionConflict({ error }))
 }

@@ -82,5 +82,5 @@ export const make = Effect.gen(function* () {
       )
   )
 
-  return { give, given }
+  return { give, given, givenPlaces: repo.places }
 })

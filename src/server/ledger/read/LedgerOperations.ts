@@ -122,7 +122,7 @@ export const make = Effect.gen(function* () {
         answer === undefined
           ? []
           : rows.map(({ id, transaction }) => {
-              const known = { lane: lane.value.lane, now }
+              const known = { lane: lane.value.lane, now, usedBelow }
               return [
                 id,
                 rules.resolve?.(transaction, answer, known) ?? resolve(transaction, answer, usedBelow)

@@ -8,12 +8,7 @@ import type { NotImplemented } from "../../../domain/request/Request.ts"
 import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
 import type { TransactionNotFound } from "../../../domain/transaction/TransactionId.ts"
 import { maxCleared } from "../../../domain/transaction/evm/NonceState.ts"
-import type {
-  ClearedNonces,
-  ClearNonces,
-  NonceDecision,
-  NonceState
-} from "../../../domain/transaction/evm/NonceState.ts"
+import type { ClearedNonces, ClearNonces, NonceDecision } from "../../../domain/transaction/evm/NonceState.ts"
 import type { ResyncNonce } from "../../../domain/transaction/TransactionRequests.ts"
 import { countAt } from "../../chains/evm/EvmCalls.ts"
 import * as EvmHeads from "../../chains/evm/EvmHeads.ts"
@@ -26,7 +21,9 @@ import * as RelayerNodes from "./RelayerNodes.ts"
 import * as EvmSenders from "./EvmSenders.ts"
 import { evmSenderOf } from "./EvmSenders.ts"
 import type { EvmSender } from "./EvmSenders.ts"
+import type { ShownSequences } from "../../../domain/transaction/Family.ts"
 import type { Sender } from "../Intake.ts"
+import type { SequenceNetwork } from "../SequenceNetwork.ts"
 import * as Senders from "../Senders.ts"
 import { nonceOf } from "../../../domain/transaction/evm/Evm.ts"
 import { present, statusOf } from "../../../domain/transaction/Presentation.ts"
@@ -82,104 +79,134 @@ export class Nonces extends Context.Service<
   Nonces,
   {
     /** The counts of the chain are absent if no provider answers. */
-    get(id: RelayerId): Effect.Effect<NonceState, Unknown | TooManyRequests>
+    get(id: RelayerId): Effect.Effect<ShownSequences, Unknown | TooManyRequests>
     resync(
       id: RelayerId,
       request: ResyncNonce
     ): Effect.Effect<NonceDecision, Unknown | TransactionNotFound | TransactionConflict | TooManyRequests>
-    /** A caller with limits gives no price, and clears only what it or keys that it created have sent. */
+    /**
+     * Fails with `TransactionConflict` if the network has no gaps. A caller with limits gives no price, and clears only what
+     * it or keys that it created have sent.
+     */
     clear(
       id: RelayerId,
       range: ClearNonces
-    ): Effect.Effect<ClearedNonces, Unknown | BadRequest | TransactionLimitExceeded>
+    ): Effect.Effect<ClearedNonces, Unknown | BadRequest | TransactionConflict | TransactionLimitExceeded>
     /** Fails with `TransactionConflict` if the network is not a test network. */
-    beginGeneration(id: RelayerId): Effect.Effect<NonceState, Unknown | TransactionConflict>
+    beginGeneration(id: RelayerId): Effect.Effect<ShownSequences, Unknown | TransactionConflict>
   }
 >()("effect-relayer/server/transactions/evm/Nonces") {
-  /** @internal */
-  static readonly layer = Layer.effect(
-    Nonces,
-    Effect.gen(function* () {
-      const senders = yield* EvmSenders.make
-      const anySenders = yield* Senders.make
-      const { first, each } = yield* RelayerNodes.make
-      const ledger = yield* Ledger
-      const outboundWork = yield* OutboundWork
-      const checkOwn = yield* OwnTransactions.make
+  /**
+   * `networks`: network types besides evm.
+   *
+   * @internal
+   */
+  static readonly layer = <E, R>(networks: Effect.Effect<ReadonlyArray<SequenceNetwork>, E, R>) =>
+    Layer.effect(
+      Nonces,
+      Effect.gen(function* () {
+        const { ofEvm } = yield* EvmSenders.make
+        const senders = yield* Senders.make
+        const byType = new Map((yield* networks).map((network) => [network.type, network]))
+        const { first, each } = yield* RelayerNodes.make
+        const ledger = yield* Ledger
+        const outboundWork = yield* OutboundWork
+        const checkOwn = yield* OwnTransactions.make
 
-      const ofLedger = Effect.fnUntraced(function* ({ account, numbers }: EvmSender) {
-        const lane = yield* ledger.laneOf(account)
-        const open = yield* ledger.countLane(account)
-        return { address: account.address, chain_id: numbers.chainId, ...laneFields(lane), ...openFields(open) }
-      })
-
-      const ofChain = ({ account, numbers }: EvmSender) =>
-        first(account.relayerId, numbers.chainId, (node) =>
-          Effect.all([node.call(countAt(account.address, "latest")), node.call(countAt(account.address, "pending"))], {
-            concurrency: 2
-          })
-        ).pipe(
-          Effect.map(([chain_count, chain_pending_count]) => ({ chain_count, chain_pending_count })),
-          Effect.catchTag("BadGateway", () => Effect.succeed({}))
-        )
-
-      /** The lowest count in a final block over all providers that answer. Only transactions with a nonce need it. */
-      const usedBelow = Effect.fnUntraced(function* ({ account, numbers }: EvmSender) {
-        const { inFlight } = yield* ledger.countLane(account)
-        if (inFlight === 0) return 0n
-        const counts = yield* each(account.relayerId, numbers.chainId, (node) =>
-          Effect.flatMap(EvmHeads.read(node, numbers.finality), ({ finalHeight }) =>
-            finalHeight < 0 ? Effect.succeed(0) : node.call(countAt(account.address, finalHeight))
-          )
-        )
-        return counts.length === 0 ? 0n : BigInt(Math.min(...counts))
-      })
-
-      /** Of other network types, only transactions without a place can be decided. */
-      const usedBelowOf = ({ relayer, network, account }: Sender) => {
-        const target = evmRules.targetOf({ relayer, network })
-        return target === undefined ? Effect.succeed(0n) : outboundWork.run(usedBelow(evmSenderOf(target, account)))
-      }
-
-      const get = Effect.fn("Nonces.get")(function* (id: RelayerId) {
-        const sender = yield* senders.get(id)
-        const known = yield* ofLedger(sender)
-        return { ...known, ...(yield* outboundWork.run(ofChain(sender))) }
-      })
-
-      const resync = Effect.fn("Nonces.resync")(function* (id: RelayerId, { answer, transaction_id }: ResyncNonce) {
-        const { sender } = yield* anySenders.get(id)
-        const changed = yield* ledger.resync(sender.account, {
-          ...(answer === undefined ? {} : { answer, usedBelow: yield* usedBelowOf(sender) }),
-          ...(transaction_id === undefined ? {} : { id: transaction_id })
+        const ofLedger = Effect.fnUntraced(function* ({ account, numbers }: EvmSender) {
+          const lane = yield* ledger.laneOf(account)
+          const open = yield* ledger.countLane(account)
+          return { address: account.address, chain_id: numbers.chainId, ...laneFields(lane), ...openFields(open) }
         })
-        return decisionOf(changed)
-      })
 
-      const clear = Effect.fn("Nonces.clear")(function* (
-        id: RelayerId,
-        { from, to, max_fee_per_gas: price }: ClearNonces
-      ) {
-        const { account } = yield* senders.get(id)
-        if (to < from || to - from >= maxCleared) {
-          return yield* BadRequest.of([{ field: "to", message: `must be from ${from} to ${from + maxCleared - 1}` }])
+        const ofChain = ({ account, numbers }: EvmSender) =>
+          first(account.relayerId, numbers.chainId, (node) =>
+            Effect.all(
+              [node.call(countAt(account.address, "latest")), node.call(countAt(account.address, "pending"))],
+              {
+                concurrency: 2
+              }
+            )
+          ).pipe(
+            Effect.map(([chain_count, chain_pending_count]) => ({ chain_count, chain_pending_count })),
+            Effect.catchTag("BadGateway", () => Effect.succeed({}))
+          )
+
+        /** The lowest count in a final block over all providers that answer. Only transactions with a nonce need it. */
+        const usedBelow = Effect.fnUntraced(function* ({ account, numbers }: EvmSender) {
+          const { inFlight } = yield* ledger.countLane(account)
+          if (inFlight === 0) return 0n
+          const counts = yield* each(account.relayerId, numbers.chainId, (node) =>
+            Effect.flatMap(EvmHeads.read(node, numbers.finality), ({ finalHeight }) =>
+              finalHeight < 0 ? Effect.succeed(0) : node.call(countAt(account.address, finalHeight))
+            )
+          )
+          return counts.length === 0 ? 0n : BigInt(Math.min(...counts))
+        })
+
+        /** The sender of an evm relayer, or what another network type has. */
+        const find = Effect.fnUntraced(function* (id: RelayerId) {
+          const { sender } = yield* senders.get(id)
+          return { sender, other: byType.get(sender.relayer.network_type) }
+        })
+
+        const get = Effect.fn("Nonces.get")(function* (id: RelayerId) {
+          const { sender, other } = yield* find(id)
+          if (other !== undefined) return yield* other.get(sender)
+          const evm = yield* ofEvm(sender)
+          const known = yield* ofLedger(evm)
+          const state: ShownSequences = { ...known, ...(yield* outboundWork.run(ofChain(evm))) }
+          return state
+        })
+
+        /** Of network types that show no sequences, only transactions without a place can be decided. */
+        const usedBelowOf = (sender: Sender, other: SequenceNetwork | undefined) => {
+          if (other !== undefined) return other.usedBelow(sender)
+          const target = evmRules.targetOf(sender)
+          return target === undefined
+            ? Effect.succeed(0n)
+            : outboundWork.run(usedBelow(evmSenderOf(target, sender.account)))
         }
-        const { transactionLimits } = yield* Caller.current
-        if (price !== undefined && transactionLimits !== undefined) return yield* limitedPrice
-        const range = { from: BigInt(from), to: BigInt(to), ...present("price", price) }
-        return clearedOf(yield* ledger.clear(account, { ...range, check: checkOwn }))
-      })
 
-      const beginGeneration = Effect.fn("Nonces.beginGeneration")(function* (id: RelayerId) {
-        const sender = yield* senders.get(id)
-        if (!sender.numbers.isTestnet) {
-          return yield* new TransactionConflict({ error: "the network is not a test network: its is_testnet is false" })
-        }
-        yield* ledger.beginGeneration(sender.account)
-        return yield* ofLedger(sender)
-      })
+        const resync = Effect.fn("Nonces.resync")(function* (id: RelayerId, { answer, transaction_id }: ResyncNonce) {
+          const { sender, other } = yield* find(id)
+          const changed = yield* ledger.resync(sender.account, {
+            ...(answer === undefined ? {} : { answer, usedBelow: yield* usedBelowOf(sender, other) }),
+            ...(transaction_id === undefined ? {} : { id: transaction_id })
+          })
+          return decisionOf(changed)
+        })
 
-      return Nonces.of({ get, resync, clear, beginGeneration })
-    })
-  )
+        const clear = Effect.fn("Nonces.clear")(function* (
+          id: RelayerId,
+          { from, to, max_fee_per_gas: price }: ClearNonces
+        ) {
+          const { sender, other } = yield* find(id)
+          if (other !== undefined) return yield* new TransactionConflict({ error: other.notCleared })
+          const { account } = yield* ofEvm(sender)
+          if (to < from || to - from >= maxCleared) {
+            return yield* BadRequest.of([{ field: "to", message: `must be from ${from} to ${from + maxCleared - 1}` }])
+          }
+          const { transactionLimits } = yield* Caller.current
+          if (price !== undefined && transactionLimits !== undefined) return yield* limitedPrice
+          const range = { from: BigInt(from), to: BigInt(to), ...present("price", price) }
+          return clearedOf(yield* ledger.clear(account, { ...range, check: checkOwn }))
+        })
+
+        const beginGeneration = Effect.fn("Nonces.beginGeneration")(function* (id: RelayerId) {
+          const { sender, other } = yield* find(id)
+          const shown = other === undefined ? ofLedger(yield* ofEvm(sender)) : other.ofLedger(sender)
+          if (!sender.network.is_testnet) {
+            return yield* new TransactionConflict({
+              error: "the network is not a test network: its is_testnet is false"
+            })
+          }
+          yield* ledger.beginGeneration(sender.account)
+          const state: ShownSequences = yield* shown
+          return state
+        })
+
+        return Nonces.of({ get, resync, clear, beginGeneration })
+      })
+    )
 }

@@ -56,6 +56,13 @@ export const make = Effect.gen(function* () {
   const look = (providers: StellarProviders, addresses: ReadonlyArray<string>) =>
     first(providers, (node) => accountsAt(node, addresses))
 
+  /** The same of each provider that answers. */
+  const lookEach = (providers: StellarProviders, addresses: ReadonlyArray<string>) =>
+    Effect.map(
+      providers.each((node) => accountsAt(node, addresses)),
+      (looks) => looks.filter((look) => look !== undefined)
+    )
+
   /** `payer`: the account of the relayer. Undefined: it does not exist. */
   const isShort = Effect.fnUntraced(function* (
     { account, relayer }: StellarSender,
@@ -68,5 +75,5 @@ export const make = Effect.gen(function* () {
     return shortage([payer], { required, reserved, minBalance }) !== undefined
   })
 
-  return { providersOf, first, look, isShort }
+  return { providersOf, first, look, lookEach, isShort }
 })

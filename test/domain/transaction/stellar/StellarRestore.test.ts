@@ -26,8 +26,11 @@ const causeAfter = (...views: ReadonlyArray<StellarSeen>): Cause | undefined =>
   }, undefined)
 
 const answer = (why: Cause | undefined, given: "send" | "give_up" = "send") =>
-  stellarRules.resolve?.(why === undefined ? restored : { ...restored, cause: why }, given, { lane: lane(), now }) ??
-  assert.fail("no rule")
+  stellarRules.resolve?.(why === undefined ? restored : { ...restored, cause: why }, given, {
+    lane: lane(),
+    now,
+    usedBelow: 0n
+  }) ?? assert.fail("no rule")
 
 const refusal = (why: Cause | undefined) =>
   Result.match(answer(why), { onSuccess: ({ _tag }) => _tag, onFailure: ({ error }) => error })
@@ -66,8 +69,18 @@ describe("a stellar transaction of a restored database", () => {
     assert.isTrue(Result.isSuccess(given) && given.success._tag === "Finish")
   })
 
+  it("with a sequence that providers no longer prove is decided after every provider shows it as used", () => {
+    const unproven = { ...submitted, cause: cause("nonce_taken_unproven") }
+    const resolved = (usedBelow: bigint) =>
+      stellarRules.resolve?.(unproven, "give_up", { lane: lane(), now, usedBelow }) ?? assert.fail("no rule")
+    const open = resolved(n)
+    assert.include(Result.isFailure(open) ? open.failure.error : "", `its nonce ${n} is open`)
+    const used = resolved(n + 1n)
+    assert.isTrue(Result.isSuccess(used) && used.success._tag === "Intend")
+  })
+
   it("does not wait for an operator while its place can be proven", () => {
-    const found = stellarRules.resolve?.({ ...submitted, restored: true }, "send", { lane: lane(), now })
+    const found = stellarRules.resolve?.({ ...submitted, restored: true }, "send", { lane: lane(), now, usedBelow: 0n })
     assert.isTrue(found !== undefined && Result.isFailure(found))
   })
 })

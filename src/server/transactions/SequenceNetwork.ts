@@ -1,0 +1,18 @@
+// What a network type other than evm says about the sequences of an account, for operators.
+import type { Effect } from "effect"
+import type { TooManyRequests } from "../../domain/access/Caller.ts"
+import type { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import type { ShownSequences } from "../../domain/transaction/Family.ts"
+import type { Sender } from "./Intake.ts"
+
+export interface SequenceNetwork {
+  readonly type: string
+  /** What the ledger has. */
+  ofLedger(sender: Sender): Effect.Effect<ShownSequences>
+  /** The same next to what the chain says, as far as a provider answers. */
+  get(sender: Sender): Effect.Effect<ShownSequences, RelayerNotFound | TooManyRequests>
+  /** How many sequences are used and final, as every provider that answers says. */
+  usedBelow(sender: Sender): Effect.Effect<bigint, RelayerNotFound | TooManyRequests>
+  /** Why no sequence is cleared. */
+  readonly notCleared: string
+}

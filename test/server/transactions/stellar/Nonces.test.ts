@@ -1,0 +1,110 @@
+// `GET …/nonce` of stellar relayers and the commands of operators: the ledger next to the chain, with sequences above 2^53.
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import * as Documented from "../../../../testkit/Documented.ts"
+import { keyNamed, payment, transaction } from "../../../../testkit/stellar/Building.ts"
+import { dataOf, pay, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
+import * as TestApi from "../../../../testkit/TestApi.ts"
+
+const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
+  Layer.provideMerge(Logger.layer([]))
+)
+
+const receiver = keyNamed("receiver")
+
+const made = Effect.fnUntraced(function* (given: Parameters<typeof relayerAt>[0] = {}) {
+  const relayer = yield* relayerAt(given)
+  relayer.network.grant(receiver.publicKey(), 10n * xlm)
+  const { call } = yield* TestApi.TestApi
+  const base = `/api/v1/relayers/${relayer.id}`
+  const read = call(`${base}/nonce`)
+  const command = (name: string, body?: object) =>
+    call(`${base}/nonce/${name}`, { method: "POST", ...(body === undefined ? {} : { body }) })
+  return { ...relayer, base, call, command, read }
+})
+
+layer(api, { excludeTestServices: true })("the sequences of a stellar relayer", (it) => {
+  it.effect("are shown before anything was sent, with that of the chain", () =>
+    Effect.gen(function* () {
+      const { account, address, read } = yield* made()
+      const answer = yield* read
+      assert.strictEqual(answer.status, 200, answer.text)
+      assert.deepStrictEqual(Documented.faultsOf("get /api/v1/relayers/{relayer_id}/nonce", answer), [])
+      const { chain_ledger, ...shown } = answer.json.data as Record<string, unknown>
+      assert.isAbove(Number(chain_ledger), 0)
+      assert.deepStrictEqual(shown, {
+        address,
+        generation: 0,
+        next_sequence: "0",
+        used_sequence: "0",
+        pending: 0,
+        in_flight: 0,
+        given: [],
+        chain_sequence: String(account()?.sequence)
+      })
+    })
+  )
+
+  it.effect("follow what is sent, and name envelopes that callers got signed", () =>
+    Effect.gen(function* () {
+      const { account, address, base, becomes, call, passphrase, read, send } = yield* made()
+      const { id } = dataOf(yield* send(pay(receiver.publicKey(), 1n)))
+      yield* becomes(id, "confirmed")
+      const used = account()?.sequence ?? 0n
+      assert.isAbove(Number(used), Number.MAX_SAFE_INTEGER)
+      const maxTime = Math.floor((performance.timeOrigin + performance.now()) / 1000) + 100
+      const given = { sequence: used + 1n, maxTime, network: passphrase }
+      const unsigned_xdr = transaction(address, [payment(receiver, xlm)], given).toXDR()
+      const signed = yield* call(`${base}/sign-transaction`, { method: "POST", body: { unsigned_xdr } })
+      assert.strictEqual(signed.status, 200, signed.text)
+      const { json } = yield* read
+      const state = json.data as {
+        readonly used_sequence: string
+        readonly next_sequence: string
+        readonly chain_sequence: string
+        readonly given: ReadonlyArray<{ readonly sequence: string; readonly valid_until: string }>
+      }
+      assert.deepInclude(state, {
+        used_sequence: String(used),
+        next_sequence: String(used + 1n),
+        chain_sequence: String(used)
+      })
+      assert.deepStrictEqual(
+        state.given.map(({ sequence, valid_until }) => [sequence, Date.parse(valid_until)]),
+        [[String(used + 1n), maxTime * 1000]]
+      )
+    })
+  )
+
+  it.effect("are shown without the chain while no provider answers", () =>
+    Effect.gen(function* () {
+      const { read, standIn } = yield* made()
+      standIn.control({ faults: { provider: 0, set: { throttled: ["getTransaction"] } } })
+      const { json, status } = yield* read
+      assert.strictEqual(status, 200)
+      assert.notProperty(json.data, "chain_ledger")
+      assert.notProperty(json.data, "chain_sequence")
+    })
+  )
+
+  it.effect("are not cleared: there are no gaps", () =>
+    Effect.gen(function* () {
+      const { command } = yield* made()
+      const { json, status } = yield* command("clear", { from: 5, to: 6 })
+      assert.strictEqual(status, 409)
+      assert.include(json.error ?? "", "no gaps")
+    })
+  )
+
+  it.effect("begin a new generation on test networks, and payments go on", () =>
+    Effect.gen(function* () {
+      const { becomes, command, send } = yield* made()
+      yield* becomes(dataOf(yield* send(pay(receiver.publicKey(), 1n))).id, "confirmed")
+      const { json, status } = yield* command("generation")
+      assert.strictEqual(status, 200)
+      assert.deepInclude(json.data, { generation: 1 })
+      yield* becomes(dataOf(yield* send(pay(receiver.publicKey(), 1n))).id, "confirmed")
+    })
+  )
+})
