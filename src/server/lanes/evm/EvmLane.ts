@@ -196,8 +196,8 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
       const { mined } = transaction
       const nonce = nonceOf(transaction)
       if (mined === undefined) return Effect.void
-      // The next poll need not ask the ledger what used it.
-      if (nonce !== undefined) memory.explained.add(nonce)
+      // The next poll need not ask the ledger what used it, of whichever providers.
+      if (nonce !== undefined) for (const { explained } of memory.beliefs.values()) explained.add(nonce)
       return EvmMetrics.countFee(mined.receipt.paid)
     }
   }
