@@ -28,27 +28,47 @@ export const Funding = Schema.Struct({
   unit: field(Schema.Literals(["wei", "lamport", "stroop"]), "The chain's smallest unit.", "wei"),
   balance: field(Shown.Digits, "Balance at the last check.", "40000000000000000"),
   min_balance: field(Shown.Digits, "What the relayer needs.", "100000000000000000"),
-  missing: field(Shown.Digits, "What to send at least.", "60000000000000000")
-}).annotate({ identifier: "Funding", description: "What to send where, while the balance is below `min_balance`." })
+  missing: field(
+    Shown.Digits,
+    "What to send at least, so that `min_balance` is there and each transaction that waits for funds can be paid.",
+    "60000000000000000"
+  )
+}).annotate({
+  identifier: "Funding",
+  description: "What to send where, while the balance is below `min_balance` or a transaction waits for funds."
+})
 export type Funding = typeof Funding.Type
 
-/** `undefined`: the last check found enough, or no balance. */
-export const fundingOf = (relayer: RelayerAccount, reading: ChainSnapshot | undefined): Funding | undefined => {
+/**
+ * `waiting`: what the transaction lacks that waits for the largest sum. `undefined`: the last check found enough and no transaction
+ * waits, or it found no balance.
+ */
+export const fundingOf = (
+  relayer: RelayerAccount,
+  reading: ChainSnapshot | undefined,
+  waiting = 0n
+): Funding | undefined => {
   const balance = reading === undefined ? undefined : balanceOf(reading)
   if (reading === undefined || balance === undefined) return undefined
   const isAbsent = reading.failures.some(({ code }) => code === "no_account")
   const usual = minBalanceOf(relayer.network_type, relayer.policies)
   const min_balance = isAbsent && usual < stellarAccount ? stellarAccount : usual
-  if (balance >= min_balance) return undefined
+  const missing = min_balance - balance > waiting ? min_balance - balance : waiting
+  if (missing <= 0n) return undefined
   return {
     address: relayer.address,
     network: networkId(relayer.network_type, relayer.network),
     unit: unitOf[relayer.network_type],
     balance,
     min_balance,
-    missing: min_balance - balance
+    missing
   }
 }
 
-export const sentenceOf = ({ address, balance, min_balance, missing, network, unit }: Funding): string =>
-  `Send at least ${missing} ${unit} to ${address} on ${network}: it has ${balance} of the ${min_balance} that it needs.`
+export const sentenceOf = ({ address, balance, min_balance, missing, network, unit }: Funding): string => {
+  const why =
+    balance + missing > min_balance
+      ? "a transaction waits for it"
+      : `it has ${balance} of the ${min_balance} that it needs`
+  return `Send at least ${missing} ${unit} to ${address} on ${network}: ${why}.`
+}

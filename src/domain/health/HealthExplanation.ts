@@ -99,15 +99,17 @@ export interface Situation {
   readonly reading: ChainSnapshot | undefined
   readonly next_at: DateTime.Utc
   readonly since: DateTime.Utc | undefined
+  /** What the transaction lacks that waits for the largest sum. 0: none waits for funds. */
+  readonly waiting: bigint
 }
 
 /** The RPC URLs that failed in the last check. */
 const providersOf = (reading: ChainSnapshot | undefined): ReadonlyArray<string> =>
   (reading?.providers ?? []).flatMap(providerWarnings)
 
-export const explain = ({ relayer, health, reading, next_at, since }: Situation): RelayerExplanation => {
+export const explain = ({ relayer, health, reading, next_at, since, waiting }: Situation): RelayerExplanation => {
   const { code, reason, next } = wordsOf(health)
-  const funding = fundingOf(relayer, reading)
+  const funding = fundingOf(relayer, reading, waiting)
   return {
     state: health.status,
     code,

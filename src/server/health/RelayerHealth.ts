@@ -1,5 +1,7 @@
 // The health of a relayer: from an inspection now, or from the last check.
 import { Context, DateTime, Duration, Effect, Layer, Option } from "effect"
+import { fundingOf } from "../../domain/health/Funding.ts"
+import type { Funding } from "../../domain/health/Funding.ts"
 import { explain } from "../../domain/health/HealthExplanation.ts"
 import type { RelayerExplanation } from "../../domain/health/HealthExplanation.ts"
 import { balanceOf, carry, hasAnswered } from "../../domain/health/HealthSnapshot.ts"
@@ -38,6 +40,12 @@ export class RelayerHealth extends Context.Service<
     /** Runs a check now and returns the resulting status. */
     check(id: RelayerId): Effect.Effect<RelayerStatus, RelayerNotFound | TooManyRequests>
     explain(id: RelayerId): Effect.Effect<RelayerExplanation, RelayerNotFound>
+    /**
+     * What to send to the relayer for a transaction that lacks `waiting`. Undefined: the balance is not known, or nothing is missing.
+     *
+     * @internal
+     */
+    funding(id: RelayerId, waiting: bigint): Effect.Effect<Funding | undefined, RelayerNotFound>
   }
 >()("effect-relayer/server/health/RelayerHealth") {
   /** @internal */
@@ -110,12 +118,17 @@ export class RelayerHealth extends Context.Service<
       })
 
       const explanation = Effect.fn("RelayerHealth.explain")(function* (id: RelayerId) {
-        const { value: relayer } = yield* relayers.get(id)
+        const { value: relayer, number } = yield* relayers.get(id)
         const { state: health, reading, next_check_at: next_at, since } = yield* find(id)
-        return explain({ relayer, health, reading, next_at, since })
+        return explain({ relayer, health, reading, next_at, since, waiting: yield* ledger.largestShortage(number) })
       })
 
-      return RelayerHealth.of({ status, balance, check, explain: explanation })
+      const funding = Effect.fn("RelayerHealth.funding")(function* (id: RelayerId, waiting: bigint) {
+        const { value: relayer } = yield* relayers.get(id)
+        return fundingOf(relayer, (yield* find(id)).reading, waiting)
+      })
+
+      return RelayerHealth.of({ status, balance, check, explain: explanation, funding })
     })
   )
 }

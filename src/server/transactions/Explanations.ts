@@ -1,5 +1,6 @@
 // Why a transaction is in its state, since when, and what happens next.
 import { Clock, DateTime, Effect, Option } from "effect"
+import { sentenceOf } from "../../domain/health/Funding.ts"
 import { networkId } from "../../domain/network/NetworkId.ts"
 import type { Relayer } from "../../domain/relayer/Relayer.ts"
 import { unitOf } from "../../domain/relayer/RelayerStatus.ts"
@@ -9,6 +10,7 @@ import type { Moment } from "../../domain/transaction/Moment.ts"
 import { statusOf } from "../../domain/transaction/Presentation.ts"
 import { isFinal } from "../../domain/transaction/Transaction.ts"
 import type { TransactionExplanation } from "../../domain/transaction/TransactionRequests.ts"
+import { RelayerHealth } from "../health/RelayerHealth.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import { LedgerRules } from "../ledger/LedgerRules.ts"
 import type { StoredLane } from "../ledger/StoredLane.ts"
@@ -27,19 +29,19 @@ const withDepth = (why: Cause, height: number | undefined): Cause => {
   return { ...why, figures: { ...why.figures, blocks: Math.min(Math.max(height - block, 0), required_blocks) } }
 }
 
-/** What to send where, so that the figures cover the transaction. */
-const fundingOf = ({ required, available, minimum = 0n }: Cause["figures"], relayer: Relayer): string => {
-  if (required === undefined || available === undefined || required + minimum <= available) return ""
-  const { address, network, network_type } = relayer
-  const missing = required + minimum - available
-  return `Send at least ${missing} ${unitOf[network_type]} to ${address} on ${networkId(network_type, network)}. `
-}
+const missingOf = ({ required = 0n, available = 0n, minimum = 0n }: Cause["figures"]): bigint =>
+  required + minimum > available ? required + minimum - available : 0n
+
+/** Before the first check, the balance of the relayer is not known. */
+const sendAtLeast = (missing: bigint, { address, network, network_type }: Relayer): string =>
+  `Send at least ${missing} ${unitOf[network_type]} to ${address} on ${networkId(network_type, network)}.`
 
 export const make = Effect.gen(function* () {
   const ledger = yield* Ledger
   const networks = yield* LedgerRules
   const targets = yield* RelayerTargets
   const predecessors = yield* Predecessors.make
+  const health = yield* RelayerHealth
 
   /** A transaction behind others of a paused relayer waits for the same. */
   const queued = Effect.fnUntraced(function* ({ id, laneId, relayerId }: StoredTransaction) {
@@ -81,8 +83,13 @@ export const make = Effect.gen(function* () {
   const wordsOf = Effect.fnUntraced(function* ({ chain, relayerId }: StoredTransaction, why: Cause, ended: boolean) {
     const words = networks.of(chain).rules.explain(why, ended)
     if (ended || why.code !== "insufficient_funds") return words
+    const missing = missingOf(why.figures)
     const target = yield* Effect.option(targets.get(relayerId))
-    return Option.isNone(target) ? words : { ...words, next: fundingOf(why.figures, target.value.relayer) + words.next }
+    if (missing === 0n || Option.isNone(target)) return words
+    // The same sum as in the explanation of the relayer.
+    const funding = yield* Effect.orElseSucceed(health.funding(relayerId, missing), () => undefined)
+    const sum = funding === undefined ? sendAtLeast(missing, target.value.relayer) : sentenceOf(funding)
+    return { ...words, next: `${sum} ${words.next}` }
   })
 
   return Effect.fnUntraced(function* (stored: StoredTransaction) {

@@ -38,6 +38,7 @@ import confirmedBy from "./0042_confirmed_by.ts"
 import commands from "./0043_commands.ts"
 import configurations from "./0045_configurations.ts"
 import yields from "./0047_yields.ts"
+import rechecks from "./0049_rechecks.ts"
 import givenPlaces from "./0051_given_places.ts"
 import consoleSessions from "./0057_console_sessions.ts"
 
@@ -83,6 +84,7 @@ const marked = {
   "0043_commands": commands,
   "0045_configurations": configurations,
   "0047_yields": yields,
+  "0049_rechecks": rechecks,
   "0051_given_places": givenPlaces,
   "0057_console_sessions": consoleSessions
 }

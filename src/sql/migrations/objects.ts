@@ -36,6 +36,7 @@ export const functions: ReadonlyArray<string> = [
   "audit_is_append_only",
   "json_string",
   "managed_objects_delete",
+  "relayer_checks_funded",
   "relayer_checks_insert",
   "relayer_checks_update",
   "relayer_counts_update"

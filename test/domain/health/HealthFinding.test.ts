@@ -143,7 +143,7 @@ describe("an explanation", () => {
     [Arbitrary.schema(Health.Health), Arbitrary.schema(EvmRelayer)],
     ([health, relayer]) => {
       const at = DateTime.makeUnsafe(0)
-      const explained = explain({ relayer, health, reading: undefined, next_at: at, since: undefined })
+      const explained = explain({ relayer, health, reading: undefined, next_at: at, since: undefined, waiting: 0n })
       assert.strictEqual(explained.state, health.status)
       assert.strictEqual(explained.reason.includes("paused by the operator"), relayer.paused)
       assert.isAbove(explained.next.length, 10)

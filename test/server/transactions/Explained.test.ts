@@ -57,9 +57,68 @@ layerEach(TestApi.layer())("an explanation", (it) => {
       const { address, network } = json.data as { readonly address: string; readonly network: string }
       const funds = { required: "1000", available: "300", reserved: "5", minimum: "100" }
       yield* become(id, { code: "insufficient_funds", figures: funds })
-      assert.include((yield* explain(id)).next, `Send at least 800 wei to ${address} on evm:${network}. `)
+      assert.include((yield* explain(id)).next, `Send at least 800 wei to ${address} on evm:${network}.`)
       yield* become(id, { code: "insufficient_funds", figures: { ...funds, available: "1100" } })
       assert.notInclude((yield* explain(id)).next, "Send at least")
+    })
+  )
+
+  it.effect("gives the same sum as the explanation of the relayer", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const sql = yield* SqlClient.SqlClient
+      const { id } = dataOf(yield* send({ to: receiver }))
+      const { call } = yield* TestApi.TestApi
+      const next = Effect.all([
+        Effect.map(explain(id), (explained) => explained.next),
+        Effect.map(call("/api/v1/relayers/sender/explain"), ({ json }) => (json.data as Explained).next)
+      ])
+      const reading = JSON.stringify({ network_type: "evm", balance: "0", failures: [], providers: [] })
+      yield* sql`UPDATE relayer_checks SET reading = ${reading}::text::json WHERE relayer_id = 'sender'`
+      const figures = { required: "1000", available: "0", reserved: "0", minimum: "0" }
+      yield* become(id, { code: "insufficient_funds", figures })
+      for (const each of yield* next) assert.match(each, /^Send at least 1000 wei to .+: a transaction waits for it\. /)
+      // The default `min_balance` is 1 wei, which no figure of the transaction has.
+      yield* become(id, { code: "queued" })
+      const [ofTransaction, ofRelayer] = yield* next
+      assert.notInclude(ofTransaction, "Send at least")
+      assert.match(ofRelayer, /^Send at least 1 wei to .+: it has 0 of the 1 that it needs\. /)
+    })
+  )
+
+  it.effect("a disabled relayer is checked at once when a transaction is confirmed or has funds", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const sql = yield* SqlClient.SqlClient
+      const { id } = dataOf(yield* send({ to: receiver }))
+      const later = sql`UPDATE relayer_checks SET next_check_at = now() + interval '1 hour', claimed_by = NULL`
+      const isDue = Effect.map(
+        sql<{ due: boolean }>`SELECT next_check_at <= now() AS due FROM relayer_checks WHERE relayer_id = 'sender'`,
+        ([row]) => row?.due
+      )
+      const disable = (disabled: boolean) =>
+        sql`UPDATE relayers SET system_disabled = ${disabled}, disabled_reason = ${disabled ? JSON.stringify({ type: "BalanceCheckFailed", details: "x" }) : null}::text::json WHERE id = 'sender'`
+      const after = Effect.fnUntraced(function* (change: Effect.Effect<unknown, unknown, SqlClient.SqlClient>) {
+        yield* later
+        yield* Effect.orDie(change)
+        return yield* isDue
+      })
+      const confirm = sql`
+        UPDATE transactions SET state = 'confirmed', code = 'confirmed', nonce = 0, mined_attempt = 1, final_at = now()
+        WHERE id = ${id}::uuid`
+
+      yield* disable(true)
+      assert.strictEqual(yield* after(become(id, { code: "insufficient_funds" })), false)
+      assert.strictEqual(yield* after(become(id, { code: "queued" })), true)
+      assert.strictEqual(yield* after(become(id, { code: "paused" })), false)
+      // A relayer that works.
+      yield* disable(false)
+      yield* become(id, { code: "insufficient_funds" })
+      assert.strictEqual(yield* after(become(id, { code: "queued" })), false)
+
+      yield* disable(true)
+      assert.strictEqual(yield* after(confirm), true)
+      assert.strictEqual(yield* after(confirm), false)
     })
   )
 

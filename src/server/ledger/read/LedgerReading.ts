@@ -64,6 +64,7 @@ export const make = Effect.gen(function* () {
     countChannels: relayers.countChannels,
     countFinalByDay: relayers.countFinalByDay,
     lastConfirmed: relayers.lastConfirmed,
+    largestShortage: relayers.largestShortage,
     bytes,
     feesOfLastDay,
     laneOf: lanes.find,

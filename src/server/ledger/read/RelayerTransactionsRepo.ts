@@ -11,6 +11,7 @@ const readMoments = Rows.all(Schema.Struct({ at: Schema.Int }))
 const readChannels = Rows.one(Schema.Struct({ count: Schema.Int }))
 const readCounts = Rows.all(Schema.Struct({ relayer: Schema.Int, count: Schema.Int }))
 const readCount = Rows.one(Schema.Struct({ count: Schema.Int }))
+const readShortage = Rows.one(Schema.Struct({ missing: Schema.String }))
 const readDays = Rows.all(Schema.Struct({ day: Schema.Int, count: Schema.Int }))
 const readExternal = Rows.all(
   Schema.Struct({ id: TransactionId, external_id: Schema.String, body_hash: Schema.String })
@@ -101,6 +102,19 @@ export const make = Effect.gen(function* () {
       query("RelayerTransactionsRepo.countChannels")
     )
 
+  /** What the transaction lacks that waits for the largest sum: its figures say what it needs, and what must stay. */
+  const largestShortage = (relayerNumber: number) =>
+    sql`
+      SELECT greatest(max(
+        (t.figures ->> 'required')::numeric + coalesce((t.figures ->> 'minimum')::numeric, 0) - (t.figures ->> 'available')::numeric
+      ), 0)::text AS missing
+      FROM transactions t
+      WHERE t.relayer_number = ${relayerNumber}::bigint AND ${isOpen} AND t.code = 'insufficient_funds'`.pipe(
+      Effect.flatMap(readShortage),
+      Effect.map(({ missing }) => BigInt(missing)),
+      query("RelayerTransactionsRepo.largestShortage")
+    )
+
   /** Open transactions of all relayers, counted to `limit`. */
   // Two parts, so that each one uses its partial index.
   const countAllOpen = (limit: number) =>
@@ -186,6 +200,7 @@ export const make = Effect.gen(function* () {
     backlog,
     countCodes,
     lastConfirmed,
+    largestShortage,
     countFinalByDay
   }
 })
