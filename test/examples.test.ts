@@ -16,8 +16,10 @@ import * as OwnLimits from "../examples/own-limits.ts"
 import * as OwnOutbound from "../examples/own-outbound.ts"
 import * as OwnSigner from "../examples/own-signer.ts"
 import * as Send from "../examples/send.ts"
+import * as SendServices from "../examples/send-services.ts"
 import * as WithoutHttp from "../examples/without-http.ts"
 import { ApiClient, Relayers, Services } from "../src/index.ts"
+import * as Anvil from "../testkit/Anvil.ts"
 import * as TestApi from "../testkit/TestApi.ts"
 import * as TestDatabase from "../testkit/TestDatabase.ts"
 
@@ -45,6 +47,51 @@ layer(TestApi.layer())("examples/send.ts", (it) => {
       const params = { relayer_id: relayer.id, transaction_id: sent.id }
       yield* client.transactions.cancel({ params })
       assert.strictEqual((yield* Send.untilFinal(relayer.id, sent.id)).status, "canceled")
+    })
+  )
+})
+
+/** The key of a signer, and its account. */
+const sender = { key: "11".repeat(32), address: "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a" }
+const receiver = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
+
+/** A chain on which the account of the signer has ten ether. */
+const fundedChain = Effect.tap(Anvil.start({ blockTime: 1 }), ({ call }) =>
+  call("anvil_setBalance", [sender.address, "0x8ac7230489e80000"])
+)
+
+describe("examples/send-services.ts", () => {
+  it.live("sends without HTTP, and waits until the transaction is confirmed", () =>
+    Effect.gen(function* () {
+      const { call, url } = yield* fundedChain
+      const before = BigInt(String(yield* call("eth_getBalance", [receiver, "latest"])))
+      const services = Layer.provide(SendServices.services(masterKey), TestDatabase.layer)
+      const given = { rpcUrl: url, chainId: 31_337, key: Redacted.make(sender.key), to: receiver }
+      const shown = yield* Effect.provide(SendServices.program(given), services)
+      assert.strictEqual(shown.status, "confirmed")
+      assert.strictEqual(BigInt(String(yield* call("eth_getBalance", [receiver, "latest"]))) - before, 1n)
+    })
+  )
+})
+
+layer(TestApi.layer({ jobs: true }), { excludeTestServices: true })("examples/openzeppelin.mjs", (it) => {
+  it.effect("sends with the published SDK, and waits until the transaction is confirmed", () =>
+    Effect.gen(function* () {
+      const { baseUrl, call } = yield* TestApi.TestApi
+      const { url } = yield* fundedChain
+      const network = { name: "anvil", from: "sepolia", network_type: "evm", chain_id: 31_337, rpc_urls: [url] }
+      yield* call("/api/v1/networks", { body: { ...network, average_blocktime_ms: 1000, required_confirmations: 1 } })
+      yield* call("/api/v1/signers", { body: { id: "sdk", type: "plain", config: { key: sender.key } } })
+      const relayer = { id: "sdk", name: "SDK", network: "anvil", network_type: "evm", paused: false, signer_id: "sdk" }
+      yield* call("/api/v1/relayers", { body: relayer })
+      const script = path.join(import.meta.dirname, "../examples/openzeppelin.mjs")
+      const { stdout } = yield* Effect.promise(() =>
+        promisify(execFile)(process.execPath, [script, "sdk", receiver], {
+          env: { RELAYER_URL: baseUrl, API_KEY: TestApi.apiKey },
+          timeout: 50_000
+        })
+      )
+      assert.match(stdout, /^relayers: sdk\nsent: [0-9a-f-]{36} pending\nended: confirmed 0x[0-9a-f]{64}\n$/)
     })
   )
 })

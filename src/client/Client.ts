@@ -3025,7 +3025,7 @@ export interface FixedPriceSource {
   readonly type: "fixed"
 }
 
-/** What to send where, while the balance is below `min_balance`. */
+/** What to send where, while the balance is below `min_balance` or a transaction waits for funds. */
 export interface Funding {
   /** Where to send it. Example: `"0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"` */
   readonly address: string
@@ -3037,7 +3037,10 @@ export interface Funding {
   readonly balance: bigint
   /** What the relayer needs. Example: `"100000000000000000"` */
   readonly min_balance: bigint
-  /** What to send at least. Example: `"60000000000000000"` */
+  /**
+   * What to send at least, so that `min_balance` is there and each transaction that waits for funds can be paid.
+   * Example: `"60000000000000000"`
+   */
   readonly missing: bigint
 }
 
@@ -4214,7 +4217,7 @@ export interface RelayerExplanation {
   readonly reason: string
   /** What happens next, for people. Example: `"It is checked again; one failure alone does not disable it."` */
   readonly next: string
-  /** What to send where, while the balance is below `min_balance`. */
+  /** What to send where, while the balance is below `min_balance` or a transaction waits for funds. */
   readonly funding?: Funding
   /** When `next` happens. A time in the past means very soon. Example: `"2026-01-02T03:05:05.678Z"` */
   readonly next_at: DateTime.Utc

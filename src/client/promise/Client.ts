@@ -3157,7 +3157,7 @@ export interface RelayerExplanation {
   readonly reason: string
   /** What happens next, for people. Example: `"It is checked again; one failure alone does not disable it."` */
   readonly next: string
-  /** What to send where, while the balance is below `min_balance`. */
+  /** What to send where, while the balance is below `min_balance` or a transaction waits for funds. */
   readonly funding?: Funding
   /** When `next` happens. A time in the past means very soon. Example: `"2026-01-02T03:05:05.678Z"` */
   readonly next_at: string
