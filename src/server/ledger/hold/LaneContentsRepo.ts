@@ -5,7 +5,7 @@ import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { maxSignaturesPerCommit } from "../../../domain/transaction/Numbers.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
-import type { LaneId } from "../StoredLane.ts"
+import { LaneId } from "../StoredLane.ts"
 import { RowState } from "../write/TransactionsRepo.ts"
 
 /**
@@ -19,16 +19,16 @@ const overdueLimit = 500
 
 const optional = Schema.optionalKey
 
-const readStates = Rows.all(
-  Rows.withoutNulls(
-    Schema.Struct({
-      ...RowState.fields,
-      pending: optional(Schema.Int),
-      valid_until: optional(Schema.Int),
-      not_before: optional(Schema.Int)
-    })
-  )
-)
+const StateRow = Schema.Struct({
+  ...RowState.fields,
+  lane: LaneId,
+  pending: optional(Schema.Int),
+  valid_until: optional(Schema.Int),
+  not_before: optional(Schema.Int)
+})
+type StateRow = typeof StateRow.Type
+
+const readStates = Rows.all(Rows.withoutNulls(StateRow))
 const readSequences = Rows.all(Schema.Struct({ sequence: Schema.BigIntFromString }))
 const readIds = Rows.all(Schema.Struct({ id: TransactionId }))
 
@@ -41,44 +41,54 @@ export interface OpenStates {
   readonly nextMoment: Moment | undefined
 }
 
+/** `rows`: of one lane. */
+const openIn = (rows: ReadonlyArray<StateRow>): OpenStates => {
+  const first = rows.find(({ pending }) => pending !== undefined)
+  const moments = [first?.valid_until, first?.not_before].filter((moment) => moment !== undefined)
+  return {
+    states: rows,
+    pendingCount: first?.pending ?? 0,
+    nextMoment: moments.length === 0 ? undefined : Math.min(...moments)
+  }
+}
+
 export const make = Effect.gen(function* () {
   const sql = yield* client
   const hasPlace = sql`t.state IN ('signed', 'submitted', 'mined')`
   const idsOf = (rows: ReadonlyArray<unknown>) => Effect.map(readIds(rows), (found) => found.map(({ id }) => id))
 
-  const states = (lane: LaneId, now: Moment) =>
-    sql`
-      SELECT id, version::float8 AS version, pending::float8 AS pending, nonce,
+  /** In the order of the lanes. */
+  const states = (lanes: ReadonlyArray<LaneId>, now: Moment) => {
+    const isOfThese = sql`t.lane_id = ANY(${lanes.map(String)}::bigint[])`
+    return sql`
+      SELECT id, lane::float8 AS lane, version::float8 AS version, pending::float8 AS pending, nonce,
         (extract(epoch FROM valid_until) * 1000)::bigint::float8 AS valid_until,
         (extract(epoch FROM not_before) * 1000)::bigint::float8 AS not_before
       FROM (
-        SELECT t.id, t.version, count(*) OVER () AS pending, t.nonce,
-          min(t.valid_until) FILTER (WHERE NOT t.restored) OVER () AS valid_until,
-          min(t.not_before) FILTER (WHERE later) OVER () AS not_before,
+        SELECT t.id, t.lane_id AS lane, t.version, count(*) OVER of_lane AS pending, t.nonce,
+          min(t.valid_until) FILTER (WHERE NOT t.restored) OVER of_lane AS valid_until,
+          min(t.not_before) FILTER (WHERE later) OVER of_lane AS not_before,
           row_number() OVER (
-            PARTITION BY t.relayer_number, t.restored, t.required_nonce IS NULL, later
+            PARTITION BY t.lane_id, t.relayer_number, t.restored, t.required_nonce IS NULL, later
             ORDER BY t.required_nonce, t.priority DESC, greatest(t.created_at, t.not_before), t.number
           ) AS place
         FROM transactions t
         CROSS JOIN LATERAL (SELECT coalesce(t.not_before > to_timestamp(${now}::float8 / 1000), false)) later (later)
-        WHERE t.lane_id = ${lane}::bigint AND t.state = 'pending'
+        WHERE ${isOfThese} AND t.state = 'pending'
+        WINDOW of_lane AS (PARTITION BY t.lane_id)
       ) ranked WHERE place <= ${pendingLimit}
       UNION ALL
-      SELECT t.id, t.version::float8, NULL, t.nonce, NULL, NULL FROM transactions t
-      WHERE t.lane_id = ${lane}::bigint AND ${hasPlace}
+      SELECT t.id, t.lane_id::float8, t.version::float8, NULL, t.nonce, NULL, NULL FROM transactions t
+      WHERE ${isOfThese} AND ${hasPlace}
       ORDER BY nonce`.pipe(
       Effect.flatMap(readStates),
-      Effect.map((rows): OpenStates => {
-        const first = rows.find(({ pending }) => pending !== undefined)
-        const moments = [first?.valid_until, first?.not_before].filter((moment) => moment !== undefined)
-        return {
-          states: rows,
-          pendingCount: first?.pending ?? 0,
-          nextMoment: moments.length === 0 ? undefined : Math.min(...moments)
-        }
+      Effect.map((rows) => {
+        const byLane = Map.groupBy(rows, ({ lane }) => lane)
+        return lanes.map((lane) => openIn(byLane.get(lane) ?? []))
       }),
       query("LaneContentsRepo.states")
     )
+  }
 
   /** Every transaction that is not final. */
   const open = (lane: LaneId) =>

@@ -1,12 +1,16 @@
 // Reads lanes that this process holds.
 import { Clock, Effect } from "effect"
+import type { Option } from "effect"
 import { isFinal } from "../../../domain/transaction/Transaction.ts"
+import * as Batcher from "../../../sql/batch/Batcher.ts"
+import { client } from "../../../sql/Query.ts"
 import { LaneLost } from "./HeldLane.ts"
 import type { LaneContents } from "./HeldLane.ts"
 import * as LaneContentsRepo from "./LaneContentsRepo.ts"
+import type { OpenStates } from "./LaneContentsRepo.ts"
 import type { Shared } from "./LaneFence.ts"
 import * as LanesRepo from "./LanesRepo.ts"
-import type { Hold } from "../StoredLane.ts"
+import type { Hold, LaneId, StoredLane } from "../StoredLane.ts"
 import * as TransactionsRepo from "../write/TransactionsRepo.ts"
 import type { RowState } from "../write/TransactionsRepo.ts"
 
@@ -14,13 +18,20 @@ import type { RowState } from "../write/TransactionsRepo.ts"
 const maxReopened = 100
 
 export const make = Effect.fnUntraced(function* ({ memory }: Shared) {
+  const sql = yield* client
   const lanes = yield* LanesRepo.make
   const contents = yield* LaneContentsRepo.make
   const transactions = yield* TransactionsRepo.make
 
+  // Lanes that begin a step at the same time, because a block or a burst has come, share their statements.
+  const findHeld = yield* Batcher.make<Hold, Option.Option<StoredLane>>(sql, { all: lanes.findHeld })
+  const statesOf = yield* Batcher.make<LaneId, OpenStates>(sql, {
+    all: (ids) => Effect.flatMap(Clock.currentTimeMillis, (now) => contents.states(ids, now))
+  })
+
   const laneOf = (hold: Hold) =>
     Effect.flatMap(
-      lanes.findHeld(hold),
+      findHeld(hold),
       Effect.fromOption(() => new LaneLost({ laneId: hold.laneId }))
     )
 
@@ -32,11 +43,9 @@ export const make = Effect.fnUntraced(function* ({ memory }: Shared) {
   })
 
   const read = Effect.fn("LaneLedger.read")(function* (hold: Hold) {
-    const now = yield* Clock.currentTimeMillis
-    const [stored, { states, pendingCount, nextMoment }] = yield* Effect.all(
-      [laneOf(hold), contents.states(hold.laneId, now)],
-      { concurrency: 2 }
-    )
+    const [stored, { states, pendingCount, nextMoment }] = yield* Effect.all([laneOf(hold), statesOf(hold.laneId)], {
+      concurrency: 2
+    })
     const rows = yield* rowsOf(hold, states)
     memory.replace(hold, rows)
     // A row can change between the statements.

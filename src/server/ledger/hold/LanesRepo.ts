@@ -50,9 +50,10 @@ export const make = Effect.gen(function* () {
   const readLanes = LaneRow.reader(rules)
   const named = ({ chain, address }: LaneKey) => sql`l.chain = ${chain} AND l.address = ${address}`
 
+  const isMine = sql`l.holder = ${holder}::uuid AND l.held_until > now() AND ${mark.isCurrent}`
+
   const held = ({ laneId, epoch }: Hold) => sql`
-    l.id = ${laneId}::bigint AND l.epoch = ${epoch}::bigint AND l.holder = ${holder}::uuid
-    AND l.held_until > now() AND ${mark.isCurrent}`
+    l.id = ${laneId}::bigint AND l.epoch = ${epoch}::bigint AND ${isMine}`
 
   const find = (key: LaneKey) =>
     sql`SELECT ${columns} FROM lanes l WHERE ${named(key)}`.pipe(
@@ -68,13 +69,21 @@ export const make = Effect.gen(function* () {
       query("LanesRepo.findById")
     )
 
-  /** None if it is not held. */
-  const findHeld = (hold: Hold) =>
-    sql`SELECT ${columns} FROM lanes l WHERE ${held(hold)}`.pipe(
+  /** In the order of the holds. None if it is not held. */
+  const findHeld = (holds: ReadonlyArray<Hold>) => {
+    const ids = holds.map(({ laneId }) => String(laneId))
+    const epochs = holds.map(({ epoch }) => String(epoch))
+    return sql`
+      SELECT ${columns} FROM unnest(${ids}::bigint[], ${epochs}::bigint[]) AS given (id, epoch)
+      JOIN lanes l ON l.id = given.id AND l.epoch = given.epoch WHERE ${isMine}`.pipe(
       Effect.flatMap(readLanes),
-      Effect.map(first),
+      Effect.map((found) => {
+        const byId = new Map(found.map(({ stored }) => [stored.id, stored]))
+        return holds.map(({ laneId }) => Option.fromUndefinedOr(byId.get(laneId)))
+      }),
       query("LanesRepo.findHeld")
     )
+  }
 
   /** The fence: locks the lane until the transaction ends. False if it is not held. */
   const fence = (hold: Hold) =>
