@@ -6,6 +6,7 @@ import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { promisify } from "node:util"
 import * as LocalEvm from "../../src/process/development/LocalEvm.ts"
+import * as LocalSolana from "../../src/process/development/LocalSolana.ts"
 import * as JsonRpc from "../../testkit/JsonRpc.ts"
 import * as Development from "../../testkit/process/Development.ts"
 import { isGone, until } from "../../testkit/process/Folder.ts"
@@ -18,6 +19,13 @@ const stopped = { code: 0, signal: null }
 /** The number of transactions of the account that are on the chain. */
 const count = (chainUrl: string, address: string) =>
   Effect.map(JsonRpc.call(chainUrl)("eth_getTransactionCount", [address, "latest"]), Number)
+
+/** Whether the chain has the first transaction of the solana relayer, finalized and without an error. */
+const isFinalized = ({ chainUrl, signature }: { readonly chainUrl: string; readonly signature: string }) =>
+  Effect.map(JsonRpc.call(chainUrl)("getSignatureStatuses", [[signature]]), (answer) => {
+    const [status] = (answer as { readonly value: ReadonlyArray<Record<string, unknown> | null> }).value
+    return status?.["confirmationStatus"] === "finalized" && status["err"] === null
+  })
 
 const paste = (command: string) =>
   Effect.promise(() => promisify(execFile)("bash", ["-e", "-c", command], { env: { PATH: process.env.PATH } }))
@@ -52,8 +60,14 @@ describe("effect-relayer dev", () => {
       )
       assert.strictEqual(yield* count(dev.chainUrl, dev.address), 1)
 
-      const { stdout } = yield* paste(dev.curl)
-      assert.deepInclude(JSON.parse(stdout), { success: true })
+      assert.deepStrictEqual(dev.solana.states, usualStates)
+      assert.isTrue(yield* isFinalized(dev.solana))
+
+      assert.strictEqual(dev.curls.length, 2)
+      for (const curl of dev.curls) {
+        const { stdout } = yield* paste(curl)
+        assert.deepInclude(JSON.parse(stdout), { success: true })
+      }
       yield* until(
         "the transaction of the printed command",
         Effect.map(count(dev.chainUrl, dev.address), (sent) => (sent === 2 ? true : undefined))
@@ -81,6 +95,12 @@ describe("effect-relayer dev", () => {
       assert.propertyVal(receipt, "status", "0x1")
       assert.strictEqual(yield* count(second.chainUrl, second.address), 2)
       assert.deepStrictEqual(second.states, usualStates)
+      assert.strictEqual(second.solana.address, first.solana.address)
+      assert.notStrictEqual(second.solana.signature, first.solana.signature)
+      assert.deepStrictEqual(second.solana.states, usualStates)
+      for (const { signature } of [first.solana, second.solana]) {
+        assert.isTrue(yield* isFinalized({ ...second.solana, signature }))
+      }
       yield* second.kill("SIGTERM")
       assert.deepStrictEqual(yield* second.exited, stopped)
       assert.isEmpty(yield* Development.processes(place))
@@ -92,7 +112,7 @@ describe("effect-relayer dev", () => {
       const place = yield* Development.place
       const first = yield* Development.start(place)
       const left = (yield* Development.processes(place)).filter(({ pid }) => pid !== first.pid)
-      assert.isAtLeast(left.length, 2, "the chain and PostgreSQL")
+      assert.isAtLeast(left.length, 3, "the chains and PostgreSQL")
       yield* first.kill("SIGKILL")
       yield* first.exited
       const second = yield* Development.start(place)
@@ -104,6 +124,7 @@ describe("effect-relayer dev", () => {
       yield* second.exited
       const third = yield* Development.start(place)
       assert.deepStrictEqual(third.states, usualStates)
+      assert.isTrue(yield* isFinalized({ ...third.solana, signature: first.solana.signature }))
       assert.strictEqual(yield* count(third.chainUrl, third.address), 3)
       assert.deepStrictEqual(yield* Service.stop(third), stopped)
       assert.isEmpty(yield* Development.processes(place))
@@ -124,7 +145,7 @@ describe("effect-relayer dev", () => {
       assert.include(dev.text, "It does not use these settings: HOST, DATA_DIR, OUTBOUND_ALLOW, WATCH.")
       const all = yield* Development.processes(place)
       const open = yield* Effect.promise(() => Promise.all(all.map(({ pid }) => listeners(pid))))
-      assert.deepStrictEqual(open.flat(), [loopback, loopback], "the service and its chain")
+      assert.deepStrictEqual(open.flat(), [loopback, loopback, loopback], "the service and its chains")
 
       const refusal = "leads elsewhere than to the chains of effect-relayer dev"
       for (const url of ["https://rpc.example.com", "http://127.0.0.1:9", "http://localhost:8545"]) {
@@ -187,6 +208,17 @@ describe("effect-relayer dev", () => {
       for (const { url } of chains) {
         assert.strictEqual(yield* JsonRpc.call(url)("eth_chainId", []), "0x7a69")
       }
+    })
+  )
+
+  it.live("says that solana needs a clone if the cluster of the tests is missing", () =>
+    Effect.gen(function* () {
+      const { home } = yield* Development.place
+      const missing = yield* Effect.flip(LocalSolana.findProgram(home))
+      assert.strictEqual(
+        missing.message,
+        "the local solana network needs a clone of the repository: its cluster is not part of the package"
+      )
     })
   )
 

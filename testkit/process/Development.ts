@@ -85,7 +85,14 @@ export const start = Effect.fnUntraced(function* (place: Place, options: Options
   )
   yield* Effect.raceFirst(printed, ended)
   const text = service.stdout()
-  const found = (pattern: RegExp) => pattern.exec(text)?.[1] ?? ""
+  const found = (pattern: RegExp, within = text) => pattern.exec(within)?.[1] ?? ""
+  /** What is printed about the first transaction of a relayer. */
+  const sentBy = (relayer: string) => found(new RegExp(`from the relayer ${relayer}:\\n([^]*?)\\n\\n`))
+  /** The states of the first transaction, in their order. A line with the same state has another reason. */
+  const statesOf = (relayer: string) =>
+    [...sentBy(relayer).matchAll(/^ {2}([a-z]+) +\d+\.\d s {2}/gm)]
+      .map(([, state]) => state)
+      .filter((state, index, all) => state !== all[index - 1])
   const baseUrl = found(/^effect-relayer listens on (http:\S+)/m)
   const key = found(/^ {2}(er_\S+)$/m)
   return {
@@ -95,12 +102,16 @@ export const start = Effect.fnUntraced(function* (place: Place, options: Options
     key,
     chainUrl: found(/^ {2}chain {4}anvil .* on (http:\S+)$/m),
     address: found(/^ {2}relayer {2}dev-evm, (0x[0-9a-f]{40})$/m),
-    /** The states of the first transaction, in their order. A line with the same state has another reason. */
-    states: [...text.matchAll(/^ {2}([a-z]+) +\d+\.\d s {2}/gm)]
-      .map(([, state]) => state)
-      .filter((state, index, all) => state !== all[index - 1]),
+    states: statesOf("dev-evm"),
+    solana: {
+      chainUrl: found(/^ {2}chain {4}solana .* on (http:\S+)$/m),
+      address: found(/^ {2}relayer {2}dev-solana, (\w+)$/m),
+      states: statesOf("dev-solana"),
+      signature: found(/^ +signature (\w+)$/m)
+    },
     hash: found(/^ +hash (0x[0-9a-f]{64})$/m),
-    curl: found(/^( {2}curl -X POST [^]*?)\n\n/m),
+    /** A command for each relayer. */
+    curls: [...text.matchAll(/^( {2}curl -X POST [^]*?)\n\n/gm)].map(([, curl = ""]) => curl),
     call: (at: string, call: Service.Call = {}) => Service.call(`${baseUrl}${at}`, { key, ...call })
   }
 })

@@ -1,68 +1,125 @@
-// What a cluster executes: fees, transfers of the System program, memos and the compute budget. Every other program fails.
+// What a cluster executes without a virtual machine: fees, transfers of the System program and of tokens, memos and the compute
+// budget. Every other program fails.
 import * as LittleEndian from "../../src/domain/transaction/solana/LittleEndian.ts"
 import { feeOf } from "../../src/domain/transaction/solana/Fee.ts"
-import { instructionsOf } from "../../src/domain/transaction/solana/Instruction.ts"
+import { instructionsOf, loadedBy } from "../../src/domain/transaction/solana/Instruction.ts"
 import type { Instruction } from "../../src/domain/transaction/solana/Instruction.ts"
-import type { Message } from "../../src/domain/transaction/solana/Message.ts"
-import { computeBudgetProgram, memoProgram, systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import type { Message, WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
+import { computeBudgetProgram, isTokenProgram, memoProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import { base64Of } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { rentMinimum } from "../../src/domain/transaction/solana/SolanaNumbers.ts"
-
-/** Lamports by address. An address without an entry has none. */
-export type Balances = ReadonlyMap<string, bigint>
+import { tableOf } from "../../src/server/chains/solana/SolanaAccounts.ts"
+import type { Account, Accounts } from "./Accounts.ts"
+import * as Tokens from "./Tokens.ts"
 
 /** An error as the chain shows it. Null: success. */
 export type ChainError = null | string | { readonly InstructionError: readonly [number, unknown] }
 
 export interface Execution {
-  readonly balances: Balances
+  readonly accounts: Accounts
   readonly error: ChainError
   readonly units: number
+  readonly logs: ReadonlyArray<string>
+  /** False: it does not get into a block, so that nobody pays for it. */
+  readonly isIncluded: boolean
 }
 
-/** Compute units that the runtime charges for an instruction of a built-in program, and for a memo. */
-const units = { builtin: 150, memo: 500 } as const
+/** Executes a transaction whose signatures and blockhash were checked. */
+export type Run = (accounts: Accounts, transaction: WireTransaction) => Execution
 
-const moved = (balances: Balances, from: string, to: string, lamports: bigint): Balances => {
-  const changed = new Map(balances)
-  changed.set(from, (changed.get(from) ?? 0n) - lamports)
-  changed.set(to, (changed.get(to) ?? 0n) + lamports)
+/** Compute units that the runtime charges for an instruction of a built-in program, and about as many as the other two take. */
+const units = { builtin: 150, memo: 500, token: 6200 } as const
+
+const noData = new Uint8Array(0)
+
+export const lamportsOf = (accounts: Accounts, address: string): bigint => accounts.get(address)?.lamports ?? 0n
+
+/** Lamports are added to an account, or taken from it. An account without any does not exist. */
+export const credited = (accounts: Accounts, address: string, lamports: bigint): Accounts => {
+  const before = accounts.get(address) ?? { lamports: 0n, owner: systemProgram, data: noData }
+  const changed = new Map(accounts)
+  const after = before.lamports + lamports
+  if (after === 0n) changed.delete(address)
+  else changed.set(address, { ...before, lamports: after })
   return changed
+}
+
+/** As a node shows it. */
+export const shown = ({ lamports, owner, data }: Account) => ({
+  lamports,
+  owner,
+  executable: false,
+  data: [base64Of(data), "base64"] as const
+})
+
+/** What the tables of a message load. Undefined: a table has no such entry. */
+export const loadedIn = (accounts: Accounts, message: Message): ReadonlyArray<string> | undefined => {
+  const tables = message.tables.map(({ table }) => {
+    const account = accounts.get(table)
+    return [table, tableOf(account && shown(account))] as const
+  })
+  const loaded = loadedBy(message, new Map(tables))
+  return "code" in loaded ? undefined : loaded
 }
 
 /** An account with something on it needs the rent minimum. */
 const isRentPaid = (lamports: bigint): boolean => lamports === 0n || lamports >= rentMinimum
 
-const execute = (
-  balances: Balances,
-  { program, accounts, data }: Instruction,
-  signers: ReadonlySet<string>
-): Balances | string => {
-  if (program === computeBudgetProgram || program === memoProgram) return balances
-  if (program !== systemProgram) return "UnsupportedProgramId"
-  const [from = "", to = ""] = accounts
-  const lamports = LittleEndian.u64(data, 4)
-  if (LittleEndian.u32(data, 0) !== 2 || lamports === undefined) return "InvalidInstructionData"
+const transfer = (accounts: Accounts, instruction: Instruction, signers: ReadonlySet<string>): Accounts | string => {
+  const [from = "", to = ""] = instruction.accounts
+  const lamports = LittleEndian.u64(instruction.data, 4)
+  if (LittleEndian.u32(instruction.data, 0) !== 2 || lamports === undefined) return "InvalidInstructionData"
   if (!signers.has(from)) return "MissingRequiredSignature"
-  return (balances.get(from) ?? 0n) < lamports ? "InsufficientFunds" : moved(balances, from, to, lamports)
+  if (lamportsOf(accounts, from) < lamports) return "InsufficientFunds"
+  return credited(credited(accounts, from, -lamports), to, lamports)
 }
 
-/** Undefined: the fee payer cannot pay, so that the transaction does not get into a block. */
-export const run = (balances: Balances, message: Message): Execution | undefined => {
+const execute = (
+  accounts: Accounts,
+  instruction: Instruction,
+  signers: ReadonlySet<string>
+): Accounts | Tokens.Failure => {
+  const { program } = instruction
+  if (program === computeBudgetProgram || program === memoProgram) return accounts
+  if (program === systemProgram) return transfer(accounts, instruction, signers)
+  return isTokenProgram(program) ? Tokens.execute(accounts, instruction, signers) : "UnsupportedProgramId"
+}
+
+const unitsOf = ({ program }: Instruction): number => {
+  if (program === memoProgram) return units.memo
+  return isTokenProgram(program) ? units.token : units.builtin
+}
+
+const isFailure = (result: Accounts | Tokens.Failure): result is Tokens.Failure => !(result instanceof Map)
+
+export const run: Run = (accounts, { message }) => {
   const [payer = ""] = message.keys
   const { total } = feeOf(message)
-  const rest = (balances.get(payer) ?? 0n) - total
-  if (rest < 0n || !isRentPaid(rest)) return undefined
-  const charged = new Map(balances).set(payer, rest)
+  const rest = lamportsOf(accounts, payer) - total
+  const refused = (error: string): Execution => ({ accounts, error, units: 0, logs: [], isIncluded: false })
+  if (rest < 0n || !isRentPaid(rest)) return refused("InsufficientFundsForFee")
+  const loaded = loadedIn(accounts, message)
+  if (loaded === undefined) return refused("InvalidAddressLookupTableIndex")
+  const charged = credited(accounts, payer, -total)
   const signers = new Set(message.keys.slice(0, message.signers))
-  let [state, used]: [Balances, number] = [charged, 0]
-  for (const [index, instruction] of instructionsOf(message).entries()) {
-    used += instruction.program === memoProgram ? units.memo : units.builtin
+  let [state, used] = [charged, 0]
+  const ended = (after: Accounts, error: ChainError): Execution => ({
+    accounts: after,
+    error,
+    units: used,
+    logs: [],
+    isIncluded: true
+  })
+  for (const [index, instruction] of instructionsOf(message, loaded).entries()) {
+    used += unitsOf(instruction)
     const next = execute(state, instruction, signers)
-    if (typeof next === "string") return { balances: charged, error: { InstructionError: [index, next] }, units: used }
+    if (isFailure(next)) return ended(charged, { InstructionError: [index, next] })
     state = next
   }
-  const touched = message.keys.find((key) => !isRentPaid(state.get(key) ?? 0n))
-  return touched === undefined
-    ? { balances: state, error: null, units: used }
-    : { balances: charged, error: "InsufficientFundsForRent", units: used }
+  const isRentLow = message.keys.some((key) => {
+    const account = state.get(key)
+    return account !== undefined && account.data.length === 0 && !isRentPaid(account.lamports)
+  })
+  return isRentLow ? ended(charged, "InsufficientFundsForRent") : ended(state, null)
 }

@@ -1,5 +1,5 @@
 // A solana cluster in memory: blocks that live until a fork drops them, blockhashes that die, and transactions that execute once.
-// It stands for the cluster of an installed validator. Native litesvm is not used: it has no slots, forks, commitments or history.
+// `Bank.run` executes them, or Agave's virtual machine (`Machine.ts`), which has no slots, forks, commitments or history of its own.
 import { createHash } from "node:crypto"
 import { Result } from "effect"
 import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
@@ -8,6 +8,7 @@ import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
 import { build, messageBytes } from "../../src/domain/transaction/solana/WireEncoding.ts"
 import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
 import { isSignedBy } from "../../src/server/chains/solana/SolanaKeys.ts"
+import type { Account, Accounts } from "./Accounts.ts"
 import * as Bank from "./Bank.ts"
 
 /** Blocks for which a blockhash is reported as valid. The runtime takes it one block longer. */
@@ -16,7 +17,7 @@ export const life = 150
 /** Blocks on top of a block that make it finalized. */
 export const finality = 32
 
-interface Executed {
+export interface Executed {
   readonly signature: string
   readonly wire: WireTransaction
   readonly error: Bank.ChainError
@@ -27,7 +28,8 @@ export interface Block {
   readonly height: number
   readonly blockhash: string
   readonly transactions: ReadonlyArray<Executed>
-  readonly balances: Bank.Balances
+  /** As they are after it. */
+  readonly accounts: Accounts
 }
 
 /** Oldest first. The height of a block is its index. */
@@ -64,40 +66,49 @@ const isSigned = ({ message, messageBytes, signatures }: WireTransaction): boole
   })
 
 /** What the next block has of the pool. Transactions that cannot get in stay out without a trace. */
-const grow = (blocks: Blocks, pool: Iterable<WireTransaction>, salt: string): Blocks => {
+const grow = (run: Bank.Run, blocks: Blocks, pool: Iterable<WireTransaction>, salt: string): Blocks => {
   const head = blocks.at(-1)
   if (head === undefined) return blocks
-  let { balances } = head
+  let { accounts } = head
   const transactions: Array<Executed> = []
   for (const wire of pool) {
     const signature = signatureOf(wire)
     const isRepeated =
       landed(blocks, signature) !== undefined || transactions.some((one) => one.signature === signature)
     if (isRepeated || !isAlive(blocks, wire.message.blockhash) || !isSigned(wire)) continue
-    const execution = Bank.run(balances, wire.message)
-    if (execution === undefined) continue
-    balances = execution.balances
+    const execution = run(accounts, wire)
+    if (!execution.isIncluded) continue
+    accounts = execution.accounts
     transactions.push({ signature, wire, error: execution.error })
   }
   // Every seventh slot has no block.
   const slot = head.slot + (blocks.length % 7 === 0 ? 2 : 1)
   const height = blocks.length
-  return [...blocks, { slot, height, blockhash: hashOf(`${salt} ${height}`), transactions, balances }]
+  return [...blocks, { slot, height, blockhash: hashOf(`${salt} ${height}`), transactions, accounts }]
 }
 
-export const make = () => {
-  const genesis: Block = {
-    slot: 0,
-    height: 0,
-    blockhash: hashOf("genesis"),
-    transactions: [],
-    balances: new Map()
-  }
+interface Options {
+  /** Absent: what `Bank.ts` knows. */
+  readonly run?: Bank.Run
+  /** Blocks of an earlier process. Absent: the chain begins. */
+  readonly blocks?: Blocks
+  /** Gets each new block. Forks and accounts that a test puts there are not reported. */
+  readonly record?: (block: Block) => void
+}
+
+const genesis: Block = { slot: 0, height: 0, blockhash: hashOf("genesis"), transactions: [], accounts: new Map() }
+
+export const make = ({ run = Bank.run, blocks = [genesis], record = () => {} }: Options = {}) => {
   let forks = 0
-  let seeds = 0
+  const append = (grown: Blocks) => {
+    cluster.blocks = grown
+    const newest = grown.at(-1)
+    if (newest !== undefined) record(newest)
+  }
   const cluster = {
     genesis: genesis.blockhash,
-    blocks: [genesis] as Blocks,
+    run,
+    blocks,
     /** By signature. */
     pool: new Map<string, WireTransaction>(),
     /** All bytes that any node was sent, taken or not. */
@@ -108,7 +119,7 @@ export const make = () => {
     /** The first of the new blocks has what the pool can execute. */
     produce: (count = 1) => {
       for (let done = 0; done < count; done++) {
-        cluster.blocks = grow(cluster.blocks, cluster.pool.values(), `fork ${forks}`)
+        append(grow(run, cluster.blocks, cluster.pool.values(), `fork ${forks}`))
         cluster.pool.clear()
       }
     },
@@ -116,21 +127,37 @@ export const make = () => {
     reorg: (depth: number) => {
       forks += 1
       cluster.blocks = cluster.blocks.slice(0, -depth)
-      for (let done = 0; done < depth; done++) cluster.blocks = grow(cluster.blocks, [], `fork ${forks}`)
+      for (let done = 0; done < depth; done++) cluster.blocks = grow(run, cluster.blocks, [], `fork ${forks}`)
     },
-    /** A transfer out of nothing, which the list of the address shows as its oldest entry. */
-    fund: (address: string, lamports: bigint) => {
-      seeds += 1
+    /** A transfer out of nothing, which the list of the address shows as its oldest entry. Returns its signature. */
+    fund: (address: string, lamports: bigint): string => {
       const head = cluster.blocks.at(-1) ?? genesis
-      const balances = new Map(head.balances).set(address, (head.balances.get(address) ?? 0n) + lamports)
-      const signature = Base58.encode(createHash("sha512").update(`fund ${seeds}`).digest())
-      const wire = fundingOf(address, lamports, head.blockhash, signature)
-      const transactions = [{ signature, wire, error: null }]
       const height = cluster.blocks.length
-      const block = { slot: head.slot + 1, height, blockhash: hashOf(`fund ${seeds}`), transactions, balances }
-      cluster.blocks = [...cluster.blocks, block]
+      const seed = `fund ${forks} ${height}`
+      const signature = Base58.encode(createHash("sha512").update(seed).digest())
+      const wire = fundingOf(address, lamports, head.blockhash, signature)
+      const block: Block = {
+        slot: head.slot + 1,
+        height,
+        blockhash: hashOf(seed),
+        transactions: [{ signature, wire, error: null }],
+        accounts: Bank.credited(head.accounts, address, lamports)
+      }
+      append([...cluster.blocks, block])
+      return signature
     },
-    balanceOf: (address: string): bigint => cluster.blocks.at(-1)?.balances.get(address) ?? 0n,
+    /** Puts accounts into the newest block, without a transaction. Undefined: the account is closed. */
+    put: (accounts: Readonly<Record<string, Account | undefined>>) => {
+      const head = cluster.blocks.at(-1) ?? genesis
+      const changed = new Map(head.accounts)
+      for (const [address, account] of Object.entries(accounts)) {
+        if (account === undefined) changed.delete(address)
+        else changed.set(address, account)
+      }
+      cluster.blocks = [...cluster.blocks.slice(0, -1), { ...head, accounts: changed }]
+    },
+    accountOf: (address: string): Account | undefined => cluster.blocks.at(-1)?.accounts.get(address),
+    balanceOf: (address: string): bigint => cluster.accountOf(address)?.lamports ?? 0n,
     /** The error of bytes that are no transaction, as text. Undefined: they are in the pool, or swallowed. */
     take: (raw: Uint8Array): string | undefined => {
       const decoded = decode(raw)

@@ -3,12 +3,15 @@ import { Predicate, Result } from "effect"
 import { rawInteger } from "../../src/domain/request/ExactJson.ts"
 import { feeOf } from "../../src/domain/transaction/solana/Fee.ts"
 import { base64Of, bytesOf } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
-import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import { isTokenProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import { rentMinimum } from "../../src/domain/transaction/solana/SolanaNumbers.ts"
 import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
 import { transactionBytes } from "../../src/domain/transaction/solana/WireEncoding.ts"
+import type { Accounts } from "./Accounts.ts"
 import * as Bank from "./Bank.ts"
 import * as Cluster from "./Cluster.ts"
 import type { Block, Blocks } from "./Cluster.ts"
+import * as Tokens from "./Tokens.ts"
 
 type Answer =
   | { readonly result: unknown }
@@ -28,6 +31,14 @@ const optionOf = (params: Params, name: string): unknown => {
   return Predicate.hasProperty(options, name) ? options[name] : undefined
 }
 
+const numberOf = (value: unknown, name: string): number | undefined => {
+  const found = Predicate.hasProperty(value, name) ? value[name] : undefined
+  return typeof found === "number" ? found : undefined
+}
+
+/** Lamports that a byte of data adds to the rent minimum. */
+const rentPerByte = 6960n
+
 const textsOf = (value: unknown): ReadonlyArray<string> => (Array.isArray(value) ? value.map(textOf) : [])
 
 export const make = (cluster: Cluster.Cluster, url: string) => {
@@ -44,7 +55,7 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
   }
 
   const headOf = (all: Blocks): Block =>
-    all.at(-1) ?? { slot: 0, height: 0, blockhash: "", transactions: [], balances: new Map() }
+    all.at(-1) ?? { slot: 0, height: 0, blockhash: "", transactions: [], accounts: new Map() }
 
   const context = (all: Blocks) => ({ apiVersion: "2.3.0", slot: headOf(all).slot })
 
@@ -67,18 +78,33 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
         }
   }
 
-  const accountOf = (all: Blocks, address: string) => {
-    const lamports = headOf(all).balances.get(address)
-    return lamports === undefined
-      ? null
-      : { lamports: rawInteger(lamports), owner: systemProgram, executable: false, data: ["", "base64"], space: 0 }
+  /** An account as calls show it, whose data may be a part. */
+  const shownOf = (accounts: Accounts, address: string, slice?: unknown) => {
+    const account = accounts.get(address)
+    if (account === undefined) return null
+    const [from, length] = [numberOf(slice, "offset") ?? 0, numberOf(slice, "length")]
+    const data = account.data.slice(from, length === undefined ? undefined : from + length)
+    return {
+      ...Bank.shown({ ...account, data }),
+      lamports: rawInteger(account.lamports),
+      rentEpoch: 0,
+      space: account.data.length
+    }
+  }
+
+  const accountsAt = (params: Params, addresses: ReadonlyArray<string>) => {
+    const all = at(optionOf(params, "commitment"))
+    const { accounts } = headOf(all)
+    return { all, shown: addresses.map((address) => shownOf(accounts, address, optionOf(params, "dataSlice"))) }
   }
 
   const listOf = (params: Params) => {
     const [address] = params
     const before = optionOf(params, "before")
     const limit = Number(optionOf(params, "limit") ?? 1000)
-    const all = at("finalized")
+    const indexed = at("finalized")
+    const all = indexed
+      .slice(0, indexed.length - node.indexLag)
       .flatMap((block) =>
         block.transactions
           .filter(({ wire }) => wire.message.keys.includes(textOf(address)))
@@ -95,19 +121,33 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     const all = at(optionOf(params, "commitment"))
     const accounts = optionOf(params, "accounts")
     const addresses = Predicate.hasProperty(accounts, "addresses") ? textsOf(accounts.addresses) : []
-    const execution = Bank.run(headOf(all).balances, decoded.success.message)
-    const after = execution?.balances ?? headOf(all).balances
+    const { accounts: after, error: err, units, logs } = cluster.run(headOf(all).accounts, decoded.success)
     return withContext(all, {
-      err: execution === undefined ? "InsufficientFundsForFee" : execution.error,
-      unitsConsumed: execution?.units ?? 0,
-      logs: [],
-      accounts: addresses.map((address) => {
-        const lamports = after.get(address)
-        return lamports === undefined
-          ? null
-          : { lamports: rawInteger(lamports), owner: systemProgram, executable: false, data: ["", "base64"], space: 0 }
-      })
+      err,
+      unitsConsumed: units,
+      logs,
+      accounts: addresses.map((address) => shownOf(after, address))
     })
+  }
+
+  const tokenBalance = (params: Params): Answer => {
+    const all = at(optionOf(params, "commitment"))
+    const { accounts } = headOf(all)
+    const account = accounts.get(textOf(params[0]))
+    if (account === undefined || !isTokenProgram(account.owner))
+      return error(-32_602, "Invalid param: not a Token account")
+    const decimals = Tokens.decimalsOf(accounts.get(Tokens.mintOf(account)))
+    return withContext(all, { amount: String(Tokens.amountOf(account)), decimals })
+  }
+
+  /** Some nodes simulate what they are sent, although they are asked not to. */
+  const preflight = (raw: string): Answer | undefined => {
+    const decoded = decode(bytesOf(raw))
+    if (!node.preflights || Result.isFailure(decoded)) return undefined
+    const { error: err } = cluster.run(headOf(at("processed")).accounts, decoded.success)
+    return err === null
+      ? undefined
+      : error(-32_002, "Transaction simulation failed", { err, logs: [], unitsConsumed: 0 })
   }
 
   const methods: Readonly<Record<string, (params: Params) => Answer>> = {
@@ -149,19 +189,26 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     getFirstAvailableBlock: () => result(node.firstAvailable),
     getBalance: (params) => {
       const all = at(optionOf(params, "commitment"))
-      return withContext(all, rawInteger(headOf(all).balances.get(textOf(params[0])) ?? 0n))
+      return withContext(all, rawInteger(Bank.lamportsOf(headOf(all).accounts, textOf(params[0]))))
     },
+    getAccountInfo: (params) => {
+      const { all, shown } = accountsAt(params, [textOf(params[0])])
+      return withContext(all, shown[0])
+    },
+    getTokenAccountBalance: tokenBalance,
+    getMinimumBalanceForRentExemption: (params) =>
+      result(rawInteger(rentMinimum + rentPerByte * BigInt(Number(params[0] ?? 0)))),
+    requestAirdrop: (params) => result(cluster.fund(textOf(params[0]), BigInt(Number(params[1] ?? 0)))),
     getMultipleAccounts: (params) => {
-      const all = at(optionOf(params, "commitment"))
-      return withContext(
-        all,
-        textsOf(params[0]).map((address) => accountOf(all, address))
-      )
+      const { all, shown } = accountsAt(params, textsOf(params[0]))
+      return withContext(all, shown)
     },
     getRecentPrioritizationFees: () =>
       result(node.prices.map((prioritizationFee, slot) => ({ slot, prioritizationFee }))),
     simulateTransaction: simulate,
     sendTransaction: (params) => {
+      const refusal = preflight(textOf(params[0]))
+      if (refusal !== undefined) return refusal
       const problem = cluster.take(bytesOf(textOf(params[0])))
       const [signature = ""] = [...cluster.sent.keys()].slice(-1)
       return problem === undefined ? result(signature) : error(-32_602, problem)
@@ -174,7 +221,15 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     lag: 0,
     /** The blocks that it has instead of those that last. */
     fork: undefined as Blocks | undefined,
+    /** Finalized blocks that its list of an address does not have yet. */
+    indexLag: 0,
     isAway: false,
+    /** Whether it calls itself behind, answers with status 429, or never. */
+    trouble: undefined as "behind" | "limited" | "silent" | undefined,
+    /** Whether it simulates what it is sent, although it is asked not to. */
+    preflights: false,
+    /** Whether it forwards what it is sent, and does not answer. */
+    dropsAnswers: false,
     hasHistory: true,
     firstAvailable: 0,
     /** Micro-lamports that recent blocks took. */
@@ -186,16 +241,36 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     /** Undefined: it is away. */
     answer: (method: string, params: Params): Answer | undefined => {
       node.seen.push({ method, params })
-      if (node.isAway) return undefined
+      if (node.isAway || node.trouble === "limited" || node.trouble === "silent") return undefined
+      if (node.trouble === "behind") return error(-32_005, "Node is behind by 42 slots", { numSlotsBehind: 42 })
       const minimum = optionOf(params, "minContextSlot")
       const head = headOf(at(optionOf(params, "commitment") ?? "finalized"))
       if (typeof minimum === "number" && head.slot < minimum) {
         return error(-32_016, "Minimum context slot has not been reached")
       }
       const own = () => methods[method]?.(params)
-      return node.lies.get(method)?.(params) ?? own() ?? error(-32_601, "Method not found")
+      const answered = node.lies.get(method)?.(params) ?? own() ?? error(-32_601, "Method not found")
+      return method === "sendTransaction" && node.dropsAnswers ? undefined : answered
     }
   }
   return node
 }
 export type Node = ReturnType<typeof make>
+
+/** What answers at a URL: a node, or several behind it. */
+export type Backend = Pick<Node, "answer" | "isAway" | "trouble">
+
+/** One URL with several back ends. Each call meets the next one, or the one that `choose` names by its index. */
+export const balanced = (nodes: ReadonlyArray<Node>, choose?: (method: string, call: number) => number) => {
+  let calls = 0
+  const backend = {
+    isAway: false,
+    trouble: undefined as Node["trouble"],
+    answer: (method: string, params: Params): Answer | undefined => {
+      const index = choose?.(method, calls) ?? calls
+      calls += 1
+      return nodes[index % nodes.length]?.answer(method, params)
+    }
+  }
+  return backend
+}

@@ -20,18 +20,38 @@ const bodyOf = async (request: IncomingMessage): Promise<Call | ReadonlyArray<Ca
   return JSON.parse(Buffer.concat(parts).toString())
 }
 
-/** A node with its URL. While it is away, its connections end. */
+/** The back end at a URL. While it is away, connections end; a silent one keeps them open. */
+const listenerOf = (backend: Node.Backend): http.RequestListener => {
+  const answerOne = ({ id, method, params = [] }: Call) => {
+    const answer = backend.answer(method, params)
+    return answer === undefined ? undefined : { jsonrpc: "2.0", id, ...answer }
+  }
+  return async (request, response) => {
+    const body = await bodyOf(request)
+    if (backend.isAway) return void response.destroy()
+    if (backend.trouble === "silent") return
+    if (backend.trouble === "limited") return void response.writeHead(429, { "retry-after": "1" }).end()
+    const answers = isBatch(body) ? body.map(answerOne) : [answerOne(body)]
+    if (answers.includes(undefined)) return void response.destroy()
+    response.writeHead(200, { "content-type": "application/json" })
+    response.end(JSON.stringify(isBatch(body) ? answers : answers[0]))
+  }
+}
+
+/** A server for the back end. Its connections outlast the pauses between requests of the service. */
+export const serverOf = (backend: Node.Backend): http.Server => {
+  const server = http.createServer(listenerOf(backend))
+  server.keepAliveTimeout = 60_000
+  return server
+}
+
+/** The URL of the back end, until the scope closes. */
+export const serve = (backend: Node.Backend) => Effect.map(Target.listen(serverOf(backend)), ({ url }) => url())
+
+/** A node with its URL. */
 export const node = Effect.fnUntraced(function* (cluster: Cluster) {
   const made = Node.make(cluster, "")
-  const answerOne = ({ id, method, params = [] }: Call) => ({ jsonrpc: "2.0", id, ...made.answer(method, params) })
-  const server = http.createServer(async (request, response) => {
-    const body = await bodyOf(request)
-    if (made.isAway) return void response.destroy()
-    const answers = isBatch(body) ? body.map(answerOne) : answerOne(body)
-    response.end(JSON.stringify(answers))
-  })
-  const { url } = yield* Target.listen(server)
-  return Object.assign(made, { url: url() })
+  return Object.assign(made, { url: yield* serve(made) })
 })
 
 /** A block in each time of a block, until the scope closes. */

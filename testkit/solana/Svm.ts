@@ -1,18 +1,32 @@
 // Agave's virtual machine, in the native package of litesvm: `tools/svm` installs it. It ends the process if it gets bytes that it
 // cannot decode, so only bytes that the strict reader accepts are given to it.
-import { Result } from "effect"
+import { Predicate, Result } from "effect"
 import { createRequire } from "node:module"
 import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
+import type { ChainError } from "./Bank.ts"
 
-interface Outcome {
-  /** A function if the transaction failed. */
-  readonly err: unknown
+interface Meta {
+  computeUnitsConsumed(): bigint
+  logs(): ReadonlyArray<string>
 }
 
-interface Account {
+/** Of a transaction that failed, it has `err` and `meta`; of one that succeeded, it is the meta itself. */
+type Outcome = Meta | { err(): unknown; meta(): Meta }
+
+interface NativeAccount {
   owner(): Uint8Array
   data(): Uint8Array
+  lamports(): bigint
+  executable(): boolean
 }
+
+type MakeAccount = new (
+  lamports: bigint,
+  data: Uint8Array,
+  owner: Uint8Array,
+  executable: boolean,
+  rentEpoch: bigint
+) => NativeAccount
 
 interface Native {
   setBuiltins(): void
@@ -25,7 +39,8 @@ interface Native {
   setTransactionHistory(entries: bigint): void
   airdrop(address: Uint8Array, lamports: bigint): unknown
   getBalance(address: Uint8Array): bigint
-  getAccount(address: Uint8Array): Account | null
+  getAccount(address: Uint8Array): NativeAccount | null
+  setAccount(address: Uint8Array, account: NativeAccount): void
   latestBlockhash(): string
   expireBlockhash(): void
   sendLegacyTransaction(raw: Uint8Array): Outcome
@@ -42,19 +57,81 @@ export const packageName = ["linux-x64", "linux-arm64"].includes(`${process.plat
     ? `litesvm-darwin-${process.arch}`
     : undefined
 
-export const make = (name: string) => {
-  const require = createRequire(new URL("../../tools/svm/package.json", import.meta.url))
-  const { LiteSvm }: { readonly LiteSvm: new () => Native } = require(name)
+const require = createRequire(new URL("../../tools/svm/package.json", import.meta.url))
+
+/** Undefined: the package is not installed. */
+export const installed = (): string | undefined => {
+  if (packageName === undefined) return undefined
+  try {
+    require.resolve(packageName)
+    return packageName
+  } catch {
+    return undefined
+  }
+}
+
+/** The error of an instruction. Numbers that the machine gives stand for errors of the runtime, without their names. */
+const instructionError = (error: unknown): unknown => {
+  if (Predicate.hasProperty(error, "code") && typeof error.code === "number") return { Custom: error.code }
+  return typeof error === "number" ? `InstructionError${error}` : String(error)
+}
+
+const chainError = (error: unknown): Exclude<ChainError, null> => {
+  if (Predicate.hasProperty(error, "index") && typeof error.index === "number" && Predicate.hasProperty(error, "err")) {
+    const inner = typeof error.err === "function" ? error.err() : error.err
+    return { InstructionError: [error.index, instructionError(inner)] }
+  }
+  // Such as `TransactionErrorInsufficientFundsForRent { account_index: 1 }`.
+  return /^TransactionError(\w+)/.exec(String(error))?.[1] ?? String(error)
+}
+
+const isFailed = (outcome: Outcome): outcome is Extract<Outcome, { err(): unknown }> => "err" in outcome
+
+interface Options {
+  /** Whether signatures, blockhashes and repetitions are left to the caller. */
+  readonly isTrusting?: boolean
+}
+
+export const make = (name: string, { isTrusting = false }: Options = {}) => {
+  const { Account, LiteSvm }: { readonly Account: MakeAccount; readonly LiteSvm: new () => Native } = require(name)
   const native = new LiteSvm()
   native.setBuiltins()
   native.setLamports(supply)
   native.setSysvars()
   native.setPrecompiles()
   native.setDefaultPrograms()
-  native.setSigverify(true)
-  native.setBlockhashCheck(true)
-  native.setTransactionHistory(1_000_000n)
+  native.setSigverify(!isTrusting)
+  native.setBlockhashCheck(!isTrusting)
+  native.setTransactionHistory(isTrusting ? 1n : 1_000_000n)
+
+  const sent = (raw: Uint8Array, version: "legacy" | 0): Outcome =>
+    version === "legacy" ? native.sendLegacyTransaction(raw) : native.sendVersionedTransaction(raw)
+
   return {
+    put: (address: Uint8Array, { lamports, owner, data }: { lamports: bigint; owner: Uint8Array; data: Uint8Array }) =>
+      native.setAccount(address, new Account(lamports, data, owner, false, 0n)),
+    /** Undefined: there is no such account. */
+    accountOf: (address: Uint8Array) => {
+      const account = native.getAccount(address)
+      return account === null
+        ? undefined
+        : {
+            lamports: account.lamports(),
+            owner: account.owner(),
+            data: account.data(),
+            isExecutable: account.executable()
+          }
+    },
+    /** Bytes that the strict reader has accepted. */
+    execute: (raw: Uint8Array, version: "legacy" | 0) => {
+      const outcome = sent(raw, version)
+      const meta = isFailed(outcome) ? outcome.meta() : outcome
+      return {
+        error: isFailed(outcome) ? chainError(outcome.err()) : null,
+        units: Number(meta.computeUnitsConsumed()),
+        logs: meta.logs()
+      }
+    },
     fund: (address: Uint8Array, lamports: bigint) => void native.airdrop(address, lamports),
     balanceOf: (address: Uint8Array) => native.getBalance(address),
     isPlain: (address: Uint8Array): boolean => {
@@ -68,9 +145,7 @@ export const make = (name: string) => {
     send: (raw: Uint8Array): boolean | undefined => {
       const decoded = decode(raw)
       if (Result.isFailure(decoded)) return undefined
-      const isLegacy = decoded.success.message.version === "legacy"
-      const { err } = isLegacy ? native.sendLegacyTransaction(raw) : native.sendVersionedTransaction(raw)
-      return typeof err !== "function"
+      return !isFailed(sent(raw, decoded.success.message.version))
     }
   }
 }

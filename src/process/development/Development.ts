@@ -16,9 +16,10 @@ import * as DevelopmentText from "./DevelopmentText.ts"
 import * as FirstTransaction from "./FirstTransaction.ts"
 import * as JsonCalls from "./JsonCalls.ts"
 import * as LocalEvm from "./LocalEvm.ts"
+import * as LocalSolana from "./LocalSolana.ts"
 
 /** The local networks. One that is added here is started, prepared, used and explained like the others. */
-const networks: ReadonlyArray<DevelopmentNetwork> = [LocalEvm.network]
+const networks: ReadonlyArray<DevelopmentNetwork> = [LocalEvm.network, LocalSolana.network]
 
 export interface Options {
   /** Its HOST is a loopback address, and it has no DATABASE_URL. */
@@ -82,9 +83,9 @@ const run = Effect.fnUntraced(function* ({ settings, unused, reset }: Options) {
     Effect.map(FirstTransaction.prepare(api, network, chain), (relayer) => ({ network, chain, relayer }))
   )
   yield* Console.log(DevelopmentText.started({ baseUrl, folder, prepared }))
-  for (const { network } of prepared) yield* FirstTransaction.send(api, network)
+  for (const { network, relayer } of prepared) yield* FirstTransaction.send(api, network, relayer.address)
   yield* Console.log(DevelopmentText.use({ baseUrl, folder, key: apiKey, prepared }))
-  return yield* Effect.raceAll(chains.map(({ chain }) => chain.ended))
+  return yield* Effect.raceAllFirst(chains.map(({ chain }) => chain.ended))
 }, Effect.scoped)
 
 const fromDatabase = (error: DatabaseError) =>

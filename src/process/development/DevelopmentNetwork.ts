@@ -35,8 +35,10 @@ export interface DevelopmentNetwork {
   readonly networkType: NetworkType
   /** Fields of the network besides its type, its name and its URL. */
   readonly network: Json
-  /** The body of a send. The user can send it again. */
-  readonly transaction: Json
+  /** Policies of the relayer. Absent: the defaults. */
+  readonly policies?: Json
+  /** The body of a send from the relayer at this address. The user can send it again. */
+  readonly transaction: (relayer: string) => Json
   /** What `transaction` does, such as "0.001 ETH to 0x7099…". */
   readonly effect: string
   /** Finds the program of the chain. */

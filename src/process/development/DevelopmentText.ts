@@ -42,11 +42,11 @@ export const started = ({ baseUrl, folder, prepared }: Started): string =>
     ])
   ].join("\n")
 
-const curl = (baseUrl: string, key: Redacted.Redacted, { network }: Prepared): string =>
+const curl = (baseUrl: string, key: Redacted.Redacted, { network, relayer }: Prepared): string =>
   [
     `  curl -X POST ${baseUrl}/api/v1/relayers/${FirstTransaction.relayerId(network)}/transactions \\`,
     `    -H "Authorization: Bearer ${Redacted.value(key)}" -H "Content-Type: application/json" \\`,
-    `    -d '${JSON.stringify(network.transaction)}'`
+    `    -d '${JSON.stringify(network.transaction(relayer.address))}'`
   ].join("\n")
 
 const width = Math.max(...pages.map(([page]) => page.length))

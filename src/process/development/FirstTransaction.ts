@@ -51,7 +51,8 @@ export const prepare = Effect.fn("FirstTransaction.prepare")(function* (
     network: networkName,
     network_type,
     signer_id: id,
-    paused: false
+    paused: false,
+    ...(network.policies === undefined ? {} : { policies: network.policies })
   })
 })
 
@@ -63,7 +64,8 @@ const Event = Schema.Struct({
   data: Schema.Struct({
     status: Schema.String,
     status_reason: Schema.optionalKey(Schema.String),
-    hash: Schema.optionalKey(Schema.NullOr(Schema.String))
+    hash: Schema.optionalKey(Schema.NullOr(Schema.String)),
+    signature: Schema.optionalKey(Schema.String)
   })
 })
 type Event = typeof Event.Type
@@ -83,7 +85,7 @@ const follow = Effect.fnUntraced(function* (api: Api, transactionId: string) {
   let after = 0
   let start: number | undefined
   let status = ""
-  let hash: string | null | undefined
+  let shown: string | null | undefined
   while (!finalStatuses.has(status)) {
     const path = `/events?resource_id=${transactionId}&after=${after}&wait=${wait}`
     for (const event of yield* api.data("GET", path, Schema.Array(Event))) {
@@ -91,9 +93,10 @@ const follow = Effect.fnUntraced(function* (api: Api, transactionId: string) {
       start ??= Date.parse(event.at)
       status = event.data.status
       yield* Console.log(lineOf(start, event))
-      if (event.data.hash === hash) continue
-      hash = event.data.hash
-      yield* Console.log(`${" ".repeat(20)}hash ${hash}`)
+      const { hash, signature = hash } = event.data
+      if (signature === shown) continue
+      shown = signature
+      yield* Console.log(`${" ".repeat(20)}${hash === undefined ? "signature" : "hash"} ${shown}`)
     }
   }
 })
@@ -102,10 +105,14 @@ const follow = Effect.fnUntraced(function* (api: Api, transactionId: string) {
  * Sends the network's transaction and prints its states. A refusal is printed, too: the user may have paused the relayer, or
  * changed its policy, and the service goes on.
  */
-export const send = Effect.fn("FirstTransaction.send")(function* (api: Api, network: DevelopmentNetwork) {
+export const send = Effect.fn("FirstTransaction.send")(function* (
+  api: Api,
+  network: DevelopmentNetwork,
+  relayer: string
+) {
   const id = relayerId(network)
   yield* Console.log(`\nSends ${network.effect} from the relayer ${id}:`)
-  const { data, refusal } = yield* api.call("POST", `/relayers/${id}/transactions`, network.transaction)
+  const { data, refusal } = yield* api.call("POST", `/relayers/${id}/transactions`, network.transaction(relayer))
   if (refusal !== undefined) return yield* Console.log(`  It is refused: ${refusal}`)
   const sent = yield* Effect.orDie(Schema.decodeUnknownEffect(Sent)(data))
   return yield* follow(api, sent.id)

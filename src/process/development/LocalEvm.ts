@@ -181,7 +181,7 @@ export const network: DevelopmentNetwork = {
     features: ["eip1559"],
     is_testnet: true
   },
-  transaction: { to: receiver, value: "1000000000000000" },
+  transaction: () => ({ to: receiver, value: "1000000000000000" }),
   effect: `0.001 ETH to ${receiver}`,
   find: Effect.map(findProgram(import.meta.url, "anvil"), ({ program, version }) => startChain(program, version))
 }

@@ -1,0 +1,94 @@
+// The local solana network: the cluster that the tests use. It is part of a clone, and not of the package.
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+import { ProgramMissing } from "./DevelopmentNetwork.ts"
+import type { DevelopmentFailed, DevelopmentNetwork, LocalChain } from "./DevelopmentNetwork.ts"
+import * as JsonCalls from "./JsonCalls.ts"
+import * as LocalProcess from "./LocalProcess.ts"
+
+/** Where tools for solana look for a local node. */
+const usualPort = 8899
+
+/** Milliseconds between two blocks: half of the usual time, so that a transaction is final after seven seconds. */
+const blockTime = 200
+
+/** 10 SOL in lamports. */
+const firstBalance = 10_000_000_000
+
+/** 0.001 SOL in lamports, which is more than an account needs to exist. */
+const sent = 1_000_000n
+
+/** An address without a key. */
+const receiver = "US517G5965aydkZ46HS38QLi7UQiSojurfbQfKCELFx"
+
+const systemProgram = "11111111111111111111111111111111"
+
+/** Data of the instruction Transfer of the System program: its number, and the lamports, little-endian. */
+const transferData = Buffer.from([2, 0, 0, 0, ...new Uint8Array(BigUint64Array.of(sent).buffer)]).toString("base64")
+
+/** Relative to `root`, the folder of the clone. */
+const inClone = "testkit/solana/main.ts"
+
+const rootHere = fileURLToPath(new URL("../../..", import.meta.url))
+
+export const findProgram = (root: string) =>
+  Effect.suspend(() => {
+    const program = path.join(root, inClone)
+    return fs.existsSync(program)
+      ? Effect.succeed(program)
+      : new ProgramMissing({
+          message: "the local solana network needs a clone of the repository: its cluster is not part of the package"
+        })
+  })
+
+const fund = (url: string) =>
+  Effect.fnUntraced(function* (address: string) {
+    const { value } = (yield* JsonCalls.rpc(url, "getBalance", [address])) as { readonly value: number }
+    if (value === 0) yield* JsonCalls.rpc(url, "requestAirdrop", [address, firstBalance])
+  })
+
+const banks: Readonly<Record<string, string>> = {
+  agave: "Agave's virtual machine",
+  transfers: "transfers and memos only; npm run test:svm installs Agave's virtual machine"
+}
+
+const startChain = (program: string) =>
+  Effect.fnUntraced(function* (folder: string): Effect.fn.Return<LocalChain, DevelopmentFailed, Scope.Scope> {
+    // It would still have the port, and write to the file.
+    yield* LocalProcess.stopEarlier(path.basename(process.execPath), folder)
+    const startAt = (port: number) =>
+      LocalProcess.start({
+        name: "the solana cluster",
+        program: process.execPath,
+        args: [program, "--port", String(port), "--block-ms", String(blockTime), "--data", folder],
+        ready: /^\{"url":"(http:[^"]+)","bank":"(\w+)"\}$/u
+      })
+    // Another program may have the usual port, so a free one follows.
+    const { ended, ready } = yield* Effect.catch(startAt(usualPort), () => startAt(0))
+    const [, url = "", bank = ""] = ready
+    return { description: `solana cluster of the tests (${banks[bank]}), on ${url}`, url, fund: fund(url), ended }
+  })
+
+export const network: DevelopmentNetwork = {
+  networkType: "solana",
+  network: { average_blocktime_ms: blockTime, is_testnet: true },
+  // The default strategy signs nothing without tokens that users pay with.
+  policies: { fee_payment_strategy: "relayer" },
+  transaction: (relayer) => ({
+    instructions: [
+      {
+        program_id: systemProgram,
+        accounts: [
+          { pubkey: relayer, is_signer: true, is_writable: true },
+          { pubkey: receiver, is_signer: false, is_writable: true }
+        ],
+        data: transferData
+      }
+    ]
+  }),
+  effect: `0.001 SOL to ${receiver}`,
+  find: Effect.map(findProgram(rootHere), startChain)
+}

@@ -1,0 +1,140 @@
+// Each way in which a node of a cluster misbehaves has its effect, and only that one.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { base64Of } from "../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import * as Cluster from "../../../testkit/solana/Cluster.ts"
+import * as Node from "../../../testkit/solana/Node.ts"
+import * as Serving from "../../../testkit/solana/Serving.ts"
+import * as Tokens from "../../../testkit/solana/Tokens.ts"
+import { addressOf, sol, transferOf } from "./World.ts"
+
+const payer = addressOf(1)
+
+const make = () => {
+  const cluster = Cluster.make()
+  cluster.fund(payer, 10n * sol)
+  cluster.produce(60)
+  return { cluster, node: Node.make(cluster, "") }
+}
+
+const valueOf = (answer: ReturnType<Node.Node["answer"]>): unknown =>
+  answer !== undefined && "result" in answer ? answer.result : answer
+
+const errorOf = (answer: ReturnType<Node.Node["answer"]>): number | undefined =>
+  answer !== undefined && "error" in answer ? answer.error.code : undefined
+
+const heightOf = (node: Node.Node) => valueOf(node.answer("getBlockHeight", [{ commitment: "processed" }]))
+
+describe("a node of a cluster", () => {
+  it("that lags knows fewer blocks, and refuses a slot that it has not reached", () => {
+    const { cluster, node } = make()
+    const slot = cluster.blocks.at(-1)?.slot
+    node.lag = 5
+    assert.strictEqual(heightOf(node), cluster.blocks.length - 6)
+    assert.strictEqual(
+      errorOf(node.answer("getBlockHeight", [{ commitment: "processed", minContextSlot: slot }])),
+      -32_016
+    )
+  })
+
+  it("whose index lags leaves new entries out of the list of an address", () => {
+    const { cluster, node } = make()
+    const list = () => valueOf(node.answer("getSignaturesForAddress", [payer])) as ReadonlyArray<unknown>
+    assert.strictEqual(list().length, 1)
+    node.indexLag = cluster.blocks.length
+    assert.strictEqual(list().length, 0)
+  })
+
+  it("without history says so", () => {
+    const { node } = make()
+    node.hasHistory = false
+    assert.strictEqual(errorOf(node.answer("getSignatureStatuses", [["5".repeat(88)]])), -32_011)
+  })
+
+  it("that is behind, limited or silent answers nothing else", () => {
+    const { node } = make()
+    node.trouble = "behind"
+    assert.strictEqual(errorOf(node.answer("getSlot", [])), -32_005)
+    for (const trouble of ["limited", "silent"] as const) {
+      node.trouble = trouble
+      assert.isUndefined(node.answer("getSlot", []))
+    }
+    node.trouble = undefined
+    assert.isNumber(valueOf(node.answer("getSlot", [])))
+  })
+
+  it("that simulates what it is sent refuses what would fail, and forwards the rest", () => {
+    const { cluster, node } = make()
+    node.preflights = true
+    const send = (lamports: bigint) =>
+      node.answer("sendTransaction", [base64Of(transferOf(cluster, 1, addressOf(2), lamports))])
+    assert.strictEqual(errorOf(send(100n * sol)), -32_002)
+    assert.strictEqual(cluster.pool.size, 0)
+    assert.isString(valueOf(send(sol)))
+    assert.strictEqual(cluster.pool.size, 1)
+  })
+
+  it("that drops its answers forwards what it is sent", () => {
+    const { cluster, node } = make()
+    node.dropsAnswers = true
+    assert.isUndefined(node.answer("sendTransaction", [base64Of(transferOf(cluster, 1, addressOf(2), sol))]))
+    cluster.produce()
+    assert.strictEqual(cluster.balanceOf(addressOf(2)), sol)
+  })
+
+  it("shows accounts, a part of their data, and balances of tokens", () => {
+    const { cluster, node } = make()
+    const [mint, account] = [addressOf(8), addressOf(9)]
+    cluster.put({
+      [mint]: Tokens.mint({ decimals: 6 }),
+      [account]: Tokens.holding({ mint, owner: payer, amount: 7n })
+    })
+    const processed = { commitment: "processed" }
+    const shown = (options: object) =>
+      valueOf(node.answer("getAccountInfo", [account, { ...processed, ...options }])) as {
+        readonly value: { readonly data: readonly [string, string]; readonly space: number }
+      }
+    assert.strictEqual(shown({}).value.space, 165)
+    assert.strictEqual(shown({ dataSlice: { offset: 64, length: 1 } }).value.data[0], base64Of(Uint8Array.of(7)))
+    const balance = valueOf(node.answer("getTokenAccountBalance", [account, processed]))
+    assert.deepInclude(balance, { value: { amount: "7", decimals: 6 } })
+  })
+
+  it("gives lamports to an address that asks for an airdrop", () => {
+    const { cluster, node } = make()
+    assert.isString(valueOf(node.answer("requestAirdrop", [addressOf(2), 5])))
+    assert.strictEqual(cluster.balanceOf(addressOf(2)), 5n)
+  })
+
+  it("behind a URL with others is asked in turn, or as a test says", () => {
+    const { cluster } = make()
+    const nodes = [Node.make(cluster, ""), Node.make(cluster, "")]
+    const inTurn = Node.balanced(nodes)
+    for (let call = 0; call < 4; call++) inTurn.answer("getSlot", [])
+    assert.deepStrictEqual(
+      nodes.map((node) => node.count("getSlot")),
+      [2, 2]
+    )
+    const byMethod = Node.balanced(nodes, (method) => (method === "getEpochInfo" ? 1 : 0))
+    byMethod.answer("getEpochInfo", [])
+    assert.deepStrictEqual(
+      nodes.map((node) => node.count("getEpochInfo")),
+      [0, 1]
+    )
+  })
+
+  it.live("answers over HTTP, with status 429 while it is limited", () =>
+    Effect.gen(function* () {
+      const { node } = make()
+      const url = yield* Serving.serve(node)
+      const ask = Effect.promise(() =>
+        fetch(url, { method: "POST", body: JSON.stringify([{ jsonrpc: "2.0", id: 1, method: "getHealth" }]) })
+      )
+      const first = yield* ask
+      const answers = yield* Effect.promise(() => first.json())
+      assert.deepStrictEqual(answers, [{ jsonrpc: "2.0", id: 1, result: "ok" }])
+      node.trouble = "limited"
+      assert.strictEqual((yield* ask).status, 429)
+    })
+  )
+})

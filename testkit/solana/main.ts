@@ -1,0 +1,57 @@
+// Runs a cluster with one node as a process of its own: `node testkit/solana/main.ts --port 8899 --data DIRECTORY`.
+// It writes one line of JSON when it listens: `{"url":"http://127.0.0.1:8899","bank":"transfers"}`.
+import type { AddressInfo } from "node:net"
+import { parseArgs } from "node:util"
+import * as Bank from "./Bank.ts"
+import * as Cluster from "./Cluster.ts"
+import { open } from "./Journal.ts"
+import * as Machine from "./Machine.ts"
+import * as Node from "./Node.ts"
+import { serverOf } from "./Serving.ts"
+import * as Svm from "./Svm.ts"
+
+const { values } = parseArgs({
+  options: {
+    port: { type: "string", default: "0" },
+    /** Milliseconds between two blocks. */
+    "block-ms": { type: "string", default: "400" },
+    /** Absent: the blocks are kept in memory only. */
+    data: { type: "string" }
+  }
+})
+
+const machine = Svm.installed()
+const run = machine === undefined ? Bank.run : Machine.make(machine)
+const cluster = values.data === undefined ? Cluster.make({ run }) : open(values.data, run)
+const node = Node.make(cluster, "")
+const server = serverOf(node)
+
+/** Blocks after the last transaction: bytes that have not landed until then are dead, and a proof of that is final. */
+const busyFor = 2 * (Cluster.life + Cluster.finality)
+
+let due = busyFor
+
+/** The chain rests when nothing can happen any more, so that its file does not grow. */
+const tick = () => {
+  const isFunded = (cluster.blocks.at(-1)?.transactions.length ?? 0) > 0
+  if (isFunded || cluster.pool.size > 0) due = busyFor
+  if (due === 0) return
+  due -= 1
+  cluster.produce()
+}
+
+server.listen(Number(values.port), "127.0.0.1", () => {
+  const { port } = server.address() as AddressInfo
+  const bank = machine === undefined ? "transfers" : "agave"
+  process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}`, bank })}\n`)
+})
+
+const timer = setInterval(tick, Number(values["block-ms"]))
+
+const stop = () => {
+  clearInterval(timer)
+  server.close()
+  server.closeAllConnections()
+}
+process.once("SIGTERM", stop)
+process.once("SIGINT", stop)
