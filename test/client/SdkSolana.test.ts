@@ -4,6 +4,7 @@ import { Configuration, RelayersApi } from "@openzeppelin/relayer-sdk"
 import type {
   NetworkTransactionRequest,
   SignTransactionResponseSolana,
+  SolanaPrepareTransactionResult,
   SolanaTransactionResponse
 } from "@openzeppelin/relayer-sdk"
 import { Effect } from "effect"
@@ -11,11 +12,12 @@ import { bytesOf } from "../../src/domain/transaction/solana/SendSolanaTransacti
 import * as TestApi from "../../testkit/TestApi.ts"
 import { memo, receiver, sol } from "../server/lanes/solana/World.ts"
 import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import * as Paying from "../server/transactions/solana/Paying.ts"
 import { api, memoOf, prebuilt, recent, relayerAt } from "../server/transactions/solana/Relayers.ts"
 
-const make = Effect.gen(function* () {
+const makeWith = Effect.fnUntraced(function* (policies: object) {
   const { baseUrl } = yield* TestApi.TestApi
-  const relayer = yield* relayerAt()
+  const relayer = yield* relayerAt(policies)
   const sdk = new RelayersApi(new Configuration({ basePath: baseUrl, accessToken: TestApi.apiKey }))
   /** The data of a call that succeeds. */
   const answer = <A>(call: (sdk: RelayersApi, id: string) => Promise<{ readonly data: { readonly data?: A } }>) =>
@@ -38,6 +40,8 @@ const make = Effect.gen(function* () {
     )
   return { ...relayer, answer, refusal, send }
 })
+
+const make = makeWith({})
 
 const instructions = (from: string) => ({
   instructions: [
@@ -133,6 +137,22 @@ layer(api, { excludeTestServices: true })("the SDK with a solana relayer", (it) 
       const balance = yield* answer((sdk, id) => sdk.getRelayerBalance(id))
       assert.strictEqual(String(balance.balance), String(10n * sol))
       assert.isAbove(address.length, 31)
+    })
+  )
+
+  it.effect("quotes and builds a transaction whose user pays, and sends it with the user's signature", () =>
+    Effect.gen(function* () {
+      const { address, answer, becomes, cluster, send } = yield* makeWith(Paying.policies)
+      Paying.prepare(cluster, address)
+      const request = { transaction: Paying.wanted("sdk"), fee_token: Paying.mint }
+      const quoted = yield* answer((sdk, id) => sdk.quoteSponsoredTransaction(id, request))
+      assert.deepInclude(quoted, { estimated_fee: "0.0015", conversion_rate: "150" })
+      const built = (yield* answer((sdk, id) =>
+        sdk.buildSponsoredTransaction(id, request)
+      )) as SolanaPrepareTransactionResult
+      assert.strictEqual(built.fee_in_spl, String(Paying.fee.units))
+      const { id } = yield* send({ transaction: Paying.signedByUser(built.transaction) })
+      yield* becomes(id, "confirmed")
     })
   )
 

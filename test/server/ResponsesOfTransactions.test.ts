@@ -166,11 +166,12 @@ const successes: Readonly<Record<string, Request>> = {
   [`post ${inRelayer}/nonce/generation`]: onNewRelayer()
 }
 
-/** Tested with a solana relayer in `transactions/solana/Signing.test.ts`. */
-const elsewhere = [`post ${inRelayer}/sign-transaction`]
-
-/** They get 501 for every network type of this version. */
-const ofNoNetwork = [`post ${inRelayer}/transactions/sponsored/quote`, `post ${inRelayer}/transactions/sponsored/build`]
+/** Tested with a solana relayer in `transactions/solana/Signing.test.ts` and `Sponsored.test.ts`. */
+const elsewhere = [
+  `post ${inRelayer}/sign-transaction`,
+  `post ${inRelayer}/transactions/sponsored/quote`,
+  `post ${inRelayer}/transactions/sponsored/build`
+]
 
 layer(Layer.provideMerge(Layer.effect(Chain, make), TestApi.layer({ jobs: true })), { excludeTestServices: true })(
   "a response about transactions is as documented",
@@ -178,7 +179,7 @@ layer(Layer.provideMerge(Layer.effect(Chain, make), TestApi.layer({ jobs: true }
     it.effect("there is a request that succeeds for each operation", () =>
       Effect.sync(() => {
         assert.sameMembers(
-          [...Object.keys(successes), ...elsewhere, ...ofNoNetwork],
+          [...Object.keys(successes), ...elsewhere],
           [...Documented.operations.keys()].filter(isAboutTransactions)
         )
       })
@@ -187,7 +188,7 @@ layer(Layer.provideMerge(Layer.effect(Chain, make), TestApi.layer({ jobs: true }
     it.effect("501: the network type does not have the operation", () =>
       Effect.gen(function* () {
         const { relayer_id } = yield* Chain
-        for (const name of [...elsewhere, ...ofNoNetwork]) {
+        for (const name of elsewhere) {
           assert.strictEqual((yield* send(name, { relayer_id }, body({}))).status, 501, name)
         }
       })

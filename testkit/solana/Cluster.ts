@@ -119,7 +119,7 @@ export const make = ({ run = Bank.run, blocks = [genesis], record = () => {} }: 
     /** The first of the new blocks has what the pool can execute. */
     produce: (count = 1) => {
       for (let done = 0; done < count; done++) {
-        append(grow(run, cluster.blocks, cluster.pool.values(), `fork ${forks}`))
+        append(grow(cluster.run, cluster.blocks, cluster.pool.values(), `fork ${forks}`))
         cluster.pool.clear()
       }
     },

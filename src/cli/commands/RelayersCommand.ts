@@ -7,6 +7,7 @@ import * as Field from "../kit/Field.ts"
 import { relayerWarnings } from "../kit/RelayerWarnings.ts"
 import { RelayersHealthCommands } from "./RelayersHealthCommands.ts"
 import { RelayersNonceCommands } from "./RelayersNonceCommands.ts"
+import { RelayersSponsoredCommands } from "./RelayersSponsoredCommands.ts"
 import { RelayersListCommand } from "./RelayersListCommand.ts"
 import * as Verb from "../kit/Verb.ts"
 
@@ -86,6 +87,7 @@ export const RelayersCommand = Command.make("relayers").pipe(
     pausing("pause", true).pipe(Verb.about("Pause a relayer.", "relayers pause payouts")),
     pausing("resume", false).pipe(Verb.about("Resume a paused relayer.", "relayers resume payouts")),
     ...RelayersHealthCommands,
-    ...RelayersNonceCommands
+    ...RelayersNonceCommands,
+    ...RelayersSponsoredCommands
   ])
 )

@@ -144,6 +144,7 @@ const tokenExtensions = [
   "default_account_state",
   "non_transferable"
 ] as const
+export type TokenExtension = (typeof tokenExtensions)[number]
 
 const AuthorityProgram = CheckedSolanaAddress.check(
   Schema.makeFilter((program: string) => !shapedPrograms.has(program), {

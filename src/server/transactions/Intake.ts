@@ -98,7 +98,7 @@ export interface Signing<F extends Family, X extends Exchange> {
 }
 
 /** An answer that stores and signs nothing. */
-interface Answering<F extends Family, X extends Exchange> {
+export interface Answering<F extends Family, X extends Exchange> {
   readonly body: Schema.Codec<X["request"], unknown>
   answer(body: X["request"], sender: Sender<F>): Effect.Effect<X["response"], Unasked>
 }

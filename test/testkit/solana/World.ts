@@ -19,11 +19,14 @@ export const addressOf = (number: number): string => {
   return Base58.encode(Uint8Array.from(spki.subarray(-32)))
 }
 
+export const signature = (number: number, message: Uint8Array): Uint8Array =>
+  Uint8Array.from(sign(null, message, secretOf(number)))
+
 /** Signed by the key with the number, which pays the fee. */
 export const signed = (cluster: Cluster, payer: number, instructions: ReadonlyArray<BuiltInstruction>): Uint8Array => {
   const blockhash = cluster.blocks.at(-1)?.blockhash ?? ""
   const message = Wire.messageBytes(Wire.build({ payer: addressOf(payer), instructions, blockhash }))
-  return Wire.transactionBytes([Uint8Array.from(sign(null, message, secretOf(payer)))], message)
+  return Wire.transactionBytes([signature(payer, message)], message)
 }
 
 export const transferOf = (cluster: Cluster, from: number, to: string, lamports: bigint): Uint8Array => {

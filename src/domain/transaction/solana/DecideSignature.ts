@@ -52,6 +52,8 @@ const deadOnArrival: Row<Prepared> = ({ transaction, view }) =>
     ? [Command.Finish({ state: "expired", cause: cause("blockhash_expired") })]
     : undefined
 
+const problemOf = ({ problem }: Preparation) => (problem === undefined ? {} : { error: problem })
+
 const accounts: Row<Prepared> = (situation) => {
   switch (situation.view.preparation.accounts) {
     case "missing_table":
@@ -61,14 +63,14 @@ const accounts: Row<Prepared> = (situation) => {
     case "account_unavailable":
       return hold(situation, "account_unavailable")
     case "price_unavailable":
-      return hold(situation, "price_unavailable")
+      return hold(situation, "price_unavailable", problemOf(situation.view.preparation))
     case "read":
       return undefined
   }
 }
 
-const rules: Row<Prepared> = ({ view }) =>
-  view.preparation.broken === undefined ? undefined : fail(view.preparation.broken)
+const rules: Row<Prepared> = ({ view: { preparation } }) =>
+  preparation.broken === undefined ? undefined : fail(preparation.broken, problemOf(preparation))
 
 /** A price above the cap is lowered to it, unless the network takes nothing that low. */
 const feeAboveCap: Row<Prepared> = (situation) => {

@@ -1,11 +1,12 @@
 // The rules S1 to S12: what keeps a transaction from costing the relayer more than its fee and what it declares to spend.
 import { feeOf, hasBudgetTwice } from "./Fee.ts"
 import { instructionsOf, loadedBy, refusal } from "./Instruction.ts"
-import type { AccountState, Derivations, Refusal, TableState } from "./Instruction.ts"
+import type { AccountState, Derivations, Instruction, Refusal, TableState } from "./Instruction.ts"
 import * as LittleEndian from "./LittleEndian.ts"
 import { isTooLarge, sizeWithSignatures } from "./Message.ts"
 import type { WireTransaction } from "./Message.ts"
 import { ownSpending } from "./OwnInstructions.ts"
+import { isNativePayment } from "./Payment.ts"
 import { computeBudgetProgram, systemProgram } from "./Programs.ts"
 import { defaultMaxSignatures, maxPrecompileSignatures, maxTransactionBytes } from "./SolanaNumbers.ts"
 import { isRefusal } from "./Spending.ts"
@@ -153,18 +154,25 @@ const maySpend = ({ form, terms }: Guarded): boolean =>
 
 /** The first key is a writable signer for the whole message, whatever the request says about it. */
 export const spendingOf = (guarded: Guarded): Spending | Refusal => {
-  const { transaction, terms, derivations, read } = guarded
+  const { transaction, terms, form, derivations, read } = guarded
   const { message } = transaction
-  const index = message.instructions.findIndex((instruction) => instruction.accounts.includes(0))
+  const loaded = loadedOf(guarded)
+  const resolved = loaded === undefined || isRefusal(loaded) ? [] : loaded
+  const instructions = instructionsOf(message, resolved)
+  const isPayment = (instruction: Instruction): boolean =>
+    form === "sponsored" && isNativePayment(instruction, terms.relayer)
+  const index = instructions.findIndex(
+    (instruction, at) => message.instructions[at]?.accounts.includes(0) === true && !isPayment(instruction)
+  )
   if (index >= 0 && !maySpend(guarded)) {
     return refusal(
       "fee_payer_in_instruction",
       `instruction ${index} lists the relayer, which gives it full authority over the relayer's account; to spend from the relayer, use the field instructions, with the policy fee_payer_as_authority own_instructions`
     )
   }
-  const loaded = loadedOf(guarded)
-  const resolved = loaded === undefined || isRefusal(loaded) ? [] : loaded
-  return ownSpending(instructionsOf(message, resolved), {
+  // A payment gives lamports to the relayer, and takes none.
+  const spending = instructions.filter((instruction) => !isPayment(instruction))
+  return ownSpending(spending, {
     relayer: terms.relayer,
     programs: terms.authorityPrograms,
     feeMints: terms.feeMints,

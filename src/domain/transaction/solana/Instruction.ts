@@ -27,7 +27,13 @@ export interface Derivations {
 
 /** `unreadable`: no provider gave it. */
 export type AccountState =
-  | { readonly _tag: "Token"; readonly program: string; readonly mint: string; readonly owner: string }
+  | {
+      readonly _tag: "Token"
+      readonly program: string
+      readonly mint: string
+      readonly owner: string
+      readonly isFrozen?: true
+    }
   | { readonly _tag: "Other"; readonly isProgram: boolean }
   | { readonly _tag: "Unreadable" }
 

@@ -37,7 +37,7 @@ export type Simulated =
   | { readonly _tag: "Fails"; readonly error: string }
   | {
       readonly _tag: "Broken"
-      readonly code: Extract<RuleCode, "lamports_out" | "fee_payer_changed" | "authority_changed">
+      readonly code: Extract<RuleCode, "lamports_out" | "fee_payer_changed" | "authority_changed" | "payment_missing">
     }
 
 export interface Preparation {
@@ -45,6 +45,8 @@ export interface Preparation {
   readonly accounts: Accounts
   /** The first rule that the message breaks, with its accounts resolved. Absent: none. */
   readonly broken?: RuleCode | "already_accepted"
+  /** What is wrong with the payment of the user, or with its price. */
+  readonly problem?: string
   /** The fee in lamports at the lowest price that the network takes now, and at the price that is offered. */
   readonly fee: { readonly floor: bigint; readonly offered: bigint; readonly cap: bigint }
   readonly price: Pick<SolanaOffer, "computeUnitLimit" | "computeUnitPrice">

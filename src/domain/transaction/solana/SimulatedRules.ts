@@ -17,11 +17,17 @@ export interface TokenAuthorities {
   readonly closeAuthority?: string
 }
 
+/** A token account of the relayer. */
+interface TokenState extends TokenAuthorities {
+  /** Units of the token. */
+  readonly amount: bigint
+}
+
 export interface SimulatedAccounts {
   readonly before: FeePayerState
   readonly after: FeePayerState
   /** Token accounts of the relayer that the message writes, by address. An absent `after` was closed. */
-  readonly tokens: ReadonlyMap<string, { readonly before: TokenAuthorities; readonly after?: TokenAuthorities }>
+  readonly tokens: ReadonlyMap<string, { readonly before: TokenState; readonly after?: TokenState }>
   /** Accounts that an instruction of the message closes. */
   readonly closed: ReadonlyArray<string>
 }

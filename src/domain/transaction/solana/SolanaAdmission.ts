@@ -71,6 +71,12 @@ const simulated: Rule = ({ instructions = [], simulate }, { relayerAddress }) =>
     ? violation("simulate", "cannot be false if an instruction lists the relayer")
     : undefined
 
+/** The fee is charged also if the transaction fails, and the payment is not. */
+const simulatedPayment: Rule = ({ simulate }, { policy }) =>
+  simulate === false && policy.fee_payment_strategy !== "relayer"
+    ? violation("simulate", "cannot be false while the relayer's policy has fee_payment_strategy user")
+    : undefined
+
 /** The default strategy is `user`. */
 const strategy: Rule = ({ instructions }, { policy }) =>
   instructions !== undefined && policy.fee_payment_strategy !== "relayer"
@@ -93,6 +99,7 @@ const rules: ReadonlyArray<Rule> = [
   accounts,
   foreignSigner,
   simulated,
+  simulatedPayment,
   strategy,
   times.deadline,
   times.beginning

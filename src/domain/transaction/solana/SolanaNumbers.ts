@@ -91,6 +91,9 @@ export const maxEqualMessages = 1000
 /** Bytes of a lookup table: its header and 256 addresses. */
 export const maxTableBytes = 56 + 256 * 32
 
+/** Bytes of a mint with its extensions that are read. One whose extensions do not fit is refused. */
+export const maxMintBytes = 16_384
+
 /** Writable accounts that a question for recent prices may name: the limit of the method. */
 export const maxPricedAccounts = 128
 
@@ -116,6 +119,13 @@ export const defaultMaxFee = 1_000_000n
 
 /** Signatures that instructions of precompiles may claim. Each costs as much as a signature of the transaction. */
 export const maxPrecompileSignatures = 8
+
+/** Percentages of the policy if it has none: what is added to fees of users, and by how much a payment may be too low. */
+export const defaultMargin = 0
+export const defaultSlippage = 1
+
+/** Decimals of SOL: lamports are its units. */
+export const solDecimals = 9
 
 // Funds
 

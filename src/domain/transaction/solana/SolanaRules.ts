@@ -16,7 +16,7 @@ import { decide } from "./SolanaMachine.ts"
 import { pollAfter, windowSize } from "./SolanaNumbers.ts"
 import { show } from "./SolanaShow.ts"
 import { resolve } from "./SolanaAnswers.ts"
-import { paysFees, solanaTermsOf } from "./SolanaTerms.ts"
+import { formOf, paysFees, solanaTermsOf } from "./SolanaTerms.ts"
 import { SolanaTransactionResponse } from "./SolanaTransactionResponse.ts"
 import { explain } from "./SolanaWords.ts"
 import { identityOf } from "./Unsigned.ts"
@@ -86,10 +86,12 @@ export const solanaRules: Rules<Solana> = {
       : { prebuilt_bytes: (transaction.length / 4) * 3 },
   identityOf: messageOf,
   exclusiveOf: () => undefined,
-  termsOf: (target, transaction) => ({
-    ...solanaTermsOf(target, newestRequest(transaction)),
-    isAllowed: paysFees(target)
-  }),
+  termsOf: (target, transaction) => {
+    const request = newestRequest(transaction)
+    // Instructions have no place for a payment of a user.
+    const isAllowed = paysFees(target) || formOf(target, request) === "sponsored"
+    return { ...solanaTermsOf(target, request), isAllowed }
+  },
   survey: () => undefined,
   // The place has no meaning on the chain: it counts what the relayer has signed.
   placeOf: ({ accounts: [{ address, nextSequence }] }) => ({ account: address, sequence: nextSequence }),

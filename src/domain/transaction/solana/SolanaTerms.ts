@@ -2,9 +2,10 @@
 import { minBalanceOf } from "../../health/Funding.ts"
 import { finalityByOneOf } from "../../network/NetworkFields.ts"
 import { present } from "../Presentation.ts"
-import type { GuardTerms } from "./Guard.ts"
+import type { Form, GuardTerms } from "./Guard.ts"
 import type { SolanaPolicyTerms, SolanaRequest, SolanaTarget } from "./Solana.ts"
-import { defaultMaxFee } from "./SolanaNumbers.ts"
+import type { PaymentTerms } from "./Payment.ts"
+import { defaultMargin, defaultMaxFee, defaultSlippage } from "./SolanaNumbers.ts"
 
 const lower = (one: bigint, other: bigint | undefined): bigint => (other === undefined || one < other ? one : other)
 
@@ -31,6 +32,25 @@ export const solanaTermsOf = (target: SolanaTarget, request: SolanaRequest): Sol
   finalityByOne: finalityByOneOf(target.network)
 })
 
-/** Whether the relayer pays fees itself. The other strategy needs a payment of the user, which the service does not verify yet. */
+/** What payments of users are worth, and which count. */
+export const paymentTermsOf = ({ relayer: { address, policies = {} } }: SolanaTarget): PaymentTerms => ({
+  relayer: address,
+  tokens: policies.allowed_tokens ?? [],
+  allowedExtensions: policies.allowed_extensions ?? [],
+  margin: policies.fee_margin_percentage ?? defaultMargin,
+  slippage: policies.slippage_percentage ?? defaultSlippage,
+  ...present("priceSource", policies.price_source)
+})
+
+/** Whether the relayer pays fees itself. The other strategy needs a payment of the user. */
 export const paysFees = ({ relayer: { policies = {} } }: SolanaTarget): boolean =>
   policies.fee_payment_strategy === "relayer"
+
+/** Prebuilt transactions whose users pay are sponsored. */
+export const formOf = (
+  target: SolanaTarget,
+  { transaction }: Pick<SolanaRequest, "transaction">
+): Extract<Form, "instructions" | "prebuilt" | "sponsored"> => {
+  if (transaction === undefined) return "instructions"
+  return paysFees(target) ? "prebuilt" : "sponsored"
+}

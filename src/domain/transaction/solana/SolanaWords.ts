@@ -32,7 +32,7 @@ const waiting = {
   }),
   lookup_table_unavailable: () => ({ reason: "A lookup table that it names cannot be read.", next: again }),
   account_unavailable: () => ({ reason: "A token account that it spends from cannot be read.", next: again }),
-  price_unavailable: () => ({ reason: "There is no price for its payment.", next: again }),
+  price_unavailable: ({ error }) => ({ reason: `There is no price for its payment${because(error)}.`, next: again }),
   chain_changed: () => ({
     reason: "The RPC URL serves another cluster than the one that the transaction belongs to.",
     next: "Nothing is sent there. Correct the URL; if a test network was restarted, use `POST /api/v1/relayers/{id}/nonce/generation`."
@@ -110,7 +110,7 @@ const ended = {
   account_not_allowed: () => final(`It uses an account that the relayer's policy does not allow. ${refused}`),
   account_disallowed: () => final(`It uses an account that the relayer's policy forbids. ${refused}`),
   lookup_table_unresolved: () => final(`A lookup table does not exist, or has no such entry. ${refused}`),
-  payment_missing: () => final(`It does not pay the relayer. ${refused}`),
+  payment_missing: ({ error }) => final(`It does not pay the relayer${because(error)}. ${refused}`),
   signature_missing: () => final(`The signature of another signer is missing. ${refused}`),
   signature_invalid: () => final(`The signature of another signer is not valid. ${refused}`),
   value_above_cap: () => final(`It spends more lamports than the policy or the API key allows. ${refused}`),

@@ -56,9 +56,10 @@ export const transactionBytes = (signatures: ReadonlyArray<Uint8Array | undefine
 interface AccountMeta {
   readonly address: string
   readonly isWritable: boolean
+  /** Absent: only the fee payer signs. */
+  readonly isSigner?: boolean
 }
 
-/** An instruction whose only possible signer is the fee payer. */
 export interface BuiltInstruction {
   readonly program: string
   readonly accounts: ReadonlyArray<AccountMeta>
@@ -86,25 +87,46 @@ const placeIn = (tables: BuildOptions["tables"], address: string): Place | undef
   return undefined
 }
 
-/** The message that the fee payer alone signs. Accounts that a table has are loaded from it, except programs that are called. */
-export const build = ({ payer, instructions, blockhash, tables }: BuildOptions): Message => {
-  const writable = new Map<string, boolean>()
-  for (const { program, accounts } of instructions) {
-    for (const { address, isWritable } of accounts) {
-      writable.set(address, isWritable || writable.get(address) === true)
-    }
-    writable.set(program, writable.get(program) === true)
+interface Role {
+  readonly isSigner: boolean
+  readonly isWritable: boolean
+}
+
+/** What the runtime gives each account besides the fee payer: what any instruction asks for. */
+const rolesOf = ({ payer, instructions }: BuildOptions): ReadonlyMap<string, Role> => {
+  const roles = new Map<string, Role>()
+  const add = (address: string, { isSigner, isWritable }: Role) => {
+    const former = roles.get(address)
+    roles.set(address, {
+      isSigner: isSigner || former?.isSigner === true,
+      isWritable: isWritable || former?.isWritable === true
+    })
   }
-  writable.delete(payer)
+  for (const { program, accounts } of instructions) {
+    for (const { address, isWritable, isSigner = false } of accounts) add(address, { isSigner, isWritable })
+    add(program, { isSigner: false, isWritable: false })
+  }
+  roles.delete(payer)
+  return roles
+}
+
+/** Accounts that a table has are loaded from it, except signers and programs that are called. */
+export const build = (options: BuildOptions): Message => {
+  const { payer, instructions, blockhash, tables } = options
+  const roles = rolesOf(options)
   const programs = new Set(instructions.map(({ program }) => program))
-  const loaded = [...writable].flatMap(([address, isWritable]) => {
-    const place = programs.has(address) ? undefined : placeIn(tables, address)
+  const loaded = [...roles].flatMap(([address, { isSigner, isWritable }]) => {
+    const place = programs.has(address) || isSigner ? undefined : placeIn(tables, address)
     return place === undefined ? [] : [{ address, isWritable, ...place }]
   })
   const isLoaded = new Set(loaded.map(({ address }) => address))
-  const others = [...writable].filter(([address]) => !isLoaded.has(address))
-  const readonlyOthers = others.flatMap(([address, isWritable]) => (isWritable ? [] : [address]))
-  const keys = [payer, ...others.flatMap(([address, isWritable]) => (isWritable ? [address] : [])), ...readonlyOthers]
+  const having = (isSigner: boolean, isWritable: boolean) =>
+    [...roles].flatMap(([address, role]) =>
+      !isLoaded.has(address) && role.isSigner === isSigner && role.isWritable === isWritable ? [address] : []
+    )
+  const [writableSigners, readonlySigners] = [having(true, true), having(true, false)]
+  const readonlyOthers = having(false, false)
+  const keys = [payer, ...writableSigners, ...readonlySigners, ...having(false, true), ...readonlyOthers]
   const lookups = [...(tables?.keys() ?? [])].flatMap((table) => {
     const own = loaded.filter((account) => account.table === table)
     return own.length === 0
@@ -120,8 +142,8 @@ export const build = ({ payer, instructions, blockhash, tables }: BuildOptions):
   const at = (address: string): number => indexOf.get(address) ?? 0
   return {
     version: tables === undefined ? "legacy" : 0,
-    signers: 1,
-    readonlySigners: 0,
+    signers: 1 + writableSigners.length + readonlySigners.length,
+    readonlySigners: readonlySigners.length,
     readonlyOthers: readonlyOthers.length,
     keys,
     blockhash,

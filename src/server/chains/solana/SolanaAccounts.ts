@@ -1,8 +1,10 @@
 // Accounts of the chain as the rules read them: lookup tables, token accounts and the relayer's own.
 import { Effect } from "effect"
 import * as Base58 from "../../../domain/transaction/solana/Base58.ts"
+import type { TokenExtension } from "../../../domain/relayer/Policy.ts"
 import type { AccountState, TableState } from "../../../domain/transaction/solana/Instruction.ts"
 import * as LittleEndian from "../../../domain/transaction/solana/LittleEndian.ts"
+import type { MintState } from "../../../domain/transaction/solana/Payment.ts"
 import { isTokenProgram, token2022Program } from "../../../domain/transaction/solana/Programs.ts"
 import type { TokenAuthorities } from "../../../domain/transaction/solana/SimulatedRules.ts"
 import { bytesOf } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
@@ -21,6 +23,10 @@ const tokenType = 2
 
 /** Bytes of an account that say what it is: one more than the size that tells a token account from one of several signers. */
 const readBytes = sizes.multisig + 1
+
+/** The byte of a token account that says whether it is frozen. */
+const stateOffset = 108
+const frozen = 2
 
 const tableProgram = "AddressLookupTab1e1111111111111111111111111"
 
@@ -59,10 +65,61 @@ export const stateOf = (account: AccountInfo | undefined): AccountState => {
   if (account === undefined) return { _tag: "Other", isProgram: false }
   const data = dataOf(account)
   const { owner } = account
-  return isTokenProgram(owner) && isTokenAccount(owner, data)
-    ? { _tag: "Token", program: owner, mint: keyAt(data, 0), owner: keyAt(data, 32) }
-    : { _tag: "Other", isProgram: account.executable }
+  if (!isTokenProgram(owner) || !isTokenAccount(owner, data)) return { _tag: "Other", isProgram: account.executable }
+  const isFrozen = data[stateOffset] === frozen ? { isFrozen: true as const } : {}
+  return { _tag: "Token", program: owner, mint: keyAt(data, 0), owner: keyAt(data, 32), ...isFrozen }
 }
+
+/** The number of each extension of a mint that changes what a payment is worth, or who can take it back. */
+const extensionNames: ReadonlyMap<number, TokenExtension> = new Map([
+  [1, "transfer_fee"],
+  [4, "confidential_transfer"],
+  [16, "confidential_transfer"],
+  [6, "default_account_state"],
+  [9, "non_transferable"],
+  [12, "permanent_delegate"],
+  [14, "transfer_hook"],
+  [26, "pausable"]
+])
+
+/** Closing of an empty mint, interest and scaling that only displays show, metadata and groups. */
+const harmless: ReadonlySet<number> = new Set([3, 10, 18, 19, 20, 21, 22, 23, 25])
+
+/** A mint without extensions: bytes, and offsets of its decimals and of the byte that says whether it is one. */
+const mintLayout = { bytes: 82, decimals: 44, isInitialized: 45 } as const
+
+/** With extensions, the byte behind the bytes of a token account says that it is a mint. */
+const mintType = 1
+
+/** Each has a number and a length of two bytes, then its data. `unknown` also if the data are cut off. */
+const extensionsOf = (data: Uint8Array): MintState["extensions"] => {
+  const found: Array<TokenExtension | "unknown"> = []
+  const u16 = (offset: number): number => (data[offset] ?? 0) | ((data[offset + 1] ?? 0) << 8)
+  let offset = sizes.token + 1
+  while (offset + 4 <= data.length) {
+    const [number, length] = [u16(offset), u16(offset + 2)]
+    // Zeros fill the rest.
+    if (number === 0) return found
+    offset += 4 + length
+    if (offset > data.length) return [...found, "unknown"]
+    if (!harmless.has(number)) found.push(extensionNames.get(number) ?? "unknown")
+  }
+  return found
+}
+
+/** Undefined: it is no mint. */
+export const mintOf = (account: AccountInfo | undefined): MintState | undefined => {
+  if (account === undefined || !isTokenProgram(account.owner)) return undefined
+  const data = dataOf(account)
+  const isMint = data.length === mintLayout.bytes || (data.length > sizes.token && data[sizes.token] === mintType)
+  if (!isMint || data.length === sizes.multisig || data[mintLayout.isInitialized] !== 1) return undefined
+  return { program: account.owner, decimals: data[mintLayout.decimals] ?? 0, extensions: extensionsOf(data) }
+}
+
+/** Offset of the units of a token account. */
+const amountOffset = 64
+
+export const amountOf = (account: AccountInfo): bigint => LittleEndian.u64(dataOf(account), amountOffset) ?? 0n
 
 /** Offsets of an optional key in a token account: a flag of four bytes, then the key. */
 const optionalKeys = { delegate: 72, closeAuthority: 129 } as const

@@ -7,6 +7,7 @@ import type { Solana, SolanaRequest } from "../../../domain/transaction/solana/S
 import type { Taken } from "../../../domain/transaction/solana/SolanaSituation.ts"
 import type { Lifetime } from "../../../domain/transaction/solana/Preparation.ts"
 import type { SolanaNodes, SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
+import type { PriceSource } from "../../prices/PriceSource.ts"
 import type { LaneRelayer } from "../LaneNetwork.ts"
 
 export type SolanaRelayer = LaneRelayer<Solana>
@@ -112,6 +113,7 @@ export interface SolanaContext {
   /** Base58. */
   readonly address: string
   readonly nodes: SolanaNodes["Service"]
+  readonly prices: PriceSource["Service"]
   readonly memory: SolanaMemory
 }
 

@@ -13,6 +13,7 @@ import { withAccount } from "../../../domain/transaction/Lane.ts"
 import type { Lane } from "../../../domain/transaction/Lane.ts"
 import { isSignedBy } from "../../chains/solana/SolanaKeys.ts"
 import { send, SolanaNodes } from "../../chains/solana/SolanaNodes.ts"
+import { PriceSource } from "../../prices/PriceSource.ts"
 import { wrongKey } from "../LaneKeys.ts"
 import * as Metrics from "../LaneMetrics.ts"
 import type {
@@ -35,6 +36,8 @@ import { prepare } from "./SolanaPreparing.ts"
 /** Transactions of a lane that are on their way to a node at once. They need no order. */
 const inParallel = 32
 
+type Services = Pick<SolanaContext.SolanaContext, "nodes" | "prices">
+
 /** The places of final transactions bound what a claim of the lane reads. They mean nothing on the chain. */
 const settled = ({ lane, totals }: PollOptions<Solana>, height: number, counters: SolanaCounters): Lane<Solana> => {
   const [account] = lane.accounts
@@ -50,8 +53,8 @@ const passedBy = (poll: SolanaPoll | undefined): number => {
   return heights.length === 0 ? 0 : Math.min(...heights)
 }
 
-const open = (nodes: SolanaNodes["Service"], { address, genesis, keys }: LaneOptions): LaneChain<Solana> => {
-  const context: SolanaContext.SolanaContext = { address, nodes, memory: SolanaContext.make(genesis) }
+const open = (services: Services, { address, genesis, keys }: LaneOptions): LaneChain<Solana> => {
+  const context: SolanaContext.SolanaContext = { ...services, address, memory: SolanaContext.make(genesis) }
   const { memory } = context
   const own = keys({
     curve: "ed25519",
@@ -179,11 +182,11 @@ const open = (nodes: SolanaNodes["Service"], { address, genesis, keys }: LaneOpt
   }
 }
 
-export const networkOf = (nodes: SolanaNodes["Service"]): SendingNetwork<Solana> => ({
+export const networkOf = (services: Services): SendingNetwork<Solana> => ({
   rules: solanaRules,
-  open: (lane) => open(nodes, lane),
+  open: (lane) => open(services, lane),
   // Nothing is loaded: the wire form and the signatures need no library.
   warmUp: Effect.void
 })
 
-export const network = Effect.map(SolanaNodes, networkOf)
+export const network = Effect.map(Effect.all({ nodes: SolanaNodes, prices: PriceSource }), networkOf)

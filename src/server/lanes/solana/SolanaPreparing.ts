@@ -11,7 +11,9 @@ import type { WireTransaction } from "../../../domain/transaction/solana/Message
 import { isWritableKey } from "../../../domain/transaction/solana/Message.ts"
 import type { Accounts as ReadState, Lifetime, Preparation } from "../../../domain/transaction/solana/Preparation.ts"
 import type { Solana, SolanaRequest } from "../../../domain/transaction/solana/Solana.ts"
-import { guardTermsOf } from "../../../domain/transaction/solana/SolanaTerms.ts"
+import { loadedBy } from "../../../domain/transaction/solana/Instruction.ts"
+import type { TableState } from "../../../domain/transaction/solana/Instruction.ts"
+import { formOf, guardTermsOf } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import * as Numbers from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
 import { draftOf, hasOwnBudget, unsignedOf } from "../../../domain/transaction/solana/Unsigned.ts"
@@ -25,6 +27,7 @@ import type { Inquiry } from "../LaneNetwork.ts"
 import { providersOf, shared } from "./SolanaContext.ts"
 import type { SolanaContext } from "./SolanaContext.ts"
 import * as Lifetimes from "./SolanaLifetimes.ts"
+import { verify as verifyPayment } from "./SolanaPayments.ts"
 import * as Simulations from "./SolanaSimulations.ts"
 
 interface Work {
@@ -147,6 +150,21 @@ const distinct = ({ context, inquiry, request }: Work, build: (chosen: Chosen) =
   return undefined
 }
 
+const paymentOf = (
+  { context, providers, inquiry }: Work,
+  transaction: WireTransaction,
+  tables: ReadonlyMap<string, TableState>
+) => {
+  const loaded = loadedBy(transaction.message, tables)
+  return verifyPayment({
+    providers,
+    prices: context.prices,
+    target: inquiry.row.relayer.target,
+    transaction,
+    loaded: isRefusal(loaded) ? [] : loaded
+  })
+}
+
 const nothingRead: Omit<Preparation, "accounts"> = {
   lifetime: "unavailable",
   fee: { floor: 0n, offered: 0n, cap: 0n },
@@ -177,7 +195,8 @@ const prepareIn = Effect.fnUntraced(function* (work: Work) {
   const read: ReadAccounts = { tables, accounts: yield* readAccounts(providers, draft) }
 
   const terms = guardTermsOf(relayer.target, request)
-  const isSimulated = request.simulate !== false
+  const form = formOf(relayer.target, request)
+  const isSimulated = form === "sponsored" || request.simulate !== false
   const [price, simulation, lifetime, balance] = yield* Effect.all(
     [
       facts.isPrebuilt || hasOwnBudget(request) ? Effect.succeed(0n) : priceOf(work, draft),
@@ -199,7 +218,7 @@ const prepareIn = Effect.fnUntraced(function* (work: Work) {
   const fee = feeOf(wire.message)
   const guarded: Guarded = {
     transaction: wire,
-    form: facts.isPrebuilt ? "prebuilt" : "instructions",
+    form,
     // A floor above the cap is held, not refused: the policy may change.
     terms: facts.isPrebuilt || floor <= terms.maxFee ? terms : { ...terms, maxFee: fee.total },
     derivations,
@@ -208,15 +227,17 @@ const prepareIn = Effect.fnUntraced(function* (work: Work) {
   const broken = brokenRule(guarded)
   const spending = broken === undefined ? spendingOf(guarded) : undefined
   const out = spending === undefined || isRefusal(spending) ? 0n : spending.out
-  const allowed = fee.total + out
-  const simulated = simulation && Simulations.judge(simulation, allowed, memory.brokenAt.get(transaction.number))
+  const paid = form === "sponsored" && broken === undefined ? yield* paymentOf(work, wire, tables) : undefined
+  const expected = { fee: fee.total, out, ...(paid?._tag === "Paid" ? { paid } : {}) }
+  const simulated = simulation && Simulations.judge(simulation, expected, memory.brokenAt.get(transaction.number))
   if (simulated?._tag === "BrokenOnce" && simulation?.found !== undefined) {
     memory.brokenAt.set(transaction.number, memory.brokenAt.get(transaction.number) ?? simulation.found.slot)
   }
-  const isUnreadable = broken?.code === "account_unavailable"
+  const isUnreadable = broken?.code === "account_unavailable" || paid?._tag === "Unreadable"
+  const isUnpaid = paid?._tag === "Unpaid"
   const preparation: Preparation = {
     lifetime,
-    accounts: isUnreadable ? "account_unavailable" : "read",
+    accounts: isUnreadable ? "account_unavailable" : paid?._tag === "NoPrice" ? "price_unavailable" : "read",
     fee: {
       floor: facts.isPrebuilt || hasOwnBudget(request) ? fee.total : floor,
       offered: fee.total,
@@ -229,9 +250,12 @@ const prepareIn = Effect.fnUntraced(function* (work: Work) {
     out,
     ...(isRepeated
       ? { broken: "already_accepted" as const }
-      : broken === undefined || isUnreadable
+      : isUnreadable
         ? {}
-        : { broken: broken.code }),
+        : isUnpaid
+          ? { broken: "payment_missing" as const }
+          : present("broken", broken?.code)),
+    ...(paid !== undefined && "problem" in paid ? { problem: paid.problem } : {}),
     ...present("balance", balance),
     ...present("simulated", simulated)
   }

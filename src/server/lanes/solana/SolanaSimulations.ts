@@ -4,6 +4,11 @@ import { Effect, Result } from "effect"
 import { base64Of } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
 import type { Simulated } from "../../../domain/transaction/solana/Preparation.ts"
 import { systemProgram, tokenProgram, token2022Program } from "../../../domain/transaction/solana/Programs.ts"
+import { refusal } from "../../../domain/transaction/solana/Instruction.ts"
+import type { Refusal } from "../../../domain/transaction/solana/Instruction.ts"
+import { isKept } from "../../../domain/transaction/solana/Payment.ts"
+import type { Payment } from "../../../domain/transaction/solana/Payment.ts"
+import type { RuleCode } from "../../../domain/transaction/solana/SolanaCode.ts"
 import { brokenSimulation } from "../../../domain/transaction/solana/SimulatedRules.ts"
 import type { SimulatedAccounts } from "../../../domain/transaction/solana/SimulatedRules.ts"
 import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
@@ -32,6 +37,11 @@ const stateOf = (account: AccountInfo | undefined) => ({
   dataBytes: account === undefined ? 0 : Accounts.dataOf(account).length
 })
 
+const tokenStateOf = (account: AccountInfo) => ({
+  ...Accounts.authoritiesOf(account),
+  amount: Accounts.amountOf(account)
+})
+
 /** Token accounts of the relayer that the message writes, as they are now. */
 const ownTokensOf = (
   { message }: WireTransaction,
@@ -43,6 +53,17 @@ const ownTokensOf = (
     const state = Accounts.stateOf(before.get(key))
     return state._tag === "Token" && state.owner === relayer
   })
+
+type SimulatedRule = Extract<Simulated, { readonly _tag: "Broken" }>["code"]
+
+const simulatedRules: ReadonlyArray<RuleCode> = [
+  "lamports_out",
+  "fee_payer_changed",
+  "authority_changed",
+  "payment_missing"
+] satisfies ReadonlyArray<SimulatedRule>
+
+const isSimulatedRule = (code: RuleCode): code is SimulatedRule => simulatedRules.includes(code)
 
 interface OneSimulation {
   readonly unitsConsumed: number | undefined
@@ -65,12 +86,7 @@ const simulateAt = Effect.fnUntraced(function* (node: RpcNode, wire: WireTransac
     const [former, later] = [before.get(address), others[index]]
     if (former === undefined) return []
     const isOpen = later && Accounts.stateOf(later)._tag === "Token"
-    return [
-      [
-        address,
-        { before: Accounts.authoritiesOf(former), ...(isOpen ? { after: Accounts.authoritiesOf(later) } : {}) }
-      ] as const
-    ]
+    return [[address, { before: tokenStateOf(former), ...(isOpen ? { after: tokenStateOf(later) } : {}) }] as const]
   })
   const found: OneSimulation = {
     unitsConsumed: value.unitsConsumed,
@@ -113,17 +129,42 @@ export const simulate = Effect.fnUntraced(function* (providers: SolanaProviders,
   return simulation
 })
 
+/** What a message may take from the relayer, and what it has to give. */
+export interface Expected {
+  /** Lamports of the fee. */
+  readonly fee: bigint
+  /** Lamports that the message declares to take besides the fee. */
+  readonly out: bigint
+  /** Absent: the relayer pays the fee itself. */
+  readonly paid?: { readonly payment: Payment; readonly least: bigint }
+}
+
+/** The first rule that a simulated message breaks (S11, S12, V7). */
+export const brokenAfter = (accounts: SimulatedAccounts, { fee, out, paid }: Expected): Refusal | undefined => {
+  const broken = brokenSimulation(accounts, fee + out)
+  if (broken !== undefined || paid === undefined) return broken
+  return isKept(paid.payment, paid.least, fee, accounts)
+    ? undefined
+    : refusal(
+        "payment_missing",
+        "the simulation leaves the relayer less than the payment, so another instruction takes it back"
+      )
+}
+
 /**
- * `allowed`: lamports that the message may take. `brokenBefore`: the slot in which it broke a rule before; another transaction may
- * have changed the account meanwhile, so a rule has to be broken in two blocks.
+ * `brokenBefore`: the slot in which it broke a rule before; another transaction may have changed the account meanwhile, so a rule
+ * has to be broken in two blocks.
  */
-export const judge = ({ verdict, found }: Simulation, allowed: bigint, brokenBefore: number | undefined): Simulated => {
+export const judge = (
+  { verdict, found }: Simulation,
+  expected: Expected,
+  brokenBefore: number | undefined
+): Simulated => {
   if (verdict === "Fails") return { _tag: "Fails", error: found?.error ?? "" }
   if (verdict !== "Succeeds" || found === undefined) return { _tag: verdict === "Succeeds" ? "Unknown" : verdict }
-  const broken = brokenSimulation(found.accounts, allowed)
+  const broken = brokenAfter(found.accounts, expected)
   if (broken === undefined) return { _tag: "Succeeds" }
   const { code } = broken
-  if (code !== "lamports_out" && code !== "fee_payer_changed" && code !== "authority_changed")
-    return { _tag: "Unknown" }
+  if (!isSimulatedRule(code)) return { _tag: "Unknown" }
   return brokenBefore === undefined || brokenBefore >= found.slot ? { _tag: "BrokenOnce" } : { _tag: "Broken", code }
 }

@@ -4,11 +4,17 @@ import { Effect } from "effect"
 import { brokenRule, spendingOf } from "../../../domain/transaction/solana/Guard.ts"
 import type { Guarded } from "../../../domain/transaction/solana/Guard.ts"
 import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
-import { brokenSimulation } from "../../../domain/transaction/solana/SimulatedRules.ts"
+import { loadedBy } from "../../../domain/transaction/solana/Instruction.ts"
+import type { TableState } from "../../../domain/transaction/solana/Instruction.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import type { SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
 import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
 import type { Spending } from "../../../domain/transaction/solana/Spending.ts"
 import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 import { readAccounts, readTables } from "../../chains/solana/SolanaStates.ts"
+import { BadGateway } from "../../../domain/request/Request.ts"
+import { verify } from "../../lanes/solana/SolanaPayments.ts"
+import type { PriceSource } from "../../prices/PriceSource.ts"
 import * as Simulations from "../../lanes/solana/SolanaSimulations.ts"
 import { unanswered } from "../ProviderErrors.ts"
 
@@ -16,6 +22,8 @@ interface Broken {
   readonly code: string
   readonly message: string
 }
+
+type Tables = ReadonlyMap<string, TableState>
 
 interface Examined {
   /** The first thing that keeps it from being signed. Absent: nothing. */
@@ -34,30 +42,50 @@ const missingTable: Broken = {
 const disagreement: Broken = { code: "providers_disagree", message: "it fails at one provider and succeeds at another" }
 
 /** Undefined: the simulation allows the signature. */
-const brokenBy = ({ verdict, found }: Simulations.Simulation, allowed: bigint): Broken | undefined => {
+const brokenBy = ({ verdict, found }: Simulations.Simulation, expected: Simulations.Expected): Broken | undefined => {
   if (verdict === "Disagrees") return disagreement
   if (verdict !== "Succeeds") {
     const { error = "unknown" } = found ?? {}
     return { code: "would_fail", message: `the simulation fails with ${error}` }
   }
-  return found && brokenSimulation(found.accounts, allowed)
+  return found && Simulations.brokenAfter(found.accounts, expected)
 }
 
 /** Another transaction in flight can change the account between the two reads, so a broken rule is looked at once more. */
-const simulate = Effect.fnUntraced(function* (providers: SolanaProviders, { transaction }: Guarded, { out }: Spending) {
-  const allowed = feeOf(transaction.message).total + out
+const simulate = Effect.fnUntraced(function* (
+  providers: SolanaProviders,
+  { transaction }: Guarded,
+  expected: Simulations.Expected
+) {
   const look = Effect.map(Simulations.simulate(providers, transaction), (simulation) => ({
     simulation,
-    broken: brokenBy(simulation, allowed)
+    broken: brokenBy(simulation, expected)
   }))
   const first = yield* look
   const found = first.simulation.verdict === "Succeeds" && first.broken !== undefined ? yield* look : first
   return found.simulation.verdict === "Unknown" ? yield* unanswered("simulates the transaction") : found
 })
 
-/** Fails if no provider answers what the rules need. */
-export const examine = Effect.fnUntraced(function* (providers: SolanaProviders, guarded: Guarded) {
+interface Examiner {
+  readonly providers: SolanaProviders
+  readonly prices: PriceSource["Service"]
+  readonly target: SolanaTarget
+}
+
+/** Undefined: the message may break the rule, or the relayer pays the fee itself. */
+const payment = Effect.fnUntraced(function* (examiner: Examiner, { form, transaction }: Guarded, tables: Tables) {
+  if (form !== "sponsored") return undefined
+  const loaded = loadedBy(transaction.message, tables)
+  const verdict = yield* verify({ ...examiner, transaction, loaded: isRefusal(loaded) ? [] : loaded })
+  if (verdict._tag === "Unreadable") return yield* unanswered("has the accounts of the payment")
+  if (verdict._tag === "NoPrice") return yield* new BadGateway({ error: `price_unavailable: ${verdict.problem}` })
+  return verdict
+})
+
+/** Fails if no provider answers what the rules need, or if there is no price for a payment. */
+export const examine = Effect.fnUntraced(function* (examiner: Examiner, guarded: Guarded) {
   const { transaction } = guarded
+  const { providers } = examiner
   const tables = yield* readTables(
     providers,
     transaction.message.tables.map(({ table }) => table)
@@ -70,7 +98,12 @@ export const examine = Effect.fnUntraced(function* (providers: SolanaProviders, 
   const declared = spendingOf({ ...guarded, read })
   const spending = isRefusal(declared) ? nothing : declared
   if (broken !== undefined) return { broken, spending } satisfies Examined
-  const simulated = yield* simulate(providers, guarded, spending)
+  const paid = yield* payment(examiner, guarded, tables)
+  if (paid?._tag === "Unpaid") {
+    return { broken: { code: "payment_missing", message: paid.problem }, spending } satisfies Examined
+  }
+  const expected = { fee: feeOf(transaction.message).total, out: spending.out, ...present("paid", paid) }
+  const simulated = yield* simulate(providers, guarded, expected)
   const examined: Examined = {
     spending,
     simulation: simulated.simulation,

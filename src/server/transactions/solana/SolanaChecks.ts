@@ -5,8 +5,12 @@ import { BadRequest } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
 import { brokenRule, brokenSignature, spendingOf } from "../../../domain/transaction/solana/Guard.ts"
 import type { Form, Guarded } from "../../../domain/transaction/solana/Guard.ts"
+import { instructionsOf, refusal } from "../../../domain/transaction/solana/Instruction.ts"
+import type { Refusal } from "../../../domain/transaction/solana/Instruction.ts"
+import { missingPayment, paymentsOf } from "../../../domain/transaction/solana/Payment.ts"
+import { isTokenProgram } from "../../../domain/transaction/solana/Programs.ts"
 import type { SolanaRequest, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
-import { guardTermsOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
+import { guardTermsOf, paymentTermsOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
 import { draftOf } from "../../../domain/transaction/solana/Unsigned.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
@@ -23,17 +27,17 @@ const fieldOf = ({ transaction }: SolanaRequest): string => (transaction === und
 const refused = (request: SolanaRequest, prefix: string, { code, message }: { code: string; message: string }) =>
   BadRequest.of([{ field: `${prefix}${fieldOf(request)}`, message: `${code}: ${message}` }])
 
-/** Why the relayer signs nothing: users pay it, and the service does not verify payments. */
-export const unpaid = (target: SolanaTarget): ReadonlyArray<Violation> =>
-  paysFees(target)
-    ? []
-    : [
-        {
-          field: "transaction",
-          message:
-            "cannot be signed while the relayer's policy has fee_payment_strategy user, because the service does not verify payments yet; set fee_payment_strategy to relayer"
-        }
-      ]
+/** Tables are resolved before the signature: until then, a transfer of tokens whose accounts they load may be a payment. */
+const brokenPayment = ({ transaction: { message } }: Guarded, target: SolanaTarget): Refusal | undefined => {
+  const terms = paymentTermsOf(target)
+  const instructions = instructionsOf(message)
+  const isOpen = instructions.some(({ program, accounts }) => isTokenProgram(program) && accounts.includes(""))
+  if (isOpen && terms.tokens.length > 0) return undefined
+  const signers = new Set(message.keys.slice(0, message.signers))
+  return paymentsOf(instructions, signers, terms, derivations).length > 0
+    ? undefined
+    : refusal("payment_missing", missingPayment(terms))
+}
 
 /** What the message spends from the relayer, against the limits of the API key. */
 export const limitViolation = (
@@ -64,6 +68,7 @@ export const check = Effect.fnUntraced(function* (
   const guarded: Guarded = { transaction: drafted.success, form, terms: guardTermsOf(target, request), derivations }
   const broken =
     brokenRule(guarded) ??
+    (paysFees(target) || request.transaction === undefined ? undefined : brokenPayment(guarded, target)) ??
     (request.transaction === undefined ? undefined : brokenSignature(drafted.success, isSignedBy))
   if (broken !== undefined) return yield* refused(request, prefix, broken)
   const limit = limitViolation(guarded, fieldOf(request), limits)

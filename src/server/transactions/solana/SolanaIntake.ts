@@ -13,11 +13,13 @@ import {
 } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
 import type { Solana, SolanaRequest, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
 import { deadlineOf, violationsOf } from "../../../domain/transaction/solana/SolanaAdmission.ts"
+import { formOf } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import { solanaRules } from "../../../domain/transaction/solana/SolanaRules.ts"
 import type { Admitted, Intake } from "../Intake.ts"
-import { check as checkBytes, unpaid } from "./SolanaChecks.ts"
+import { check as checkBytes } from "./SolanaChecks.ts"
 import type { Allowance } from "./SolanaChecks.ts"
 import * as SolanaSimulating from "./SolanaSimulating.ts"
+import * as SolanaSponsoring from "./SolanaSponsoring.ts"
 import * as SolanaSigning from "./SolanaSigning.ts"
 
 interface Admission extends Allowance {
@@ -47,9 +49,8 @@ const checkFields = Effect.fnUntraced(function* (
 ) {
   const { address: relayerAddress, policies: policy = {} } = target.relayer
   const violations = violationsOf(body, { now, relayerAddress, policy })
-  const all = violations.length === 0 ? unpaid(target) : violations
-  if (all.length === 0) return
-  return yield* BadRequest.of(all.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
+  if (violations.length === 0) return
+  return yield* BadRequest.of(violations.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
 })
 
 const check = Effect.fnUntraced(function* (
@@ -60,7 +61,7 @@ const check = Effect.fnUntraced(function* (
   yield* checkFields(body, target, now, prefix)
   const request = requestOf(body)
   const isPrebuilt = request.transaction !== undefined
-  const form = isPrebuilt ? "prebuilt" : "instructions"
+  const form = formOf(target, request)
   const { transaction: draft } = yield* checkBytes(request, target, { form, limits, prefix })
   const { refresh = true } = body
   const [own] = isPrebuilt ? draft.signatures : []
@@ -78,8 +79,8 @@ const check = Effect.fnUntraced(function* (
 })
 
 export const make = Effect.map(
-  Effect.all([SolanaSigning.make, SolanaSimulating.make]),
-  ([signing, simulate]): Intake<Solana> => ({
+  Effect.all([SolanaSigning.make, SolanaSimulating.make, SolanaSponsoring.make]),
+  ([signing, simulate, { quote, build }]): Intake<Solana> => ({
     rules: solanaRules,
     hasSequences: false,
     body: SendSolanaTransaction,
@@ -111,6 +112,8 @@ export const make = Effect.map(
       yield* checkFields(body, sender.target, options.now, "")
       return yield* simulate(requestOf(body), sender, options)
     }),
-    signing
+    signing,
+    quote,
+    build
   })
 )

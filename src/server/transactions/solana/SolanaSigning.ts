@@ -12,6 +12,7 @@ import type { Solana } from "../../../domain/transaction/solana/Solana.ts"
 import { SignSolanaTransaction } from "../../../domain/transaction/solana/SolanaExchanges.ts"
 import type { SolanaSigning } from "../../../domain/transaction/solana/SolanaExchanges.ts"
 import { agreeing, maxAskedProviders, rentMinimum } from "../../../domain/transaction/solana/SolanaNumbers.ts"
+import { paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import { identityOf } from "../../../domain/transaction/solana/Unsigned.ts"
 import { transactionBytes } from "../../../domain/transaction/solana/WireEncoding.ts"
 import * as Calls from "../../chains/solana/SolanaCalls.ts"
@@ -19,11 +20,12 @@ import { isSignedBy } from "../../chains/solana/SolanaKeys.ts"
 import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 import { ownAnswerBy } from "../../lanes/solana/SolanaLifetimes.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
+import { PriceSource } from "../../prices/PriceSource.ts"
 import type { Sender, Signing } from "../Intake.ts"
 import { unanswered } from "../ProviderErrors.ts"
 import { examine } from "./Examination.ts"
 import * as RelayerProviders from "./RelayerProviders.ts"
-import { check, unpaid } from "./SolanaChecks.ts"
+import { check } from "./SolanaChecks.ts"
 
 const refused = (code: string, message: string) =>
   BadRequest.of([{ field: "transaction", message: `${code}: ${message}` }])
@@ -31,6 +33,7 @@ const refused = (code: string, message: string) =>
 export const make = Effect.gen(function* () {
   const ledger = yield* Ledger
   const relayerProviders = yield* RelayerProviders.make
+  const prices = yield* PriceSource
 
   /** Until when the bytes can land. */
   const lifetimeOf = Effect.fnUntraced(function* (providers: SolanaProviders, { transaction }: Guarded) {
@@ -67,7 +70,7 @@ export const make = Effect.gen(function* () {
     const { message, messageBytes, signatures } = guarded.transaction
     const providers = yield* relayerProviders.of(sender)
     const lifetime = yield* lifetimeOf(providers, guarded)
-    const { broken } = yield* examine(providers, guarded)
+    const { broken } = yield* examine({ providers, prices, target: sender.target }, guarded)
     if (broken !== undefined) return yield* refused(broken.code, broken.message)
     const { total, computeUnitPrice, computeUnitLimit } = feeOf(message)
     yield* checkFunds(providers, sender, total)
@@ -96,10 +99,9 @@ export const make = Effect.gen(function* () {
   const signing: Signing<Solana, SolanaSigning> = {
     body: SignSolanaTransaction,
     admit: Effect.fnUntraced(function* ({ transaction }, sender, { limits, prefix }) {
-      const violations = unpaid(sender.target)
-      if (violations.length > 0) return yield* BadRequest.of(violations)
+      const form = paysFees(sender.target) ? "sign_transaction" : "sponsored"
       const request = { transaction: prebuiltOf(transaction) }
-      const guarded = yield* check(request, sender.target, { form: "sign_transaction", limits, prefix })
+      const guarded = yield* check(request, sender.target, { form, limits, prefix })
       return { identity: identityOf(guarded.transaction), unsigned: prepare(sender, guarded) }
     }),
     show: ({ hash, raw }) => ({ transaction: base64Of(raw), signature: hash })

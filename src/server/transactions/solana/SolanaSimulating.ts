@@ -5,7 +5,7 @@ import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
 import type { Guarded } from "../../../domain/transaction/solana/Guard.ts"
 import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
 import type { Solana, SolanaRequest } from "../../../domain/transaction/solana/Solana.ts"
-import { guardTermsOf } from "../../../domain/transaction/solana/SolanaTerms.ts"
+import { formOf, guardTermsOf } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import { draftOf, hasOwnBudget, unsignedOf } from "../../../domain/transaction/solana/Unsigned.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
@@ -16,6 +16,7 @@ import { derivations } from "../../chains/solana/SolanaKeys.ts"
 import { readTables } from "../../chains/solana/SolanaStates.ts"
 import { limitOf, percentileOf, pricesOf, within } from "../../lanes/solana/SolanaPreparing.ts"
 import { OutboundWork } from "../../limits/OutboundWork.ts"
+import { PriceSource } from "../../prices/PriceSource.ts"
 import type { Sender } from "../Intake.ts"
 import { unanswered } from "../ProviderErrors.ts"
 import { examine } from "./Examination.ts"
@@ -53,6 +54,7 @@ const tablesOf = Effect.fnUntraced(function* (
 export const make = Effect.gen(function* () {
   const relayerProviders = yield* RelayerProviders.make
   const outboundWork = yield* OutboundWork
+  const prices = yield* PriceSource
 
   const speeds = Object.keys(pricePercentile) as ReadonlyArray<keyof typeof pricePercentile>
 
@@ -67,8 +69,8 @@ export const make = Effect.gen(function* () {
     const transaction = yield* draft(request, account.address, tables)
     const isPrebuilt = request.transaction !== undefined
     const terms = guardTermsOf(target, request)
-    const guarded: Guarded = { transaction, form: isPrebuilt ? "prebuilt" : "instructions", terms, derivations }
-    const { broken, spending, simulation } = yield* examine(providers, guarded)
+    const guarded: Guarded = { transaction, form: formOf(target, request), terms, derivations }
+    const { broken, spending, simulation } = yield* examine({ providers, prices, target }, guarded)
     const found = simulation?.found
     const isFixed = isPrebuilt || hasOwnBudget(request)
     const limit = isFixed ? undefined : limitOf(request, found?.unitsConsumed)

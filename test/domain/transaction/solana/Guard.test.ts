@@ -245,7 +245,7 @@ describe("signatures of others (S10)", () => {
 
 describe("a simulation", () => {
   const before = { lamports: 100_000n, owner: Programs.systemProgram, dataBytes: 0 }
-  const authorities = { owner: relayer }
+  const authorities = { owner: relayer, amount: 7n }
   const check = (changed: Partial<SimulatedAccounts>) =>
     brokenSimulation({ before, after: before, tokens: new Map(), closed: [], ...changed }, 5000n)?.code ?? "passes"
   const token = (after?: typeof authorities & { readonly delegate?: string; readonly closeAuthority?: string }) =>
@@ -263,7 +263,7 @@ describe("a simulation", () => {
 
   it("leaves the relayer the power over its token accounts (S12)", () => {
     assert.strictEqual(check({ tokens: token(authorities) }), "passes")
-    assert.strictEqual(check({ tokens: token({ owner: other }) }), "authority_changed")
+    assert.strictEqual(check({ tokens: token({ ...authorities, owner: other }) }), "authority_changed")
     assert.strictEqual(check({ tokens: token({ ...authorities, delegate: other }) }), "authority_changed")
     assert.strictEqual(check({ tokens: token({ ...authorities, closeAuthority: other }) }), "authority_changed")
     assert.strictEqual(check({ tokens: token() }), "authority_changed")

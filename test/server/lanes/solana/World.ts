@@ -6,6 +6,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { randomUUID } from "node:crypto"
 import { NetworkId, NetworkName } from "../../../../src/domain/network/NetworkId.ts"
+import type { PriceUnavailable, Rate } from "../../../../src/domain/price/Price.ts"
 import type { SolanaNetwork } from "../../../../src/domain/network/Network.ts"
 import type { SolanaPolicy } from "../../../../src/domain/relayer/Policy.ts"
 import * as ExactJson from "../../../../src/domain/request/ExactJson.ts"
@@ -175,6 +176,8 @@ export const make = Effect.fnUntraced(function* ({
     relayer: relayerOf(policies),
     relayerOf,
     context: undefined as LaneContext | undefined,
+    /** What the price source answers. */
+    rate: Effect.succeed({ units: 1n, native: 1n, at: 0 }) as Effect.Effect<Rate, PriceUnavailable>,
     accept: (request: SolanaRequest = transfer(address, sol), count = 1, over: Partial<NewTransaction> = {}) =>
       Effect.map(
         insert(account, count, { request, facts: { isPrebuilt: false, isRefreshable: true }, ...over }),
@@ -212,12 +215,15 @@ export const make = Effect.fnUntraced(function* ({
     const { genesis } = claimed.stored
     const cached = new Map(urls.map(({ url }) => [url, nodeOf(url)]))
     const network = SolanaLane.networkOf({
-      providers: (given, known) =>
-        Effect.provideService(
-          SolanaNodes.providers((url) => cached.get(url) ?? nodeOf(url), given, known),
-          Random.Random,
-          inOrder
-        )
+      nodes: {
+        providers: (given, known) =>
+          Effect.provideService(
+            SolanaNodes.providers((url) => cached.get(url) ?? nodeOf(url), given, known),
+            Random.Random,
+            inOrder
+          )
+      },
+      prices: { rate: () => world.rate }
     })
     const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make({ use: () => Effect.succeed(backend) }, options)
     const context: LaneContext = {

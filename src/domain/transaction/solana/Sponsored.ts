@@ -1,0 +1,93 @@
+// Builds the transaction that a user signs: a payment to the relayer, and then what the user wants, with the relayer as fee payer.
+import { instructionsOf } from "./Instruction.ts"
+import { isWritableKey } from "./Message.ts"
+import type { Message } from "./Message.ts"
+import { systemProgram } from "./Programs.ts"
+import { nativeToken } from "./Payment.ts"
+import { build } from "./WireEncoding.ts"
+import type { BuiltInstruction } from "./WireEncoding.ts"
+
+const u64 = (value: bigint): ReadonlyArray<number> =>
+  Array.from({ length: 8 }, (_, index) => Number((value >> BigInt(8 * index)) & 255n))
+
+interface Paying {
+  readonly mint: string
+  readonly tokenProgram: string
+  readonly decimals: number
+  readonly user: string
+  /** The user's account of the token, and the relayer's. */
+  readonly source: string
+  readonly destination: string
+  readonly relayer: string
+  readonly amount: bigint
+}
+
+/** TransferChecked of the token, or a transfer of lamports. */
+export const paymentOf = (paying: Paying): BuiltInstruction => {
+  const { mint, tokenProgram, decimals, user, source, destination, relayer, amount } = paying
+  const signing = { address: user, isSigner: true }
+  if (mint === nativeToken) {
+    return {
+      program: systemProgram,
+      accounts: [
+        { ...signing, isWritable: true },
+        { address: relayer, isWritable: true }
+      ],
+      data: Uint8Array.from([2, 0, 0, 0, ...u64(amount)])
+    }
+  }
+  return {
+    program: tokenProgram,
+    accounts: [
+      { address: source, isWritable: true },
+      { address: mint, isWritable: false },
+      { address: destination, isWritable: true },
+      { ...signing, isWritable: false }
+    ],
+    data: Uint8Array.from([12, ...u64(amount), decimals])
+  }
+}
+
+/** Tables that a message uses, with their contents. */
+export type Tables = ReadonlyMap<string, ReadonlyArray<string>>
+
+/** The instructions of a message with what the runtime gives each account. `loaded`: what the tables load, writable ones first. */
+const withRoles = (message: Message, loaded: ReadonlyArray<string>): ReadonlyArray<BuiltInstruction> => {
+  const { keys, signers, tables } = message
+  const writableLoaded = tables.reduce((count, { writable }) => count + writable.length, 0)
+  const isWritable = (index: number): boolean =>
+    index < keys.length ? isWritableKey(message, index) : index - keys.length < writableLoaded
+  return instructionsOf(message, loaded).map(({ program, accounts, data }, at) => ({
+    program,
+    data,
+    accounts: accounts.map((address, position) => {
+      const index = message.instructions[at]?.accounts[position] ?? 0
+      return { address, isWritable: isWritable(index), isSigner: index < signers }
+    })
+  }))
+}
+
+interface Sponsoring {
+  readonly relayer: string
+  readonly payment: BuiltInstruction
+  readonly blockhash: string
+  readonly loaded: ReadonlyArray<string>
+  readonly tables: Tables
+}
+
+/** The payment comes first. The user's own fee payer signs the payment, so it stays a signer. */
+export const sponsored = (message: Message, { relayer, payment, blockhash, loaded, tables }: Sponsoring): Message =>
+  build({
+    payer: relayer,
+    instructions: [payment, ...withRoles(message, loaded)],
+    blockhash,
+    ...(message.version === "legacy" ? {} : { tables })
+  })
+
+/** An amount of whole tokens: digits, and after a point no zeros at the end. */
+export const decimalOf = (units: bigint, decimals: number): string => {
+  const digits = String(units).padStart(decimals + 1, "0")
+  const whole = digits.slice(0, digits.length - decimals)
+  const rest = digits.slice(digits.length - decimals).replace(/0+$/, "")
+  return rest === "" ? whole : `${whole}.${rest}`
+}

@@ -1,0 +1,205 @@
+// Quotes and builds transactions whose users pay the fee in a token. Nothing is stored, and nothing of it is trusted later: the payment
+// is verified before the relayer signs.
+import { Effect, Result } from "effect"
+import { BadGateway, BadRequest } from "../../../domain/request/Request.ts"
+import type { TokenPrice } from "../../../domain/price/Price.ts"
+import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
+import { brokenRule } from "../../../domain/transaction/solana/Guard.ts"
+import type { Guarded } from "../../../domain/transaction/solana/Guard.ts"
+import { loadedBy } from "../../../domain/transaction/solana/Instruction.ts"
+import type { Message, WireTransaction } from "../../../domain/transaction/solana/Message.ts"
+import * as Payments from "../../../domain/transaction/solana/Payment.ts"
+import type { FeeToken, MintState } from "../../../domain/transaction/solana/Payment.ts"
+import { systemProgram } from "../../../domain/transaction/solana/Programs.ts"
+import { base64Of, bytesOf, prebuiltOf } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
+import type { Solana, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
+import { BuildSolanaTransaction, QuoteSolanaTransaction } from "../../../domain/transaction/solana/SolanaExchanges.ts"
+import type { SolanaBuilding, SolanaQuoting } from "../../../domain/transaction/solana/SolanaExchanges.ts"
+import { maxMintBytes, solDecimals } from "../../../domain/transaction/solana/SolanaNumbers.ts"
+import { guardTermsOf, paymentTermsOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
+import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
+import { decimalOf, paymentOf, sponsored } from "../../../domain/transaction/solana/Sponsored.ts"
+import { decode } from "../../../domain/transaction/solana/WireDecoding.ts"
+import { messageBytes, transactionBytes } from "../../../domain/transaction/solana/WireEncoding.ts"
+import * as Accounts from "../../chains/solana/SolanaAccounts.ts"
+import * as Calls from "../../chains/solana/SolanaCalls.ts"
+import { derivations } from "../../chains/solana/SolanaKeys.ts"
+import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
+import { readTables } from "../../chains/solana/SolanaStates.ts"
+import { priceOf } from "../../lanes/solana/SolanaPayments.ts"
+import { PriceSource } from "../../prices/PriceSource.ts"
+import type { Answering, Sender } from "../Intake.ts"
+import { unanswered } from "../ProviderErrors.ts"
+import { examine } from "./Examination.ts"
+import * as RelayerProviders from "./RelayerProviders.ts"
+
+type Body = SolanaQuoting["request"]
+
+const refused = (field: "transaction" | "fee_token", message: string) => BadRequest.of([{ field, message }])
+
+const checkStrategy = (target: SolanaTarget) =>
+  paysFees(target)
+    ? refused("fee_token", "cannot be used while the relayer's policy has fee_payment_strategy relayer; set it to user")
+    : Effect.void
+
+const tokenOf = (target: SolanaTarget, mint: string) => {
+  const token = paymentTermsOf(target).tokens.find((one) => one.mint === mint)
+  return token === undefined
+    ? Effect.fail(refused("fee_token", "is not in allowed_tokens of the relayer's policy"))
+    : Effect.succeed(token)
+}
+
+/** The message of the user, who is its fee payer until the relayer takes that place. */
+const userMessage = Effect.fnUntraced(function* (transaction: Body["transaction"], relayer: string) {
+  const decoded = decode(bytesOf(prebuiltOf(transaction)))
+  if (Result.isFailure(decoded)) {
+    const { code, message } = decoded.failure
+    return yield* refused("transaction", `${code}: ${message}`)
+  }
+  const { message } = decoded.success
+  if (message.keys[0] === relayer) {
+    return yield* refused("transaction", "fee_payer_mismatch: the fee payer must be the user, and not the relayer")
+  }
+  return message
+})
+
+const unsigned = (message: Message): WireTransaction => {
+  const bytes = messageBytes(message)
+  const signatures = Array.from({ length: message.signers }, () => undefined)
+  return { message, messageBytes: bytes, signatures, size: transactionBytes(signatures, bytes).length }
+}
+
+interface Priced {
+  readonly guarded: Guarded
+  readonly charge: ReturnType<typeof Payments.chargeOf>
+  readonly price: TokenPrice
+  readonly decimals: number
+  readonly lastValidBlockHeight: number
+}
+
+/** SOL needs no mint and no account of a token. */
+const nativeMint: MintState = { program: systemProgram, decimals: solDecimals, extensions: [] }
+
+export const make = Effect.gen(function* () {
+  const relayerProviders = yield* RelayerProviders.make
+  const prices = yield* PriceSource
+
+  /** The mint, if the relayer has an account of the token to be paid to. */
+  const mintOf = Effect.fnUntraced(function* (providers: SolanaProviders, token: FeeToken, target: SolanaTarget) {
+    if (token.mint === Payments.nativeToken) return nativeMint
+    const read = (addresses: ReadonlyArray<string>) =>
+      relayerProviders.first(providers, (node) => Accounts.read(node, addresses, maxMintBytes))
+    const mint = Accounts.mintOf((yield* read([token.mint])).get(token.mint))
+    const problem = Payments.mintProblem(mint, token, paymentTermsOf(target))
+    if (mint === undefined || problem !== undefined) return yield* refused("fee_token", problem ?? "is no mint")
+    const destination = derivations.associated(target.relayer.address, token.mint, mint.program)
+    const account = Accounts.stateOf((yield* read([destination])).get(destination))
+    if (account._tag === "Token" && account.isFrozen !== true) return mint
+    return yield* refused(
+      "fee_token",
+      `fee_account_missing: the relayer has no account of the token that can receive it; create ${destination}`
+    )
+  })
+
+  const resolve = Effect.fnUntraced(function* (providers: SolanaProviders, message: Message) {
+    const read = yield* readTables(
+      providers,
+      message.tables.map(({ table }) => table)
+    )
+    if (read === "table_unavailable") return yield* unanswered("has the lookup tables")
+    if (read === "missing_table") {
+      return yield* refused("transaction", "lookup_table_unresolved: a lookup table does not exist, or is deactivated")
+    }
+    const loaded = loadedBy(message, read)
+    if (isRefusal(loaded)) return yield* refused("transaction", `${loaded.code}: ${loaded.message}`)
+    const tables = [...read].flatMap(([table, state]) =>
+      state._tag === "Active" ? [[table, state.addresses] as const] : []
+    )
+    return { loaded, tables: new Map(tables) }
+  })
+
+  const price = Effect.fnUntraced(function* (
+    { transaction, fee_token }: Body,
+    { relayer, target }: Sender<Solana>,
+    providers: SolanaProviders
+  ) {
+    yield* checkStrategy(target)
+    const token = yield* tokenOf(target, fee_token)
+    const message = yield* userMessage(transaction, relayer.address)
+    const mint = yield* mintOf(providers, token, target)
+    const resolved = yield* resolve(providers, message)
+    const { value: latest } = yield* relayerProviders.first(providers, (node) => node.call(Calls.latestBlockhash))
+    const rate = yield* Effect.mapError(
+      priceOf(prices, target, token),
+      ({ reason }) => new BadGateway({ error: `price_unavailable: ${reason}` })
+    )
+    const [user = ""] = message.keys
+    const associated = (wallet: string) => derivations.associated(wallet, token.mint, mint.program)
+    const withPayment = (amount: bigint): WireTransaction =>
+      unsigned(
+        sponsored(message, {
+          ...resolved,
+          relayer: relayer.address,
+          blockhash: latest.blockhash,
+          payment: paymentOf({
+            mint: token.mint,
+            tokenProgram: mint.program,
+            decimals: mint.decimals,
+            user,
+            source: associated(user),
+            destination: associated(relayer.address),
+            relayer: relayer.address,
+            amount
+          })
+        })
+      )
+    // The amount does not change what the message costs.
+    const charge = Payments.chargeOf(feeOf(withPayment(0n).message).total, rate, paymentTermsOf(target))
+    if (token.max_allowed_fee !== undefined && charge.units > token.max_allowed_fee) {
+      return yield* refused(
+        "transaction",
+        `fee_above_cap: costs ${charge.units} units of the token; max_allowed_fee of the policy is ${token.max_allowed_fee}`
+      )
+    }
+    const built = withPayment(charge.units)
+    const guarded: Guarded = { transaction: built, form: "sponsored", terms: guardTermsOf(target, {}), derivations }
+    const broken = brokenRule(guarded)
+    if (broken !== undefined) return yield* refused("transaction", `${broken.code}: ${broken.message}`)
+    const { lastValidBlockHeight } = latest
+    const priced: Priced = { guarded, charge, price: rate, decimals: mint.decimals, lastValidBlockHeight }
+    return priced
+  })
+
+  const quote: Answering<Solana, SolanaQuoting> = {
+    body: QuoteSolanaTransaction,
+    answer: Effect.fnUntraced(function* (body, sender) {
+      const providers = yield* relayerProviders.of(sender)
+      const { charge, decimals, price: rate } = yield* price(body, sender, providers)
+      const perSol = Payments.chargeOf(10n ** BigInt(solDecimals), rate, { margin: 0 }).units
+      return {
+        estimated_fee: decimalOf(charge.units, decimals),
+        conversion_rate: decimalOf(perSol, decimals)
+      }
+    })
+  }
+
+  const build: Answering<Solana, SolanaBuilding> = {
+    body: BuildSolanaTransaction,
+    answer: Effect.fnUntraced(function* (body, sender) {
+      const providers = yield* relayerProviders.of(sender)
+      const { guarded, charge, lastValidBlockHeight } = yield* price(body, sender, providers)
+      const { broken } = yield* examine({ providers, prices, target: sender.target }, guarded)
+      if (broken !== undefined) return yield* refused("transaction", `${broken.code}: ${broken.message}`)
+      const { signatures, messageBytes: bytes } = guarded.transaction
+      return {
+        transaction: base64Of(transactionBytes(signatures, bytes)),
+        fee_in_spl: charge.units,
+        fee_in_lamports: charge.lamports,
+        fee_token: body.fee_token,
+        valid_until_blockheight: lastValidBlockHeight
+      }
+    })
+  }
+
+  return { quote, build }
+})
