@@ -117,6 +117,8 @@ export interface Rules<F extends Family = Family> {
   /** Whether a transaction of the account that no attempt names could be this one. */
   couldBe(transaction: Transaction<F>, foreign: F["foreign"]): boolean
 
+  /** Whether a new version can still win. Absent: as `canReplace` of `Cancellation.ts` says. */
+  canReplace?(transaction: Transaction<F>): Result.Result<void, TransactionConflict>
   /** Why a new version of the request cannot replace the former ones. Empty: it can. */
   replacementViolations(
     transaction: Transaction<F>,

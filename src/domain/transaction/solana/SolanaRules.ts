@@ -1,7 +1,7 @@
 // The rules of solana, as the core asks for them. The rest of this folder is behind them.
 import { Result } from "effect"
-import { cancelOpen, deadlineViolation } from "../Cancellation.ts"
-import type { Cancellation, TransactionConflict } from "../Cancellation.ts"
+import { cancelOpen, canReplace, deadlineViolation, TransactionConflict } from "../Cancellation.ts"
+import type { Cancellation } from "../Cancellation.ts"
 import { cause } from "../Cause.ts"
 import { finish } from "../Command.ts"
 import type { Moment } from "../Moment.ts"
@@ -42,17 +42,18 @@ const cancel = (transaction: Transaction<Solana>): Result.Result<Cancellation, T
 }
 
 /** Bytes that exist can land whatever the request says now, so only a transaction without any can be replaced. */
-const replacementViolations: Rules<Solana>["replacementViolations"] = (transaction, _, validUntil) => {
+const canReplaceUnsigned = (transaction: Transaction<Solana>): Result.Result<void, TransactionConflict> => {
   const bound = transaction.attempts.at(-1)?.offer.bound ?? transaction.facts.given?.offer?.bound
+  if (bound === undefined && !isGiven(transaction)) return canReplace(transaction)
+  const until = bound === undefined ? "" : ` until block height ${bound}`
+  return Result.flatMap(canReplace(transaction), () =>
+    Result.fail(new TransactionConflict({ error: `is signed: its bytes can land${until}, so it cannot be replaced` }))
+  )
+}
+
+const replacementViolations: Rules<Solana>["replacementViolations"] = (transaction, _, validUntil) => {
   const deadline = deadlineViolation(transaction, validUntil)
-  if (bound === undefined && isGiven(transaction)) {
-    return [{ field: "id", message: "is signed: its bytes can land, so it cannot be replaced" }]
-  }
-  return bound === undefined
-    ? deadline === undefined
-      ? []
-      : [deadline]
-    : [{ field: "id", message: `is signed: its bytes can land until block height ${bound}, so it cannot be replaced` }]
+  return deadline === undefined ? [] : [deadline]
 }
 
 const replaced = (
@@ -100,6 +101,7 @@ export const solanaRules: Rules<Solana> = {
   maxFeeOf: ({ fee }) => fee,
   hear: (_, attempt, answers, at) => hear(attempt, answers, at),
   couldBe: () => false,
+  canReplace: canReplaceUnsigned,
   replacementViolations,
   replaced,
   cancel,

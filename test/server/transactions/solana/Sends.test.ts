@@ -42,6 +42,19 @@ layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
     })
   )
 
+  it.effect("does not replace a transaction that is signed, and says until which block height its bytes can land", () =>
+    Effect.gen(function* () {
+      const { becomes, call, cluster, path, send } = yield* relayerAt()
+      cluster.swallows = true
+      const { id } = dataOf(yield* send(memo("signed")))
+      yield* becomes(id, "submitted")
+      const { json, status } = yield* call(`${path}/${id}`, { method: "PUT", body: memo("other") })
+      assert.strictEqual(status, 409)
+      const bound = Number(/until block height (\d+)/.exec(json.error ?? "")?.[1])
+      assert.isAbove(bound, cluster.blocks.length)
+    })
+  )
+
   it.effect("accepts equal prebuilt bytes once, also while they are pending, and again if they had no effect", () =>
     Effect.gen(function* () {
       const { address, cluster, path, send } = yield* relayerAt()
