@@ -45,6 +45,7 @@ import { NoncesHttp, PoliciesHttp } from "./transactions/evm/EvmHttp.ts"
 import * as EvmNodeCalls from "./transactions/evm/EvmNodeCalls.ts"
 import { NodePassing } from "./transactions/NodePassing.ts"
 import * as StellarNonces from "./transactions/stellar/StellarNonces.ts"
+import * as SolanaNodeCalls from "./transactions/solana/SolanaNodeCalls.ts"
 import * as StellarNodeCalls from "./transactions/stellar/StellarNodeCalls.ts"
 import { Nonces } from "./transactions/evm/Nonces.ts"
 import { SigningHttp } from "./transactions/evm/SigningHttp.ts"
@@ -208,7 +209,7 @@ const gauges = ({ metricsPerRelayer = false }: Options) =>
 
 const transactions = ({ networks = [] }: Options) =>
   Layer.mergeAll(
-    NodePassing.layer(Effect.all([EvmNodeCalls.make, StellarNodeCalls.make])),
+    NodePassing.layer(Effect.all([EvmNodeCalls.make, SolanaNodeCalls.make, StellarNodeCalls.make])),
     Rehearsals.layer,
     Configuration.layer
   ).pipe(

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { MaskedRpcConfig } from "../chain/Rpc.ts"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
-import { between, documented, evmValues, values } from "./NetworkFields.ts"
+import { between, documented, evmValues, solanaWindow, values } from "./NetworkFields.ts"
 import type { Documentation } from "./NetworkFields.ts"
 import { NetworkId, NetworkName, networkTag } from "./NetworkId.ts"
 
@@ -47,9 +47,12 @@ export const EvmNetwork = Schema.Struct({
   symbol: shownAs(Shown.shaped(/^[A-Z]{2,6}$/), documented.symbol)
 }).annotate({ identifier: "EvmNetwork" })
 
-export const SolanaNetwork = Schema.Struct({ ...shown, network_type: networkTag("solana") }).annotate({
-  identifier: "SolanaNetwork"
-})
+export const SolanaNetwork = Schema.Struct({
+  ...shown,
+  network_type: networkTag("solana"),
+  transaction_window: Schema.optionalKey(shownAs(solanaWindow, documented.transaction_window)),
+  rpc_methods: Schema.optionalKey(shownAs(Schema.Array(Shown.shaped(/^get[A-Z][a-z]{1,20}$/)), documented.rpc_methods))
+}).annotate({ identifier: "SolanaNetwork" })
 
 export const StellarNetwork = Schema.Struct({
   ...shown,

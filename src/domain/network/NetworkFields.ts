@@ -68,6 +68,9 @@ export const values = {
   rpc_methods: Schema.Array(RpcMethod).check(Schema.isMaxLength(200), Schema.isUnique())
 }
 
+/** Transactions of a solana relayer that may be in flight at once: seen ones do not count, so 64 are enough for most. */
+export const solanaWindow = between(1, 1000)
+
 export const evmValues = {
   required_confirmations: between(0, 1_000_000),
   finality_tag: Schema.Literals(["safe", "finalized"]),
@@ -104,7 +107,7 @@ export const documented = {
   },
   transaction_window: {
     description:
-      "Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`.",
+      "Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`. At most 10,000, and 1,000 on solana.",
     examples: [64]
   },
   minimum_priority_fee: {

@@ -4,7 +4,7 @@ import { ShownUrl } from "../chain/Rpc.ts"
 import { field } from "../request/Field.ts"
 import { immutable } from "../request/MergePatch.ts"
 import { maybe, text } from "../request/Text.ts"
-import { between, documented, evmValues, values } from "./NetworkFields.ts"
+import { between, documented, evmValues, solanaWindow, values } from "./NetworkFields.ts"
 import type { Documentation } from "./NetworkFields.ts"
 import { NetworkName, networkTag } from "./NetworkId.ts"
 
@@ -41,9 +41,12 @@ export const CreateNetwork = Schema.Union([
     features: maybe(evmValues.features, but(documented.features, added)),
     symbol: maybe(evmValues.symbol, but(documented.symbol, inherited))
   }).annotate({ identifier: "CreateEvmNetworkRequest" }),
-  Schema.Struct({ ...requested, network_type: networkTag("solana") }).annotate({
-    identifier: "CreateSolanaNetworkRequest"
-  }),
+  Schema.Struct({
+    ...requested,
+    network_type: networkTag("solana"),
+    transaction_window: maybe(solanaWindow, but(documented.transaction_window, inherited)),
+    rpc_methods: maybe(values.rpc_methods, but(documented.rpc_methods, inherited))
+  }).annotate({ identifier: "CreateSolanaNetworkRequest" }),
   Schema.Struct({
     ...requested,
     network_type: networkTag("stellar"),

@@ -1,13 +1,17 @@
 // Errors of JSON-RPC calls. Clients react to the codes, and parse some of the texts.
 import { Schema } from "effect"
 
-/** Codes of JSON-RPC 2.0, EIP-1193 (4200) and EIP-1474; 3 is geth's code of a revert. */
+/**
+ * Codes of JSON-RPC 2.0, EIP-1193 (4200) and EIP-1474; 3 is geth's code of a revert. -32006 is the service's own: a transaction of
+ * solana was accepted, and waits for its signature.
+ */
 export const codes = {
   reverted: 3,
   unsupportedMethod: 4200,
   notExecuted: -32_000,
   refused: -32_003,
   limitExceeded: -32_005,
+  notSignedYet: -32_006,
   methodNotFound: -32_601,
   invalidParams: -32_602,
   internal: -32_603

@@ -47,7 +47,7 @@ export const maxStatuses = 256
 
 // Sends
 
-/** Transactions of a relayer that may be in flight at once. */
+/** Transactions of a relayer that may be in flight at once, if its network does not say how many. */
 export const windowSize = 64
 
 /** Milliseconds after which bytes are sent again. `maxRetries` is 0, so that no node repeats them. */

@@ -78,7 +78,11 @@ export const solanaRules: Rules<Solana> = {
   shown: SolanaTransactionResponse,
   targetOf: ({ relayer, network }) =>
     relayer.network_type === "solana" && network.network_type === "solana" ? { relayer, network } : undefined,
-  laneOf: ({ relayer, network }) => ({ chain: `solana:${network.name}`, address: relayer.address, window: windowSize }),
+  laneOf: ({ relayer, network }) => ({
+    chain: `solana:${network.name}`,
+    address: relayer.address,
+    window: network.transaction_window ?? windowSize
+  }),
   pollInterval: () => pollAfter,
   // Programs and accounts of a request are public as soon as it lands. Its data can be secret until then.
   auditedOf: ({ transaction, instructions }) =>

@@ -81,7 +81,7 @@ export const unsignedOf = (
 export const identityOf = ({ messageBytes }: WireTransaction): string => base64Of(messageBytes)
 
 /** A key that no blockhash is: it stands for the blockhash that the service chooses later. */
-const noBlockhash = "1".repeat(Base58.keyBytes)
+export const noBlockhash = "1".repeat(Base58.keyBytes)
 
 /** The bytes that a request brings, or a draft of those that the service builds, which shows what the message costs. */
 export const draftOf = (request: SolanaRequest, account: Account): Result.Result<WireTransaction, Malformed> => {

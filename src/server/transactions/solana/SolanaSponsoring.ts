@@ -20,7 +20,13 @@ import { guardTermsOf, paymentTermsOf, paysFees } from "../../../domain/transact
 import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
 import { decimalOf, paymentOf, sponsored } from "../../../domain/transaction/solana/Sponsored.ts"
 import { decode } from "../../../domain/transaction/solana/WireDecoding.ts"
-import { messageBytes, transactionBytes } from "../../../domain/transaction/solana/WireEncoding.ts"
+import { noBlockhash } from "../../../domain/transaction/solana/Unsigned.ts"
+import type { TransferOfUser } from "../../../domain/transaction/solana/RpcMethods.ts"
+import {
+  build as buildMessage,
+  messageBytes,
+  transactionBytes
+} from "../../../domain/transaction/solana/WireEncoding.ts"
 import * as Accounts from "../../chains/solana/SolanaAccounts.ts"
 import * as Calls from "../../chains/solana/SolanaCalls.ts"
 import { derivations } from "../../chains/solana/SolanaKeys.ts"
@@ -50,7 +56,7 @@ const tokenOf = (target: SolanaTarget, mint: string) => {
 }
 
 /** The message of the user, who is its fee payer until the relayer takes that place. */
-const userMessage = Effect.fnUntraced(function* (transaction: Body["transaction"], relayer: string) {
+const userMessage = Effect.fnUntraced(function* ({ transaction }: Body, relayer: string) {
   const decoded = decode(bytesOf(prebuiltOf(transaction)))
   if (Result.isFailure(decoded)) {
     const { code, message } = decoded.failure
@@ -119,13 +125,13 @@ export const make = Effect.gen(function* () {
   })
 
   const price = Effect.fnUntraced(function* (
-    { transaction, fee_token }: Body,
+    message: Message,
+    fee_token: string,
     { relayer, target }: Sender<Solana>,
     providers: SolanaProviders
   ) {
     yield* checkStrategy(target)
     const token = yield* tokenOf(target, fee_token)
-    const message = yield* userMessage(transaction, relayer.address)
     const mint = yield* mintOf(providers, token, target)
     const resolved = yield* resolve(providers, message)
     const { value: latest } = yield* relayerProviders.first(providers, (node) => node.call(Calls.latestBlockhash))
@@ -174,7 +180,8 @@ export const make = Effect.gen(function* () {
     body: QuoteSolanaTransaction,
     answer: Effect.fnUntraced(function* (body, sender) {
       const providers = yield* relayerProviders.of(sender)
-      const { charge, decimals, price: rate } = yield* price(body, sender, providers)
+      const message = yield* userMessage(body, sender.relayer.address)
+      const { charge, decimals, price: rate } = yield* price(message, body.fee_token, sender, providers)
       const perSol = Payments.chargeOf(10n ** BigInt(solDecimals), rate, { margin: 0 }).units
       return {
         estimated_fee: decimalOf(charge.units, decimals),
@@ -183,23 +190,59 @@ export const make = Effect.gen(function* () {
     })
   }
 
+  const buildFrom = Effect.fnUntraced(function* (
+    message: Message,
+    fee_token: string,
+    sender: Sender<Solana>,
+    providers: SolanaProviders
+  ) {
+    const { guarded, charge, lastValidBlockHeight } = yield* price(message, fee_token, sender, providers)
+    const { broken } = yield* examine({ providers, prices, target: sender.target }, guarded)
+    if (broken !== undefined) return yield* refused("transaction", `${broken.code}: ${broken.message}`)
+    const { signatures, messageBytes: bytes } = guarded.transaction
+    const built: SolanaBuilding["response"] = {
+      transaction: base64Of(transactionBytes(signatures, bytes)),
+      fee_in_spl: charge.units,
+      fee_in_lamports: charge.lamports,
+      fee_token,
+      valid_until_blockheight: lastValidBlockHeight
+    }
+    return built
+  })
+
   const build: Answering<Solana, SolanaBuilding> = {
     body: BuildSolanaTransaction,
     answer: Effect.fnUntraced(function* (body, sender) {
       const providers = yield* relayerProviders.of(sender)
-      const { guarded, charge, lastValidBlockHeight } = yield* price(body, sender, providers)
-      const { broken } = yield* examine({ providers, prices, target: sender.target }, guarded)
-      if (broken !== undefined) return yield* refused("transaction", `${broken.code}: ${broken.message}`)
-      const { signatures, messageBytes: bytes } = guarded.transaction
-      return {
-        transaction: base64Of(transactionBytes(signatures, bytes)),
-        fee_in_spl: charge.units,
-        fee_in_lamports: charge.lamports,
-        fee_token: body.fee_token,
-        valid_until_blockheight: lastValidBlockHeight
-      }
+      const message = yield* userMessage(body, sender.relayer.address)
+      return yield* buildFrom(message, body.fee_token, sender, providers)
     })
   }
 
-  return { quote, build }
+  /** A transfer of a user, who pays the fee in the same token. */
+  const transfer = Effect.fn("SolanaSponsoring.transfer")(function* (
+    { amount, token: mint, source: user, destination: receiver }: TransferOfUser,
+    sender: Sender<Solana>
+  ) {
+    const { target } = sender
+    yield* checkStrategy(target)
+    const providers = yield* relayerProviders.of(sender)
+    const { program, decimals } = yield* mintOf(providers, yield* tokenOf(target, mint), target)
+    const associated = (wallet: string) => derivations.associated(wallet, mint, program)
+    const [source, destination] = [associated(user), associated(receiver)]
+    const instruction = paymentOf({
+      mint,
+      tokenProgram: program,
+      decimals,
+      user,
+      source,
+      destination,
+      relayer: receiver,
+      amount
+    })
+    const message = buildMessage({ payer: user, instructions: [instruction], blockhash: noBlockhash })
+    return yield* buildFrom(message, mint, sender, providers)
+  })
+
+  return { quote, build, transfer }
 })

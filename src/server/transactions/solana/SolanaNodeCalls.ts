@@ -1,0 +1,55 @@
+// JSON-RPC calls to solana relayers: the service answers those of the common client of relayers, and providers of the relayer the
+// others.
+import { Effect } from "effect"
+import { entryOf } from "../../../domain/request/OpenList.ts"
+import { passedMethods } from "../../../domain/transaction/solana/RpcMethods.ts"
+import { solanaRules } from "../../../domain/transaction/solana/SolanaRules.ts"
+import type { Solana } from "../../../domain/transaction/solana/Solana.ts"
+import type { Sender } from "../Intake.ts"
+import { passing } from "../NodeNetwork.ts"
+import type { NodeNetwork } from "../NodeNetwork.ts"
+import * as Replies from "../NodeReplies.ts"
+import * as RelayerProviders from "./RelayerProviders.ts"
+import * as SolanaMethods from "./SolanaMethods.ts"
+
+/** Only relayers of solana come here. */
+const ofSolana = ({ target, ...sender }: Sender): Sender<Solana> => {
+  const found = solanaRules.targetOf(sender)
+  if (found === undefined) throw new Error(`${sender.relayer.id} is no solana relayer`)
+  return { ...sender, target: found }
+}
+
+/** Amounts are texts, as the client of relayers has them. */
+const asText = (value: unknown): unknown => (typeof value === "bigint" ? String(value) : value)
+
+export const make = Effect.gen(function* () {
+  const methods = yield* SolanaMethods.make
+  const { of, first } = yield* RelayerProviders.make
+
+  const passed = passing({
+    type: solanaRules.type,
+    methods: passedMethods,
+    ask: (sender, call) => Effect.flatMap(of(sender), (providers) => first(providers, (node) => node.ask(call))),
+    listed: ({ network }) => (network.network_type === "solana" ? network.rpc_methods : undefined)
+  })
+
+  const calls: NodeNetwork = {
+    ...passed,
+    scopeOf: (name) => entryOf(methods, name)?.scope,
+    begin: Effect.fnUntraced(
+      function* (sender, call) {
+        const method = entryOf(methods, call.method)
+        if (method === undefined) return undefined
+        const ending = yield* method.begin(ofSolana(sender), call.params)
+        const tagged = Effect.map(ending, (result) => ({
+          method: call.method,
+          ...Object.fromEntries(Object.entries(result).map(([name, value]) => [name, asText(value)]))
+        }))
+        return Replies.ofResult(call, tagged)
+      },
+      (effect, _, call) =>
+        Effect.catchTag(effect, "RpcError", (error) => Effect.succeed(Effect.succeed(Replies.ofError(call, error))))
+    )
+  }
+  return calls
+})
