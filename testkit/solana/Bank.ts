@@ -16,7 +16,7 @@ import * as Tokens from "./Tokens.ts"
 /** An error as the chain shows it. Null: success. */
 export type ChainError = null | string | { readonly InstructionError: readonly [number, unknown] }
 
-export interface Execution {
+interface Execution {
   readonly accounts: Accounts
   readonly error: ChainError
   readonly units: number

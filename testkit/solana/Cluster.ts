@@ -17,7 +17,7 @@ export const life = 150
 /** Blocks on top of a block that make it finalized. */
 export const finality = 32
 
-export interface Executed {
+interface Executed {
   readonly signature: string
   readonly wire: WireTransaction
   readonly error: Bank.ChainError

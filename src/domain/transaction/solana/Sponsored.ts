@@ -49,7 +49,7 @@ export const paymentOf = (paying: Paying): BuiltInstruction => {
 }
 
 /** Tables that a message uses, with their contents. */
-export type Tables = ReadonlyMap<string, ReadonlyArray<string>>
+type Tables = ReadonlyMap<string, ReadonlyArray<string>>
 
 /** The instructions of a message with what the runtime gives each account. `loaded`: what the tables load, writable ones first. */
 const withRoles = (message: Message, loaded: ReadonlyArray<string>): ReadonlyArray<BuiltInstruction> => {

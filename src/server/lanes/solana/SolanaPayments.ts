@@ -20,7 +20,7 @@ import type { PriceSource } from "../../prices/PriceSource.ts"
 const maxRead = 4
 
 /** `Unreadable`: no provider gives its accounts. `NoPrice`: there is no price that may be used now. */
-export type PaymentVerdict =
+type PaymentVerdict =
   | { readonly _tag: "Paid"; readonly payment: Payment; readonly least: bigint }
   | { readonly _tag: "Unpaid"; readonly problem: string }
   | { readonly _tag: "NoPrice"; readonly problem: string }

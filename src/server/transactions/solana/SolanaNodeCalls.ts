@@ -13,10 +13,10 @@ import * as RelayerProviders from "./RelayerProviders.ts"
 import * as SolanaMethods from "./SolanaMethods.ts"
 
 /** Only relayers of solana come here. */
-const ofSolana = ({ target, ...sender }: Sender): Sender<Solana> => {
-  const found = solanaRules.targetOf(sender)
-  if (found === undefined) throw new Error(`${sender.relayer.id} is no solana relayer`)
-  return { ...sender, target: found }
+const ofSolana = (sender: Sender): Sender<Solana> => {
+  const target = solanaRules.targetOf(sender)
+  if (target === undefined) throw new Error(`${sender.relayer.id} is no solana relayer`)
+  return { ...sender, target }
 }
 
 /** Amounts are texts, as the client of relayers has them. */
