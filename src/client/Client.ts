@@ -2090,8 +2090,8 @@ export interface CreateEvmNetworkRequest {
    */
   readonly finality_tag?: "safe" | "finalized"
   /**
-   * Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`. If
-   * absent, it is inherited. Example: `64`
+   * Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`. At most
+   * 10,000, and 1,000 on solana. If absent, it is inherited. Example: `64`
    */
   readonly transaction_window?: number
   /**
@@ -2319,6 +2319,17 @@ export interface CreateSolanaNetworkRequest {
   readonly finality_by_one?: string
   /** The family of chains. Example: `"solana"` */
   readonly network_type: "solana"
+  /**
+   * Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`. At most
+   * 10,000, and 1,000 on solana. If absent, it is inherited. Example: `64`
+   */
+  readonly transaction_window?: number
+  /**
+   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. No list
+   * lets it pass `sendTransaction` of stellar on. If absent, it is inherited. Example:
+   * `["eth_call","eth_getLogs"]`
+   */
+  readonly rpc_methods?: ReadonlyArray<string>
 }
 
 export interface CreateSolanaRelayerRequest {
@@ -2689,8 +2700,8 @@ export interface EvmNetwork {
   /** Block tag that makes a transaction final, instead of `required_confirmations`. Example: `"finalized"` */
   readonly finality_tag?: "safe" | "finalized"
   /**
-   * Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`.
-   * Example: `64`
+   * Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`. At most
+   * 10,000, and 1,000 on solana. Example: `64`
    */
   readonly transaction_window?: number
   /** Wei per gas that the nodes of the network demand as a priority fee. Example: `25000000000` */
@@ -5184,6 +5195,16 @@ export interface SolanaNetwork {
   readonly managed_by?: string
   /** The family of chains. Example: `"solana"` */
   readonly network_type: "solana"
+  /**
+   * Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`. At most
+   * 10,000, and 1,000 on solana. Example: `64`
+   */
+  readonly transaction_window?: number
+  /**
+   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. No list
+   * lets it pass `sendTransaction` of stellar on. Example: `["eth_call","eth_getLogs"]`
+   */
+  readonly rpc_methods?: ReadonlyArray<string>
 }
 
 /** Limits of a solana relayer. */
@@ -6542,8 +6563,8 @@ export interface UpdateNetworkRequest {
    */
   readonly finality_tag?: "safe" | "finalized" | null
   /**
-   * Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`. Null
-   * restores the inherited or built-in value. Example: `64`
+   * Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`. At most
+   * 10,000, and 1,000 on solana. Null restores the inherited or built-in value. Example: `64`
    */
   readonly transaction_window?: number | null
   /**

@@ -2465,8 +2465,8 @@ export interface EvmNetwork {
   /** Block tag that makes a transaction final, instead of `required_confirmations`. Example: `"finalized"` */
   readonly finality_tag?: "safe" | "finalized"
   /**
-   * Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`.
-   * Example: `64`
+   * Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`. At most
+   * 10,000, and 1,000 on solana. Example: `64`
    */
   readonly transaction_window?: number
   /** Wei per gas that the nodes of the network demand as a priority fee. Example: `25000000000` */
@@ -3813,6 +3813,16 @@ export interface SolanaNetwork {
   readonly managed_by?: string
   /** The family of chains. Example: `"solana"` */
   readonly network_type: "solana"
+  /**
+   * Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`. At most
+   * 10,000, and 1,000 on solana. Example: `64`
+   */
+  readonly transaction_window?: number
+  /**
+   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. No list
+   * lets it pass `sendTransaction` of stellar on. Example: `["eth_call","eth_getLogs"]`
+   */
+  readonly rpc_methods?: ReadonlyArray<string>
 }
 
 /** Limits of a solana relayer. */
