@@ -13,6 +13,7 @@ import { Flood } from "./Flood.ts"
 import { FullDisk } from "./FullDisk.ts"
 import { Frozen } from "./Frozen.ts"
 import { Isolation } from "./Isolation.ts"
+import { ApplyKill } from "./ApplyKill.ts"
 import { Kill } from "./Kill.ts"
 import { LongAudit } from "./LongAudit.ts"
 import { OutOfMemory } from "./OutOfMemory.ts"
@@ -37,6 +38,7 @@ import { Versions } from "./Versions.ts"
 
 const cases: ReadonlyArray<Case> = [
   Kill,
+  ApplyKill,
   Starts,
   OutOfMemory,
   Away,

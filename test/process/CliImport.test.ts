@@ -36,7 +36,7 @@ describe("import", () => {
       assert.strictEqual(first.code, 0, first.stderr)
       assert.match(
         first.stdout,
-        /^wrote relayers\.yaml\nwrote relayers\.secrets\.env: .*\nrelayers\.yaml reads the variables HOT_PASSPHRASE\n$/
+        /^wrote relayers\.yaml\nwrote relayers\.secrets\.env: .*\nrelayers\.yaml reads the variables HOT_PASSPHRASE\nnext: effect-relayer plan --file relayers\.yaml --env-file relayers\.secrets\.env\n$/
       )
       assert.notInclude(first.stdout + first.stderr + (yield* read("relayers.yaml")), secret)
       assert.strictEqual(yield* read("relayers.secrets.env"), `HOT_PASSPHRASE='${secret}'\n`)

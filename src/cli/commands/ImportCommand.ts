@@ -9,6 +9,7 @@ import { Environment } from "../kit/Environment.ts"
 import * as Input from "../kit/Input.ts"
 import * as Table from "../kit/Table.ts"
 import * as Verb from "../kit/Verb.ts"
+import * as LiveService from "../import/LiveService.ts"
 import type { Outcome } from "../import/Import.ts"
 
 /** Loaded when it is needed, because the derivation of keys takes longer to load than other commands to run. */
@@ -56,8 +57,39 @@ const checkFree = (files: ReadonlyArray<string>, force: boolean) => {
   return taken.length === 0 ? Effect.void : CommandFailed.usage(`${taken.join(" and ")} exists: --force overwrites it`)
 }
 
+const quoted = (word: string): string =>
+  /^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", () => "'\\''")}'`
+
+/** A path below the working directory, or the absolute path. */
+const fromHere = (file: string): string => {
+  const relative = path.relative(".", file)
+  return relative.startsWith("..") ? file : relative
+}
+
+/** The command that plans the written file. It reads the variables of the old service under their names. */
+const planCommand = (
+  out: string,
+  secrets: string | undefined,
+  { moved, needed }: Outcome,
+  envFile: string | undefined
+): string => {
+  const files = [secrets, envFile].flatMap((file) => (file === undefined ? [] : [fromHere(file)]))
+  const others = envFile === undefined ? [...needed].filter((name) => !moved.has(name)) : []
+  const allowed = others.filter((name) => !name.startsWith("RELAYER_")).toSorted()
+  const flags = [
+    ["--file", fromHere(out)],
+    ...files.map((file) => ["--env-file", file]),
+    ...allowed.map((name) => ["--env", name])
+  ]
+  return ["effect-relayer plan", ...flags.flat().map(quoted)].join(" ")
+}
+
 /** Prints the report, writes the files, and ends with the exit code that the flags ask for. */
-const finish = Effect.fnUntraced(function* (result: Result.Result<Outcome, string>, given: ImportFlags) {
+const finish = Effect.fnUntraced(function* (
+  result: Result.Result<Outcome, string>,
+  given: ImportFlags,
+  envFile?: string
+) {
   if (Result.isFailure(result)) return yield* CommandFailed.usage(result.failure)
   const { entries, moved, needed, yaml } = result.success
   const rows = entries.map(({ at, code, message }) => [code, at, message])
@@ -80,6 +112,7 @@ const finish = Effect.fnUntraced(function* (result: Result.Result<Outcome, strin
     yield* Console.log(`wrote ${secrets}: it contains secrets; add it to .gitignore, and delete it after the move`)
   }
   if (needed.size > 0) yield* Console.log(`${given.out} reads the variables ${[...needed].toSorted().join(", ")}`)
+  yield* Console.log(`next: ${planCommand(given.out, moved.size > 0 ? secrets : undefined, result.success, envFile)}`)
   const lost = entries.filter(({ code }) => code === "dropped" || code === "needs").length
   if (given.strict && lost > 0) {
     return yield* new CommandFailed({ message: `${lost} dropped or needed`, exitCode: exitCodes.refused })
@@ -88,54 +121,91 @@ const finish = Effect.fnUntraced(function* (result: Result.Result<Outcome, strin
 
 const readFile = (name: string) => Effect.map(Input.readText(name), (text) => ({ name, text }))
 
+const live = (description: string) =>
+  Flag.String("live").pipe(Flag.withMetavar("<url>"), Flag.withDescription(description), Flag.optional)
+
+const insecure = toggle("insecure", "Send the credentials of --live over http to a host that is not this machine")
+
+const openZeppelinLive = Effect.fnUntraced(function* (
+  url: string,
+  dotEnv: Readonly<Record<string, string | undefined>> | undefined,
+  insecure: boolean
+) {
+  const key = (yield* Environment.read("OPENZEPPELIN_API_KEY")) ?? dotEnv?.["API_KEY"]
+  if (key === undefined) {
+    return yield* CommandFailed.usage("--live: set OPENZEPPELIN_API_KEY, or name its environment file with --env-file")
+  }
+  return yield* LiveService.openZeppelin(yield* LiveService.open(url, `Bearer ${key}`, insecure))
+})
+
 const openzeppelin = Command.make(
   "openzeppelin",
   {
     file: Argument.Path("config.json", { pathType: "either" }).pipe(Argument.withDescription("Its configuration")),
     envFile: Input.file("env-file").pipe(Flag.withDescription("Its environment file"), Flag.optional),
     allNetworks: toggle("all-networks", "Import networks that no relayer uses"),
+    live: live(
+      "Its URL. Its relayers are read by its API, with OPENZEPPELIN_API_KEY or the API_KEY of its environment file"
+    ),
+    insecure,
     ...flags
   },
-  Effect.fnUntraced(function* ({ file, envFile, allNetworks, ...given }) {
+  Effect.fnUntraced(function* ({ file, envFile, allNetworks, live, insecure, ...given }) {
     const input = yield* readFile(file)
     const dotEnv = Option.isSome(envFile) ? parseEnv((yield* readFile(envFile.value)).text) : undefined
+    const running = Option.isSome(live) ? yield* openZeppelinLive(live.value, dotEnv, insecure) : undefined
     const name = Option.getOrElse(given.name, () => path.basename(file).replace(/\.json$/, ""))
     const Import = yield* loaded
-    const result = Import.openZeppelin(input, name, {
+    const options = {
       folder: ".",
       outFolder: path.dirname(given.out),
       allNetworks,
       keepPausedState: given.keepPausedState,
       ...(dotEnv === undefined ? {} : { dotEnv })
-    })
-    yield* finish(result, given)
+    }
+    yield* finish(Import.openZeppelin(input, name, options, running), given, Option.getOrUndefined(envFile))
   })
 ).pipe(
   Verb.about(
     "Import config.json of OpenZeppelin Relayer. Run it in the working directory of that service, because its paths are relative to it.",
     "import openzeppelin config/config.json --env-file .env",
-    "import openzeppelin config/config.json --skip-invalid --out imported.yaml"
+    "import openzeppelin config/config.json --skip-invalid --out imported.yaml",
+    "import openzeppelin config/config.json --env-file .env --live http://localhost:8080"
   )
 )
 
-const readList = (file: Option.Option<string>) =>
-  Option.match(file, {
-    onSome: readFile,
-    onNone: () =>
-      CommandFailed.usage(
-        "the relayers of rrelayer are in its database: read them with curl -u USER:PASSWORD 'http://localhost:3000/relayers?limit=1000&offset=0' -o relayers.json, and add --relayers relayers.json"
-      )
-  })
+const rrelayerLive = Effect.fnUntraced(function* (url: string, insecure: boolean) {
+  const username = yield* Environment.read("RRELAYER_AUTH_USERNAME")
+  const password = yield* Environment.read("RRELAYER_AUTH_PASSWORD")
+  if (username === undefined || password === undefined) {
+    return yield* CommandFailed.usage(
+      "--live: set RRELAYER_AUTH_USERNAME and RRELAYER_AUTH_PASSWORD, as rrelayer has them"
+    )
+  }
+  const login = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`
+  return yield* LiveService.rrelayer(yield* LiveService.open(url, login, insecure))
+})
+
+const readList = (file: Option.Option<string>, live: Option.Option<string>, insecure: boolean) => {
+  if (Option.isSome(file) && Option.isSome(live)) return CommandFailed.usage("use --relayers or --live, not both")
+  if (Option.isSome(file)) return readFile(file.value)
+  if (Option.isSome(live)) return rrelayerLive(live.value, insecure)
+  return CommandFailed.usage(
+    "the relayers of rrelayer are in its database: read them with curl -u USER:PASSWORD 'http://localhost:3000/relayers?limit=1000&offset=0' -o relayers.json, and add --relayers relayers.json; or read them with --live http://localhost:3000"
+  )
+}
 
 const rrelayer = Command.make(
   "rrelayer",
   {
     file: Argument.Path("rrelayer.yaml", { pathType: "either" }).pipe(Argument.withDescription("Its configuration")),
     relayers: Input.file("relayers").pipe(Flag.withDescription("The answer of its list of relayers"), Flag.optional),
+    live: live("Its URL. Its relayers are read by its API, with RRELAYER_AUTH_USERNAME and RRELAYER_AUTH_PASSWORD"),
+    insecure,
     ...flags
   },
-  Effect.fnUntraced(function* ({ file, relayers, ...given }) {
-    const list = yield* readList(relayers)
+  Effect.fnUntraced(function* ({ file, relayers, live, insecure, ...given }) {
+    const list = yield* readList(relayers, live, insecure)
     const input = yield* readFile(file)
     const { variables, dotEnv } = yield* Environment
     const Import = yield* loaded
@@ -148,7 +218,8 @@ const rrelayer = Command.make(
 ).pipe(
   Verb.about(
     "Import rrelayer.yaml of rrelayer, and the list of relayers from its API.",
-    "import rrelayer rrelayer.yaml --relayers relayers.json"
+    "import rrelayer rrelayer.yaml --relayers relayers.json",
+    "import rrelayer rrelayer.yaml --live http://localhost:3000"
   )
 )
 

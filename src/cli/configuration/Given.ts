@@ -4,7 +4,9 @@ import { Flag } from "effect/cli"
 import { looksLikeKey } from "../../domain/configuration/UrlKey.ts"
 import { isMembers } from "../../domain/configuration/Wanted.ts"
 import { CommandFailed } from "../kit/CommandFailed.ts"
+import { parseEnv } from "node:util"
 import { Environment } from "../kit/Environment.ts"
+import * as Input from "../kit/Input.ts"
 import * as Table from "../kit/Table.ts"
 import type { Loaded } from "./Load.ts"
 import type { Problem } from "./Tree.ts"
@@ -23,6 +25,7 @@ export const flags = {
   files: paths("file", "File or folder of the configuration; may be repeated").pipe(Flag.withAlias("f")),
   overlays: paths("overlay", "File that changes the configuration (a merge patch); may be repeated"),
   roots: paths("root", "Folder that files may be read from, beside that of the first file; may be repeated"),
+  envFiles: paths("env-file", "File of variables, all of which may be read; may be repeated"),
   env: names("env", "<pattern>", "Environment variables that may be read, beside RELAYER_*; may be repeated"),
   strict: toggle("strict", "Refuse a literal URL that looks like it has a key, instead of a warning")
 }
@@ -31,6 +34,7 @@ export interface ConfigurationFlags {
   readonly files: ReadonlyArray<string>
   readonly overlays: ReadonlyArray<string>
   readonly roots: ReadonlyArray<string>
+  readonly envFiles: ReadonlyArray<string>
   readonly env: ReadonlyArray<string>
   readonly strict: boolean
 }
@@ -74,7 +78,9 @@ export const load = Effect.fnUntraced(function* (given: ConfigurationFlags) {
   if (given.files.length === 0) return yield* CommandFailed.usage("name a file or a folder with --file")
   const { variables, dotEnv } = yield* Environment
   const { load } = yield* loaded
-  const result = load({ ...given, variables: Variables.reader({ ...dotEnv, ...variables }, given.env) })
+  const files: Record<string, string | undefined> = {}
+  for (const file of given.envFiles) Object.assign(files, parseEnv(yield* Input.readText(file)))
+  const result = load({ ...given, variables: Variables.reader({ ...dotEnv, ...variables }, given.env, files) })
   if (Result.isFailure(result)) {
     return yield* CommandFailed.usage(result.failure.map(lineOf).join("\n"))
   }

@@ -30,11 +30,13 @@ export type PlanFlags = Command.Command.Config.InferValue<typeof flags>
 
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
+export const isLoopback = (hostname: string): boolean => loopback.test(hostname)
+
 /** The document contains secrets. */
 const checkTransport = Effect.fnUntraced(function* (given: PlanFlags) {
   const { baseUrl } = yield* Connection.open(given)
   const { protocol, hostname } = new URL(baseUrl)
-  if (protocol === "https:" || loopback.test(hostname) || given.insecure) return
+  if (protocol === "https:" || isLoopback(hostname) || given.insecure) return
   return yield* new CommandFailed({
     message: `${baseUrl} is not encrypted, and a configuration contains secrets: use https, or allow it with --insecure`,
     exitCode: exitCodes.unreachable

@@ -12,14 +12,17 @@ const matches = (pattern: string, name: string): boolean => {
   return new RegExp(`^${parts.join("[A-Za-z0-9_]*")}$`, "u").test(name)
 }
 
-/** The answer about a name that no pattern allows does not say whether the variable is set. */
+/** `files`: variables of files that the user has named, all of which may be read. The answer about a name that no pattern allows does not say whether the variable is set. */
 export const reader = (
   environment: Readonly<Record<string, string | undefined>>,
-  patterns: ReadonlyArray<string> = []
+  patterns: ReadonlyArray<string> = [],
+  files: Readonly<Record<string, string | undefined>> = {}
 ): Variables => {
   const allowed = [defaultPattern, ...patterns]
   const refusal = `only variables ${allowed.join(", ")} are read; allow it with --env`
   return (name) => {
+    const inFile = Object.hasOwn(files, name) ? files[name] : undefined
+    if (inFile !== undefined && inFile !== "") return { value: inFile }
     if (!allowed.some((pattern) => matches(pattern, name))) return { problem: refusal }
     const value = Object.hasOwn(environment, name) ? environment[name] : undefined
     return value === undefined || value === "" ? { problem: `the environment variable ${name} is not set` } : { value }

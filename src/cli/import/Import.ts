@@ -23,7 +23,7 @@ export interface Outcome {
   readonly entries: ReadonlyArray<Report.Entry>
 }
 
-interface File {
+export interface File {
   readonly name: string
   readonly text: string
 }
@@ -50,12 +50,21 @@ const contextOf = (name: string, secrets: Secrets.Secrets): Imported.Context => 
   remarks: []
 })
 
-export const openZeppelin = (file: File, name: string, options: OpenZeppelinOptions): Result.Result<Outcome, string> =>
-  Result.map(valueOf(file, Secrets.escaped), (value) => {
-    const context = contextOf(Imported.idOf(name, "config"), Secrets.make(Secrets.unescaped))
-    OpenZeppelin.importConfiguration(fields(value, "", context.report), context, options)
-    return outcomeOf(context)
-  })
+/** `live`: the answer of the running service about its relayers. */
+export const openZeppelin = (
+  file: File,
+  name: string,
+  options: OpenZeppelinOptions,
+  live?: File
+): Result.Result<Outcome, string> =>
+  Result.flatMap(valueOf(file, Secrets.escaped), (value) =>
+    Result.map(live === undefined ? Result.succeed(undefined) : valueOf(live, Secrets.escaped), (running) => {
+      const context = contextOf(Imported.idOf(name, "config"), Secrets.make(Secrets.unescaped))
+      const items = isMembers(running) && Array.isArray(running["items"]) ? running["items"] : undefined
+      OpenZeppelin.importConfiguration(fields(value, "", context.report), context, options, items)
+      return outcomeOf(context)
+    })
+  )
 
 export const rrelayer = (
   file: File,

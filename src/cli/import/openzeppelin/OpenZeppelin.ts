@@ -4,6 +4,7 @@ import { fields, path as at, picked } from "../Source.ts"
 import type { Fields } from "../Source.ts"
 import { importDotEnv } from "./DotEnv.ts"
 import type { Input, Options } from "./Input.ts"
+import * as Live from "./Live.ts"
 import { importNetworks } from "./Networks.ts"
 import { importRelayers } from "./Relayers.ts"
 import { importSigners, secretOf } from "./Signers.ts"
@@ -65,17 +66,24 @@ const dropPlugins = (values: ReadonlyArray<unknown>, { report }: Input) => {
   }
 }
 
-const usedNetworks = (relayers: ReadonlyArray<unknown>): ReadonlySet<string> =>
+const usedNetworks = (relayers: ReadonlyArray<Live.Placed>): ReadonlySet<string> =>
   new Set(
-    relayers.flatMap((relayer) => {
-      const { network, network_type } = Object(relayer) as Record<string, unknown>
+    relayers.flatMap(({ value }) => {
+      const { network, network_type } = Object(value) as Record<string, unknown>
       return typeof network === "string" ? [`${String(network_type)}:${network}`] : []
     })
   )
 
-export const importConfiguration = (source: Fields, context: Imported.Context, options: Options) => {
+/** `live`: the relayers of the running service. Absent: those of the file are imported. */
+export const importConfiguration = (
+  source: Fields,
+  context: Imported.Context,
+  options: Options,
+  live?: ReadonlyArray<unknown>
+) => {
   const input: Input = { ...context, ...options, keystores: new Map() }
-  const relayers = source.list("relayers")
+  const inFile = Live.placed(source.list("relayers"))
+  const relayers = live === undefined ? inFile : Live.ofLive(live, inFile, input)
   const signers = importSigners(source.list("signers"), input)
   const notifications = importNotifications(source.list("notifications"), input)
   const networks = importNetworks(source.take("networks"), usedNetworks(relayers), input)

@@ -6,6 +6,7 @@ import type { Fields } from "../Source.ts"
 import { policiesOf } from "./Policies.ts"
 import { rpcUrls } from "./Networks.ts"
 import type { Input } from "./Input.ts"
+import type { Placed } from "./Live.ts"
 import type { Found } from "./Signers.ts"
 
 interface ImportedReferences {
@@ -92,7 +93,6 @@ const importOne = (source: Fields, known: ImportedReferences, input: Input) => {
   Imported.add(input, "relayers", id, body, source.at)
 }
 
-export const importRelayers = (values: ReadonlyArray<unknown>, known: ImportedReferences, input: Input) => {
-  for (const [index, value] of values.entries())
-    importOne(fields(value, `relayers.${index}`, input.report), known, input)
+export const importRelayers = (relayers: ReadonlyArray<Placed>, known: ImportedReferences, input: Input) => {
+  for (const { at: place, value } of relayers) importOne(fields(value, place, input.report), known, input)
 }
