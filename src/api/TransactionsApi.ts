@@ -10,6 +10,11 @@ import {
 } from "../domain/transaction/solana/SendSolanaTransaction.ts"
 import { SolanaSimulation } from "../domain/transaction/solana/SolanaSimulation.ts"
 import { SolanaTransactionResponse } from "../domain/transaction/solana/SolanaTransactionResponse.ts"
+import {
+  ReplaceStellarTransaction,
+  SendStellarBatch,
+  SendStellarTransaction
+} from "../domain/transaction/stellar/SendStellarTransaction.ts"
 import { StellarSimulation } from "../domain/transaction/stellar/StellarSimulation.ts"
 import { StellarTransactionResponse } from "../domain/transaction/stellar/StellarTransactionResponse.ts"
 import { OtherTransaction } from "../domain/transaction/UnknownNetwork.ts"
@@ -47,17 +52,21 @@ export const TransactionResponse = Schema.Union([
 // A network type adds its schemas to these three unions, and to `TransactionResponse`. The server decodes a body by the schema
 // of the relayer's network type alone (`server/transactions/Intake.ts`).
 
-const SendTransaction = Schema.Union([SendEvmTransaction, SendSolanaTransaction]).annotate({
+const SendTransaction = Schema.Union([SendEvmTransaction, SendSolanaTransaction, SendStellarTransaction]).annotate({
   identifier: "SendTransactionRequest",
   description: "A transaction to send, as the network type of the relayer has it."
 })
 
-const SendBatch = Schema.Union([SendEvmBatch, SendSolanaBatch]).annotate({
+const SendBatch = Schema.Union([SendEvmBatch, SendSolanaBatch, SendStellarBatch]).annotate({
   identifier: "SendTransactionBatchRequest",
   description: "Transactions that are accepted together."
 })
 
-const ReplaceTransaction = Schema.Union([ReplaceEvmTransaction, ReplaceSolanaTransaction]).annotate({
+const ReplaceTransaction = Schema.Union([
+  ReplaceEvmTransaction,
+  ReplaceSolanaTransaction,
+  ReplaceStellarTransaction
+]).annotate({
   identifier: "ReplaceTransactionRequest",
   description: "What a transaction does instead, as the network type of the relayer has it."
 })

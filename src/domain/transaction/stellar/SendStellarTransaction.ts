@@ -6,6 +6,7 @@ import { field } from "../../request/Field.ts"
 import { maybe, text } from "../../request/Text.ts"
 import { maxExternalIdLength } from "../Numbers.ts"
 import { Sequence, Stroops } from "./Int64.ts"
+import { batchOf } from "../TransactionRequests.ts"
 import { Memo, NetworkName, StellarOperation } from "./StellarOperation.ts"
 import { AccountAddress } from "./StrKey.ts"
 
@@ -55,16 +56,24 @@ const fields = {
   operations: maybe(Schema.Array(StellarOperation), {
     description: "1 to 100 operations, instead of `transaction_xdr`."
   }),
-  transaction_xdr: maybe(Schema.String, {
-    description: "An envelope in base64, instead of `operations`: unsigned, or signed by its source with `fee_bump`."
-  }),
+  transaction_xdr: maybe(
+    Schema.String,
+    doc(
+      "An envelope in base64, instead of `operations`: unsigned, or signed by its source with `fee_bump`.",
+      "AAAAAgAA"
+    )
+  ),
   memo: maybe(Memo, { description: "Memo, with `operations` only." }),
   valid_until: maybe(Deadline, doc("Deadline. If absent, two minutes; at most 7 days.", "2026-11-22T18:00:00.000Z")),
   fee_bump: maybe(Schema.Boolean, doc("Whether the relayer pays for an envelope that its source has signed.", true)),
   max_fee: maybe(Stroops, doc("Stroops that an envelope may cost in all.", "1000000")),
-  signed_auth_entry: maybe(Schema.String, {
-    description: "The user's signed authorization entry in base64, with a `transaction_xdr` that the service has built."
-  }),
+  signed_auth_entry: maybe(
+    Schema.String,
+    doc(
+      "The user's signed authorization entry in base64, with a `transaction_xdr` that the service has built.",
+      "AAAAAA=="
+    )
+  ),
   external_id: maybe(text(1, maxExternalIdLength), doc("The caller's identifier, unique per relayer.", "order-1234")),
   not_before: maybe(Instant, doc("Moment before which nothing is signed.", "2026-11-22T12:00:00.000Z")),
   priority: maybe(Schema.Literals([-1, 0, 1]), doc("Order among the relayer's transactions. The default is 0.", 1)),
@@ -99,3 +108,11 @@ export const ReplaceStellarTransaction = Schema.Struct(
   description: "What a transaction does instead."
 })
 export type ReplaceStellarTransaction = typeof ReplaceStellarTransaction.Type
+
+export const SendStellarBatch = batchOf(SendStellarTransaction, {
+  network: "testnet",
+  transaction_xdr: "AAAAAgAA"
+}).annotate({
+  identifier: "SendStellarTransactionBatchRequest",
+  description: "Transactions that are accepted together."
+})

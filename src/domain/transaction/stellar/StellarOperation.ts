@@ -23,16 +23,27 @@ const tagged = <const T extends string>(short: T, long: string) =>
     })
   )
 
-const issuer = field(
-  AccountAddress,
-  "Account that issues the asset.",
-  "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"
-)
+const address = "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"
+const contract = "CDL74RF5BLYR2YBLCCI7F5FB6TPSCLKEJUBSD2RSVWZ4YHF3VMFAIGWA"
+const hash = "5c5e6f80".repeat(8)
+
+/** The field that tells the members of a union apart. */
+const kind = <const T extends string>(value: T, description: string) => field(Schema.Literal(value), description, value)
+
+const issuer = field(AccountAddress, "Account that issues the asset.", address)
 
 export const Asset = Schema.Union([
-  Schema.Struct({ type: Schema.Literal("native") }),
-  Schema.Struct({ type: tagged("credit4", "credit_alphanum4"), code: code(1, 4), issuer }),
-  Schema.Struct({ type: tagged("credit12", "credit_alphanum12"), code: code(5, 12), issuer })
+  Schema.Struct({ type: kind("native", "XLM.") }).annotate({ identifier: "StellarNativeAsset" }),
+  Schema.Struct({
+    type: field(tagged("credit4", "credit_alphanum4"), "Credit with a code of 1 to 4 characters.", "credit4"),
+    code: field(code(1, 4), "Code of the asset.", "USDC"),
+    issuer
+  }).annotate({ identifier: "StellarCredit4" }),
+  Schema.Struct({
+    type: field(tagged("credit12", "credit_alphanum12"), "Credit with a code of 5 to 12 characters.", "credit12"),
+    code: field(code(5, 12), "Code of the asset.", "EURTOKEN"),
+    issuer
+  }).annotate({ identifier: "StellarCredit12" })
 ]).annotate({ identifier: "StellarAsset", description: "XLM, or credit of an issuer." })
 export type Asset = typeof Asset.Type
 
@@ -68,11 +79,20 @@ const Hash = Schema.Union([
 ])
 
 export const Memo = Schema.Union([
-  Schema.Struct({ type: Schema.Literal("none") }),
-  Schema.Struct({ type: Schema.Literal("text"), value: MemoText }),
-  Schema.Struct({ type: Schema.Literal("id"), value: integerFrom(0n, maxUint64) }),
-  Schema.Struct({ type: Schema.Literal("hash"), value: Hash }),
-  Schema.Struct({ type: Schema.Literal("return"), value: Hash })
+  Schema.Struct({ type: kind("none", "No memo.") }),
+  Schema.Struct({
+    type: kind("text", "A text."),
+    value: field(MemoText, "The text, of at most 28 bytes of UTF-8.", "invoice 17")
+  }),
+  Schema.Struct({
+    type: kind("id", "A number of 64 bits."),
+    value: field(integerFrom(0n, maxUint64), "The number.", "18446744073709551615")
+  }),
+  Schema.Struct({ type: kind("hash", "A hash."), value: field(Hash, "32 bytes, in hex or as a list.", hash) }),
+  Schema.Struct({
+    type: kind("return", "The hash of what is returned."),
+    value: field(Hash, "32 bytes, in hex or as a list.", hash)
+  })
 ]).annotate({ identifier: "StellarMemo", description: "A memo for the receiver." })
 export type Memo = typeof Memo.Type
 
@@ -84,10 +104,21 @@ const Base64 = Schema.String.check(
 )
 
 export const Auth = Schema.Union([
-  Schema.Struct({ type: Schema.Literal("none") }),
-  Schema.Struct({ type: Schema.Literal("source_account") }),
-  Schema.Struct({ type: Schema.Literal("addresses"), signers: list(AnyAddress) }),
-  Schema.Struct({ type: Schema.Literal("xdr"), entries: list(Base64) })
+  Schema.Struct({ type: kind("none", "The call has no authorization.") }),
+  Schema.Struct({
+    type: kind(
+      "source_account",
+      "The call itself has the authorization of the relayer, and the calls below it have none."
+    )
+  }),
+  Schema.Struct({
+    type: kind("addresses", "Authorizations of these addresses are recorded. They are not signed."),
+    signers: field(list(AnyAddress), "Addresses whose authorizations are recorded.", [address])
+  }),
+  Schema.Struct({
+    type: kind("xdr", "The caller gives the authorizations."),
+    entries: field(list(Base64), "`SorobanAuthorizationEntry` values as base64 of their XDR.", ["AAAAAA=="])
+  })
 ]).annotate({ identifier: "StellarAuth", description: "What the call may do in the name of accounts." })
 export type Auth = typeof Auth.Type
 
@@ -108,34 +139,38 @@ const WasmBase64 = Base64.check(
 
 /** With or without `type`: clients send both. */
 const Wasm = Schema.Union([
-  Schema.Struct({ type: maybe(Schema.Literal("hex")), hex: WasmHex }),
-  Schema.Struct({ type: maybe(Schema.Literal("base64")), base64: WasmBase64 })
-])
+  Schema.Struct({
+    type: maybe(Schema.Literal("hex"), { description: "Optional.", examples: ["hex"] }),
+    hex: field(WasmHex, "The code in hex.", "0061736d")
+  }),
+  Schema.Struct({
+    type: maybe(Schema.Literal("base64"), { description: "Optional.", examples: ["base64"] }),
+    base64: field(WasmBase64, "The code in base64.", "AGFzbQ==")
+  })
+]).annotate({ identifier: "StellarWasm", description: "Code of a contract." })
 export type Wasm = typeof Wasm.Type
 
 const ContractSource = Schema.Union([
-  Schema.Struct({ from: Schema.Literal("address"), address: AccountAddress }),
-  Schema.Struct({ from: Schema.Literal("contract"), contract: ContractAddress })
-])
+  Schema.Struct({
+    from: kind("address", "The address follows from that of an account."),
+    address: field(AccountAddress, "The relayer's account.", address)
+  }),
+  Schema.Struct({
+    from: kind("contract", "The address follows from that of a contract."),
+    contract: field(ContractAddress, "The contract.", contract)
+  })
+]).annotate({ identifier: "StellarContractSource", description: "What the address of the contract follows from." })
 
 const Payment = Schema.Struct({
-  type: Schema.Literal("payment"),
-  destination: field(
-    DestinationAddress,
-    "Receiver, `G…` or `M…`.",
-    "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"
-  ),
+  type: kind("payment", "A payment."),
+  destination: field(DestinationAddress, "Receiver, `G…` or `M…`.", address),
   amount: field(Stroops, "Stroops, or the smallest unit of the credit.", "10000000"),
   asset: Asset
 })
 
 const InvokeContract = Schema.Struct({
-  type: Schema.Literal("invoke_contract"),
-  contract_address: field(
-    ContractAddress,
-    "Contract that is called.",
-    "CDL74RF5BLYR2YBLCCI7F5FB6TPSCLKEJUBSD2RSVWZ4YHF3VMFAIGWA"
-  ),
+  type: kind("invoke_contract", "A call of a contract."),
+  contract_address: field(ContractAddress, "Contract that is called.", contract),
   function_name: field(
     Schema.String.check(
       Schema.isPattern(/^[a-zA-Z0-9_]{1,32}$/u, { expected: "1 to 32 letters, digits and underscores" })
@@ -148,15 +183,18 @@ const InvokeContract = Schema.Struct({
 })
 
 const CreateContract = Schema.Struct({
-  type: Schema.Literal("create_contract"),
+  type: kind("create_contract", "The creation of a contract."),
   source: ContractSource,
-  wasm_hash: HexHash,
-  salt: maybe(HexHash, { description: "32 bytes in hex. If absent, zeros." }),
-  constructor_args: maybe(Schema.Array(ScVal), { description: "Arguments of the constructor." }),
+  wasm_hash: field(HexHash, "Hash of the code, in hex.", hash),
+  salt: maybe(HexHash, { description: "32 bytes in hex. If absent, zeros.", examples: [hash] }),
+  constructor_args: maybe(Schema.Array(ScVal), {
+    description: "Arguments of the constructor.",
+    examples: [[{ u64: "1" }]]
+  }),
   auth
 })
 
-const UploadWasm = Schema.Struct({ type: Schema.Literal("upload_wasm"), wasm: Wasm, auth })
+const UploadWasm = Schema.Struct({ type: kind("upload_wasm", "An upload of code."), wasm: Wasm, auth })
 
 export const StellarOperation = Schema.Union([Payment, InvokeContract, CreateContract, UploadWasm]).annotate({
   identifier: "StellarOperation",
