@@ -14,7 +14,7 @@ const name = "@effect-relayer/client"
 const [effect = ""] = peers
 
 /** Bytes, compressed, for the entry points that bundle the contract, with the requests and responses of three network types. */
-const limits = { own: 34_000, whole: 100_000 }
+const limits = { own: 38_000, whole: 104_000 }
 
 class Installed extends Context.Service<Installed, string>()("effect-relayer/test/packages/Client.test/Installed") {
   static readonly layer = Layer.effect(this, project(name, [effect]))
@@ -65,7 +65,7 @@ layer(Layer.merge(Installed.layer, api), { excludeTestServices: true })("the cli
 
   describe("bundled", () => {
     for (const entry of [name, `${name}/promise`]) {
-      it.effect(`has at most 34 kB of its own and 100 kB with Effect: ${entry}`, () =>
+      it.effect(`has at most 38 kB of its own and 104 kB with Effect: ${entry}`, () =>
         Effect.gen(function* () {
           const home = yield* Installed
           const input = path.join(home, "entry.js")

@@ -61,7 +61,11 @@ import type {
   Speed,
   SponsoredTransactionQuoteResponse,
   SponsoredTransactionResponse,
+  StellarAsset,
+  StellarAuth,
+  StellarContractSource,
   StellarPolicy,
+  StellarWasm,
   TransactionCode,
   TransactionLimits,
   TransactionStatus,
@@ -176,9 +180,16 @@ export type {
   SponsoredTransactionQuote,
   SponsoredTransactionQuoteResponse,
   SponsoredTransactionResponse,
+  StellarAsset,
+  StellarAuth,
+  StellarContractSource,
+  StellarCredit12,
+  StellarCredit4,
+  StellarNativeAsset,
   StellarPolicy,
   StellarSimulation,
   StellarTransactionLimits,
+  StellarWasm,
   TokenPrice,
   TokenPriceBounds,
   TokenSwap,
@@ -3438,8 +3449,49 @@ export interface ReplaceSolanaTransactionRequest {
   readonly refresh?: boolean
 }
 
+/** What a transaction does instead. */
+export interface ReplaceStellarTransactionRequest {
+  /** Network of the relayer. Example: `"testnet"` */
+  readonly network: string
+  /**
+   * The relayer's address, or the source of the envelope. Example:
+   * `"GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"`
+   */
+  readonly source_account?: string
+  /** 1 to 100 operations, instead of `transaction_xdr`. */
+  readonly operations?: ReadonlyArray<StellarOperation>
+  /**
+   * An envelope in base64, instead of `operations`: unsigned, or signed by its source with `fee_bump`. Example:
+   * `"AAAAAgAA"`
+   */
+  readonly transaction_xdr?: string
+  /** Memo, with `operations` only. */
+  readonly memo?: StellarMemo
+  /** Deadline. If absent, two minutes; at most 7 days. Example: `"2026-11-22T18:00:00.000Z"` */
+  readonly valid_until?: string | Date
+  /** Whether the relayer pays for an envelope that its source has signed. Example: `true` */
+  readonly fee_bump?: boolean
+  /** Stroops that an envelope may cost in all. Example: `"1000000"` */
+  readonly max_fee?: bigint | number | string
+  /**
+   * The user's signed authorization entry in base64, with a `transaction_xdr` that the service has built. Example:
+   * `"AAAAAA=="`
+   */
+  readonly signed_auth_entry?: string
+  /**
+   * Whether it waits for funds until its deadline. The default is false: it fails after ten minutes without them.
+   * Example: `true`
+   */
+  readonly wait_for_funds?: boolean
+  /**
+   * Whether the relayer pays to restore archived entries that the call needs. The default is false. Example:
+   * `true`
+   */
+  readonly restore_footprint?: boolean
+}
+
 /** What a transaction does instead, as the network type of the relayer has it. */
-export type ReplaceTransactionRequest = ReplaceEvmTransactionRequest | ReplaceSolanaTransactionRequest
+export type ReplaceTransactionRequest = ReplaceEvmTransactionRequest | ReplaceSolanaTransactionRequest | ReplaceStellarTransactionRequest
 
 export interface ReplaceTurnkeyCredentialsRequest {
   /** Where the key is stored. Example: `"turnkey"` */
@@ -3681,10 +3733,68 @@ export interface SendSolanaTransactionRequest {
 }
 
 /** Transactions that are accepted together. */
-export type SendTransactionBatchRequest = SendEvmTransactionBatchRequest | SendSolanaTransactionBatchRequest
+export interface SendStellarTransactionBatchRequest {
+  /** Transactions in the order of their acceptance. Example: `[{"network":"testnet","transaction_xdr":"AAAAAgAA"}]` */
+  readonly transactions: ReadonlyArray<SendStellarTransactionRequest>
+}
+
+/** A transaction to send. */
+export interface SendStellarTransactionRequest {
+  /** Network of the relayer. Example: `"testnet"` */
+  readonly network: string
+  /**
+   * The relayer's address, or the source of the envelope. Example:
+   * `"GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"`
+   */
+  readonly source_account?: string
+  /** 1 to 100 operations, instead of `transaction_xdr`. */
+  readonly operations?: ReadonlyArray<StellarOperation>
+  /**
+   * An envelope in base64, instead of `operations`: unsigned, or signed by its source with `fee_bump`. Example:
+   * `"AAAAAgAA"`
+   */
+  readonly transaction_xdr?: string
+  /** Memo, with `operations` only. */
+  readonly memo?: StellarMemo
+  /** Deadline. If absent, two minutes; at most 7 days. Example: `"2026-11-22T18:00:00.000Z"` */
+  readonly valid_until?: string | Date
+  /** Whether the relayer pays for an envelope that its source has signed. Example: `true` */
+  readonly fee_bump?: boolean
+  /** Stroops that an envelope may cost in all. Example: `"1000000"` */
+  readonly max_fee?: bigint | number | string
+  /**
+   * The user's signed authorization entry in base64, with a `transaction_xdr` that the service has built. Example:
+   * `"AAAAAA=="`
+   */
+  readonly signed_auth_entry?: string
+  /** The caller's identifier, unique per relayer. Example: `"order-1234"` */
+  readonly external_id?: string
+  /** Moment before which nothing is signed. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly not_before?: string | Date
+  /** Order among the relayer's transactions. The default is 0. Example: `1` */
+  readonly priority?: -1 | 0 | 1
+  /**
+   * Whether it waits for funds until its deadline. The default is false: it fails after ten minutes without them.
+   * Example: `true`
+   */
+  readonly wait_for_funds?: boolean
+  /**
+   * Whether the relayer pays to restore archived entries that the call needs. The default is false. Example:
+   * `true`
+   */
+  readonly restore_footprint?: boolean
+  /**
+   * Sequence that the transaction must have: with another one it is never executed. Example:
+   * `"257698037760000001"`
+   */
+  readonly sequence?: bigint | number | string
+}
+
+/** Transactions that are accepted together. */
+export type SendTransactionBatchRequest = SendEvmTransactionBatchRequest | SendSolanaTransactionBatchRequest | SendStellarTransactionBatchRequest
 
 /** A transaction to send, as the network type of the relayer has it. */
-export type SendTransactionRequest = SendEvmTransactionRequest | SendSolanaTransactionRequest
+export type SendTransactionRequest = SendEvmTransactionRequest | SendSolanaTransactionRequest | SendStellarTransactionRequest
 
 /** What the service has recorded next to what the chain says, as the network type of the relayer has it. */
 export type ShownSequences = NonceState | StellarNonceState
@@ -4096,6 +4206,37 @@ export interface SolanaTransactionResponse {
   readonly attempts?: ReadonlyArray<SolanaTransactionAttempt>
 }
 
+/** A memo for the receiver. */
+export type StellarMemo = 
+  | {
+    /** No memo. Example: `"none"` */
+    readonly type: "none"
+  }
+  | {
+    /** A text. Example: `"text"` */
+    readonly type: "text"
+    /** The text, of at most 28 bytes of UTF-8. Example: `"invoice 17"` */
+    readonly value: string
+  }
+  | {
+    /** A number of 64 bits. Example: `"id"` */
+    readonly type: "id"
+    /** The number. Example: `"18446744073709551615"` */
+    readonly value: bigint | number | string
+  }
+  | {
+    /** A hash. Example: `"hash"` */
+    readonly type: "hash"
+    /** 32 bytes, in hex or as a list. Example: `"5c5e6f805c5e6f805c5e6f805c5e6f805c5e6f805c5e6f805c5e6f805c5e6f80"` */
+    readonly value: string
+  }
+  | {
+    /** The hash of what is returned. Example: `"return"` */
+    readonly type: "return"
+    /** 32 bytes, in hex or as a list. Example: `"5c5e6f805c5e6f805c5e6f805c5e6f805c5e6f805c5e6f805c5e6f805c5e6f80"` */
+    readonly value: string
+  }
+
 export interface StellarNetwork {
   /** Identifier of the network: its type and its name. Example: `"evm:sepolia"` */
   readonly id: string
@@ -4178,6 +4319,56 @@ export interface StellarNonceState {
   /** Ledger at which it was read. Absent if no provider answers. Example: `60000123` */
   readonly chain_ledger?: number
 }
+
+/** An operation of a transaction. */
+export type StellarOperation = 
+  | {
+    /** A payment. Example: `"payment"` */
+    readonly type: "payment"
+    /** Receiver, `G…` or `M…`. Example: `"GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"` */
+    readonly destination: string
+    /** Stroops, or the smallest unit of the credit. Example: `"10000000"` */
+    readonly amount: bigint | number | string
+    /** XLM, or credit of an issuer. */
+    readonly asset: StellarAsset
+  }
+  | {
+    /** A call of a contract. Example: `"invoke_contract"` */
+    readonly type: "invoke_contract"
+    /** Contract that is called. Example: `"CDL74RF5BLYR2YBLCCI7F5FB6TPSCLKEJUBSD2RSVWZ4YHF3VMFAIGWA"` */
+    readonly contract_address: string
+    /** Function that is called. Example: `"transfer"` */
+    readonly function_name: string
+    /** Arguments of the call. Example: `[{"u64":"1"}]` */
+    readonly args: ReadonlyArray<StellarValue>
+    /** If absent, the call itself has the authorization of the relayer, and the calls below it have none. */
+    readonly auth?: StellarAuth
+  }
+  | {
+    /** The creation of a contract. Example: `"create_contract"` */
+    readonly type: "create_contract"
+    /** What the address of the contract follows from. */
+    readonly source: StellarContractSource
+    /** Hash of the code, in hex. Example: `"5c5e6f805c5e6f805c5e6f805c5e6f805c5e6f805c5e6f805c5e6f805c5e6f80"` */
+    readonly wasm_hash: string
+    /**
+     * 32 bytes in hex. If absent, zeros. Example:
+     * `"5c5e6f805c5e6f805c5e6f805c5e6f805c5e6f805c5e6f805c5e6f805c5e6f80"`
+     */
+    readonly salt?: string
+    /** Arguments of the constructor. Example: `[{"u64":"1"}]` */
+    readonly constructor_args?: ReadonlyArray<StellarValue>
+    /** If absent, the call itself has the authorization of the relayer, and the calls below it have none. */
+    readonly auth?: StellarAuth
+  }
+  | {
+    /** An upload of code. Example: `"upload_wasm"` */
+    readonly type: "upload_wasm"
+    /** Code of a contract. */
+    readonly wasm: StellarWasm
+    /** If absent, the call itself has the authorization of the relayer, and the calls below it have none. */
+    readonly auth?: StellarAuth
+  }
 
 /** Limits of a stellar relayer. */
 export interface StellarPolicyInput {
@@ -4415,6 +4606,82 @@ export interface StellarTransactionResponse {
   /** All signed envelopes, oldest first. An addition to the common wire format. Example: `[]` */
   readonly attempts?: ReadonlyArray<StellarTransactionAttempt>
 }
+
+/** A value of a contract. */
+export type StellarValue = 
+  | {
+    readonly bool: boolean
+  }
+  | {
+    readonly void: null
+  }
+  | {
+    readonly u32: number
+  }
+  | {
+    readonly i32: number
+  }
+  | {
+    readonly u64: bigint | number | string
+  }
+  | {
+    readonly i64: bigint | number | string
+  }
+  | {
+    readonly timepoint: bigint | number | string
+  }
+  | {
+    readonly duration: bigint | number | string
+  }
+  | {
+    readonly u128: {
+      readonly hi: bigint | number | string
+      readonly lo: bigint | number | string
+    }
+  }
+  | {
+    readonly i128: {
+      readonly hi: bigint | number | string
+      readonly lo: bigint | number | string
+    }
+  }
+  | {
+    readonly u256: {
+      readonly hi_hi: bigint | number | string
+      readonly hi_lo: bigint | number | string
+      readonly lo_hi: bigint | number | string
+      readonly lo_lo: bigint | number | string
+    }
+  }
+  | {
+    readonly i256: {
+      readonly hi_hi: bigint | number | string
+      readonly hi_lo: bigint | number | string
+      readonly lo_hi: bigint | number | string
+      readonly lo_lo: bigint | number | string
+    }
+  }
+  | {
+    readonly bytes: string
+  }
+  | {
+    readonly string: string
+  }
+  | {
+    readonly symbol: string
+  }
+  | {
+    readonly address: string
+  }
+  | {
+    readonly vec: ReadonlyArray<StellarValue>
+  }
+  | {
+    readonly map: ReadonlyArray<{
+      readonly key: StellarValue
+      readonly val: StellarValue
+    }>
+  }
 
 /** The result of a test. */
 export interface TestDelivery {

@@ -1,0 +1,161 @@
+// The published SDK of another relayer service works with stellar relayers unchanged. The ledger is a stand-in.
+import { assert, layer } from "@effect/vitest"
+import { Configuration, RelayersApi } from "@openzeppelin/relayer-sdk"
+import type {
+  NetworkTransactionRequest,
+  SignTransactionResponseStellar,
+  StellarTransactionRequest,
+  StellarTransactionResponse
+} from "@openzeppelin/relayer-sdk"
+import { Effect, Layer, Logger } from "effect"
+import * as LedgerTables from "../../src/server/ledger/LedgerTables.ts"
+import { envelope, keyNamed, payment, transaction } from "../../testkit/stellar/Building.ts"
+import { counterContract } from "../../testkit/stellar/Contracts.ts"
+import { relayerAt, xlm } from "../../testkit/stellar/Relayers.ts"
+import * as TestApi from "../../testkit/TestApi.ts"
+
+const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
+  Layer.provideMerge(Logger.layer([]))
+)
+
+const [receiver, user] = [keyNamed("receiver"), keyNamed("user")]
+
+const soon = () => Math.floor((performance.timeOrigin + performance.now()) / 1000) + 100
+
+const make = Effect.fnUntraced(function* (given: Parameters<typeof relayerAt>[0] = {}) {
+  const { baseUrl } = yield* TestApi.TestApi
+  const relayer = yield* relayerAt(given)
+  for (const key of [receiver, user]) relayer.network.grant(key.publicKey(), 10n * xlm)
+  const sdk = new RelayersApi(new Configuration({ basePath: baseUrl, accessToken: TestApi.apiKey }))
+  /** The data of a call that succeeds. */
+  const answer = <A>(call: (sdk: RelayersApi, id: string) => Promise<{ readonly data: { readonly data?: A } }>) =>
+    Effect.promise(async () => {
+      const { data } = (await call(sdk, relayer.id)).data
+      assert.isDefined(data)
+      return data
+    })
+  const refusal = (call: (sdk: RelayersApi, id: string) => Promise<unknown>) =>
+    Effect.promise(() =>
+      call(sdk, relayer.id).then(
+        () => 200,
+        (error: { readonly response?: { readonly status: number } }) => error.response?.status
+      )
+    )
+  const bodyOf = (body: Omit<StellarTransactionRequest, "network">): NetworkTransactionRequest => ({
+    network: relayer.id,
+    ...body
+  })
+  const post = (body: Omit<StellarTransactionRequest, "network">) =>
+    Effect.map(
+      answer((one, id) => one.sendTransaction(id, bodyOf(body))),
+      (sent) => sent as StellarTransactionResponse
+    )
+  return { ...relayer, answer, bodyOf, refusal, post, sdk }
+})
+
+const pays = (amount: number): Pick<StellarTransactionRequest, "operations"> => ({
+  operations: [{ type: "payment", destination: receiver.publicKey(), amount, asset: { type: "native" } }]
+})
+
+layer(api, { excludeTestServices: true })("the SDK with a stellar relayer", (it) => {
+  it.effect("sends operations with a memo, and reads the transaction until it is confirmed", () =>
+    Effect.gen(function* () {
+      const { account, address, answer, becomes, post } = yield* make()
+      const sent = yield* post({ ...pays(5), memo: { type: "text", value: "invoice" }, max_fee: 1000 })
+      assert.deepStrictEqual([sent.status, sent.fee, sent.source_account], ["pending", 0, address])
+      yield* becomes(sent.id, "confirmed")
+      const read = (yield* answer((sdk, id) => sdk.getTransactionById(id, sent.id))) as StellarTransactionResponse
+      assert.strictEqual(read.status, "confirmed")
+      assert.strictEqual(String(read.sequence_number), String(account()?.sequence))
+      assert.strictEqual(account(receiver.publicKey())?.balance, 10n * xlm + 5n)
+    })
+  )
+
+  it.effect("calls a contract", () =>
+    Effect.gen(function* () {
+      const { becomes, post } = yield* make()
+      const { id } = yield* post({
+        operations: [
+          { type: "invoke_contract", contract_address: counterContract, function_name: "increment", args: [] }
+        ]
+      })
+      yield* becomes(id, "confirmed")
+    })
+  )
+
+  it.effect("sends unsigned envelopes, and envelopes that a user has signed", () =>
+    Effect.gen(function* () {
+      const { account, address, becomes, passphrase, post } = yield* make()
+      const unsigned = transaction(address, [payment(receiver, 1n)], { sequence: 1n, network: passphrase }).toXDR()
+      yield* becomes((yield* post({ transaction_xdr: unsigned })).id, "confirmed")
+      const sequence = (account(user.publicKey())?.sequence ?? 0n) + 1n
+      const inner = envelope(user, [payment(receiver, 1n)], { sequence, maxTime: soon(), network: passphrase })
+      const { id } = yield* post({ transaction_xdr: inner, fee_bump: true, max_fee: 10_000 })
+      const confirmed = yield* becomes(id, "confirmed")
+      assert.strictEqual(confirmed.source_account, user.publicKey())
+    })
+  )
+
+  it.effect("lists, replaces and cancels transactions that are not signed, one and all", () =>
+    Effect.gen(function* () {
+      const { answer, bodyOf, post, standIn } = yield* make()
+      standIn.control({ faults: { provider: 0, set: { throttled: ["getTransaction"] } } })
+      const [first, second] = [yield* post(pays(1)), yield* post(pays(2))]
+      const listed = yield* answer((sdk, id) => sdk.listTransactions(id))
+      assert.sameMembers(
+        listed.map(({ id }) => id),
+        [first.id, second.id]
+      )
+      const replaced = yield* answer((sdk, id) => sdk.replaceTransaction(id, first.id, bodyOf(pays(3))))
+      assert.strictEqual((replaced as StellarTransactionResponse).id, first.id)
+      const canceled = yield* answer((sdk, id) => sdk.cancelTransaction(id, first.id))
+      assert.strictEqual((canceled as StellarTransactionResponse).status, "canceled")
+      const all = yield* answer((sdk, id) => sdk.deletePendingTransactions(id))
+      assert.deepStrictEqual(all.queued_for_cancellation_transaction_ids, [second.id])
+    })
+  )
+
+  it.effect("gets an envelope signed, and sends it itself", () =>
+    Effect.gen(function* () {
+      const { account, address, answer, network, passphrase } = yield* make({ ledgerMs: 0 })
+      network.close()
+      const sequence = (account()?.sequence ?? 0n) + 1n
+      const given = { sequence, maxTime: soon(), network: passphrase }
+      const unsigned_xdr = transaction(address, [payment(receiver, 7n)], given).toXDR()
+      const signed = (yield* answer((sdk, id) =>
+        sdk.signTransaction(id, { unsigned_xdr })
+      )) as SignTransactionResponseStellar
+      network.submit(0, signed.signedXdr)
+      network.close()
+      assert.strictEqual(account(receiver.publicKey())?.balance, 10n * xlm + 7n)
+    })
+  )
+
+  it.effect("reads status and balance, and calls methods of the node", () =>
+    Effect.gen(function* () {
+      const { answer, id, passphrase, sdk } = yield* make()
+      const status = yield* answer((one, relayer) => one.getRelayerStatus(relayer))
+      assert.deepStrictEqual([status.network_type, String(status.balance)], ["stellar", String(1000n * xlm)])
+      const balance = yield* answer((one, relayer) => one.getRelayerBalance(relayer))
+      assert.strictEqual(String(balance.balance), String(1000n * xlm))
+      const { data } = yield* Effect.promise(() =>
+        sdk.rpc(id, { jsonrpc: "2.0", id: 1, method: "getNetwork", params: {} })
+      )
+      assert.include(JSON.stringify(data), passphrase)
+    })
+  )
+
+  it.effect("is refused signatures of messages and of typed data, and finds nothing under an unused sequence", () =>
+    Effect.gen(function* () {
+      const { refusal } = yield* make()
+      const statuses = [
+        yield* refusal((sdk, id) => sdk.sign(id, { message: "hello" })),
+        yield* refusal((sdk, id) =>
+          sdk.signTypedData(id, { domain_separator: "5c".repeat(32), hash_struct_message: "6d".repeat(32) })
+        ),
+        yield* refusal((sdk, id) => sdk.getTransactionByNonce(id, 7))
+      ]
+      assert.deepStrictEqual(statuses, [400, 400, 404])
+    })
+  )
+})
