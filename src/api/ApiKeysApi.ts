@@ -5,6 +5,7 @@ import {
   ApiKey,
   ApiKeyId,
   CreateApiKey,
+  CurrentKey,
   NewApiKey,
   RevokedApiKeys,
   RotateApiKey,
@@ -18,7 +19,7 @@ import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
 import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
-import { RequiredScope } from "./Scopes.ts"
+import { EveryCaller, RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ key_id: ApiKeyId })
 
@@ -49,6 +50,18 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
     })
       .annotate(RequiredScope, "api-keys:read")
       .annotateMerge(OpenApi.annotations({ summary: "List API keys", description: "In creation order." })),
+    HttpApiEndpoint.get("current", "/current", {
+      success: Envelope.of(CurrentKey),
+      error: Errors.any
+    })
+      .annotate(EveryCaller, true)
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Get the own API key",
+          description:
+            "What the API key of the request may do. Every key may ask, whatever its scopes are. In a session of the console, the scopes are those of the session."
+        })
+      ),
     HttpApiEndpoint.get("get", "/:key_id", {
       params,
       success: Envelope.of(ApiKey),

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { HttpApi } from "effect/http-api"
 import { Api } from "../../src/api/Api.ts"
 import { Authorization } from "../../src/api/Middleware.ts"
-import { scopeOf } from "../../src/api/Scopes.ts"
+import { isForEveryCaller, scopeOf } from "../../src/api/Scopes.ts"
 import { Grant, Scope, allows } from "../../src/domain/access/Scope.ts"
 
 interface Declared {
@@ -12,6 +12,7 @@ interface Declared {
   readonly path: string
   readonly isProtected: boolean
   readonly scope: Scope | undefined
+  readonly isForAll: boolean
 }
 
 const declared: Array<Declared> = []
@@ -23,7 +24,8 @@ HttpApi.reflect(Api, {
       method: endpoint.method,
       path: endpoint.path,
       isProtected: middleware.has(Authorization as never),
-      scope: scopeOf(endpoint)
+      scope: scopeOf(endpoint),
+      isForAll: isForEveryCaller(endpoint)
     })
   }
 })
@@ -60,10 +62,21 @@ describe("scopes", () => {
     "configuration.document"
   ])
 
+  /** What a key may do is no secret from its holder. */
+  const forEveryCaller = ["apiKeys.current"]
+
+  it("the endpoints for every key need no scope", () => {
+    assert.deepStrictEqual(
+      declared.filter(({ isForAll }) => isForAll).map(({ name }) => name),
+      forEveryCaller
+    )
+    for (const name of forEveryCaller) assert.isUndefined(declared.find((one) => one.name === name)?.scope)
+  })
+
   it("every other endpoint declares a scope of its resource, to read or to write", () => {
     for (const { name, method, path, scope, isProtected } of declared) {
       if (!isProtected || ofTransactions.has(name.split(".")[0] ?? "")) continue
-      if (ofConfigurations.has(name)) continue
+      if (ofConfigurations.has(name) || forEveryCaller.includes(name)) continue
       const resource = path.split("/")[3]
       assert.strictEqual(scope, `${resource}:${method === "GET" ? "read" : "write"}`, name)
     }

@@ -13,7 +13,8 @@ const requestId = {
   "x-request-id": header(
     "Identifies the request in the logs. It is the one that the caller sent if that was valid.",
     "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"
-  )
+  ),
+  "x-relayer-version": header("Version of the instance that answers.", "0.1.0")
 }
 
 const rateLimit = {
@@ -101,11 +102,13 @@ const describe = ({ path, method, node }: Operation, scopes: ReadonlyMap<string,
   const isResource = items(node, "security").length > 0
   const isIdempotent = "422" in responses
   // An audit checkpoint has no path of its own.
+  const scope = scopes.get(String(node.operationId))
   const hasPath = String(node.operationId).endsWith(".create")
   const example: unknown = Reflect.get(Examples.requests, `${method} ${path}`)
   return {
     ...node,
-    ...(isResource ? { security: [{ bearer: [scopes.get(String(node.operationId))] }] } : {}),
+    // An operation without a scope is for every key.
+    ...(isResource ? { security: [{ bearer: scope === undefined ? [] : [scope] }] } : {}),
     parameters: [
       ...items(node, "parameters"),
       ...(isResource ? [debugParameter] : []),

@@ -121,6 +121,8 @@ const moment = (field: string) => Field.of(field, Instant)
 
 const filter = Help.describe(Schema.Struct(TransactionFilter), {
   status: Field.many(Flag.Literals("status", TransactionStatus.literals)),
+  code: Field.many(Flag.String("code")),
+  held: Field.boolean("held"),
   hash: Field.text("hash"),
   external_id: Field.text("external_id"),
   created_after: moment("created_after"),
@@ -151,6 +153,7 @@ const list = Command.make(
   Verb.about(
     "List the transactions of a relayer, or of all relayers, newest first.",
     "transactions list payouts --status pending --status submitted",
+    "transactions list --held",
     "transactions list --all --output json"
   )
 )

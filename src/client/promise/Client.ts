@@ -476,6 +476,16 @@ export interface TransactionsClient {
       /** Only these states. Example: `["pending"]` */
       readonly status?: ReadonlyArray<TransactionStatus>
       /**
+       * Only transactions that are not final and have one of these codes; may be repeated. Example:
+       * `["insufficient_funds"]`
+       */
+      readonly code?: ReadonlyArray<string>
+      /**
+       * Whether only transactions that are not final and wait for something else than their turn are listed. Example:
+       * `true`
+       */
+      readonly held?: boolean
+      /**
        * Only transactions with an attempt of this hash. Example:
        * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
        */
@@ -624,6 +634,16 @@ export interface AllTransactionsClient {
       readonly relayer_id?: ReadonlyArray<string>
       /** Only these states. Example: `["pending"]` */
       readonly status?: ReadonlyArray<TransactionStatus>
+      /**
+       * Only transactions that are not final and have one of these codes; may be repeated. Example:
+       * `["insufficient_funds"]`
+       */
+      readonly code?: ReadonlyArray<string>
+      /**
+       * Whether only transactions that are not final and wait for something else than their turn are listed. Example:
+       * `true`
+       */
+      readonly held?: boolean
       /**
        * Only transactions with an attempt of this hash. Example:
        * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
@@ -1216,6 +1236,13 @@ export interface ApiKeysClient {
       readonly per_page?: number
     }
   }, ApiKeyPageResponse>
+  /**
+   * Get the own API key.
+   *
+   * What the API key of the request may do. Every key may ask, whatever its scopes are. In a session of the
+   * console, the scopes are those of the session.
+   */
+  readonly current: Method<"apiKeys", "current", {}, CurrentKeyResponse>
   /**
    * Get an API key.
    *
@@ -2320,6 +2347,45 @@ export interface CreatedKey {
   readonly id: string
   /** The key itself. It is not returned again. Example: `"rk_7Jx0mZ2kQv"` */
   readonly key: string
+}
+
+/** The API key of the request. */
+export interface CurrentKey {
+  /** Identifier of the API key; `administrator` for the administrator's key. Example: `"payout-service"` */
+  readonly id: string
+  /** Name of the key, for people. Example: `"Payout service"` */
+  readonly name?: string
+  /** What the key may do. Example: `["relayers:read","relayers:write"]` */
+  readonly scopes: ReadonlyArray<Scope>
+  /**
+   * The only relayers that the key can use. If absent, it can use all relayers, including later ones. A deleted
+   * relayer is removed from the list; a key whose list is empty can use none. Example: `["payouts"]`
+   */
+  readonly relayer_ids?: ReadonlyArray<string>
+  /**
+   * What the key may send, per network type: nothing on networks of a type without limits. If absent, everything
+   * that the policies of its relayers allow. A key that a limited key creates has at most the same limits.
+   * Example:
+   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000","solana":{"max_value":"2000000000","max_fee_per_day":"50000000"}}`
+   */
+  readonly transaction_limits?: TransactionLimits
+  /** When the key was created. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly created_at?: string
+  /** When the key expires. If absent, it does not expire. Example: `"2030-01-01T00:00:00.000Z"` */
+  readonly expires_at?: string
+}
+
+export interface CurrentKeyResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The API key of the request. */
+  readonly data: CurrentKey
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
+   */
+  readonly metadata?: Metadata
 }
 
 /** A webhook message for one notification. */

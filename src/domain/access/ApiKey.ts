@@ -38,8 +38,8 @@ const expiry = "When the key expires. If absent, it does not expire."
 /** Audit records name a refused sign-in to the console by this id, because no key made it. */
 export const consoleKeyId = "console"
 
-/** Audit records name the administrator, the host program and the console by these ids. */
-export const reservedKeyIds: ReadonlySet<string> = new Set(["administrator", "program", consoleKeyId])
+/** Audit records name the administrator, the host program and the console by the first three, and a path has the last one. */
+export const reservedKeyIds: ReadonlySet<string> = new Set(["administrator", "program", consoleKeyId, "current"])
 
 export const CreateApiKey = Schema.Struct({
   id: maybe(ApiKeyId.schema, {
@@ -128,6 +128,18 @@ const shown = {
 
 export const ApiKey = Schema.Struct(shown).annotate({ identifier: "ApiKey", description: "A credential of a caller." })
 export type ApiKey = typeof ApiKey.Type
+
+/** The key of a request, with what it may do. Programs learn from it which requests are refused. */
+export const CurrentKey = Schema.Struct({
+  id: field(Shown.Id, "Identifier of the API key; `administrator` for the administrator's key.", "payout-service"),
+  name: Schema.optionalKey(ApiKeyName),
+  scopes: shown.scopes,
+  relayer_ids: shown.relayer_ids,
+  transaction_limits: shown.transaction_limits,
+  created_at: Schema.optionalKey(shown.created_at),
+  expires_at: shown.expires_at
+}).annotate({ identifier: "CurrentKey", description: "The API key of the request." })
+export type CurrentKey = typeof CurrentKey.Type
 
 /** The response to a creation or a rotation. */
 export const NewApiKey = Schema.Struct({

@@ -19,15 +19,17 @@ const ofState: Readonly<Record<State, TransactionEventType | undefined>> = {
   expired: "transaction.expired"
 }
 
-/** Codes that belong to the usual way of a transaction. All others say what it waits for. */
-const usual: ReadonlySet<Code> = new Set<KnownCode>([
+/** Codes that belong to the usual way of a transaction. All others say what it waits for: it is held. */
+export const usualCodes = [
   "queued",
   "lane_window_full",
   "waits_for_predecessors",
   "sending",
   "in_pool",
   "mined_waiting"
-])
+] as const satisfies ReadonlyArray<KnownCode>
+
+const usual: ReadonlySet<Code> = new Set<KnownCode>(usualCodes)
 
 const isHeld = (before: Transaction, after: Transaction): boolean =>
   after.cause !== undefined && after.cause.code !== before.cause?.code && !usual.has(after.cause.code)

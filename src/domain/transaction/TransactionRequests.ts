@@ -6,6 +6,7 @@ import { RelayerId } from "../relayer/Relayer.ts"
 import { field, shown } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { CursorQuery } from "../request/Page.ts"
+import { flag, searchText } from "../request/Text.ts"
 import { Figures } from "./Cause.ts"
 import { maxBatch } from "./Numbers.ts"
 import { Code } from "./Code.ts"
@@ -73,6 +74,16 @@ export type ResyncNonce = typeof ResyncNonce.Type
 /** Which transactions a list has. `status` may be repeated. */
 export const TransactionFilter = {
   status: Schema.optionalKey(field(Schema.Array(TransactionStatus), "Only these states.", ["pending"])),
+  code: Schema.optionalKey(
+    field(
+      Schema.Array(searchText),
+      "Only transactions that are not final and have one of these codes; may be repeated.",
+      ["insufficient_funds"]
+    )
+  ),
+  held: Schema.optionalKey(
+    flag("Whether only transactions that are not final and wait for something else than their turn are listed.")
+  ),
   hash: Schema.optionalKey(
     field(TransactionHash, "Only transactions with an attempt of this hash.", `0x${"5c".repeat(32)}`)
   ),

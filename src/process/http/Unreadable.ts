@@ -8,6 +8,7 @@ import { STATUS_CODES } from "node:http"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import * as Request from "../../domain/request/Request.ts"
+import { running } from "../Running.ts"
 import { constantHeaders } from "../../server/responses/ConstantHeaders.ts"
 import * as Failures from "../../server/responses/Failures.ts"
 
@@ -25,6 +26,7 @@ const responses: Readonly<Record<string, Response>> = {
 const headersOf = ({ headers }: Response): Record<string, string> => ({
   ...constantHeaders,
   ...headers,
+  "x-relayer-version": running,
   "x-request-id": randomUUID(),
   connection: "close"
 })

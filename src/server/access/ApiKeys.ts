@@ -4,11 +4,11 @@ import type { Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Hex } from "effect/encoding"
 import { SqlClient } from "effect/sql"
-import { ApiKey, ApiKeyNotFound, defaultOverlapSeconds } from "../../domain/access/ApiKey.ts"
+import { ApiKey, ApiKeyId, ApiKeyNotFound, defaultOverlapSeconds } from "../../domain/access/ApiKey.ts"
 import type {
-  ApiKeyId,
   ApiKeyIdTaken,
   CreateApiKey,
+  CurrentKey,
   NewApiKey,
   RevokedApiKeys,
   RotateApiKey,
@@ -72,6 +72,8 @@ export class ApiKeys extends Context.Service<
       request: CreateApiKey
     ): Effect.Effect<Versioned<NewApiKey>, BadRequest | Caller.Forbidden | ApiKeyIdTaken | TooManyApiKeys>
     list(query: PageQuery): Effect.Effect<Page<ApiKey>>
+    /** What the caller may do: as its key says now, or less in a session that is read-only. */
+    readonly current: Effect.Effect<CurrentKey>
     /** The version is that of what can be changed: a use of the key does not change it. */
     get(id: ApiKeyId): Effect.Effect<Versioned<ApiKey>, ApiKeyNotFound>
     /**
@@ -218,6 +220,21 @@ export class ApiKeys extends Context.Service<
         )
       )
 
+      const current = Effect.gen(function* () {
+        const { id, scopes = ["*"], relayerIds, transactionLimits, isStored } = yield* Caller.current
+        const found = isStored === true ? yield* repo.find(ApiKeyId.make(id)) : Option.none()
+        const { name, created_at, expires_at } = Option.isSome(found) ? found.value.value : {}
+        return {
+          id,
+          scopes,
+          ...(name === undefined ? {} : { name }),
+          ...(relayerIds === undefined ? {} : { relayer_ids: relayerIds.map((one) => RelayerId.make(one)) }),
+          ...(transactionLimits === undefined ? {} : { transaction_limits: transactionLimits }),
+          ...(created_at === undefined ? {} : { created_at }),
+          ...(expires_at === undefined ? {} : { expires_at })
+        } satisfies CurrentKey
+      }).pipe(Effect.withSpan("ApiKeys.current"))
+
       const findByHash = yield* Batcher.make<string, Option.Option<Holder>>(sql, {
         all: (hashes) => Effect.flatMap(DateTime.now, (now) => repo.findByHashes(hashes, now))
       })
@@ -257,6 +274,7 @@ export class ApiKeys extends Context.Service<
       return ApiKeys.of({
         create,
         list,
+        current,
         get,
         update,
         define,

@@ -14,6 +14,7 @@ export const ApiKeysHttp = HttpApiBuilder.group(
     return handlers.handleAll({
       create: ({ payload }) => Respond.createdVersioned(keys.create(payload)),
       list: ({ query }) => Respond.page(keys.list(query)),
+      current: () => Respond.one(keys.current),
       get: ({ params }) => Respond.versioned(keys.get(params.key_id)),
       update: ({ params, payload, headers }) =>
         Respond.versioned(keys.update(params.key_id, payload, headers["if-match"])),

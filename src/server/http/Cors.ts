@@ -28,6 +28,7 @@ const exposedHeaders = [
   "ratelimit-policy",
   "retry-after",
   "www-authenticate",
+  "x-relayer-version",
   "x-request-id"
 ]
 

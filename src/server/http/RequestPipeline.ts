@@ -6,6 +6,7 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import type { HttpServerRequest } from "effect/http"
 import { Draining } from "../lifecycle/Draining.ts"
 import * as ClientAddress from "../responses/ClientAddress.ts"
+import { RunningVersion } from "../observability/RunningVersion.ts"
 import { constantHeaders } from "../responses/ConstantHeaders.ts"
 import * as Compression from "./Compression.ts"
 import * as Conditional from "./Conditional.ts"
@@ -36,13 +37,13 @@ export interface Options {
 
 const { "cache-control": noStore, ...always } = constantHeaders
 
-// Pairs, because a response takes them with one copy less than a record.
-const fixed = Object.entries(always)
 const lastOfConnection = [["connection", "close"]] as const
 
 const make = (options: Options) =>
   Effect.gen(function* () {
     const draining = yield* Draining
+    // Pairs, because a response takes them with one copy less than a record.
+    const fixed = Object.entries({ ...always, "x-relayer-version": yield* RunningVersion })
     const unmatched = yield* UnmatchedRequests.make({ docs: options.docs ?? true })
     const compress = yield* Compression.make
     const logLevel = options.accessLog === true ? "Info" : "Debug"

@@ -24,17 +24,31 @@ import type { Senders } from "./Senders.ts"
 const stateOf = (status: TransactionStatus): State => (status === "sent" ? "signed" : status)
 
 const filterOf = (
-  { status, hash, external_id, created_after, created_before, origin }: TransactionFilter,
+  { status, code, held, hash, external_id, created_after, created_before, origin }: TransactionFilter,
   relayerNumbers: ReadonlyArray<number> | undefined
 ): Filter => ({
   ...(relayerNumbers === undefined ? {} : { relayerNumbers }),
   ...(status === undefined ? {} : { states: status.map(stateOf) }),
+  ...(code === undefined ? {} : { codes: code }),
+  ...(held === true ? { isHeld: held } : {}),
   ...(hash === undefined ? {} : { hash: canonicalHash(hash) }),
   ...(external_id === undefined ? {} : { externalId: external_id }),
   ...(created_after === undefined ? {} : { createdAfter: DateTime.toEpochMillis(created_after) }),
   ...(created_before === undefined ? {} : { createdBefore: DateTime.toEpochMillis(created_before) }),
   ...(origin === undefined ? {} : { origin })
 })
+
+const openStatuses: ReadonlySet<TransactionStatus> = new Set(["pending", "sent", "submitted", "mined"])
+
+/** A final transaction keeps its code, and a list of final ones by code would read all of them. */
+const checkCode = ({ code, held, status = [] }: TransactionFilter) =>
+  (code === undefined && held !== true) || status.every((one) => openStatuses.has(one))
+    ? Effect.void
+    : Effect.fail(
+        BadRequest.of([
+          { field: "status", message: `must be ${[...openStatuses].join(", ")} together with code or held` }
+        ])
+      )
 
 /** A page by number has to be whole: a caller that counts pages would miss what was left off. */
 const tooLarge = (served: number) => {
@@ -90,6 +104,7 @@ export const make = Effect.fnUntraced(function* (senders: Senders) {
     const fault = query.hash === undefined ? undefined : hashFault(yield* senders.typeOf(relayerId), query.hash)
     if (fault !== undefined) return yield* BadRequest.of([{ field: "hash", message: fault }])
     const filter = filterOf(query, [yield* senders.numberOf(relayerId)])
+    yield* checkCode(query)
     if (cursor === undefined) return yield* numbered(filter, { ...query, ...(page === undefined ? {} : { page }) })
     if (page !== undefined) return yield* BadRequest.of([{ field: "page", message: "cannot be given with a cursor" }])
     return yield* afterCursor(filter, pageRequest(query).perPage, cursor)
@@ -107,6 +122,7 @@ export const make = Effect.fnUntraced(function* (senders: Senders) {
   })
 
   const listAll = Effect.fnUntraced(function* ({ relayer_id, cursor, ...query }: AllTransactionsQuery) {
+    yield* checkCode(query)
     const filter = filterOf(query, yield* numbersFor(relayer_id))
     return yield* afterCursor(filter, pageRequest(query).perPage, cursor)
   })

@@ -1,5 +1,5 @@
 // Sessions: what they may do, all ways in which one ends, and what the audit log says about them.
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql"
@@ -110,6 +110,30 @@ layerEach(TestApi.layer({ console: { files } }))("a session", (it) => {
       assert.strictEqual(yield* ConsolePage.statusOf(session, "/api/v1/unknown"), 404)
       assert.strictEqual(yield* ConsolePage.statusOf(session, relayers, { method: "PUT" }), 405)
       assert.strictEqual(yield* ConsolePage.statusOf({ ...session, cookie: "" }, "/api/v1/unknown"), 401)
+    })
+  )
+
+  it.effect("and its key learn what they may do, whatever that is", () =>
+    Effect.gen(function* () {
+      const expires_at = "1970-02-01T00:00:00.000Z"
+      const { id, key } = yield* createKey({ scopes: ["relayers:*"], relayer_ids: ["payouts"], expires_at })
+      const path = "/api/v1/api-keys/current"
+      const shown = {
+        id,
+        name: "support",
+        scopes: ["relayers:*"],
+        relayer_ids: ["payouts"],
+        created_at: "1970-01-01T00:00:00.000Z",
+        expires_at
+      }
+      assert.deepStrictEqual((yield* TestApi.call(path, { key })).json.data, shown)
+      const session = yield* ConsolePage.signIn(key, { body: { read_only: true } })
+      assert.deepStrictEqual((yield* ConsolePage.call(session, path)).json.data, {
+        ...shown,
+        scopes: ["relayers:read"]
+      })
+      assert.deepStrictEqual((yield* TestApi.call(path)).json.data, { id: "administrator", scopes: ["*"] })
+      assert.strictEqual((yield* TestApi.call(path, { key: null })).status, 401)
     })
   )
 
@@ -279,42 +303,3 @@ layerEach(TestApi.layer({ console: { files }, limits: { requestsPerSecond: 4, bu
     )
   }
 )
-
-layerEach(TestApi.layer({ console: { files, readOnly: true } }))("a console that is read-only", (it) => {
-  it.effect("makes every session read-only, also one that began before", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const session = yield* ConsolePage.signIn(TestApi.apiKey, { body: { read_only: false } })
-      yield* sql`UPDATE console_sessions SET read_only = false`
-      assert.strictEqual(yield* ConsolePage.statusOf(session, "/api/v1/signers", { body: signer }), 403)
-      const { json } = yield* ConsolePage.call(session, "/session")
-      assert.strictEqual((json.data as { readonly read_only: boolean }).read_only, true)
-      assert.strictEqual((yield* TestApi.call("/api/v1/signers", { body: signer })).status, 201)
-    })
-  )
-})
-
-layer(TestApi.layer())("a service without a console", (it) => {
-  it.effect("has no route below /console, no session, and no link to it", () =>
-    Effect.gen(function* () {
-      for (const path of ["/console", "/console/", "/console/session", "/console/api/v1/relayers"]) {
-        assert.strictEqual((yield* TestApi.call(path)).status, 404, path)
-      }
-      assert.strictEqual((yield* ConsolePage.trySignIn(TestApi.apiKey)).status, 404)
-      const sql = yield* SqlClient.SqlClient
-      assert.isEmpty(yield* sql`SELECT id FROM console_sessions`)
-      assert.notInclude((yield* TestApi.call("/", { key: null })).text, "console")
-    })
-  )
-})
-
-layer(TestApi.layer({ console: { files: new Map() } }))("a console that is not built", (it) => {
-  it.effect("says in one sentence how to build it, and the API works", () =>
-    Effect.gen(function* () {
-      const page = yield* TestApi.call("/console/relayers", { key: null })
-      assert.strictEqual(page.status, 503)
-      assert.include(page.text, "npm run console")
-      assert.strictEqual((yield* TestApi.call(relayers)).status, 200)
-    })
-  )
-})

@@ -126,6 +126,31 @@ layerEach(TestApi.layer())("a list of transactions", (it) => {
     })
   )
 
+  it.effect("by code, or of held ones, has open transactions only, and refuses final states with 400", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const sql = yield* SqlClient.SqlClient
+      const [waits, queued, ended] = [yield* sent(), yield* sent(), yield* sent()]
+      const codes = { [waits]: "insufficient_funds", [queued]: "queued", [ended]: "insufficient_funds" }
+      for (const [id, code] of Object.entries(codes)) {
+        yield* sql`UPDATE transactions SET code = ${code} WHERE id = ${id}::uuid`
+      }
+      yield* sql`UPDATE transactions SET state = 'canceled', final_at = now() WHERE id = ${ended}::uuid`
+      for (const list of [all, transactions]) {
+        assert.deepStrictEqual((yield* get(`${list}?code=insufficient_funds`)).ids, [waits])
+        assert.deepStrictEqual((yield* get(`${list}?code=insufficient_funds&code=queued`)).ids, [queued, waits])
+        assert.deepStrictEqual((yield* get(`${list}?held=true`)).ids, [waits])
+        assert.deepStrictEqual((yield* get(`${list}?held=true&status=mined`)).ids, [])
+        assert.strictEqual((yield* get(`${list}?held=false`)).ids.length, 3)
+        for (const query of ["code=queued&status=canceled", "held=true&status=pending&status=failed"]) {
+          const { status, json } = yield* TestApi.call(`${list}?${query}`)
+          assert.strictEqual(status, 400, query)
+          assert.include(json.error ?? "", "status: must be pending, sent, submitted, mined")
+        }
+      }
+    })
+  )
+
   it.effect("counts to 10,000 and has no numbered pages beyond; a cursor reaches all, without a total", () =>
     Effect.gen(function* () {
       yield* prepare()

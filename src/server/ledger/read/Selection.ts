@@ -8,6 +8,10 @@ export interface Filter {
   readonly relayerNumbers?: ReadonlyArray<number>
   /** Absent or empty: all states. */
   readonly states?: ReadonlyArray<State>
+  /** Only open transactions with one of these codes. Absent: with any code, or none. */
+  readonly codes?: ReadonlyArray<string>
+  /** Only open transactions whose code is not one of `usualCodes`. */
+  readonly isHeld?: true
   /** The hash of any attempt, in lower case. */
   readonly hash?: string
   readonly externalId?: string

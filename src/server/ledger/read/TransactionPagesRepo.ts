@@ -2,6 +2,7 @@
 import { Effect, Schema } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { maxCountedTransactions } from "../../../domain/transaction/Numbers.ts"
+import { usualCodes } from "../../../domain/transaction/TransactionEvents.ts"
 import type { Statement } from "effect/sql"
 import * as FittingRows from "../../../sql/FittingRows.ts"
 import { client, query } from "../../../sql/Query.ts"
@@ -64,6 +65,25 @@ export const make = Effect.gen(function* () {
       ? sql`t.relayer_number = ${numbers[0] ?? 0}::bigint`
       : sql`t.relayer_number = ANY(${numbers.map(String)}::bigint[])`
 
+  /**
+   * Open transactions by their code. An array of their ids, made from two parts, so that only the two partial indexes of open
+   * transactions are read: the planner would walk all final ones for a rare code.
+   */
+  const waitingOf = ({ codes, isHeld, relayerNumbers }: Filter) => {
+    if (codes === undefined && isHeld === undefined) return []
+    const conditions = [
+      ...(codes === undefined ? [] : [sql`t.code = ANY(${codes}::text[])`]),
+      ...(isHeld === undefined ? [] : [sql`t.code <> ALL(${usualCodes}::text[])`]),
+      ...(relayerNumbers === undefined ? [] : [relayersOf(relayerNumbers)])
+    ]
+    const idsOf = (states: Statement.Fragment) =>
+      sql`SELECT t.id FROM transactions t WHERE ${sql.and([states, ...conditions])}`
+    return [
+      sql`t.id = ANY(ARRAY(
+        ${idsOf(sql`t.state = 'pending'`)} UNION ALL ${idsOf(sql`t.state IN ('signed', 'submitted', 'mined')`)}))`
+    ]
+  }
+
   const conditionsOf = (filter: Filter) => {
     const { relayerNumbers, states = [], hash, externalId, createdAfter, createdBefore, origin = "request" } = filter
     const order = orderOf(filter)
@@ -71,6 +91,7 @@ export const make = Effect.gen(function* () {
       sql`t.origin = ${origin}`,
       ...(relayerNumbers === undefined ? [] : [relayersOf(relayerNumbers)]),
       ...(states.length === 0 ? [] : [stateOf(states)]),
+      ...waitingOf(filter),
       ...(hash === undefined ? [] : [sql`t.id IN (SELECT transaction_id FROM attempts WHERE hash = ${hash})`]),
       ...(externalId === undefined ? [] : [sql`t.external_id = ${externalId}`]),
       ...(createdAfter === undefined

@@ -1,0 +1,38 @@
+// What reads for operators cost with 1,000,000 transactions of 1,000 relayers: pages of the database, which do not depend on the machine.
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { Transactions } from "../../src/server/transactions/Transactions.ts"
+import * as LargeLedger from "../../testkit/LargeLedger.ts"
+import * as TestApi from "../../testkit/TestApi.ts"
+
+const transactions = 1_000_000
+
+const filled = Layer.effectDiscard(LargeLedger.fill(transactions)).pipe(Layer.provideMerge(TestApi.layer()))
+
+layer(filled, { timeout: "10 minutes" })("with a million transactions", (it) => {
+  it.effect("a list by code costs the open transactions, also if the code is rare or unknown", () =>
+    Effect.gen(function* () {
+      const { listAll } = yield* Transactions
+      for (const [code, expected] of [
+        ["insufficient_funds", LargeLedger.withEachCode],
+        ["in_pool", LargeLedger.withEachCode],
+        ["confirmed", 0],
+        ["no_such_code", 0]
+      ] as const) {
+        const { value, pages } = yield* LargeLedger.pagesOf(listAll({ code: [code], per_page: 100 }))
+        assert.strictEqual(value.items.length, expected, code)
+        assert.isAtMost(pages, 400, code)
+      }
+    })
+  )
+
+  it.effect("a list of held transactions costs the open ones, and has no usual ones", () =>
+    Effect.gen(function* () {
+      const { listAll } = yield* Transactions
+      const { value, pages } = yield* LargeLedger.pagesOf(listAll({ held: true, per_page: 100 }))
+      assert.deepStrictEqual(new Set(value.items.map(({ code }) => code)), new Set(["insufficient_funds"]))
+      assert.strictEqual(value.items.length, LargeLedger.withEachCode)
+      assert.isAtMost(pages, 400)
+    })
+  )
+})

@@ -1,0 +1,64 @@
+// A database with many transactions, and the number of its pages that an effect touches.
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import * as LedgerRows from "./LedgerRows.ts"
+
+const relayers = 1000
+
+/** Every hundredth relayer has open transactions: two pending ones, and one in flight. */
+const held = 100
+
+/** Final transactions of `relayers` relayers, and some open ones with codes. Without triggers, which would take minutes. */
+export const fill = Effect.fnUntraced(function* (transactions: number) {
+  const sql = yield* SqlClient.SqlClient
+  yield* LedgerRows.insertRelayers(relayers)
+  yield* sql`
+    INSERT INTO lanes (chain, address, window_size)
+    SELECT 'evm:11155111', '0x' || lpad(i::text, 40, '0'), 64 FROM generate_series(1, ${relayers}::int) i`
+  yield* sql.withTransaction(
+    Effect.gen(function* () {
+      yield* sql`SET LOCAL session_replication_role = replica`
+      yield* sql`
+        INSERT INTO transactions (id, relayer_id, relayer_number, lane_id, request, facts, state, code, code_since, nonce,
+          mined_attempt, external_id, request_id, valid_until, created_at, sent_at, mined_at, final_at)
+        SELECT gen_random_uuid(), 'r' || r, r, r, '{"to":"0x00","value":"1"}', '{}', 'confirmed', 'confirmed', at, i, 1,
+          'order-' || i, 'request-' || i, at, at, at, at, at
+        FROM generate_series(1, ${transactions}::int) i,
+          LATERAL (SELECT i % ${relayers}::int + 1 AS r, now() - (${transactions}::int - i) * interval '0.6 seconds' AS at) given`
+      yield* sql`
+        INSERT INTO transactions (id, relayer_id, relayer_number, lane_id, request, facts, state, code, code_since, figures, nonce,
+          external_id, valid_until, created_at)
+        SELECT gen_random_uuid(), 'r' || r, r, r, '{"to":"0x00","value":"1"}', '{}', state, code, now(), '{}',
+          CASE WHEN state = 'pending' THEN NULL ELSE ${transactions}::int + 1 END, 'open-' || r || code, now() + interval '1 day', now()
+        FROM generate_series(${held}::int, ${relayers}::int, ${held}::int) r,
+          (VALUES ('pending', 'insufficient_funds'), ('pending', 'queued'), ('submitted', 'in_pool')) given (state, code)`
+    })
+  )
+  yield* sql`VACUUM ANALYZE`
+})
+
+/** How many transactions `fill` holds with each of its codes. */
+export const withEachCode = relayers / held
+
+const fetched = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{ readonly pages: number }>`
+    SELECT sum(pg_stat_get_xact_blocks_fetched(c.oid))::float8 AS pages FROM pg_class c
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'i')`
+  return row?.pages ?? 0
+})
+
+/**
+ * The pages of tables and indexes that the queries of `self` touch, as EXPLAIN (BUFFERS) counts them, and its result. All of its
+ * queries have to be part of the running transaction.
+ */
+export const pagesOf = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    sql.withTransaction(
+      Effect.gen(function* () {
+        const before = yield* fetched
+        const value = yield* self
+        return { value, pages: (yield* fetched) - before }
+      })
+    )
+  )
