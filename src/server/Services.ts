@@ -30,6 +30,7 @@ import * as EvmMetrics from "./lanes/evm/EvmMetrics.ts"
 import type { SendingNetwork } from "./lanes/LaneNetwork.ts"
 import * as SolanaLane from "./lanes/solana/SolanaLane.ts"
 import * as StellarLane from "./lanes/stellar/StellarLane.ts"
+import * as StellarMetrics from "./lanes/stellar/StellarMetrics.ts"
 import { SendingNetworks } from "./lanes/LaneNetwork.ts"
 import { evmRules } from "../domain/transaction/evm/EvmRules.ts"
 import { solanaRules } from "../domain/transaction/solana/SolanaRules.ts"
@@ -139,7 +140,7 @@ const ledgerRules = ({ networks = [] }: Options) =>
 export const networkHandlers = Layer.mergeAll(NoncesHttp, PoliciesHttp, SigningHttp)
 
 /** Metrics that only some network types have. */
-export const networkMetrics = [...EvmMetrics.all, ...EvmMarkets.metrics]
+export const networkMetrics = [...EvmMetrics.all, ...EvmMarkets.metrics, ...StellarMetrics.all]
 
 const ledger = ({ databaseFailover: failover, laneLease: lease }: Options) =>
   Ledger.layer.pipe(

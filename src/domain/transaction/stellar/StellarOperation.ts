@@ -27,13 +27,12 @@ const address = "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"
 const contract = "CDL74RF5BLYR2YBLCCI7F5FB6TPSCLKEJUBSD2RSVWZ4YHF3VMFAIGWA"
 const hash = "5c5e6f80".repeat(8)
 
-/** The field that tells the members of a union apart. */
-const kind = <const T extends string>(value: T, description: string) => field(Schema.Literal(value), description, value)
-
 const issuer = field(AccountAddress, "Account that issues the asset.", address)
 
 export const Asset = Schema.Union([
-  Schema.Struct({ type: kind("native", "XLM.") }).annotate({ identifier: "StellarNativeAsset" }),
+  Schema.Struct({ type: field(Schema.Literal("native"), "XLM.", "native") }).annotate({
+    identifier: "StellarNativeAsset"
+  }),
   Schema.Struct({
     type: field(tagged("credit4", "credit_alphanum4"), "Credit with a code of 1 to 4 characters.", "credit4"),
     code: field(code(1, 4), "Code of the asset.", "USDC"),
@@ -79,18 +78,21 @@ const Hash = Schema.Union([
 ])
 
 export const Memo = Schema.Union([
-  Schema.Struct({ type: kind("none", "No memo.") }),
+  Schema.Struct({ type: field(Schema.Literal("none"), "No memo.", "none") }),
   Schema.Struct({
-    type: kind("text", "A text."),
+    type: field(Schema.Literal("text"), "A text.", "text"),
     value: field(MemoText, "The text, of at most 28 bytes of UTF-8.", "invoice 17")
   }),
   Schema.Struct({
-    type: kind("id", "A number of 64 bits."),
+    type: field(Schema.Literal("id"), "A number of 64 bits.", "id"),
     value: field(integerFrom(0n, maxUint64), "The number.", "18446744073709551615")
   }),
-  Schema.Struct({ type: kind("hash", "A hash."), value: field(Hash, "32 bytes, in hex or as a list.", hash) }),
   Schema.Struct({
-    type: kind("return", "The hash of what is returned."),
+    type: field(Schema.Literal("hash"), "A hash.", "hash"),
+    value: field(Hash, "32 bytes, in hex or as a list.", hash)
+  }),
+  Schema.Struct({
+    type: field(Schema.Literal("return"), "The hash of what is returned.", "return"),
     value: field(Hash, "32 bytes, in hex or as a list.", hash)
   })
 ]).annotate({ identifier: "StellarMemo", description: "A memo for the receiver." })
@@ -104,19 +106,24 @@ const Base64 = Schema.String.check(
 )
 
 export const Auth = Schema.Union([
-  Schema.Struct({ type: kind("none", "The call has no authorization.") }),
+  Schema.Struct({ type: field(Schema.Literal("none"), "The call has no authorization.", "none") }),
   Schema.Struct({
-    type: kind(
-      "source_account",
-      "The call itself has the authorization of the relayer, and the calls below it have none."
+    type: field(
+      Schema.Literal("source_account"),
+      "The call itself has the authorization of the relayer, and the calls below it have none.",
+      "source_account"
     )
   }),
   Schema.Struct({
-    type: kind("addresses", "Authorizations of these addresses are recorded. They are not signed."),
+    type: field(
+      Schema.Literal("addresses"),
+      "Authorizations of these addresses are recorded. They are not signed.",
+      "addresses"
+    ),
     signers: field(list(AnyAddress), "Addresses whose authorizations are recorded.", [address])
   }),
   Schema.Struct({
-    type: kind("xdr", "The caller gives the authorizations."),
+    type: field(Schema.Literal("xdr"), "The caller gives the authorizations.", "xdr"),
     entries: field(list(Base64), "`SorobanAuthorizationEntry` values as base64 of their XDR.", ["AAAAAA=="])
   })
 ]).annotate({ identifier: "StellarAuth", description: "What the call may do in the name of accounts." })
@@ -152,24 +159,24 @@ export type Wasm = typeof Wasm.Type
 
 const ContractSource = Schema.Union([
   Schema.Struct({
-    from: kind("address", "The address follows from that of an account."),
+    from: field(Schema.Literal("address"), "The address follows from that of an account.", "address"),
     address: field(AccountAddress, "The relayer's account.", address)
   }),
   Schema.Struct({
-    from: kind("contract", "The address follows from that of a contract."),
+    from: field(Schema.Literal("contract"), "The address follows from that of a contract.", "contract"),
     contract: field(ContractAddress, "The contract.", contract)
   })
 ]).annotate({ identifier: "StellarContractSource", description: "What the address of the contract follows from." })
 
 const Payment = Schema.Struct({
-  type: kind("payment", "A payment."),
+  type: field(Schema.Literal("payment"), "A payment.", "payment"),
   destination: field(DestinationAddress, "Receiver, `G…` or `M…`.", address),
   amount: field(Stroops, "Stroops, or the smallest unit of the credit.", "10000000"),
   asset: Asset
 })
 
 const InvokeContract = Schema.Struct({
-  type: kind("invoke_contract", "A call of a contract."),
+  type: field(Schema.Literal("invoke_contract"), "A call of a contract.", "invoke_contract"),
   contract_address: field(ContractAddress, "Contract that is called.", contract),
   function_name: field(
     Schema.String.check(
@@ -183,7 +190,7 @@ const InvokeContract = Schema.Struct({
 })
 
 const CreateContract = Schema.Struct({
-  type: kind("create_contract", "The creation of a contract."),
+  type: field(Schema.Literal("create_contract"), "The creation of a contract.", "create_contract"),
   source: ContractSource,
   wasm_hash: field(HexHash, "Hash of the code, in hex.", hash),
   salt: maybe(HexHash, { description: "32 bytes in hex. If absent, zeros.", examples: [hash] }),
@@ -194,7 +201,11 @@ const CreateContract = Schema.Struct({
   auth
 })
 
-const UploadWasm = Schema.Struct({ type: kind("upload_wasm", "An upload of code."), wasm: Wasm, auth })
+const UploadWasm = Schema.Struct({
+  type: field(Schema.Literal("upload_wasm"), "An upload of code.", "upload_wasm"),
+  wasm: Wasm,
+  auth
+})
 
 export const StellarOperation = Schema.Union([Payment, InvokeContract, CreateContract, UploadWasm]).annotate({
   identifier: "StellarOperation",

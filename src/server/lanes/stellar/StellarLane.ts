@@ -30,6 +30,7 @@ import type {
 import * as OwnAccounts from "./OwnAccounts.ts"
 import { unsignedOf } from "./StellarBuilding.ts"
 import * as StellarContext from "./StellarContext.ts"
+import * as StellarMetrics from "./StellarMetrics.ts"
 import * as StellarPolls from "./StellarPolls.ts"
 import type { StellarPoll } from "./StellarPolls.ts"
 import { modeOf, prepare } from "./StellarPreparing.ts"
@@ -77,6 +78,8 @@ const open = ({ nodes, ownAccounts }: Parts, { address, keys }: LaneOptions): La
       const retryAt = now + stellarRules.pollInterval(relayer.target)
       const one = yield* StellarPolls.poll(context, relayer, addresses, given, now, retryAt)
       found.set(relayer.urlsKey, one)
+      const closedAt = StellarPolls.newestCloseOf(one)
+      if (closedAt !== undefined) yield* StellarMetrics.showLedgerAge(relayer.target.network.name, closedAt, now)
       yield* Metrics.countPoll(one.isOtherChain ? "chain_changed" : one.failure === undefined ? "seen" : "unreachable")
     }
     polls = found
@@ -157,10 +160,12 @@ const open = ({ nodes, ownAccounts }: Parts, { address, keys }: LaneOptions): La
       const providers = yield* StellarContext.providersOf(context, relayer)
       const text = Buffer.from(raw).toString("base64")
       const hash = hashIn(lib, text, networkIdOf(relayer.target.network.passphrase))
-      return yield* providers.broadcast(send(lib, text, hash), sends)
+      const answers = yield* providers.broadcast(send(lib, text, hash), sends)
+      yield* StellarMetrics.countAnswers(answers)
+      return answers
     }),
     broadcastsAtOnce: () => inParallel,
-    noteFinal: () => Effect.void
+    noteFinal: StellarMetrics.countFinal
   }
 }
 

@@ -6,6 +6,7 @@ import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Unreachable } from "../../../domain/transaction/Situation.ts"
 import type { Testimony } from "../../../domain/transaction/stellar/Evidence.ts"
+import { momentOf } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { GivenPlace, ProviderLook, StellarSeen } from "../../../domain/transaction/stellar/StellarSeen.ts"
 import { isFinal } from "../../../domain/transaction/Transaction.ts"
@@ -195,6 +196,12 @@ export const seenOf = (
 /** The newest ledger of any provider. */
 export const heightOf = (found: StellarPoll | undefined): number =>
   Math.max(0, ...(found?.seen ?? []).map(({ sighting }) => sighting?.newest.ledger.number ?? 0))
+
+/** When the newest ledger of any provider was closed. Undefined: none answered. */
+export const newestCloseOf = ({ seen }: StellarPoll): Moment | undefined => {
+  const times = seen.flatMap(({ sighting }) => (sighting === undefined ? [] : [sighting.newest.ledger.closeTime]))
+  return times.length === 0 ? undefined : momentOf(Math.max(...times))
+}
 
 const lowestOf = (values: ReadonlyArray<bigint>): bigint | undefined =>
   values.reduce<bigint | undefined>((lowest, one) => (lowest === undefined || one < lowest ? one : lowest), undefined)
