@@ -6,9 +6,16 @@ import * as zlib from "node:zlib"
 import { rolldown } from "rolldown"
 import { undocumented } from "../client/Undocumented.ts"
 import { licensesOf } from "../Licenses.ts"
+import { formsOf } from "./Forms.ts"
+import type { OpenApiDocument } from "./Forms.ts"
 
 const root = path.resolve(import.meta.dirname, "../..")
 const web = path.join(root, "web")
+
+/** The forms are data that the build derives from the contract. */
+const formsModule = path.join(web, "src/data/Forms.ts")
+
+const openapi = () => JSON.parse(fs.readFileSync(path.join(root, "openapi.json"), "utf8")) as OpenApiDocument
 
 /** Where the service serves the folder. */
 const base = "/console/"
@@ -18,6 +25,10 @@ const bundled = async (file: string, format: "es" | "iife") => {
     input: path.join(web, "src", file),
     platform: "browser",
     plugins: [
+      {
+        name: "forms",
+        load: (id) => (id === formsModule ? `export const forms = ${JSON.stringify(formsOf(openapi()))}` : null)
+      },
       {
         name: "undocumented",
         transform: (code, id) => (/\/src\/(api|domain)\//.test(id) ? undocumented(code) : null)

@@ -7,7 +7,7 @@ import { createServer } from "node:http"
 import { chromium } from "playwright-core"
 import { version } from "../../src/api/Version.ts"
 import * as Documents from "../../src/server/http/Documents.ts"
-import { HomeHttp } from "../../src/server/http/HomeHttp.ts"
+import * as HomeHttp from "../../src/server/http/HomeHttp.ts"
 import { Readiness } from "../../src/server/lifecycle/Readiness.ts"
 import { Strangers } from "../../src/server/limits/Strangers.ts"
 
@@ -28,7 +28,7 @@ const readiness = Layer.succeed(Readiness, {
   check: Effect.succeed({ ready: true, status: "healthy", version, components } as const)
 })
 
-const served = HttpRouter.serve(Layer.merge(Documents.layer(), HomeHttp), {
+const served = HttpRouter.serve(Layer.merge(Documents.layer(), HomeHttp.layer({ hasConsole: true })), {
   disableLogger: true,
   disableListenLog: true
 }).pipe(

@@ -7,7 +7,7 @@ import { words } from "../words.ts"
 import { Icon } from "./Icon.tsx"
 import type { IconName } from "./Icon.tsx"
 
-interface Entry {
+export interface Entry {
   readonly href: string
   readonly icon: IconName
   readonly label: string

@@ -1,0 +1,177 @@
+// Derives the forms of the console from openapi.json. A schema with a shape that no kind of field covers fails the build.
+import type { FieldKind, Form, FormField } from "../../web/src/data/FormFields.ts"
+
+interface Schema {
+  readonly $ref?: string
+  readonly type?: string | ReadonlyArray<string>
+  readonly format?: string
+  readonly enum?: ReadonlyArray<unknown>
+  readonly anyOf?: ReadonlyArray<Schema>
+  readonly oneOf?: ReadonlyArray<Schema>
+  readonly items?: Schema
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: ReadonlyArray<string>
+  readonly description?: string
+  readonly examples?: ReadonlyArray<unknown>
+}
+
+export interface OpenApiDocument {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+}
+
+/** Schemas that the console has a form for. */
+export const formNames = [
+  "EvmPolicy",
+  "SolanaPolicy",
+  "StellarPolicy",
+  "CreateEvmRelayerRequest",
+  "CreateSolanaRelayerRequest",
+  "CreateStellarRelayerRequest",
+  "SendEvmTransactionRequest",
+  "SendSolanaTransactionRequest",
+  "SendStellarTransactionRequest",
+  "CreateEvmNetworkRequest",
+  "CreateSolanaNetworkRequest",
+  "CreateStellarNetworkRequest",
+  "CreatePlainSignerRequest",
+  "CreateLocalSignerRequest",
+  "CreateVaultSignerRequest",
+  "CreateVaultTransitSignerRequest",
+  "CreatePkcs11SignerRequest",
+  "CreateAwsKmsSignerRequest",
+  "CreateGoogleCloudKmsSignerRequest",
+  "CreateAzureKeyVaultSignerRequest",
+  "CreateTurnkeySignerRequest",
+  "CreateNotificationRequest"
+] as const
+
+/** Fields that are sent once and never shown: those that the client types as `Redacted`. */
+export const secretNames: ReadonlySet<string> = new Set([
+  "signing_key",
+  "config.key",
+  "config.keystore",
+  "config.passphrase",
+  "config.role_id",
+  "config.secret_id",
+  "config.pin",
+  "config.client_secret",
+  "config.federated_token_file",
+  "config.api_private_key",
+  "config.service_account.private_key",
+  "config.service_account.private_key_id",
+  "config.service_account.client_email"
+])
+
+const nativeNames =
+  /(^|\.)(value|min_balance|min_balance_threshold|max_fee_lamports|max_allowed_fee_lamports|max_lamports_out|priority_fee_max_lamports)$/
+
+const priceNames = /(^|\.)(gas_price_cap|gas_price|max_fee_per_gas|max_priority_fee_per_gas)$/
+
+const unitOf = (name: string): FormField["unit"] => {
+  if (priceNames.test(name)) return "price"
+  return nativeNames.test(name) ? "native" : undefined
+}
+
+const isNull = ({ type }: Schema) => type === "null"
+
+const typesOf = ({ type = [] }: Schema) => (typeof type === "string" ? [type] : type).filter((name) => name !== "null")
+
+/** The schema behind references and optional values. */
+const resolved = (schema: Schema, { components: { schemas } }: OpenApiDocument): Schema => {
+  const about = {
+    ...(schema.description === undefined ? {} : { description: schema.description }),
+    ...(schema.examples === undefined ? {} : { examples: schema.examples })
+  }
+  if (schema.$ref !== undefined) {
+    const target = schemas[schema.$ref.split("/").at(-1) ?? ""]
+    if (target === undefined) throw new Error(`${schema.$ref} is no schema of openapi.json`)
+    return resolved({ ...target, ...about }, { components: { schemas } })
+  }
+  const options = (schema.anyOf ?? schema.oneOf ?? []).filter((option) => !isNull(option))
+  const [only] = options
+  return options.length === 1 && only !== undefined
+    ? resolved({ ...only, ...about }, { components: { schemas } })
+    : schema
+}
+
+const enumOf = (schema: Schema) => schema.enum?.filter((value) => value !== null).map(String)
+
+const isUrls = (items: Schema) => items.properties?.["url"] !== undefined
+
+const kindOfList = (schema: Schema, document: OpenApiDocument): FieldKind => {
+  const items = resolved(schema.items ?? {}, document)
+  const options = (items.anyOf ?? [items]).map((option) => resolved(option, document))
+  if (options.some(isUrls)) return "urls"
+  return options.every((option) => typesOf(option).includes("string")) ? "lines" : "json"
+}
+
+/** Amounts are accepted as integers and as decimal text. */
+const isAmount = (options: ReadonlyArray<Schema>) => {
+  const types = new Set(options.flatMap(typesOf))
+  return types.has("integer") && types.has("string")
+}
+
+const kindOfOptions = (options: ReadonlyArray<Schema>, document: OpenApiDocument): FieldKind => {
+  if (isAmount(options)) return "amount"
+  if (options.some((option) => option.format === undefined && typesOf(option).includes("string"))) return "text"
+  return options.every((option) => resolved(option, document).properties !== undefined) ? "json" : "text"
+}
+
+const kindOf = (name: string, schema: Schema, document: OpenApiDocument): FieldKind => {
+  if (secretNames.has(name)) return "secret"
+  const options = schema.anyOf ?? schema.oneOf
+  if (options !== undefined) return kindOfOptions(options, document)
+  const [type] = typesOf(schema)
+  if (enumOf(schema) !== undefined) return type === "number" ? "integer" : "choice"
+  if (type === "array") return kindOfList(schema, document)
+  if (type === "string") return schema.format === "date-time" ? "moment" : "text"
+  if (type === "integer" || type === "number" || type === "boolean") return type
+  if (type === "object") return "json"
+  throw new Error(`${name}: no field of a form covers ${JSON.stringify(schema)}`)
+}
+
+const lineOf = (item: unknown) =>
+  typeof item === "object" && item !== null && "url" in item ? String(item.url) : String(item)
+
+const exampleOf = ({ examples: [example] = [] }: Schema, kind: FieldKind) => {
+  if (example === undefined) return undefined
+  if ((kind === "lines" || kind === "urls") && Array.isArray(example)) return example.map(lineOf).join(", ")
+  return typeof example === "string" ? example : JSON.stringify(example)
+}
+
+const fieldOf = (name: string, schema: Schema, isRequired: boolean, document: OpenApiDocument): FormField => {
+  const kind = kindOf(name, schema, document)
+  const choices = enumOf(schema)
+  const example = kind === "boolean" || kind === "secret" ? undefined : exampleOf(schema, kind)
+  const unit = kind === "amount" ? unitOf(name) : undefined
+  const [only] = choices ?? []
+  return {
+    name,
+    kind,
+    hint: schema.description ?? "",
+    ...(example === undefined ? {} : { example }),
+    ...(isRequired ? { isRequired: true as const } : {}),
+    ...(choices === undefined ? {} : { choices }),
+    ...(isRequired && choices?.length === 1 && only !== undefined ? { fixed: only } : {}),
+    ...(unit === undefined ? {} : { unit })
+  }
+}
+
+const fieldsOf = (prefix: string, schema: Schema, isRequired: boolean, document: OpenApiDocument): Form =>
+  Object.entries(schema.properties ?? {}).flatMap(([key, property]) => {
+    const name = `${prefix}${key}`
+    const target = resolved(property, document)
+    const needed = isRequired && (schema.required ?? []).includes(key)
+    return target.properties === undefined
+      ? [fieldOf(name, target, needed, document)]
+      : fieldsOf(`${name}.`, target, needed, document)
+  })
+
+export const formOf = (name: string, document: OpenApiDocument): Form => {
+  const schema = document.components.schemas[name]
+  if (schema === undefined) throw new Error(`${name} is no schema of openapi.json`)
+  return fieldsOf("", schema, true, document)
+}
+
+export const formsOf = (document: OpenApiDocument): Readonly<Record<string, Form>> =>
+  Object.fromEntries(formNames.map((name) => [name, formOf(name, document)]))

@@ -1,0 +1,36 @@
+// Amounts as people read and write them: exact, or refused.
+import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary, Effect, Schema } from "effect"
+import { exact, parse, short } from "../../web/src/data/Amounts.ts"
+import type { AmountProblem } from "../../web/src/data/Amounts.ts"
+
+describe("amounts", () => {
+  it.effect.prop(
+    "are written and read without loss, up to 128 bits, in every unit",
+    [
+      Arbitrary.schema(Schema.BigInt.check(Schema.isBetweenBigInt({ minimum: 0n, maximum: 2n ** 128n - 1n }))),
+      Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 18 })))
+    ],
+    ([value, decimals]) =>
+      Effect.sync(() => assert.deepStrictEqual(parse(exact(value, decimals), decimals), { ok: true, value }))
+  )
+
+  it("are refused if they may be mistakes", () => {
+    const problems: Readonly<Record<string, AmountProblem>> = {
+      "1e18": "not_decimal",
+      "1,5": "not_decimal",
+      "-1": "not_decimal",
+      "1.23": "too_many_decimals",
+      " ": "empty"
+    }
+    for (const [text, problem] of Object.entries(problems))
+      assert.deepStrictEqual(parse(text, 1), { ok: false, problem })
+    assert.deepStrictEqual(parse((2n ** 128n).toString(), 0), { ok: false, problem: "too_large" })
+  })
+
+  it("say by an ellipsis that digits are left out", () => {
+    assert.strictEqual(short(1_234_500_000_000_000_000_000n, 18), "1,234.5")
+    assert.strictEqual(short(1n, 18), "0.000000…")
+    assert.strictEqual(short(-5n, 1), "-0.5")
+  })
+})

@@ -1,0 +1,92 @@
+// Forms that the build derives from openapi.json: every schema is covered, secrets are secret, and values keep their meaning.
+import { assert, describe, it } from "@effect/vitest"
+import * as fs from "node:fs"
+import { formNames, formOf, formsOf, secretNames } from "../../scripts/console/Forms.ts"
+import type { OpenApiDocument } from "../../scripts/console/Forms.ts"
+import { smallestUnits } from "../../web/src/data/Amounts.ts"
+import { bodyOf, changesOf, enteredOf, patchOf, unitKey } from "../../web/src/data/FormFields.ts"
+
+const root = new URL("../../", import.meta.url)
+const document = JSON.parse(fs.readFileSync(new URL("openapi.json", root), "utf8")) as OpenApiDocument
+const forms = formsOf(document)
+const ether = { ...smallestUnits.evm, symbol: "ETH" }
+
+describe("forms", () => {
+  it("cover every request that creates a relayer, a network or a signer, or sends a transaction, and every policy", () => {
+    const needed = Object.keys(document.components.schemas).filter((name) =>
+      /^(Create\w+(Relayer|Network|Signer)Request|Send\w+TransactionRequest|(Evm|Solana|Stellar)Policy)$/.test(name)
+    )
+    for (const name of needed) assert.include<string>(formNames, name)
+    for (const [name, form] of Object.entries(forms)) assert.isAbove(form.length, 0, name)
+  })
+
+  it("fail for a shape that no kind of field covers", () => {
+    const strange = { components: { schemas: { Strange: { properties: { a: { type: "tuple" } } } } } }
+    assert.throws(() => formOf("Strange", strange), /a: no field of a form covers/)
+  })
+
+  it("hide every field that the client types as redacted", () => {
+    const client = fs.readFileSync(new URL("src/client/Client.ts", root), "utf8")
+    for (const name of formNames.filter((name) => /Signer|Notification/.test(name))) {
+      const start = client.indexOf(`export interface ${name} `)
+      const type = client.slice(start, client.indexOf("\n}\n", start))
+      const redacted = [...type.matchAll(/readonly (\w+)\??: Redacted/g)].flatMap(([, field]) => field ?? [])
+      const secrets = (forms[name] ?? []).filter(({ kind }) => kind === "secret")
+      assert.deepStrictEqual(secrets.map((field) => field.name.split(".").at(-1)).toSorted(), redacted.toSorted(), name)
+      for (const field of secrets) assert.isTrue(secretNames.has(field.name))
+    }
+  })
+
+  it("make a body of what is entered, with amounts as decimal text and constants of the kind", () => {
+    const made = bodyOf(
+      forms["CreateEvmRelayerRequest"] ?? [],
+      {
+        name: " Payouts ",
+        network: "sepolia",
+        paused: "false",
+        signer_id: "hot-1",
+        custom_rpc_urls: "https://a.example/key 70\nhttps://b.example",
+        "policies.gas_price_cap": "90",
+        "policies.min_balance": "340282366920938463463374607431768211455",
+        [unitKey("policies.min_balance")]: "0"
+      },
+      ether
+    )
+    assert.deepStrictEqual(made, {
+      json: {
+        name: "Payouts",
+        network: "sepolia",
+        paused: false,
+        signer_id: "hot-1",
+        custom_rpc_urls: [{ url: "https://a.example/key", weight: 70 }, { url: "https://b.example" }],
+        network_type: "evm",
+        policies: { gas_price_cap: "90000000000", min_balance: "340282366920938463463374607431768211455" }
+      },
+      problems: {}
+    })
+  })
+
+  it("name what is wrong at each field, and send nothing of it", () => {
+    const entered = { value: "1,5", nonce: "x", valid_until: "tomorrow", priority: "1" }
+    const { json, problems } = bodyOf(forms["SendEvmTransactionRequest"] ?? [], entered, ether)
+    assert.deepStrictEqual(problems, { value: "not_decimal", nonce: "not_integer", valid_until: "not_moment" })
+    assert.deepStrictEqual(json, { priority: 1 })
+  })
+
+  it("patch only what has changed: an emptied field is null, and another unit of the same amount is no change", () => {
+    const form = forms["EvmPolicy"] ?? []
+    const before = enteredOf(
+      form,
+      { gas_price_cap: 90_000_000_000n, min_balance: 5n, whitelist_receivers: ["0xab"] },
+      ether
+    )
+    assert.strictEqual(before["gas_price_cap"], "90")
+    const sameInWei = { ...before, gas_price_cap: "90000000000", [unitKey("gas_price_cap")]: "0" }
+    assert.deepStrictEqual(changesOf(form, before, sameInWei, ether), [])
+    const after = { ...sameInWei, min_balance: "", whitelist_receivers: "0xab\n0xcd" }
+    assert.deepStrictEqual(patchOf(form, before, after, ether).json, {
+      min_balance: null,
+      whitelist_receivers: ["0xab", "0xcd"]
+    })
+  })
+})

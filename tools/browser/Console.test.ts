@@ -1,0 +1,248 @@
+// The console in Chromium, on the real service with a chain: every page in both themes and two widths, and what people do.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import {
+  Console,
+  call,
+  firstId,
+  keep,
+  open,
+  patienceOfAll,
+  pictures,
+  settled,
+  signIn,
+  violations
+} from "./ConsoleInBrowser.ts"
+import type { Look, Running } from "./ConsoleInBrowser.ts"
+
+/** Each theme and each width. With pictures, all four combinations. */
+const looks: ReadonlyArray<Look> = [
+  { theme: "light", width: 1440 },
+  { theme: "dark", width: 360 },
+  ...(pictures === undefined
+    ? []
+    : ([
+        { theme: "dark", width: 1440 },
+        { theme: "light", width: 360 }
+      ] as const))
+]
+
+/** The routes of the pages, with the objects of the service. */
+const routesOf = async (running: Running): Promise<ReadonlyArray<string>> => {
+  const relayer = await firstId(running, "relayers")
+  const transaction = await firstId(running, "transactions")
+  return [
+    "/console/",
+    "/console/webhooks",
+    "/console/events",
+    "/console/networks",
+    "/console/networks/evm%3Adev",
+    "/console/signers",
+    "/console/signed-in",
+    "/console/keys",
+    "/console/audit",
+    "/console/system",
+    "/console/new/relayer",
+    "/console/new/network",
+    "/console/new/signer",
+    "/console/new/webhook",
+    `/console/relayers/${relayer}/send`,
+    "/console/relayers",
+    `/console/relayers/${relayer}`,
+    `/console/relayers/${relayer}/transactions`,
+    `/console/relayers/${relayer}/policies`,
+    `/console/relayers/${relayer}/urls`,
+    `/console/relayers/${relayer}/nonces`,
+    `/console/relayers/${relayer}/events`,
+    "/console/transactions",
+    `/console/transactions/${transaction}?relayer=${relayer}`,
+    `/console/transactions/${transaction}`,
+    "/console/relayers?network_type=none",
+    "/console/transactions/abc?relayer=nobody",
+    "/console/nowhere"
+  ]
+}
+
+layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the console", (it) => {
+  it.effect(
+    "shows every page in both themes and widths without errors, reports, other hosts or barriers",
+    () =>
+      Effect.gen(function* () {
+        const running = yield* Console
+        yield* Effect.promise(async () => {
+          const routes = await routesOf(running)
+          for (const look of looks) {
+            const { page, problems, elsewhere } = await signIn(running, look)
+            for (const route of routes) {
+              await page.goto(running.baseUrl + route)
+              await settled(page)
+              await keep(page, route, look)
+              const sideways = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+              assert.strictEqual(sideways, 0, `${route} at ${look.width} scrolls sideways`)
+              assert.deepStrictEqual(await violations(page), [], `${route}, ${look.theme}, ${look.width}`)
+            }
+            assert.deepStrictEqual(problems, [])
+            assert.deepStrictEqual(elsewhere, [])
+            await page.context().close()
+          }
+        })
+      }),
+    patienceOfAll
+  )
+
+  it.effect("refuses a wrong key in words, keeps the field, and stores nothing but the proof", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page } = await open(running)
+        await page.goto(`${running.baseUrl}/console/relayers`)
+        const field = page.locator("#key")
+        await field.fill("er_wrong")
+        await page.getByRole("button", { name: "Sign in" }).click()
+        await page.getByText("This key is not valid").waitFor()
+        assert.strictEqual(await field.inputValue(), "er_wrong")
+
+        await field.fill(running.key)
+        await page.getByRole("button", { name: "Sign in" }).click()
+        await page.getByRole("heading", { name: "Relayers", level: 1 }).waitFor()
+        const stored = await page.evaluate(
+          "JSON.stringify([Object.keys(sessionStorage), Object.entries(localStorage), document.cookie, location.href])"
+        )
+        assert.strictEqual(
+          stored,
+          JSON.stringify([["effect-relayer.proof"], [], "", `${running.baseUrl}/console/relayers`])
+        )
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect(
+    "keeps all digits of an amount in form, difference and service, and shows both versions after a conflict",
+    () =>
+      Effect.gen(function* () {
+        const running = yield* Console
+        yield* Effect.promise(async () => {
+          const relayer = await firstId(running, "relayers")
+          const { page } = await signIn(running)
+          await page.goto(`${running.baseUrl}/console/relayers/${relayer}/policies`)
+          const cap = page.locator("#field-gas_price_cap")
+          await cap.fill("1e18")
+          await page.getByRole("button", { name: "Save" }).click()
+          await page.getByText("Enter a decimal number").waitFor()
+
+          const largest = (2n ** 128n - 1n).toString()
+          await page.getByLabel("Unit").first().selectOption("0")
+          await cap.fill(largest)
+          assert.include(await page.locator(".review").innerText(), largest)
+          await page.getByRole("button", { name: "Save" }).click()
+          await page.locator(".review").waitFor({ state: "detached" })
+          const { data } = await call(running, "GET", `relayers/${relayer}`)
+          assert.include(JSON.stringify(data), "gas_price_cap")
+
+          await page.locator("#field-min_balance").fill("0.5")
+          await call(running, "PATCH", `relayers/${relayer}`, { policies: { gas_price_cap: "7" } })
+          await page.getByRole("button", { name: "Save" }).click()
+          const conflict = page.locator(".conflict")
+          await conflict.waitFor()
+          await page.getByText("Somebody changed it meanwhile").waitFor()
+          await conflict.getByText("gas_price_cap").waitFor()
+          assert.include(await conflict.innerText(), "min_balance")
+          await page.getByRole("button", { name: "Apply my change again" }).click()
+          await page.getByRole("button", { name: "Save" }).click()
+          await page.locator(".review").waitFor({ state: "detached" })
+          const after = JSON.stringify((await call(running, "GET", `relayers/${relayer}`)).data)
+          assert.include(after, "500000000000000000")
+          await call(running, "PATCH", `relayers/${relayer}`, { policies: null })
+          await page.context().close()
+        })
+      })
+  )
+
+  it.effect("pauses and resumes a relayer, and a read-only session can do neither", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const relayer = await firstId(running, "relayers")
+        const { page } = await signIn(running)
+        await page.goto(`${running.baseUrl}/console/relayers/${relayer}`)
+        await page.getByRole("button", { name: "Pause" }).click()
+        const dialog = page.getByRole("dialog")
+        assert.isTrue(
+          await dialog.getByRole("button", { name: "Cancel" }).evaluate((button) => button.matches(":focus"))
+        )
+        await dialog.getByRole("button", { name: "Pause" }).click()
+        await page.locator("h1").getByText("Paused").waitFor()
+        await page.getByRole("button", { name: "Resume" }).click()
+        await dialog.getByRole("button", { name: "Resume" }).click()
+        await page.getByRole("button", { name: "Pause" }).waitFor()
+        await page.getByRole("button", { name: "Sign out" }).click()
+        await page.locator("#key").waitFor()
+        await page.context().close()
+
+        const reading = await signIn(running, {}, true)
+        await reading.page.goto(`${running.baseUrl}/console/relayers/${relayer}`)
+        await reading.page.getByText("Read only: this session can change nothing.").waitFor()
+        await reading.page.getByRole("button", { name: "Check now" }).waitFor()
+        assert.strictEqual(await reading.page.getByRole("button", { name: "Pause" }).count(), 0)
+        await reading.page.context().close()
+      })
+    })
+  )
+
+  it.effect("shows names as text, and asks for the key again over the page when the session has ended", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const relayer = await firstId(running, "relayers")
+        const name = '<img src=x onerror="document.title=1">'
+        await call(running, "PATCH", `relayers/${relayer}`, { name })
+        const { page, problems } = await signIn(running)
+        await page.goto(`${running.baseUrl}/console/relayers/${relayer}/policies`)
+        await page.getByRole("heading", { level: 1 }).getByText(name).waitFor()
+        assert.strictEqual(await page.locator("img").count(), 0)
+        await call(running, "PATCH", `relayers/${relayer}`, { name: "Development, evm" })
+
+        await page.locator("#field-min_balance").fill("0.25")
+        await page.evaluate(
+          "fetch('/console/session', { method: 'DELETE', headers: { 'x-console': sessionStorage.getItem('effect-relayer.proof') } })"
+        )
+        await page.getByRole("button", { name: "Check now" }).click()
+        const dialog = page.getByRole("dialog")
+        await dialog.locator("#key").waitFor()
+        await dialog.locator("#key").fill(running.key)
+        await dialog.getByRole("button", { name: "Sign in" }).click()
+        await dialog.waitFor({ state: "detached" })
+        assert.strictEqual(await page.locator("#field-min_balance").inputValue(), "0.25")
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("sends a transaction from the form, shows it until it is confirmed, and refuses what is no amount", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const relayer = await firstId(running, "relayers")
+        const { page } = await signIn(running)
+        await page.goto(`${running.baseUrl}/console/relayers/${relayer}/send`)
+        await page.locator("#field-to").fill("0x70997970C51812dc3A010C7d01b50e0d17dc79C8")
+        await page.locator("#field-external_id").fill("from-the-console")
+        await page.locator("#field-value").fill("1,5")
+        await page.getByRole("button", { name: "Send", exact: true }).click()
+        await page.getByText("Enter a decimal number").waitFor()
+        await page.locator("#field-value").fill("0.001")
+        await page.getByRole("button", { name: "Simulate" }).click()
+        await page.getByText("is_accepted").waitFor()
+        await page.getByRole("button", { name: "Send", exact: true }).dblclick()
+        await page.getByRole("heading", { name: "from-the-console" }).waitFor()
+        await page.locator("h1").getByText("Confirmed").waitFor()
+        await page.locator(".tl").getByText("Mined", { exact: true }).waitFor()
+        const { data } = await call(running, "GET", "transactions?external_id=from-the-console")
+        assert.strictEqual(Array.isArray(data) ? data.length : 0, 1)
+        await page.context().close()
+      })
+    })
+  )
+})

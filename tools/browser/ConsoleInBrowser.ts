@@ -1,0 +1,128 @@
+// The console in Chromium, on the real service with a chain, for tests. With CONSOLE_PICTURES, a folder, pages are kept as pictures.
+import { Context, Effect, Layer } from "effect"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { chromium } from "playwright-core"
+import type { Browser, Page } from "playwright-core"
+import { build } from "../../scripts/console/build.ts"
+import * as Development from "../../testkit/process/Development.ts"
+
+const built = path.resolve(import.meta.dirname, "../../dist/console")
+const axe = fs.readFileSync(path.join(import.meta.dirname, "node_modules/axe-core/axe.min.js"), "utf8")
+export const pictures = process.env.CONSOLE_PICTURES
+
+export interface Running {
+  readonly baseUrl: string
+  readonly key: string
+  readonly browser: Browser
+}
+
+/** The development service with a relayer and a confirmed transaction, and a browser. */
+export class Console extends Context.Service<Console, Running>()("effect-relayer-browser/ConsoleInBrowser/Console") {
+  static readonly layer = Layer.effect(
+    Console,
+    Effect.gen(function* () {
+      yield* Effect.promise(() => build(built))
+      const { baseUrl, key } = yield* Development.start(yield* Development.place)
+      const browser = yield* Effect.acquireRelease(
+        Effect.promise(() =>
+          chromium.launch({
+            executablePath: process.env.TEST_CHROMIUM ?? "/usr/bin/chromium",
+            args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+          })
+        ),
+        (opened) => Effect.promise(() => opened.close())
+      )
+      return { baseUrl, key, browser }
+    })
+  )
+}
+
+/** Milliseconds. A machine with a load of 15 needs them. */
+const patience = 60_000
+
+export const patienceOfAll = 900_000
+
+interface Api {
+  readonly status: number
+  readonly data: unknown
+}
+
+export const call = async ({ baseUrl, key }: Running, method: string, route: string, body?: unknown): Promise<Api> => {
+  const response = await fetch(`${baseUrl}/api/v1/${route}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) })
+  })
+  const { data } = (await response.json()) as { readonly data: unknown }
+  return { status: response.status, data }
+}
+
+const idOf = (item: unknown): string =>
+  typeof item === "object" && item !== null && "id" in item && typeof item.id === "string" ? item.id : ""
+
+export const firstId = async (running: Running, route: string) => {
+  const { data } = await call(running, "GET", route)
+  return Array.isArray(data) ? idOf(data[0]) : ""
+}
+
+interface Seen {
+  readonly page: Page
+  /** Errors of the page and reports of its content security policy. */
+  readonly problems: Array<string>
+  /** Requests to other hosts. */
+  readonly elsewhere: Array<string>
+}
+
+export interface Look {
+  readonly theme?: "light" | "dark"
+  readonly width?: number
+}
+
+export const open = async (
+  { baseUrl, browser }: Running,
+  { theme = "light", width = 1440 }: Look = {}
+): Promise<Seen> => {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme })
+  const page = await context.newPage()
+  page.setDefaultTimeout(patience)
+  const problems: Array<string> = []
+  const elsewhere: Array<string> = []
+  page.on("pageerror", (error) => problems.push(String(error)))
+  page.on("console", (message) => {
+    // The browser writes a line for each response from 400 on, which the page shows in its own words.
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
+      problems.push(message.text())
+  })
+  page.on("request", (request) => {
+    if (!request.url().startsWith(baseUrl) && !request.url().startsWith("data:")) elsewhere.push(request.url())
+  })
+  return { page, problems, elsewhere }
+}
+
+export const signIn = async (running: Running, look: Look = {}, isReadOnly = false): Promise<Seen> => {
+  const seen = await open(running, look)
+  await seen.page.goto(`${running.baseUrl}/console/`)
+  await seen.page.locator("#key").fill(running.key)
+  if (isReadOnly) await seen.page.getByRole("checkbox").check()
+  await seen.page.getByRole("button", { name: "Sign in" }).click()
+  await seen.page.locator("#content h1").waitFor()
+  return seen
+}
+
+/** Loaded: no grey bars, and the heading of the page. */
+export const settled = async (page: Page) => {
+  await page.locator("main h1").first().waitFor()
+  await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" })
+}
+
+export const violations = (page: Page): Promise<ReadonlyArray<string>> =>
+  page.evaluate(`${axe}; axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })
+    .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 120)).join(" | ")))`)
+
+export const keep = async (page: Page, route: string, { theme, width }: Look) => {
+  if (pictures === undefined) return
+  fs.mkdirSync(pictures, { recursive: true })
+  const name = route.replace(/[^a-z0-9]+/gi, "-").replace(/^-|-$/g, "") || "console"
+  await page.screenshot({ path: path.join(pictures, `${name}-${theme}-${width}.png`), fullPage: true })
+}

@@ -1,0 +1,177 @@
+// Sign-in or the pages, and what is around all of them: navigation, the state of the connection, the session.
+import { LocationProvider, Route, Router } from "preact-iso"
+import { version } from "../../src/api/Version.ts"
+import type { CurrentSession } from "../../src/domain/access/Session.ts"
+import type { Scope } from "../../src/domain/access/Scope.ts"
+import { connection, versions } from "./data/Client.ts"
+import { now } from "./data/Clock.ts"
+import { may, sessionState, signOut } from "./data/Session.ts"
+import { clock, duration } from "./data/Times.ts"
+import { words } from "./words.ts"
+import { AuditPage } from "./pages/AuditPage.tsx"
+import { EventsPage } from "./pages/EventsPage.tsx"
+import { KeysPage } from "./pages/KeysPage.tsx"
+import { NetworkPage, NetworksPage } from "./pages/NetworksPage.tsx"
+import { NewPage } from "./pages/NewPage.tsx"
+import { OverviewPage } from "./pages/OverviewPage.tsx"
+import { SendPage } from "./pages/SendPage.tsx"
+import { SessionsPage } from "./pages/SessionsPage.tsx"
+import { SignersPage } from "./pages/SignersPage.tsx"
+import { WebhookPage, WebhooksPage } from "./pages/WebhooksPage.tsx"
+import { NotFoundPage } from "./pages/NotFoundPage.tsx"
+import { RelayerPage } from "./pages/RelayerPage.tsx"
+import { RelayersPage } from "./pages/RelayersPage.tsx"
+import { SignInForm, SignInPage } from "./pages/SignInPage.tsx"
+import { SystemPage } from "./pages/SystemPage.tsx"
+import { TransactionPage } from "./pages/TransactionPage.tsx"
+import { TransactionsPage } from "./pages/TransactionsPage.tsx"
+import { Dialog } from "./parts/Dialog.tsx"
+import { Icon } from "./parts/Icon.tsx"
+import { Shell } from "./parts/Shell.tsx"
+import type { Entry } from "./parts/Shell.tsx"
+import { useAtom, useSecond } from "./parts/useAtom.ts"
+
+interface ScopedEntry extends Entry {
+  /** Absent: every session may see the page. */
+  readonly scope?: Scope
+}
+
+const mainEntries: ReadonlyArray<ScopedEntry> = [
+  { href: "/console/", icon: "home", label: words.overview.title },
+  { href: "/console/relayers", icon: "rel", label: words.relayers.title, scope: "relayers:read" },
+  { href: "/console/transactions", icon: "tx", label: words.transactions.title, scope: "transactions:read" },
+  { href: "/console/webhooks", icon: "hook", label: words.webhooks.title, scope: "notifications:read" },
+  { href: "/console/events", icon: "ev", label: words.events.title, scope: "events:read" }
+]
+
+const settingsEntries: ReadonlyArray<ScopedEntry> = [
+  { href: "/console/networks", icon: "net", label: words.networks.title, scope: "networks:read" },
+  { href: "/console/signers", icon: "sign", label: words.signers.title, scope: "signers:read" },
+  { href: "/console/keys", icon: "key", label: words.keys.title, scope: "api-keys:read" },
+  { href: "/console/signed-in", icon: "ok", label: words.sessions.title },
+  { href: "/console/audit", icon: "aud", label: words.audit.title, scope: "audit:read" },
+  { href: "/console/system", icon: "sys", label: words.system.title }
+]
+
+const Live = () => {
+  useSecond()
+  const { reachedAt, lostAt } = useAtom(connection)
+  if (lostAt !== undefined) return null
+  return (
+    <span class="live">
+      <i />
+      {words.connection.live}
+      {reachedAt !== undefined && <span class="hide mut"> · {duration(now() - reachedAt)}</span>}
+    </span>
+  )
+}
+
+/** Over everything, because what is below it may have changed. */
+const Lost = () => {
+  const { reachedAt, lostAt } = useAtom(connection)
+  return (
+    <div role="alert">
+      {lostAt !== undefined && (
+        <p class="lost">{words.connection.lost(clock(lostAt), reachedAt === undefined ? "–" : clock(reachedAt))}</p>
+      )}
+    </div>
+  )
+}
+
+/** A tab that stayed open over an upgrade. It reloads when its person wants it, because a form may be filled. */
+const NewVersion = () => {
+  const { first, last } = useAtom(versions)
+  if (last === undefined || last === first) return null
+  return (
+    <p class="read-only" role="status">
+      {words.connection.newVersion(last)}{" "}
+      <button class="btn s" type="button" onClick={() => location.reload()}>
+        {words.connection.reload}
+      </button>
+    </p>
+  )
+}
+
+const Who = ({ session }: { readonly session: CurrentSession }) => {
+  useSecond()
+  const name = session.key_name ?? (session.key_id === "administrator" ? words.session.administrator : session.key_id)
+  const left = session.expires_at.epochMilliseconds - now()
+  return (
+    <>
+      <span class="who hide">
+        <Icon name="key" size={13} />
+        <bdi>{name}</bdi>
+        <span class="mut">
+          · {duration(left)} {words.session.left}
+        </span>
+      </span>
+      <button class="btn s" type="button" onClick={signOut}>
+        {words.session.signOut}
+      </button>
+    </>
+  )
+}
+
+const Routes = () => (
+  <Router>
+    <Route path="/console" component={OverviewPage} />
+    <Route path="/console/relayers" component={RelayersPage} />
+    <Route path="/console/relayers/:id/send" component={SendPage} />
+    <Route path="/console/relayers/:id/:tab?" component={RelayerPage} />
+    <Route path="/console/transactions" component={TransactionsPage} />
+    <Route path="/console/transactions/:id" component={TransactionPage} />
+    <Route path="/console/webhooks" component={WebhooksPage} />
+    <Route path="/console/webhooks/:id" component={WebhookPage} />
+    <Route path="/console/events" component={EventsPage} />
+    <Route path="/console/networks" component={NetworksPage} />
+    <Route path="/console/networks/:id" component={NetworkPage} />
+    <Route path="/console/signers" component={SignersPage} />
+    <Route path="/console/signed-in" component={SessionsPage} />
+    <Route path="/console/keys" component={KeysPage} />
+    <Route path="/console/audit" component={AuditPage} />
+    <Route path="/console/system" component={SystemPage} />
+    <Route path="/console/new/:kind" component={NewPage} />
+    <Route default component={NotFoundPage} />
+  </Router>
+)
+
+const Pages = () => {
+  const state = useAtom(sessionState)
+  if (state.kind === "out") return <SignInPage />
+  if (state.kind === "unknown") return <Lost />
+  const { session } = state
+  const shown = (entries: ReadonlyArray<ScopedEntry>) =>
+    entries.filter(({ scope }) => scope === undefined || may(state, scope))
+  return (
+    <>
+      <Shell
+        main={shown(mainEntries)}
+        settings={shown(settingsEntries)}
+        version={version}
+        head={
+          <>
+            <Live />
+            <Who session={session} />
+          </>
+        }
+      >
+        <Lost />
+        <NewVersion />
+        {session.read_only && <p class="read-only">{words.session.readOnly}</p>}
+        <Routes />
+      </Shell>
+      {state.kind === "ended" && (
+        <Dialog title={words.signIn.again}>
+          <SignInForm title={words.signIn.title} />
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+/** The address stays while a person signs in, so that a link leads to its page afterwards. */
+export const App = () => (
+  <LocationProvider scope="/console">
+    <Pages />
+  </LocationProvider>
+)

@@ -1,0 +1,63 @@
+// Amounts in the smallest unit of a chain, as exact integers, and how people read and write them.
+
+/** The native token of a chain. */
+export interface Unit {
+  readonly symbol: string
+  readonly decimals: number
+  /** Name of the smallest unit. */
+  readonly smallest: string
+}
+
+export const smallestUnits = {
+  evm: { decimals: 18, smallest: "wei" },
+  solana: { symbol: "SOL", decimals: 9, smallest: "lamport" },
+  stellar: { symbol: "XLM", decimals: 7, smallest: "stroop" }
+} as const
+
+/** Prices of gas are read in units of 1,000,000,000 wei. */
+export const gwei: Unit = { symbol: "gwei", decimals: 9, smallest: "wei" }
+
+/** With separators of thousands. */
+export const grouped = (value: bigint | number): string => value.toLocaleString("en-US")
+
+/** All digits, as a decimal number of whole units: `1.5`. */
+export const exact = (value: bigint, decimals: number): string => {
+  const digits = (value < 0n ? -value : value).toString().padStart(decimals + 1, "0")
+  const whole = digits.slice(0, digits.length - decimals)
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, "")
+  return `${value < 0n ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`
+}
+
+/** Digits after the point that a list shows. */
+const shownDigits = 6
+
+/** For reading: cut after some digits, which "…" says. The exact integer is in the tooltip of the page. */
+export const short = (value: bigint, decimals: number): string => {
+  const [whole = "0", fraction = ""] = exact(value, decimals).split(".")
+  const head = grouped(BigInt(whole === "-0" ? "0" : whole))
+  const sign = whole === "-0" ? "-" : ""
+  if (fraction === "") return `${sign}${head}`
+  if (fraction.length <= shownDigits) return `${sign}${head}.${fraction}`
+  return `${sign}${head}.${fraction.slice(0, shownDigits)}…`
+}
+
+export type Parsed = { readonly ok: true; readonly value: bigint } | { readonly ok: false; readonly problem: AmountProblem }
+
+export type AmountProblem = "empty" | "not_decimal" | "too_many_decimals" | "too_large"
+
+/** Amounts have at most 128 bits. */
+const limit = 2n ** 128n
+
+const problem = (problem: AmountProblem): Parsed => ({ ok: false, problem })
+
+/** Reads a decimal number of units exactly. Separators, exponents and signs are refused, because they may be mistakes. */
+export const parse = (text: string, decimals: number): Parsed => {
+  const trimmed = text.trim()
+  if (trimmed === "") return problem("empty")
+  const match = /^(\d+)(?:\.(\d+))?$/.exec(trimmed)
+  if (match === null) return problem("not_decimal")
+  const [, whole = "0", fraction = ""] = match
+  if (fraction.length > decimals) return problem("too_many_decimals")
+  const value = BigInt(whole + fraction.padEnd(decimals, "0"))
+  return value >= limit ? problem("too_large") : { ok: true, value }
+}

@@ -1,0 +1,144 @@
+// The contract's typed client, in a session instead of with a key. The only place that calls the service.
+import { Context, Effect, Layer, Schema } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
+import type { HttpClientResponse } from "effect/http"
+import { HttpApiClient, HttpApiMiddleware } from "effect/http-api"
+import { Atom } from "effect/reactivity"
+import { Api } from "../../../src/api/Api.ts"
+import { Authorization } from "../../../src/api/Middleware.ts"
+import type { Client } from "../../../src/client/Client.ts"
+import * as Violations from "../../../src/domain/request/Violations.ts"
+import { noteServerTime, now } from "./Clock.ts"
+import { wordsOf } from "./Failure.ts"
+import type { Failure } from "./Failure.ts"
+import { isPersonal } from "./Presence.ts"
+import { proof } from "./Proof.ts"
+import { registry } from "./Registry.ts"
+
+/** When the service was last reached, and since when it is not. Milliseconds. */
+export interface Connection {
+  readonly reachedAt?: number
+  readonly lostAt?: number
+}
+
+export const connection = Atom.keepAlive(Atom.make<Connection>({}))
+
+/** A value above 0 after a response with 401: the session has ended. It counts such responses. */
+export const unauthorized = Atom.keepAlive(Atom.make(0))
+
+/** Versions of the service: that of the first response, and that of the last one. */
+export const versions = Atom.keepAlive(Atom.make<{ readonly first?: string; readonly last?: string }>({}))
+
+const reached = () => registry.set(connection, { reachedAt: now() })
+
+const lost = () => {
+  const { reachedAt, lostAt } = registry.get(connection)
+  registry.set(connection, { ...(reachedAt === undefined ? {} : { reachedAt }), lostAt: lostAt ?? now() })
+}
+
+/** What is known of a failed response beside its decoded error. */
+interface Noted {
+  failure?: Failure
+  isAnswered?: boolean
+}
+
+const Noted = Context.Reference<Noted>("effect-relayer/console/Noted", { defaultValue: () => ({}) })
+
+const failureOf = (response: HttpClientResponse.HttpClientResponse, body: ArrayBuffer): Failure => {
+  const { status, headers } = response
+  const requestId = headers["x-request-id"]
+  const seconds = Number(headers["retry-after"])
+  return {
+    _tag: "Failure",
+    status,
+    text: wordsOf(new TextDecoder().decode(body), status),
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(seconds > 0 ? { retryAfter: seconds } : {})
+  }
+}
+
+/** Statuses of a service, or of a proxy in front of it, that cannot answer now. */
+const isAway = (status: number) => status === 503 || status === 504
+
+const note = (response: HttpClientResponse.HttpClientResponse) =>
+  Effect.gen(function* () {
+    noteServerTime(response.headers["date"])
+    const version = response.headers["x-relayer-version"]
+    if (version !== undefined) registry.update(versions, ({ first = version }) => ({ first, last: version }))
+    if (isAway(response.status)) lost()
+    else reached()
+    if (response.status === 401) registry.update(unauthorized, (count) => count + 1)
+    const noted = yield* Noted
+    noted.isAnswered = true
+    if (response.status < 400) return
+    const body = yield* response.arrayBuffer
+    noted.failure = failureOf(response, body)
+  })
+
+/** A create that is sent again with its key gets the response of the first one. */
+const Once = Context.Reference<string | undefined>("effect-relayer/console/Once", { defaultValue: () => undefined })
+
+/** `key` is the same for each try of what a person has asked for once. */
+export const once = <A, E>(key: string, effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.provideService(effect, Once, key)
+
+const inSession = Effect.fnUntraced(function* (request: HttpClientRequest.HttpClientRequest) {
+  const key = yield* Once
+  return HttpClientRequest.setHeaders(request, {
+    "x-console": proof() ?? "1",
+    ...(isPersonal() ? {} : { "x-console-auto": "1" }),
+    ...(key === undefined ? {} : { "idempotency-key": key })
+  })
+})
+
+/** Sends the session's proof, and notes what each response says about the service. */
+export const transformed = (client: HttpClient.HttpClient): HttpClient.HttpClient =>
+  client.pipe(HttpClient.mapRequestEffect(inSession), HttpClient.transformResponse(Effect.tap(note)))
+
+/** The cookie is the session's other half, so that the contract's security has nothing to add. */
+export const withoutKey = HttpApiMiddleware.layerClient(Authorization, ({ next, request }) => next(request))
+
+const client: Client = Effect.runSync(
+  HttpApiClient.make(Api, { baseUrl: `${location.origin}/console`, transformClient: transformed }).pipe(
+    Effect.provide(Layer.merge(withoutKey, FetchHttpClient.layer))
+  )
+)
+
+const tagOf = (error: unknown) =>
+  typeof error === "object" && error !== null && "_tag" in error ? error._tag : undefined
+
+/** A value that the contract does not allow was not sent. */
+const refusedHere = 400
+
+const failed = (noted: Noted, error: unknown): Failure => {
+  if (noted.failure !== undefined) return noted.failure
+  const tag = tagOf(error)
+  if (tag === "HttpClientError") lost()
+  if (Schema.isSchemaError(error) && noted.isAnswered !== true) {
+    const { first } = Violations.ofIssue(error.issue, "body")
+    const text = first.map(({ field, message }) => `${field}: ${message}`).join("; ")
+    return { _tag: "Failure", status: refusedHere, text }
+  }
+  return { _tag: "Failure", status: 0, text: error instanceof Error ? error.message : String(error) }
+}
+
+/** A request. Its failure has what a page shows of it. */
+export const noting = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, Failure> =>
+  Effect.suspend(() => {
+    const noted: Noted = {}
+    return effect.pipe(
+      Effect.provideService(Noted, noted),
+      Effect.mapError((error) => failed(noted, error)),
+      Effect.catchDefect((defect) => Effect.fail(failed(noted, defect)))
+    )
+  })
+
+/** `use` may throw if a part of the address is no id. */
+export const call = <A, E>(use: (client: Client) => Effect.Effect<A, E>): Effect.Effect<A, Failure> =>
+  noting(Effect.suspend(() => use(client)))
+
+/** One object by its id. What is no id gets the same answer as an id that does not exist. */
+export const callById = <A, E>(use: (client: Client) => Effect.Effect<A, E>): Effect.Effect<A, Failure> =>
+  Effect.mapError(call(use), (failure) =>
+    failure.status === refusedHere && failure.requestId === undefined ? { ...failure, status: 404 } : failure
+  )

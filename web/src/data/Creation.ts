@@ -1,0 +1,48 @@
+// What a person creates: relayers, networks, signers and webhooks. A secret is in the body of one request and nowhere else.
+import { Effect } from "effect"
+import { CreateNetwork } from "../../../src/domain/network/NetworkRequest.ts"
+import { CreateNotification } from "../../../src/domain/notification/Notification.ts"
+import { CreateRelayer } from "../../../src/domain/relayer/Relayer.ts"
+import { CreateSigner } from "../../../src/domain/signer/CreateSigner.ts"
+import { call, once } from "./Client.ts"
+import type { Failure } from "./Failure.ts"
+import { bodyReader } from "./Pages.ts"
+
+const readRelayer = bodyReader(CreateRelayer)
+const readNetwork = bodyReader(CreateNetwork)
+const readSigner = bodyReader(CreateSigner)
+const readNotification = bodyReader(CreateNotification)
+
+interface Created {
+  readonly id: string
+}
+
+export type Kind = "relayer" | "network" | "signer" | "webhook"
+
+/** Creates an object from the JSON of a form. */
+type Create = (body: unknown) => Effect.Effect<Created, Failure>
+
+const creations: Readonly<Record<Kind, Create>> = {
+  relayer: (body) =>
+    call(({ relayers }) =>
+      Effect.flatMap(readRelayer(body), (payload) => Effect.map(relayers.create({ query: {}, payload }), ({ data }) => data))
+    ),
+  network: (body) =>
+    call(({ networks }) =>
+      Effect.flatMap(readNetwork(body), (payload) => Effect.map(networks.create({ query: {}, payload }), ({ data }) => data))
+    ),
+  signer: (body) =>
+    call(({ signers }) =>
+      Effect.flatMap(readSigner(body), (payload) => Effect.map(signers.create({ payload }), ({ data }) => data))
+    ),
+  webhook: (body) =>
+    call(({ notifications }) =>
+      Effect.flatMap(readNotification(body), (payload) =>
+        Effect.map(notifications.create({ payload }), ({ data }) => data)
+      )
+    )
+}
+
+/** `key` is the same for each try of one form. */
+export const create = (kind: Kind, body: unknown, key: string): Effect.Effect<Created, Failure> =>
+  once(key, creations[kind](body))

@@ -1,0 +1,20 @@
+// Events of the service, the newest first.
+import { Effect } from "effect"
+import type { Event } from "../../../src/client/Client.ts"
+import { EventQuery } from "../../../src/domain/event/Event.ts"
+import { call } from "./Client.ts"
+import { pageOf, queryReader } from "./Pages.ts"
+import { queries } from "./Registry.ts"
+
+export type { Event }
+
+const readQuery = queryReader(EventQuery, ["type"])
+
+/** By the parameters of the address, which name the place to read from. */
+export const eventPage = queries((key) =>
+  call(({ events }) =>
+    Effect.flatMap(readQuery(key), (query) =>
+      pageOf(events.list({ query, headers: {}, responseMode: "decoded-and-response" }))
+    )
+  )
+)

@@ -1,0 +1,210 @@
+// The fields of a form, which the build derives from the schemas of the contract, and the JSON that they make.
+import { DateTime } from "effect"
+import { exact, parse } from "./Amounts.ts"
+import type { AmountProblem, Unit } from "./Amounts.ts"
+
+export type FieldKind =
+  | "text"
+  | "secret"
+  | "amount"
+  | "integer"
+  | "number"
+  | "boolean"
+  | "choice"
+  /** A value per line. */
+  | "lines"
+  /** A URL per line, with its weight after a space. */
+  | "urls"
+  | "moment"
+  /** JSON text, for nested shapes. */
+  | "json"
+
+export interface FormField {
+  /** Where the value belongs: `config.role_id`. */
+  readonly name: string
+  readonly kind: FieldKind
+  readonly hint: string
+  readonly example?: string
+  readonly isRequired?: true
+  readonly choices?: ReadonlyArray<string>
+  /** The only value, which the form does not show. */
+  readonly fixed?: string
+  /** Of an amount. Without it, the amount has no unit of money, such as gas. */
+  readonly unit?: "native" | "price"
+}
+
+export type Form = ReadonlyArray<FormField>
+
+/** What a person has entered, by the names of the fields. Absent fields are empty. */
+export type Entered = Readonly<Record<string, string>>
+
+export type Problem = AmountProblem | "required" | "not_json" | "not_integer" | "not_moment" | "not_weight"
+
+export type Problems = Readonly<Record<string, Problem | string>>
+
+/** The key under which the chosen unit of an amount is entered: its decimals. */
+export const unitKey = (name: string): string => `${name}#decimals`
+
+/** Decimals in which an amount is entered. */
+export const decimalsOf = (field: FormField, entered: Entered, native: Unit): number => {
+  if (field.unit === undefined) return 0
+  const chosen = entered[unitKey(field.name)]
+  return chosen === undefined ? (field.unit === "price" ? 9 : native.decimals) : Number(chosen)
+}
+
+type Read = { readonly value: unknown } | { readonly problem: Problem }
+
+const linesOf = (text: string) =>
+  text
+    .split(/[\n,]/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+
+const weightPattern = /^(\S+)(?:\s+(\d{1,3}))?$/
+
+const urlsOf = (text: string): Read => {
+  const matches = linesOf(text).map((line) => weightPattern.exec(line))
+  if (matches.some((match) => match === null)) return { problem: "not_weight" }
+  return {
+    value: matches.map((match) => ({
+      url: match?.[1],
+      ...(match?.[2] === undefined ? {} : { weight: Number(match[2]) })
+    }))
+  }
+}
+
+const jsonOf = (text: string): Read => {
+  try {
+    return { value: JSON.parse(text) as unknown }
+  } catch {
+    return { problem: "not_json" }
+  }
+}
+
+const momentOf = (text: string): Read => {
+  const moment = DateTime.make(text.trim())
+  return moment._tag === "None" ? { problem: "not_moment" } : { value: DateTime.formatIso(moment.value) }
+}
+
+const amountOf = (text: string, decimals: number): Read => {
+  const parsed = parse(text, decimals)
+  // Decimal text, because a number of JavaScript would lose digits.
+  return parsed.ok ? { value: parsed.value.toString() } : { problem: parsed.problem }
+}
+
+const read = (field: FormField, text: string, decimals: number): Read => {
+  switch (field.kind) {
+    case "amount":
+      return amountOf(text, decimals)
+    case "integer":
+      return /^-?\d{1,15}$/.test(text.trim()) ? { value: Number(text) } : { problem: "not_integer" }
+    case "number":
+      return /^-?\d+(\.\d+)?$/.test(text.trim()) ? { value: Number(text) } : { problem: "not_decimal" }
+    case "boolean":
+      return { value: text === "true" }
+    case "lines":
+      return { value: linesOf(text) }
+    case "urls":
+      return urlsOf(text)
+    case "json":
+      return jsonOf(text)
+    case "moment":
+      return momentOf(text)
+    case "secret":
+      return { value: text }
+    default:
+      return { value: text.trim() }
+  }
+}
+
+export type Json = { [name: string]: unknown }
+
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
+
+const put = (object: Json, name: string, value: unknown) => {
+  const path = name.split(".")
+  const last = path.pop() ?? name
+  let place = object
+  for (const part of path) {
+    const next = place[part]
+    if (isObject(next)) place = next
+    else place = place[part] = {} as Json
+  }
+  place[last] = value
+}
+
+const at = (object: unknown, name: string): unknown =>
+  name.split(".").reduce<unknown>((value, part) => (isObject(value) ? value[part] : undefined), object)
+
+/** The value of a field, or what is wrong with it. `undefined`: nothing is entered. */
+const entry = (field: FormField, entered: Entered, native: Unit): Read | undefined => {
+  if (field.fixed !== undefined) return { value: field.fixed }
+  const text = entered[field.name] ?? ""
+  if (text.trim() !== "") return read(field, text, decimalsOf(field, entered, native))
+  return field.isRequired === true ? { problem: "required" } : undefined
+}
+
+export interface Made {
+  readonly json: Json
+  readonly problems: Problems
+}
+
+/** The body that the form makes. It is only sent without problems. */
+export const bodyOf = (form: Form, entered: Entered, native: Unit): Made => {
+  const json: Json = {}
+  const problems: Record<string, Problem> = {}
+  for (const field of form) {
+    const made = entry(field, entered, native)
+    if (made === undefined) continue
+    if ("problem" in made) problems[field.name] = made.problem
+    else put(json, field.name, made.value)
+  }
+  return { json, problems }
+}
+
+const bigintText = (_key: string, value: unknown) => (typeof value === "bigint" ? value.toString() : value)
+
+const urlLine = (value: unknown) => (isObject(value) ? `${String(value["url"])} ${String(value["weight"] ?? "")}`.trim() : String(value))
+
+const written = (field: FormField, value: unknown, native: Unit): string => {
+  if (value === undefined || value === null) return ""
+  if (field.kind === "amount") return exact(BigInt(String(value)), decimalsOf(field, {}, native))
+  if (field.kind === "urls" && Array.isArray(value)) return value.map(urlLine).join("\n")
+  if (field.kind === "lines" && Array.isArray(value)) return value.map(String).join("\n")
+  return typeof value === "object" ? JSON.stringify(value, bigintText, 2) : String(value)
+}
+
+/** What a person would have entered to make the object. */
+export const enteredOf = (form: Form, object: unknown, native: Unit): Entered =>
+  Object.fromEntries(form.map((field) => [field.name, written(field, at(object, field.name), native)]))
+
+export interface Change {
+  readonly name: string
+  readonly before: string
+  readonly after: string
+}
+
+/** The fields whose text differs. An amount in another unit is a change only if its value is another one. */
+export const changesOf = (form: Form, before: Entered, after: Entered, native: Unit): ReadonlyArray<Change> => {
+  const text = (field: FormField, entered: Entered) => {
+    const made = entry(field, entered, native)
+    return made === undefined || "problem" in made ? (entered[field.name] ?? "") : JSON.stringify(made.value)
+  }
+  return form
+    .filter((field) => text(field, before) !== text(field, after))
+    .map(({ name }) => ({ name, before: before[name] ?? "", after: after[name] ?? "" }))
+}
+
+/** The merge patch (RFC 7396) of the changed fields: an emptied field is null. */
+export const patchOf = (form: Form, before: Entered, after: Entered, native: Unit): Made => {
+  const changed = new Set(changesOf(form, before, after, native).map(({ name }) => name))
+  const json: Json = {}
+  const problems: Record<string, Problem> = {}
+  for (const field of form.filter(({ name }) => changed.has(name))) {
+    const made = entry(field, after, native)
+    if (made === undefined) put(json, field.name, null)
+    else if ("problem" in made) problems[field.name] = made.problem
+    else put(json, field.name, made.value)
+  }
+  return { json, problems }
+}

@@ -1,0 +1,57 @@
+// Relayers: lists, one relayer with its health, and what a person does with it.
+import { Effect } from "effect"
+import type { Relayer, RelayerExplanation, RelayerStatus } from "../../../src/client/Client.ts"
+import { RelayerId, RelayerQuery, UpdateRelayer } from "../../../src/domain/relayer/Relayer.ts"
+import { call, callById } from "./Client.ts"
+import { bodyReader, pageOf, queryReader, versionOf } from "./Pages.ts"
+import { queries } from "./Registry.ts"
+
+export type { Relayer, RelayerExplanation, RelayerStatus }
+
+const readQuery = queryReader(RelayerQuery)
+
+const readPatch = bodyReader(UpdateRelayer)
+
+const params = (id: string) => ({ relayer_id: RelayerId.make(id) })
+
+/** By the parameters of the address. */
+export const relayerPage = queries((key) =>
+  call(({ relayers }) =>
+    Effect.flatMap(readQuery(key), (query) =>
+      pageOf(relayers.list({ query, responseMode: "decoded-and-response" }))
+    )
+  )
+)
+
+/** By id, with the version that a change names. */
+export const relayerById = queries((id) =>
+  callById(({ relayers }) => versionOf(relayers.get({ params: params(id), responseMode: "decoded-and-response" })))
+)
+
+export const relayerExplanation = queries((id) =>
+  callById(({ relayerHealth }) => Effect.map(relayerHealth.explain({ params: params(id) }), ({ data }) => data))
+)
+
+/** Asks the chain. */
+export const relayerStatus = queries((id) =>
+  callById(({ relayerHealth }) => Effect.map(relayerHealth.status({ params: params(id) }), ({ data }) => data))
+)
+
+export const relayerNonces = queries((id) =>
+  callById(({ nonces }) => Effect.map(nonces.get({ params: params(id) }), ({ data }) => data))
+)
+
+export const checkRelayer = (id: string) => call(({ relayerHealth }) => relayerHealth.check({ params: params(id) }))
+
+const condition = (etag: string | undefined) => (etag === undefined ? {} : { "if-match": etag })
+
+/** A merge patch of the version that the person has seen. */
+export const changeRelayer = (id: string, patch: unknown, etag: string | undefined) =>
+  call(({ relayers }) =>
+    Effect.flatMap(readPatch(patch), (payload) =>
+      relayers.update({ params: params(id), headers: condition(etag), payload })
+    )
+  )
+
+export const deleteRelayer = (id: string, etag: string | undefined) =>
+  call(({ relayers }) => relayers.delete({ params: params(id), headers: condition(etag) }))

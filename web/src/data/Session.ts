@@ -1,0 +1,87 @@
+// The session of this browser. Its cookie is out of reach of scripts; the page holds the other half, the proof.
+import { Effect, Layer, Redacted } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { HttpApiClient } from "effect/http-api"
+import { Atom } from "effect/reactivity"
+import { ConsoleApi } from "../../../src/api/ConsoleApi.ts"
+import type { CurrentSession } from "../../../src/domain/access/Session.ts"
+import { allows } from "../../../src/domain/access/Scope.ts"
+import type { Scope } from "../../../src/domain/access/Scope.ts"
+import { noting, transformed, unauthorized, withoutKey } from "./Client.ts"
+import { dropProof, findProof, keepProof, shareProof } from "./Proof.ts"
+import { act, query, registry } from "./Registry.ts"
+import type { Outcome } from "./Registry.ts"
+
+/** `unknown` until the service has answered. `ended` keeps the page, so that a form that is not sent survives. */
+export type SessionState =
+  | { readonly kind: "unknown" }
+  | { readonly kind: "out" }
+  | { readonly kind: "in"; readonly session: CurrentSession }
+  | { readonly kind: "ended"; readonly session: CurrentSession }
+
+export const sessionState = Atom.keepAlive(Atom.make<SessionState>({ kind: "unknown" }))
+
+const sessions = Effect.runSync(
+  HttpApiClient.make(ConsoleApi, { baseUrl: `${location.origin}/console`, transformClient: transformed }).pipe(
+    Effect.provide(Layer.merge(withoutKey, FetchHttpClient.layer))
+  )
+)
+
+const set = (state: SessionState) => registry.set(sessionState, state)
+
+const end = () => {
+  const present = registry.get(sessionState)
+  dropProof(false)
+  set(present.kind === "in" ? { ...present, kind: "ended" } : present.kind === "ended" ? present : { kind: "out" })
+}
+
+const current = Effect.map(
+  noting(Effect.suspend(() => sessions.sessions.current())),
+  ({ data }): CurrentSession => data
+)
+
+/** A new tab takes the proof of an open one. A failure without a response leaves the state, so that the page says so. */
+const findSession = async (): Promise<void> => {
+  const proof = await findProof()
+  if (proof === undefined) return set({ kind: "out" })
+  const outcome = await act(current)
+  if (outcome.ok) set({ kind: "in", session: outcome.value })
+  else if (outcome.failure.status !== 0) end()
+}
+
+/** Exchanges the key for a session, and forgets it. */
+export const signIn = async (key: string, isReadOnly: boolean): Promise<Outcome<unknown>> => {
+  const payload = { key: Redacted.make(key), read_only: isReadOnly }
+  const outcome = await act(noting(Effect.suspend(() => sessions.signIn.create({ payload }))))
+  if (!outcome.ok) return outcome
+  const { proof, ...session } = outcome.value.data
+  keepProof(Redacted.value(proof))
+  set({ kind: "in", session })
+  return outcome
+}
+
+export const signOut = async (): Promise<void> => {
+  await act(noting(Effect.suspend(() => sessions.sessions.signOut())))
+  dropProof(true)
+  set({ kind: "out" })
+}
+
+export const sessionList = query(
+  Effect.map(noting(Effect.suspend(() => sessions.sessions.list())), ({ data }) => data)
+)
+
+export const endSession = (id: string) =>
+  noting(Effect.suspend(() => sessions.sessions.end({ params: { session_id: id } })))
+
+/** What the session may do now, for what a page offers. The service decides again at each request. */
+export const may = (state: SessionState, scope: Scope): boolean =>
+  (state.kind === "in" || state.kind === "ended") && allows(state.session.scopes, scope)
+
+/** Called once, when the page starts. */
+export const watchSession = (): void => {
+  registry.subscribe(unauthorized, (count) => {
+    if (count > 0) end()
+  })
+  shareProof((proof) => (proof === undefined ? set({ kind: "out" }) : void findSession()))
+  void findSession()
+}

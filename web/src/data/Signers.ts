@@ -1,0 +1,20 @@
+// Signers, and whether their keys work.
+import { Effect } from "effect"
+import type { Signer } from "../../../src/client/Client.ts"
+import { SignerId } from "../../../src/domain/signer/SignerId.ts"
+import { call } from "./Client.ts"
+import { query } from "./Registry.ts"
+
+export type { Signer }
+
+const all = 1_000
+
+export const signerList = query(
+  call(({ signers }) => Effect.map(signers.list({ query: { page: 1, per_page: all } }), ({ data }) => data))
+)
+
+/** Asks the key service, and signs a test message. */
+export const verifySigner = (id: string) =>
+  call(({ signers }) =>
+    Effect.map(signers.verify({ params: { signer_id: SignerId.make(id) } }), ({ data }) => data)
+  )

@@ -1,0 +1,111 @@
+// Transactions: lists over all relayers and of one, one transaction with its explanation, and what a person does with it.
+import { Effect } from "effect"
+import type { ReplaceTransactionRequest, SendTransactionRequest, TransactionResponse } from "../../../src/client/Client.ts"
+import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
+import { SendEvmTransaction } from "../../../src/domain/transaction/evm/SendEvmTransaction.ts"
+import { SendSolanaTransaction } from "../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import { SendStellarTransaction } from "../../../src/domain/transaction/stellar/SendStellarTransaction.ts"
+import { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
+import { AllTransactionsQuery } from "../../../src/domain/transaction/TransactionRequests.ts"
+import { call, callById, once } from "./Client.ts"
+import { bodyReader, pageOf, queryReader } from "./Pages.ts"
+import { queries } from "./Registry.ts"
+
+export type Transaction = TransactionResponse
+
+export const openStatuses = ["pending", "sent", "submitted", "mined"] as const
+
+export const finalStatuses = ["confirmed", "failed", "canceled", "expired"] as const
+
+export const isOpen = (transaction: Pick<Transaction, "status">): boolean =>
+  openStatuses.some((status) => status === transaction.status)
+
+const readQuery = queryReader(AllTransactionsQuery, ["status", "relayer_id", "code"])
+
+/** By the parameters of the address. The newest first. */
+export const transactionPage = queries((key) =>
+  call(({ allTransactions }) =>
+    Effect.flatMap(readQuery(key), (query) =>
+      pageOf(allTransactions.list({ query, responseMode: "decoded-and-response" }))
+    )
+  )
+)
+
+/** Names one transaction of one relayer, as the key of a query. */
+export const transactionKey = (relayer: string, transaction: string): string => `${relayer}/${transaction}`
+
+const params = (key: string) => {
+  const [relayer = "", transaction = ""] = key.split("/")
+  return { relayer_id: RelayerId.make(relayer), transaction_id: TransactionId.make(transaction) }
+}
+
+export const transactionByKey = queries((key) =>
+  callById(({ transactions }) =>
+    Effect.map(transactions.get({ params: params(key) }), ({ data }) => data)
+  )
+)
+
+export const transactionExplanation = queries((key) =>
+  callById(({ transactions }) =>
+    Effect.map(transactions.explain({ params: params(key) }), ({ data }) => data)
+  )
+)
+
+export const cancelTransaction = (key: string) =>
+  call(({ transactions }) => Effect.map(transactions.cancel({ params: params(key) }), ({ data }) => data))
+
+export const replaceTransaction = (key: string, payload: ReplaceTransactionRequest) =>
+  call(({ transactions }) =>
+    Effect.map(transactions.replace({ params: params(key), payload }), ({ data }) => data)
+  )
+
+const readers = {
+  evm: bodyReader(SendEvmTransaction),
+  solana: bodyReader(SendSolanaTransaction),
+  stellar: bodyReader(SendStellarTransaction)
+}
+
+/** Network types whose transactions the contract has a body for. */
+export type SendingType = keyof typeof readers
+
+export const isSending = (type: string): type is SendingType => type in readers
+
+/** `key` is the same for each try of one form. */
+export const sendTransaction = (type: SendingType, relayer: string, body: unknown, key: string) =>
+  once(
+    key,
+    call(({ transactions }) =>
+      Effect.flatMap(readers[type](body), (payload: SendTransactionRequest) =>
+        Effect.map(transactions.send({ params: { relayer_id: RelayerId.make(relayer) }, payload }), ({ data }) => data)
+      )
+    )
+  )
+
+/** What would happen, without sending anything. */
+export const simulateTransaction = (type: SendingType, relayer: string, body: unknown) =>
+  call(({ transactions }) =>
+    Effect.flatMap(readers[type](body), (payload: SendTransactionRequest) =>
+      Effect.map(transactions.simulate({ params: { relayer_id: RelayerId.make(relayer) }, payload }), ({ data }) => data)
+    )
+  )
+
+/** An operator's decision about a nonce that cannot be proven. */
+export const decide = (key: string, answer: "send" | "give_up") =>
+  call(({ nonces }) =>
+    nonces.resync({
+      params: { relayer_id: params(key).relayer_id },
+      payload: { answer, transaction_id: params(key).transaction_id }
+    })
+  )
+
+const isAbout = (data: unknown): data is { readonly relayer_id: string } =>
+  typeof data === "object" && data !== null && "relayer_id" in data && typeof data.relayer_id === "string"
+
+/** The relayer of a transaction, from its first event. `null`: the events have no such transaction, or this key may not see it. */
+export const relayerOf = queries((id) =>
+  callById(({ events }) =>
+    Effect.map(events.list({ query: { resource_id: id, after: 0, limit: 1 }, headers: {} }), ({ data: [first] }) =>
+      isAbout(first?.data) ? first.data.relayer_id : null
+    )
+  )
+)

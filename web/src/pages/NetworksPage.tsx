@@ -1,0 +1,131 @@
+// The list of networks, and one of them: what it is configured to, its RPC URLs, and the relayers on it.
+import { useRoute } from "preact-iso"
+import { enteredOf } from "../data/FormFields.ts"
+import { forms } from "../data/Forms.ts"
+import { changeNetwork, networkById, networkList, unitOf } from "../data/Networks.ts"
+import type { Network } from "../data/Networks.ts"
+import { act, refresh } from "../data/Registry.ts"
+import { may, sessionState } from "../data/Session.ts"
+import { words } from "../words.ts"
+import { Block, Loaded } from "../parts/Block.tsx"
+import { SelectFilter, TextFilter, choices } from "../parts/Filters.tsx"
+import { Empty, List } from "../parts/List.tsx"
+import type { Column } from "../parts/List.tsx"
+import { Page } from "../parts/Page.tsx"
+import { Patch } from "../parts/Patch.tsx"
+import { Tree } from "../parts/Tree.tsx"
+import { useAtom, useQuery, useSearch } from "../parts/useAtom.ts"
+
+const text = words.networks
+
+const hrefOf = (id: string) => `/console/networks/${encodeURIComponent(id)}`
+
+const columns: ReadonlyArray<Column<Network>> = [
+  {
+    head: text.name,
+    card: "title",
+    cell: ({ id, name }) => (
+      <a href={hrefOf(id)}>
+        <bdi>{name}</bdi>
+      </a>
+    )
+  },
+  { head: text.type, card: "state", cell: ({ network_type }) => network_type },
+  { head: text.source, cell: ({ source }) => text.sources[source] },
+  {
+    head: text.chainId,
+    isNumber: true,
+    card: "hidden",
+    cell: (network) => (network.network_type === "evm" ? network.chain_id : "–")
+  },
+  { head: text.urls, isNumber: true, cell: ({ rpc_urls }) => rpc_urls.length },
+  { head: text.test, card: "hidden", cell: ({ is_testnet }) => (is_testnet ? text.yes : text.no) }
+]
+
+const sources = Object.entries(text.sources).map(([value, label]) => ({ value, label }))
+
+export const NetworksPage = () => {
+  const session = useAtom(sessionState)
+  const { parameters } = useSearch()
+  const query = useQuery(networkList)
+  const [name, type, source] = ["q", "network_type", "source"].map((key) => parameters.get(key) ?? "")
+  const matches = (network: Network) =>
+    network.name.toLowerCase().includes((name ?? "").toLowerCase()) &&
+    (type === "" || network.network_type === type) &&
+    (source === "" || network.source === source)
+  return (
+    <Page
+      title={text.title}
+      actions={
+        may(session, "networks:write") && (
+          <a class="btn p" href="/console/new/network">
+            {words.create.network}
+          </a>
+        )
+      }
+    >
+      <div class="flt">
+        <TextFilter name="q" label={text.name} />
+        <SelectFilter name="network_type" label={text.type} choices={choices(["evm", "solana", "stellar"])} />
+        <SelectFilter name="source" label={text.source} choices={sources} />
+      </div>
+      <Block title={text.title} query={query} rows={10}>
+        {(networks) => {
+          const rows = networks.filter(matches)
+          return rows.length === 0 ? (
+            <Empty text={text.noMatch} />
+          ) : (
+            <List label={text.title} columns={columns} rows={rows} keyOf={({ id }) => id} />
+          )
+        }}
+      </Block>
+    </Page>
+  )
+}
+
+/** The fields of the URLs are the same for each network type. */
+const urlForm = () => (forms["CreateEvmNetworkRequest"] ?? []).filter(({ name }) => name === "rpc_urls")
+
+export const NetworkPage = () => {
+  const { params } = useRoute()
+  const session = useAtom(sessionState)
+  const id = params["id"] ?? ""
+  const query = useQuery(networkById(id))
+  const form = urlForm()
+  return (
+    <Page title={query.value?.value.name ?? id} crumbs={[{ href: "/console/networks", label: text.title }]}>
+      <Loaded query={query} rows={8}>
+        {({ value, etag }) => {
+          const native = unitOf(value.network_type, undefined, undefined)
+          return (
+            <div class="grid g11">
+              <section class="card" aria-label={text.urls}>
+                <h2>
+                  {text.urls}
+                  <span class="x">
+                    <a class="l" href={`/console/relayers?network=${encodeURIComponent(value.name)}`}>
+                      {text.relayers}
+                    </a>
+                  </span>
+                </h2>
+                <p class="pad mut">{words.relayers.networkUrlsHint}</p>
+                <Patch
+                  form={form}
+                  native={native}
+                  present={{ entered: enteredOf(form, value, native), etag }}
+                  isAllowed={may(session, "networks:write")}
+                  save={(patch, seen) => act(changeNetwork(id, patch, seen))}
+                  refresh={() => refresh(networkById(id), networkList)}
+                />
+              </section>
+              <section class="card" aria-label={text.configuration}>
+                <h2>{text.configuration}</h2>
+                <Tree value={value} />
+              </section>
+            </div>
+          )
+        }}
+      </Loaded>
+    </Page>
+  )
+}

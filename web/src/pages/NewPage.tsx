@@ -1,0 +1,170 @@
+// Forms of creation: a relayer, a network, a signer or a webhook. The kind within it is in the address.
+import { useLocation, useRoute } from "preact-iso"
+import { useState } from "preact/hooks"
+import { create } from "../data/Creation.ts"
+import type { Kind } from "../data/Creation.ts"
+import type { Failure } from "../data/Failure.ts"
+import { bodyOf } from "../data/FormFields.ts"
+import type { Entered, Problems } from "../data/FormFields.ts"
+import { forms } from "../data/Forms.ts"
+import { networkList, unitOf } from "../data/Networks.ts"
+import { act, refresh } from "../data/Registry.ts"
+import { may, sessionState } from "../data/Session.ts"
+import type { Scope } from "../../../src/domain/access/Scope.ts"
+import { signerList } from "../data/Signers.ts"
+import { words } from "../words.ts"
+import { Failed } from "../parts/Block.tsx"
+import { SchemaForm } from "../parts/Form.tsx"
+import { Page, Tabs } from "../parts/Page.tsx"
+import { refusedFields } from "../parts/Patch.tsx"
+import { useAtom, useQuery, useSearch } from "../parts/useAtom.ts"
+import { NotFoundPage } from "./NotFoundPage.tsx"
+
+const text = words.create
+
+interface Creating {
+  readonly title: string
+  readonly scope: Scope
+  /** Schemas by what the person chooses, the usual one first. */
+  readonly forms: Readonly<Record<string, string>>
+  /** Where the new object is shown. */
+  readonly next: (id: string) => string
+}
+
+const kinds: Readonly<Record<Kind, Creating>> = {
+  relayer: {
+    title: text.relayer,
+    scope: "relayers:write",
+    forms: {
+      evm: "CreateEvmRelayerRequest",
+      solana: "CreateSolanaRelayerRequest",
+      stellar: "CreateStellarRelayerRequest"
+    },
+    next: (id) => `/console/relayers/${encodeURIComponent(id)}`
+  },
+  network: {
+    title: text.network,
+    scope: "networks:write",
+    forms: {
+      evm: "CreateEvmNetworkRequest",
+      solana: "CreateSolanaNetworkRequest",
+      stellar: "CreateStellarNetworkRequest"
+    },
+    next: () => "/console/networks"
+  },
+  signer: {
+    title: text.signer,
+    scope: "signers:write",
+    forms: {
+      plain: "CreatePlainSignerRequest",
+      local: "CreateLocalSignerRequest",
+      vault: "CreateVaultSignerRequest",
+      vault_transit: "CreateVaultTransitSignerRequest",
+      pkcs11: "CreatePkcs11SignerRequest",
+      aws_kms: "CreateAwsKmsSignerRequest",
+      google_cloud_kms: "CreateGoogleCloudKmsSignerRequest",
+      azure_key_vault: "CreateAzureKeyVaultSignerRequest",
+      turnkey: "CreateTurnkeySignerRequest"
+    },
+    next: () => "/console/signers"
+  },
+  webhook: {
+    title: text.webhook,
+    scope: "notifications:write",
+    forms: { webhook: "CreateNotificationRequest" },
+    next: () => "/console/webhooks"
+  }
+}
+
+const isKind = (name: string): name is Kind => name in kinds
+
+/** Values that exist already, to choose from. A list that this session may not read is a text field. */
+const useKnown = (type: string): Readonly<Record<string, ReadonlyArray<string>>> => {
+  const networks = useQuery(networkList).value
+  const signers = useQuery(signerList).value
+  return {
+    ...(networks === undefined
+      ? {}
+      : { network: networks.filter(({ network_type }) => network_type === type).map(({ name }) => name) }),
+    ...(signers === undefined ? {} : { signer_id: signers.map(({ id }) => id) })
+  }
+}
+
+const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string }) => {
+  const { scope, forms: names, next } = kinds[kind]
+  const session = useAtom(sessionState)
+  const { route } = useLocation()
+  const known = useKnown(type)
+  const [entered, setEntered] = useState<Entered>(kind === "relayer" ? { paused: "false" } : {})
+  const [problems, setProblems] = useState<Problems>({})
+  const [failure, setFailure] = useState<Failure>()
+  const [isBusy, setBusy] = useState(false)
+  const [key, renewKey] = useState(() => crypto.randomUUID())
+  const form = forms[names[type] ?? ""] ?? []
+  const native = unitOf(type, entered["network"], useQuery(networkList).value)
+  const isAllowed = may(session, scope)
+  const onSubmit = async (event: Event) => {
+    event.preventDefault()
+    const made = bodyOf(form, entered, native)
+    setFailure(undefined)
+    setProblems(made.problems)
+    if (isBusy || !isAllowed || Object.keys(made.problems).length > 0) return
+    setBusy(true)
+    const outcome = await act(create(kind, made.json, key))
+    setBusy(false)
+    // Whatever the answer is, another body is another request.
+    renewKey(crypto.randomUUID())
+    if (!outcome.ok) {
+      setFailure(outcome.failure)
+      if (outcome.failure.status === 400) setProblems(refusedFields(outcome.failure))
+      return
+    }
+    refresh(networkList, signerList)
+    route(next(outcome.value.id))
+  }
+  return (
+    <form class="card pad" onSubmit={onSubmit}>
+      <SchemaForm
+        form={form}
+        native={native}
+        entered={entered}
+        problems={problems}
+        onChange={setEntered}
+        known={known}
+      />
+      {failure !== undefined && Object.keys(problems).length === 0 && <Failed failure={failure} />}
+      <div class="do">
+        <button class="btn p" type="submit" aria-disabled={isBusy || !isAllowed}>
+          {isBusy ? text.busy : text.create}
+        </button>
+        {!isAllowed && (
+          <span class="mut">
+            {words.failure.needs} <code>{scope}</code>
+          </span>
+        )}
+      </div>
+    </form>
+  )
+}
+
+export const NewPage = () => {
+  const { params } = useRoute()
+  const { parameters, href } = useSearch()
+  const kind = params["kind"] ?? ""
+  if (!isKind(kind)) return <NotFoundPage />
+  const { title, forms: names } = kinds[kind]
+  const types = Object.keys(names)
+  const [first = ""] = types
+  const type = parameters.get("type") ?? first
+  return (
+    <Page title={title}>
+      {types.length > 1 && (
+        <Tabs
+          label={text.type}
+          tabs={types.map((name) => ({ href: href({ type: name }), label: name, isCurrent: name === type }))}
+        />
+      )}
+      <CreateForm key={`${kind} ${type}`} kind={kind} type={type} />
+    </Page>
+  )
+}

@@ -1,0 +1,217 @@
+// A relayer: what the service says of it, and its tabs. Each tab has an address.
+import type { ComponentChildren } from "preact"
+import { useLocation, useRoute } from "preact-iso"
+import { useState } from "preact/hooks"
+import {
+  changeRelayer,
+  checkRelayer,
+  deleteRelayer,
+  relayerById,
+  relayerExplanation,
+  relayerStatus
+} from "../data/Relayers.ts"
+import type { Relayer, RelayerExplanation } from "../data/Relayers.ts"
+import type { Versioned } from "../data/Pages.ts"
+import { networkList, unitOf } from "../data/Networks.ts"
+import { act, refresh } from "../data/Registry.ts"
+import { may, sessionState } from "../data/Session.ts"
+import { isSending } from "../data/Transactions.ts"
+import { words } from "../words.ts"
+import { Amount } from "../parts/Amount.tsx"
+import { Loaded } from "../parts/Block.tsx"
+import { Code } from "../parts/Copy.tsx"
+import { Confirm } from "../parts/Dialog.tsx"
+import type { Question } from "../parts/Dialog.tsx"
+import { Page, Tabs } from "../parts/Page.tsx"
+import { Say } from "../parts/Say.tsx"
+import { markOf, relayerMark } from "../parts/States.ts"
+import { Tag } from "../parts/Tag.tsx"
+import { useAtom, useQuery } from "../parts/useAtom.ts"
+import { RelayerEvents, RelayerNonces, RelayerTransactions } from "./relayer/Lists.tsx"
+import { RelayerPolicies } from "./relayer/Policies.tsx"
+import { RelayerSummary } from "./relayer/Summary.tsx"
+import { RelayerUrls } from "./relayer/Urls.tsx"
+
+const text = words.relayers
+
+/** Milliseconds between two looks at what the service says. */
+const refreshed = 15_000
+
+type Details = Versioned<Relayer>
+
+interface TabProps {
+  readonly details: Details
+}
+
+const tabs: ReadonlyArray<{
+  readonly name: string
+  readonly label: string
+  readonly isOf?: (relayer: Relayer) => boolean
+  readonly content: (props: TabProps) => ComponentChildren
+}> = [
+  { name: "", label: text.summary, content: RelayerSummary },
+  { name: "transactions", label: text.transactions, content: RelayerTransactions },
+  { name: "policies", label: text.policies, content: RelayerPolicies },
+  { name: "urls", label: text.urls, content: RelayerUrls },
+  {
+    name: "nonces",
+    label: text.nonces,
+    isOf: ({ network_type }) => network_type === "evm",
+    content: RelayerNonces
+  },
+  { name: "events", label: text.events, content: RelayerEvents }
+]
+
+const hrefOf = (id: string, tab: string) => `/console/relayers/${encodeURIComponent(id)}${tab === "" ? "" : `/${tab}`}`
+
+const refreshAll = (id: string) => refresh(relayerById(id), relayerExplanation(id), relayerStatus(id))
+
+const Explanation = ({ relayer, said }: { readonly relayer: Relayer; readonly said: RelayerExplanation }) => {
+  const unit = unitOf(relayer.network_type, relayer.network, useQuery(networkList).value)
+  const isUrl = said.state === "disabled" || said.state === "failing" || said.state === "degraded"
+  return (
+    <Say
+      mark={markOf(said.state)}
+      reason={said.reason}
+      next={said.next}
+      code={said.code}
+      since={said.since}
+      nextAt={said.next_at}
+    >
+      {said.funding !== undefined && (
+        <span class="fund">
+          <Amount value={said.funding.missing} unit={unit} /> → <Code text={said.funding.address} />
+        </span>
+      )}
+      {isUrl && said.funding === undefined && (
+        <a class="btn s" href={hrefOf(relayer.id, "urls")}>
+          {text.changeUrls}
+        </a>
+      )}
+    </Say>
+  )
+}
+
+const questions = (id: string, { value: relayer, etag }: Details, leave: () => void) => {
+  const change = (payload: { readonly paused: boolean }) =>
+    act(changeRelayer(id, payload, etag)).finally(() => refreshAll(id))
+  return {
+    pause: {
+      title: relayer.paused ? text.resumeTitle : text.pauseTitle,
+      text: relayer.paused ? text.resumeText : text.pauseText,
+      action: relayer.paused ? text.resume : text.pause,
+      act: () => change({ paused: !relayer.paused })
+    },
+    remove: {
+      title: text.deleteTitle,
+      text: text.deleteText,
+      action: text.deleteAction,
+      isDangerous: true,
+      typed: id,
+      act: async () => {
+        const outcome = await act(deleteRelayer(id, etag))
+        if (outcome.ok) leave()
+        return outcome
+      }
+    }
+  } satisfies Record<string, Question>
+}
+
+const Actions = ({ id, details }: { readonly id: string; readonly details: Details }) => {
+  const session = useAtom(sessionState)
+  const { route } = useLocation()
+  const [question, ask] = useState<Question>()
+  const [isChecking, setChecking] = useState(false)
+  const { pause, remove } = questions(id, details, () => route("/console/relayers"))
+  const onCheck = async () => {
+    setChecking(true)
+    await act(checkRelayer(id))
+    setChecking(false)
+    refreshAll(id)
+  }
+  const mayWrite = may(session, "relayers:write")
+  return (
+    <>
+      {may(session, "transactions:write") && isSending(details.value.network_type) && (
+        <a class="btn p" href={hrefOf(id, "send")}>
+          {words.send.send}
+        </a>
+      )}
+      <button class="btn" type="button" aria-disabled={isChecking} onClick={onCheck}>
+        {isChecking ? text.checking : text.check}
+      </button>
+      {mayWrite && (
+        <>
+          <button class="btn" type="button" onClick={() => ask(pause)}>
+            {details.value.paused ? text.resume : text.pause}
+          </button>
+          <button class="btn d" type="button" onClick={() => ask(remove)}>
+            {text.delete}
+          </button>
+        </>
+      )}
+      {question !== undefined && <Confirm question={question} onClose={() => ask(undefined)} />}
+    </>
+  )
+}
+
+const Content = ({ details, tab }: { readonly details: Details; readonly tab: string }) => {
+  const { value: relayer } = details
+  const shown = tabs.filter(({ isOf }) => isOf === undefined || isOf(relayer))
+  const current = shown.find(({ name }) => name === tab) ?? shown[0]
+  const Tab = current?.content
+  return (
+    <>
+      <Tabs
+        label={text.one}
+        tabs={shown.map(({ name, label }) => ({
+          href: hrefOf(relayer.id, name),
+          label,
+          isCurrent: name === current?.name
+        }))}
+      />
+      {Tab !== undefined && <Tab details={details} />}
+    </>
+  )
+}
+
+export const RelayerPage = () => {
+  const { params } = useRoute()
+  const id = params["id"] ?? ""
+  const details = useQuery(relayerById(id), refreshed)
+  const said = useQuery(relayerExplanation(id), refreshed)
+  const relayer = details.value?.value
+  return (
+    <Page
+      title={relayer?.name ?? id}
+      crumbs={[{ href: "/console/relayers", label: text.title }]}
+      heading={
+        relayer === undefined ? undefined : (
+          <>
+            <bdi>{relayer.name}</bdi>{" "}
+            <Tag {...(said.value === undefined || relayer.paused ? relayerMark(relayer) : markOf(said.value.state))} />
+          </>
+        )
+      }
+      sub={
+        relayer === undefined ? undefined : (
+          <>
+            <code>{relayer.id}</code> · {relayer.network} · <Code text={relayer.address} full />
+          </>
+        )
+      }
+      actions={details.value === undefined ? undefined : <Actions id={id} details={details.value} />}
+    >
+      <Loaded query={details} rows={6}>
+        {(value) => (
+          <>
+            <Loaded query={said} rows={1}>
+              {(said) => <Explanation relayer={value.value} said={said} />}
+            </Loaded>
+            <Content details={value} tab={params["tab"] ?? ""} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}

@@ -1,0 +1,138 @@
+// The list of signers, and whether the key of one works.
+import { useState } from "preact/hooks"
+import type { Failure } from "../data/Failure.ts"
+import { act } from "../data/Registry.ts"
+import { may, sessionState } from "../data/Session.ts"
+import { signerList, verifySigner } from "../data/Signers.ts"
+import type { Signer } from "../data/Signers.ts"
+import { words } from "../words.ts"
+import { Block, Failed } from "../parts/Block.tsx"
+import { Code } from "../parts/Copy.tsx"
+import { Dialog } from "../parts/Dialog.tsx"
+import { Empty, List } from "../parts/List.tsx"
+import type { Column } from "../parts/List.tsx"
+import { Page } from "../parts/Page.tsx"
+import { Tag, mark } from "../parts/Tag.tsx"
+import { useAtom, useQuery } from "../parts/useAtom.ts"
+
+const text = words.signers
+
+type Step = Readonly<Record<"curve" | "step" | "status", string>> & { readonly message?: string }
+
+const toneOf = (status: string) => {
+  if (status === "ok") return "ok"
+  if (status === "failed") return "bad"
+  return status === "warning" ? "warn" : "off"
+}
+
+const stepColumns: ReadonlyArray<Column<Step>> = [
+  { head: text.step, card: "title", cell: ({ step }) => <code>{step}</code> },
+  { head: text.curve, card: "hidden", cell: ({ curve }) => curve },
+  { head: text.result, card: "state", cell: ({ status }) => <Tag {...mark(toneOf(status), status)} /> },
+  { head: text.message, cell: ({ message }) => message }
+]
+
+const Verify = ({ id }: { readonly id: string }) => {
+  const [steps, setSteps] = useState<ReadonlyArray<Step>>()
+  const [failure, setFailure] = useState<Failure>()
+  const [isBusy, setBusy] = useState(false)
+  const onClick = async () => {
+    if (isBusy) return
+    setBusy(true)
+    const outcome = await act(verifySigner(id))
+    setBusy(false)
+    if (outcome.ok) setSteps(outcome.value.steps)
+    else setFailure(outcome.failure)
+  }
+  const close = () => {
+    setSteps(undefined)
+    setFailure(undefined)
+  }
+  return (
+    <>
+      <button class="btn s" type="button" aria-disabled={isBusy} onClick={onClick}>
+        {isBusy ? text.verifying : text.verify}
+      </button>
+      {(steps !== undefined || failure !== undefined) && (
+        <Dialog title={text.verification(id)} onClose={close}>
+          {failure !== undefined && <Failed failure={failure} />}
+          {steps !== undefined && (
+            <List
+              label={text.verify}
+              columns={stepColumns}
+              rows={steps}
+              keyOf={({ curve, step }) => `${curve} ${step}`}
+            />
+          )}
+          <div class="do">
+            <button class="btn" type="button" autofocus onClick={close}>
+              {words.confirm.close}
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+const Addresses = ({ signer }: { readonly signer: Signer }) => (
+  <>
+    {Object.entries(signer.addresses).map(([type, address]) => (
+      <span key={type} class="two">
+        <small>{type}</small>
+        <Code text={String(address)} />
+      </span>
+    ))}
+  </>
+)
+
+const columnsFor = (mayVerify: boolean): ReadonlyArray<Column<Signer>> => [
+  {
+    head: text.id,
+    card: "title",
+    cell: ({ id }) => <a href={`/console/relayers?signer_id=${encodeURIComponent(id)}`}>{id}</a>
+  },
+  { head: text.type, card: "state", cell: ({ type }) => <code>{type}</code> },
+  {
+    head: text.state,
+    cell: (signer) =>
+      "disabled_reason" in signer && signer.disabled_reason !== undefined ? (
+        <span title={signer.disabled_reason.message}>
+          <Tag {...mark("bad", signer.disabled_reason.code)} />
+        </span>
+      ) : (
+        <Tag {...mark("ok", words.states.enabled)} />
+      )
+  },
+  { head: text.addresses, cell: (signer) => <Addresses signer={signer} /> },
+  ...(mayVerify ? [{ head: text.check, cell: ({ id }: Signer) => <Verify id={id} /> }] : [])
+]
+
+export const SignersPage = () => {
+  const session = useAtom(sessionState)
+  const query = useQuery(signerList)
+  const mayWrite = may(session, "signers:write")
+  return (
+    <Page
+      title={text.title}
+      sub={text.sub}
+      actions={
+        mayWrite && (
+          <a class="btn p" href="/console/new/signer">
+            {words.create.signer}
+          </a>
+        )
+      }
+    >
+      <Block title={text.title} query={query} rows={6}>
+        {(signers) =>
+          signers.length === 0 ? (
+            <Empty text={text.none} />
+          ) : (
+            <List label={text.title} columns={columnsFor(mayWrite)} rows={signers} keyOf={({ id }) => id} />
+          )
+        }
+      </Block>
+    </Page>
+  )
+}

@@ -1,0 +1,63 @@
+// The state of the instance that answers: its components and jobs.
+import { readiness } from "../data/System.ts"
+import { words } from "../words.ts"
+import { Block } from "../parts/Block.tsx"
+import { List } from "../parts/List.tsx"
+import type { Column } from "../parts/List.tsx"
+import { Page } from "../parts/Page.tsx"
+import { Tag, mark } from "../parts/Tag.tsx"
+import type { Tone } from "../parts/Tag.tsx"
+import { useQuery } from "../parts/useAtom.ts"
+
+const text = words.system
+
+interface Row {
+  readonly name: string
+  readonly status: string
+  readonly reason?: string
+}
+
+const tones: Readonly<Record<string, Tone>> = { healthy: "ok", degraded: "warn", unhealthy: "bad", off: "off" }
+
+const columns: ReadonlyArray<Column<Row>> = [
+  { head: text.component, card: "title", cell: ({ name }) => <code>{name}</code> },
+  { head: text.state, card: "state", cell: ({ status }) => <Tag {...mark(tones[status] ?? "off", status)} /> },
+  { head: text.reason, cell: ({ reason }) => reason }
+]
+
+/** The jobs are listed like components, by their names below `jobs`. */
+const rowsOf = (components: object): ReadonlyArray<Row> =>
+  Object.entries(components).flatMap(([name, { status, reason, ...parts }]: [string, Record<string, string>]) => [
+    { name, status: status ?? "", ...(reason === undefined ? {} : { reason }) },
+    ...Object.entries(parts).map(([part, status]) => ({ name: `${name}.${part}`, status }))
+  ])
+
+/** Milliseconds. */
+const refreshed = 15_000
+
+export const SystemPage = () => {
+  const query = useQuery(readiness, refreshed)
+  return (
+    <Page
+      title={text.title}
+      heading={
+        <>
+          {text.title}{" "}
+          {query.value !== undefined && <Tag {...mark(tones[query.value.status] ?? "off", query.value.status)} />}
+        </>
+      }
+      sub={query.value === undefined ? undefined : text.version(query.value.version)}
+      actions={
+        <a class="btn" href="/metrics" target="_blank" rel="noopener">
+          {text.metrics}
+        </a>
+      }
+    >
+      <Block title={text.components} query={query} rows={10}>
+        {({ components }) => (
+          <List label={text.components} columns={columns} rows={rowsOf(components)} keyOf={({ name }) => name} />
+        )}
+      </Block>
+    </Page>
+  )
+}

@@ -1,0 +1,111 @@
+// The lists of a relayer: its transactions, nonces and events.
+import { eventPage } from "../../data/Events.ts"
+import type { Versioned } from "../../data/Pages.ts"
+import { relayerNonces } from "../../data/Relayers.ts"
+import type { Relayer } from "../../data/Relayers.ts"
+import { finalStatuses, openStatuses, transactionPage } from "../../data/Transactions.ts"
+import { words } from "../../words.ts"
+import { Block } from "../../parts/Block.tsx"
+import { EventRows } from "../../parts/EventRows.tsx"
+import { ActiveFilters, SelectFilter, TextFilter, choices } from "../../parts/Filters.tsx"
+import { Empty, Pager } from "../../parts/List.tsx"
+import { Facts } from "../../parts/Page.tsx"
+import { TransactionRows } from "../../parts/TransactionRows.tsx"
+import { useQuery, useSearch } from "../../parts/useAtom.ts"
+
+const text = words.relayers
+
+interface Props {
+  readonly details: Versioned<Relayer>
+}
+
+const filters = ["status", "external_id", "origin"]
+
+export const RelayerTransactions = ({ details: { value: relayer } }: Props) => {
+  const { parameters, href } = useSearch()
+  const key = new URLSearchParams(parameters)
+  key.set("relayer_id", relayer.id)
+  const query = useQuery(transactionPage(key.toString()))
+  return (
+    <>
+      <div class="flt">
+        <TextFilter name="external_id" label={words.transactions.externalId} />
+        <SelectFilter
+          name="status"
+          label={words.transactions.state}
+          choices={choices([...openStatuses, ...finalStatuses])}
+        />
+      </div>
+      {query.failure?.status === 400 && <ActiveFilters names={[...filters, "cursor"]} />}
+      <Block title={text.transactions} query={query} rows={10}>
+        {({ rows, next }) =>
+          rows.length === 0 ? (
+            <Empty
+              text={filters.some((name) => parameters.has(name)) ? words.transactions.noMatch : words.transactions.none}
+            />
+          ) : (
+            <>
+              <TransactionRows label={text.transactions} rows={rows} hasRelayer={false} />
+              <Pager
+                first={parameters.has("cursor") ? href({ cursor: undefined }) : undefined}
+                next={next === undefined ? undefined : href({ cursor: next })}
+              />
+            </>
+          )
+        }
+      </Block>
+    </>
+  )
+}
+
+export const RelayerNonces = ({ details: { value: relayer } }: Props) => {
+  const query = useQuery(relayerNonces(relayer.id))
+  return (
+    <Block
+      title={text.nonces}
+      aside={
+        <button class="btn s" type="button" onClick={query.refresh}>
+          {text.ask}
+        </button>
+      }
+      query={query}
+    >
+      {(nonces) => (
+        <div class="pad">
+          <Facts
+            facts={Object.entries(nonces).map(([name, value]) => [
+              name,
+              typeof value === "object" ? JSON.stringify(value) : String(value)
+            ])}
+          />
+        </div>
+      )}
+    </Block>
+  )
+}
+
+export const RelayerEvents = ({ details: { value: relayer } }: Props) => {
+  const { parameters, href } = useSearch()
+  const before = parameters.get("before") ?? "latest"
+  const query = useQuery(
+    eventPage(new URLSearchParams({ relayer_id: relayer.id, before, limit: "50" }).toString()),
+    15_000
+  )
+  return (
+    <Block title={text.events} query={query} rows={6}>
+      {({ rows }) =>
+        rows.length === 0 ? (
+          <Empty text={words.events.none} />
+        ) : (
+          <>
+            <EventRows label={text.events} rows={rows} />
+            <Pager
+              first={before === "latest" ? undefined : href({ before: undefined })}
+              next={rows.length < 50 ? undefined : href({ before: String(rows.at(-1)?.id) })}
+            />
+          </>
+        )
+      }
+    </Block>
+  )
+}

@@ -1,0 +1,124 @@
+// The summary of a relayer: its balance and providers as the chain sees them, and its open transactions.
+import { unitOf, networkList } from "../../data/Networks.ts"
+import type { Versioned } from "../../data/Pages.ts"
+import { relayerStatus } from "../../data/Relayers.ts"
+import type { Relayer, RelayerStatus } from "../../data/Relayers.ts"
+import { openStatuses, transactionPage } from "../../data/Transactions.ts"
+import { words } from "../../words.ts"
+import { Amount } from "../../parts/Amount.tsx"
+import { Block } from "../../parts/Block.tsx"
+import { Empty, List } from "../../parts/List.tsx"
+import type { Column } from "../../parts/List.tsx"
+import { Facts } from "../../parts/Page.tsx"
+import { Tag, mark } from "../../parts/Tag.tsx"
+import { Age, At, Until } from "../../parts/Time.tsx"
+import { TransactionRows } from "../../parts/TransactionRows.tsx"
+import { useQuery } from "../../parts/useAtom.ts"
+
+const text = words.relayers
+
+type Provider = RelayerStatus["providers"][number]
+
+const providerColumns: ReadonlyArray<Column<Provider>> = [
+  { head: text.providerUrl, card: "title", cell: ({ url }) => <bdi>{url}</bdi> },
+  {
+    head: text.answers,
+    card: "state",
+    cell: ({ failed, code }) => <Tag {...(failed ? mark("bad", code ?? text.problem) : mark("ok", text.yes))} />
+  },
+  { head: text.weight, isNumber: true, card: "hidden", cell: ({ weight }) => weight },
+  { head: text.breaker, card: "hidden", cell: ({ breaker }) => <code>{breaker}</code> },
+  { head: text.problem, cell: ({ error }) => (error === undefined ? "" : <bdi class="wrap">{error}</bdi>) }
+]
+
+const countOf = (status: RelayerStatus) => {
+  if (status.network_type === "evm") return status.nonce?.toString()
+  return status.network_type === "stellar" ? status.sequence_number?.toString() : undefined
+}
+
+const Balance = ({ relayer, status }: { readonly relayer: Relayer; readonly status: RelayerStatus }) => {
+  const unit = unitOf(relayer.network_type, relayer.network, useQuery(networkList).value)
+  const minimum = relayer.policies?.min_balance
+  const count = countOf(status)
+  return (
+    <div class="pad">
+      <Facts
+        facts={[
+          [text.balance, status.balance !== undefined && <Amount value={status.balance} unit={unit} />],
+          [text.minBalance, minimum !== undefined && <Amount value={minimum} unit={unit} />],
+          [text.nonce, count],
+          [text.asked, status.live ? text.live : status.read_at !== undefined && <At at={status.read_at} />],
+          [text.lastCheck, status.last_check_at !== undefined && <Age at={status.last_check_at} />],
+          [text.nextCheck, <Until at={status.next_check_at} />],
+          [
+            text.lastConfirmed,
+            status.last_confirmed_transaction_timestamp !== undefined && (
+              <Age at={status.last_confirmed_transaction_timestamp} />
+            )
+          ],
+          [text.signer, relayer.signer_id],
+          [text.webhook, relayer.notification_id]
+        ]}
+      />
+    </div>
+  )
+}
+
+const OpenTransactions = ({ relayer }: { readonly relayer: Relayer }) => {
+  const key = new URLSearchParams([
+    ["relayer_id", relayer.id],
+    ["per_page", "20"],
+    ...openStatuses.map((status) => ["status", status])
+  ])
+  const query = useQuery(transactionPage(key.toString()), 15_000)
+  return (
+    <Block
+      title={text.open}
+      aside={
+        <a class="l" href={`/console/relayers/${encodeURIComponent(relayer.id)}/transactions`}>
+          {text.all}
+        </a>
+      }
+      query={query}
+    >
+      {({ rows }) =>
+        rows.length === 0 ? (
+          <Empty text={text.noOpen} />
+        ) : (
+          <TransactionRows label={text.open} rows={rows} hasRelayer={false} />
+        )
+      }
+    </Block>
+  )
+}
+
+export const RelayerSummary = ({ details: { value: relayer } }: { readonly details: Versioned<Relayer> }) => {
+  const status = useQuery(relayerStatus(relayer.id))
+  return (
+    <div class="grid">
+      <div class="grid g11">
+        <Block title={text.details} query={status} rows={5}>
+          {(status) => <Balance relayer={relayer} status={status} />}
+        </Block>
+        <Block
+          title={text.providers}
+          aside={
+            <button class="btn s" type="button" onClick={status.refresh}>
+              {text.ask}
+            </button>
+          }
+          query={status}
+        >
+          {({ providers }) =>
+            providers.length === 0 ? (
+              <Empty text={text.noProvider} />
+            ) : (
+              <List label={text.providers} columns={providerColumns} rows={providers} keyOf={({ url }) => url} />
+            )
+          }
+        </Block>
+      </div>
+      <OpenTransactions relayer={relayer} />
+    </div>
+  )
+}

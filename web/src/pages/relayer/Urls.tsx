@@ -1,0 +1,103 @@
+// The RPC URLs that a relayer uses: its own, or those of its network, which other relayers use too.
+import { forms } from "../../data/Forms.ts"
+import { useState } from "preact/hooks"
+import { enteredOf } from "../../data/FormFields.ts"
+import type { Form } from "../../data/FormFields.ts"
+import { changeNetwork, networkById, networkList, unitOf } from "../../data/Networks.ts"
+import type { Network } from "../../data/Networks.ts"
+import type { Versioned } from "../../data/Pages.ts"
+import { act, refresh } from "../../data/Registry.ts"
+import { changeRelayer, checkRelayer, relayerById, relayerExplanation, relayerStatus } from "../../data/Relayers.ts"
+import type { Relayer } from "../../data/Relayers.ts"
+import { may, sessionState } from "../../data/Session.ts"
+import { words } from "../../words.ts"
+import { Block } from "../../parts/Block.tsx"
+import { Patch } from "../../parts/Patch.tsx"
+import { useAtom, useQuery } from "../../parts/useAtom.ts"
+
+const text = words.relayers
+
+const only = (form: string, name: string): Form => (forms[form] ?? []).filter((field) => field.name === name)
+
+/** The fields of the URLs are the same for each network type. */
+const ownForm = only("CreateEvmRelayerRequest", "custom_rpc_urls")
+const networkForm = only("CreateEvmNetworkRequest", "rpc_urls")
+
+interface Props {
+  readonly details: Versioned<Relayer>
+}
+
+/** After a repair, the service looks at once whether it helped. */
+const refreshHealth = async (id: string) => {
+  await act(checkRelayer(id))
+  refresh(relayerById(id), relayerExplanation(id), relayerStatus(id))
+}
+
+const OwnUrls = ({ details: { value: relayer, etag } }: Props) => {
+  const session = useAtom(sessionState)
+  const native = unitOf(relayer.network_type, undefined, undefined)
+  return (
+    <section class="card" aria-label={text.ownUrlsTitle}>
+      <h2>{text.ownUrlsTitle}</h2>
+      <p class="pad mut">{text.ownUrlsHint}</p>
+      <Patch
+        form={ownForm}
+        native={native}
+        present={{ entered: enteredOf(ownForm, relayer, native), etag }}
+        isAllowed={may(session, "relayers:write")}
+        save={(patch, seen) => act(changeRelayer(relayer.id, patch, seen))}
+        refresh={() => void refreshHealth(relayer.id)}
+      />
+    </section>
+  )
+}
+
+const NetworkUrls = ({ relayer, network }: { readonly relayer: Relayer; readonly network: Network }) => {
+  const session = useAtom(sessionState)
+  const details = useQuery(networkById(network.id))
+  const native = unitOf(relayer.network_type, undefined, undefined)
+  return (
+    <Block title={text.networkUrlsTitle(network.name)} query={details}>
+      {({ value, etag }) => (
+        <>
+          <p class="pad mut">{text.networkUrlsHint}</p>
+          <Patch
+            form={networkForm}
+            native={native}
+            present={{ entered: enteredOf(networkForm, value, native), etag }}
+            isAllowed={may(session, "networks:write")}
+            save={(patch, seen) => act(changeNetwork(network.id, patch, seen))}
+            refresh={() => {
+              refresh(networkById(network.id), networkList)
+              void refreshHealth(relayer.id)
+            }}
+          />
+        </>
+      )}
+    </Block>
+  )
+}
+
+export const RelayerUrls = ({ details }: Props) => {
+  const { value: relayer } = details
+  const networks = useQuery(networkList)
+  const [isOwn, setOwn] = useState(relayer.custom_rpc_urls !== undefined)
+  if (isOwn) return <OwnUrls details={details} />
+  const network = networks.value?.find(
+    ({ name, network_type }) => name === relayer.network && network_type === relayer.network_type
+  )
+  return (
+    <div class="grid">
+      {network === undefined ? (
+        <Block title={text.urls} query={networks}>
+          {() => null}
+        </Block>
+      ) : (
+        <NetworkUrls relayer={relayer} network={network} />
+      )}
+      <button class="btn" type="button" onClick={() => setOwn(true)}>
+        {text.giveOwn}
+      </button>
+    </div>
+  )
+}

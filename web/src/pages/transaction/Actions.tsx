@@ -1,0 +1,209 @@
+// What a person can do with a transaction: cancel, speed up, decide. What is not possible says why.
+import { useState } from "preact/hooks"
+import { exact, gwei, parse } from "../../data/Amounts.ts"
+import type { Failure } from "../../data/Failure.ts"
+import { act, refresh } from "../../data/Registry.ts"
+import { may, sessionState } from "../../data/Session.ts"
+import {
+  cancelTransaction,
+  decide,
+  isOpen,
+  replaceTransaction,
+  transactionByKey,
+  transactionExplanation
+} from "../../data/Transactions.ts"
+import type { Transaction } from "../../data/Transactions.ts"
+import { words } from "../../words.ts"
+import { Failed } from "../../parts/Block.tsx"
+import { Confirm, Dialog } from "../../parts/Dialog.tsx"
+import type { Question } from "../../parts/Dialog.tsx"
+import { useAtom } from "../../parts/useAtom.ts"
+
+const text = words.transaction
+
+type Evm = Extract<Transaction, { readonly value: bigint }>
+
+interface Props {
+  /** The key of the transaction's queries. */
+  readonly id: string
+  readonly transaction: Transaction
+}
+
+const refreshAll = (id: string) => refresh(transactionByKey(id), transactionExplanation(id))
+
+/** Codes with which the service waits for an operator's answer about one transaction. */
+const undecided: ReadonlySet<string> = new Set(["nonce_taken_unproven", "restored_unproven", "landing_unproven"])
+
+const isEvm = (transaction: Transaction): transaction is Evm =>
+  transaction.network_type === "evm" && "value" in transaction
+
+const cancelText = ({ status, network_type }: Transaction) => {
+  if (status === "pending") return text.cancelPending
+  return network_type === "evm" ? text.cancelEvm : text.cancelOther
+}
+
+/** Why an action is not possible. `undefined`: it is. */
+const obstacleOf = (transaction: Transaction): string | undefined => {
+  if (!isOpen(transaction)) return text.isFinal
+  if (transaction.status === "mined") return text.isMined
+  return transaction.is_canceled ? text.isCanceled : undefined
+}
+
+/** Nodes take a replacement whose price is a tenth above that of the present one. */
+const raised = (price: bigint | undefined) => (price === undefined ? undefined : (price * 110n + 99n) / 100n)
+
+const priceFields = ["gas_price", "max_fee_per_gas", "max_priority_fee_per_gas"] as const
+
+type PriceField = (typeof priceFields)[number]
+
+const SpeedUp = ({
+  id,
+  transaction,
+  onClose
+}: {
+  readonly id: string
+  readonly transaction: Evm
+  readonly onClose: () => void
+}) => {
+  const shown = priceFields.filter((name) => transaction[name] !== undefined)
+  const least = Object.fromEntries(shown.map((name) => [name, exact(raised(transaction[name]) ?? 0n, gwei.decimals)]))
+  const [prices, setPrices] = useState<Readonly<Record<string, string>>>(least)
+  const [failure, setFailure] = useState<Failure>()
+  const [isBusy, setBusy] = useState(false)
+  const read = (name: PriceField) => parse(prices[name] ?? "", gwei.decimals)
+  const isReady = !isBusy && shown.every((name) => read(name).ok)
+  const onSend = async () => {
+    if (!isReady) return
+    setBusy(true)
+    const { to, value, data, gas_limit } = transaction
+    const fees = Object.fromEntries(
+      shown.flatMap((name) => {
+        const price = read(name)
+        return price.ok ? [[name, price.value]] : []
+      })
+    )
+    const outcome = await act(
+      replaceTransaction(id, {
+        value,
+        ...(to === undefined ? {} : { to }),
+        ...(data === undefined ? {} : { data }),
+        ...(gas_limit === undefined ? {} : { gas_limit: BigInt(gas_limit) }),
+        ...fees
+      })
+    )
+    setBusy(false)
+    refreshAll(id)
+    if (outcome.ok) onClose()
+    else setFailure(outcome.failure)
+  }
+  return (
+    <Dialog title={text.speedUp} onClose={onClose}>
+      <p class="text">{text.speedUpText}</p>
+      {shown.map((name) => (
+        <label key={name} class="field">
+          <code>{name}</code> (gwei)
+          <input
+            value={prices[name]}
+            inputMode="decimal"
+            aria-invalid={!read(name).ok}
+            onInput={({ currentTarget }) => setPrices({ ...prices, [name]: currentTarget.value })}
+          />
+        </label>
+      ))}
+      {failure !== undefined && <Failed failure={failure} />}
+      <div class="do">
+        <button class="btn" type="button" autofocus onClick={onClose}>
+          {words.confirm.cancel}
+        </button>
+        <button class="btn p" type="button" aria-disabled={!isReady} onClick={onSend}>
+          {text.speedUp}
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
+const questionsOf = (id: string, transaction: Transaction) => {
+  const answered = (answer: "send" | "give_up") => () => act(decide(id, answer)).finally(() => refreshAll(id))
+  return {
+    cancel: {
+      title: text.cancelTitle,
+      text: cancelText(transaction),
+      action: text.cancelAction,
+      isDangerous: true,
+      act: () => act(cancelTransaction(id)).finally(() => refreshAll(id))
+    },
+    send: {
+      title: text.sendTitle,
+      text: text.sendText,
+      action: text.sendAction,
+      isDangerous: true,
+      act: answered("send")
+    },
+    giveUp: {
+      title: text.giveUpTitle,
+      text: text.giveUpText,
+      action: text.giveUpAction,
+      isDangerous: true,
+      act: answered("give_up")
+    }
+  } satisfies Record<string, Question>
+}
+
+const Action = ({
+  label,
+  obstacle,
+  onClick
+}: {
+  readonly label: string
+  readonly obstacle: string | undefined
+  readonly onClick: () => void
+}) => (
+  <button
+    class="btn"
+    type="button"
+    aria-disabled={obstacle !== undefined}
+    title={obstacle}
+    onClick={() => {
+      if (obstacle === undefined) onClick()
+    }}
+  >
+    {label}
+    {obstacle !== undefined && <span class="sr">: {obstacle}</span>}
+  </button>
+)
+
+export const TransactionActions = ({ id, transaction }: Props) => {
+  const session = useAtom(sessionState)
+  const [question, ask] = useState<Question>()
+  const [isSpeeding, setSpeeding] = useState(false)
+  const questions = questionsOf(id, transaction)
+  const obstacle = may(session, "transactions:write") ? obstacleOf(transaction) : text.notAllowed
+  const unsigned = isEvm(transaction) && priceFields.every((name) => transaction[name] === undefined)
+  return (
+    <>
+      {undecided.has(transaction.code ?? "") && may(session, "transactions:write") && (
+        <>
+          <button class="btn p" type="button" onClick={() => ask(questions.send)}>
+            {text.sendAction}
+          </button>
+          <button class="btn" type="button" onClick={() => ask(questions.giveUp)}>
+            {text.giveUpAction}
+          </button>
+        </>
+      )}
+      {isEvm(transaction) && (
+        <Action
+          label={text.speedUp}
+          obstacle={obstacle ?? (unsigned ? text.isUnsigned : undefined)}
+          onClick={() => setSpeeding(true)}
+        />
+      )}
+      <Action label={text.cancel} obstacle={obstacle} onClick={() => ask(questions.cancel)} />
+      {question !== undefined && <Confirm question={question} onClose={() => ask(undefined)} />}
+      {isSpeeding && isEvm(transaction) && (
+        <SpeedUp id={id} transaction={transaction} onClose={() => setSpeeding(false)} />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,141 @@
+// What happened to a transaction, the oldest first. The last entry of an open one is what comes next.
+import { eventPage } from "../../data/Events.ts"
+import type { Event } from "../../data/Events.ts"
+import { step } from "../../data/Times.ts"
+import { isOpen, transactionExplanation } from "../../data/Transactions.ts"
+import type { Transaction } from "../../data/Transactions.ts"
+import { words } from "../../words.ts"
+import { Block } from "../../parts/Block.tsx"
+import { Icon } from "../../parts/Icon.tsx"
+import type { IconName } from "../../parts/Icon.tsx"
+import type { Tone } from "../../parts/Tag.tsx"
+import { At, Until } from "../../parts/Time.tsx"
+import { useChange, useQuery } from "../../parts/useAtom.ts"
+
+const text = words.transaction
+
+interface Mark {
+  readonly tone: Tone
+  readonly icon: IconName
+}
+
+const marks: Readonly<Record<string, Mark>> = {
+  "transaction.created": { tone: "ok", icon: "ok" },
+  "transaction.signed": { tone: "ok", icon: "ok" },
+  "transaction.submitted": { tone: "ok", icon: "up" },
+  "transaction.replaced": { tone: "info", icon: "up" },
+  "transaction.held": { tone: "warn", icon: "warn" },
+  "transaction.mined": { tone: "info", icon: "wait" },
+  "transaction.reorged": { tone: "bad", icon: "bad" },
+  "transaction.reorged_final": { tone: "bad", icon: "bad" },
+  "transaction.confirmed": { tone: "ok", icon: "ok" },
+  "transaction.failed": { tone: "bad", icon: "bad" },
+  "transaction.canceled": { tone: "off", icon: "pause" },
+  "transaction.expired": { tone: "warn", icon: "warn" }
+}
+
+const unknown: Mark = { tone: "off", icon: "dot" }
+
+const isKnown = (type: string): type is keyof typeof text.events => type in text.events
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null
+
+/** Of the event's data, what explains it. */
+const moreOf = ({ data }: Event): string | undefined => {
+  if (!isObject(data)) return undefined
+  const { code, status_reason } = data
+  const parts = [code, status_reason].filter((part) => typeof part === "string")
+  return parts.length === 0 ? undefined : parts.join(" · ")
+}
+
+/** Equal entries in a row are one with a count. */
+interface Entry {
+  readonly event: Event
+  readonly count: number
+}
+
+const collapsed = (events: ReadonlyArray<Event>): ReadonlyArray<Entry> => {
+  const entries: Array<Entry> = []
+  for (const event of events) {
+    const last = entries.at(-1)
+    const isSame = last !== undefined && last.event.type === event.type && moreOf(last.event) === moreOf(event)
+    if (isSame) entries[entries.length - 1] = { event: last.event, count: last.count + 1 }
+    else entries.push({ event, count: 1 })
+  }
+  return entries
+}
+
+const When = ({ event, previous }: { readonly event: Event; readonly previous: Event | undefined }) =>
+  previous === undefined ? (
+    <At at={event.at} />
+  ) : (
+    <>+{step(event.at.epochMilliseconds - previous.at.epochMilliseconds)}</>
+  )
+
+const Line = ({ entry, previous }: { readonly entry: Entry; readonly previous: Event | undefined }) => {
+  const { event, count } = entry
+  const { tone, icon } = marks[event.type] ?? unknown
+  const more = moreOf(event)
+  return (
+    <li>
+      <span class={`d ${tone}-fg`}>
+        <Icon name={icon} size={16} />
+      </span>
+      <div>
+        <b>{isKnown(event.type) ? text.events[event.type] : event.type}</b>
+        {count > 1 && <span class="mut"> × {count}</span>}
+      </div>
+      <span class="when">
+        <When event={event} previous={previous} />
+      </span>
+      {more !== undefined && (
+        <div class="more">
+          <bdi>{more}</bdi>
+        </div>
+      )}
+    </li>
+  )
+}
+
+const Next = ({ id }: { readonly id: string }) => {
+  const said = useQuery(transactionExplanation(id)).value
+  if (said === undefined) return null
+  return (
+    <li class="next">
+      <span class="d mut">
+        <Icon name="dot" size={16} />
+      </span>
+      <div>
+        <b>
+          <bdi>{said.next}</bdi>
+        </b>
+      </div>
+      <span class="when">{said.next_at !== undefined && <Until at={said.next_at} />}</span>
+    </li>
+  )
+}
+
+/** More than a transaction has, with its replacements and holds. */
+const most = "500"
+
+export const Timeline = ({ id, transaction }: { readonly id: string; readonly transaction: Transaction }) => {
+  const key = new URLSearchParams({ resource_id: transaction.id, after: "0", limit: most })
+  const query = useQuery(eventPage(key.toString()), isOpen(transaction) ? 5_000 : undefined)
+  useChange(transaction.status, query.refresh)
+  return (
+    <Block title={text.timeline} query={query} rows={5}>
+      {({ rows }) => {
+        const entries = collapsed(rows)
+        return (
+          <ol class="tl">
+            {entries.map((entry, index) => (
+              <Line key={entry.event.id} entry={entry} previous={entries[index - 1]?.event} />
+            ))}
+            {isOpen(transaction) && <Next id={id} />}
+          </ol>
+        )
+      }}
+    </Block>
+  )
+}

@@ -1,0 +1,31 @@
+// The call that does the same as the page. It names the variable of the key, never the key.
+import { words } from "../words.ts"
+import { CopyButton } from "./Copy.tsx"
+
+interface Props {
+  readonly method: "GET" | "POST"
+  readonly path: string
+  readonly body?: unknown
+}
+
+/** A quote inside single quotes of a shell. */
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+
+const commandOf = ({ method, path, body }: Props) =>
+  [
+    `curl -X ${method} ${quoted(location.origin + path)} -H "Authorization: Bearer $API_KEY"`,
+    ...(body === undefined ? [] : [`-H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))}`])
+  ].join(" \\\n  ")
+
+export const Curl = (props: Props) => {
+  const command = commandOf(props)
+  return (
+    <details class="card curl">
+      <summary>{words.curl}</summary>
+      <div class="pad">
+        <pre tabIndex={0}>{command}</pre>
+        <CopyButton text={command} label={words.copy.copy} />
+      </div>
+    </details>
+  )
+}

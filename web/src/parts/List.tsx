@@ -1,0 +1,74 @@
+// A table of rows that becomes cards on narrow screens, and the way to its next page.
+import type { ComponentChildren } from "preact"
+import { words } from "../words.ts"
+
+export interface Column<Row> {
+  readonly head: string
+  readonly cell: (row: Row) => ComponentChildren
+  /** Right-aligned numbers. */
+  readonly isNumber?: boolean
+  /** What cards show of the row: its first line, its second line, or nothing. The default is the second line. */
+  readonly card?: "title" | "state" | "line" | "hidden"
+}
+
+interface Props<Row> {
+  readonly label: string
+  readonly columns: ReadonlyArray<Column<Row>>
+  readonly rows: ReadonlyArray<Row>
+  readonly keyOf: (row: Row) => string | number
+  readonly isSelected?: (row: Row) => boolean
+}
+
+const classOf = <Row,>({ isNumber = false, card = "line" }: Column<Row>) => `${isNumber ? "num " : ""}c-${card}`
+
+export const List = <Row,>({ label, columns, rows, keyOf, isSelected }: Props<Row>) => (
+  <div class="tblw" tabIndex={0} role="region" aria-label={label}>
+    <table class="tbl cards">
+      <thead>
+        <tr>
+          {columns.map((column) => (
+            <th key={column.head} scope="col" class={column.isNumber === true ? "num" : ""}>
+              {column.head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={keyOf(row)} aria-selected={isSelected?.(row) === true ? true : undefined}>
+            {columns.map((column) => (
+              <td key={column.head} class={classOf(column)} data-head={column.head}>
+                {column.cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+)
+
+/** `next` and `first` are addresses, so that each page can be linked. */
+export const Pager = ({ first, next }: { readonly first: string | undefined; readonly next: string | undefined }) =>
+  first === undefined && next === undefined ? null : (
+    <nav class="pager" aria-label={words.pages.label}>
+      {first !== undefined && (
+        <a class="btn" href={first}>
+          {words.pages.first}
+        </a>
+      )}
+      {next !== undefined && (
+        <a class="btn" href={next}>
+          {words.pages.next}
+        </a>
+      )}
+    </nav>
+  )
+
+/** What belongs here, and how the first one is made. */
+export const Empty = ({ text, children }: { readonly text: string; readonly children?: ComponentChildren }) => (
+  <div class="empty">
+    <p>{text}</p>
+    {children}
+  </div>
+)

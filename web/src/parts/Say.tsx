@@ -1,0 +1,49 @@
+// What the service says of an object: its reason, what comes next, and what a person can do.
+import type { DateTime } from "effect"
+import type { ComponentChildren } from "preact"
+import { words } from "../words.ts"
+import { Icon } from "./Icon.tsx"
+import type { Mark } from "./Tag.tsx"
+import { At, Until } from "./Time.tsx"
+
+interface Props {
+  readonly mark: Pick<Mark, "tone" | "icon">
+  readonly reason: string
+  readonly next: string
+  readonly code?: string
+  readonly since?: DateTime.Utc | undefined
+  readonly nextAt?: DateTime.Utc | undefined
+  /** Buttons. */
+  readonly children?: ComponentChildren
+}
+
+/** Sentences are shown as the service sends them. The code can be searched in the documents. */
+export const Say = ({ mark, reason, next, code, since, nextAt, children }: Props) => (
+  <div class={`say ${mark.tone}`} role="status">
+    <Icon name={mark.icon} size={17} />
+    <div>
+      <b>
+        <bdi>{reason}</bdi>
+      </b>
+      <p>
+        <bdi>{next}</bdi>
+      </p>
+      <p>
+        {code !== undefined && <code>{code}</code>}
+        {since !== undefined && (
+          <>
+            {" "}
+            {words.say.since} <At at={since} />
+          </>
+        )}
+        {nextAt !== undefined && (
+          <>
+            {" "}
+            · {words.say.nextLook} <Until at={nextAt} />
+          </>
+        )}
+      </p>
+    </div>
+    <div class="do">{children}</div>
+  </div>
+)

@@ -1,0 +1,37 @@
+// How states are marked. A state that the console does not know is shown as text.
+import { words } from "../words.ts"
+import { mark } from "./Tag.tsx"
+import type { Mark } from "./Tag.tsx"
+
+const { states } = words
+
+const marks: Readonly<Record<string, Mark>> = {
+  healthy: mark("ok", states.healthy),
+  enabled: mark("ok", states.enabled),
+  degraded: mark("warn", states.degraded),
+  failing: mark("warn", states.failing),
+  disabled: mark("bad", states.disabled),
+  unknown: mark("off", states.unknown),
+  paused: mark("off", states.paused, "pause"),
+  pending: mark("off", states.pending, "wait"),
+  sent: mark("info", states.sent, "up"),
+  submitted: mark("info", states.submitted),
+  mined: mark("info", states.mined),
+  confirmed: mark("ok", states.confirmed),
+  failed: mark("bad", states.failed),
+  canceled: mark("off", states.canceled, "pause"),
+  expired: mark("warn", states.expired)
+}
+
+export const markOf = (state: string): Mark => marks[state] ?? mark("off", state)
+
+interface RelayerFlags {
+  readonly paused: boolean
+  readonly system_disabled: boolean
+}
+
+/** Of a relayer without its health, as lists have it. */
+export const relayerMark = ({ paused, system_disabled }: RelayerFlags): Mark => {
+  if (system_disabled) return markOf("disabled")
+  return markOf(paused ? "paused" : "enabled")
+}

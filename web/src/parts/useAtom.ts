@@ -1,0 +1,102 @@
+// Atoms in components, and the addresses of pages.
+import type { Atom } from "effect/reactivity"
+import { useLocation } from "preact-iso"
+import { useEffect, useReducer, useRef } from "preact/hooks"
+import type { Failure } from "../data/Failure.ts"
+import { isAway } from "../data/Presence.ts"
+import { registry } from "../data/Registry.ts"
+import type { Query } from "../data/Registry.ts"
+
+/** The value of the atom. The component is drawn again when it changes. */
+export const useAtom = <A>(atom: Atom.Atom<A>): A => {
+  const [, draw] = useReducer((count: number) => count + 1, 0)
+  useEffect(() => registry.subscribe(atom, draw, { immediate: true }), [atom])
+  return registry.get(atom)
+}
+
+/** What a page shows of a query: the last value also after a failure, so that nothing disappears. */
+export interface Shown<A> {
+  readonly value?: A
+  readonly failure?: Failure
+  readonly isWaiting: boolean
+  /** When the value was received. Milliseconds. */
+  readonly at?: number
+  readonly refresh: () => void
+}
+
+/** Live data is asked for this much less often after a minute without input. */
+const slowdown = 6
+
+const useInterval = (every: number | undefined, refresh: () => void, key: unknown) => {
+  useEffect(() => {
+    if (every === undefined) return
+    let turn = 0
+    const timer = setInterval(() => {
+      turn += 1
+      if (!document.hidden && (!isAway() || turn % slowdown === 0)) refresh()
+    }, every)
+    const atOnce = () => {
+      if (!document.hidden) refresh()
+    }
+    document.addEventListener("visibilitychange", atOnce)
+    addEventListener("online", atOnce)
+    return () => {
+      clearInterval(timer)
+      document.removeEventListener("visibilitychange", atOnce)
+      removeEventListener("online", atOnce)
+    }
+  }, [every, key])
+}
+
+/** `every`: milliseconds between two requests while the page is visible. Without it, only `refresh` asks again. */
+export const useQuery = <A>(query: Query<A>, every?: number): Shown<A> => {
+  const result = useAtom(query)
+  const refresh = () => registry.refresh(query)
+  useInterval(every, refresh, query)
+  const shared = { isWaiting: result.waiting, refresh }
+  if (result._tag === "Success") return { ...shared, value: result.value, at: result.timestamp }
+  if (result._tag === "Initial") return { ...shared, isWaiting: true }
+  const previous = result.previousSuccess._tag === "Some" ? result.previousSuccess.value : undefined
+  const [reason] = result.cause.reasons
+  const failure: Failure =
+    reason?._tag === "Fail"
+      ? reason.error
+      : { _tag: "Failure", status: 0, text: String(reason?._tag === "Die" ? reason.defect : "") }
+  return { ...shared, failure, ...(previous === undefined ? {} : { value: previous.value, at: previous.timestamp }) }
+}
+
+/** Acts when the value has changed, not when the component is drawn first. */
+export const useChange = (value: unknown, act: () => void): void => {
+  const last = useRef(value)
+  useEffect(() => {
+    if (last.current === value) return
+    last.current = value
+    act()
+  }, [value])
+}
+
+/** The time of the page, once a second. */
+export const useSecond = (): void => {
+  const [, tick] = useReducer((count: number) => count + 1, 0)
+  useEffect(() => {
+    const timer = setInterval(tick, 1_000)
+    return () => clearInterval(timer)
+  }, [])
+}
+
+/** Parameters of the address. A change of a filter leads back to the first page. */
+export const useSearch = () => {
+  const { url, path, route } = useLocation()
+  const parameters = new URLSearchParams(url.split("?")[1] ?? "")
+  const href = (changes: Readonly<Record<string, string | undefined>>) => {
+    const next = new URLSearchParams(parameters)
+    if (!("cursor" in changes)) next.delete("cursor")
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === undefined || value === "") next.delete(name)
+      else next.set(name, value)
+    }
+    const text = next.toString()
+    return text === "" ? path : `${path}?${text}`
+  }
+  return { parameters, href, set: (changes: Readonly<Record<string, string | undefined>>) => route(href(changes)) }
+}
