@@ -70,21 +70,40 @@ layerEach(ledger)("providers of one relayer that show", (it) => {
       })
     )
   }
+})
 
-  it.effect(
-    "no truth about a count decide nothing if they are its own, and those of the network are asked as well",
-    () =>
-      Effect.gen(function* () {
-        const scene = yield* shared
-        const { world, own } = scene
-        const [first] = yield* world.acceptOwn(1, { request: { to: receiver, value: 7n, gas_limit: 21_000n } })
-        own.lies.set("eth_getTransactionCount", () => ({ _tag: "Result", value: hex(1000) }))
-        const [other] = yield* world.accept()
-        yield* live(scene, 15)
-        assert.strictEqual((yield* world.transaction(other)).state, "confirmed")
-        assert.isFalse((yield* world.ownTransaction(first)).restored)
-        assert.isAtMost((yield* world.lane).nextNonce, 2)
-      })
+layerEach(ledger)("a wrong count at the own URLs of a relayer", (it) => {
+  it.effect("decides nothing while the URLs of the network are asked as well", () =>
+    Effect.gen(function* () {
+      const scene = yield* shared
+      const { world, own } = scene
+      const [first] = yield* world.acceptOwn(1, { request: { to: receiver, value: 7n, gas_limit: 21_000n } })
+      own.lies.set("eth_getTransactionCount", () => ({ _tag: "Result", value: hex(1000) }))
+      const [other] = yield* world.accept()
+      yield* live(scene, 15)
+      assert.strictEqual((yield* world.transaction(other)).state, "confirmed")
+      assert.isFalse((yield* world.ownTransaction(first)).restored)
+      assert.isAtMost((yield* world.lane).nextNonce, 2)
+    })
+  )
+})
+
+layerEach(ledger)("a nonce that no providers of any relayer can explain", (it) => {
+  it.effect("lets open requests wait for an operator after ten polls, and not before", () =>
+    Effect.gen(function* () {
+      const scene = yield* shared
+      const { world } = scene
+      for (const { lies } of [...world.nodes, ...world.ownNodes]) {
+        lies.set("eth_getTransactionCount", () => ({ _tag: "Result", value: hex(3) }))
+      }
+      const [one] = yield* world.accept()
+      const [other] = yield* world.acceptOwn()
+      yield* live(scene, 9)
+      assert.deepStrictEqual(codeOf(yield* world.transaction(one)), ["pending", "nonce_unexplained"])
+      yield* live(scene, 2)
+      assert.deepStrictEqual(codeOf(yield* world.transaction(one)), ["pending", "restored_unproven"])
+      assert.deepStrictEqual(codeOf(yield* world.ownTransaction(other)), ["pending", "restored_unproven"])
+    })
   )
 })
 

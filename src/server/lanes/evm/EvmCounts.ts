@@ -16,8 +16,9 @@ import { priceType } from "../../../domain/transaction/evm/Offer.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { isFinal } from "../../../domain/transaction/Transaction.ts"
 import { sign } from "../../../domain/transaction/Command.ts"
+import type { LaneLost } from "../../ledger/hold/HeldLane.ts"
 import type { Filler, LaneReading, PollOptions } from "../LaneNetwork.ts"
-import { explain } from "./EvmExplained.ts"
+import { explain, maxPolls } from "./EvmExplained.ts"
 import type { Explained } from "./EvmExplained.ts"
 import { beliefsOf, numbersOf, providersOf } from "./EvmMemory.ts"
 import type { Beliefs, EvmContext, EvmRelayer } from "./EvmMemory.ts"
@@ -167,6 +168,11 @@ interface Readings {
 /** Transactions that their signatures prove. Whichever provider showed them, they are transactions of the account. */
 const provenIn = ({ foreign }: LaneReading<Evm>) => foreign.filter((one) => one !== undefined)
 
+const withProven = (reading: LaneReading<Evm>, proven: ReadonlyArray<Evm["foreign"]>): LaneReading<Evm> => ({
+  ...reading,
+  foreign: [...proven, ...reading.foreign]
+})
+
 /**
  * The first set of providers without a doubt says what is true of the lane. What a set doubts holds only the rows that use it. If
  * each set has a doubt, the lane has that of the first one.
@@ -175,19 +181,20 @@ export const readAll = Effect.fnUntraced(function* (
   context: EvmContext,
   options: PollOptions<Evm>,
   sources: ReadonlyArray<Source>
-) {
+): Effect.fn.Return<Readings, LaneLost> {
   const [first, ...others] = sources
-  if (first === undefined) return { stops: new Map() } satisfies Readings
   const stops = new Map<string, Cause>()
   const proven: Array<Evm["foreign"]> = []
+  let doubted: LaneReading<Evm> | undefined
   for (const source of sources) {
     const reading = yield* read(context, options, source, others.length === 0)
-    if (reading.stop === undefined || others.length === 0) {
-      return { reading: { ...reading, foreign: [...proven, ...reading.foreign] }, stops } satisfies Readings
-    }
+    if (reading.stop === undefined || others.length === 0) return { reading: withProven(reading, proven), stops }
+    doubted ??= reading
     proven.push(...provenIn(reading))
     stops.set(source.relayer.urlsKey, reading.stop)
   }
-  const reading = yield* read(context, options, first, true)
-  return { reading: { ...reading, foreign: [...proven, ...reading.foreign] }, stops } satisfies Readings
+  if (first === undefined || doubted === undefined) return { stops }
+  // Nobody else can show what used the nonces: the first set gives up, as the only one does.
+  const isLong = beliefsOf(context.memory, first.relayer.urlsKey).unexplained >= maxPolls
+  return { reading: withProven(isLong ? yield* read(context, options, first, true) : doubted, proven), stops }
 })

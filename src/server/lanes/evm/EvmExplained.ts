@@ -14,7 +14,7 @@ import { numbersOf } from "./EvmMemory.ts"
 import type { Beliefs, EvmContext, EvmPoll, EvmRelayer } from "./EvmMemory.ts"
 
 /** Polls in a row without an explanation, after which every open request counts as one that may have been executed. */
-const maxPolls = 10
+export const maxPolls = 10
 
 /** Milliseconds that the clocks of blocks and of the service may differ. */
 const clocks = 60_000
