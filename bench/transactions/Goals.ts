@@ -8,6 +8,9 @@ import type { Figures, Results, Row } from "./Results.ts"
 /** Figures that history may make worse by this factor. */
 const growth = 1.3
 
+/** Milliseconds in which a command about a transaction in flight reaches a node. */
+const commandLimit = 250
+
 /** Rates, of which a lower one is worse. */
 const rates = ["acceptedPerSecond", "perSecond"] as const
 /** Times and costs, of which a higher one is worse. */
@@ -92,6 +95,8 @@ export const judged = ({ rows, acceptances, idleCalls }: Results): ReadonlyArray
       "s"
     ),
     ...judge("request to broadcast when idle, median", row("single")?.toBroadcast, "at most", 50, "ms", 0),
+    ...judge("PUT to a node when idle, median", row("commands")?.toReplace, "at most", commandLimit, "ms", 0),
+    ...judge("DELETE to a node when idle, median", row("commands")?.toCancel, "at most", commandLimit, "ms", 0),
     ...judge("RPC calls per transaction at 50/s in one lane", row("50/s in one lane")?.calls, "at most", 3, "calls"),
     ...judge(
       "RPC calls per transaction at 50/s in twenty lanes",

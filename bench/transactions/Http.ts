@@ -8,6 +8,8 @@ export interface Http {
   /** Sends JSON text and returns the text of the response. Fails if its status is not 2xx. */
   post(path: string, body: string): Effect.Effect<string, HttpFailed>
   get(path: string): Effect.Effect<string, HttpFailed>
+  put(path: string, body: string): Effect.Effect<string, HttpFailed>
+  delete(path: string): Effect.Effect<string, HttpFailed>
 }
 
 const failed = (method: string, url: URL, reason: string) =>
@@ -27,7 +29,7 @@ export const make = Effect.fnUntraced(function* (base: string, connections: numb
     ...(key === undefined ? {} : { authorization: `Bearer ${key}` })
   }
 
-  const send = (method: "GET" | "POST", path: string, body: string) =>
+  const send = (method: "GET" | "POST" | "PUT" | "DELETE", path: string, body: string) =>
     Effect.callback<string, HttpFailed>((resume) => {
       const url = new URL(path, base)
       const fail = (reason: string) => resume(Effect.fail(failed(method, url, reason)))
@@ -44,6 +46,11 @@ export const make = Effect.fnUntraced(function* (base: string, connections: numb
       return Effect.sync(() => request.destroy())
     })
 
-  const client: Http = { post: (path, body) => send("POST", path, body), get: (path) => send("GET", path, "") }
+  const client: Http = {
+    post: (path, body) => send("POST", path, body),
+    get: (path) => send("GET", path, ""),
+    put: (path, body) => send("PUT", path, body),
+    delete: (path) => send("DELETE", path, "")
+  }
   return client
 })

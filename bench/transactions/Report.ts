@@ -19,6 +19,8 @@ const columns: Readonly<Record<string, (row: Row) => string>> = {
   "to broadcast ms": ({ toBroadcast }) => number(toBroadcast),
   "block to event ms": ({ toEvent }) => number(toEvent),
   "last event ms": ({ lastToEvent }) => number(lastToEvent),
+  "PUT to node ms": ({ toReplace }) => number(toReplace),
+  "DELETE to node ms": ({ toCancel }) => number(toCancel),
   "RPC calls": ({ calls }) => number(calls, 1),
   "CPU ms, service": ({ serverMs }) => number(serverMs, 2),
   "CPU ms, PostgreSQL": ({ postgresMs }) => number(postgresMs, 2),

@@ -13,6 +13,8 @@ export interface Figures {
   readonly toBroadcast?: number
   readonly toEvent?: number
   readonly lastToEvent?: number
+  readonly toReplace?: number
+  readonly toCancel?: number
   /** Figures per transaction. */
   readonly calls?: number
   readonly serverMs?: number
@@ -60,6 +62,8 @@ export const fields = [
   "toBroadcast",
   "toEvent",
   "lastToEvent",
+  "toReplace",
+  "toCancel",
   "calls",
   "serverMs",
   "postgresMs",

@@ -2,6 +2,7 @@
 import { Console, Effect } from "effect"
 import * as Blast from "./Blast.ts"
 import * as Cases from "./Cases.ts"
+import * as Commands from "./Commands.ts"
 import type { NotConfirmed } from "./Confirmations.ts"
 import type { HttpFailed } from "./Http.ts"
 import { figuresOf, latencies, summary, withoutRates } from "./Results.ts"
@@ -15,6 +16,7 @@ export const names = [
   "one lane",
   "twenty lanes",
   "single",
+  "commands",
   "50/s in one lane",
   "50/s in twenty lanes",
   "drain",
@@ -35,11 +37,12 @@ const beginnings = (count: number): ReadonlyArray<number> =>
 type Errors = Effect.Error<ReturnType<typeof Cases.single>> | NotConfirmed | HttpFailed
 
 const casesOf = (sender: World.Sender, scale: Scale) => {
-  const { lanes, ofOne, ofEach, singles, steadySeconds, usual } = scale
+  const { commanded, lanes, ofOne, ofEach, singles, steadySeconds, usual } = scale
   const cases: Readonly<Record<(typeof names)[number], Effect.Effect<Figures, Errors>>> = {
     "one lane": Effect.map(Cases.burst(sender, sender.wide, 1, ofOne), figuresOf),
     "twenty lanes": Effect.map(Cases.burst(sender, sender.wide, lanes, ofEach), figuresOf),
     single: Effect.map(Cases.single(sender, singles), latencies),
+    commands: Commands.commands(sender, commanded),
     "50/s in one lane": Effect.map(Cases.steady(sender, 1, steadyRate, steadySeconds), withoutRates),
     "50/s in twenty lanes": Effect.map(Cases.steady(sender, lanes, steadyRate, steadySeconds), withoutRates),
     drain: Effect.map(Cases.drain(sender, lanes, Math.ceil(ofOne / lanes)), withoutRates),

@@ -20,6 +20,8 @@ export interface Scale {
   /** Transactions of each of several lanes with the default window. */
   readonly usual: { readonly few: number; readonly many: number }
   readonly singles: number
+  /** Transactions that are replaced and canceled. */
+  readonly commanded: number
   readonly steadySeconds: number
   /** For which idle relayers are watched. */
   readonly idleSeconds: number
@@ -37,6 +39,7 @@ const full: Scale = {
   ofEach: 200,
   usual: { few: 20, many: 100 },
   singles: 4,
+  commanded: 20,
   steadySeconds: 10,
   idleSeconds: 10,
   stored: 1_000_000,
@@ -52,6 +55,7 @@ const smoke: Scale = {
   ofEach: 10,
   usual: { few: 5, many: 10 },
   singles: 1,
+  commanded: 2,
   steadySeconds: 1,
   idleSeconds: 1,
   stored: 0,

@@ -10,7 +10,7 @@ import type { Relayer, Sender } from "./World.ts"
 /** Each transaction sends 1 wei there: the balance counts them. */
 export const receiver = `0x${"cd".repeat(20)}` as const
 
-const body = JSON.stringify({ to: receiver, value: 1, gas_limit: 21_000, speed: "fast" })
+export const body = JSON.stringify({ to: receiver, value: 1, gas_limit: 21_000, speed: "fast" })
 
 const Accepted = Schema.fromJsonString(Schema.Struct({ data: Schema.Struct({ id: Schema.String }) }))
 

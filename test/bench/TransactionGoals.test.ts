@@ -49,6 +49,12 @@ describe("goals of transactions", () => {
     assert.deepStrictEqual(verdicts(results([blast])), { "RPC calls about idle relayers": "0 calls true" })
   })
 
+  it("a command that waits for the next poll misses its goal", () => {
+    const found = verdicts(results([{ case: "commands", stored: 0, toReplace: 30, toCancel: 900 }]))
+    assert.strictEqual(found["PUT to a node when idle, median"], "30 ms true")
+    assert.strictEqual(found["DELETE to a node when idle, median"], "900 ms false")
+  })
+
   it("a lower rate with history is worse", () => {
     const found = withHistory([
       { case: "one lane", stored: 0, perSecond: 300 },
