@@ -20,6 +20,7 @@ import { OutOfMemory } from "./OutOfMemory.ts"
 import { ReadOnly } from "./ReadOnly.ts"
 import * as Random from "./Random.ts"
 import { Relay } from "./Relay.ts"
+import { RelayCopy } from "./RelayCopy.ts"
 import { RelayFrozen } from "./RelayFrozen.ts"
 import { RelayFunds } from "./RelayFunds.ts"
 import { RelayInstances } from "./RelayInstances.ts"
@@ -59,6 +60,7 @@ const cases: ReadonlyArray<Case> = [
   RelayInstances,
   RelayFrozen,
   RelayRestore,
+  RelayCopy,
   RelayReorg,
   RelayRpc,
   RelayKms,
@@ -77,7 +79,7 @@ const { values: flags } = parseArgs({
   }
 })
 
-const patience = "15 minutes"
+const patience = "20 minutes"
 
 const amount = <A>(full: A, short: A): A => (flags.short ? short : full)
 

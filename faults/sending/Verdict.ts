@@ -9,7 +9,7 @@ import type { Accepted, Load } from "./Load.ts"
 import type { Node } from "./Node.ts"
 import type { Relayer } from "./Relayers.ts"
 
-interface Shown {
+export interface Shown {
   readonly id: string
   readonly relayer_id: string
   readonly status: string
