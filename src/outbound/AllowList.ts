@@ -18,6 +18,9 @@ export const CommaSeparated = Schema.String.pipe(
   )
 )
 
+/** As much of an entry as a message shows. */
+const printable = (entry: string) => entry.slice(0, 64).replace(/\p{C}/gu, "?")
+
 const isEntry = (text: string) => Address.parseRange(text) !== undefined || HostName.parse(text) !== undefined
 
 const AllowList = Schema.Array(Schema.String)
@@ -25,7 +28,7 @@ const AllowList = Schema.Array(Schema.String)
     Schema.makeFilter((entries: ReadonlyArray<string>) => {
       const wrong = entries.findIndex((entry) => !isEntry(entry))
       if (wrong === -1) return undefined
-      return `entry ${wrong + 1} is not a host name, an IP address, or a range that starts at its first address`
+      return `entry ${wrong + 1}, "${printable(entries[wrong] ?? "")}", is not a host name, an IP address, or a range that starts at its first address`
     })
   )
   .pipe(Schema.brand("AllowList"))

@@ -108,14 +108,16 @@ describe("an allow list", () => {
   ] as const
   it.each(cases)("%s allows %s: %s", (list, text, expected) => assert.strictEqual(allows(list, text), expected))
 
-  it.effect("is a setting, and an error names the position of the invalid entry", () =>
+  it.effect("is a setting, and an error names the invalid entry", () =>
     Effect.gen(function* () {
       const set = yield* Settings.decode({ OUTBOUND_ALLOW: "localhost, 10.1.0.0/16" })
       assert.deepStrictEqual([...(set.OUTBOUND_ALLOW ?? [])], ["localhost", "10.1.0.0/16"])
       assert.isUndefined((yield* Settings.decode({})).OUTBOUND_ALLOW)
       const error = yield* Effect.flip(Settings.decode({ OUTBOUND_ALLOW: "localhost,10.1.2.3/16" }))
-      assert.include(error.message, "  OUTBOUND_ALLOW: entry 2 is not a host name, an IP address, or a range")
-      assert.notInclude(error.message, "10.1.2.3")
+      assert.include(
+        error.message,
+        '  OUTBOUND_ALLOW: entry 2, "10.1.2.3/16", is not a host name, an IP address, or a range'
+      )
     })
   )
 })

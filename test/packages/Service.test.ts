@@ -77,8 +77,14 @@ layer(Layer.merge(Installed.layer, TestApi.layer()), { excludeTestServices: true
         ([, name]) => name
       )
       assert.sameMembers([...new Set(named)], Object.keys(shipped))
-      // `send.ts` needs a chain: `test/examples.test.ts` runs it.
-      assert.sameMembers(Object.keys(shipped), ["client.ts", "send.ts", ...ending, ...serving.map(([name]) => name)])
+      // These two need a chain: `test/examples.test.ts` runs them.
+      assert.sameMembers(Object.keys(shipped), [
+        "client.ts",
+        "send.ts",
+        "send-services.ts",
+        ...ending,
+        ...serving.map(([name]) => name)
+      ])
       yield* write(home, shipped)
       assert.strictEqual(yield* compile(home), "")
     })

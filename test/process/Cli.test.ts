@@ -135,7 +135,18 @@ describe("the command line", () => {
       const ends: ReadonlyArray<readonly [number, string, ReadonlyArray<string>, Record<string, string>?]> = [
         [4, "Forbidden", ["relayers", "list"], { API_KEY: key }],
         [4, "Unauthorized; the API key is from API_KEY (", ["relayers", "list"], { API_KEY: "x".repeat(40) }],
-        [1, "Relayer not found", ["relayers", "get", "nobody"]],
+        [1, "Relayer not found; the request was for /api/v1/relayers/nobody (", ["relayers", "get", "nobody"]],
+        [
+          1,
+          "network: no evm network of this name; did you mean sepolia?",
+          ["relayers", "create", "--network-type", "evm", "--network", "seploia", "--signer-id", "s", "--name", "r"]
+        ],
+        [2, "There is no file ", ["restore", "--replace", "/nowhere/backup"]],
+        [
+          2,
+          "signing_key is a secret, and other users can read the command line: use --data @file or --signing-key-file",
+          ["notifications", "create", "--data", '{"id": "n", "signing_key": "s"}']
+        ],
         [
           1,
           "Bad Request: signer_id: no signer with this id",

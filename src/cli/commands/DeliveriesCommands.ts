@@ -19,6 +19,10 @@ import * as List from "../kit/List.ts"
 import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
 
+/** A delivery that is due waits for those of its relayer before it, which are sent first. */
+const whenOf = (next: DateTime.Utc): string =>
+  DateTime.isPastUnsafe(next) ? "due, after those before it" : DateTime.formatIso(next)
+
 const columns: List.Columns<Delivery> = {
   ID: ({ id }) => id,
   CREATED: ({ created_at }) => DateTime.formatIso(created_at),
@@ -27,7 +31,7 @@ const columns: List.Columns<Delivery> = {
   STATE: ({ state }) => state,
   ATTEMPTS: ({ attempts }) => String(attempts.length),
   LAST: ({ attempts: [last] }) => last && `${last.outcome}${last.status === undefined ? "" : ` ${last.status}`}`,
-  NEXT: ({ next_attempt_at }) => next_attempt_at && DateTime.formatIso(next_attempt_at)
+  NEXT: ({ next_attempt_at }) => next_attempt_at && whenOf(next_attempt_at)
 }
 
 const id = Verb.id(NotificationId)

@@ -63,6 +63,9 @@ const parse = (text: string) =>
     Effect.filterOrElse(isMembers, () => Effect.fail(CommandFailed.usage("--data: expected a JSON object")))
   )
 
+/** The flags that read secrets from files are named after the fields: `config.pin` is `--pin-file`. */
+const fileFlag = (path: string) => `--${path.replace(/^config\./, "").replaceAll(/[._]/g, "-")}-file`
+
 const whole = Effect.fnUntraced(function* ({ data, fields, secrets }: BodyFlags, defaults: Members) {
   let body: Members = { ...defaults, ...(Option.isNone(data) ? {} : yield* parse(yield* textOf(data.value))) }
   const isInline = Option.exists(data, (given) => !given.startsWith("@"))
@@ -70,7 +73,7 @@ const whole = Effect.fnUntraced(function* ({ data, fields, secrets }: BodyFlags,
     const inline = isInline ? at(body, path) : undefined
     if (inline !== undefined && inline !== null && inline !== "") {
       return yield* CommandFailed.usage(
-        `${path} is a secret, and other users can read the command line: use --data @file or the flag for a file`
+        `${path} is a secret, and other users can read the command line: use --data @file or ${path === "config.key" ? "--private-key-file" : fileFlag(path)}`
       )
     }
     // Editors and `echo` add a newline at the end, which is not part of the secret.

@@ -16,6 +16,8 @@ import * as Table from "./Table.ts"
 export interface Answer {
   readonly status: number
   readonly headers: Headers.Headers
+  /** Of the request, without its query. */
+  readonly path: string
   /** With every digit of numbers. `undefined`: the body is not JSON. */
   readonly json: unknown
 }
@@ -67,8 +69,10 @@ const remembering = (last: Ref.Ref<Answer | undefined>) =>
     HttpClient.HttpClient,
     Effect.map(
       HttpClient.HttpClient,
-      HttpClient.tap(({ status, headers, text }) =>
-        Effect.flatMap(text, (body) => Ref.set(last, { status, headers, json: parse(body) }))
+      HttpClient.tap(({ status, headers, request, text }) =>
+        Effect.flatMap(text, (body) =>
+          Ref.set(last, { status, headers, path: new URL(request.url).pathname, json: parse(body) })
+        )
       )
     )
   ).pipe(Layer.provide(FetchHttpClient.layer))
@@ -117,7 +121,12 @@ const unhealthy = (baseUrl: string) =>
   )
 
 /** What the response of a service does not say: whose key was refused, and what is away. */
-const hintOf = Effect.fnUntraced(function* (baseUrl: string, keyPlace: string, status: number) {
+const hintOf = Effect.fnUntraced(function* (baseUrl: string, keyPlace: string, { json, path, status }: Answer) {
+  if (status === 404) return `the request was for ${path}`
+  const paused = /\/relayers\/([^/]+)\//.exec(path)?.[1]
+  if (paused !== undefined && (json as Refusal | undefined)?.message === "Relayer paused") {
+    return `effect-relayer relayers resume ${decodeURIComponent(paused)}`
+  }
   if (status === 401) return `the API key is from ${keyPlace}`
   if (status !== 503) return ""
   const components = yield* unhealthy(baseUrl)
@@ -130,7 +139,7 @@ const explain = Effect.fnUntraced(function* (
   error: unknown
 ) {
   if (answer !== undefined && answer.status >= 300) {
-    return refused(answer, yield* hintOf(baseUrl, keyPlace, answer.status))
+    return refused(answer, yield* hintOf(baseUrl, keyPlace, answer))
   }
   if (isUnreachable(error)) return unreachable(baseUrl, error)
   return new CommandFailed({

@@ -35,9 +35,15 @@ export const jsonLine = (value: unknown): string => text(value)
 export const table = (rows: ReadonlyArray<ReadonlyArray<string | undefined>>) =>
   Console.log(Table.lines(rows).join("\n"))
 
+/** The API has the value of an evm transaction in hex, and every other amount in decimal digits. */
+const inDecimal = ([path, value]: readonly [path: string, value: string]) =>
+  path === "value" && /^0x[0-9a-f]+$/.test(value) ? [path, String(BigInt(value))] : [path, value]
+
 /** One field per row, and the entity tag if there is one. A `data` that is text is one row. */
 const rowsOf = (data: unknown, etag: string | undefined) =>
-  typeof data === "string" ? [[data]] : [...Table.fields(data), ...(etag === undefined ? [] : [["(etag)", etag]])]
+  typeof data === "string"
+    ? [[data]]
+    : [...Table.fields(data).map(inDecimal), ...(etag === undefined ? [] : [["(etag)", etag]])]
 
 type Run = Effect.Success<ReturnType<typeof Call.open>>
 

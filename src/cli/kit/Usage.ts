@@ -13,6 +13,7 @@ export const layer = CliOutput.layerPresenter({
 const onOneLine = (message: string): string =>
   message
     .replace("Schema validation failed: Expected ", "")
+    .replace("Expected: Path does not exist: ", "There is no file ")
     .replace(/\s*\n\s*Did you mean this\?\s*/, "; did you mean: ")
     .trim()
     .replaceAll(/\s*\n\s*/g, ", ")

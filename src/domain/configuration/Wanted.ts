@@ -9,7 +9,7 @@ import type { Violation } from "../request/Violations.ts"
 import { ConfigurationName, keyFields, kinds, pausable, requests } from "./Kinds.ts"
 import type { Kind } from "./Kinds.ts"
 import { alternatives, fieldOf, isSecret, itemsOf, namesOf, structsOf } from "./Shape.ts"
-import { suggestionFor } from "./Suggestion.ts"
+import { suggestionFor } from "../request/Suggestion.ts"
 
 type Members = { readonly [name: string]: unknown }
 

@@ -90,5 +90,7 @@ export const complete = (
     const id = networkId(resolved.network_type, resolved.name)
     return Result.succeed(decode({ is_testnet: false, ...resolved, id, source }))
   }
-  return Result.fail(missing.map((field) => ({ field, message: "is required, here or in the network of from" })))
+  return Result.fail(
+    missing.map((field) => ({ field, message: "is required: give it, or name a network in from that has it" }))
+  )
 }

@@ -11,6 +11,8 @@ interface Options {
   readonly maximum: bigint
   /** The texts that stand for an integer. `BigInt` must read all of them. */
   readonly text: RegExp
+  /** What is counted, in messages: `wei`. Absent: nothing is said. */
+  readonly unit?: string
   /** What a value can be, in messages. Absent: a number or a decimal string. */
   readonly forms?: string
   /** The `format` in JSON Schema. */
@@ -29,11 +31,12 @@ export const integerIn = ({
   minimum,
   maximum,
   text,
+  unit,
   forms = "a number or a decimal string",
   format,
   encode = String
 }: Options) => {
-  const expected = `an integer from ${minimum} to ${maximum}, as ${forms}`
+  const expected = `${unit === undefined ? "an integer" : `a whole number of ${unit}`} from ${minimum} to ${maximum}, as ${forms}`
   const isEncoded = (input: unknown): input is Encoded =>
     Predicate.isBigInt(input) ||
     Number.isSafeInteger(input) ||

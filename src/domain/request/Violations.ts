@@ -1,5 +1,6 @@
 // What is wrong with the fields of a request, from the issues of its decoding.
 import { SchemaIssue } from "effect"
+import { suggestionFor } from "./Suggestion.ts"
 
 /** What is wrong with a field of a request. The field is a path such as `policies.min_balance`. */
 export interface Violation {
@@ -16,11 +17,27 @@ export interface Violations {
 /** Violations that a 400 reports. A caller that fixes them sees the others. */
 export const maxViolations = 50
 
+/** The known field that an unknown one resembles. */
+const meant = new WeakMap<SchemaIssue.Issue, string>()
+
+const suggest = ({ issue, path }: SchemaIssue.Pointer) => {
+  const name = path.at(-1)
+  if (issue._tag !== "UnexpectedKey" || issue.ast._tag !== "Objects" || typeof name !== "string") return
+  const known = issue.ast.propertySignatures.map((property) => String(property.name))
+  const found = suggestionFor(name, known)
+  if (found !== undefined) meant.set(issue, found)
+}
+
+const unknownField = (issue: SchemaIssue.Issue): string => {
+  const known = meant.get(issue)
+  return `is not a known field${known === undefined ? "" : `; did you mean ${known}?`}`
+}
+
 /** Short messages for missing and unknown fields. All other messages say what was expected. */
 const leafHook: SchemaIssue.LeafHook = (issue) => {
   if (issue._tag === "MissingKey") return "is required"
   if (issue._tag === "InvalidType" && issue.ast._tag === "Objects") return "Expected an object"
-  return issue._tag === "UnexpectedKey" ? "is not a known field" : SchemaIssue.defaultLeafHook(issue)
+  return issue._tag === "UnexpectedKey" ? unknownField(issue) : SchemaIssue.defaultLeafHook(issue)
 }
 
 /** `reportInput` is not set, so issues carry no input and no message can contain a value of the request. */
@@ -71,7 +88,9 @@ const prune = (whole: SchemaIssue.Issue): { readonly issue: SchemaIssue.Issue | 
       }
       case "Pointer": {
         const kept = keep(issue.issue)
-        return kept === undefined ? undefined : new SchemaIssue.Pointer(issue.path, kept)
+        if (kept === undefined) return undefined
+        suggest(issue)
+        return new SchemaIssue.Pointer(issue.path, kept)
       }
       case "Encoding": {
         const kept = keep(issue.issue)

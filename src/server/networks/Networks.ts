@@ -97,6 +97,8 @@ export class Networks extends Context.Service<
     >
     /** `undefined`: there is no such network. */
     locate(type: NetworkType, name: string): Effect.Effect<"builtin" | "own" | undefined>
+    /** The names of all networks of the type, built-in ones first. */
+    names(type: NetworkType): Effect.Effect<ReadonlyArray<string>>
     /**
      * The definitions of the networks with these ids, for configurations; all: those of a team's own and changed ones. `lock`: no network changes until the running
      * transaction ends.
@@ -153,6 +155,12 @@ export class Networks extends Context.Service<
         const id = networkId(type, name)
         if (NetworkResolver.isBuiltin(id)) return "builtin" as const
         return (yield* repo.exists(id)) ? ("own" as const) : undefined
+      })
+
+      const names = Effect.fn("Networks.names")(function* (type: NetworkType) {
+        const ids = new Set([...builtin.map(({ id }) => id), ...(yield* repo.ids)])
+        const prefix = `${type}:`
+        return [...ids].flatMap((id) => (id.startsWith(prefix) ? [id.slice(prefix.length)] : []))
       })
 
       const readCallable = Effect.fnUntraced(function* (id: NetworkId) {
@@ -212,6 +220,7 @@ export class Networks extends Context.Service<
         list,
         get,
         locate,
+        names,
         callable,
         create: (request) => Effect.flatMap(checkCreate(request), editing.create),
         preview: (request) => Effect.flatMap(checkCreate(request), preview),

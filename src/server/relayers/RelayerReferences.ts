@@ -5,6 +5,7 @@ import type { CreateRelayer } from "../../domain/relayer/Relayer.ts"
 import { NotificationId } from "../../domain/notification/Notification.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
+import { suggestionFor } from "../../domain/request/Suggestion.ts"
 import { isRemote, signerTypesFor } from "../../domain/signer/Signer.ts"
 import { SignerId } from "../../domain/signer/SignerId.ts"
 import { Networks } from "../networks/Networks.ts"
@@ -21,7 +22,9 @@ export const make = Effect.gen(function* () {
 
   const networkProblem = Effect.fnUntraced(function* ({ network_type, network }: CreateRelayer) {
     const located = yield* networks.locate(network_type, network)
-    return located === undefined ? `no ${network_type} network of this name` : undefined
+    if (located !== undefined) return undefined
+    const meant = suggestionFor(network, yield* networks.names(network_type))
+    return `no ${network_type} network of this name${meant === undefined ? "" : `; did you mean ${meant}?`}`
   })
 
   const signerProblem = Effect.fnUntraced(function* ({ signer_id, network_type }: CreateRelayer) {

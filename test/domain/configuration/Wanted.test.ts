@@ -4,7 +4,7 @@ import { Result } from "effect"
 import { shapesOfObject, decode } from "../../../src/domain/configuration/Wanted.ts"
 import { isSecret, namesOf, structsOf } from "../../../src/domain/configuration/Shape.ts"
 import { wantedState } from "../../../src/domain/configuration/States.ts"
-import { suggestionFor } from "../../../src/domain/configuration/Suggestion.ts"
+import { suggestionFor } from "../../../src/domain/request/Suggestion.ts"
 import { looksLikeKey } from "../../../src/domain/configuration/UrlKey.ts"
 
 const secretKey = `0x${"7".repeat(64)}`

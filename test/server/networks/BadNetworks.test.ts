@@ -11,7 +11,7 @@ const path = "/api/v1/networks"
 
 const many = (count: number) => Array.from({ length: count }, (_, index) => `https://rpc-${index}.example.com`)
 
-const required = "is required, here or in the network of from"
+const required = "is required: give it, or name a network in from that has it"
 const urls = (...rpc_urls: ReadonlyArray<unknown>) => ({ ...evmNetwork, rpc_urls })
 
 // A row per request reads better.

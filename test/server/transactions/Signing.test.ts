@@ -46,7 +46,11 @@ const { domain, types, message } = typedData
 
 /** The error that the response has, and the body. */
 const invalid: ReadonlyArray<readonly [what: string, error: string, body: object]> = [
-  ["an unknown field of the domain", "domain.chain: is not a known field", { ...typedData, domain: { chain: 1 } }],
+  [
+    "an unknown field of the domain",
+    "domain.chain: is not a known field; did you mean chainId?",
+    { ...typedData, domain: { chain: 1 } }
+  ],
   [
     "a short contract",
     "domain.verifyingContract: Expected an address: 0x and 40 hex digits",
