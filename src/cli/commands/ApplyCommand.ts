@@ -99,10 +99,10 @@ const apply = Effect.fnUntraced(function* (given: ApplyFlags) {
   if (!isEmpty) yield* Confirm.ask(given.yes, sentence(plan))
   const file = yield* reserve(plan, given)
   const revision = yield* revisionOf(given)
-  const { payload, run } = prepared
+  const { baseUrl, payload, run } = prepared
   const body = { ...payload, digest: plan.digest, seen: plan.seen, ...(revision === undefined ? {} : { revision }) }
   const { value } = yield* run((client) => client.configuration.apply({ payload: body })).pipe(
-    Effect.mapError(Planned.explained),
+    Effect.catch((error) => Effect.flatMap(Planned.explained(error, baseUrl), Effect.fail)),
     Effect.tapError(({ exitCode }) => (exitCode === exitCodes.unreachable ? Effect.void : discard(file)))
   )
   const applied = value.data

@@ -29,10 +29,13 @@ export const ExportCommand = Command.make(
     )
   },
   Effect.fnUntraced(function* ({ name, all, envNames, output, ...connection }) {
+    const { baseUrl } = yield* Connection.open(connection)
     const run = yield* Call.open(connection)
     const request = { params: { configuration: name }, query: { all } }
     const { value } = yield* run((client) => client.configuration.document(request)).pipe(
-      Effect.mapError((error) => (error.status === 404 && all ? Planned.explained(error) : error))
+      Effect.catch((error) =>
+        Effect.flatMap(all ? Planned.explained(error, baseUrl) : Effect.succeed(error), Effect.fail)
+      )
     )
     const { toYaml, withVariables } = yield* loaded
     const { document, variables } = envNames

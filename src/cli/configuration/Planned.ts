@@ -3,6 +3,7 @@ import { Console, Effect, Schema } from "effect"
 import { Flag } from "effect/cli"
 import type { Command } from "effect/cli"
 import * as fs from "node:fs"
+import { version } from "../../api/Version.ts"
 import * as PlanText from "../../domain/configuration/PlanText.ts"
 import { ConfigurationPlan, toPlan } from "../../domain/configuration/PlanRequest.ts"
 import * as Call from "../kit/Call.ts"
@@ -43,12 +44,19 @@ const checkTransport = Effect.fnUntraced(function* (given: PlanFlags) {
   })
 })
 
+/** Another program at the address is no service that could refuse. */
+const asUnreachable = (error: CommandFailed): CommandFailed =>
+  error.exitCode === exitCodes.refused
+    ? new CommandFailed({ message: error.message, exitCode: exitCodes.unreachable })
+    : error
+
 /** Loads the files, and returns the request to plan them and a function that calls the service. */
 export const prepare = Effect.fnUntraced(function* (given: PlanFlags) {
   const configuration = yield* Configuration.load(given)
   for (const warning of configuration.warnings) yield* Console.error(`warning: ${warning}`)
   yield* checkTransport(given)
-  const run = yield* Call.open(given)
+  const { baseUrl } = yield* Connection.open(given)
+  const run = yield* Effect.mapError(Call.open(given), asUnreachable)
   const payload = {
     document: configuration.document,
     options: {
@@ -59,25 +67,26 @@ export const prepare = Effect.fnUntraced(function* (given: PlanFlags) {
     },
     templates: Configuration.templatesOf(configuration)
   }
-  return { payload, run }
+  return { baseUrl, payload, run }
 })
 
 export type Prepared = Effect.Success<ReturnType<typeof prepare>>
 
-export const make = ({ payload, run }: Prepared) =>
+export const make = ({ baseUrl, payload, run }: Prepared) =>
   run((client) => client.configuration.plan({ payload })).pipe(
     Effect.map(({ value }) => value.data),
-    Effect.mapError(explained)
+    Effect.catch((error) => Effect.flatMap(explained(error, baseUrl), Effect.fail))
   )
 
-/** A service of an earlier version has no such path. */
-export const explained = (error: CommandFailed): CommandFailed =>
+/** A service of an earlier version has no such path. `error` otherwise. */
+export const explained = (error: CommandFailed, baseUrl: string): Effect.Effect<CommandFailed> =>
   error.status === 404
-    ? new CommandFailed({
-        message: "this service has no configurations: upgrade it to the version of this command",
-        exitCode: exitCodes.refused
+    ? Effect.map(Call.versionOf(baseUrl), (found) => {
+        const what = found === undefined ? "this service" : `this service is version ${found} and`
+        const message = `${what} has no configurations: upgrade it to ${version}`
+        return new CommandFailed({ message, exitCode: exitCodes.refused })
       })
-    : error
+    : Effect.succeed(error)
 
 /** `rehearsals`: lines about changed policies, which are absent if nobody has asked for them. */
 export const print = (

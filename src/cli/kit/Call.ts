@@ -103,6 +103,17 @@ const readReadiness = Schema.decodeUnknownOption(
   )
 )
 
+const readVersion = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Struct({ version: Schema.String })))
+
+/** The version of the service. Undefined: its readiness does not say. */
+export const versionOf = (baseUrl: string): Effect.Effect<string | undefined> =>
+  HttpClient.get(`${baseUrl}/api/v1/ready`).pipe(
+    Effect.flatMap(({ text }) => text),
+    Effect.provide(FetchHttpClient.layer),
+    Effect.map((text) => Option.getOrUndefined(readVersion(text))?.version),
+    Effect.orElseSucceed(() => undefined)
+  )
+
 /** The components of the instance that are not healthy, as its readiness names them. */
 const unhealthy = (baseUrl: string) =>
   HttpClient.get(`${baseUrl}/api/v1/ready`).pipe(

@@ -228,6 +228,24 @@ layerEach(TestApi.layer())("plans of configurations", (it) => {
     })
   )
 
+  it.live(
+    "a second plan of a caller meanwhile gets 429 with the time to wait, and a plan of another caller does not",
+    () =>
+      Effect.gen(function* () {
+        const { json } = yield* call("/api/v1/api-keys", { body: { name: "other", scopes: ["*"] } })
+        const { key } = json.data as { readonly key: string }
+        const answers = yield* Effect.all([plan(document), plan(document), plan(document, {}, { key })], {
+          concurrency: 3
+        })
+        const [one, two, other] = answers
+        assert.deepStrictEqual([one.status, two.status].toSorted(), [200, 429])
+        assert.strictEqual(other.status, 200, other.text)
+        const refused = one.status === 429 ? one : two
+        assert.strictEqual(refused.headers.get("retry-after"), "1")
+        assert.strictEqual((yield* plan(document)).status, 200)
+      })
+  )
+
   it.effect("a document may be larger than other bodies", () =>
     Effect.gen(function* () {
       const whitelist_receivers = Array.from({ length: 1000 }, (_, index) => `0x${`${index}`.padStart(40, "0")}`)

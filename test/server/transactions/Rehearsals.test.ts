@@ -152,4 +152,16 @@ layerEach(TestApi.layer())("a policy that is tried on past transactions", (it) =
       assert.notNestedProperty(without.json.data, "would_hold.first.0.blocks")
     })
   )
+
+  it.live("does not wait for a provider that does not answer", () =>
+    Effect.gen(function* () {
+      const server = yield* prepareAt({}, [60n, 55n, 50n, 45n])
+      yield* confirm([yield* sent()], 60n)
+      server.fail("hang", { method: "eth_feeHistory" })
+      const { json, status } = yield* rehearse({ policies: { gas_price_cap: String(50n * gwei) } })
+      assert.strictEqual(status, 200)
+      assert.nestedPropertyVal(json.data, "would_hold.count", 1)
+      assert.notNestedProperty(json.data, "would_hold.first.0.blocks")
+    })
+  )
 })

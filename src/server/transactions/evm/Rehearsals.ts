@@ -1,6 +1,6 @@
 // Tries a policy on the final transactions of a relayer. It reads pages of the ledger, locks nothing and stores nothing; only
 // the length of a hold is asked of a provider.
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Option } from "effect"
 import * as Caller from "../../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../../domain/access/Caller.ts"
 import { networkId } from "../../../domain/network/NetworkId.ts"
@@ -65,6 +65,9 @@ const makeTally = (terms: EvmTerms) => {
 
   return { add, holds: holds as ReadonlyArray<NamedHold>, refusals, counts: () => ({ transactions, held }) }
 }
+
+/** How long providers are asked for base fees. Several that do not answer would take longer than the request may. */
+const patience = "5 seconds"
 
 export class Rehearsals extends Context.Service<
   Rehearsals,
@@ -159,7 +162,9 @@ export class Rehearsals extends Context.Service<
             Effect.forEach(holds, (hold) => blocksOf(node, hold, cap, head?.number ?? 0), { concurrency: "unbounded" })
           )
         )
-        return yield* outboundWork.run(Effect.catchTag(ask, "BadGateway", () => Effect.succeed([])))
+        const answered = Effect.catchTag(ask, "BadGateway", () => Effect.succeed([]))
+        const inTime = yield* outboundWork.run(Effect.timeoutOption(answered, patience))
+        return Option.getOrElse(inTime, () => [])
       })
 
       const rehearse = Effect.fn("Rehearsals.rehearse")(function* (
