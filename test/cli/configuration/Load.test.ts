@@ -2,60 +2,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted, Result } from "effect"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import { load } from "../../../src/cli/configuration/Load.ts"
 import type { Loaded } from "../../../src/cli/configuration/Load.ts"
-import { problemText } from "../../../src/cli/configuration/Tree.ts"
 import * as Variables from "../../../src/cli/configuration/Variables.ts"
-
-type Files = Readonly<Record<string, string>>
-
-const written = (files: Files): string => {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "configuration-"))
-  for (const [name, text] of Object.entries(files)) {
-    fs.mkdirSync(path.dirname(path.join(folder, name)), { recursive: true })
-    fs.writeFileSync(path.join(folder, name), text)
-  }
-  return folder
-}
-
-interface Options {
-  readonly variables?: Readonly<Record<string, string>>
-  readonly patterns?: ReadonlyArray<string>
-  readonly overlays?: ReadonlyArray<string>
-  readonly roots?: ReadonlyArray<string>
-  readonly files?: ReadonlyArray<string>
-}
-
-/** The first file is the one of `-f`, unless the options name others. Places are relative to the folder. */
-const loaded = (files: Files, options: Options = {}) => {
-  const folder = written(files)
-  const names = options.files ?? Object.keys(files).slice(0, 1)
-  const result = load({
-    files: names.map((name) => path.join(folder, name)),
-    overlays: (options.overlays ?? []).map((name) => path.join(folder, name)),
-    roots: (options.roots ?? []).map((name) => path.join(folder, name)),
-    variables: Variables.reader(options.variables ?? {}, options.patterns)
-  })
-  fs.rmSync(folder, { recursive: true })
-  return Result.mapError(result, (problems) =>
-    problems.map((problem) => problemText(problem).replaceAll(`${folder}/`, ""))
-  )
-}
-
-const problemsOf = (files: Files, options?: Options): ReadonlyArray<string> =>
-  Result.match(loaded(files, options), { onSuccess: () => [], onFailure: (problems) => problems })
-
-const documentOf = (files: Files, options?: Options): Loaded => {
-  const result = loaded(files, options)
-  if (Result.isSuccess(result)) return result.success
-  throw new Error(result.failure.join("\n"))
-}
+import { documentOf, head, problemsOf, written } from "./files.ts"
 
 const requestOf = ({ wanted }: Loaded, id: string) => wanted.objects.find((object) => object.id === id)?.request
-
-const head = "version: 1\nname: payments\n"
 
 const relayer = (fields: string) =>
   `${head}relayers:\n  treasury:\n    name: Treasury\n    network_type: evm\n    network: sepolia\n    signer_id: hot\n${fields}`
@@ -172,51 +125,6 @@ describe("problems", () => {
       problemsOf({ "a.yaml": `${head}${lines.join("\n")}` }).map((problem) => problem.replace(/ \(.*/, "")),
       ["has more than 200000 members"]
     )
-  })
-
-  it("a file with more than 200,000 members is refused at the list that has them", () => {
-    const items = Array.from({ length: 200_001 }, () => "1").join(",")
-    const [problem] = problemsOf({ "a.yaml": `${head}include: [${items}]\n` })
-    assert.match(problem ?? "", /^has more than 200000 members \(a\.yaml:3:10\)$/)
-  })
-
-  it("limits in the unit or the address form of another network are named with those of theirs", () => {
-    const problems = problemsOf({
-      "a.yaml": `${head}api_keys:
-  shop:
-    name: Shop
-    scopes: ["transactions:*"]
-    transaction_limits:
-      max_value: "1.5"
-      receivers: [EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v]
-      solana: {max_value: 1 SOL, receivers: ["0x70997970C51812dc3A010C7d01b50e0d17dc79C8"]}
-`
-    })
-    assert.lengthOf(problems, 4)
-    const limits = "api_keys.shop.transaction_limits"
-    for (const [path, form] of [
-      ["max_value", /wei|integer/i],
-      ["receivers.0", /0x/],
-      ["solana.max_value", /lamports|integer/i],
-      ["solana.receivers.0", /base58|solana/i]
-    ] as const) {
-      const problem =
-        problems.find((text) => text.startsWith(`${limits}.${path}: `)) ?? assert.fail(problems.join("\n"))
-      assert.match(problem, form)
-    }
-  })
-
-  it("a file of a secret with more than 64 kB is refused", () => {
-    const files = {
-      "a.yaml": `${head}notifications:\n  ops: {url: "https://a.example", signing_key: {file: big}}\n`,
-      big: "x".repeat(64_001)
-    }
-    assert.match(problemsOf(files).join(), /^notifications\.ops\.signing_key: the file is larger than 64000 bytes/)
-  })
-
-  it("a file with more than 8 MiB is refused", () => {
-    const [problem] = problemsOf({ "a.yaml": `${head}# ${"x".repeat(9 * 1024 * 1024)}` })
-    assert.match(problem ?? "", /larger than/)
   })
 
   it.each(["__proto__", "constructor", "a.b", "a b", ""])("the id %j is refused", (id) => {

@@ -1,0 +1,50 @@
+// Files that are too large, and limits of API keys in the wrong form, are refused with their places.
+import { assert, describe, it } from "@effect/vitest"
+import { head, problemsOf } from "./files.ts"
+
+describe("limits", () => {
+  it("a file with more than 200,000 members is refused at the list that has them", () => {
+    const items = Array.from({ length: 200_001 }, () => "1").join(",")
+    const [problem] = problemsOf({ "a.yaml": `${head}include: [${items}]\n` })
+    assert.match(problem ?? "", /^has more than 200000 members \(a\.yaml:3:10\)$/)
+  })
+
+  it("limits in the unit or the address form of another network are named with those of theirs", () => {
+    const problems = problemsOf({
+      "a.yaml": `${head}api_keys:
+  shop:
+    name: Shop
+    scopes: ["transactions:*"]
+    transaction_limits:
+      max_value: "1.5"
+      receivers: [EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v]
+      solana: {max_value: 1 SOL, receivers: ["0x70997970C51812dc3A010C7d01b50e0d17dc79C8"]}
+`
+    })
+    assert.lengthOf(problems, 4)
+    const limits = "api_keys.shop.transaction_limits"
+    for (const [path, form] of [
+      ["max_value", /wei|integer/i],
+      ["receivers.0", /0x/],
+      ["solana.max_value", /lamports|integer/i],
+      ["solana.receivers.0", /base58|solana/i]
+    ] as const) {
+      const problem =
+        problems.find((text) => text.startsWith(`${limits}.${path}: `)) ?? assert.fail(problems.join("\n"))
+      assert.match(problem, form)
+    }
+  })
+
+  it("a file of a secret with more than 64 kB is refused", () => {
+    const files = {
+      "a.yaml": `${head}notifications:\n  ops: {url: "https://a.example", signing_key: {file: big}}\n`,
+      big: "x".repeat(64_001)
+    }
+    assert.match(problemsOf(files).join(), /^notifications\.ops\.signing_key: the file is larger than 64000 bytes/)
+  })
+
+  it("a file with more than 8 MiB is refused", () => {
+    const [problem] = problemsOf({ "a.yaml": `${head}# ${"x".repeat(9 * 1024 * 1024)}` })
+    assert.match(problem ?? "", /larger than/)
+  })
+})
