@@ -28,6 +28,7 @@ import * as EvmLane from "./lanes/evm/EvmLane.ts"
 import * as EvmMarkets from "./chains/evm/EvmMarkets.ts"
 import * as EvmMetrics from "./lanes/evm/EvmMetrics.ts"
 import type { SendingNetwork } from "./lanes/LaneNetwork.ts"
+import * as SolanaMetrics from "./lanes/solana/SolanaMetrics.ts"
 import * as SolanaLane from "./lanes/solana/SolanaLane.ts"
 import * as StellarLane from "./lanes/stellar/StellarLane.ts"
 import * as StellarMetrics from "./lanes/stellar/StellarMetrics.ts"
@@ -140,7 +141,7 @@ const ledgerRules = ({ networks = [] }: Options) =>
 export const networkHandlers = Layer.mergeAll(NoncesHttp, PoliciesHttp, SigningHttp)
 
 /** Metrics that only some network types have. */
-export const networkMetrics = [...EvmMetrics.all, ...EvmMarkets.metrics, ...StellarMetrics.all]
+export const networkMetrics = [...EvmMetrics.all, ...EvmMarkets.metrics, ...SolanaMetrics.all, ...StellarMetrics.all]
 
 const ledger = ({ databaseFailover: failover, laneLease: lease }: Options) =>
   Ledger.layer.pipe(

@@ -9,9 +9,22 @@ import { hasAnswered } from "./HealthSnapshot.ts"
 export const providerWarnings = ({ url, failed, error }: ProviderReading): ReadonlyArray<string> =>
   failed ? [`RPC URL ${url}: ${error ?? "no answer"}.`] : []
 
+/** Whether the policy lets the relayer sign nothing at all: users have to pay it, and there is no token that they may pay with. */
+export const sendsNothing = ({ network_type, policies }: RelayerAccount): boolean => {
+  if (network_type !== "solana") return false
+  const { fee_payment_strategy = "user", allowed_tokens = [] } = policies ?? {}
+  return fee_payment_strategy === "user" && allowed_tokens.length === 0
+}
+
+export const sendsNothingText =
+  "It signs nothing: fee_payment_strategy of its policy is user, and allowed_tokens has no token. Name tokens, or set fee_payment_strategy to relayer."
+
 /** Empty: the relayer can work. */
 export const chainWarnings = (relayer: RelayerAccount, reading: ChainSnapshot): ReadonlyArray<string> => {
-  const providers = reading.providers.flatMap(providerWarnings)
+  const providers = [
+    ...(sendsNothing(relayer) ? [sendsNothingText] : []),
+    ...reading.providers.flatMap(providerWarnings)
+  ]
   const funding = fundingOf(relayer, reading)
   if (funding !== undefined) return [...providers, sentenceOf(funding)]
   if (providers.length > 0 || hasAnswered(reading)) return providers

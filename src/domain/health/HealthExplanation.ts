@@ -4,7 +4,7 @@ import type { DateTime } from "effect"
 import { HealthStatus, failuresLeft } from "./Health.ts"
 import type { Health } from "./Health.ts"
 import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
-import { providerWarnings } from "./ChainWarnings.ts"
+import { providerWarnings, sendsNothing, sendsNothingText } from "./ChainWarnings.ts"
 import { Funding, fundingOf, sentenceOf } from "./Funding.ts"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
@@ -24,6 +24,11 @@ export const HealthCode = Schema.Literals([
 })
 export type HealthCode = typeof HealthCode.Type
 
+const HealthWarning = Schema.Literals(["sends_nothing"]).annotate({
+  identifier: "HealthWarning",
+  description: "`sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with."
+})
+
 export const RelayerExplanation = Schema.Struct({
   state: HealthStatus,
   code: HealthCode,
@@ -33,6 +38,11 @@ export const RelayerExplanation = Schema.Struct({
     Shown.Words,
     "What happens next, for people.",
     "It is checked again; one failure alone does not disable it."
+  ),
+  warnings: Schema.optionalKey(
+    field(Schema.Array(HealthWarning), "What keeps it from sending although its chain is well. Absent: nothing.", [
+      "sends_nothing"
+    ])
   ),
   funding: Schema.optionalKey(Funding),
   next_at: field(Instant, "When `next` happens. A time in the past means very soon.", "2026-01-02T03:05:05.678Z"),
@@ -114,8 +124,14 @@ export const explain = ({ relayer, health, reading, next_at, since, waiting }: S
     state: health.status,
     code,
     paused: relayer.paused,
-    reason: [...(relayer.paused ? [pausedByOperator] : []), reason, ...providersOf(reading)].join(" "),
+    reason: [
+      ...(relayer.paused ? [pausedByOperator] : []),
+      reason,
+      ...(sendsNothing(relayer) ? [sendsNothingText] : []),
+      ...providersOf(reading)
+    ].join(" "),
     next: funding === undefined ? next : `${sentenceOf(funding)} ${next}`,
+    ...(sendsNothing(relayer) ? { warnings: ["sends_nothing"] as const } : {}),
     ...(funding === undefined ? {} : { funding }),
     next_at,
     ...(since === undefined ? {} : { since })

@@ -223,7 +223,11 @@ export interface RelayerAccount {
   readonly network_type: NetworkType
   readonly network: string
   readonly address: string
-  readonly policies?: { readonly min_balance?: bigint }
+  readonly policies?: {
+    readonly min_balance?: bigint
+    readonly fee_payment_strategy?: "user" | "relayer"
+    readonly allowed_tokens?: ReadonlyArray<unknown>
+  }
 }
 
 export class RelayerNotFound extends Schema.TaggedError<RelayerNotFound>()("RelayerNotFound", {}) {

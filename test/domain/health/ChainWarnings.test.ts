@@ -1,7 +1,7 @@
 // What an inspection of a chain found wrong, as sentences.
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Schema } from "effect"
-import { chainWarnings, snapshotOf } from "../../../src/domain/health/ChainWarnings.ts"
+import { chainWarnings, sendsNothing, sendsNothingText, snapshotOf } from "../../../src/domain/health/ChainWarnings.ts"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
 import type { RelayerStatus } from "../../../src/domain/relayer/RelayerStatus.ts"
 
@@ -54,6 +54,18 @@ describe("the warnings of a chain", () => {
     assert.deepStrictEqual(warnings({ providers: [wrong] }), [
       "RPC URL https://rpc.example.com/***: getNetwork: serves another chain."
     ])
+  })
+
+  it("say that a solana relayer signs nothing if users have to pay and may pay with no token", () => {
+    const solana = { network_type: "solana", network: "devnet", address: "R" } as const
+    const token = { mint: "M" }
+    assert.isTrue(sendsNothing(solana))
+    assert.isTrue(sendsNothing({ ...solana, policies: { allowed_tokens: [] } }))
+    assert.isFalse(sendsNothing({ ...solana, policies: { allowed_tokens: [token] } }))
+    assert.isFalse(sendsNothing({ ...solana, policies: { fee_payment_strategy: "relayer" } }))
+    assert.isFalse(sendsNothing({ ...solana, network_type: "stellar" }))
+    const reading = { ...snapshotOf(status({ balance: 10_000_000n })), network_type: "solana" } as const
+    assert.deepStrictEqual(chainWarnings(solana, reading), [sendsNothingText])
   })
 
   it("ignore the balance of an earlier check", () => {

@@ -9,7 +9,8 @@ import { reasonOf } from "../../../src/domain/health/HealthReason.ts"
 import { delayOf } from "../../../src/domain/health/Health.ts"
 import { CheckFailure } from "../../../src/domain/chain/ChainSnapshot.ts"
 import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
-import { DisabledReason, EvmRelayer } from "../../../src/domain/relayer/Relayer.ts"
+import { sendsNothingText } from "../../../src/domain/health/ChainWarnings.ts"
+import { DisabledReason, EvmRelayer, SolanaRelayer } from "../../../src/domain/relayer/Relayer.ts"
 
 const good = { url: "https://one.example", weight: 100, breaker: "closed", failed: false } as const
 
@@ -138,6 +139,32 @@ describe("chain snapshots", () => {
 })
 
 describe("an explanation", () => {
+  it("warns that a solana relayer signs nothing while no token is allowed", () => {
+    const given = {
+      id: "one",
+      name: "One",
+      network: "devnet",
+      network_type: "solana",
+      address: "R",
+      paused: false,
+      system_disabled: false,
+      signer_id: "one"
+    } as const
+    const decode = Schema.decodeSync(SolanaRelayer)
+    const situation = {
+      health: { status: "healthy", alerted_degraded: false, alerted_low: false } as const,
+      reading: undefined,
+      next_at: DateTime.makeUnsafe(0),
+      since: undefined,
+      waiting: 0n
+    }
+    const explained = explain({ relayer: decode(given), ...situation })
+    assert.deepStrictEqual(explained.warnings, ["sends_nothing"])
+    assert.include(explained.reason, sendsNothingText)
+    const paying = decode({ ...given, policies: { fee_payment_strategy: "relayer" } })
+    assert.isUndefined(explain({ relayer: paying, ...situation }).warnings)
+  })
+
   it.prop(
     "exists for every state, and says if the operator has paused the relayer",
     [Arbitrary.schema(Health.Health), Arbitrary.schema(EvmRelayer)],

@@ -1,7 +1,7 @@
 // Decisions about transactions that have bytes. Only a finalized signature, or a proof that all bytes are dead, ends one.
 import { decideSignature } from "./DecideSignature.ts"
-import { conclude, isPastBound, isSame } from "./Look.ts"
-import type { Conclusion, Look, Status } from "./Look.ts"
+import { conclude, isPastBound, isSame, openQuestionOf } from "./Look.ts"
+import type { Conclusion, Look, Question, Status } from "./Look.ts"
 import { cause } from "./SolanaCode.ts"
 import { agreeing, looksApart, maxAttempts, rebroadcastAfter } from "./SolanaNumbers.ts"
 import { Command, hold, holdRestored, pollNext } from "./SolanaSituation.ts"
@@ -149,6 +149,25 @@ const isDenied = ({ transaction, view }: InFlight): boolean => {
   return view.looks.some(hasLanded) && !view.looks.every(hasLanded)
 }
 
+/** What a provider does not do, so that it proves nothing. */
+const openWords: Readonly<Record<Question, string>> = {
+  finalized_height: "has not finalized a higher block",
+  statuses: "does not say that its history has none of the signatures",
+  list: "does not show a complete list of the relayer's transactions without them",
+  blockhash: "does not say that the blockhash is dead",
+  history: "does not keep the blocks since the signature"
+}
+
+/** A provider that has answered, and the first question of the proof that it leaves open. */
+const openFigures = ({ transaction: { attempts }, view }: InFlight) => {
+  if (view.isProofAsked !== true) return {}
+  for (const look of view.looks) {
+    const question = openQuestionOf(look, attempts, view.known)
+    if (question !== undefined && look.host !== undefined) return { host: look.host, error: openWords[question] }
+  }
+  return {}
+}
+
 export const decideInFlight = (situation: InFlight): Commands => {
   const { transaction, view, terms } = situation
   const opinions = opinionsOf(situation)
@@ -167,7 +186,7 @@ export const decideInFlight = (situation: InFlight): Commands => {
   const figures =
     isAlone && finalityByOne !== "never"
       ? { decides_at: (view.aloneSince ?? 0) + finalityByOne }
-      : { bound: newest.offer.bound }
+      : { bound: newest.offer.bound, ...openFigures(situation) }
   return [
     Command.Ask({ question: "proof" }),
     ...hold(situation, isAlone ? "second_provider_missing" : "landing_unproven", figures)

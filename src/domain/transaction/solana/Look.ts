@@ -31,6 +31,8 @@ export interface Look {
   readonly blockhashes?: { readonly slot: number; readonly valid: ReadonlyMap<string, boolean> }
   /** `getFirstAvailableBlock`. */
   readonly firstAvailable?: number
+  /** The URL of the provider, masked. */
+  readonly host?: string
   /** What this provider concluded in the looks before, without interruption. */
   readonly earlier?: Earlier
 }
@@ -72,24 +74,35 @@ const isListComplete = (
   (listed.from <= from || listed.isWhole === true) &&
   known.every(({ hash, slot }) => slot <= from || slot > finalized.slot || listed.signatures.has(hash))
 
-/** Whether this provider proves that the bytes of an attempt have not landed and cannot land any more. */
-const provesDead = (
+/** What a proof asks of a provider, in this order. */
+export type Question = "finalized_height" | "statuses" | "list" | "blockhash" | "history"
+
+/** The first question that keeps this provider from proving that the bytes of an attempt are dead. Undefined: it proves it. */
+const openQuestion = (
   { finalized, statuses, listed, blockhashes, firstAvailable }: Look,
   { hash, offer }: AttemptToProve,
   known: ReadonlyArray<KnownSignature>
-): boolean => {
-  if (finalized === undefined || statuses === undefined || listed === undefined) return false
-  if (blockhashes === undefined || firstAvailable === undefined) return false
-  return (
-    finalized.height >= offer.bound + boundMargin &&
-    statuses.of.get(hash) === null &&
-    statuses.slot >= finalized.slot &&
-    !listed.signatures.has(hash) &&
-    isListComplete({ finalized, listed }, offer.signedSlot, known) &&
-    blockhashes.valid.get(offer.blockhash) === false &&
-    blockhashes.slot >= finalized.slot &&
-    firstAvailable <= offer.signedSlot
-  )
+): Question | undefined => {
+  if (finalized === undefined || finalized.height < offer.bound + boundMargin) return "finalized_height"
+  if (statuses === undefined || statuses.of.get(hash) !== null || statuses.slot < finalized.slot) return "statuses"
+  if (listed === undefined || listed.signatures.has(hash)) return "list"
+  if (!isListComplete({ finalized, listed }, offer.signedSlot, known)) return "list"
+  const isDead = blockhashes?.valid.get(offer.blockhash) === false && blockhashes.slot >= finalized.slot
+  if (!isDead) return "blockhash"
+  return firstAvailable === undefined || firstAvailable > offer.signedSlot ? "history" : undefined
+}
+
+/** The same for all attempts of a transaction. */
+export const openQuestionOf = (
+  look: Look,
+  attempts: ReadonlyArray<AttemptToProve>,
+  known: ReadonlyArray<KnownSignature>
+): Question | undefined => {
+  for (const attempt of attempts) {
+    const question = openQuestion(look, attempt, known)
+    if (question !== undefined) return question
+  }
+  return undefined
 }
 
 /** Whether the finalized height of this provider is so high that the bytes of an attempt should be dead. */
@@ -109,7 +122,7 @@ export const conclude = (
       return { _tag: "Landed", hash, ...result }
     }
   }
-  const isDead = attempts.length > 0 && attempts.every((attempt) => provesDead(look, attempt, known))
+  const isDead = attempts.length > 0 && openQuestionOf(look, attempts, known) === undefined
   return isDead ? { _tag: "Dead", attempts: attempts.length } : undefined
 }
 

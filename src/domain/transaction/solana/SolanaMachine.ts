@@ -130,7 +130,7 @@ const figuresOf = (given: SolanaCause["figures"]): Figures => {
   const found: { -readonly [K in keyof Figures]: Figures[K] } = {}
   for (const name of digits) if (typeof given[name] === "bigint") found[name] = given[name]
   for (const name of counts) if (typeof given[name] === "number") found[name] = given[name]
-  if (typeof given["error"] === "string") found.error = given["error"]
+  for (const name of ["error", "host"] as const) if (typeof given[name] === "string") found[name] = given[name]
   return found
 }
 

@@ -76,8 +76,8 @@ const flying = {
     reason: "One provider has an opinion about it, and no other one answers.",
     next: `It is decided when another provider answers, or by the one that is left ${at(decides_at)}.`
   }),
-  landing_unproven: ({ bound }) => ({
-    reason: `Its bytes should be dead above block height ${number(bound)}, but no proof shows that they have not landed.`,
+  landing_unproven: ({ bound, host, error }) => ({
+    reason: `Its bytes should be dead above block height ${number(bound)}, but no proof shows that they have not landed.${host === undefined ? "" : ` ${host} ${error ?? "does not answer"}.`}`,
     next: `No second signature exists, and none is made before the proof. ${again} ${neverByTime} More RPC URLs, with history, help.`
   })
 } as const satisfies Sentences

@@ -27,6 +27,7 @@ import type {
   Unsigned
 } from "../LaneNetwork.ts"
 import * as SolanaContext from "./SolanaContext.ts"
+import * as SolanaMetrics from "./SolanaMetrics.ts"
 import * as SolanaPolls from "./SolanaPolls.ts"
 import type { SolanaPoll } from "./SolanaPolls.ts"
 import * as SolanaRestore from "./SolanaRestore.ts"
@@ -172,12 +173,13 @@ const open = (services: Services, { address, genesis, keys }: LaneOptions): Lane
     }),
     broadcastsAtOnce: () => inParallel,
     noteFinal: ({ number, mined, attempts }) =>
-      Effect.sync(() => {
+      Effect.suspend(() => {
         SolanaContext.forget(memory, number)
         const landed = attempts.find(({ ordinal }) => ordinal === mined?.ordinal)
         if (landed !== undefined && mined !== undefined) {
           SolanaContext.remember(memory, { hash: landed.hash, slot: mined.receipt.height })
         }
+        return SolanaMetrics.countAttempts(attempts.length)
       })
   }
 }

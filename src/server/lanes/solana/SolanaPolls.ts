@@ -4,7 +4,8 @@ import { isFinal } from "../../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../domain/transaction/Transaction.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
-import { conclude, remember } from "../../../domain/transaction/solana/Look.ts"
+import { maskUrl } from "../../../domain/chain/Rpc.ts"
+import { conclude, openQuestionOf, remember } from "../../../domain/transaction/solana/Look.ts"
 import type { Look } from "../../../domain/transaction/solana/Look.ts"
 import type { Solana } from "../../../domain/transaction/solana/Solana.ts"
 import { agreeing, maxAskedProviders, pollAfter } from "../../../domain/transaction/solana/SolanaNumbers.ts"
@@ -14,6 +15,7 @@ import type { Opinion } from "../../chains/Providers.ts"
 import * as SolanaLooks from "../../chains/solana/SolanaLooks.ts"
 import type { Inquiry, LaneRow } from "../LaneNetwork.ts"
 import { providersOf } from "./SolanaContext.ts"
+import * as SolanaMetrics from "./SolanaMetrics.ts"
 import type { SolanaContext, SolanaMemory, SolanaRelayer } from "./SolanaContext.ts"
 
 /** What one provider saw. */
@@ -103,7 +105,7 @@ const seenIn = (
   memory.earlier.set(number, earlier)
   const own = looks.map(({ url, look }): Look => {
     const before = earlier.get(url)
-    const seen = before === undefined ? look : { ...look, earlier: before }
+    const seen: Look = { ...look, host: maskUrl(url), ...(before === undefined ? {} : { earlier: before }) }
     const conclusion = conclude(seen, attempts, memory.known)
     const after = remember(seen, conclusion, now)
     if (after !== undefined) earlier.set(url, after)
@@ -132,6 +134,12 @@ export const seenOf = (
     ? (found?.failure ?? { _tag: "Unreachable", code: "providers_unavailable", retryAt: now + pollAfter })
     : seenIn(context, row, found, now, false)
 
+const resultOf = ({ look }: OneLook, { attempts }: Transaction<Solana>, { known }: SolanaMemory) => {
+  const conclusion = conclude(look, attempts, known)
+  if (conclusion === undefined) return openQuestionOf(look, attempts, known) ?? "proved"
+  return conclusion._tag === "Landed" ? "landed" : "proved"
+}
+
 /** The questions of a proof, for all transactions of a relayer that ask for one. */
 export const prove = Effect.fn("SolanaPolls.prove")(function* (
   context: SolanaContext,
@@ -149,6 +157,9 @@ export const prove = Effect.fn("SolanaPolls.prove")(function* (
     signedSlot: Math.min(...offers.map(({ signedSlot }) => signedSlot))
   }
   const looks = looksIn(yield* within(providers.opinions(maxAskedProviders, (node) => SolanaLooks.proof(node, sought))))
+  yield* SolanaMetrics.countLooks(
+    rows.flatMap(({ transaction }) => looks.map((look) => resultOf(look, transaction, context.memory)))
+  )
   return new Map(
     rows.map((row) => [
       row.transaction.number,

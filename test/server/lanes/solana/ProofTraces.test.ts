@@ -107,18 +107,36 @@ layerEach(ledger)("bytes that the network holds back", (it) => {
 })
 
 layerEach(ledger)("no proof follows from", (it) => {
-  const unproven: ReadonlyArray<readonly [string, (node: Node) => void]> = [
-    ["11: a node without history", (node) => void (node.hasHistory = false)],
-    ["12: statuses that do not arrive", (node) => void node.lies.set("getSignatureStatuses", failing(-32_005))],
-    ["13: a node that is pruned above the signature", (node) => void (node.firstAvailable = 10 ** 6)],
-    ["13b: a list that does not arrive", (node) => void node.lies.set("getSignaturesForAddress", failing(-32_016))],
-    ["13c: a list that lags", (node) => void node.lies.set("getSignaturesForAddress", () => ({ result: [] }))],
+  /** What the explanation says about the node. */
+  const unproven: ReadonlyArray<readonly [string, string, (node: Node) => void]> = [
+    ["11: a node without history", "history has none", (node) => void (node.hasHistory = false)],
+    [
+      "12: statuses that do not arrive",
+      "history has none",
+      (node) => void node.lies.set("getSignatureStatuses", failing(-32_005))
+    ],
+    [
+      "13: a node that is pruned above the signature",
+      "keep the blocks",
+      (node) => void (node.firstAvailable = 10 ** 6)
+    ],
+    [
+      "13b: a list that does not arrive",
+      "complete list",
+      (node) => void node.lies.set("getSignaturesForAddress", failing(-32_016))
+    ],
+    [
+      "13c: a list that lags",
+      "complete list",
+      (node) => void node.lies.set("getSignaturesForAddress", () => ({ result: [] }))
+    ],
     [
       "13d: a blockhash that is called valid",
+      "blockhash is dead",
       (node) => void node.lies.set("isBlockhashValid", () => ({ result: { context: { slot: 10 ** 9 }, value: true } }))
     ]
   ]
-  for (const [name, spoil] of unproven) {
+  for (const [name, text, spoil] of unproven) {
     it.effect(`${name}; when it is mended, new bytes follow`, () =>
       Effect.gen(function* () {
         const { id, world } = yield* heldBack({ providers: 2 })
@@ -126,6 +144,8 @@ layerEach(ledger)("no proof follows from", (it) => {
         yield* world.poll(untilDead)
         const [state, code, attempts] = yield* shown(world, id)
         assert.deepStrictEqual([state, code, attempts], ["submitted", "landing_unproven", 1])
+        const { figures } = (yield* world.transaction(id)).cause ?? assert.fail("no cause")
+        assert.deepStrictEqual([figures.host, figures.error?.includes(text)], ["http://node-1.example", true])
         for (const node of world.nodes) {
           node.lies.clear()
           Object.assign(node, { hasHistory: true, firstAvailable: 0 })
