@@ -8,10 +8,16 @@ import type {
   SolanaTransactionResponse
 } from "@openzeppelin/relayer-sdk"
 import { Effect } from "effect"
+import { execFile } from "node:child_process"
+import * as fs from "node:fs/promises"
+import * as path from "node:path"
+import { promisify } from "node:util"
 import { bytesOf } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import { folder } from "../../testkit/process/Folder.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 import { memo, receiver, sol } from "../server/lanes/solana/World.ts"
 import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import { pemOf } from "../testkit/solana/World.ts"
 import * as Paying from "../server/transactions/solana/Paying.ts"
 import { api, memoOf, prebuilt, recent, relayerAt } from "../server/transactions/solana/Relayers.ts"
 
@@ -153,6 +159,29 @@ layer(api, { excludeTestServices: true })("the SDK with a solana relayer", (it) 
       assert.strictEqual(built.fee_in_spl, String(Paying.fee.units))
       const { id } = yield* send({ transaction: Paying.signedByUser(built.transaction) })
       yield* becomes(id, "confirmed")
+    })
+  )
+
+  it.effect("runs examples/openzeppelin-solana.mjs: a user without SOL pays in a token", () =>
+    Effect.gen(function* () {
+      const { address, cluster, id } = yield* makeWith(Paying.policies)
+      const { baseUrl } = yield* TestApi.TestApi
+      Paying.prepare(cluster, address)
+      const directory = yield* folder
+      const key = path.join(directory, "user.pem")
+      const script = path.join(import.meta.dirname, "../../examples/openzeppelin-solana.mjs")
+      const { stdout } = yield* Effect.promise(async () => {
+        await fs.writeFile(key, pemOf(Paying.userKey))
+        return promisify(execFile)(process.execPath, [script, id, Paying.mint, key], {
+          env: { RELAYER_URL: baseUrl, API_KEY: TestApi.apiKey },
+          timeout: 50_000
+        })
+      })
+      const [costs, sent, ended] = stdout.split("\n")
+      assert.strictEqual(costs, "costs: 0.0015 tokens")
+      assert.match(sent ?? "", /^sent: [0-9a-f-]{36} pending$/)
+      assert.match(ended ?? "", /^ended: confirmed \w{86,88}$/)
+      assert.strictEqual(cluster.balanceOf(Paying.user), 0n)
     })
   )
 

@@ -17,7 +17,7 @@ const isFrozen: Failure = { Custom: 17 }
 
 /** Offsets and sizes of the two kinds of accounts. */
 const layout = {
-  token: { bytes: 165, mint: 0, owner: 32, amount: 64, delegate: 72, state: 108, delegated: 121 },
+  token: { bytes: 165, mint: 0, owner: 32, amount: 64, state: 108, isNative: 109, rent: 113 },
   mint: { bytes: 82, supply: 36, decimals: 44, isInitialized: 45 },
   /** Behind 165 bytes, a byte says which of the two it is. Extensions follow: a number and a length of two bytes each. */
   kind: { mint: 1, token: 2 }
@@ -62,16 +62,24 @@ interface Holding {
   readonly owner: string
   readonly amount: bigint
   readonly isFrozen?: boolean
+  /** Whether the tokens are wrapped lamports. */
+  readonly isNative?: boolean
   readonly program?: string
 }
 
-export const holding = ({ mint, owner, amount, isFrozen = false, program = tokenProgram }: Holding): Account => {
+export const holding = (given: Holding): Account => {
+  const { mint, owner, amount, isFrozen = false, isNative = false, program = tokenProgram } = given
+  const rent = tokenAccountRent.token2022
   const data = new Uint8Array(layout.token.bytes)
   data.set(key(mint), layout.token.mint)
   data.set(key(owner), layout.token.owner)
   view(data).setBigUint64(layout.token.amount, amount, true)
   data[layout.token.state] = isFrozen ? states.frozen : states.initialized
-  return { lamports: tokenAccountRent.token2022, owner: program, data }
+  if (isNative) {
+    data[layout.token.isNative] = 1
+    view(data).setBigUint64(layout.token.rent, rent, true)
+  }
+  return { lamports: isNative ? rent + amount : rent, owner: program, data }
 }
 
 export const amountOf = (account: Account | undefined): bigint =>

@@ -19,6 +19,9 @@ export const addressOf = (number: number): string => {
   return Base58.encode(Uint8Array.from(spki.subarray(-32)))
 }
 
+/** The key with a number, as a file has it. */
+export const pemOf = (number: number): string => secretOf(number).export({ format: "pem", type: "pkcs8" }).toString()
+
 export const signature = (number: number, message: Uint8Array): Uint8Array =>
   Uint8Array.from(sign(null, message, secretOf(number)))
 

@@ -10,7 +10,7 @@ import * as Tokens from "../../../../testkit/solana/Tokens.ts"
 import { addressOf, signature } from "../../../testkit/solana/World.ts"
 
 /** The number of the user's key. */
-const userKey = 21
+export const userKey = 21
 
 export const user = addressOf(userKey)
 export const mint = addressOf(22)
