@@ -3220,6 +3220,9 @@ export type HealthCode =
  */
 export type HealthStatus = "unknown" | "healthy" | "degraded" | "failing" | "disabled"
 
+/** `sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with. */
+export type HealthWarning = "sends_nothing"
+
 /** Prices that a URL of the operator has. */
 export interface HttpPriceSource {
   /** The prices come from a URL. Example: `"http"` */
@@ -4294,6 +4297,8 @@ export interface RelayerExplanation {
   readonly reason: string
   /** What happens next, for people. Example: `"It is checked again; one failure alone does not disable it."` */
   readonly next: string
+  /** What keeps it from sending although its chain is well. Absent: nothing. Example: `["sends_nothing"]` */
+  readonly warnings?: ReadonlyArray<HealthWarning>
   /** What to send where, while the balance is below `min_balance` or a transaction waits for funds. */
   readonly funding?: Funding
   /** When `next` happens. A time in the past means very soon. Example: `"2026-01-02T03:05:05.678Z"` */

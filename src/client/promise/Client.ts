@@ -24,6 +24,7 @@ import type {
   Funding,
   HealthCode,
   HealthStatus,
+  HealthWarning,
   JsonRpcCalls,
   JsonRpcReplies,
   KnownAuditAction,
@@ -108,6 +109,7 @@ export type {
   Funding,
   HealthCode,
   HealthStatus,
+  HealthWarning,
   HttpPriceSource,
   JobStatus,
   JsonRpcCalls,
@@ -3234,6 +3236,8 @@ export interface RelayerExplanation {
   readonly reason: string
   /** What happens next, for people. Example: `"It is checked again; one failure alone does not disable it."` */
   readonly next: string
+  /** What keeps it from sending although its chain is well. Absent: nothing. Example: `["sends_nothing"]` */
+  readonly warnings?: ReadonlyArray<HealthWarning>
   /** What to send where, while the balance is below `min_balance` or a transaction waits for funds. */
   readonly funding?: Funding
   /** When `next` happens. A time in the past means very soon. Example: `"2026-01-02T03:05:05.678Z"` */

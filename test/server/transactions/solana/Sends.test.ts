@@ -1,6 +1,9 @@
 // Sends of solana relayers over HTTP: what is accepted and refused, and that what is accepted lands.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { execFile } from "node:child_process"
+import { readFile } from "node:fs/promises"
+import { promisify } from "node:util"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
 import { memoProgram, systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
@@ -27,6 +30,23 @@ layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
       assert.strictEqual(cluster.balanceOf(address), 9n * sol - BigInt(confirmed.fee_paid ?? 0))
       const explained = yield* get(accepted.id, "/explain")
       assert.include(JSON.stringify(explained), "which is finalized")
+    })
+  )
+
+  it.effect("sends the command of docs/solana.md", () =>
+    Effect.gen(function* () {
+      const { baseUrl } = yield* TestApi.TestApi
+      const { becomes, id } = yield* relayerAt()
+      const text = yield* Effect.promise(() => readFile("docs/solana.md", "utf8"))
+      const [, command = ""] = /```sh\n(curl [^]+?)\n```/.exec(text) ?? []
+      const here = command.replace("http://127.0.0.1:8080", baseUrl).replace("/relayers/payouts/", `/relayers/${id}/`)
+      const { stdout } = yield* Effect.promise(() =>
+        promisify(execFile)("bash", ["-e", "-c", here], { env: { PATH: process.env.PATH, API_KEY: TestApi.apiKey } })
+      )
+      const { data }: { readonly data: { readonly id: string } } = JSON.parse(stdout)
+      const confirmed = yield* becomes(data.id, "confirmed")
+      assert.isNumber(confirmed.slot)
+      assert.match(confirmed.fee_paid ?? "", /^5\d{3}$/)
     })
   )
 
