@@ -20,8 +20,7 @@ import { evmNetwork } from "./server/networks/fixtures.ts"
 import { markOlder } from "./server/masterKey/Start.ts"
 import { config, prepared } from "./server/signers/fixtures.ts"
 
-const call = (path: string, options?: TestApi.Call) =>
-  Effect.flatMap(TestApi.TestApi, (api) => api.call(`/api/v1/${path}`, options))
+const call = TestApi.callBelow("/api/v1/")
 
 const verify = (id: string) => call(`signers/${id}/verify`, { method: "POST" })
 

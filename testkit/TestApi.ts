@@ -73,6 +73,9 @@ export class TestApi extends Context.Service<
 /** A request to the API of the test. */
 export const call = (path: string, options?: Call) => Effect.flatMap(TestApi, (api) => api.call(path, options))
 
+/** The same, for paths below another one. */
+export const callBelow = (above: string) => (path: string, options?: Call) => call(`${above}${path}`, options)
+
 /** Reads without a key, a second of the test clock later each time, until the text is so. The queries are real. */
 export const passUntil = (path: string, isSo: (text: string) => boolean) =>
   Effect.andThen(TestClock.adjust("1 second"), call(path, { key: null })).pipe(

@@ -8,8 +8,7 @@ import * as TestApi from "../../../testkit/TestApi.ts"
 import { Vault } from "../../../testkit/Vault.ts"
 import { transitConfig } from "../signers/fixtures.ts"
 
-const call = (path: string, options?: TestApi.Call) =>
-  Effect.flatMap(TestApi.TestApi, (api) => api.call(`/api/v1/${path}`, options))
+const call = TestApi.callBelow("/api/v1/")
 
 const hidden = { signer_id: "hidden-signer", notification_id: "hidden-notification", network: "hidden-network" }
 const network = { name: hidden.network, network_type: "evm", from: "sepolia", chain_id: 7 }

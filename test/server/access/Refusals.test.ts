@@ -16,8 +16,7 @@ interface Entry {
   readonly after: { readonly scope: string; readonly method: string; readonly route: string; readonly count: number }
 }
 
-const call = (path: string, options?: TestApi.Call) =>
-  Effect.flatMap(TestApi.TestApi, (api) => api.call(`/api/v1/${path}`, options))
+const call = TestApi.callBelow("/api/v1/")
 
 const records = Effect.map(
   call("audit?action=key.refused&order=oldest"),

@@ -10,8 +10,7 @@ import { Vault } from "../../../testkit/Vault.ts"
 import { relayerAt } from "../health/RelayerAt.ts"
 import { config, prepared } from "../signers/fixtures.ts"
 
-const call = (at: string, options?: TestApi.Call) =>
-  Effect.flatMap(TestApi.TestApi, (api) => api.call(`/api/v1${at}`, options))
+const call = TestApi.callBelow("/api/v1")
 
 const post = (at: string, key: string, options: TestApi.Call = {}) =>
   call(at, { method: "POST", ...options, headers: { "idempotency-key": key } })

@@ -39,15 +39,13 @@ interface Shown {
   readonly network_type: string
 }
 
-const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
-
 const send = Effect.fnUntraced(function* (path: string, to: string, amount = 1) {
-  const { status, json, text } = yield* call(path, { body: { to, amount } })
+  const { status, json, text } = yield* TestApi.call(path, { body: { to, amount } })
   assert.strictEqual(status, 200, text)
   return json.data as Shown
 })
 
-const get = (path: string, id: string) => Effect.map(call(`${path}/${id}`), ({ json }) => json.data as Shown)
+const get = (path: string, id: string) => Effect.map(TestApi.call(`${path}/${id}`), ({ json }) => json.data as Shown)
 
 /** Milliseconds between two heights: many steps of a lane. */
 const heightEvery = 300
@@ -80,17 +78,17 @@ layer(api, { excludeTestServices: true })("a network that the core does not know
   it.effect("takes the bodies of its own, and refuses others by their fields", () =>
     Effect.gen(function* () {
       const { path } = yield* relayer
-      const refused = yield* call(path, { body: { to: "0x12", value: 1 } })
+      const refused = yield* TestApi.call(path, { body: { to: "0x12", value: 1 } })
       assert.strictEqual(refused.status, 400)
       for (const field of ["to: Expected 1 to 32 small letters", "amount", "value: is not a known field"]) {
         assert.include(refused.json.error ?? "", field)
       }
-      const batch = yield* call(`${path}/batch`, { body: { transactions: [{ to: "x", amount: -1 }] } })
+      const batch = yield* TestApi.call(`${path}/batch`, { body: { transactions: [{ to: "x", amount: -1 }] } })
       assert.include(batch.json.error ?? "", "transactions.0.amount")
       const { id, network_type } = yield* send(path, receiver())
       assert.strictEqual(network_type, "toy")
-      assert.strictEqual((yield* call(`${path}/simulate`, { body: { to: "x", amount: 1 } })).status, 501)
-      assert.strictEqual((yield* call(`${path}/${id}`, { method: "DELETE" })).status, 200)
+      assert.strictEqual((yield* TestApi.call(`${path}/simulate`, { body: { to: "x", amount: 1 } })).status, 501)
+      assert.strictEqual((yield* TestApi.call(`${path}/${id}`, { method: "DELETE" })).status, 200)
       assert.strictEqual((yield* get(path, id)).status, "canceled")
     })
   )
@@ -157,7 +155,7 @@ layer(api, { excludeTestServices: true })("a network that the core does not know
       const { end } = yield* start()
       const { id } = yield* send(path, to)
       yield* becomes(path, id, "submitted")
-      const canceled = yield* call(`${path}/${id}`, { method: "DELETE" })
+      const canceled = yield* TestApi.call(`${path}/${id}`, { method: "DELETE" })
       assert.notStrictEqual((canceled.json.data as Shown).status, "canceled")
       yield* becomes(path, id, "canceled")
       chain.isForgetful = false
@@ -195,7 +193,7 @@ layer(api, { excludeTestServices: true })("a network that the core does not know
       const { end } = yield* start()
       yield* becomes(path, id, "pending", "restored_unproven")
       assert.isUndefined(chain.paid.get(to))
-      const answered = yield* call(`/api/v1/relayers/${relayerId}/nonce/resync`, { body: { answer: "send" } })
+      const answered = yield* TestApi.call(`/api/v1/relayers/${relayerId}/nonce/resync`, { body: { answer: "send" } })
       assert.deepStrictEqual(answered.json.data, { transaction_ids: [id] })
       yield* becomes(path, id, "confirmed")
       yield* end

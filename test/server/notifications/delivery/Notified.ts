@@ -10,8 +10,7 @@ import { signingKey } from "./World.ts"
 /** The API with the delivery job. */
 export const live = Layer.provideMerge(DeliveryJob.layer, TestApi.layer())
 
-export const call = (at: string, options?: TestApi.Call) =>
-  Effect.flatMap(TestApi.TestApi, (api) => api.call(`/api/v1${at}`, options))
+export const call = TestApi.callBelow("/api/v1")
 
 export interface Shown {
   readonly id: string

@@ -13,8 +13,7 @@ import { StandIn } from "../../../../testkit/signers/StandIn.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { verify } from "../requests.ts"
 
-const call = (path: string, options?: TestApi.Call) =>
-  Effect.flatMap(TestApi.TestApi, (api) => api.call(`/api/v1/${path}`, options))
+const call = TestApi.callBelow("/api/v1/")
 
 const Shown = Schema.Struct({
   config: Schema.Struct({ region: Schema.String, key_id: Schema.String, key_arn: Schema.String }),
