@@ -1,0 +1,147 @@
+// Traces of stellar in the driver while something is wrong outside of the service: each payment ends after the trouble, and has one effect.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { layerEach } from "../../../../testkit/layerEach.ts"
+import { ledger } from "../../ledger/Fixtures.ts"
+import * as World from "./World.ts"
+
+const { receiver, xlm } = World
+
+/** Stroops of the receiver before. */
+const had = 10n * xlm
+
+/** Milliseconds. */
+const hour = 3_600_000
+
+const inAnHour = { validUntil: hour }
+
+type Made = Effect.Success<ReturnType<typeof World.make>>
+
+const codeOf = (world: Made, id: Parameters<Made["transaction"]>[0]) =>
+  Effect.map(world.transaction(id), ({ cause }) => cause?.code)
+
+/** It is confirmed, and the receiver got so many XLM in all. */
+const endsOnce = Effect.fnUntraced(function* (world: Made, id: Parameters<Made["transaction"]>[0], received = 1n) {
+  yield* world.finish
+  const found = yield* world.transaction(id)
+  assert.strictEqual(found.state, "confirmed", found.cause?.code)
+  assert.strictEqual(world.balanceOf(receiver.publicKey()), had + received * xlm)
+  return found
+})
+
+layerEach(ledger)("a payment on stellar", (it) => {
+  it.effect("waits while the network closes no ledger, is not moved meanwhile, and ends after the halt", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [id] = yield* world.accept(World.payment(xlm), 1, inAnHour)
+      yield* world.poll(1, 0)
+      const first = (yield* world.transaction(id)).place
+      // Longer than its envelope is valid by the clock.
+      yield* world.poll(40, 0)
+      assert.strictEqual(yield* codeOf(world, id), "ledger_stalled")
+      assert.lengthOf((yield* world.transaction(id)).attempts, 1)
+      const { attempts, place } = yield* endsOnce(world, id)
+      assert.deepStrictEqual(place, first)
+      assert.lengthOf(attempts, 2)
+    })
+  )
+
+  it.effect("is not signed while the clock and the close times differ, whichever is wrong", () =>
+    Effect.gen(function* () {
+      // Close times are not below 0, also those of an hour ago.
+      yield* TestClock.adjust("2 hours")
+      const world = yield* World.make()
+      const [id] = yield* world.accept(World.payment(xlm), 1, { validUntil: 4 * hour })
+      for (const offset of [-hour / 1000, hour / 1000]) {
+        for (const { faults } of world.nodes) faults.closeTimeOffset = offset
+        yield* world.poll(3)
+        const { attempts, cause } = yield* world.transaction(id)
+        assert.strictEqual(cause?.code, "clock_skew")
+        assert.isDefined(cause?.figures.close_time)
+        assert.isDefined(cause?.figures.clock)
+        assert.lengthOf(attempts, 0)
+      }
+      for (const { faults } of world.nodes) faults.closeTimeOffset = 0
+      yield* endsOnce(world, id)
+    })
+  )
+
+  it.effect("waits while no provider answers, before and after its signature", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      world.away.add(0)
+      const [id] = yield* world.accept(World.payment(xlm), 1, inAnHour)
+      yield* world.poll(3)
+      assert.strictEqual(yield* codeOf(world, id), "providers_unavailable")
+      world.away.clear()
+      yield* world.poll(1, 0)
+      assert.lengthOf((yield* world.transaction(id)).attempts, 1)
+      world.away.add(0)
+      yield* world.poll(5)
+      world.away.clear()
+      yield* endsOnce(world, id)
+    })
+  )
+
+  it.effect("is confirmed by both providers when the one that was away comes back", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      world.away.add(1)
+      const [id] = yield* world.accept(World.payment(xlm), 1, inAnHour)
+      yield* world.poll(12)
+      const { cause, state } = yield* world.transaction(id)
+      assert.deepStrictEqual([state, cause?.code], ["submitted", "second_provider_missing"])
+      assert.isDefined(cause?.figures.decides_at)
+      world.away.clear()
+      assert.isUndefined((yield* endsOnce(world, id)).confirmedBy)
+    })
+  )
+
+  it.effect("gets a new sequence after each of three foreign uses of its key, and fails at the fourth", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [node] = world.nodes
+      if (node === undefined) return assert.fail("no node")
+      const [id] = yield* world.accept(World.payment(xlm), 1, inAnHour)
+      node.faults.lost = { sendTransaction: "before" }
+      for (let uses = 1; uses <= 4; uses++) {
+        yield* world.poll()
+        const { attempts, requeues } = yield* world.transaction(id)
+        assert.deepStrictEqual([attempts.length, requeues], [uses, uses - 1])
+        world.useSequence()
+      }
+      yield* world.poll(2)
+      const { cause, state } = yield* world.transaction(id)
+      assert.deepStrictEqual([state, cause?.code], ["failed", "nonce_taken_too_often"])
+      assert.strictEqual(world.balanceOf(receiver.publicKey()), had)
+    })
+  )
+
+  it.effect("waits for funds without a refusal of a node: what must stay on the account is never sent", () =>
+    Effect.gen(function* () {
+      // One XLM is the reserve of the network, and another one has to stay.
+      const world = yield* World.make({ funds: 5n * xlm })
+      const request = { ...World.payment(xlm), wait_for_funds: true }
+      const ids = yield* world.accept(request, 3, inAnHour)
+      const third = ids.at(-1) ?? ids[0]
+      yield* world.poll(8)
+      assert.strictEqual(yield* codeOf(world, third), "insufficient_funds")
+      assert.lengthOf((yield* world.transaction(third)).attempts, 0)
+      world.network.grant(world.address, xlm)
+      const { attempts } = yield* endsOnce(world, third, 3n)
+      assert.lengthOf(attempts, 1)
+    })
+  )
+
+  it.effect("waits for an account that does not exist yet", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ funds: 0n })
+      const [id] = yield* world.accept(World.payment(xlm), 1, inAnHour)
+      yield* world.poll(2)
+      assert.strictEqual(yield* codeOf(world, id), "no_account")
+      world.network.grant(world.address, 10n * xlm)
+      yield* endsOnce(world, id)
+    })
+  )
+})
