@@ -2,6 +2,7 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { ApiKeysApi } from "./ApiKeysApi.ts"
 import { AllTransactionsApi } from "./AllTransactionsApi.ts"
+import { AttentionApi } from "./AttentionApi.ts"
 import { AuditApi } from "./AuditApi.ts"
 import { EventsApi } from "./EventsApi.ts"
 import { MasterKeyApi } from "./MasterKeyApi.ts"
@@ -25,6 +26,7 @@ import { TransactionsApi } from "./TransactionsApi.ts"
 import { version } from "./Version.ts"
 
 const endpoints = HttpApi.make("effect-relayer")
+  .add(AttentionApi)
   .add(RelayersApi)
   .add(RelayerHealthApi)
   .add(TransactionsApi)

@@ -4,6 +4,8 @@ import type { Method } from "./Method.ts"
 
 /** A method for each endpoint, by the group of the endpoint. */
 export interface Client {
+  /** What is wrong, since when, what it holds back, and what helps. */
+  readonly attention: AttentionClient
   /** Accounts on one network with one signer. */
   readonly relayers: RelayersClient
   /** Whether relayers work, and why not. */
@@ -47,6 +49,20 @@ export interface Client {
    * for them.
    */
   readonly metrics: MetricsClient
+}
+
+/** What is wrong, since when, what it holds back, and what helps. */
+export interface AttentionClient {
+  /**
+   * List what needs attention.
+   *
+   * At most 50 items, the most important first; none if nothing needs attention. What names the same host of an
+   * RPC provider is one item, at the place of its most important part. Transactions are counted with
+   * `transactions:read`, receivers are shown with `notifications:read`, API keys with `api-keys:read`; a key that
+   * is limited to relayers sees theirs. Items are those of all instances, except for `service`. A response may be
+   * two seconds old.
+   */
+  readonly list: Method<"attention", "list", {}, AttentionItemListResponse>
 }
 
 /** Accounts on one network with one signer. */
@@ -1492,6 +1508,95 @@ export interface ApplyConfigurationRequest {
    * `"9fceb02d0ae598e95dc970b74767f19372d61af8"`
    */
   readonly revision?: string
+}
+
+/** Something that needs the attention of an operator. */
+export interface AttentionItem {
+  /**
+   * `decision`: an operator has to decide about transactions. `providers`: an RPC provider or a key service does
+   * not do its part. `held`: transactions wait for something else. `receiver`: a webhook receiver fails.
+   * `service`: a job or the audit log of this instance is unhealthy. Items are in this order. Example:
+   * `"relayers_disabled"`
+   */
+  readonly kind: AttentionKind
+  /**
+   * Cause, for programs: a code of transactions, a type of health, or a name of this list. Example:
+   * `"low_balance"`
+   */
+  readonly code: string
+  /** Since when. Absent if it is not known. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly since?: DateTime.Utc
+  /** When something is given up, expires, or is decided by time. Example: `"2026-01-03T03:04:05.678Z"` */
+  readonly until?: DateTime.Utc
+  /** The relayers of an item. */
+  readonly relayers: AttentionRelayers
+  /** The transactions that an item holds back. */
+  readonly transactions: AttentionTransactions
+  /** Host of the RPC provider. Example: `"rpc.example.com"` */
+  readonly host?: string
+  /** The only resource that an item is about. */
+  readonly resource?: AttentionResource
+  /** What is the case, for people. Example: `"An operator has paused its relayer."` */
+  readonly reason: string
+  /** What happens next, and what helps, for people. Example: `"More RPC URLs help."` */
+  readonly next: string
+}
+
+export interface AttentionItemListResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<AttentionItem>
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
+   */
+  readonly metadata?: Metadata
+}
+
+/**
+ * `decision`: an operator has to decide about transactions. `providers`: an RPC provider or a key service does
+ * not do its part. `held`: transactions wait for something else. `receiver`: a webhook receiver fails.
+ * `service`: a job or the audit log of this instance is unhealthy. Items are in this order.
+ */
+export type AttentionKind = 
+  | "decision"
+  | "relayers_disabled"
+  | "providers"
+  | "funds"
+  | "held"
+  | "receiver"
+  | "relayers_degraded"
+  | "service"
+  | "key_expires"
+
+/** The relayers of an item. */
+export interface AttentionRelayers {
+  /** Number of relayers. Example: `3` */
+  readonly count: number
+  /** How many of them the service has disabled. Example: `2` */
+  readonly disabled: number
+  /** How many of them work, but not with all of their RPC URLs. Example: `1` */
+  readonly degraded: number
+  /** At most five of them. Example: `["payouts"]` */
+  readonly ids: ReadonlyArray<string>
+}
+
+/** The only resource that an item is about. */
+export interface AttentionResource {
+  /** Kind of the resource. Example: `"relayer"` */
+  readonly kind: "relayer" | "notification" | "key"
+  /** Identifier of the resource. Example: `"payouts"` */
+  readonly id: string
+}
+
+/** The transactions that an item holds back. */
+export interface AttentionTransactions {
+  /** Number of open transactions that wait. Example: `12` */
+  readonly count: number
+  /** When the oldest of them was accepted. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly oldest?: DateTime.Utc
 }
 
 /** What was done to which kind of resource. Later versions of the service may add actions. */

@@ -11,6 +11,7 @@ export {
 export { CurrentCaller, Forbidden, TooManyRequests, Unauthorized } from "./access/Caller.ts"
 export type { Caller } from "./access/Caller.ts"
 export { Grant, Scope } from "./access/Scope.ts"
+export { AttentionItem, AttentionKind } from "./attention/Attention.ts"
 export { AuditHead, AuditRecord, AuditVerification } from "./audit/Audit.ts"
 export { AuditCheckpoint, AuditCheckpointNotFound, AuditExportRecord, PruneAudit } from "./audit/AuditCheckpoint.ts"
 export { Action, AuditResource, KnownAction, KnownAuditResource } from "./audit/Change.ts"

@@ -5,6 +5,7 @@ import { HttpIncomingMessage, HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { ApiKeysHttp } from "./access/ApiKeysHttp.ts"
+import { AttentionHttp } from "./attention/AttentionHttp.ts"
 import { AuditHttp } from "./audit/AuditHttp.ts"
 import { RelayerHealthHttp } from "./health/RelayerHealthHttp.ts"
 import { ConfigurationHttp } from "./configuration/ConfigurationHttp.ts"
@@ -43,6 +44,7 @@ export interface Options extends RequestPipeline.Options {
 export const defaults: Options = { requestTimeoutMs: 30_000, maxBodyBytes: 1_048_576 }
 
 const handlers = Layer.mergeAll(
+  AttentionHttp,
   RelayersHttp,
   RelayerHealthHttp,
   TransactionsHttp,

@@ -73,11 +73,14 @@ describe("scopes", () => {
     for (const name of forEveryCaller) assert.isUndefined(declared.find((one) => one.name === name)?.scope)
   })
 
+  /** It shows relayers, and what else the key may read. */
+  const ofRelayers = "attention.list"
+
   it("every other endpoint declares a scope of its resource, to read or to write", () => {
     for (const { name, method, path, scope, isProtected } of declared) {
       if (!isProtected || ofTransactions.has(name.split(".")[0] ?? "")) continue
       if (ofConfigurations.has(name) || forEveryCaller.includes(name)) continue
-      const resource = path.split("/")[3]
+      const resource = name === ofRelayers ? "relayers" : path.split("/")[3]
       assert.strictEqual(scope, `${resource}:${method === "GET" ? "read" : "write"}`, name)
     }
   })

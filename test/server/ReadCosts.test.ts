@@ -1,6 +1,8 @@
 // What reads for operators cost with 1,000,000 transactions of 1,000 relayers: pages of the database, which do not depend on the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Attention from "../../src/server/attention/Attention.ts"
 import { Transactions } from "../../src/server/transactions/Transactions.ts"
 import * as LargeLedger from "../../testkit/LargeLedger.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
@@ -23,6 +25,26 @@ layer(filled, { timeout: "10 minutes" })("with a million transactions", (it) => 
         assert.strictEqual(value.items.length, expected, code)
         assert.isAtMost(pages, 400, code)
       }
+    })
+  )
+
+  it.effect("what needs attention costs at most 500 pages, with relayers and transactions that do", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { look } = yield* Attention.make
+      yield* sql`
+        UPDATE relayer_checks SET state = '{"status":"degraded","told_degraded":true,"told_low":false}'
+        WHERE relayer_id IN ('r100', 'r200', 'r300')`
+      const view = { transactions: true, notifications: true, keys: true, relayerIds: undefined }
+      const { value, pages } = yield* LargeLedger.pagesOf(look(view))
+      assert.deepStrictEqual(
+        value.map(({ code, transactions, relayers }) => [code, transactions.count, relayers.count]),
+        [
+          ["insufficient_funds", LargeLedger.withEachCode, LargeLedger.withEachCode],
+          ["provider_failed", 0, 3]
+        ]
+      )
+      assert.isAtMost(pages, 500)
     })
   )
 

@@ -41,6 +41,7 @@ import yields from "./0047_yields.ts"
 import rechecks from "./0049_rechecks.ts"
 import givenPlaces from "./0051_given_places.ts"
 import consoleSessions from "./0057_console_sessions.ts"
+import relayersInNeed from "./0058_relayers_in_need.ts"
 
 /** Migrations from before the mark of the schema. Instances of their versions cannot see that they have to stop. */
 const unmarked = {
@@ -86,7 +87,8 @@ const marked = {
   "0047_yields": yields,
   "0049_rechecks": rechecks,
   "0051_given_places": givenPlaces,
-  "0057_console_sessions": consoleSessions
+  "0057_console_sessions": consoleSessions,
+  "0058_relayers_in_need": relayersInNeed
 }
 
 export const migrations: Readonly<Record<string, Migration.Migration>> = {

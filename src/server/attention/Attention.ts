@@ -1,0 +1,180 @@
+// What needs the attention of an operator, for a caller: the findings of all tables that the caller may read.
+import { Cache, Clock, DateTime, Effect } from "effect"
+import * as Caller from "../../domain/access/Caller.ts"
+import { arrange, hostOf, kindOfCode } from "../../domain/attention/Attention.ts"
+import type { AttentionItem, Finding } from "../../domain/attention/Attention.ts"
+import type { Readiness as Report } from "../../api/SystemApi.ts"
+import { LedgerRules } from "../ledger/LedgerRules.ts"
+import { Readiness } from "../lifecycle/Readiness.ts"
+import * as AttentionRepo from "./AttentionRepo.ts"
+import type { CheckRow, HeldRow, ReceiverRow } from "./AttentionRepo.ts"
+
+/** Pages ask every five seconds. Callers that see the same share a result. */
+const timeToLive = "2 seconds"
+
+/** Results in memory. */
+const capacity = 100
+
+/** What a caller may read. */
+interface View {
+  readonly transactions: boolean
+  readonly notifications: boolean
+  readonly keys: boolean
+  readonly relayerIds: ReadonlyArray<string> | undefined
+}
+
+const viewOf = (caller: Caller.Caller): View => ({
+  transactions: Caller.hasScope(caller, "transactions:read"),
+  // Receivers and keys belong to no relayer.
+  notifications: caller.relayerIds === undefined && Caller.hasScope(caller, "notifications:read"),
+  keys: caller.relayerIds === undefined && Caller.hasScope(caller, "api-keys:read"),
+  relayerIds: caller.relayerIds
+})
+
+const none: Pick<Finding, "relayers" | "transactions"> = { relayers: new Map(), transactions: 0 }
+
+const failedProvider = ({ providers = [] }: CheckRow) => providers.find(({ failed }) => failed)
+
+const ofCheck = (row: CheckRow): ReadonlyArray<Finding> => {
+  const { relayer_id: id, state, since } = row
+  const provider = failedProvider(row)
+  const about = {
+    ...(since === undefined ? {} : { since }),
+    ...(provider === undefined ? {} : { host: hostOf(provider.url) }),
+    resource: { kind: "relayer" as const, id },
+    transactions: 0
+  }
+  const cause = provider === undefined ? "" : ` RPC URL ${provider.url}: ${provider.error ?? "no answer"}.`
+  if (state.status === "disabled") {
+    const reason = cause === "" ? `The service disabled it: ${state.reason.details}.` : cause.trim()
+    const next = "It is checked again, and enabled as soon as one check succeeds."
+    return [
+      {
+        ...about,
+        kind: "relayers_disabled",
+        code: state.reason.type,
+        relayers: new Map([[id, "disabled"]]),
+        reason,
+        next
+      }
+    ]
+  }
+  const degraded: ReadonlyArray<Finding> =
+    state.status === "healthy" || state.status === "unknown"
+      ? []
+      : [
+          {
+            ...about,
+            kind: "relayers_degraded",
+            code: state.status === "failing" ? state.reason.type : "provider_failed",
+            relayers: new Map([[id, "degraded"]]),
+            reason: cause === "" ? "Checks have failed, but too few to disable it." : cause.trim(),
+            next: "It is checked again. Replace that RPC URL, or add another one."
+          }
+        ]
+  const { host: _, ...low } = about
+  return state.alerted_low
+    ? [
+        ...degraded,
+        {
+          ...low,
+          kind: "funds",
+          code: "low_balance",
+          relayers: new Map([[id, "other"]]),
+          reason: "The balance is below the `min_balance` of the policy.",
+          next: "Send funds; `GET /api/v1/relayers/{id}/explain` says how much to send where."
+        }
+      ]
+    : degraded
+}
+
+const ofReceiver = ({ id, since, until, count }: ReceiverRow): Finding => ({
+  ...none,
+  kind: "receiver",
+  code: "receiver_failing",
+  since,
+  ...(until === undefined ? {} : { until }),
+  resource: { kind: "notification", id },
+  reason: `The receiver of webhooks does not accept them; ${count} deliveries wait.`,
+  next:
+    until === undefined
+      ? "The service tries again."
+      : `The service tries again. The first delivery is given up at ${DateTime.formatIso(until)}.`
+})
+
+const ofKey = ({ id, until }: { readonly id: string; readonly until: DateTime.Utc }): Finding => ({
+  ...none,
+  kind: "key_expires",
+  code: "key_expires",
+  until,
+  resource: { kind: "key", id },
+  reason: `The API key expires at ${DateTime.formatIso(until)}.`,
+  next: "Its requests are refused then. Change `expires_at`, or have its holder use another key."
+})
+
+const ofService = ({ components: { jobs, audit, events } }: Report): ReadonlyArray<Finding> => {
+  const unhealthy = Object.entries(jobs).flatMap(([name, status]) =>
+    name !== "status" && status === "unhealthy" ? [name] : []
+  )
+  const next = "The log of the instance has the details; `GET /api/v1/ready` shows when it works again."
+  return [
+    ...(unhealthy.length === 0
+      ? []
+      : [{ code: "jobs_unhealthy", reason: `Jobs of this instance do not do their work: ${unhealthy.join(", ")}.` }]),
+    ...[audit, events].flatMap(({ reason }, index) =>
+      reason === undefined ? [] : [{ code: index === 0 ? "audit_unhealthy" : "events_unhealthy", reason: `${reason}.` }]
+    )
+  ].map((found): Finding => ({ ...none, kind: "service", next, ...found }))
+}
+
+export const make = Effect.gen(function* () {
+  const repo = yield* AttentionRepo.make
+  const networks = yield* LedgerRules
+  const readiness = yield* Readiness
+
+  const ofHeld = (now: number, { code, relayer_id: id, chain, count, since, oldest, figures }: HeldRow) => {
+    const isOfRelayer = code === "relayer_disabled"
+    const kind = isOfRelayer ? "held" : kindOfCode(code, now - since.epochMilliseconds)
+    if (kind === undefined) return []
+    const { reason, next } = networks.of(chain).rules.explain({ code, figures }, false)
+    const finding: Finding = {
+      kind,
+      code,
+      since,
+      ...(figures.decides_at === undefined ? {} : { until: DateTime.makeUnsafe(figures.decides_at) }),
+      relayers: new Map([[id, "other"]]),
+      transactions: count,
+      oldest,
+      ...(figures.host === undefined ? {} : { host: hostOf(figures.host) }),
+      resource: { kind: "relayer", id },
+      reason,
+      next
+    }
+    return [finding]
+  }
+
+  const report = readiness.check.pipe(Effect.catchTag("NotReady", (error) => Effect.succeed(error.readiness)))
+
+  const look = Effect.fn("Attention.look")(function* ({ transactions, notifications, keys, relayerIds }: View) {
+    const now = yield* Clock.currentTimeMillis
+    const checks = yield* repo.checks(relayerIds)
+    const held = transactions ? yield* repo.held(relayerIds) : []
+    const receivers = notifications ? yield* repo.receivers : []
+    const expiring = keys ? yield* repo.expiringKeys(DateTime.makeUnsafe(now)) : []
+    return arrange([
+      ...checks.flatMap(ofCheck),
+      ...held.flatMap((row) => ofHeld(now, row)),
+      ...receivers.map(ofReceiver),
+      ...ofService(yield* report),
+      ...expiring.map(ofKey)
+    ])
+  })
+
+  const views = yield* Cache.make({ capacity, timeToLive, lookup: (view: string) => look(JSON.parse(view)) })
+
+  const list: Effect.Effect<ReadonlyArray<AttentionItem>> = Effect.flatMap(Caller.current, (caller) =>
+    Cache.get(views, JSON.stringify(viewOf(caller)))
+  )
+
+  return { list, look }
+})

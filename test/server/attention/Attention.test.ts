@@ -1,0 +1,168 @@
+// What needs attention, over HTTP: from the tables of relayers, transactions, receivers and keys.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { SqlClient } from "effect/sql"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import * as LedgerRows from "../../../testkit/LedgerRows.ts"
+import { notification } from "../../../testkit/fixtures.ts"
+import * as Prepared from "../../../testkit/Prepared.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+
+interface Item {
+  readonly kind: string
+  readonly code: string
+  readonly host?: string
+  readonly until?: string
+  readonly reason: string
+  readonly resource?: { readonly kind: string; readonly id: string }
+  readonly relayers: {
+    readonly count: number
+    readonly disabled: number
+    readonly degraded: number
+    readonly ids: ReadonlyArray<string>
+  }
+  readonly transactions: { readonly count: number }
+}
+
+/** Two seconds later, so that no earlier result is used. */
+const look = Effect.fnUntraced(function* (key: string = TestApi.apiKey) {
+  yield* TestClock.adjust("3 seconds")
+  const answer = yield* TestApi.call("/api/v1/attention", { key })
+  assert.strictEqual(answer.status, 200, answer.text)
+  return answer.json.data as ReadonlyArray<Item>
+})
+
+const kinds = (items: ReadonlyArray<Item>) => items.map(({ kind, code }) => [kind, code])
+
+const disable = (id: string, url: string) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) => {
+    const reason = { type: "RpcValidationFailed", details: "2 checks in a row failed: no provider answers" }
+    const state = { status: "disabled", reason, failures: 2, answered: true, told_degraded: false, told_low: false }
+    const provider = { url, weight: 100, breaker: "open", failed: true, code: "unreachable", error: "no answer" }
+    const reading = { network_type: "evm", failures: [], providers: [provider] }
+    return sql`
+      UPDATE relayer_checks SET state = ${JSON.stringify(state)}::text::json, since = now(),
+        reading = ${JSON.stringify(reading)}::text::json WHERE relayer_id = ${id}`
+  })
+
+const setCode = (relayer: string, code: string) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql`
+      UPDATE transactions SET code = ${code}, code_since = to_timestamp(0) - interval '1 hour' WHERE relayer_id = ${relayer}`
+  )
+
+layerEach(TestApi.layer())("what needs attention", (it) => {
+  it.effect("is nothing while all is well", () =>
+    Effect.gen(function* () {
+      yield* LedgerRows.insertRelayers(3)
+      yield* LedgerRows.insert(LedgerRows.account(1), 2)
+      assert.deepStrictEqual(yield* look(), [])
+    })
+  )
+
+  it.effect("is one item for a provider, with its relayers and their transactions", () =>
+    Effect.gen(function* () {
+      yield* LedgerRows.insertRelayers(3)
+      for (const relayer of [1, 2]) yield* disable(`r${relayer}`, "https://rpc.example.com/***")
+      yield* LedgerRows.insert(LedgerRows.account(1), 4)
+      yield* setCode("r1", "relayer_disabled")
+      const [item, ...rest] = yield* look()
+      assert.isEmpty(rest)
+      assert.deepInclude(item, {
+        kind: "relayers_disabled",
+        code: "RpcValidationFailed",
+        host: "rpc.example.com",
+        relayers: { count: 2, disabled: 2, degraded: 0, ids: ["r1", "r2"] },
+        reason: "RPC URL https://rpc.example.com/***: no answer."
+      })
+      assert.strictEqual(item?.transactions.count, 4)
+    })
+  )
+
+  it.effect("is what transactions wait for, in sentences, also with a code of a later version", () =>
+    Effect.gen(function* () {
+      yield* LedgerRows.insertRelayers(4)
+      const codes = { r1: "insufficient_funds", r2: "nonce_taken_unproven", r3: "code_of_tomorrow", r4: "queued" }
+      for (const [relayer, code] of Object.entries(codes)) {
+        yield* LedgerRows.insert(LedgerRows.account(Number(relayer.slice(1))), 1)
+        yield* setCode(relayer, code)
+      }
+      const items = yield* look()
+      assert.deepStrictEqual(kinds(items), [
+        ["decision", "nonce_taken_unproven"],
+        ["funds", "insufficient_funds"],
+        ["held", "code_of_tomorrow"]
+      ])
+      assert.deepStrictEqual(items[0]?.resource, { kind: "relayer", id: "r2" })
+      assert.include(items[2]?.reason ?? "", "code_of_tomorrow")
+    })
+  )
+
+  it.effect("is a receiver that fails for five minutes, and a key that expires within a week", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* Prepared.create("notifications", notification)
+      yield* Prepared.createKey({ id: "soon", scopes: ["relayers:read"], expires_at: "1970-01-05T00:00:00Z" })
+      yield* Prepared.createKey({ id: "later", scopes: ["relayers:read"], expires_at: "1970-02-05T00:00:00Z" })
+      yield* sql`UPDATE notifications SET failing_since = now() - interval '4 minutes'`
+      assert.deepStrictEqual(kinds(yield* look()), [["key_expires", "key_expires"]])
+      yield* sql`UPDATE notifications SET failing_since = now() - interval '6 minutes'`
+      const items = yield* look()
+      assert.deepStrictEqual(kinds(items), [
+        ["receiver", "receiver_failing"],
+        ["key_expires", "key_expires"]
+      ])
+      assert.deepStrictEqual(
+        items.map(({ resource }) => resource),
+        [
+          { kind: "notification", id: notification.id },
+          { kind: "key", id: "soon" }
+        ]
+      )
+    })
+  )
+
+  it.effect("is only what the key may see", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* LedgerRows.insertRelayers(2)
+      for (const relayer of [1, 2]) {
+        yield* disable(`r${relayer}`, `https://rpc${relayer}.example.com/***`)
+        yield* LedgerRows.insert(LedgerRows.account(relayer), relayer)
+        yield* setCode(`r${relayer}`, "relayer_disabled")
+      }
+      yield* Prepared.create("notifications", notification)
+      yield* sql`UPDATE notifications SET failing_since = now() - interval '6 minutes'`
+      const seen = Effect.fnUntraced(function* (body: object) {
+        const items = yield* look(yield* Prepared.createKey(body))
+        return items.map(({ relayers, transactions, kind }) => [kind, ...relayers.ids, transactions.count])
+      })
+      assert.deepStrictEqual(yield* seen({ scopes: ["relayers:read"] }), [
+        ["relayers_disabled", "r1", 0],
+        ["relayers_disabled", "r2", 0]
+      ])
+      assert.deepStrictEqual(yield* seen({ scopes: ["relayers:read", "transactions:read"], relayer_ids: ["r2"] }), [
+        ["relayers_disabled", "r2", 2]
+      ])
+      assert.deepStrictEqual(yield* seen({ scopes: ["relayers:read", "notifications:read"] }), [
+        ["relayers_disabled", "r1", 0],
+        ["relayers_disabled", "r2", 0],
+        ["receiver", 0]
+      ])
+      const without = yield* Prepared.createKey({ scopes: ["transactions:read"] })
+      assert.strictEqual((yield* TestApi.call("/api/v1/attention", { key: without })).status, 403)
+    })
+  )
+
+  it.effect("is asked once in two seconds, however many callers see the same", () =>
+    Effect.gen(function* () {
+      yield* LedgerRows.insertRelayers(1)
+      assert.deepStrictEqual(yield* look(), [])
+      yield* disable("r1", "https://rpc.example.com/***")
+      assert.deepStrictEqual((yield* TestApi.call("/api/v1/attention")).json.data, [])
+      assert.strictEqual((yield* look()).length, 1)
+    })
+  )
+})
