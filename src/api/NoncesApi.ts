@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RelayerId } from "../domain/relayer/Relayer.ts"
 import { ClearedNonces, ClearNonces, NonceDecision, NonceState } from "../domain/transaction/evm/NonceState.ts"
+import { SolanaLaneState } from "../domain/transaction/solana/SolanaLaneState.ts"
 import { StellarNonceState } from "../domain/transaction/stellar/StellarNonceState.ts"
 import { ResyncNonce } from "../domain/transaction/TransactionRequests.ts"
 import * as Envelope from "./Envelope.ts"
@@ -11,7 +12,7 @@ import * as Json from "./Json.ts"
 import { Authorization, DecodeErrors, Idempotency, OutboundLimit, RequestBody } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
-const ShownSequences = Schema.Union([NonceState, StellarNonceState]).annotate({
+const ShownSequences = Schema.Union([NonceState, StellarNonceState, SolanaLaneState]).annotate({
   identifier: "ShownSequences",
   description: "What the service has recorded next to what the chain says, as the network type of the relayer has it."
 })

@@ -46,6 +46,7 @@ import { MessageSigning } from "./transactions/evm/MessageSigning.ts"
 import { NoncesHttp, PoliciesHttp } from "./transactions/evm/EvmHttp.ts"
 import * as EvmNodeCalls from "./transactions/evm/EvmNodeCalls.ts"
 import { NodePassing } from "./transactions/NodePassing.ts"
+import * as SolanaNonces from "./transactions/solana/SolanaNonces.ts"
 import * as StellarNonces from "./transactions/stellar/StellarNonces.ts"
 import * as SolanaNodeCalls from "./transactions/solana/SolanaNodeCalls.ts"
 import * as StellarNodeCalls from "./transactions/stellar/StellarNodeCalls.ts"
@@ -221,7 +222,7 @@ const transactions = ({ networks = [] }: Options) =>
         TransactionSigning.layer,
         Sponsoring.layer,
         MessageSigning.layer,
-        Nonces.layer(Effect.all([StellarNonces.make]))
+        Nonces.layer(Effect.all([SolanaNonces.make, StellarNonces.make]))
       )
     ),
     Layer.provideMerge(

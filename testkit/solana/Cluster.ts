@@ -92,13 +92,22 @@ interface Options {
   readonly run?: Bank.Run
   /** Blocks of an earlier process. Absent: the chain begins. */
   readonly blocks?: Blocks
+  /** Another text is another cluster. */
+  readonly genesis?: string
   /** Gets each new block. Forks and accounts that a test puts there are not reported. */
   readonly record?: (block: Block) => void
 }
 
-const genesis: Block = { slot: 0, height: 0, blockhash: hashOf("genesis"), transactions: [], accounts: new Map() }
+const firstBlock = (text: string): Block => ({
+  slot: 0,
+  height: 0,
+  blockhash: hashOf(text),
+  transactions: [],
+  accounts: new Map()
+})
 
-export const make = ({ run = Bank.run, blocks = [genesis], record = () => {} }: Options = {}) => {
+export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record = () => {} }: Options = {}) => {
+  const genesis = firstBlock(text)
   let forks = 0
   const append = (grown: Blocks) => {
     cluster.blocks = grown
@@ -108,7 +117,7 @@ export const make = ({ run = Bank.run, blocks = [genesis], record = () => {} }: 
   const cluster = {
     genesis: genesis.blockhash,
     run,
-    blocks,
+    blocks: blocks ?? ([genesis] as Blocks),
     /** By signature. */
     pool: new Map<string, WireTransaction>(),
     /** All bytes that any node was sent, taken or not. */
@@ -119,7 +128,7 @@ export const make = ({ run = Bank.run, blocks = [genesis], record = () => {} }: 
     /** The first of the new blocks has what the pool can execute. */
     produce: (count = 1) => {
       for (let done = 0; done < count; done++) {
-        append(grow(cluster.run, cluster.blocks, cluster.pool.values(), `fork ${forks}`))
+        append(grow(cluster.run, cluster.blocks, cluster.pool.values(), `${text} fork ${forks}`))
         cluster.pool.clear()
       }
     },
@@ -127,13 +136,13 @@ export const make = ({ run = Bank.run, blocks = [genesis], record = () => {} }: 
     reorg: (depth: number) => {
       forks += 1
       cluster.blocks = cluster.blocks.slice(0, -depth)
-      for (let done = 0; done < depth; done++) cluster.blocks = grow(run, cluster.blocks, [], `fork ${forks}`)
+      for (let done = 0; done < depth; done++) cluster.blocks = grow(run, cluster.blocks, [], `${text} fork ${forks}`)
     },
     /** A transfer out of nothing, which the list of the address shows as its oldest entry. Returns its signature. */
     fund: (address: string, lamports: bigint): string => {
       const head = cluster.blocks.at(-1) ?? genesis
       const height = cluster.blocks.length
-      const seed = `fund ${forks} ${height}`
+      const seed = `${text} fund ${forks} ${height}`
       const signature = Base58.encode(createHash("sha512").update(seed).digest())
       const wire = fundingOf(address, lamports, head.blockhash, signature)
       const block: Block = {

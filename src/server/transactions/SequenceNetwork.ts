@@ -2,6 +2,7 @@
 import type { Effect } from "effect"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import type { NotImplemented } from "../../domain/request/Request.ts"
 import type { ShownSequences } from "../../domain/transaction/Family.ts"
 import type { Sender } from "./Intake.ts"
 
@@ -10,7 +11,7 @@ export interface SequenceNetwork {
   /** What the ledger has. */
   ofLedger(sender: Sender): Effect.Effect<ShownSequences>
   /** The same next to what the chain says, as far as a provider answers. */
-  get(sender: Sender): Effect.Effect<ShownSequences, RelayerNotFound | TooManyRequests>
+  get(sender: Sender): Effect.Effect<ShownSequences, RelayerNotFound | TooManyRequests | NotImplemented>
   /** How many sequences are used and final, as every provider that answers says. */
   usedBelow(sender: Sender): Effect.Effect<bigint, RelayerNotFound | TooManyRequests>
   /** Why no sequence is cleared. */

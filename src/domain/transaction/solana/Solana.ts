@@ -7,6 +7,7 @@ import type { GuardTerms } from "./Guard.ts"
 import type { NodeAnswer } from "./NodeAnswer.ts"
 import type { ReplaceSolanaTransaction, SendSolanaTransaction, SolanaInstruction } from "./SendSolanaTransaction.ts"
 import type { SolanaBuilding, SolanaQuoting, SolanaSigning } from "./SolanaExchanges.ts"
+import type { SolanaLaneState } from "./SolanaLaneState.ts"
 import type { SolanaOffer } from "./Preparation.ts"
 import type { KnownSignature } from "./Look.ts"
 import type { SolanaSeen } from "./SolanaSituation.ts"
@@ -116,7 +117,7 @@ export interface Solana extends Family {
   readonly foreign: never
   readonly simulation: SolanaSimulation
   readonly signing: SolanaSigning
-  readonly sequences: never
+  readonly sequences: { readonly shown: SolanaLaneState }
   readonly quote: SolanaQuoting
   readonly build: SolanaBuilding
   readonly shown: SolanaTransactionResponse
