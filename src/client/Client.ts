@@ -5142,7 +5142,7 @@ export type SendTransactionBatchRequest = SendEvmTransactionBatchRequest | SendS
 export type SendTransactionRequest = SendEvmTransactionRequest | SendSolanaTransactionRequest | SendStellarTransactionRequest
 
 /** What the service has recorded next to what the chain says, as the network type of the relayer has it. */
-export type ShownSequences = NonceState | StellarNonceState
+export type ShownSequences = NonceState | StellarNonceState | SolanaLaneState
 
 export interface ShownSequencesResponse {
   /** Whether the request succeeded. Example: `true` */
@@ -5433,6 +5433,24 @@ export interface SolanaInstructionSpec {
   readonly accounts: ReadonlyArray<SolanaAccountMeta>
   /** Data as base64. Example: `"aGVsbG8="` */
   readonly data: string
+}
+
+/** Open transactions of an account of solana. */
+export interface SolanaLaneState {
+  /** Account. Example: `"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"` */
+  readonly address: string
+  /** How often an operator declared that the test network was restarted. Example: `1` */
+  readonly generation: number
+  /** Open transactions of the account without a signature. Example: `3` */
+  readonly pending: number
+  /** Open transactions of the account with a signature. Example: `0` */
+  readonly in_flight: number
+  /** Transactions that may be in flight at once. Example: `64` */
+  readonly signature_window?: number
+  /** Why the service signs nothing for the account. Example: `"chain_changed"` */
+  readonly code?: TransactionCode
+  /** Since when. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly code_since?: DateTime.Utc
 }
 
 export interface SolanaNetwork {

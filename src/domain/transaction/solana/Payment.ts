@@ -115,7 +115,7 @@ export const paymentsOf = (
 /** What a message without any payment lacks. */
 export const missingPayment = ({ tokens, relayer }: PaymentTerms): string =>
   tokens.length === 0
-    ? "the relayer's policy has no allowed_tokens, so no payment counts"
+    ? "the relayer's policy has fee_payment_strategy user and no allowed_tokens, so no payment counts"
     : `expected a transfer of a token of allowed_tokens to the associated account of ${relayer}, signed by another account`
 
 /** What the user is charged for a fee: in lamports, and in units of the token. */

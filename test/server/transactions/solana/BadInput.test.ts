@@ -87,6 +87,11 @@ layer(api, { excludeTestServices: true })("bad input to a solana relayer", (it) 
         ],
         ["a durable nonce", "durable_nonce", { transaction: prebuilt(address, blockhash, [nonce]) }],
         ["200 claimed signatures", "fee_above_cap", { transaction: prebuilt(address, blockhash, [claims]) }],
+        ["both forms", "transaction: ", { ...memo("x"), transaction: good }],
+        ["no form", "transaction: ", {}],
+        ["an unknown key", "unknown", { ...memo("x"), unknown: 1 }],
+        ["another fee payer", "fee_payer_mismatch", { transaction: prebuilt(receiver, blockhash, memoOf("x")) }],
+        ["a deadline in the past", "valid_until", { ...memo("x"), valid_until: "2020-01-01T00:00:00Z" }],
         ["a deadline in 8 days", "valid_until", { ...memo("x"), valid_until: later }],
         ["a deadline without a zone", "valid_until", { ...memo("x"), valid_until: "2099-01-01T00:00:00" }]
       ]
@@ -123,14 +128,17 @@ layer(api, { excludeTestServices: true })("bad input to a solana relayer", (it) 
       const statuses = [
         (yield* send(memo("x"))).status,
         (yield* call(`${path}/${id}`, { method: "PUT", body: memo("y") })).status,
-        (yield* post("/sign-transaction", { transaction: prebuilt(address, recent(cluster), memoOf("x")) })).status
+        (yield* post("/sign-transaction", { transaction: prebuilt(address, recent(cluster), memoOf("x")) })).status,
+        (yield* post("/rpc", { method: "getSlot" })).status
       ]
-      assert.deepStrictEqual(statuses, [403, 403, 403])
+      assert.deepStrictEqual(statuses, [403, 403, 403, 502], "the node is away")
       assert.strictEqual((yield* get(id)).status, "pending")
       const canceled = yield* call(`${path}/${id}`, { method: "DELETE" })
       assert.strictEqual(dataOf(canceled).status, "canceled")
       assert.strictEqual((yield* call(`${path}/${id}`, { method: "DELETE" })).status, 409)
       assert.strictEqual((yield* call(`${path}/${randomUUID()}`)).status, 404)
+      const other = yield* relayerAt()
+      assert.strictEqual((yield* call(`${other.path}/${id}`)).status, 404, "the id of another relayer's transaction")
     })
   )
 })

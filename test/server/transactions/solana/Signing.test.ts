@@ -99,7 +99,7 @@ layer(api, { excludeTestServices: true })("a transaction that a caller gets sign
     })
   )
 
-  it.effect("is not signed while the user has to pay: nobody verifies the payment", () =>
+  it.effect("is not signed while the user has to pay and may pay with no token", () =>
     Effect.gen(function* () {
       const { address, cluster, post, call, relayer } = yield* relayerAt()
       yield* call(relayer, { method: "PATCH", body: { policies: { fee_payment_strategy: "user" } } })

@@ -168,7 +168,7 @@ layer(api, { excludeTestServices: true })("a transaction whose user pays in a to
       const good = Paying.paying({ relayer: address, blockhash, amount: 5000n })
       yield* refused({ transaction: good, simulate: false }, "simulate: cannot be false")
       yield* call(relayer, { method: "PATCH", body: { policies: { allowed_tokens: [] } } })
-      yield* refused({ transaction: good }, "the relayer's policy has no allowed_tokens")
+      yield* refused({ transaction: good }, "the relayer's policy has fee_payment_strategy user and no allowed_tokens")
     })
   )
 
