@@ -42,7 +42,8 @@ export const formNames = [
   "CreateGoogleCloudKmsSignerRequest",
   "CreateAzureKeyVaultSignerRequest",
   "CreateTurnkeySignerRequest",
-  "CreateNotificationRequest"
+  "CreateNotificationRequest",
+  "CreateApiKeyRequest"
 ] as const
 
 /** Fields that are sent once and never shown: those that the client types as `Redacted`. */
@@ -102,6 +103,7 @@ const kindOfList = (schema: Schema, document: OpenApiDocument): FieldKind => {
   const items = resolved(schema.items ?? {}, document)
   const options = (items.anyOf ?? [items]).map((option) => resolved(option, document))
   if (options.some(isUrls)) return "urls"
+  if (enumOf(items) !== undefined) return "choices"
   return options.every((option) => typesOf(option).includes("string")) ? "lines" : "json"
 }
 
@@ -135,13 +137,14 @@ const lineOf = (item: unknown) =>
 
 const exampleOf = ({ examples: [example] = [] }: Schema, kind: FieldKind) => {
   if (example === undefined) return undefined
+  if (kind === "choices") return undefined
   if ((kind === "lines" || kind === "urls") && Array.isArray(example)) return example.map(lineOf).join(", ")
   return typeof example === "string" ? example : JSON.stringify(example)
 }
 
 const fieldOf = (name: string, schema: Schema, isRequired: boolean, document: OpenApiDocument): FormField => {
   const kind = kindOf(name, schema, document)
-  const choices = enumOf(schema)
+  const choices = enumOf(kind === "choices" ? resolved(schema.items ?? {}, document) : schema)
   const example = kind === "boolean" || kind === "secret" ? undefined : exampleOf(schema, kind)
   const unit = kind === "amount" ? unitOf(name) : undefined
   const [only] = choices ?? []
@@ -152,7 +155,7 @@ const fieldOf = (name: string, schema: Schema, isRequired: boolean, document: Op
     ...(example === undefined ? {} : { example }),
     ...(isRequired ? { isRequired: true as const } : {}),
     ...(choices === undefined ? {} : { choices }),
-    ...(isRequired && choices?.length === 1 && only !== undefined ? { fixed: only } : {}),
+    ...(isRequired && kind === "choice" && choices?.length === 1 && only !== undefined ? { fixed: only } : {}),
     ...(unit === undefined ? {} : { unit })
   }
 }

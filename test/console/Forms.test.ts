@@ -14,7 +14,7 @@ const ether = { ...smallestUnits.evm, symbol: "ETH" }
 describe("forms", () => {
   it("cover every request that creates a relayer, a network or a signer, or sends a transaction, and every policy", () => {
     const needed = Object.keys(document.components.schemas).filter((name) =>
-      /^(Create\w+(Relayer|Network|Signer)Request|Send\w+TransactionRequest|(Evm|Solana|Stellar)Policy)$/.test(name)
+      /^(Create\w+(Relayer|Network|Signer|Key)Request|Send\w+TransactionRequest|(Evm|Solana|Stellar)Policy)$/.test(name)
     )
     for (const name of needed) assert.include<string>(formNames, name)
     for (const [name, form] of Object.entries(forms)) assert.isAbove(form.length, 0, name)

@@ -46,6 +46,7 @@ const routesOf = async (running: Running): Promise<ReadonlyArray<string>> => {
     "/console/new/network",
     "/console/new/signer",
     "/console/new/webhook",
+    "/console/new/key",
     `/console/relayers/${relayer}/send`,
     "/console/relayers",
     `/console/relayers/${relayer}`,

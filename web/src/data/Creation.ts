@@ -1,5 +1,7 @@
 // What a person creates: relayers, networks, signers and webhooks. A secret is in the body of one request and nowhere else.
 import { Effect } from "effect"
+import type { Redacted } from "effect"
+import { CreateApiKey } from "../../../src/domain/access/ApiKey.ts"
 import { CreateNetwork } from "../../../src/domain/network/NetworkRequest.ts"
 import { CreateNotification } from "../../../src/domain/notification/Notification.ts"
 import { CreateRelayer } from "../../../src/domain/relayer/Relayer.ts"
@@ -11,13 +13,16 @@ import { bodyReader } from "./Pages.ts"
 const readRelayer = bodyReader(CreateRelayer)
 const readNetwork = bodyReader(CreateNetwork)
 const readSigner = bodyReader(CreateSigner)
+const readKey = bodyReader(CreateApiKey)
 const readNotification = bodyReader(CreateNotification)
 
 interface Created {
   readonly id: string
+  /** Of an API key: its value, which the service does not return again. */
+  readonly key?: Redacted.Redacted
 }
 
-export type Kind = "relayer" | "network" | "signer" | "webhook"
+export type Kind = "relayer" | "network" | "signer" | "webhook" | "key"
 
 /** Creates an object from the JSON of a form. */
 type Create = (body: unknown) => Effect.Effect<Created, Failure>
@@ -40,6 +45,10 @@ const creations: Readonly<Record<Kind, Create>> = {
       Effect.flatMap(readNotification(body), (payload) =>
         Effect.map(notifications.create({ payload }), ({ data }) => data)
       )
+    ),
+  key: (body) =>
+    call(({ apiKeys }) =>
+      Effect.flatMap(readKey(body), (payload) => Effect.map(apiKeys.create({ payload }), ({ data }) => data))
     )
 }
 

@@ -11,6 +11,8 @@ export type FieldKind =
   | "number"
   | "boolean"
   | "choice"
+  /** Any number of the choices, entered as one per line. */
+  | "choices"
   /** A value per line. */
   | "lines"
   /** A URL per line, with its weight after a space. */
@@ -102,6 +104,7 @@ const read = (field: FormField, text: string, decimals: number): Read => {
       return /^-?\d+(\.\d+)?$/.test(text.trim()) ? { value: Number(text) } : { problem: "not_decimal" }
     case "boolean":
       return { value: text === "true" }
+    case "choices":
     case "lines":
       return { value: linesOf(text) }
     case "urls":
@@ -170,7 +173,7 @@ const written = (field: FormField, value: unknown, native: Unit): string => {
   if (value === undefined || value === null) return ""
   if (field.kind === "amount") return exact(BigInt(String(value)), decimalsOf(field, {}, native))
   if (field.kind === "urls" && Array.isArray(value)) return value.map(urlLine).join("\n")
-  if (field.kind === "lines" && Array.isArray(value)) return value.map(String).join("\n")
+  if ((field.kind === "lines" || field.kind === "choices") && Array.isArray(value)) return value.map(String).join("\n")
   return typeof value === "object" ? JSON.stringify(value, bigintText, 2) : String(value)
 }
 

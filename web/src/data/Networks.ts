@@ -6,8 +6,6 @@ import { UpdateNetwork } from "../../../src/domain/network/NetworkRequest.ts"
 import { call, callById } from "./Client.ts"
 import { bodyReader, versionOf } from "./Pages.ts"
 import { queries, query } from "./Registry.ts"
-import { smallestUnits } from "./Amounts.ts"
-import type { Unit } from "./Amounts.ts"
 
 export type { Network }
 
@@ -33,26 +31,3 @@ export const changeNetwork = (id: string, patch: unknown, etag: string | undefin
       networks.update({ params: params(id), headers: etag === undefined ? {} : { "if-match": etag }, payload })
     )
   )
-
-/** Without the network, as for a key that may not read networks, an evm amount is shown in wei. */
-export const unitOf = (
-  networkType: string,
-  name: string | undefined,
-  networks: ReadonlyArray<Network> | undefined
-): Unit => {
-  if (networkType === "solana") return smallestUnits.solana
-  if (networkType === "stellar") return smallestUnits.stellar
-  const network = networks?.find((network) => network.network_type === "evm" && network.name === name)
-  return network?.network_type === "evm"
-    ? { ...smallestUnits.evm, symbol: network.symbol }
-    : { symbol: "wei", decimals: 0, smallest: "wei" }
-}
-
-/** Explorers come from the network's configuration, so that only links of the web are links. */
-export const explorerLink = (network: Network | undefined, hash: string): string | undefined => {
-  const [explorer] = network?.explorer_urls ?? []
-  const url = explorer === undefined ? null : URL.parse(explorer)
-  if (url === null || network === undefined) return undefined
-  if (url.protocol !== "https:" && !(url.protocol === "http:" && network.is_testnet)) return undefined
-  return `${url.href.replace(/\/$/, "")}/tx/${encodeURIComponent(hash)}${url.search}`
-}

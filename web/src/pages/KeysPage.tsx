@@ -70,7 +70,17 @@ export const KeysPage = () => {
       act: () => act(revokeKey(id)).finally(() => refresh(keyList))
     })
   return (
-    <Page title={text.title} sub={text.sub}>
+    <Page
+      title={text.title}
+      sub={text.sub}
+      actions={
+        may(session, "api-keys:write") && (
+          <a class="btn p" href="/console/new/key">
+            {words.create.key}
+          </a>
+        )
+      }
+    >
       <Block title={text.title} query={query} rows={5}>
         {(keys) =>
           keys.length === 0 ? (

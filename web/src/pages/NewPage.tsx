@@ -1,4 +1,5 @@
 // Forms of creation: a relayer, a network, a signer or a webhook. The kind within it is in the address.
+import { Redacted } from "effect"
 import { useLocation, useRoute } from "preact-iso"
 import { useState } from "preact/hooks"
 import { create } from "../data/Creation.ts"
@@ -7,13 +8,17 @@ import type { Failure } from "../data/Failure.ts"
 import { bodyOf } from "../data/FormFields.ts"
 import type { Entered, Problems } from "../data/FormFields.ts"
 import { forms } from "../data/Forms.ts"
-import { networkList, unitOf } from "../data/Networks.ts"
+import { unitOf } from "../data/Chains.ts"
+import { networkList } from "../data/Networks.ts"
 import { act, refresh } from "../data/Registry.ts"
 import { may, sessionState } from "../data/Session.ts"
 import type { Scope } from "../../../src/domain/access/Scope.ts"
+import { keyList } from "../data/Keys.ts"
 import { signerList } from "../data/Signers.ts"
 import { words } from "../words.ts"
 import { Failed } from "../parts/Block.tsx"
+import { CopyButton } from "../parts/Copy.tsx"
+import { Dialog } from "../parts/Dialog.tsx"
 import { SchemaForm } from "../parts/Form.tsx"
 import { Page, Tabs } from "../parts/Page.tsx"
 import { refusedFields } from "../parts/Patch.tsx"
@@ -73,6 +78,12 @@ const kinds: Readonly<Record<Kind, Creating>> = {
     scope: "notifications:write",
     forms: { webhook: "CreateNotificationRequest" },
     next: () => "/console/webhooks"
+  },
+  key: {
+    title: text.key,
+    scope: "api-keys:write",
+    forms: { key: "CreateApiKeyRequest" },
+    next: () => "/console/keys"
   }
 }
 
@@ -90,6 +101,26 @@ const useKnown = (type: string): Readonly<Record<string, ReadonlyArray<string>>>
   }
 }
 
+/** Shown once, hidden until "Show", and not closed by accident. */
+const NewKey = ({ secret, onStored }: { readonly secret: string; readonly onStored: () => void }) => {
+  const [isShown, show] = useState(false)
+  return (
+    <Dialog title={text.keyTitle}>
+      <p class="text">{text.keyText}</p>
+      <pre tabIndex={0}>{isShown ? secret : "•".repeat(secret.length)}</pre>
+      <div class="do">
+        <button class="btn" type="button" onClick={() => show(true)}>
+          {text.show}
+        </button>
+        <CopyButton text={secret} label={words.copy.copy} />
+        <button class="btn p" type="button" onClick={onStored}>
+          {text.stored}
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
 const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string }) => {
   const { scope, forms: names, next } = kinds[kind]
   const session = useAtom(sessionState)
@@ -100,6 +131,7 @@ const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string
   const [failure, setFailure] = useState<Failure>()
   const [isBusy, setBusy] = useState(false)
   const [key, renewKey] = useState(() => crypto.randomUUID())
+  const [secret, setSecret] = useState<string>()
   const form = forms[names[type] ?? ""] ?? []
   const native = unitOf(type, entered["network"], useQuery(networkList).value)
   const isAllowed = may(session, scope)
@@ -119,8 +151,9 @@ const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string
       if (outcome.failure.status === 400) setProblems(refusedFields(outcome.failure))
       return
     }
-    refresh(networkList, signerList)
-    route(next(outcome.value.id))
+    refresh(networkList, signerList, keyList)
+    if (outcome.value.key === undefined) route(next(outcome.value.id))
+    else setSecret(Redacted.value(outcome.value.key))
   }
   return (
     <form class="card pad" onSubmit={onSubmit}>
@@ -143,6 +176,7 @@ const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string
           </span>
         )}
       </div>
+      {secret !== undefined && <NewKey secret={secret} onStored={() => route(next(""))} />}
     </form>
   )
 }

@@ -1,6 +1,7 @@
 // A transaction: what the service says of it, its timeline with what comes next, its attempts, and what a person can do.
 import { useRoute } from "preact-iso"
-import { explorerLink, networkList, unitOf } from "../data/Networks.ts"
+import { explorerLink, unitOf } from "../data/Chains.ts"
+import { networkList } from "../data/Networks.ts"
 import type { Network } from "../data/Networks.ts"
 import { relayerById } from "../data/Relayers.ts"
 import type { Relayer } from "../data/Relayers.ts"

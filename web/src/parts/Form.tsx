@@ -93,6 +93,25 @@ const Choice = ({ options, props }: { readonly options: ReadonlyArray<string>; r
   )
 }
 
+/** Check boxes. The entered text has one choice per line. */
+const Choices = ({ field, entered, set }: FieldProps) => {
+  const chosen = new Set((entered[field.name] ?? "").split("\n").filter((line) => line !== ""))
+  const toggle = (choice: string) => {
+    const next = chosen.has(choice) ? [...chosen].filter((other) => other !== choice) : [...chosen, choice]
+    set(field.name, next.join("\n"))
+  }
+  return (
+    <div class="choices" id={idOf(field.name)} role="group" aria-label={field.name} tabIndex={-1}>
+      {field.choices?.map((choice) => (
+        <label key={choice}>
+          <input type="checkbox" checked={chosen.has(choice)} onChange={() => toggle(choice)} />
+          <code>{choice}</code>
+        </label>
+      ))}
+    </div>
+  )
+}
+
 const multiline: ReadonlySet<string> = new Set(["lines", "urls", "json"])
 
 const Input = (props: FieldProps) => {
@@ -105,6 +124,7 @@ const Input = (props: FieldProps) => {
     "aria-invalid": problem !== undefined,
     "aria-describedby": `${idOf(field.name)}-hint`
   }
+  if (field.kind === "choices") return <Choices {...props} />
   const options = known?.[field.name] ?? field.choices ?? (field.kind === "boolean" ? ["true", "false"] : undefined)
   if (options !== undefined) return <Choice options={options} props={props} />
   if (multiline.has(field.kind)) {
@@ -142,7 +162,7 @@ const Field = (props: FieldProps) => {
   const example = exampleOf(props)
   return (
     <div class={problem === undefined ? "field" : "field wrong"}>
-      <label for={idOf(field.name)}>
+      <label for={field.kind === "choices" ? undefined : idOf(field.name)}>
         <code>{field.name}</code>
         {field.isRequired === true && <span class="mut"> {text.required}</span>}
       </label>

@@ -1,7 +1,8 @@
 // The policies of a relayer: a form made from the schema of its network type.
 import { forms } from "../../data/Forms.ts"
 import { enteredOf } from "../../data/FormFields.ts"
-import { networkList, unitOf } from "../../data/Networks.ts"
+import { unitOf } from "../../data/Chains.ts"
+import { networkList } from "../../data/Networks.ts"
 import type { Versioned } from "../../data/Pages.ts"
 import { act, refresh } from "../../data/Registry.ts"
 import { changeRelayer, relayerById, relayerExplanation } from "../../data/Relayers.ts"

@@ -1,5 +1,6 @@
 // The summary of a relayer: its balance and providers as the chain sees them, and its open transactions.
-import { unitOf, networkList } from "../../data/Networks.ts"
+import { unitOf } from "../../data/Chains.ts"
+import { networkList } from "../../data/Networks.ts"
 import type { Versioned } from "../../data/Pages.ts"
 import { relayerStatus } from "../../data/Relayers.ts"
 import type { Relayer, RelayerStatus } from "../../data/Relayers.ts"

@@ -1,6 +1,6 @@
 // The signed versions of a transaction, the newest first.
 import { exact, gwei } from "../../data/Amounts.ts"
-import { explorerLink, unitOf } from "../../data/Networks.ts"
+import { explorerLink, unitOf } from "../../data/Chains.ts"
 import type { Network } from "../../data/Networks.ts"
 import type { Relayer } from "../../data/Relayers.ts"
 import type { Transaction } from "../../data/Transactions.ts"

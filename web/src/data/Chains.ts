@@ -1,0 +1,35 @@
+// What a network says about its amounts and its explorer.
+import type { Network } from "../../../src/client/Client.ts"
+import { smallestUnits } from "./Amounts.ts"
+import type { Unit } from "./Amounts.ts"
+
+interface Named {
+  readonly name: string
+  readonly network_type: string
+  readonly symbol?: string
+}
+
+type Explored = Pick<Network, "explorer_urls" | "is_testnet">
+
+/** Without the network, as for a key that may not read networks, an evm amount is shown in wei. */
+export const unitOf = (
+  networkType: string,
+  name: string | undefined,
+  networks: ReadonlyArray<Named> | undefined
+): Unit => {
+  if (networkType === "solana") return smallestUnits.solana
+  if (networkType === "stellar") return smallestUnits.stellar
+  const network = networks?.find((network) => network.network_type === "evm" && network.name === name)
+  return network?.symbol === undefined
+    ? { symbol: "wei", decimals: 0, smallest: "wei" }
+    : { ...smallestUnits.evm, symbol: network.symbol }
+}
+
+/** Explorers come from the network's configuration, so that only links of the web are links. */
+export const explorerLink = (network: Explored | undefined, hash: string): string | undefined => {
+  const [explorer] = network?.explorer_urls ?? []
+  const url = explorer === undefined ? null : URL.parse(explorer)
+  if (url === null || network === undefined) return undefined
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && network.is_testnet)) return undefined
+  return `${url.origin}${url.pathname.replace(/\/$/, "")}/tx/${encodeURIComponent(hash)}${url.search}`
+}
