@@ -8,6 +8,7 @@ import type { Case } from "./Case.ts"
 import { Tally } from "./Case.ts"
 import { Away } from "./Away.ts"
 import { Clock } from "./Clock.ts"
+import { Expensive } from "./Expensive.ts"
 import { Exhausted } from "./Exhausted.ts"
 import { Flood } from "./Flood.ts"
 import { FullDisk } from "./FullDisk.ts"
@@ -49,6 +50,7 @@ const cases: ReadonlyArray<Case> = [
   ReadOnly,
   FullDisk,
   SlowClients,
+  Expensive,
   Flood,
   LongAudit,
   Isolation,

@@ -37,8 +37,26 @@ const sizeOf = (issue: SchemaIssue.Issue): number => {
   return "issue" in issue ? sizeOf(issue.issue) : 1
 }
 
+/** Members and elements that are decoded once for each member of the union. No resource has as many. */
+const maxCompared = 2000
+
+/** Whether the value has more members and elements than `left`. */
+const hasMore = (value: unknown, left: number): boolean => {
+  const open: Array<unknown> = [value]
+  for (let count = 0; open.length > 0;) {
+    const next = open.pop()
+    if (!Predicate.isObjectKeyword(next)) continue
+    const inside = Object.values(next)
+    count += inside.length
+    if (count > left) return true
+    open.push(...inside)
+  }
+  return false
+}
+
 /** The problems of `input` as the member that it resembles most. Empty if it lacks nothing but the discriminator. */
 const others = ({ key, values }: Discriminator, decode: Decode, input: object): ReadonlyArray<SchemaIssue.Issue> => {
+  if (hasMore(input, maxCompared)) return []
   const issues = values.map((value) => decode({ ...input, [key]: value })).filter(Predicate.isNotUndefined)
   return issues.length < values.length ? [] : issues.toSorted((a, b) => sizeOf(a) - sizeOf(b)).slice(0, 1)
 }

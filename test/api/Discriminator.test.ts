@@ -62,4 +62,10 @@ describe("a body without its discriminator", () => {
       "name: is required; network: is required; paused: is required; signer_id: is required"
     )
   })
+
+  it("is not compared with each member if it has more fields than any resource", () => {
+    const unknown = Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`unknown${n}`, n]))
+    assert.strictEqual(errorOf(CreateSigner, unknown), "type: is required")
+    assert.strictEqual(errorOf(CreateSigner, { config: unknown }), "type: is required")
+  })
 })

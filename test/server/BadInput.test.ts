@@ -32,7 +32,7 @@ const cases: Record<string, readonly [path: string, body: unknown, error: string
   "a body that is not an object": [relayers, 5, "body: network_type must be evm, solana or stellar"],
   "a list": [relayers, [evmRelayer], "body: "],
   "NUL bytes between tokens": [relayers, `{"name":\u0000"a"}`, "body: Expected valid JSON"],
-  "deep nesting": [relayers, nested(200_000), "body: "],
+  "deep nesting": [relayers, nested(200_000), "body: Expected at most 256 levels of objects and lists"],
   "deep nesting with long numbers": [relayers, `{"a":${nested(100_000)},"b":12345678901234567890}`, "body: "],
   "an unknown network type": [relayers, { ...evmRelayer, network_type: "bitcoin" }, "network_type: Expected evm, solana or stellar"],
   "a missing name": [relayers, without(evmRelayer, "name"), "name: is required"],
