@@ -27,7 +27,15 @@ export const byPattern: Readonly<Record<string, (random: Random, world: World) =
     random.pick(["", "native", "XLM", `C${"A".repeat(55)}`, `USDC:G${"B".repeat(55)}`]),
   "^[0-9a-f]{64}$": (random) => hex(random, 64),
   "^\\d{1,16}:[0-9a-f]{64}$": (random) => `${random.below(1000)}:${hex(random, 64)}`,
-  "^[a-z0-9]{1,16}_[A-Za-z0-9_]{1,64}$": (random) => random.pick(["eth_call", "eth_getLogs", "net_version"]),
+  "^([a-z0-9]{1,16}_[A-Za-z0-9_]{1,64}|[a-z][A-Za-z0-9]{2,63})$": (random) =>
+    random.pick(["eth_call", "eth_getLogs", "net_version", "getHealth", "sendTransaction"]),
+  "^(0|-?[1-9]\\d{0,38})$": (random) => random.pick(["0", "1", "-1", String(2n ** 63n - 1n), String(2n ** 63n)]),
+  "^(0|[1-9]\\d{0,18})$": (random) => random.pick(["0", "257698037760000001", String(2n ** 63n - 1n)]),
+  "^[a-zA-Z0-9_]{1,32}$": (random) => random.pick(["transfer", "approve", "increment"]),
+  "^([0-9a-fA-F]{2})+$": (random) => hex(random, 2 * random.between(1, 40)),
+  "^[a-zA-Z0-9]{5,12}$": (random) => random.pick(["EURTOKEN", "ABCDE", "ABCDEFGHIJKL"]),
+  "^[a-zA-Z0-9]{1,4}$": (random) => random.pick(["A", "USDC"]),
+  "^[0-9a-fA-F]{64}$": (random) => hex(random, 64),
   "^\\d{1,15}:[0-9a-f]{64}$": (random) => `${random.below(100)}:${hex(random, 64)}`,
   // A UUID, as Effect writes its pattern.
   "^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}|00000000-0000-0000-0000-000000000000|[fF]{8}-[fF]{4}-[fF]{4}-[fF]{4}-[fF]{12})$":
