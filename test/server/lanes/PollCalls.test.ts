@@ -2,6 +2,8 @@
 import { assert } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 import { layerEach } from "../../../testkit/layerEach.ts"
+import { account, insert } from "../../../testkit/LedgerRows.ts"
+import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { ledger } from "../ledger/Fixtures.ts"
 import * as Scenes from "./fake/Scenes.ts"
 
@@ -18,14 +20,41 @@ const queries = Effect.map(
     )
 )
 
-/** The queries of the ledger that an effect runs, by name. */
-const queriesOf = <A, E, R>(run: Effect.Effect<A, E, R>) =>
+/** How often an effect runs each query of the ledger. */
+const countsOf = <A, E, R>(run: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const before = yield* queries
     yield* run
-    const after = yield* queries
-    return [...after].filter(([name, count]) => count > (before.get(name) ?? 0)).map(([name]) => name)
+    const counts = [...(yield* queries)].map(([name, count]) => [name, count - (before.get(name) ?? 0)] as const)
+    return new Map(counts.filter(([, count]) => count > 0))
   })
+
+/** The queries of the ledger that an effect runs, by name. */
+const queriesOf = <A, E, R>(run: Effect.Effect<A, E, R>) => Effect.map(countsOf(run), (counts) => [...counts.keys()])
+
+layerEach(ledger)("lanes that begin a step together", (it) => {
+  it.effect("are read by one statement about the lanes, and one about their transactions", () =>
+    Effect.gen(function* () {
+      const lanes = yield* LaneLedger
+      const [first] = yield* insert(account(1), 1)
+      const [second] = yield* insert(account(2), 2)
+      const held = yield* lanes.claim(["evm"], 2)
+      const reading = Effect.forEach(held, ({ hold }) => lanes.read(hold), { concurrency: "unbounded" })
+      const counts = yield* countsOf(
+        Effect.map(reading, (all) => {
+          assert.sameDeepMembers(
+            all.map(({ pending, pendingCount }) => [pending[0]?.id, pendingCount]),
+            [
+              [first, 1],
+              [second, 2]
+            ]
+          )
+        })
+      )
+      assert.deepStrictEqual([counts.get("LanesRepo.findHeld"), counts.get("LaneContentsRepo.states")], [1, 1])
+    })
+  )
+})
 
 layerEach(ledger)("a poll of a lane", (it) => {
   it.effect("that changes nothing reads and saves the lane, and opens no transaction of the database", () =>
