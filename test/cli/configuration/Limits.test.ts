@@ -47,4 +47,19 @@ describe("limits", () => {
     const [problem] = problemsOf({ "a.yaml": `${head}# ${"x".repeat(9 * 1024 * 1024)}` })
     assert.match(problem ?? "", /larger than/)
   })
+
+  it("an include that does not exist is refused, and nothing of the others is loaded", () => {
+    const problems = problemsOf({ "a.yaml": `${head}include: [missing.yaml]\nrelayers: {}\n` })
+    assert.deepStrictEqual(problems, ["include: the included file does not exist (a.yaml:3:11)"])
+  })
+
+  it("an address of stellar has a checksum, so that a letter in the other case is refused", () => {
+    const address = "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"
+    const shop = (receiver: string) => `${head}api_keys:
+  shop: {name: Shop, scopes: ["transactions:*"], transaction_limits: {stellar: {receivers: [${receiver}]}}}
+`
+    assert.deepStrictEqual(problemsOf({ "a.yaml": shop(address) }), [])
+    const problems = problemsOf({ "a.yaml": shop(address.replace("Q", "q")) })
+    assert.match(problems.join(), /^api_keys\.shop\.transaction_limits\.stellar\.receivers\.0: /)
+  })
 })
