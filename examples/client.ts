@@ -1,6 +1,6 @@
 // Calls a running service with the typed client: creates a relayer, tries the same again, and reads all pages.
 //
-//   node examples/client.ts http://127.0.0.1:8080 "$API_KEY"
+//   npm run example examples/client.ts http://127.0.0.1:8080 "$API_KEY"
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Option, Redacted, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"

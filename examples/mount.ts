@@ -1,6 +1,6 @@
 // Serves the API under /relay of a host program that has other routes, on one database for both.
 //
-//   node examples/mount.ts        (with DATABASE_URL=postgres://... on your own database)
+//   npm run example examples/mount.ts        (with DATABASE_URL=postgres://... on your own database)
 //   curl http://127.0.0.1:8081/
 //   curl -H "Authorization: Bearer only-for-this-example-0123456789" http://127.0.0.1:8081/relay/api/v1/relayers
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"

@@ -1,6 +1,6 @@
 // Answers calls to chains inside the program: a stand-in for a node, for a gateway that needs credentials, or for a socket.
 //
-//   node examples/own-chain.ts
+//   npm run example examples/own-chain.ts
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"

@@ -1,7 +1,7 @@
 // Replaces the service's API keys by those of the host program: two teams, one of which may only read.
 // Services compose as Layers, so every service that requires `Authentication` gets the one of the host program.
 //
-//   node examples/own-keys.ts
+//   npm run example examples/own-keys.ts
 //   curl -H "Authorization: Bearer payments-0123456789" http://127.0.0.1:8082/api/v1/relayers
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Effect, Layer, Redacted } from "effect"

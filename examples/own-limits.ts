@@ -1,6 +1,6 @@
 // Limits requests by the plan of each customer, in a window of a minute, instead of by one token bucket for all.
 //
-//   node examples/own-limits.ts
+//   npm run example examples/own-limits.ts
 //   curl -i -H "Authorization: Bearer only-for-this-example-0123456789" http://127.0.0.1:8083/api/v1/relayers
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Clock, Effect, Layer, Redacted } from "effect"

@@ -1,6 +1,6 @@
 // Restricts which hosts URLs of users may point to: webhooks, RPC URLs and Vault only reach hosts of this company.
 //
-//   node examples/own-outbound.ts
+//   npm run example examples/own-outbound.ts
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Redacted } from "effect"
 import { ChainAccess, Notifications, Outbound, Services, SignerBackends, Sql } from "effect-relayer"

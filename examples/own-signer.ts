@@ -1,6 +1,6 @@
 // Keeps the private keys of `plain` signers in a store of the host program. The service stores only the name of a key there.
 //
-//   node examples/own-signer.ts
+//   npm run example examples/own-signer.ts
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Redacted } from "effect"
 import { ChainAccess, Outbound, Services, SignerBackends, SignerUnavailable, Signers, Sql } from "effect-relayer"

@@ -1,6 +1,6 @@
 // Calls the services without HTTP: creates a signer and a relayer, lists the relayers, and ends.
 //
-//   node examples/without-http.ts
+//   npm run example examples/without-http.ts
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Redacted } from "effect"
 import { Relayers, Services, Signers, Sql } from "effect-relayer"

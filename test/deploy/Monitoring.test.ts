@@ -89,4 +89,14 @@ describe("the monitoring of deploy/", () => {
     const manual = read("docs/operate.md")
     for (const name of names) assert.include(manual, name)
   })
+
+  it("has one row for each metric in the table of operate.md", () => {
+    const rows = [...read("docs/operate.md").matchAll(/^\| ((?:`[a-z_]+`(?:, )?)+) +\|/gm)].map(([, cell = ""]) => cell)
+    const listed = rows.flatMap((cell) => [...cell.matchAll(/`([a-z_]+)`/g)].map(([, name = ""]) => name))
+    const metrics = listed.filter((name) => names.includes(name))
+    assert.deepStrictEqual(
+      metrics.filter((name, at) => metrics.indexOf(name) !== at),
+      []
+    )
+  })
 })
