@@ -13,7 +13,7 @@ const floors: ReadonlyArray<ReadonlyArray<string>> = [
   ["access", "ledger", "masterKey", "networks", "notifications", "signers"],
   ["console", "relayers"],
   ["health", "lanes"],
-  ["attention", "transactions", "configuration"],
+  ["attention", "search", "transactions", "configuration"],
   ["http"]
 ]
 

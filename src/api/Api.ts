@@ -17,6 +17,7 @@ import { PoliciesApi } from "./PoliciesApi.ts"
 import { RelayerHealthApi } from "./RelayerHealthApi.ts"
 import { RelayersApi } from "./RelayersApi.ts"
 import { scopesOf } from "./Scopes.ts"
+import { SearchApi } from "./SearchApi.ts"
 import { SignersApi } from "./SignersApi.ts"
 import { SponsoredApi } from "./SponsoredApi.ts"
 import { SigningApi } from "./SigningApi.ts"
@@ -27,6 +28,7 @@ import { version } from "./Version.ts"
 
 const endpoints = HttpApi.make("effect-relayer")
   .add(AttentionApi)
+  .add(SearchApi)
   .add(RelayersApi)
   .add(RelayerHealthApi)
   .add(TransactionsApi)

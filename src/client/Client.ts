@@ -6,6 +6,8 @@ import type { Method } from "./Method.ts"
 export interface Client {
   /** What is wrong, since when, what it holds back, and what helps. */
   readonly attention: AttentionClient
+  /** Finds resources by ids, hashes and addresses. */
+  readonly search: SearchClient
   /** Accounts on one network with one signer. */
   readonly relayers: RelayersClient
   /** Whether relayers work, and why not. */
@@ -63,6 +65,27 @@ export interface AttentionClient {
    * two seconds old.
    */
   readonly list: Method<"attention", "list", {}, AttentionItemListResponse>
+}
+
+/** Finds resources by ids, hashes and addresses. */
+export interface SearchClient {
+  /**
+   * Find a resource.
+   *
+   * At most 20 resources that fit `q`, and only of the kinds that the API key may read: each kind needs its scope
+   * of reading. Every key may ask. Ids, hashes, addresses and `external_id` are compared as a whole, names of
+   * relayers by their beginning.
+   */
+  readonly find: Method<"search", "find", {
+    readonly query: {
+      /**
+       * An id, a hash, a signature, an address, the URL of an explorer that ends with one of them, an `external_id`,
+       * or the name of a relayer. Spaces around it have no meaning. Hexadecimal digits are read in any case, base58
+       * and addresses of stellar exactly. Example: `"order-1234"`
+       */
+      readonly q: string
+    }
+  }, FoundItemListResponse>
 }
 
 /** Accounts on one network with one signer. */
@@ -3205,6 +3228,33 @@ export interface EvmTransactionResponse {
 export interface FixedPriceSource {
   /** The prices are those of the tokens in `allowed_tokens`. Example: `"fixed"` */
   readonly type: "fixed"
+}
+
+/** A resource that a search has found. */
+export interface FoundItem {
+  /** Kind of the resource. Example: `"transaction"` */
+  readonly kind: "transaction" | "relayer" | "signer" | "notification" | "network" | "key"
+  /** Identifier of the resource. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+  readonly id: string
+  /** Relayer of the transaction. Example: `"payouts"` */
+  readonly relayer_id?: string
+  /** For people: the `external_id` of a transaction, a name, or the id. Example: `"order-1234"` */
+  readonly label: string
+  /** State of the transaction. Example: `"confirmed"` */
+  readonly state?: string
+}
+
+export interface FoundItemListResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<FoundItem>
+  /**
+   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
+   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
+   * create with `check` says what is wrong with providers and account.
+   */
+  readonly metadata?: Metadata
 }
 
 /** What to send where, while the balance is below `min_balance` or a transaction waits for funds. */

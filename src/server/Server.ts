@@ -15,6 +15,7 @@ import { NetworksHttp } from "./networks/NetworksHttp.ts"
 import { NotificationsHttp } from "./notifications/NotificationsHttp.ts"
 import { RelayersHttp } from "./relayers/RelayersHttp.ts"
 import { MasterKeyHttp } from "./masterKey/MasterKeyHttp.ts"
+import { SearchHttp } from "./search/SearchHttp.ts"
 import { SignersHttp } from "./signers/SignersHttp.ts"
 import { NodeCallsHttp, SponsoredHttp, TransactionSigningHttp } from "./transactions/ExchangesHttp.ts"
 import { AllTransactionsHttp, TransactionsHttp } from "./transactions/TransactionsHttp.ts"
@@ -45,6 +46,7 @@ export const defaults: Options = { requestTimeoutMs: 30_000, maxBodyBytes: 1_048
 
 const handlers = Layer.mergeAll(
   AttentionHttp,
+  SearchHttp,
   RelayersHttp,
   RelayerHealthHttp,
   TransactionsHttp,

@@ -62,8 +62,8 @@ describe("scopes", () => {
     "configuration.document"
   ])
 
-  /** What a key may do is no secret from its holder. */
-  const forEveryCaller = ["apiKeys.current"]
+  /** What a key may do is no secret from its holder, and a search finds what the key may read. */
+  const forEveryCaller = ["search.find", "apiKeys.current"]
 
   it("the endpoints for every key need no scope", () => {
     assert.deepStrictEqual(

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Attention from "../../src/server/attention/Attention.ts"
+import * as Search from "../../src/server/search/Search.ts"
 import { Transactions } from "../../src/server/transactions/Transactions.ts"
 import * as LargeLedger from "../../testkit/LargeLedger.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
@@ -45,6 +46,29 @@ layer(filled, { timeout: "10 minutes" })("with a million transactions", (it) => 
         ]
       )
       assert.isAtMost(pages, 500)
+    })
+  )
+
+  it.effect("a search costs at most 60 pages, whatever is searched", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { find } = yield* Search.make
+      const [row] = yield* sql<{
+        readonly id: string
+      }>`SELECT id::text AS id FROM transactions WHERE external_id = 'order-777777'`
+      const id = row?.id ?? assert.fail("no transaction")
+      for (const [q, count] of [
+        ["order-777777", 1],
+        ["order-of-nobody", 0],
+        [id, 1],
+        ["5c".repeat(32), 0],
+        [`0x${"5".padStart(40, "0")}`, 1],
+        ["Relayer 77", 11]
+      ] as const) {
+        const { value, pages } = yield* LargeLedger.pagesOf(find({ q }))
+        assert.strictEqual(value.length, count, q)
+        assert.isAtMost(pages, 60, q)
+      }
     })
   )
 

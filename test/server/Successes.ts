@@ -133,6 +133,7 @@ export const successes: Readonly<Record<string, Request>> = {
   "delete /api/v1/networks/{network_id}": (name) =>
     Effect.flatMap(ownNetwork, (network_id) => send(name, { network_id })),
   "post /api/v1/api-keys": (name) => send(name, {}, { body: newKey }),
+  "get /api/v1/search": (name) => send(name, { query: "?q=relayer-1" }),
   "get /api/v1/attention": (name) => send(name),
   "get /api/v1/api-keys/current": (name) => send(name),
   "get /api/v1/api-keys": (name) => Effect.andThen(Prepared.create("api-keys", newKey), send(name)),

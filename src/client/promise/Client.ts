@@ -24,6 +24,7 @@ import type {
   EvmPolicy,
   EvmSignature,
   EvmSignatureResponse,
+  FoundItemListResponse,
   Funding,
   HealthCode,
   HealthStatus,
@@ -112,6 +113,8 @@ export type {
   EvmSignature,
   EvmSignatureResponse,
   FixedPriceSource,
+  FoundItem,
+  FoundItemListResponse,
   Funding,
   HealthCode,
   HealthStatus,
@@ -215,6 +218,8 @@ export type {
 export interface Client {
   /** What is wrong, since when, what it holds back, and what helps. */
   readonly attention: AttentionClient
+  /** Finds resources by ids, hashes and addresses. */
+  readonly search: SearchClient
   /** Accounts on one network with one signer. */
   readonly relayers: RelayersClient
   /** Whether relayers work, and why not. */
@@ -272,6 +277,27 @@ export interface AttentionClient {
    * two seconds old.
    */
   readonly list: Method<"attention", "list", {}, AttentionItemListResponse>
+}
+
+/** Finds resources by ids, hashes and addresses. */
+export interface SearchClient {
+  /**
+   * Find a resource.
+   *
+   * At most 20 resources that fit `q`, and only of the kinds that the API key may read: each kind needs its scope
+   * of reading. Every key may ask. Ids, hashes, addresses and `external_id` are compared as a whole, names of
+   * relayers by their beginning.
+   */
+  readonly find: Method<"search", "find", {
+    readonly query: {
+      /**
+       * An id, a hash, a signature, an address, the URL of an explorer that ends with one of them, an `external_id`,
+       * or the name of a relayer. Spaces around it have no meaning. Hexadecimal digits are read in any case, base58
+       * and addresses of stellar exactly. Example: `"order-1234"`
+       */
+      readonly q: string
+    }
+  }, FoundItemListResponse>
 }
 
 /** Accounts on one network with one signer. */

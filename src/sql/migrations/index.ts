@@ -42,6 +42,7 @@ import rechecks from "./0049_rechecks.ts"
 import givenPlaces from "./0051_given_places.ts"
 import consoleSessions from "./0057_console_sessions.ts"
 import relayersInNeed from "./0058_relayers_in_need.ts"
+import search from "./0059_search.ts"
 
 /** Migrations from before the mark of the schema. Instances of their versions cannot see that they have to stop. */
 const unmarked = {
@@ -88,7 +89,8 @@ const marked = {
   "0049_rechecks": rechecks,
   "0051_given_places": givenPlaces,
   "0057_console_sessions": consoleSessions,
-  "0058_relayers_in_need": relayersInNeed
+  "0058_relayers_in_need": relayersInNeed,
+  "0059_search": search
 }
 
 export const migrations: Readonly<Record<string, Migration.Migration>> = {

@@ -1,0 +1,86 @@
+// What a person can paste to find something: the forms of ids, hashes and addresses, and what is found.
+import { Schema } from "effect"
+import { canonicalHash } from "../chain/TransactionHash.ts"
+import { field, shown } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
+import { text } from "../request/Text.ts"
+
+/** Longer than any hash, address or URL of an explorer. */
+const maxLength = 512
+
+export const SearchQuery = {
+  q: field(
+    text(1, maxLength),
+    "An id, a hash, a signature, an address, the URL of an explorer that ends with one of them, an `external_id`, or the name of a relayer. Spaces around it have no meaning. Hexadecimal digits are read in any case, base58 and addresses of stellar exactly.",
+    "order-1234"
+  )
+}
+export interface SearchQuery {
+  readonly q: string
+}
+
+/** Items of a response. */
+export const maxFound = 20
+
+export const FoundItem = Schema.Struct({
+  kind: field(
+    Schema.Literals(["transaction", "relayer", "signer", "notification", "network", "key"]),
+    "Kind of the resource.",
+    "transaction"
+  ),
+  id: field(Shown.Id, "Identifier of the resource.", "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"),
+  relayer_id: shown(Shown.Id, "Relayer of the transaction.", "payouts"),
+  label: field(Shown.Words, "For people: the `external_id` of a transaction, a name, or the id.", "order-1234"),
+  state: shown(Shown.Words, "State of the transaction.", "confirmed")
+}).annotate({ identifier: "FoundItem", description: "A resource that a search has found." })
+export type FoundItem = typeof FoundItem.Type
+
+/** What to look for. A text can have several forms at once; each is looked up in its own index. */
+export interface Terms {
+  /** The text itself: an id, a name or an `external_id`. */
+  readonly text: string
+  /** Ids of transactions. */
+  readonly uuid?: string
+  /** Hashes of attempts as they are stored. */
+  readonly hashes: ReadonlyArray<string>
+  /** Addresses of relayers as they are stored. */
+  readonly address?: string
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const bareHex = /^[0-9a-f]{64}$/i
+const hash = /^((0x)?[0-9a-f]{64})$/i
+const signature = /^[1-9A-HJ-NP-Za-km-z]{65,88}$/
+const evmAddress = /^0x[0-9a-f]{40}$/i
+const otherAddress = /^([1-9A-HJ-NP-Za-km-z]{32,44}|G[A-Z2-7]{55})$/
+
+/** The last part of the path of an explorer's URL. */
+const lastPart = (url: string): string =>
+  URL.parse(url)
+    ?.pathname.split("/")
+    .findLast((part) => part !== "") ?? url
+
+const hashesOf = (wanted: string): ReadonlyArray<string> => {
+  if (signature.test(wanted) && !hash.test(wanted)) return [wanted]
+  if (!hash.test(wanted)) return []
+  // Without 0x it is a hash of stellar, or one of evm that lost its prefix.
+  const canonical = canonicalHash(wanted)
+  return bareHex.test(wanted) ? [canonical, `0x${canonical}`] : [canonical]
+}
+
+const addressOf = (wanted: string) => {
+  if (evmAddress.test(wanted)) return { address: wanted.toLowerCase() }
+  return otherAddress.test(wanted) ? { address: wanted } : {}
+}
+
+/** Empty text: there is nothing to look for. */
+export const termsOf = (given: string): Terms => {
+  const trimmed = given.trim()
+  const wanted = /^https?:\/\//i.test(trimmed) ? lastPart(trimmed) : trimmed
+  return {
+    text: wanted,
+    ...(uuid.test(wanted) ? { uuid: wanted.toLowerCase() } : {}),
+    hashes: hashesOf(wanted),
+    ...addressOf(wanted)
+  }
+}

@@ -1,0 +1,69 @@
+// Finds resources for a caller: only those of the kinds that the caller may read.
+import { Effect, Option, Schema } from "effect"
+import * as Caller from "../../domain/access/Caller.ts"
+import type { Scope } from "../../domain/access/Scope.ts"
+import { maxFound, termsOf } from "../../domain/search/Search.ts"
+import type { FoundItem, SearchQuery } from "../../domain/search/Search.ts"
+import { statusOf } from "../../domain/transaction/Presentation.ts"
+import type { State } from "../../domain/transaction/Transaction.ts"
+import { Networks } from "../networks/Networks.ts"
+import { NetworkId } from "../../domain/network/NetworkId.ts"
+import * as SearchRepo from "./SearchRepo.ts"
+
+const decodeNetworkId = Schema.decodeOption(NetworkId)
+
+const named =
+  (kind: FoundItem["kind"]) =>
+  ({ id, name }: { readonly id: string; readonly name: string }): FoundItem => ({ kind, id, label: name })
+
+export const make = Effect.gen(function* () {
+  const repo = yield* SearchRepo.make
+  const networks = yield* Networks
+
+  const find = Effect.fn("Search.find")(function* ({ q }: SearchQuery) {
+    const caller = yield* Caller.current
+    const terms = termsOf(q)
+    const { text } = terms
+    if (text === "") return []
+    const { relayerIds } = caller
+    const of = (scope: Scope, found: Effect.Effect<ReadonlyArray<FoundItem>>) =>
+      Caller.hasScope(caller, scope) ? found : Effect.succeed<ReadonlyArray<FoundItem>>([])
+    /** Of resources that belong to no relayer. */
+    const ofAll = (scope: Scope, found: Effect.Effect<ReadonlyArray<FoundItem>>) =>
+      relayerIds === undefined ? of(scope, found) : Effect.succeed<ReadonlyArray<FoundItem>>([])
+
+    const transactions = Effect.map(repo.transactions(terms, relayerIds), (rows) =>
+      rows.map(({ id, relayer_id, external_id, state }): FoundItem => ({
+        kind: "transaction",
+        id,
+        relayer_id,
+        label: external_id ?? id,
+        state: statusOf(state as State)
+      }))
+    )
+    const relayers = Effect.map(repo.relayers(terms, relayerIds), (rows) => rows.map(named("relayer")))
+    const byId = (kind: FoundItem["kind"], table: Parameters<typeof repo.byId>[0]) =>
+      Effect.map(repo.byId(table, text), (rows) => rows.map(named(kind)))
+    const network = Effect.fnUntraced(function* () {
+      const id = Option.getOrUndefined(decodeNetworkId(text))
+      if (id === undefined) return []
+      const found = Option.getOrUndefined(yield* Effect.option(networks.get(id)))
+      return found === undefined ? [] : [{ id, name: found.value.name }]
+    })
+
+    const found = yield* Effect.all([
+      of("transactions:read", transactions),
+      of("relayers:read", relayers),
+      ofAll("signers:read", byId("signer", "signers")),
+      ofAll("notifications:read", byId("notification", "notifications")),
+      ofAll(
+        "networks:read",
+        Effect.map(network(), (rows) => rows.map(named("network")))
+      ),
+      ofAll("api-keys:read", byId("key", "api_keys"))
+    ])
+    return found.flat().slice(0, maxFound)
+  })
+
+  return { find }
+})
