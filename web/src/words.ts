@@ -339,13 +339,8 @@ export const words = {
   curl: "The same with curl",
   overview: {
     title: "Overview",
-    disabled: "Disabled relayers",
-    isDisabled: (name: string) => `${name} is disabled`,
-    nothing: "The service has disabled no relayer. Last look:",
-    open: "Open",
-    all: (count: string) => `All ${count}`,
-    held: "Held transactions",
-    noneHeld: "No transaction waits for anything but its turn.",
+    attention: "Needs attention",
+    nothing: "Nothing needs attention. Last look:",
     relayers: "Relayers",
     countDisabled: "Disabled",
     countPaused: "Paused",
@@ -487,5 +482,15 @@ export const words = {
     state: "State",
     reason: "Reason",
     metrics: "Metrics"
+  },
+  attention: {
+    since: "for",
+    until: "until",
+    relayers: (count: number, disabled: number) =>
+      `${count === 1 ? "1 relayer" : `${count} relayers`}${disabled === 0 ? "" : `, ${disabled} disabled`}:`,
+    waiting: (count: string) => (count === "1" ? "1 transaction waits." : `${count} transactions wait.`),
+    transactions: "Show transactions",
+    openRelayer: "Open relayer",
+    deliveries: "Deliveries"
   }
 } as const

@@ -1,10 +1,10 @@
-// The first page: which relayers the service has disabled and why, what is open, and what happened last.
+// The first page: what needs attention, how many relayers there are, what is open, and what happened last.
 import { connection } from "../data/Client.ts"
 import { grouped } from "../data/Amounts.ts"
 import { eventPage } from "../data/Events.ts"
 import { may, sessionState } from "../data/Session.ts"
+import { attention } from "../data/Attention.ts"
 import { relayerPage } from "../data/Relayers.ts"
-import type { Relayer } from "../data/Relayers.ts"
 import { openStatuses, transactionPage } from "../data/Transactions.ts"
 import { words } from "../words.ts"
 import { Block } from "../parts/Block.tsx"
@@ -15,40 +15,13 @@ import { Page } from "../parts/Page.tsx"
 import { At } from "../parts/Time.tsx"
 import { TransactionRows } from "../parts/TransactionRows.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
+import { AttentionRow } from "./overview/AttentionItems.tsx"
 
 const text = words.overview
 
 /** Milliseconds. */
 const urgent = 5_000
 const refreshed = 15_000
-
-const attentionRows = "20"
-
-const hrefOf = (id: string) => `/console/relayers/${encodeURIComponent(id)}`
-
-const Item = ({ relayer }: { readonly relayer: Relayer }) => (
-  <div class="att">
-    <span class="ico b">
-      <Icon name="bad" size={17} />
-    </span>
-    <b>
-      <a href={hrefOf(relayer.id)}>
-        <bdi>{text.isDisabled(relayer.name)}</bdi>
-      </a>
-    </b>
-    <div class="why">
-      <code>{relayer.disabled_reason?.type}</code> {relayer.network}: <bdi>{relayer.disabled_reason?.details}</bdi>
-    </div>
-    <div class="do">
-      <a class="btn s" href={hrefOf(relayer.id)}>
-        {text.open}
-      </a>
-      <a class="btn s" href={`${hrefOf(relayer.id)}/urls`}>
-        {words.relayers.changeUrls}
-      </a>
-    </div>
-  </div>
-)
 
 const Nothing = () => {
   const { reachedAt } = useAtom(connection)
@@ -64,23 +37,20 @@ const Nothing = () => {
   )
 }
 
-const Disabled = () => {
-  const query = useQuery(relayerPage(`system_disabled=true&per_page=${attentionRows}`), urgent)
-  const total = query.value?.total ?? 0
+/** In the order of the service. Items of all instances, not only of the one that answers. */
+const Attention = () => {
+  const query = useQuery(attention, urgent)
+  const count = query.value?.length ?? 0
   return (
-    <Block
-      title={text.disabled}
-      aside={
-        total > Number(attentionRows) && (
-          <a class="l" href="/console/relayers?system_disabled=true">
-            {text.all(grouped(total))}
-          </a>
+    <Block title={text.attention} aside={count > 0 && <span class="n bad">{count}</span>} query={query}>
+      {(items) =>
+        items.length === 0 ? (
+          <Nothing />
+        ) : (
+          items.map((item) => (
+            <AttentionRow key={`${item.kind} ${item.code} ${item.host} ${item.resource?.id}`} item={item} />
+          ))
         )
-      }
-      query={query}
-    >
-      {({ rows }) =>
-        rows.length === 0 ? <Nothing /> : rows.map((relayer) => <Item key={relayer.id} relayer={relayer} />)
       }
     </Block>
   )
@@ -99,7 +69,7 @@ const Count = ({ label, filter }: { readonly label: string; readonly filter: str
 
 const Relayers = () => (
   <>
-    <Disabled />
+    <Attention />
     <div class="grid g4">
       <Count label={text.relayers} filter="" />
       <Count label={text.countDisabled} filter="system_disabled=true" />
@@ -107,28 +77,6 @@ const Relayers = () => (
     </div>
   </>
 )
-
-const held = "held=true&per_page=20"
-
-/** Open transactions that wait for something else than their turn, which is what may need a person. */
-const Held = () => {
-  const query = useQuery(transactionPage(held), urgent)
-  return (
-    <Block
-      title={text.held}
-      aside={
-        <a class="l" href="/console/transactions?held=true">
-          {words.relayers.all}
-        </a>
-      }
-      query={query}
-    >
-      {({ rows }) =>
-        rows.length === 0 ? <Empty text={text.noneHeld} /> : <TransactionRows label={text.held} rows={rows} />
-      }
-    </Block>
-  )
-}
 
 const Open = () => {
   const key = new URLSearchParams([["per_page", "20"], ...openStatuses.map((status) => ["status", status])])
@@ -179,12 +127,7 @@ export const OverviewPage = () => {
     <Page title={text.title}>
       <div class="grid">
         {may(session, "relayers:read") && <Relayers />}
-        {may(session, "transactions:read") && (
-          <>
-            <Held />
-            <Open />
-          </>
-        )}
+        {may(session, "transactions:read") && <Open />}
         {may(session, "events:read") && <Latest />}
       </div>
     </Page>

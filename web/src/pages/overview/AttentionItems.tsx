@@ -1,0 +1,118 @@
+// Items that need attention: what is the case, since when, what it holds back, and at most two actions.
+import type { AttentionItem } from "../../data/Attention.ts"
+import { grouped } from "../../data/Amounts.ts"
+import { words } from "../../words.ts"
+import { Icon } from "../../parts/Icon.tsx"
+import { Age, Until } from "../../parts/Time.tsx"
+
+const text = words.attention
+
+interface Action {
+  readonly href: string
+  readonly label: string
+}
+
+/** Kinds of items that stop something. The others are warnings. */
+const stopping: ReadonlySet<string> = new Set(["decision", "relayers_disabled", "providers"])
+
+const relayerHref = (id: string) => `/console/relayers/${encodeURIComponent(id)}`
+
+const transactions = (code: string): Action => ({
+  href: `/console/transactions?code=${encodeURIComponent(code)}`,
+  label: text.transactions
+})
+
+const ofRelayers = ({ relayers: { ids } }: AttentionItem, tab: string, label: string): ReadonlyArray<Action> => {
+  const [first] = ids
+  return first === undefined ? [] : [{ href: `${relayerHref(first)}${tab}`, label }]
+}
+
+/** Where the repair begins. */
+const repairOf = (item: AttentionItem): ReadonlyArray<Action> => {
+  switch (item.kind) {
+    case "relayers_disabled":
+    case "relayers_degraded":
+    case "providers":
+      return ofRelayers(item, "/urls", words.relayers.changeUrls)
+    case "funds":
+      return ofRelayers(item, "", text.openRelayer)
+    case "receiver":
+      return item.resource === undefined
+        ? []
+        : [{ href: `/console/webhooks/${encodeURIComponent(item.resource.id)}`, label: text.deliveries }]
+    case "key_expires":
+      return [{ href: "/console/keys", label: words.keys.title }]
+    case "service":
+      return [{ href: "/console/system", label: words.system.title }]
+    default:
+      return []
+  }
+}
+
+const actionsOf = (item: AttentionItem): ReadonlyArray<Action> => [
+  ...repairOf(item),
+  ...(item.transactions.count > 0 ? [transactions(item.code)] : [])
+]
+
+const Effects = ({ item: { relayers, transactions } }: { readonly item: AttentionItem }) => (
+  <>
+    {relayers.count > 0 && (
+      <>
+        {" "}
+        {text.relayers(relayers.count, relayers.disabled)}{" "}
+        {relayers.ids.map((id, index) => (
+          <>
+            {index > 0 && ", "}
+            <a key={id} class="l" href={relayerHref(id)}>
+              {id}
+            </a>
+          </>
+        ))}
+        {relayers.count > relayers.ids.length && " …"}
+      </>
+    )}
+    {transactions.count > 0 && <b> {text.waiting(grouped(transactions.count))}</b>}
+  </>
+)
+
+export const AttentionRow = ({ item }: { readonly item: AttentionItem }) => {
+  const isStopping = stopping.has(item.kind)
+  return (
+    <div class="att">
+      <span class={isStopping ? "ico b" : "ico w"}>
+        <Icon name={isStopping ? "bad" : "warn"} size={17} />
+      </span>
+      <div>
+        <b>
+          <bdi>{item.reason}</bdi>
+        </b>
+        <span class="t">
+          {item.since !== undefined && (
+            <>
+              {text.since} <Age at={item.since} />
+            </>
+          )}
+          {item.until !== undefined && (
+            <>
+              {" "}
+              · {text.until} <Until at={item.until} />
+            </>
+          )}
+        </span>
+      </div>
+      <div class="why">
+        <code>{item.code}</code> {item.host !== undefined && <bdi>{item.host}</bdi>}
+        <Effects item={item} />
+        <br />
+        <bdi>{item.next}</bdi>
+      </div>
+      <div class="do">
+        {actionsOf(item).map(({ href, label }) => (
+          <a key={href} class="btn s" href={href}>
+            {label}
+          </a>
+        ))}
+      </div>
+    </div>
+  )
+}
