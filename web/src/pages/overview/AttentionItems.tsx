@@ -33,7 +33,9 @@ const repairOf = (item: AttentionItem): ReadonlyArray<Action> => {
     case "relayers_disabled":
     case "relayers_degraded":
     case "providers":
-      return ofRelayers(item, "/urls", words.relayers.changeUrls)
+      return item.code === "BalanceCheckFailed"
+        ? ofRelayers(item, "", text.openRelayer)
+        : ofRelayers(item, "/urls", words.relayers.changeUrls)
     case "funds":
       return ofRelayers(item, "", text.openRelayer)
     case "receiver":
