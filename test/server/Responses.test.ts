@@ -50,10 +50,17 @@ const bodyFor = (name: string) =>
 /** Requests that evm does not have get 501, whatever their body is. */
 const isNotOfEvm = (name: string) => /\/(sign-transaction|sponsored\/)/.test(name)
 
-/** The list of checkpoints takes nothing invalid; bodies of transactions are checked before their relayer is looked up. */
+/** They have no parameter. */
+const takesNothing = new Set(["get /api/v1/audit/checkpoints", "get /api/v1/attention", "get /api/v1/api-keys/current"])
+
+/** They need no scope. */
+const isForEveryKey = new Set(["get /api/v1/search", "get /api/v1/api-keys/current"])
+
+/** Without a parameter, nothing is invalid; bodies of transactions are checked before their relayer is looked up. */
 const isExempt = (status: number, name: string) =>
   (status === 400 && isNotOfEvm(name)) ||
-  (status === 400 && name === "get /api/v1/audit/checkpoints") ||
+  (status === 400 && takesNothing.has(name)) ||
+  (status === 403 && isForEveryKey.has(name)) ||
   (status === 404 && hasBody(name) && isAboutTransactions(name))
 
 const noTransaction = "00000000-0000-4000-8000-000000000000"
