@@ -166,6 +166,8 @@ export const RelayCopy: Case = {
         // A new lane is not polled before the copy, because its provider does not answer.
         if (isNew) node.misbehave("*", { do: "drop" })
         const relayers = isNew ? yield* Relayers.add(service, node, { count: 1 }) : polled
+        // Funds are given outside of blocks, so a reorganisation below this height would take them back.
+        yield* node.call("anvil_mine", [`0x${confirmations.toString(16)}`])
         yield* sendSome(relayers, random.int(1, atMost.before))
         yield* Effect.sleep(random.int(0, longestWait))
         const folder = path.join(world.home, `copy-${copy}`)

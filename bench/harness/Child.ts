@@ -65,7 +65,11 @@ export const start = Effect.fnUntraced(function* ({ name, args, cwd, env, log }:
   const lastLines = () => fs.readFileSync(log, "utf8").trim().split("\n").slice(-5).join("\n")
   yield* Effect.tryPromise({
     try: async () => {
-      const response = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}` } })
+      const response = await fetch(`${url}${path}`, {
+        headers: { authorization: `Bearer ${key}` },
+        // A request that arrives while the server starts may never be answered.
+        signal: AbortSignal.timeout(2000)
+      })
       await response.arrayBuffer()
       if (response.status !== 200) throw new Error(`status ${response.status}`)
     },
