@@ -26,6 +26,7 @@ import { Draining } from "./lifecycle/Draining.ts"
 import { OutboundLimitHttp } from "./limits/OutboundWork.ts"
 import * as MetricsAccessHttp from "./http/MetricsAccessHttp.ts"
 import { DecodeErrorsHttp, RequestBodyHttp } from "./http/RequestBodyHttp.ts"
+import * as FailedRequests from "./http/FailedRequests.ts"
 import * as OwnRouter from "./http/OwnRouter.ts"
 import * as RequestPipeline from "./http/RequestPipeline.ts"
 import * as Metrics from "./Metrics.ts"
@@ -117,5 +118,11 @@ export const mount = (prefix: `/${string}` | undefined, options: Options = defau
       const api = yield* OwnRouter.make(layer(prefix === undefined ? options : { ...options, prefix }))
       const routes = prefix === undefined ? host : host.prefixed(prefix)
       yield* routes.add("*", "/*", api, OwnRouter.route)
+      if (prefix !== undefined) return
+      // A router has no route, not even `/*`, for a path that it cannot decode, such as `/%zz`. The pipeline of the API answers all its errors.
+      const answered = Effect.orDie(api)
+      yield* host.addGlobalMiddleware((found) =>
+        Effect.catchCauseIf(found, FailedRequests.isRouteNotFound, () => answered)
+      )
     })
   )
