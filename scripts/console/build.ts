@@ -56,13 +56,11 @@ const page = (names: ReadonlyMap<string, string>) => {
   return html
 }
 
-const stylesheets = ["web/src/theme.css", "node_modules/uplot/dist/uPlot.min.css"]
-
 /** Replaces the folder. */
 export const build = async (target: string) => {
   const chunks = [...(await bundled("main.tsx", "es")), ...(await bundled("theme.ts", "iife"))]
   const entry = (name: string) => chunks.find((chunk) => chunk.isEntry && chunk.name === name)?.fileName ?? name
-  const styles = stylesheets.map((file) => fs.readFileSync(path.join(root, file), "utf8")).join("\n")
+  const styles = fs.readFileSync(path.join(web, "src/theme.css"), "utf8")
   const stylesheet = hashed("theme.css", styles)
   const html = page(
     new Map([
