@@ -90,9 +90,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     Layer.provideMerge(parts.database)
   )
 
-  const { listen, drain } = HttpServerNode.layer(settings)
-  // `Readiness` depends on all services, so the port opens last, when they all work.
-  const server = Layer.provide(Layer.unwrap(Effect.as(Readiness, listen)), services)
+  const { listen, drain, platform } = HttpServerNode.layer(settings)
   const console = ConsoleSettings.of(settings)
   const options: Server.Options = {
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
@@ -112,10 +110,15 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
   )
 
   const listening = Layer.effectDiscard(HttpServer.addressFormattedWith(parts.listening))
-  return Layer.mergeAll(Layer.provide(Layer.merge(drain, ProcessGauges.layer), services), listening).pipe(
-    Layer.provide(
-      HttpRouter.serve(routes, { routerConfig: Server.routerConfig, disableLogger: true, disableListenLog: true })
-    ),
-    Layer.provide(server)
+  // `Readiness` depends on all services. The port opens last, when they all work and the routes are complete: Node never
+  // answers a request that arrives before its handler.
+  const ready = Layer.provide(Layer.effectDiscard(Readiness), services)
+  const routed = Effect.provideService(HttpRouter.toHttpEffect(routes), HttpRouter.RouterConfig, Server.routerConfig)
+  const serving = Effect.map(routed, (handler) =>
+    Layer.mergeAll(Layer.provide(Layer.merge(drain, ProcessGauges.layer), services), listening).pipe(
+      Layer.provide(HttpServer.serve(handler)),
+      Layer.provide(listen)
+    )
   )
+  return Layer.unwrap(serving).pipe(Layer.provide([ready, platform]))
 }

@@ -3,9 +3,8 @@ import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { spawn } from "node:child_process"
 import * as fs from "node:fs/promises"
-import { createServer } from "node:net"
-import type { AddressInfo } from "node:net"
 import * as path from "node:path"
+import { freePort } from "../../testkit/process/Connection.ts"
 import { until } from "../../testkit/process/Folder.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 import { compile, nodes, output, peers, project, root, write } from "./Project.ts"
@@ -38,16 +37,6 @@ const serving = [
   ["own-keys.ts", "8082", "/api/v1/relayers", 401],
   ["own-limits.ts", "8083", "/v1/health", 200]
 ] as const
-
-const freePort = Effect.promise(
-  () =>
-    new Promise<number>((resolve) => {
-      const server = createServer().listen(0, "127.0.0.1", () => {
-        const { port } = server.address() as AddressInfo
-        server.close(() => resolve(port))
-      })
-    })
-)
 
 /** Runs a program that serves until the scope ends. */
 const served = (home: string, node: string, file: string) =>

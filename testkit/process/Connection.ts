@@ -62,3 +62,6 @@ export const takenPort = Effect.map(
   ),
   (made) => (made.address() as net.AddressInfo).port
 )
+
+/** A port of 127.0.0.1 that was free a moment ago. */
+export const freePort = Effect.scoped(takenPort)

@@ -68,10 +68,10 @@ export const layer = (settings: Settings) => {
       )
     })
   )
-  const listen = NodeHttpServer.layer(() => server, {
+  const listen = NodeHttpServer.layerServer(() => server, {
     host: settings.HOST,
     port: settings.PORT,
     gracefulShutdownTimeout: settings.SHUTDOWN_GRACE_MS
   })
-  return { listen, drain }
+  return { listen, drain, platform: NodeHttpServer.layerHttpServices }
 }
