@@ -9,6 +9,7 @@ export const tables: ReadonlyArray<string> = [
   "audit",
   "audit_checkpoints",
   "configurations",
+  "console_sessions",
   "deliveries",
   "delivery_attempts",
   "events",

@@ -112,7 +112,9 @@ layer(api, { excludeTestServices: true })("JSON-RPC of a solana relayer", (it) =
       const invalid = yield* reply("signTransaction", { transaction: "AQ=" })
       assert.strictEqual(invalid.error?.code, -32_602)
       assert.include(invalid.error?.message ?? "", "transaction: Expected base64")
-      assert.include((yield* reply("feeEstimate", { transaction, fee_token: mint })).error?.message ?? "", "fee_token")
+      const ofUser = prebuilt(user, recent(cluster), memoOf("estimated"))
+      const estimate = yield* reply("feeEstimate", { transaction: ofUser, fee_token: mint })
+      assert.include(estimate.error?.message ?? "", "fee_token")
       const caller = yield* makeKey(["rpc:call"])
       for (const method of ["signTransaction", "signAndSendTransaction"]) {
         assert.strictEqual((yield* ask(method, { transaction }, caller)).status, 403)
