@@ -23,7 +23,7 @@ const check = (file: string, packages: ReadonlyMap<string, Lock.Locked>, product
     const isProduction = production.has(place)
     // A package of this repository has no integrity.
     if (link === true && resolved !== undefined && packages.has(resolved)) continue
-    if (place.startsWith("packages/")) continue
+    if (!place.includes("node_modules/")) continue
     const name = `${file}: ${place}`
     if (resolved !== undefined || link === true) wrong.push(`${name}: has a fixed download address, or is a link`)
     if (integrity === undefined && (isProduction || optional !== true)) wrong.push(`${name}: has no integrity`)

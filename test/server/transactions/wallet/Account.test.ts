@@ -206,9 +206,8 @@ layerEach(TestApi.layer())("a relayer as the account of a wallet", (it) => {
     Effect.gen(function* () {
       yield* prepare()
       const call = { id: 1, method: "eth_accounts" }
-      const { json, status } = yield* post(call, { relayer: "sol" })
-      assert.strictEqual(status, 200)
-      assert.strictEqual(json.error?.code, -32_601)
+      const { error } = yield* rpc(call.method, undefined, { relayer: "sol" })
+      assert.strictEqual(error?.code, -32_601)
       assert.strictEqual((yield* post(call, { relayer: "none" })).status, 404)
     })
   )
