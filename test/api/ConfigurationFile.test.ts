@@ -71,6 +71,7 @@ const beyondSchema = [
   /URL/,
   /key above zero/,
   /an integer from/,
+  /a whole number of wei/,
   /Expected an integer/,
   /together with/,
   /only (valid|supported)/,

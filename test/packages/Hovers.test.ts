@@ -11,6 +11,7 @@ class Installed extends Context.Service<Installed, string>()("effect-relayer/tes
 }
 
 const request = `{
+  query: {},
   payload: {
     name: "Payouts",
     network: "sepolia",

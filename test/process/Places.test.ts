@@ -77,7 +77,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
       assert.include(listed.stdout, `effect-relayer data remove --left ${parent} --yes`)
       assert.include(listed.stdout, `${path.join(data, "postgres")} led to`)
       const again = yield* works({ folder: home })
-      assert.include(again, "an earlier database of this data directory is still there")
+      assert.include(again, "an earlier database of the data directory is left")
       assert.include(again, `"folder":"${files}"`)
 
       const unsure = yield* command("data", "remove", "--left", parent)

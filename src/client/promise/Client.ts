@@ -4799,75 +4799,107 @@ export interface StellarTransactionResponse {
 /** A value of a contract. */
 export type StellarValue = 
   | {
+    /** A truth value. */
     readonly bool: boolean
   }
   | {
+    /** The value without content. */
     readonly void: null
   }
   | {
+    /** An unsigned integer of 32 bits. */
     readonly u32: number
   }
   | {
+    /** A signed integer of 32 bits. */
     readonly i32: number
   }
   | {
+    /** An unsigned integer of 64 bits. */
     readonly u64: bigint | number | string
   }
   | {
+    /** A signed integer of 64 bits. */
     readonly i64: bigint | number | string
   }
   | {
+    /** A moment, in seconds since 1970. */
     readonly timepoint: bigint | number | string
   }
   | {
+    /** A duration, in seconds. */
     readonly duration: bigint | number | string
   }
   | {
+    /** An unsigned integer of 128 bits. */
     readonly u128: {
+      /** The highest 64 bits. */
       readonly hi: bigint | number | string
+      /** The lowest 64 bits. */
       readonly lo: bigint | number | string
     }
   }
   | {
+    /** A signed integer of 128 bits. Only the highest part has a sign. */
     readonly i128: {
+      /** The highest 64 bits. */
       readonly hi: bigint | number | string
+      /** The lowest 64 bits. */
       readonly lo: bigint | number | string
     }
   }
   | {
+    /** An unsigned integer of 256 bits. */
     readonly u256: {
+      /** The highest 64 bits. */
       readonly hi_hi: bigint | number | string
+      /** The second highest 64 bits. */
       readonly hi_lo: bigint | number | string
+      /** The second lowest 64 bits. */
       readonly lo_hi: bigint | number | string
+      /** The lowest 64 bits. */
       readonly lo_lo: bigint | number | string
     }
   }
   | {
+    /** A signed integer of 256 bits. Only the highest part has a sign. */
     readonly i256: {
+      /** The highest 64 bits. */
       readonly hi_hi: bigint | number | string
+      /** The second highest 64 bits. */
       readonly hi_lo: bigint | number | string
+      /** The second lowest 64 bits. */
       readonly lo_hi: bigint | number | string
+      /** The lowest 64 bits. */
       readonly lo_lo: bigint | number | string
     }
   }
   | {
+    /** Bytes in hex. */
     readonly bytes: string
   }
   | {
+    /** A text. */
     readonly string: string
   }
   | {
+    /** A symbol, such as the name of a function. */
     readonly symbol: string
   }
   | {
+    /** The address of an account or a contract. */
     readonly address: string
   }
   | {
+    /** The values of a vector, in their order. */
     readonly vec: ReadonlyArray<StellarValue>
   }
   | {
+    /** The entries of a map, sorted by their keys. */
     readonly map: ReadonlyArray<{
+      /** The key of the entry. */
       readonly key: StellarValue
+      /** Its value. */
       readonly val: StellarValue
     }>
   }

@@ -54,9 +54,7 @@ export const warn = (link: string) =>
       left.filter((each) => each.link === path.resolve(link)),
       ({ database }) =>
         Effect.annotateLogs(
-          Effect.logWarning(
-            "an earlier database of this data directory is still there: effect-relayer data shows how to remove it"
-          ),
+          Effect.logWarning("an earlier database of the data directory is left: effect-relayer data says more"),
           { folder: database }
         ),
       { discard: true }

@@ -1,6 +1,7 @@
 // All migrations in their order. The SQL of a released migration is never changed.
-import { Effect, Record } from "effect"
+import { Effect, Record, Schema } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
+import * as Rows from "../Rows.ts"
 import * as Migration from "./Migration.ts"
 import resources from "./0001_resources.ts"
 import lifeCycle from "./0002_life_cycle.ts"
@@ -141,6 +142,8 @@ const applyOne = Effect.fnUntraced(function* (name: string, migration: Migration
   return applied
 })
 
+const readNumbers = Rows.all(Schema.Struct({ id: Schema.Int }))
+
 /**
  * The migrator leaves out every number below the largest one that a database has. Between two releases, a migration may land after one
  * with a larger number: databases of commits between the two lack it.
@@ -150,7 +153,7 @@ const applySkipped = Effect.fnUntraced(function* (last: number) {
   const [table] = yield* sql`SELECT 1 WHERE to_regclass(${migrationsTable}) IS NOT NULL`
   if (table === undefined) return []
   yield* sql`LOCK TABLE ${sql(migrationsTable)} IN ACCESS EXCLUSIVE MODE`
-  const rows = yield* sql<{ readonly id: number }>`SELECT migration_id AS id FROM ${sql(migrationsTable)}`
+  const rows = yield* readNumbers(yield* sql`SELECT migration_id AS id FROM ${sql(migrationsTable)}`)
   const present = new Set(rows.map(({ id }) => id))
   // A database without the mark is of a release, whose migrations are complete.
   if (!present.has(firstMark)) return []

@@ -1,5 +1,6 @@
 // Values of contracts as JSON: arguments of calls, in the form that clients of the wire format send.
 import { Schema, SchemaTransformation } from "effect"
+import { field } from "../../request/Field.ts"
 import { Int64, Uint64 } from "./Int64.ts"
 import { AnyAddress } from "./StrKey.ts"
 
@@ -45,10 +46,19 @@ export type ScVal =
   | { readonly vec: ReadonlyArray<ScVal> }
   | { readonly map: ReadonlyArray<MapEntry> }
 
-const parts128 = <S extends typeof Int64>(hi: S) => Schema.Struct({ hi, lo: Uint64 })
+const parts128 = <S extends typeof Int64>(hi: S) =>
+  Schema.Struct({
+    hi: field(hi, "The highest 64 bits."),
+    lo: field(Uint64, "The lowest 64 bits.")
+  })
 
 const parts256 = <S extends typeof Int64>(hi_hi: S) =>
-  Schema.Struct({ hi_hi, hi_lo: Uint64, lo_hi: Uint64, lo_lo: Uint64 })
+  Schema.Struct({
+    hi_hi: field(hi_hi, "The highest 64 bits."),
+    hi_lo: field(Uint64, "The second highest 64 bits."),
+    lo_hi: field(Uint64, "The second lowest 64 bits."),
+    lo_lo: field(Uint64, "The lowest 64 bits.")
+  })
 
 const int32 = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
@@ -59,13 +69,15 @@ const SymbolText = Schema.String.check(
   Schema.isPattern(/^[a-zA-Z0-9_]{0,32}$/u, { expected: "at most 32 letters, digits and underscores" })
 )
 
-const one = <const K extends string, S extends Schema.Top>(key: K, schema: S) =>
-  Schema.Struct({ [key]: schema } as { readonly [Key in K]: S })
+const one = <const K extends string, S extends Schema.Top>(key: K, schema: S, description: string) =>
+  Schema.Struct({ [key]: field(schema, description) } as { readonly [Key in K]: S["Rebuild"] })
+
+const Void = one("void", Schema.Null, "The value without content.")
 
 /** The form in which the XDR library of other programs writes the value without content. */
 const VoidText = Schema.Literal("void").pipe(
   Schema.decodeTo(
-    Schema.Struct({ void: Schema.Null }),
+    Void,
     SchemaTransformation.transform<{ readonly void: null }, "void">({
       decode: () => ({ void: null }),
       encode: () => "void"
@@ -76,24 +88,30 @@ const VoidText = Schema.Literal("void").pipe(
 const recursive = Schema.suspend((): Schema.Codec<ScVal, unknown> => Value)
 
 const Value: Schema.Codec<ScVal, unknown> = Schema.Union([
-  one("bool", Schema.Boolean),
-  one("void", Schema.Null),
-  one("u32", int32(0, 2 ** 32 - 1)),
-  one("i32", int32(-(2 ** 31), 2 ** 31 - 1)),
-  one("u64", Uint64),
-  one("i64", Int64),
-  one("timepoint", Uint64),
-  one("duration", Uint64),
-  one("u128", parts128(Uint64)),
-  one("i128", parts128(Int64)),
-  one("u256", parts256(Uint64)),
-  one("i256", parts256(Int64)),
-  one("bytes", Hex),
-  one("string", Schema.String),
-  one("symbol", SymbolText),
-  one("address", AnyAddress),
-  one("vec", Schema.Array(recursive)),
-  one("map", Schema.Array(Schema.Struct({ key: recursive, val: recursive }))),
+  one("bool", Schema.Boolean, "A truth value."),
+  Void,
+  one("u32", int32(0, 2 ** 32 - 1), "An unsigned integer of 32 bits."),
+  one("i32", int32(-(2 ** 31), 2 ** 31 - 1), "A signed integer of 32 bits."),
+  one("u64", Uint64, "An unsigned integer of 64 bits."),
+  one("i64", Int64, "A signed integer of 64 bits."),
+  one("timepoint", Uint64, "A moment, in seconds since 1970."),
+  one("duration", Uint64, "A duration, in seconds."),
+  one("u128", parts128(Uint64), "An unsigned integer of 128 bits."),
+  one("i128", parts128(Int64), "A signed integer of 128 bits. Only the highest part has a sign."),
+  one("u256", parts256(Uint64), "An unsigned integer of 256 bits."),
+  one("i256", parts256(Int64), "A signed integer of 256 bits. Only the highest part has a sign."),
+  one("bytes", Hex, "Bytes in hex."),
+  one("string", Schema.String, "A text."),
+  one("symbol", SymbolText, "A symbol, such as the name of a function."),
+  one("address", AnyAddress, "The address of an account or a contract."),
+  one("vec", Schema.Array(recursive), "The values of a vector, in their order."),
+  one(
+    "map",
+    Schema.Array(
+      Schema.Struct({ key: field(recursive, "The key of the entry."), val: field(recursive, "Its value.") })
+    ),
+    "The entries of a map, sorted by their keys."
+  ),
   VoidText
 ]).annotate({ identifier: "StellarValue", description: "A value of a contract." })
 
