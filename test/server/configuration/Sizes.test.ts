@@ -77,10 +77,10 @@ const observer = () => {
     isWatching = true
     return { bytes: () => largestHeap - before }
   }
-  /** Spans of statements have the name of the database. Jobs of the service have traces of their own. */
+  /** Jobs of the service have traces of their own. */
   const statementsOf = (name: string) => {
     const trace = spans.find((span) => span.name === name)?.traceId ?? assert.fail(`no span ${name}`)
-    return spans.filter((span) => span.traceId === trace && span.name.startsWith("test_")).length
+    return spans.filter((span) => span.traceId === trace && span.attributes.has("db.query.text")).length
   }
   return { tracer, begin, statementsOf }
 }
