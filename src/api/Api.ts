@@ -27,8 +27,6 @@ import { TransactionsApi } from "./TransactionsApi.ts"
 import { version } from "./Version.ts"
 
 const endpoints = HttpApi.make("effect-relayer")
-  .add(AttentionApi)
-  .add(SearchApi)
   .add(RelayersApi)
   .add(RelayerHealthApi)
   .add(TransactionsApi)
@@ -47,6 +45,8 @@ const endpoints = HttpApi.make("effect-relayer")
   .add(AuditApi)
   .add(EventsApi)
   .add(MasterKeyApi)
+  .add(AttentionApi)
+  .add(SearchApi)
   .add(SystemApi)
   .add(MetricsApi)
 

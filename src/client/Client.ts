@@ -4,10 +4,6 @@ import type { Method } from "./Method.ts"
 
 /** A method for each endpoint, by the group of the endpoint. */
 export interface Client {
-  /** What is wrong, since when, what it holds back, and what helps. */
-  readonly attention: AttentionClient
-  /** Finds resources by ids, hashes and addresses. */
-  readonly search: SearchClient
   /** Accounts on one network with one signer. */
   readonly relayers: RelayersClient
   /** Whether relayers work, and why not. */
@@ -44,6 +40,10 @@ export interface Client {
   readonly events: EventsClient
   /** The key that encrypts all secrets in the database. */
   readonly masterKey: MasterKeyClient
+  /** What is wrong, since when, what it holds back, and what helps. */
+  readonly attention: AttentionClient
+  /** Finds resources by ids, hashes and addresses. */
+  readonly search: SearchClient
   /** Health and readiness of an instance. */
   readonly system: SystemClient
   /**
@@ -51,41 +51,6 @@ export interface Client {
    * for them.
    */
   readonly metrics: MetricsClient
-}
-
-/** What is wrong, since when, what it holds back, and what helps. */
-export interface AttentionClient {
-  /**
-   * List what needs attention.
-   *
-   * At most 50 items, the most important first; none if nothing needs attention. What names the same host of an
-   * RPC provider is one item, at the place of its most important part. Transactions are counted with
-   * `transactions:read`, receivers are shown with `notifications:read`, API keys with `api-keys:read`; a key that
-   * is limited to relayers sees theirs. Items are those of all instances, except for `service`. A response may be
-   * two seconds old.
-   */
-  readonly list: Method<"attention", "list", {}, AttentionItemListResponse>
-}
-
-/** Finds resources by ids, hashes and addresses. */
-export interface SearchClient {
-  /**
-   * Find a resource.
-   *
-   * At most 20 resources that fit `q`, and only of the kinds that the API key may read: each kind needs its scope
-   * of reading. Every key may ask. Ids, hashes, addresses and `external_id` are compared as a whole, names of
-   * relayers by their beginning.
-   */
-  readonly find: Method<"search", "find", {
-    readonly query: {
-      /**
-       * An id, a hash, a signature, an address, the URL of an explorer that ends with one of them, an `external_id`,
-       * or the name of a relayer. Spaces around it have no meaning. Hexadecimal digits are read in any case, base58
-       * and addresses of stellar exactly. Example: `"order-1234"`
-       */
-      readonly q: string
-    }
-  }, FoundItemListResponse>
 }
 
 /** Accounts on one network with one signer. */
@@ -1371,6 +1336,41 @@ export interface MasterKeyClient {
    * copy. Older backups need the older key.
    */
   readonly rotate: Method<"masterKey", "rotate", {}, MasterKeyRotationResponse>
+}
+
+/** What is wrong, since when, what it holds back, and what helps. */
+export interface AttentionClient {
+  /**
+   * List what needs attention.
+   *
+   * At most 50 items, the most important first; none if nothing needs attention. What names the same host of an
+   * RPC provider is one item, at the place of its most important part. Transactions are counted with
+   * `transactions:read`, receivers are shown with `notifications:read`, API keys with `api-keys:read`; a key that
+   * is limited to relayers sees theirs. Items are those of all instances, except for `service`. A response may be
+   * two seconds old.
+   */
+  readonly list: Method<"attention", "list", {}, AttentionItemListResponse>
+}
+
+/** Finds resources by ids, hashes and addresses. */
+export interface SearchClient {
+  /**
+   * Find a resource.
+   *
+   * At most 20 resources that fit `q`, and only of the kinds that the API key may read: each kind needs its scope
+   * of reading. Every key may ask. Ids, hashes, addresses and `external_id` are compared as a whole, names of
+   * relayers by their beginning.
+   */
+  readonly find: Method<"search", "find", {
+    readonly query: {
+      /**
+       * An id, a hash, a signature, an address, the URL of an explorer that ends with one of them, an `external_id`,
+       * or the name of a relayer. Spaces around it have no meaning. Hexadecimal digits are read in any case, base58
+       * and addresses of stellar exactly. Example: `"order-1234"`
+       */
+      readonly q: string
+    }
+  }, FoundItemListResponse>
 }
 
 /** Health and readiness of an instance. */
