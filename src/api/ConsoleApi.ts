@@ -109,7 +109,9 @@ class SessionsApi extends HttpApiGroup.make("sessions")
   )
   .middleware(DecodeErrors)
   .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Sessions", description: "Who is signed in to the console." })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Sessions", description: "Sessions of people who are signed in to the console." })
+  ) {}
 
 export class ConsoleApi extends HttpApi.make("effect-relayer-console")
   .add(SignInApi)

@@ -1,6 +1,5 @@
 // The published SDK of another relayer service works with solana relayers unchanged. The cluster is in memory.
 import { assert, layer } from "@effect/vitest"
-import { Configuration, RelayersApi } from "@openzeppelin/relayer-sdk"
 import type {
   NetworkTransactionRequest,
   SignTransactionResponseSolana,
@@ -20,25 +19,11 @@ import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
 import { pemOf } from "../testkit/solana/World.ts"
 import * as Paying from "../server/transactions/solana/Paying.ts"
 import { api, memoOf, prebuilt, recent, relayerAt } from "../server/transactions/solana/Relayers.ts"
+import { callsOf } from "./SdkCalls.ts"
 
 const makeWith = Effect.fnUntraced(function* (policies: object) {
-  const { baseUrl } = yield* TestApi.TestApi
   const relayer = yield* relayerAt(policies)
-  const sdk = new RelayersApi(new Configuration({ basePath: baseUrl, accessToken: TestApi.apiKey }))
-  /** The data of a call that succeeds. */
-  const answer = <A>(call: (sdk: RelayersApi, id: string) => Promise<{ readonly data: { readonly data?: A } }>) =>
-    Effect.promise(async () => {
-      const { data } = (await call(sdk, relayer.id)).data
-      assert.isDefined(data)
-      return data
-    })
-  const refusal = (call: (sdk: RelayersApi, id: string) => Promise<unknown>) =>
-    Effect.promise(() =>
-      call(sdk, relayer.id).then(
-        () => 200,
-        (error: { readonly response?: { readonly status: number } }) => error.response?.status
-      )
-    )
+  const { answer, refusal } = yield* callsOf(relayer.id)
   const send = (request: NetworkTransactionRequest) =>
     Effect.map(
       answer((one, id) => one.sendTransaction(id, request)),

@@ -1,6 +1,5 @@
 // The published SDK of another relayer service works with stellar relayers unchanged. The ledger is a stand-in.
 import { assert, layer } from "@effect/vitest"
-import { Configuration, RelayersApi } from "@openzeppelin/relayer-sdk"
 import type {
   NetworkTransactionRequest,
   SignTransactionResponseStellar,
@@ -13,6 +12,7 @@ import { envelope, keyNamed, payment, transaction } from "../../testkit/stellar/
 import { counterContract } from "../../testkit/stellar/Contracts.ts"
 import { relayerAt, xlm } from "../../testkit/stellar/Relayers.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
+import { callsOf } from "./SdkCalls.ts"
 
 const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
   Layer.provideMerge(Logger.layer([]))
@@ -23,24 +23,9 @@ const [receiver, user] = [keyNamed("receiver"), keyNamed("user")]
 const soon = () => Math.floor((performance.timeOrigin + performance.now()) / 1000) + 100
 
 const make = Effect.fnUntraced(function* (given: Parameters<typeof relayerAt>[0] = {}) {
-  const { baseUrl } = yield* TestApi.TestApi
   const relayer = yield* relayerAt(given)
   for (const key of [receiver, user]) relayer.network.grant(key.publicKey(), 10n * xlm)
-  const sdk = new RelayersApi(new Configuration({ basePath: baseUrl, accessToken: TestApi.apiKey }))
-  /** The data of a call that succeeds. */
-  const answer = <A>(call: (sdk: RelayersApi, id: string) => Promise<{ readonly data: { readonly data?: A } }>) =>
-    Effect.promise(async () => {
-      const { data } = (await call(sdk, relayer.id)).data
-      assert.isDefined(data)
-      return data
-    })
-  const refusal = (call: (sdk: RelayersApi, id: string) => Promise<unknown>) =>
-    Effect.promise(() =>
-      call(sdk, relayer.id).then(
-        () => 200,
-        (error: { readonly response?: { readonly status: number } }) => error.response?.status
-      )
-    )
+  const { answer, refusal, sdk } = yield* callsOf(relayer.id)
   const bodyOf = (body: Omit<StellarTransactionRequest, "network">): NetworkTransactionRequest => ({
     network: relayer.id,
     ...body

@@ -1,4 +1,4 @@
-// Sign-in or the pages, and what is around all of them: navigation, the state of the connection, the session.
+// The router: it shows the sign-in page, or a page inside the frame with navigation, connection and session.
 import { LocationProvider, Route, Router } from "preact-iso"
 import { version } from "../../src/api/Version.ts"
 import type { CurrentSession } from "../../src/domain/access/Session.ts"

@@ -28,7 +28,7 @@ const patchOf = (wanted: unknown, changed: ReadonlySet<string> | "all") => {
   return Object.fromEntries([...changed].map((name) => [name, members[name] ?? null]))
 }
 
-/** With thousands separators, as in English text. */
+/** Writes a count with separators of thousands, as English texts have it. */
 const shown = (count: number): string => count.toLocaleString("en-US")
 
 const sentence = ({ days, transactions, would_hold, would_refuse }: Rehearsal): string => {

@@ -16,7 +16,7 @@ import * as Table from "./Table.ts"
 export interface Answer {
   readonly status: number
   readonly headers: Headers.Headers
-  /** Of the request, without its query. */
+  /** The path of the request, without its query. */
   readonly path: string
   /** With every digit of numbers. `undefined`: the body is not JSON. */
   readonly json: unknown

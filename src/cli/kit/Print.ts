@@ -71,7 +71,7 @@ export const one = Effect.fnUntraced(function* <A, E>(
   return value
 })
 
-/** What the next apply of its configuration does with a change of a resource. */
+/** What the next apply of the configuration that owns a resource does to a change of it. */
 export type Fate = "reverted" | "reverted if its files say paused"
 
 const fates: Readonly<Record<Fate, string>> = {

@@ -212,7 +212,7 @@ const itemOf = ({ relayers, transactions, oldest, ...rest }: Finding): Attention
   }
 }
 
-/** Of one kind, what holds back more transactions comes first, then what began earlier. */
+/** Within a kind, the finding that holds back more transactions comes first, then the one that began earlier. */
 const byImportance = (one: Finding, other: Finding): number =>
   rank(one) - rank(other) ||
   other.transactions - one.transactions ||

@@ -67,7 +67,7 @@ interface Context {
   readonly prefix: string
 }
 
-/** In the place of a value that may have come from a variable. */
+/** A plan shows this instead of a value that may have come from a variable. */
 const unshown = "(not shown)"
 
 /** A value that came from a variable is shown as in the file, and the value before it is not shown. */

@@ -31,7 +31,7 @@ export interface Situation<F extends Family = Family, V = F["seen"] | Unreachabl
   readonly transaction: Transaction<F>
   readonly terms: Terms<F>
   readonly rest: RestOfLane<F>
-  /** What the providers of its relayer say, and others do not, that keeps it from getting a place. */
+  /** Why the transaction gets no place, if only the providers of its relayer give this reason. */
   readonly ownStop?: Cause
   readonly view: V
   readonly now: Moment

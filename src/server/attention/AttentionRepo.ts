@@ -30,7 +30,7 @@ const Held = Rows.withoutNulls(
     count: Schema.Int,
     since: Instant,
     oldest: Instant,
-    /** Of the one that has the code for the longest time. Empty if another version of the service has other ones. */
+    /** The figures of the transaction that has had the code for the longest time. Absent if this version cannot read them. */
     figures: Schema.optionalKey(Schema.Unknown)
   }),
   { figures: json }

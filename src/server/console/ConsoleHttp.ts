@@ -13,7 +13,7 @@ import { proofField } from "./Gate.ts"
 import { Sessions } from "./Sessions.ts"
 import * as Site from "./Site.ts"
 
-/** Of this response only: a response that is stored never sets a cookie. */
+/** Sets a header of this response only. A response that is stored for an `Idempotency-Key` never sets a cookie. */
 const setOwnHeader = (name: string, value: string) =>
   Effect.map(CurrentRequest, (current) => void current?.ownHeaders.set(name, value))
 

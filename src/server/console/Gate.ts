@@ -18,7 +18,7 @@ type Response = HttpServerResponse.HttpServerResponse
 /** The header field of the proof; at the sign-in, which has none yet, its value is `1`. It forces a preflight of other origins. */
 export const proofField = "x-console"
 
-/** With the value `1`, no person has caused the request. */
+/** The value `1` says that the page makes the request by itself, without a person. */
 const automaticField = "x-console-auto"
 
 const misdirected = Failures.misdirected(new MisdirectedRequest({}))

@@ -100,7 +100,7 @@ export class Sessions extends Context.Service<
     readonly list: Effect.Effect<ReadonlyArray<ListedSession>>
     /** Ends a session that the caller may see. Fails with `Forbidden` if the session's key can do more than the caller. */
     end(id: SessionId): Effect.Effect<void, SessionNotFound | Caller.Forbidden>
-    /** Ends the sessions of these cookies, whoever has sent them. */
+    /** Ends the sessions of these cookies, without a check of who sent them. */
     endByCookies(cookies: ReadonlyArray<string>): Effect.Effect<void>
   }
 >()("effect-relayer/server/console/Sessions") {

@@ -64,7 +64,7 @@ export class Ledger extends Context.Service<
     countOpen(relayerNumber: number): Effect.Effect<number>
     /** Channels that are not released, of the account with this address. */
     countChannels(address: string): Effect.Effect<number>
-    /** What the open transaction of the relayer lacks that waits for the largest sum. 0: none waits for funds. */
+    /** The largest sum that an open transaction of the relayer waits for. 0: none waits for funds. */
     largestShortage(relayerNumber: number): Effect.Effect<bigint>
     /** Final requests of each day, the newest day first. Days are 24 hours that end now. */
     countFinalByDay(relayerNumber: number, past: PastDays): Effect.Effect<ReadonlyArray<number>>

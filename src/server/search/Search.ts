@@ -28,7 +28,7 @@ export const make = Effect.gen(function* () {
     const { relayerIds } = caller
     const of = (scope: Scope, found: Effect.Effect<ReadonlyArray<FoundItem>>) =>
       Caller.hasScope(caller, scope) ? found : Effect.succeed<ReadonlyArray<FoundItem>>([])
-    /** Of resources that belong to no relayer. */
+    /** Finds resources that belong to no relayer. A key that is limited to relayers does not see them. */
     const ofAll = (scope: Scope, found: Effect.Effect<ReadonlyArray<FoundItem>>) =>
       relayerIds === undefined ? of(scope, found) : Effect.succeed<ReadonlyArray<FoundItem>>([])
 

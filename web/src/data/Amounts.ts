@@ -17,7 +17,7 @@ export const smallestUnits = {
 /** Prices of gas are read in units of 1,000,000,000 wei. */
 export const gwei: Unit = { symbol: "gwei", decimals: 9, smallest: "wei" }
 
-/** With separators of thousands. */
+/** Writes the number with separators of thousands. */
 export const grouped = (value: bigint | number): string => value.toLocaleString("en-US")
 
 /** All digits, as a decimal number of whole units: `1.5`. */
@@ -31,7 +31,7 @@ export const exact = (value: bigint, decimals: number): string => {
 /** Digits after the point that a list shows. */
 const shownDigits = 6
 
-/** For reading: cut after some digits, which "…" says. The exact integer is in the tooltip of the page. */
+/** A short form for reading. "…" marks where digits were cut, and the tooltip has the exact integer. */
 export const short = (value: bigint, decimals: number): string => {
   const [whole = "0", fraction = ""] = exact(value, decimals).split(".")
   const head = grouped(BigInt(whole === "-0" ? "0" : whole))

@@ -10,7 +10,7 @@ export type { AuditRecord }
 
 const readQuery = queryReader(AuditQuery)
 
-/** By the parameters of the address. The newest first. */
+/** The audit records that the parameters of the address select, the newest first. */
 export const auditPage = queries((key) =>
   call(({ audit }) =>
     Effect.flatMap(readQuery(key), (query) => pageOf(audit.list({ query, responseMode: "decoded-and-response" })))

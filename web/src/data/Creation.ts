@@ -18,7 +18,7 @@ const readNotification = bodyReader(CreateNotification)
 
 interface Created {
   readonly id: string
-  /** Of an API key: its value, which the service does not return again. */
+  /** The value of a new API key. The service does not return it again. */
   readonly key?: Redacted.Redacted
 }
 

@@ -10,7 +10,7 @@ export type { Event }
 
 const readQuery = queryReader(EventQuery, ["type"])
 
-/** By the parameters of the address, which name the place to read from. */
+/** The events from the place that the parameters of the address name. */
 export const eventPage = queries((key) =>
   call(({ events }) =>
     Effect.flatMap(readQuery(key), (query) =>

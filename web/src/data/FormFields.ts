@@ -31,7 +31,7 @@ export interface FormField {
   readonly choices?: ReadonlyArray<string>
   /** The only value, which the form does not show. */
   readonly fixed?: string
-  /** Of an amount. Without it, the amount has no unit of money, such as gas. */
+  /** The unit of an amount of money. Absent: the amount is no money, such as gas. */
   readonly unit?: "native" | "price"
 }
 

@@ -13,7 +13,7 @@ export const keyList = query(
   call(({ apiKeys }) => Effect.map(apiKeys.list({ query: { page: 1, per_page: all } }), ({ data }) => data))
 )
 
-/** With the keys that it has created, and those that these have. */
+/** Revokes the key and all its descendants. */
 export const revokeKey = (id: string) =>
   call(({ apiKeys }) =>
     Effect.map(

@@ -14,7 +14,7 @@ const readPatch = bodyReader(UpdateRelayer)
 
 const params = (id: string) => ({ relayer_id: RelayerId.make(id) })
 
-/** By the parameters of the address. */
+/** The page of relayers that the parameters of the address select. */
 export const relayerPage = queries((key) =>
   call(({ relayers }) =>
     Effect.flatMap(readQuery(key), (query) =>

@@ -22,7 +22,7 @@ export const isOpen = (transaction: Pick<Transaction, "status">): boolean =>
 
 const readQuery = queryReader(AllTransactionsQuery, ["status", "relayer_id", "code"])
 
-/** By the parameters of the address. The newest first. */
+/** The transactions that the parameters of the address select, the newest first. */
 export const transactionPage = queries((key) =>
   call(({ allTransactions }) =>
     Effect.flatMap(readQuery(key), (query) =>

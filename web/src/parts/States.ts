@@ -30,7 +30,7 @@ interface RelayerFlags {
   readonly system_disabled: boolean
 }
 
-/** Of a relayer without its health, as lists have it. */
+/** The mark of a relayer in a list, which does not have its health. */
 export const relayerMark = ({ paused, system_disabled }: RelayerFlags): Mark => {
   if (system_disabled) return markOf("disabled")
   return markOf(paused ? "paused" : "enabled")

@@ -120,7 +120,7 @@ export const defaultMaxFee = 1_000_000n
 /** Signatures that instructions of precompiles may claim. Each costs as much as a signature of the transaction. */
 export const maxPrecompileSignatures = 8
 
-/** Percentages of the policy if it has none: what is added to fees of users, and by how much a payment may be too low. */
+/** Percentages for a policy that sets none: the margin is added to the fees of users, and a payment may be too low by the slippage. */
 export const defaultMargin = 0
 export const defaultSlippage = 1
 

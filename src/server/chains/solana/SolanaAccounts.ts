@@ -18,7 +18,7 @@ const maxAccounts = 100
 /** Bytes of a token account without extensions, and of an account of several signers, which is never a token account. */
 const sizes = { token: 165, multisig: 355 } as const
 
-/** With extensions, the byte behind a token account says what it is. */
+/** If a token account has extensions, the byte behind its own bytes has this value. */
 const tokenType = 2
 
 /** Bytes of an account that say what it is: one more than the size that tells a token account from one of several signers. */
@@ -88,7 +88,7 @@ const harmless: ReadonlySet<number> = new Set([3, 10, 18, 19, 20, 21, 22, 23, 25
 /** A mint without extensions: bytes, and offsets of its decimals and of the byte that says whether it is one. */
 const mintLayout = { bytes: 82, decimals: 44, isInitialized: 45 } as const
 
-/** With extensions, the byte behind the bytes of a token account says that it is a mint. */
+/** If a mint has extensions, the byte behind those of a token account has this value. */
 const mintType = 1
 
 /** Each has a number and a length of two bytes, then its data. `unknown` also if the data are cut off. */

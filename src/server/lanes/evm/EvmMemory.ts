@@ -60,7 +60,7 @@ export interface EvmMemory {
   lastRollupFee: bigint | undefined
   /** By genesis hash and `LaneRelayer.urlsKey`. */
   readonly providers: Map<string, EvmProviders>
-  /** By `LaneRelayer.urlsKey`. */
+  /** What earlier polls saw of each set of providers, by `LaneRelayer.urlsKey`. */
   readonly beliefs: Map<string, Beliefs>
   /** The newest poll, by `LaneRelayer.urlsKey`. */
   polls: ReadonlyMap<string, EvmPoll>

@@ -31,7 +31,7 @@ export interface EvmPollOptions {
   /** Those with a nonce. */
   readonly transactions: ReadonlyArray<Transaction<Evm>>
   readonly memory: EvmMemory
-  /** What was seen of these providers in earlier polls. */
+  /** What earlier polls saw of these providers. */
   readonly beliefs: Beliefs
   /** Those with a weight above 0. */
   readonly urls: ReadonlyArray<RpcConfig>

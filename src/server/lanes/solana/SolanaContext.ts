@@ -30,7 +30,7 @@ export interface SolanaMemory {
   /** Own signatures that are finalized, newest last. */
   known: ReadonlyArray<KnownSignature>
   readonly restore: RestoreMemory
-  /** By `LaneRelayer.urlsKey`. */
+  /** The newest blockhash of each set of providers, by `LaneRelayer.urlsKey`. */
   readonly blockhashes: Map<string, Dated<Lifetime>>
   readonly balances: Map<string, Dated<bigint>>
   /** By the accounts that are written. */

@@ -20,7 +20,7 @@ export interface Sighting {
 }
 
 export interface StellarMemory {
-  /** By `LaneRelayer.urlsKey`. */
+  /** The providers of each set of URLs, by `LaneRelayer.urlsKey`. */
   readonly providers: Map<string, StellarProviders>
   /** By URL. */
   readonly sightings: Map<string, Sighting>

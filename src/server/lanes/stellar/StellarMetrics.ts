@@ -45,7 +45,7 @@ const countFees = Effect.fnUntraced(function* ({ attempts, mined }: Transaction<
   yield* Metric.update(feesCharged, Number(mined.receipt.paid))
 })
 
-/** Of a transaction that became final. */
+/** Counts the fee, the dead envelopes and the foreign uses of a transaction when it becomes final. */
 export const countFinal = Effect.fnUntraced(function* (transaction: Transaction<Stellar>) {
   const { attempts, mined, requeues } = transaction
   const dead = attempts.length - (mined === undefined || attempts.length === 0 ? 0 : 1)

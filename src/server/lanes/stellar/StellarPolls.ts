@@ -45,7 +45,7 @@ export interface StellarPoll {
   readonly seen: ReadonlyArray<Seen>
   readonly failure?: Unreachable
   readonly isOtherChain: boolean
-  /** Of the lane. */
+  /** Places of the lane that signatures without a transaction hold. */
   readonly given: ReadonlyArray<GivenPlace>
 }
 

@@ -57,7 +57,7 @@ export const make = Effect.gen(function* () {
   const hasPlace = sql`t.state IN ('signed', 'submitted', 'mined')`
   const idsOf = (rows: ReadonlyArray<unknown>) => Effect.map(readIds(rows), (found) => found.map(({ id }) => id))
 
-  /** In the order of the lanes. */
+  /** Reads what each lane contains, in the order of the lanes. */
   const states = (lanes: ReadonlyArray<LaneId>, now: Moment) => {
     const isOfThese = sql`t.lane_id = ANY(${lanes.map(String)}::bigint[])`
     return sql`

@@ -69,7 +69,7 @@ export const make = Effect.gen(function* () {
       query("LanesRepo.findById")
     )
 
-  /** In the order of the holds. None if it is not held. */
+  /** Reads the lanes, in the order of the holds. A lane that the process does not hold any more is none. */
   const findHeld = (holds: ReadonlyArray<Hold>) => {
     const ids = holds.map(({ laneId }) => String(laneId))
     const epochs = holds.map(({ epoch }) => String(epoch))

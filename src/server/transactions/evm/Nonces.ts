@@ -159,7 +159,7 @@ export class Nonces extends Context.Service<
           return state
         })
 
-        /** Of network types that show no sequences, only transactions without a place can be decided. */
+        /** If a network type shows no sequences, an operator can only decide about transactions without a place. */
         const usedBelowOf = (sender: Sender, other: SequenceNetwork | undefined) => {
           if (other !== undefined) return other.usedBelow(sender)
           const target = evmRules.targetOf(sender)

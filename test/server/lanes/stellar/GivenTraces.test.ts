@@ -70,16 +70,10 @@ layerEach(ledger)("an envelope that a caller got signed", (it) => {
 
   it.effect("that uses the sequence of a payment moves it on without being counted as foreign use", () =>
     Effect.gen(function* () {
-      const world = yield* World.make()
-      const [id] = yield* world.accept()
-      const [node] = world.nodes
-      if (node === undefined) return assert.fail("no node")
-      node.faults.lost = { sendTransaction: "before" }
-      yield* world.poll()
-      const first = (yield* world.transaction(id)).place?.sequence ?? 0n
+      const { first, heal, id, world } = yield* World.losing
       const { text } = yield* give(world)
       world.network.submit(0, text)
-      node.faults.lost = {}
+      heal()
       yield* world.finish
       const { place, requeues, state } = yield* world.transaction(id)
       assert.deepStrictEqual([state, place?.sequence, requeues], ["confirmed", first + 1n, 0])

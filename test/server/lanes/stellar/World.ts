@@ -198,3 +198,16 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
 
   return Object.assign(world, { claim, run, poll, finish })
 })
+
+/** A world whose node loses what it is sent, with one payment that was signed at the sequence `first`. `heal` ends the loss. */
+export const losing = Effect.gen(function* () {
+  const world = yield* make()
+  const [id] = yield* world.accept()
+  const lose = (lost: (typeof world.nodes)[number]["faults"]["lost"]) => {
+    for (const { faults } of world.nodes) faults.lost = lost
+  }
+  lose({ sendTransaction: "before" })
+  yield* world.poll()
+  const first = (yield* world.transaction(id)).place?.sequence ?? assert.fail("it was not signed")
+  return { world, id, first, heal: () => lose({}) }
+})

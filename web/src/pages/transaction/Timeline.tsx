@@ -41,7 +41,7 @@ const isKnown = (type: string): type is keyof typeof text.events => type in text
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null
 
-/** Of the event's data, what explains it. */
+/** The part of the event's data that explains the event. */
 const moreOf = ({ data }: Event): string | undefined => {
   if (!isObject(data)) return undefined
   const { code, status_reason } = data
