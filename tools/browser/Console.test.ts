@@ -31,6 +31,7 @@ const looks: ReadonlyArray<Look> = [
 const routesOf = async (running: Running): Promise<ReadonlyArray<string>> => {
   const relayer = await firstId(running, "relayers")
   const transaction = await firstId(running, "transactions")
+  const signer = await firstId(running, "signers")
   return [
     "/console/",
     "/console/webhooks",
@@ -38,6 +39,10 @@ const routesOf = async (running: Running): Promise<ReadonlyArray<string>> => {
     "/console/networks",
     "/console/networks/evm%3Adev",
     "/console/signers",
+    `/console/signers/${signer}`,
+    "/console/search",
+    "/console/search?q=Develop",
+    "/console/search?q=5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW",
     "/console/signed-in",
     "/console/keys",
     "/console/audit",

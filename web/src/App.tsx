@@ -3,9 +3,11 @@ import { LocationProvider, Route, Router } from "preact-iso"
 import { version } from "../../src/api/Version.ts"
 import type { CurrentSession } from "../../src/domain/access/Session.ts"
 import type { Scope } from "../../src/domain/access/Scope.ts"
-import { connection, versions } from "./data/Client.ts"
+import { versions } from "./data/Client.ts"
 import { now } from "./data/Clock.ts"
+import { connection } from "./data/Connection.ts"
 import { may, sessionState, signOut } from "./data/Session.ts"
+import { searchHref } from "./data/SearchText.ts"
 import { clock, duration } from "./data/Times.ts"
 import { words } from "./words.ts"
 import { AuditPage } from "./pages/AuditPage.tsx"
@@ -14,9 +16,10 @@ import { KeysPage } from "./pages/KeysPage.tsx"
 import { NetworkPage, NetworksPage } from "./pages/NetworksPage.tsx"
 import { NewPage } from "./pages/NewPage.tsx"
 import { OverviewPage } from "./pages/OverviewPage.tsx"
+import { SearchPage } from "./pages/SearchPage.tsx"
 import { SendPage } from "./pages/SendPage.tsx"
 import { SessionsPage } from "./pages/SessionsPage.tsx"
-import { SignersPage } from "./pages/SignersPage.tsx"
+import { SignerPage, SignersPage } from "./pages/SignersPage.tsx"
 import { WebhookPage, WebhooksPage } from "./pages/WebhooksPage.tsx"
 import { NotFoundPage } from "./pages/NotFoundPage.tsx"
 import { RelayerPage } from "./pages/RelayerPage.tsx"
@@ -27,6 +30,7 @@ import { TransactionPage } from "./pages/TransactionPage.tsx"
 import { TransactionsPage } from "./pages/TransactionsPage.tsx"
 import { Dialog } from "./parts/Dialog.tsx"
 import { Icon } from "./parts/Icon.tsx"
+import { SearchBox } from "./parts/SearchBox.tsx"
 import { Shell } from "./parts/Shell.tsx"
 import type { Entry } from "./parts/Shell.tsx"
 import { useAtom, useSecond } from "./parts/useAtom.ts"
@@ -125,7 +129,9 @@ const Routes = () => (
     <Route path="/console/events" component={EventsPage} />
     <Route path="/console/networks" component={NetworksPage} />
     <Route path="/console/networks/:id" component={NetworkPage} />
+    <Route path="/console/search" component={SearchPage} />
     <Route path="/console/signers" component={SignersPage} />
+    <Route path="/console/signers/:id" component={SignerPage} />
     <Route path="/console/signed-in" component={SessionsPage} />
     <Route path="/console/keys" component={KeysPage} />
     <Route path="/console/audit" component={AuditPage} />
@@ -148,6 +154,7 @@ const Pages = () => {
         main={shown(mainEntries)}
         settings={shown(settingsEntries)}
         version={version}
+        search={<SearchBox hrefOf={searchHref} />}
         head={
           <>
             <Live />

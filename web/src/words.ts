@@ -27,6 +27,38 @@ export const words = {
     shown: "Shown: the answer of",
     ago: "ago"
   },
+  search: {
+    title: "Search",
+    label: "Search by id, hash, external id or address",
+    placeholder: "Id, hash, external id, address …",
+    what: "Enter an id, a hash or signature, an external id, an address, the URL of an explorer, or the beginning of a relayer's name.",
+    of: (text: string) => `For “${text}”`,
+    cut: (most: number) => `The text is too long: only its first ${most} characters were searched for.`,
+    none: "Nothing found",
+    tried: "The service looked for:",
+    forms: {
+      exact: "an external id, the id of a resource, and the beginning of a relayer's name",
+      uuid: "the id of a transaction",
+      hash: "a hash or signature",
+      address: "the address of a relayer"
+    },
+    base58: "Base58 and addresses of stellar are read exactly: upper and lower case are different characters.",
+    limits: "Only resources that this session may read are found.",
+    many: (most: number) => `The first ${most} results. A longer text finds fewer.`,
+    name: "Name",
+    kind: "Kind",
+    state: "State",
+    relayer: "Relayer",
+    id: "Id",
+    kinds: {
+      transaction: "Transaction",
+      relayer: "Relayer",
+      signer: "Signer",
+      notification: "Webhook",
+      network: "Network",
+      key: "API key"
+    }
+  },
   notFound: {
     title: "There is no such page",
     text: "The address leads to no page of the console."
@@ -183,26 +215,10 @@ export const words = {
     paused: "The newest first. The page does not follow what is new.",
     pause: "Pause",
     past: "Older events",
-    types: [
-      "relayer.disabled",
-      "relayer.enabled",
-      "relayer.degraded",
-      "relayer.recovered",
-      "relayer.low_balance",
-      "relayer.paused",
-      "relayer.resumed",
-      "transaction.created",
-      "transaction.signed",
-      "transaction.submitted",
-      "transaction.replaced",
-      "transaction.held",
-      "transaction.mined",
-      "transaction.reorged",
-      "transaction.confirmed",
-      "transaction.failed",
-      "transaction.canceled",
-      "transaction.expired"
-    ],
+    copyLink: "Copy link",
+    held: (count: string) => (count === "1" ? "1 new event." : `${count} new events.`),
+    leftOut: (count: string, most: number) =>
+      `More than ${most} events a second: ${count} are not shown here. The list of older events has all of them.`,
     at: "Time",
     type: "Type",
     resource: "About",
@@ -386,6 +402,9 @@ export const words = {
   },
   signers: {
     title: "Signers",
+    configuration: "Configuration",
+    relayers: "Relayers that sign with it",
+    noRelayer: "No relayer signs with it yet.",
     sub: "Private keys, or references to them, that relayers sign with",
     id: "Id",
     type: "Type",

@@ -5,12 +5,12 @@ import { field, shown } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 import { text } from "../request/Text.ts"
 
-/** Longer than any hash, address or URL of an explorer. */
-const maxLength = 512
+/** Characters. Longer than any hash, address or URL of an explorer. */
+export const longestSearch = 512
 
 export const SearchQuery = {
   q: field(
-    text(1, maxLength),
+    text(1, longestSearch),
     "An id, a hash, a signature, an address, the URL of an explorer that ends with one of them, an `external_id`, or the name of a relayer. Spaces around it have no meaning. Hexadecimal digits are read in any case, base58 and addresses of stellar exactly.",
     "order-1234"
   )

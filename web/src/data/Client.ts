@@ -1,5 +1,5 @@
 // The contract's typed client, in a session instead of with a key. The only place that calls the service.
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Schema, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientResponse } from "effect/http"
 import { HttpApiClient, HttpApiMiddleware } from "effect/http-api"
@@ -8,33 +8,19 @@ import { Api } from "../../../src/api/Api.ts"
 import { Authorization } from "../../../src/api/Middleware.ts"
 import type { Client } from "../../../src/client/Client.ts"
 import * as Violations from "../../../src/domain/request/Violations.ts"
-import { noteServerTime, now } from "./Clock.ts"
+import { noteServerTime } from "./Clock.ts"
+import { lost, reached } from "./Connection.ts"
 import { wordsOf } from "./Failure.ts"
 import type { Failure } from "./Failure.ts"
 import { isPersonal } from "./Presence.ts"
 import { proof } from "./Proof.ts"
 import { registry } from "./Registry.ts"
 
-/** When the service was last reached, and since when it is not. Milliseconds. */
-export interface Connection {
-  readonly reachedAt?: number
-  readonly lostAt?: number
-}
-
-export const connection = Atom.keepAlive(Atom.make<Connection>({}))
-
 /** A value above 0 after a response with 401: the session has ended. It counts such responses. */
 export const unauthorized = Atom.keepAlive(Atom.make(0))
 
 /** Versions of the service: that of the first response, and that of the last one. */
 export const versions = Atom.keepAlive(Atom.make<{ readonly first?: string; readonly last?: string }>({}))
-
-const reached = () => registry.set(connection, { reachedAt: now() })
-
-const lost = () => {
-  const { reachedAt, lostAt } = registry.get(connection)
-  registry.set(connection, { ...(reachedAt === undefined ? {} : { reachedAt }), lostAt: lostAt ?? now() })
-}
 
 /** What is known of a failed response beside its decoded error. */
 interface Noted {
@@ -132,6 +118,22 @@ export const noting = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, Fail
       Effect.catchDefect((defect) => Effect.fail(failed(noted, defect)))
     )
   })
+
+const http = Effect.runSync(
+  Effect.map(HttpClient.HttpClient, (client) => HttpClient.filterStatusOk(transformed(client))).pipe(
+    Effect.provide(FetchHttpClient.layer)
+  )
+)
+
+/** A stream that breaks is opened again by its reader, which then learns why. */
+const broken: Failure = { _tag: "Failure", status: 0, text: "" }
+
+/** The text of a response without an end. The contract's client waits for the end of a response. */
+export const streamed = (path: string, headers: Readonly<Record<string, string>>): Stream.Stream<string, Failure> =>
+  noting(Effect.suspend(() => http.get(`${location.origin}/console${path}`, { headers }))).pipe(
+    Effect.map(({ stream }) => Stream.mapError(Stream.decodeText(stream), () => broken)),
+    Stream.unwrap
+  )
 
 /** `use` may throw if a part of the address is no id. */
 export const call = <A, E>(use: (client: Client) => Effect.Effect<A, E>): Effect.Effect<A, Failure> =>

@@ -8,9 +8,11 @@ import type { CurrentSession } from "../../../src/domain/access/Session.ts"
 import { allows } from "../../../src/domain/access/Scope.ts"
 import type { Scope } from "../../../src/domain/access/Scope.ts"
 import { noting, transformed, unauthorized, withoutKey } from "./Client.ts"
+import { connection, isLost } from "./Connection.ts"
 import { dropProof, findProof, keepProof, shareProof } from "./Proof.ts"
 import { act, query, registry } from "./Registry.ts"
 import type { Outcome } from "./Registry.ts"
+import { pause, pauseAfter } from "./Retry.ts"
 
 /** `unknown` until the service has answered. `ended` keeps the page, so that a form that is not sent survives. */
 export type SessionState =
@@ -49,6 +51,19 @@ const findSession = async (): Promise<void> => {
   else if (outcome.failure.status !== 0) end()
 }
 
+let isProbing = false
+
+/** While the service cannot be reached, asks for the session until it answers: then pages ask again for what has failed. */
+const probe = async (): Promise<void> => {
+  if (isProbing) return
+  isProbing = true
+  for (let failures = 0; isLost(); failures += 1) {
+    await Effect.runPromise(pause(pauseAfter(failures)))
+    if (isLost()) await findSession()
+  }
+  isProbing = false
+}
+
 /** Exchanges the key for a session, and forgets it. */
 export const signIn = async (key: string, isReadOnly: boolean): Promise<Outcome<unknown>> => {
   const payload = { key: Redacted.make(key), read_only: isReadOnly }
@@ -81,6 +96,9 @@ export const may = (state: SessionState, scope: Scope): boolean =>
 export const watchSession = (): void => {
   registry.subscribe(unauthorized, (count) => {
     if (count > 0) end()
+  })
+  registry.subscribe(connection, ({ lostAt }) => {
+    if (lostAt !== undefined) void probe()
   })
   shareProof((proof) => (proof === undefined ? set({ kind: "out" }) : void findSession()))
   void findSession()

@@ -2,8 +2,8 @@
 import { Effect } from "effect"
 import type { Signer } from "../../../src/client/Client.ts"
 import { SignerId } from "../../../src/domain/signer/SignerId.ts"
-import { call } from "./Client.ts"
-import { query } from "./Registry.ts"
+import { call, callById } from "./Client.ts"
+import { queries, query } from "./Registry.ts"
 
 export type { Signer }
 
@@ -13,8 +13,14 @@ export const signerList = query(
   call(({ signers }) => Effect.map(signers.list({ query: { page: 1, per_page: all } }), ({ data }) => data))
 )
 
+const params = (id: string) => ({ signer_id: SignerId.make(id) })
+
+export const signerById = queries((id) =>
+  callById(({ signers }) => Effect.map(signers.get({ params: params(id) }), ({ data }) => data))
+)
+
 /** Asks the key service, and signs a test message. */
 export const verifySigner = (id: string) =>
   call(({ signers }) =>
-    Effect.map(signers.verify({ params: { signer_id: SignerId.make(id) } }), ({ data }) => data)
+    Effect.map(signers.verify({ params: params(id) }), ({ data }) => data)
   )

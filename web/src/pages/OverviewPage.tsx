@@ -1,10 +1,11 @@
 // The first page: what needs attention, how many relayers there are, what is open, and what happened last.
-import { connection } from "../data/Client.ts"
+import { connection } from "../data/Connection.ts"
 import { grouped } from "../data/Amounts.ts"
 import { eventPage } from "../data/Events.ts"
 import { may, sessionState } from "../data/Session.ts"
 import { attention } from "../data/Attention.ts"
 import { relayerPage } from "../data/Relayers.ts"
+import { above } from "../data/Tail.ts"
 import { openStatuses, transactionPage } from "../data/Transactions.ts"
 import { words } from "../words.ts"
 import { Block } from "../parts/Block.tsx"
@@ -15,11 +16,12 @@ import { Page } from "../parts/Page.tsx"
 import { At } from "../parts/Time.tsx"
 import { TransactionRows } from "../parts/TransactionRows.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
+import { useEventsAbout, useTail } from "../parts/useEvents.ts"
 import { AttentionRow } from "./overview/AttentionItems.tsx"
 
 const text = words.overview
 
-/** Milliseconds between two reads. An open overview may cost the service 0.4 requests a second: one block is urgent, and five are not. */
+/** Milliseconds between two reads. An open overview may cost the service 0.4 requests a second: one block is urgent, four are not, and events come by one stream. */
 const urgent = 5_000
 const refreshed = 30_000
 
@@ -40,6 +42,7 @@ const Nothing = () => {
 /** In the order of the service. Items of all instances, not only of the one that answers. */
 const Attention = () => {
   const query = useQuery(attention, urgent)
+  useEventsAbout(({ type }) => type.startsWith("relayer."), query.refresh)
   const count = query.value?.length ?? 0
   return (
     <Block title={text.attention} aside={count > 0 && <span class="n bad">{count}</span>} query={query}>
@@ -102,8 +105,12 @@ const Open = () => {
   )
 }
 
+/** Events on the first page. */
+const latest = 10
+
 const Latest = () => {
-  const query = useQuery(eventPage("before=latest&limit=10"), refreshed)
+  const query = useQuery(eventPage(`before=latest&limit=${latest}`))
+  const tail = useTail({ matches: () => true, isPaused: false, isOn: true, refresh: query.refresh })
   return (
     <Block
       title={text.events}
@@ -114,9 +121,10 @@ const Latest = () => {
       }
       query={query}
     >
-      {({ rows }) =>
-        rows.length === 0 ? <Empty text={words.events.none} /> : <EventRows label={text.events} rows={rows} />
-      }
+      {(loaded) => {
+        const rows = above(tail, loaded.rows).slice(0, latest)
+        return rows.length === 0 ? <Empty text={words.events.none} /> : <EventRows label={text.events} rows={rows} />
+      }}
     </Block>
   )
 }

@@ -28,6 +28,7 @@ import { Say } from "../parts/Say.tsx"
 import { markOf, relayerMark } from "../parts/States.ts"
 import { Tag } from "../parts/Tag.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
+import { useEventsAbout } from "../parts/useEvents.ts"
 import { RelayerEvents, RelayerNonces, RelayerTransactions } from "./relayer/Lists.tsx"
 import { RelayerPolicies } from "./relayer/Policies.tsx"
 import { RelayerSummary } from "./relayer/Summary.tsx"
@@ -182,6 +183,10 @@ export const RelayerPage = () => {
   const details = useQuery(relayerById(id), refreshed)
   const said = useQuery(relayerExplanation(id), refreshed)
   const relayer = details.value?.value
+  useEventsAbout(
+    ({ type, resource_id }) => type.startsWith("relayer.") && resource_id === id,
+    () => refresh(relayerById(id), relayerExplanation(id))
+  )
   return (
     <Page
       title={relayer?.name ?? id}

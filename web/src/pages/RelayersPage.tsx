@@ -1,17 +1,13 @@
 // The list of relayers. Filters, sort and page are in the address.
 import { grouped } from "../data/Amounts.ts"
 import { relayerPage } from "../data/Relayers.ts"
-import type { Relayer } from "../data/Relayers.ts"
 import { may, sessionState } from "../data/Session.ts"
 import { words } from "../words.ts"
 import { Block } from "../parts/Block.tsx"
-import { Code } from "../parts/Copy.tsx"
 import { ActiveFilters, SelectFilter, TextFilter, choices } from "../parts/Filters.tsx"
-import { Empty, List, Pager } from "../parts/List.tsx"
-import type { Column } from "../parts/List.tsx"
+import { Empty, Pager } from "../parts/List.tsx"
 import { Page } from "../parts/Page.tsx"
-import { relayerMark } from "../parts/States.ts"
-import { Tag } from "../parts/Tag.tsx"
+import { RelayerRows } from "../parts/RelayerRows.tsx"
 import { useAtom, useQuery, useSearch } from "../parts/useAtom.ts"
 
 const text = words.relayers
@@ -20,26 +16,6 @@ const text = words.relayers
 const refreshed = 15_000
 
 const perPage = "100"
-
-const relayerHref = (id: string): string => `/console/relayers/${encodeURIComponent(id)}`
-
-const columns: ReadonlyArray<Column<Relayer>> = [
-  {
-    head: text.name,
-    card: "title",
-    cell: ({ id, name }) => (
-      <a href={relayerHref(id)} class="two">
-        <bdi>{name}</bdi>
-        <small>{id}</small>
-      </a>
-    )
-  },
-  { head: text.state, card: "state", cell: (relayer) => <Tag {...relayerMark(relayer)} /> },
-  { head: text.network, cell: ({ network }) => network },
-  { head: text.type, card: "hidden", cell: ({ network_type }) => network_type },
-  { head: text.address, card: "hidden", cell: ({ address }) => <Code text={address} /> },
-  { head: text.signer, card: "hidden", cell: ({ signer_id }) => signer_id }
-]
 
 const filters = ["q", "network_type", "network", "signer_id", "notification_id", "paused", "system_disabled"]
 
@@ -90,7 +66,7 @@ export const RelayersPage = () => {
             </Empty>
           ) : (
             <>
-              <List label={text.title} columns={columns} rows={rows} keyOf={({ id }) => id} />
+              <RelayerRows label={text.title} rows={rows} />
               <Pager
                 first={parameters.has("cursor") ? href({ cursor: undefined }) : undefined}
                 next={next === undefined ? undefined : href({ cursor: next })}

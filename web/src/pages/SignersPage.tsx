@@ -1,18 +1,22 @@
-// The list of signers, and whether the key of one works.
+// The list of signers, and one of them: its addresses, the relayers that sign with it, and whether its key works.
+import { useRoute } from "preact-iso"
 import { useState } from "preact/hooks"
 import type { Failure } from "../data/Failure.ts"
 import { act } from "../data/Registry.ts"
+import { relayerPage } from "../data/Relayers.ts"
 import { may, sessionState } from "../data/Session.ts"
-import { signerList, verifySigner } from "../data/Signers.ts"
+import { signerById, signerList, verifySigner } from "../data/Signers.ts"
 import type { Signer } from "../data/Signers.ts"
 import { words } from "../words.ts"
-import { Block, Failed } from "../parts/Block.tsx"
+import { Block, Failed, Loaded } from "../parts/Block.tsx"
 import { Code } from "../parts/Copy.tsx"
 import { Dialog } from "../parts/Dialog.tsx"
 import { Empty, List } from "../parts/List.tsx"
 import type { Column } from "../parts/List.tsx"
 import { Page } from "../parts/Page.tsx"
+import { RelayerRows } from "../parts/RelayerRows.tsx"
 import { Tag, mark } from "../parts/Tag.tsx"
+import { Tree } from "../parts/Tree.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
 
 const text = words.signers
@@ -86,23 +90,25 @@ const Addresses = ({ signer }: { readonly signer: Signer }) => (
   </>
 )
 
+const State = ({ signer }: { readonly signer: Signer }) =>
+  "disabled_reason" in signer && signer.disabled_reason !== undefined ? (
+    <span title={signer.disabled_reason.message}>
+      <Tag {...mark("bad", signer.disabled_reason.code)} />
+    </span>
+  ) : (
+    <Tag {...mark("ok", words.states.enabled)} />
+  )
+
 const columnsFor = (mayVerify: boolean): ReadonlyArray<Column<Signer>> => [
   {
     head: text.id,
     card: "title",
-    cell: ({ id }) => <a href={`/console/relayers?signer_id=${encodeURIComponent(id)}`}>{id}</a>
+    cell: ({ id }) => <a href={`/console/signers/${encodeURIComponent(id)}`}>{id}</a>
   },
   { head: text.type, card: "state", cell: ({ type }) => <code>{type}</code> },
   {
     head: text.state,
-    cell: (signer) =>
-      "disabled_reason" in signer && signer.disabled_reason !== undefined ? (
-        <span title={signer.disabled_reason.message}>
-          <Tag {...mark("bad", signer.disabled_reason.code)} />
-        </span>
-      ) : (
-        <Tag {...mark("ok", words.states.enabled)} />
-      )
+    cell: (signer) => <State signer={signer} />
   },
   { head: text.addresses, cell: (signer) => <Addresses signer={signer} /> },
   ...(mayVerify ? [{ head: text.check, cell: ({ id }: Signer) => <Verify id={id} /> }] : [])
@@ -133,6 +139,57 @@ export const SignersPage = () => {
           )
         }
       </Block>
+    </Page>
+  )
+}
+
+const Relayers = ({ id }: { readonly id: string }) => {
+  const key = new URLSearchParams({ signer_id: id, per_page: "100" })
+  const query = useQuery(relayerPage(key.toString()))
+  return (
+    <Block title={text.relayers} query={query}>
+      {({ rows }) =>
+        rows.length === 0 ? <Empty text={text.noRelayer} /> : <RelayerRows label={text.relayers} rows={rows} />
+      }
+    </Block>
+  )
+}
+
+export const SignerPage = () => {
+  const { params } = useRoute()
+  const session = useAtom(sessionState)
+  const id = params["id"] ?? ""
+  const query = useQuery(signerById(id))
+  return (
+    <Page
+      title={id}
+      crumbs={[{ href: "/console/signers", label: text.title }]}
+      heading={
+        query.value && (
+          <>
+            <bdi>{id}</bdi> <State signer={query.value} />
+          </>
+        )
+      }
+      actions={query.value !== undefined && may(session, "signers:write") && <Verify id={id} />}
+    >
+      <Loaded query={query} rows={6}>
+        {(signer) => (
+          <div class="grid">
+            <section class="card" aria-label={text.addresses}>
+              <h2>{text.addresses}</h2>
+              <div class="pad">
+                <Addresses signer={signer} />
+              </div>
+            </section>
+            <section class="card" aria-label={text.configuration}>
+              <h2>{text.configuration}</h2>
+              <Tree value={{ type: signer.type, ...signer.config, managed_by: signer.managed_by }} />
+            </section>
+            {may(session, "relayers:read") && <Relayers id={id} />}
+          </div>
+        )}
+      </Loaded>
     </Page>
   )
 }

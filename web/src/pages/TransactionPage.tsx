@@ -18,6 +18,7 @@ import { markOf } from "../parts/States.ts"
 import { Tag } from "../parts/Tag.tsx"
 import { At, Until } from "../parts/Time.tsx"
 import { useChange, useQuery, useSearch } from "../parts/useAtom.ts"
+import { useEventsAbout } from "../parts/useEvents.ts"
 import { TransactionActions } from "./transaction/Actions.tsx"
 import { Attempts } from "./transaction/Attempts.tsx"
 import { Timeline } from "./transaction/Timeline.tsx"
@@ -178,6 +179,7 @@ const KnownTransaction = ({ relayer, id }: { readonly relayer: string; readonly 
   const key = transactionKey(relayer, id)
   const query = useQuery(transactionByKey(key), refreshed)
   const transaction = query.value
+  useEventsAbout(({ resource_id }) => resource_id === id, query.refresh)
   const title = transaction?.external_id ?? shortened(id)
   return (
     <Page

@@ -1,7 +1,8 @@
 // Atoms in components, and the addresses of pages.
-import type { Atom } from "effect/reactivity"
+import type { AsyncResult, Atom } from "effect/reactivity"
 import { useLocation } from "preact-iso"
 import { useEffect, useReducer, useRef } from "preact/hooks"
+import { connection } from "../data/Connection.ts"
 import type { Failure } from "../data/Failure.ts"
 import { isAway } from "../data/Presence.ts"
 import { registry } from "../data/Registry.ts"
@@ -48,20 +49,40 @@ const useInterval = (every: number | undefined, refresh: () => void, key: unknow
   }, [every, key])
 }
 
+/** Statuses of a service, or of a proxy in front of it, that cannot answer. 0: there was no response. */
+const unreachable: ReadonlySet<number> = new Set([0, 503, 504])
+
+/** What has failed while the service could not be reached is asked for again as soon as it can. */
+const useRecovery = (failure: Failure | undefined, refresh: () => void) => {
+  const isWaiting = failure !== undefined && unreachable.has(failure.status)
+  useEffect(() => {
+    if (!isWaiting) return
+    let wasLost = registry.get(connection).lostAt !== undefined
+    return registry.subscribe(connection, ({ lostAt }) => {
+      if (wasLost && lostAt === undefined) refresh()
+      wasLost = lostAt !== undefined
+    })
+  }, [isWaiting])
+}
+
+const failureOf = <A>(result: AsyncResult.AsyncResult<A, Failure>): Failure | undefined => {
+  if (result._tag !== "Failure") return undefined
+  const [reason] = result.cause.reasons
+  if (reason?._tag === "Fail") return reason.error
+  return { _tag: "Failure", status: 0, text: String(reason?._tag === "Die" ? reason.defect : "") }
+}
+
 /** `every`: milliseconds between two requests while the page is visible. Without it, only `refresh` asks again. */
 export const useQuery = <A>(query: Query<A>, every?: number): Shown<A> => {
   const result = useAtom(query)
+  const failure = failureOf(result)
   const refresh = () => registry.refresh(query)
   useInterval(every, refresh, query)
+  useRecovery(failure, refresh)
   const shared = { isWaiting: result.waiting, refresh }
   if (result._tag === "Success") return { ...shared, value: result.value, at: result.timestamp }
-  if (result._tag === "Initial") return { ...shared, isWaiting: true }
+  if (failure === undefined || result._tag !== "Failure") return { ...shared, isWaiting: true }
   const previous = result.previousSuccess._tag === "Some" ? result.previousSuccess.value : undefined
-  const [reason] = result.cause.reasons
-  const failure: Failure =
-    reason?._tag === "Fail"
-      ? reason.error
-      : { _tag: "Failure", status: 0, text: String(reason?._tag === "Die" ? reason.defect : "") }
   return { ...shared, failure, ...(previous === undefined ? {} : { value: previous.value, at: previous.timestamp }) }
 }
 

@@ -1,8 +1,10 @@
 // The lists of a relayer: its transactions, nonces and events.
+import { isAboutRelayer } from "../../data/EventFilter.ts"
 import { eventPage } from "../../data/Events.ts"
 import type { Versioned } from "../../data/Pages.ts"
 import { relayerNonces } from "../../data/Relayers.ts"
 import type { Relayer } from "../../data/Relayers.ts"
+import { above } from "../../data/Tail.ts"
 import { finalStatuses, openStatuses, transactionPage } from "../../data/Transactions.ts"
 import { words } from "../../words.ts"
 import { Block } from "../../parts/Block.tsx"
@@ -12,6 +14,7 @@ import { Empty, Pager } from "../../parts/List.tsx"
 import { Facts } from "../../parts/Page.tsx"
 import { TransactionRows } from "../../parts/TransactionRows.tsx"
 import { useQuery, useSearch } from "../../parts/useAtom.ts"
+import { useTail } from "../../parts/useEvents.ts"
 
 const text = words.relayers
 
@@ -84,28 +87,38 @@ export const RelayerNonces = ({ details: { value: relayer } }: Props) => {
   )
 }
 
+/** Events on a page. */
+const eventsPerPage = 50
+
 export const RelayerEvents = ({ details: { value: relayer } }: Props) => {
   const { parameters, href } = useSearch()
   const before = parameters.get("before") ?? "latest"
+  const isLatest = before === "latest"
   const query = useQuery(
-    eventPage(new URLSearchParams({ relayer_id: relayer.id, before, limit: "50" }).toString()),
-    15_000
+    eventPage(new URLSearchParams({ relayer_id: relayer.id, before, limit: String(eventsPerPage) }).toString())
   )
+  const tail = useTail({
+    matches: (event) => isAboutRelayer(event, relayer.id),
+    isPaused: false,
+    isOn: isLatest,
+    refresh: query.refresh
+  })
   return (
     <Block title={text.events} query={query} rows={6}>
-      {({ rows }) =>
-        rows.length === 0 ? (
+      {(loaded) => {
+        const rows = isLatest ? above(tail, loaded.rows) : loaded.rows
+        return rows.length === 0 ? (
           <Empty text={words.events.none} />
         ) : (
           <>
             <EventRows label={text.events} rows={rows} />
             <Pager
-              first={before === "latest" ? undefined : href({ before: undefined })}
-              next={rows.length < 50 ? undefined : href({ before: String(rows.at(-1)?.id) })}
+              first={isLatest ? undefined : href({ before: undefined })}
+              next={loaded.rows.length < eventsPerPage ? undefined : href({ before: String(rows.at(-1)?.id) })}
             />
           </>
         )
-      }
+      }}
     </Block>
   )
 }

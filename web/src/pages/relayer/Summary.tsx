@@ -1,5 +1,6 @@
 // The summary of a relayer: its balance and providers as the chain sees them, and its open transactions.
 import { unitOf } from "../../data/Chains.ts"
+import { isAboutRelayer } from "../../data/EventFilter.ts"
 import { networkList } from "../../data/Networks.ts"
 import type { Versioned } from "../../data/Pages.ts"
 import { relayerStatus } from "../../data/Relayers.ts"
@@ -15,6 +16,7 @@ import { Tag, mark } from "../../parts/Tag.tsx"
 import { Age, At, Until } from "../../parts/Time.tsx"
 import { TransactionRows } from "../../parts/TransactionRows.tsx"
 import { useQuery } from "../../parts/useAtom.ts"
+import { useEventsAbout } from "../../parts/useEvents.ts"
 
 const text = words.relayers
 
@@ -72,6 +74,7 @@ const OpenTransactions = ({ relayer }: { readonly relayer: Relayer }) => {
     ...openStatuses.map((status) => ["status", status])
   ])
   const query = useQuery(transactionPage(key.toString()), 15_000)
+  useEventsAbout((event) => event.type.startsWith("transaction.") && isAboutRelayer(event, relayer.id), query.refresh)
   return (
     <Block
       title={text.open}

@@ -1,0 +1,218 @@
+// The console in Chromium, on the real service with a chain: how people find things, follow what happens, and lose the connection.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Page, Request } from "playwright-core"
+import { Console, call, firstId, settled, signIn } from "./ConsoleInBrowser.ts"
+import type { Running } from "./ConsoleInBrowser.ts"
+
+interface Sent {
+  readonly id: string
+  readonly hash: string
+}
+
+const receiver = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+
+const field = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null && name in value ? Reflect.get(value, name) : undefined
+
+const textField = (value: unknown, name: string): string => String(field(value, name))
+
+/** Sends a transaction and waits until it is confirmed. */
+const confirmed = async (running: Running, relayer: string, external_id: string): Promise<Sent> => {
+  const sent = await call(running, "POST", `relayers/${relayer}/transactions`, {
+    to: receiver,
+    value: "1",
+    external_id
+  })
+  const route = `relayers/${relayer}/transactions/${textField(sent.data, "id")}`
+  for (;;) {
+    const { data } = await call(running, "GET", route)
+    if (field(data, "status") === "confirmed") return { id: textField(data, "id"), hash: textField(data, "hash") }
+    await new Promise((resolve) => setTimeout(resolve, 250))
+  }
+}
+
+const search = async (page: Page, text: string) => {
+  const box = page.getByRole("searchbox", { name: "Search by id" })
+  await box.fill(text)
+  await box.press("Enter")
+}
+
+const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1 }).getByText(name).waitFor()
+
+const pausing = (running: Running, relayer: string, paused: boolean) =>
+  call(running, "PATCH", `relayers/${relayer}`, { paused })
+
+const isStream = (request: Request) => request.headers()["accept"] === "text/event-stream"
+
+const isAboutEvents = (request: Request) => new URL(request.url()).pathname === "/console/api/v1/events"
+
+/** Opens another tab of the same browser. */
+const tab = async (page: Page, url: string) => {
+  const other = await page.context().newPage()
+  await other.goto(url)
+  await settled(other)
+  return other
+}
+
+layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person in the console", (it) => {
+  it.effect(
+    "finds one transaction by each spelling of its id, its hash and its external id, and goes to its page",
+    () =>
+      Effect.gen(function* () {
+        const running = yield* Console
+        yield* Effect.promise(async () => {
+          const { hash, id } = await confirmed(running, "dev-evm", "order 4711")
+          const { page, problems } = await signIn(running)
+          const bare = hash.slice(2)
+          for (const text of [
+            "  order 4711  ",
+            id.toUpperCase(),
+            hash,
+            `0x${bare.toUpperCase()}`,
+            bare,
+            `https://explorer.example/tx/${hash}?tab=logs`
+          ]) {
+            await page.goto(`${running.baseUrl}/console/relayers`)
+            await search(page, text)
+            await heading(page, "order 4711")
+            assert.include(page.url(), id, text)
+          }
+          assert.deepStrictEqual(problems, [])
+          await page.context().close()
+        })
+      })
+  )
+
+  it.effect("finds relayers by address and name; what is not found or too long is said, never an error", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const evm = textField((await call(running, "GET", "relayers/dev-evm")).data, "address")
+        const solana = textField((await call(running, "GET", "relayers/dev-solana")).data, "address")
+        const { page, problems } = await signIn(running)
+        await search(page, `0x${evm.slice(2).toUpperCase()}`)
+        await page.waitForURL("**/console/relayers/dev-evm")
+        await search(page, solana)
+        await page.waitForURL("**/console/relayers/dev-solana")
+
+        await search(page, "Develop")
+        const results = page.getByRole("region", { name: "Search" }).last()
+        await results.getByRole("link", { name: "Development, evm" }).waitFor()
+        await results.getByRole("link", { name: "Development, solana" }).waitFor()
+
+        const swapped = solana.replace(/[a-zA-Z]/g, (letter) =>
+          letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase()
+        )
+        await search(page, /[0OIl]/.test(swapped) ? solana.slice(0, -1) + (solana.endsWith("a") ? "b" : "a") : swapped)
+        await page.getByText("Nothing found").waitFor()
+        await page.getByText("Base58 and addresses of stellar are read exactly").waitFor()
+
+        await search(page, "x".repeat(10_000))
+        await page.getByText("only its first 512 characters were searched for").waitFor()
+        await page.getByText("Nothing found").waitFor()
+
+        await page.goto(`${running.baseUrl}/console/search?q=%00%07&cursor=x`)
+        await page.getByText("Enter an id, a hash").waitFor()
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("follows events in every tab by one stream, without asking for lists again", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const relayer = await firstId(running, "relayers")
+        const { page, problems } = await signIn(running)
+        const streams = new Set<Request>()
+        let lists = 0
+        page.context().on("request", (request) => {
+          if (!isAboutEvents(request)) return
+          if (isStream(request)) streams.add(request)
+          else lists += 1
+        })
+        page.context().on("requestfailed", (request) => streams.delete(request))
+        page.context().on("requestfinished", (request) => streams.delete(request))
+        await page.goto(`${running.baseUrl}/console/events?resource_id=${relayer}&type=relayer.paused`)
+        await settled(page)
+        const second = await tab(page, `${running.baseUrl}/console/`)
+        const third = await tab(page, `${running.baseUrl}/console/relayers/${relayer}/events`)
+        const rows = (at: Page) => at.locator("tbody tr").filter({ hasText: "relayer.paused" })
+        const before = await rows(page).count()
+        await pausing(running, relayer, true)
+        await rows(page).nth(before).waitFor()
+        await rows(second).first().waitFor()
+        await rows(third).first().waitFor()
+        await third.locator("h1").getByText("Paused").waitFor()
+        assert.strictEqual(streams.size, 1)
+
+        // Events of other types are not shown, and each event is shown once.
+        await pausing(running, relayer, false)
+        await third.locator("tbody tr").filter({ hasText: "relayer.resumed" }).first().waitFor()
+        assert.strictEqual(await page.locator("tbody tr").filter({ hasText: "relayer.resumed" }).count(), 0)
+        assert.strictEqual(await rows(page).count(), before + 1)
+
+        // The tab that reads the stream is closed: another one takes over.
+        const listsBefore = lists
+        streams.clear()
+        await page.close()
+        await pausing(running, relayer, true)
+        await third.locator("tbody tr").filter({ hasText: "relayer.paused" }).nth(1).waitFor()
+        await pausing(running, relayer, false)
+        assert.strictEqual(streams.size, 1)
+        assert.isAtMost(lists - listsBefore, 4)
+        assert.deepStrictEqual(problems, [])
+        await third.context().close()
+      })
+    })
+  )
+
+  it.effect("pauses the tail, which goes on reading, and links to what it shows", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const relayer = await firstId(running, "relayers")
+        const { page } = await signIn(running)
+        await page.goto(`${running.baseUrl}/console/events?relayer_id=${relayer}`)
+        await settled(page)
+        await pausing(running, relayer, true)
+        await page.locator("tbody tr").first().getByText("relayer.paused").waitFor()
+        await page.getByRole("button", { name: "Pause" }).click()
+        await pausing(running, relayer, false)
+        await page.getByText(/^\d new events?\.$/).waitFor()
+        await page.locator("tbody tr").first().getByText("relayer.paused").waitFor()
+
+        await page.context().grantPermissions(["clipboard-read", "clipboard-write"])
+        await page.getByRole("button", { name: "Copy link" }).click()
+        await page.getByText("Copied").waitFor()
+        const link = String(await page.evaluate("navigator.clipboard.readText()"))
+        await page.getByRole("button", { name: "Follow" }).click()
+        await page.locator("tbody tr").first().getByText("relayer.resumed").waitFor()
+        await page.goto(link)
+        await settled(page)
+        await page.locator("tbody tr").first().getByText("relayer.paused").waitFor()
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("sees since when the service cannot be reached, and the page recovers by itself", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        await page.context().setOffline(true)
+        await page.getByRole("link", { name: "Networks" }).click()
+        await page.getByText("Not connected since").waitFor()
+        await page.getByText("The service cannot be reached").first().waitFor()
+        await page.context().setOffline(false)
+        await page.getByText("Not connected since").waitFor({ state: "detached" })
+        await page.getByRole("link", { name: "dev", exact: true }).first().waitFor()
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+})
