@@ -1365,8 +1365,9 @@ export interface SearchClient {
     readonly query: {
       /**
        * An id, a hash, a signature, an address, the URL of an explorer that ends with one of them, an `external_id`,
-       * or the name of a relayer. Spaces around it have no meaning. Hexadecimal digits are read in any case, base58
-       * and addresses of stellar exactly. Example: `"order-1234"`
+       * the name of a relayer, or a relayer and a nonce or sequence such as `payouts#42`. Spaces around it have no
+       * meaning. Hexadecimal digits are read in any case, base58 and addresses of stellar exactly. Example:
+       * `"order-1234"`
        */
       readonly q: string
     }
@@ -3017,6 +3018,28 @@ export interface EvmRelayerStatus {
   readonly nonce?: bigint
 }
 
+/** What a caller asked for, in one of its versions. */
+export interface EvmRequestVersion {
+  /** Number of the version, from 1. Example: `1` */
+  readonly version: number
+  /** Wei that it sends. Example: `"0x38d7ea4c68000"` */
+  readonly value: bigint
+  /** Gas price of a legacy transaction, in wei. Example: `"30000000000"` */
+  readonly gas_price?: bigint
+  /** Highest total fee in wei per gas. Example: `"40000000000"` */
+  readonly max_fee_per_gas?: bigint
+  /** Highest priority fee in wei per gas. Example: `"1000000000"` */
+  readonly max_priority_fee_per_gas?: bigint
+  /** Receiver. Absent for a creation. Example: `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"` */
+  readonly to?: string
+  /** Call data or init code. Example: `"0xa9059cbb"` */
+  readonly data?: string
+  /** Gas limit. Absent if the service estimates it. Example: `21000` */
+  readonly gas_limit?: number
+  /** Speed that decides its price, if no fees were given. Example: `"fast"` */
+  readonly speed?: Speed
+}
+
 /** An ECDSA signature on secp256k1. */
 export interface EvmSignature {
   /** 64 hex digits. Example: `"1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a"` */
@@ -3057,8 +3080,30 @@ export interface EvmTransactionAttempt {
   readonly max_fee_per_gas?: bigint
   /** Highest priority fee in wei per gas. Example: `"1000000000"` */
   readonly max_priority_fee_per_gas?: bigint
+  /** Number of the attempt, from 1, in the order of signatures. Example: `1` */
+  readonly ordinal?: number
+  /** Version of the request that it carries, from 1. A replacement adds a version. Example: `1` */
+  readonly request_version?: number
+  /** When it was signed. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly signed_at?: DateTime.Utc
   /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly sent_at?: DateTime.Utc
+  /** How often it was sent to nodes. Example: `2` */
+  readonly sends?: number
+  /** When it was last sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly last_sent_at?: DateTime.Utc
+  /** The newest answer of nodes. `unknown`: none has answered, so it may have left or not. Example: `"accepted"` */
+  readonly outcome?: "unknown" | "accepted" | "refused"
+  /** Why nodes refused the bytes of an attempt. */
+  readonly refusal?: TransactionRefusal
+  /** Nonce of its bytes. Example: `7` */
+  readonly nonce?: number
+  /** Gas limit of its bytes. Example: `21000` */
+  readonly gas_limit?: number
+  /** Height of the chain when it was first sent. Example: `18999998` */
+  readonly first_sent_block?: number
+  /** Height of the block with it. Absent if no block has it. Example: `19000000` */
+  readonly block_number?: number
 }
 
 /** A transaction of an evm relayer after an event. */
@@ -3129,6 +3174,11 @@ export interface EvmTransactionPayload {
   readonly speed?: Speed
   /** All signed versions, oldest first. Example: `[]` */
   readonly attempts?: ReadonlyArray<EvmTransactionAttempt>
+  /**
+   * All versions of the request, oldest first. Only in the response of one transaction, if its request was
+   * replaced. Example: `[]`
+   */
+  readonly request_versions?: ReadonlyArray<EvmRequestVersion>
   /** Height of the block with it. Example: `19000000` */
   readonly block_number?: number
   /** Hash of the block with it. Example: `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"` */
@@ -3208,6 +3258,11 @@ export interface EvmTransactionResponse {
   readonly speed?: Speed
   /** All signed versions, oldest first. Example: `[]` */
   readonly attempts?: ReadonlyArray<EvmTransactionAttempt>
+  /**
+   * All versions of the request, oldest first. Only in the response of one transaction, if its request was
+   * replaced. Example: `[]`
+   */
+  readonly request_versions?: ReadonlyArray<EvmRequestVersion>
   /** Height of the block with it. Example: `19000000` */
   readonly block_number?: number
   /** Hash of the block with it. Example: `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"` */
@@ -6325,6 +6380,26 @@ export interface StellarRelayerStatus {
   readonly sequence_number?: bigint
 }
 
+/** What a caller asked for, in one of its versions. */
+export interface StellarRequestVersion {
+  /** Number of the version, from 1. Example: `1` */
+  readonly version: number
+  /**
+   * Operations of the request. Only in the response of one transaction. An addition to the common wire format.
+   * Example: `[]`
+   */
+  readonly operations?: ReadonlyArray<StellarOperation>
+  /**
+   * Memo of the request. Only in the response of one transaction. An addition to the common wire format. Example:
+   * `{"type":"text","value":"order-1234"}`
+   */
+  readonly memo?: StellarMemo
+  /** The envelope in base64. Example: `"AAAAAgAAAAAAAAAA"` */
+  readonly transaction_xdr?: string
+  /** Stroops that an envelope may cost in all. Example: `"1000000"` */
+  readonly max_fee?: bigint
+}
+
 /** What a send would do and cost now. */
 export interface StellarSimulation {
   /** Stroops that the first envelope would bid. Absent: more than its field can hold. Example: `"250"` */
@@ -6375,10 +6450,31 @@ export interface StellarTransactionAttempt {
   readonly max_fee: bigint
   /** When it can no longer be applied: its `maxTime`. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly valid_until: DateTime.Utc
+  /** Number of the attempt, from 1, in the order of signatures. Example: `1` */
+  readonly ordinal?: number
+  /** Version of the request that it carries, from 1. A replacement adds a version. Example: `1` */
+  readonly request_version?: number
   /** When it was signed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly signed_at: DateTime.Utc
   /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly sent_at?: DateTime.Utc
+  /** How often it was sent to nodes. Example: `2` */
+  readonly sends?: number
+  /** When it was last sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly last_sent_at?: DateTime.Utc
+  /** The newest answer of nodes. `unknown`: none has answered, so it may have left or not. Example: `"accepted"` */
+  readonly outcome?: "unknown" | "accepted" | "refused"
+  /** Why nodes refused the bytes of an attempt. */
+  readonly refusal?: TransactionRefusal
+  /**
+   * Account whose sequence its bytes use: the relayer, or a channel of the service. Example:
+   * `"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"`
+   */
+  readonly account?: string
+  /** Sequence of its bytes. Example: `"257698037760000001"` */
+  readonly sequence_number?: bigint
+  /** Ledger that contains it. Absent if none does. Example: `60000000` */
+  readonly ledger?: number
 }
 
 /** What an API key may send on stellar networks. */
@@ -6472,8 +6568,23 @@ export interface StellarTransactionPayload {
    * `"trapped"`
    */
   readonly contract_error?: string
+  /**
+   * Operations of the request. Only in the response of one transaction. An addition to the common wire format.
+   * Example: `[]`
+   */
+  readonly operations?: ReadonlyArray<StellarOperation>
+  /**
+   * Memo of the request. Only in the response of one transaction. An addition to the common wire format. Example:
+   * `{"type":"text","value":"order-1234"}`
+   */
+  readonly memo?: StellarMemo
   /** All signed envelopes, oldest first. An addition to the common wire format. Example: `[]` */
   readonly attempts?: ReadonlyArray<StellarTransactionAttempt>
+  /**
+   * All versions of the request, oldest first. Only in the response of one transaction, if its request was
+   * replaced. An addition to the common wire format. Example: `[]`
+   */
+  readonly request_versions?: ReadonlyArray<StellarRequestVersion>
 }
 
 /** A stellar transaction. */
@@ -6549,8 +6660,23 @@ export interface StellarTransactionResponse {
    * `"trapped"`
    */
   readonly contract_error?: string
+  /**
+   * Operations of the request. Only in the response of one transaction. An addition to the common wire format.
+   * Example: `[]`
+   */
+  readonly operations?: ReadonlyArray<StellarOperation>
+  /**
+   * Memo of the request. Only in the response of one transaction. An addition to the common wire format. Example:
+   * `{"type":"text","value":"order-1234"}`
+   */
+  readonly memo?: StellarMemo
   /** All signed envelopes, oldest first. An addition to the common wire format. Example: `[]` */
   readonly attempts?: ReadonlyArray<StellarTransactionAttempt>
+  /**
+   * All versions of the request, oldest first. Only in the response of one transaction, if its request was
+   * replaced. An addition to the common wire format. Example: `[]`
+   */
+  readonly request_versions?: ReadonlyArray<StellarRequestVersion>
 }
 
 /** A value of a contract. */
@@ -6932,6 +7058,24 @@ export interface TransactionLimits {
    * `{"max_value":"1000000000","max_fee_per_day":"10000000"}`
    */
   readonly stellar?: StellarTransactionLimits
+}
+
+/** Why nodes refused the bytes of an attempt. */
+export interface TransactionRefusal {
+  /**
+   * Kind of the refusal. On evm: `nonce` (it is used), `bump` (another transaction at the nonce offers too much),
+   * `price`, `order` (a predecessor is missing), `funds`, `window` (the pool has too many of the account),
+   * `permanent`, `unknown`. On stellar: `not_now`, `look` (the sequence is used), `too_late`, `fee`, `funds`,
+   * `resources`, `permanent`. On solana: `permanent`. Example: `"price"`
+   */
+  readonly class: string
+  /**
+   * What a node wanted at least: on evm wei per gas of priority fee, on stellar the fee in stroops. Example:
+   * `"1000000000"`
+   */
+  readonly needed?: bigint
+  /** Name of the result, on stellar. Example: `"txInsufficientFee"` */
+  readonly result?: string
 }
 
 /** A transaction, as its network type shows it. */

@@ -1,10 +1,10 @@
 // Every endpoint that requires a key declares its scope, and every scope is used.
 import { assert, describe, it } from "@effect/vitest"
-import { HttpApi } from "effect/http-api"
+import { HttpApi, OpenApi } from "effect/http-api"
 import { Api } from "../../src/api/Api.ts"
 import { Authorization } from "../../src/api/Middleware.ts"
 import { isForEveryCaller, scopeOf } from "../../src/api/Scopes.ts"
-import { Grant, Scope, allows } from "../../src/domain/access/Scope.ts"
+import { Grant, Scope, allows, scopeTexts } from "../../src/domain/access/Scope.ts"
 
 interface Declared {
   readonly name: string
@@ -118,6 +118,15 @@ describe("scopes", () => {
       const [resource] = scope.split(":")
       assert.include(Grant.literals, `${resource}:*`)
     }
+  })
+
+  it("every scope has a sentence of its own in the document", () => {
+    const { "x-scopes": documented } = OpenApi.fromApi(Api) as {
+      readonly "x-scopes"?: Readonly<Record<string, string>>
+    }
+    assert.deepStrictEqual(documented, scopeTexts)
+    assert.strictEqual(new Set(Object.values(scopeTexts)).size, Scope.literals.length)
+    for (const [scope, text] of Object.entries(scopeTexts)) assert.match(text, /^[A-Z].{20,}\.$/, scope)
   })
 
   it("a grant allows one scope, all scopes of a resource, or all scopes", () => {

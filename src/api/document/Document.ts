@@ -1,5 +1,6 @@
 // The OpenAPI document: what it says beyond the generated schemas, and how it is put into its final form.
 import { flow } from "effect"
+import { scopeTexts } from "../../domain/access/Scope.ts"
 import { withCommon } from "./Common.ts"
 import { withComponents } from "./Components.ts"
 import { child, isNode, items, mapEntries, mapOperations } from "./Node.ts"
@@ -25,6 +26,9 @@ const withLowerCaseSchemes = (document: Node): Node => {
   }))
   return { ...document, components: { ...components, securitySchemes } }
 }
+
+/** OpenAPI has no place for the meaning of scopes of a bearer token. */
+const withScopes = (document: Node): Node => ({ ...document, "x-scopes": scopeTexts })
 
 /** The description of a parameter's schema is that of the parameter. */
 const withParameterDescriptions = (document: Node): Node =>
@@ -53,5 +57,6 @@ export const transform = (document: Node, scopes: ReadonlyMap<string, string>): 
     withParameterDescriptions,
     (simple) => withCommon(simple, scopes),
     withComponents,
-    withLowerCaseSchemes
+    withLowerCaseSchemes,
+    withScopes
   )(document)

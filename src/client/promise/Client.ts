@@ -22,6 +22,7 @@ import type {
   Ed25519SignerAddresses,
   EventType,
   EvmPolicy,
+  EvmRequestVersion,
   EvmSignature,
   EvmSignatureResponse,
   FoundItemListResponse,
@@ -69,10 +70,14 @@ import type {
   StellarAsset,
   StellarAuth,
   StellarContractSource,
+  StellarMemo,
+  StellarOperation,
   StellarPolicy,
+  StellarRequestVersion,
   StellarWasm,
   TransactionCode,
   TransactionLimits,
+  TransactionRefusal,
   TransactionStatus,
   UpdateNetworkRequest,
   UpdateRelayerRequest
@@ -110,6 +115,7 @@ export type {
   Ed25519SignerAddresses,
   EventType,
   EvmPolicy,
+  EvmRequestVersion,
   EvmSignature,
   EvmSignatureResponse,
   FixedPriceSource,
@@ -196,16 +202,21 @@ export type {
   StellarContractSource,
   StellarCredit12,
   StellarCredit4,
+  StellarMemo,
   StellarNativeAsset,
+  StellarOperation,
   StellarPolicy,
+  StellarRequestVersion,
   StellarSimulation,
   StellarTransactionLimits,
+  StellarValue,
   StellarWasm,
   TokenPrice,
   TokenPriceBounds,
   TokenSwap,
   TransactionCode,
   TransactionLimits,
+  TransactionRefusal,
   TransactionSimulation,
   TransactionStatus,
   TypedDataDomain,
@@ -1577,8 +1588,9 @@ export interface SearchClient {
     readonly query: {
       /**
        * An id, a hash, a signature, an address, the URL of an explorer that ends with one of them, an `external_id`,
-       * or the name of a relayer. Spaces around it have no meaning. Hexadecimal digits are read in any case, base58
-       * and addresses of stellar exactly. Example: `"order-1234"`
+       * the name of a relayer, or a relayer and a nonce or sequence such as `payouts#42`. Spaces around it have no
+       * meaning. Hexadecimal digits are read in any case, base58 and addresses of stellar exactly. Example:
+       * `"order-1234"`
        */
       readonly q: string
     }
@@ -2780,8 +2792,30 @@ export interface EvmTransactionAttempt {
   readonly max_fee_per_gas?: bigint
   /** Highest priority fee in wei per gas. Example: `"1000000000"` */
   readonly max_priority_fee_per_gas?: bigint
+  /** Number of the attempt, from 1, in the order of signatures. Example: `1` */
+  readonly ordinal?: number
+  /** Version of the request that it carries, from 1. A replacement adds a version. Example: `1` */
+  readonly request_version?: number
+  /** When it was signed. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly signed_at?: string
   /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly sent_at?: string
+  /** How often it was sent to nodes. Example: `2` */
+  readonly sends?: number
+  /** When it was last sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly last_sent_at?: string
+  /** The newest answer of nodes. `unknown`: none has answered, so it may have left or not. Example: `"accepted"` */
+  readonly outcome?: "unknown" | "accepted" | "refused"
+  /** Why nodes refused the bytes of an attempt. */
+  readonly refusal?: TransactionRefusal
+  /** Nonce of its bytes. Example: `7` */
+  readonly nonce?: number
+  /** Gas limit of its bytes. Example: `21000` */
+  readonly gas_limit?: number
+  /** Height of the chain when it was first sent. Example: `18999998` */
+  readonly first_sent_block?: number
+  /** Height of the block with it. Absent if no block has it. Example: `19000000` */
+  readonly block_number?: number
 }
 
 /** An evm transaction. */
@@ -2847,6 +2881,11 @@ export interface EvmTransactionResponse {
   readonly speed?: Speed
   /** All signed versions, oldest first. Example: `[]` */
   readonly attempts?: ReadonlyArray<EvmTransactionAttempt>
+  /**
+   * All versions of the request, oldest first. Only in the response of one transaction, if its request was
+   * replaced. Example: `[]`
+   */
+  readonly request_versions?: ReadonlyArray<EvmRequestVersion>
   /** Height of the block with it. Example: `19000000` */
   readonly block_number?: number
   /** Hash of the block with it. Example: `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"` */
@@ -3630,14 +3669,14 @@ export interface ReplaceStellarTransactionRequest {
    */
   readonly source_account?: string
   /** 1 to 100 operations, instead of `transaction_xdr`. */
-  readonly operations?: ReadonlyArray<StellarOperation>
+  readonly operations?: ReadonlyArray<StellarOperationInput>
   /**
    * An envelope in base64, instead of `operations`: unsigned, or signed by its source with `fee_bump`. Example:
    * `"AAAAAgAA"`
    */
   readonly transaction_xdr?: string
   /** Memo, with `operations` only. */
-  readonly memo?: StellarMemo
+  readonly memo?: StellarMemoInput
   /** Deadline. If absent, two minutes; at most 7 days. Example: `"2026-11-22T18:00:00.000Z"` */
   readonly valid_until?: string | Date
   /** Whether the relayer pays for an envelope that its source has signed. Example: `true` */
@@ -3919,14 +3958,14 @@ export interface SendStellarTransactionRequest {
    */
   readonly source_account?: string
   /** 1 to 100 operations, instead of `transaction_xdr`. */
-  readonly operations?: ReadonlyArray<StellarOperation>
+  readonly operations?: ReadonlyArray<StellarOperationInput>
   /**
    * An envelope in base64, instead of `operations`: unsigned, or signed by its source with `fee_bump`. Example:
    * `"AAAAAgAA"`
    */
   readonly transaction_xdr?: string
   /** Memo, with `operations` only. */
-  readonly memo?: StellarMemo
+  readonly memo?: StellarMemoInput
   /** Deadline. If absent, two minutes; at most 7 days. Example: `"2026-11-22T18:00:00.000Z"` */
   readonly valid_until?: string | Date
   /** Whether the relayer pays for an envelope that its source has signed. Example: `true` */
@@ -4396,7 +4435,7 @@ export interface SolanaTransactionResponse {
 }
 
 /** A memo for the receiver. */
-export type StellarMemo = 
+export type StellarMemoInput = 
   | {
     /** No memo. Example: `"none"` */
     readonly type: "none"
@@ -4510,7 +4549,7 @@ export interface StellarNonceState {
 }
 
 /** An operation of a transaction. */
-export type StellarOperation = 
+export type StellarOperationInput = 
   | {
     /** A payment. Example: `"payment"` */
     readonly type: "payment"
@@ -4529,7 +4568,7 @@ export type StellarOperation =
     /** Function that is called. Example: `"transfer"` */
     readonly function_name: string
     /** Arguments of the call. Example: `[{"u64":"1"}]` */
-    readonly args: ReadonlyArray<StellarValue>
+    readonly args: ReadonlyArray<StellarValueInput>
     /** If absent, the call itself has the authorization of the relayer, and the calls below it have none. */
     readonly auth?: StellarAuth
   }
@@ -4546,7 +4585,7 @@ export type StellarOperation =
      */
     readonly salt?: string
     /** Arguments of the constructor. Example: `[{"u64":"1"}]` */
-    readonly constructor_args?: ReadonlyArray<StellarValue>
+    readonly constructor_args?: ReadonlyArray<StellarValueInput>
     /** If absent, the call itself has the authorization of the relayer, and the calls below it have none. */
     readonly auth?: StellarAuth
   }
@@ -4697,10 +4736,31 @@ export interface StellarTransactionAttempt {
   readonly max_fee: bigint
   /** When it can no longer be applied: its `maxTime`. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly valid_until: string
+  /** Number of the attempt, from 1, in the order of signatures. Example: `1` */
+  readonly ordinal?: number
+  /** Version of the request that it carries, from 1. A replacement adds a version. Example: `1` */
+  readonly request_version?: number
   /** When it was signed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly signed_at: string
   /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly sent_at?: string
+  /** How often it was sent to nodes. Example: `2` */
+  readonly sends?: number
+  /** When it was last sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly last_sent_at?: string
+  /** The newest answer of nodes. `unknown`: none has answered, so it may have left or not. Example: `"accepted"` */
+  readonly outcome?: "unknown" | "accepted" | "refused"
+  /** Why nodes refused the bytes of an attempt. */
+  readonly refusal?: TransactionRefusal
+  /**
+   * Account whose sequence its bytes use: the relayer, or a channel of the service. Example:
+   * `"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"`
+   */
+  readonly account?: string
+  /** Sequence of its bytes. Example: `"257698037760000001"` */
+  readonly sequence_number?: bigint
+  /** Ledger that contains it. Absent if none does. Example: `60000000` */
+  readonly ledger?: number
 }
 
 /** What an API key may send on stellar networks. */
@@ -4792,12 +4852,27 @@ export interface StellarTransactionResponse {
    * `"trapped"`
    */
   readonly contract_error?: string
+  /**
+   * Operations of the request. Only in the response of one transaction. An addition to the common wire format.
+   * Example: `[]`
+   */
+  readonly operations?: ReadonlyArray<StellarOperation>
+  /**
+   * Memo of the request. Only in the response of one transaction. An addition to the common wire format. Example:
+   * `{"type":"text","value":"order-1234"}`
+   */
+  readonly memo?: StellarMemo
   /** All signed envelopes, oldest first. An addition to the common wire format. Example: `[]` */
   readonly attempts?: ReadonlyArray<StellarTransactionAttempt>
+  /**
+   * All versions of the request, oldest first. Only in the response of one transaction, if its request was
+   * replaced. An addition to the common wire format. Example: `[]`
+   */
+  readonly request_versions?: ReadonlyArray<StellarRequestVersion>
 }
 
 /** A value of a contract. */
-export type StellarValue = 
+export type StellarValueInput = 
   | {
     /** A truth value. */
     readonly bool: boolean
@@ -4892,15 +4967,15 @@ export type StellarValue =
   }
   | {
     /** The values of a vector, in their order. */
-    readonly vec: ReadonlyArray<StellarValue>
+    readonly vec: ReadonlyArray<StellarValueInput>
   }
   | {
     /** The entries of a map, sorted by their keys. */
     readonly map: ReadonlyArray<{
       /** The key of the entry. */
-      readonly key: StellarValue
+      readonly key: StellarValueInput
       /** Its value. */
-      readonly val: StellarValue
+      readonly val: StellarValueInput
     }>
   }
 

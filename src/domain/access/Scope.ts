@@ -6,6 +6,35 @@ import * as Resources from "./Resources.ts"
 export const Scope = Schema.Literals(Resources.scopes)
 export type Scope = typeof Scope.Type
 
+/** What a key with the scope can do, for people who choose the scopes of a key. */
+export const scopeTexts: Readonly<Record<Scope, string>> = {
+  "relayers:read":
+    "See relayers with their policies, masked RPC URLs, health and balances, and what needs attention; ask their chains for status and balance.",
+  "relayers:write":
+    "Create, change, pause, check and delete relayers. It decides about limits, receivers and RPC providers: only for who may spend.",
+  "signers:read": "See signers, their addresses and which relayers use them. Private keys are never shown.",
+  "signers:write": "Create signers with their secrets, replace their logins, verify them, and delete unused ones.",
+  "notifications:read": "See receivers of webhooks, and deliveries with their bodies and answers.",
+  "notifications:write":
+    "Create, change, pause, test and delete receivers of webhooks, and send deliveries again. Deliveries have the details of transactions.",
+  "networks:read": "See networks with their masked RPC URLs.",
+  "networks:write":
+    "Create, change, reset and delete networks. It decides which RPC providers are believed: only for who may spend.",
+  "api-keys:read": "See API keys with their scopes, limits and last use. The keys themselves are never shown.",
+  "api-keys:write":
+    "Create, change, rotate and revoke API keys, and end sessions of the console. A key gives others no more than it has itself.",
+  "audit:read": "See who has changed what and when; verify and export the audit log.",
+  "audit:write": "Create checkpoints of the audit log.",
+  "master-key:write": "Rotate the master key, which encrypts all secrets in the database.",
+  "events:read": "See events and follow them as a stream.",
+  "transactions:read": "See transactions with their requests, attempts and explanations, and simulate requests.",
+  "transactions:write": "Send, replace and cancel transactions, within policies and the limits of the key.",
+  "transactions:sign":
+    "Get signatures of messages and of transactions that the service does not send. A raw signature can move everything.",
+  "rpc:call":
+    "Call the nodes of relayers by JSON-RPC. To send or sign through it, a key needs transactions:write or transactions:sign as well."
+}
+
 /** What a key can be granted: a scope, all scopes of a resource (`signers:*`), or all scopes (`*`). */
 export const Grant = Schema.Literals([...Scope.literals, ...Resources.allScopes, "*"]).annotate({
   identifier: "Scope",

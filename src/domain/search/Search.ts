@@ -1,7 +1,8 @@
-// What a person can paste to find something: the forms of ids, hashes and addresses, and what is found.
+// What a person can paste to find something: the forms of ids, hashes, addresses and sequences, and what is found.
 import { Schema } from "effect"
 import { canonicalHash } from "../chain/TransactionHash.ts"
 import { field, shown } from "../request/Field.ts"
+import { maxSequence } from "../transaction/TransactionRequests.ts"
 import * as Shown from "../request/Shown.ts"
 import { text } from "../request/Text.ts"
 
@@ -11,7 +12,7 @@ export const longestSearch = 512
 export const SearchQuery = {
   q: field(
     text(1, longestSearch),
-    "An id, a hash, a signature, an address, the URL of an explorer that ends with one of them, an `external_id`, or the name of a relayer. Spaces around it have no meaning. Hexadecimal digits are read in any case, base58 and addresses of stellar exactly.",
+    "An id, a hash, a signature, an address, the URL of an explorer that ends with one of them, an `external_id`, the name of a relayer, or a relayer and a nonce or sequence such as `payouts#42`. Spaces around it have no meaning. Hexadecimal digits are read in any case, base58 and addresses of stellar exactly.",
     "order-1234"
   )
 }
@@ -45,6 +46,8 @@ export interface Terms {
   readonly hashes: ReadonlyArray<string>
   /** Addresses of relayers as they are stored. */
   readonly address?: string
+  /** The nonce or sequence of a transaction of a relayer. */
+  readonly place?: { readonly relayerId: string; readonly sequence: bigint }
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -52,6 +55,7 @@ const bareHex = /^[0-9a-f]{64}$/i
 const hash = /^((0x)?[0-9a-f]{64})$/i
 const signature = /^[1-9A-HJ-NP-Za-km-z]{65,88}$/
 const evmAddress = /^0x[0-9a-f]{40}$/i
+const place = /^([A-Za-z0-9_-]{1,36})(?:\s*#\s*|\s+)(\d{1,19})$/
 const otherAddress = /^([1-9A-HJ-NP-Za-km-z]{32,44}|G[A-Z2-7]{55})$/
 
 /** The last part of the path of an explorer's URL. */
@@ -73,6 +77,13 @@ const addressOf = (wanted: string) => {
   return otherAddress.test(wanted) ? { address: wanted } : {}
 }
 
+const placeOf = (wanted: string) => {
+  const [, relayerId, digits] = place.exec(wanted) ?? []
+  if (relayerId === undefined || digits === undefined) return {}
+  const sequence = BigInt(digits)
+  return sequence > maxSequence ? {} : { place: { relayerId, sequence } }
+}
+
 /** Empty text: there is nothing to look for. */
 export const termsOf = (given: string): Terms => {
   const trimmed = given.trim()
@@ -81,6 +92,7 @@ export const termsOf = (given: string): Terms => {
     text: wanted,
     ...(uuid.test(wanted) ? { uuid: wanted.toLowerCase() } : {}),
     hashes: hashesOf(wanted),
-    ...addressOf(wanted)
+    ...addressOf(wanted),
+    ...placeOf(wanted)
   }
 }

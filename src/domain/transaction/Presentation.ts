@@ -22,6 +22,8 @@ export interface Identity {
   readonly from: string
   readonly externalId?: string
   readonly confirmedAt?: Moment
+  /** Whether what can be large is shown, as in the response of one transaction: versions of a request, operations of stellar. */
+  readonly isWhole?: boolean
 }
 
 const at = "2026-11-22T12:00:00.000Z"

@@ -116,7 +116,7 @@ export interface AllTransactionsQuery extends Pick<CursorQuery, "per_page" | "cu
 const expected = "an integer from 0 to 2^63-1"
 
 /** The largest sequence that a network type of the service has, and that the database can store. */
-const maxSequence = 2n ** 63n - 1n
+export const maxSequence = 2n ** 63n - 1n
 
 const LargeSequence = Schema.BigInt.check(
   Schema.isBetweenBigInt({ minimum: BigInt(Number.MAX_SAFE_INTEGER) + 1n, maximum: maxSequence })

@@ -3,11 +3,14 @@ import { Effect, Option, Schema } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
 import type { Scope } from "../../domain/access/Scope.ts"
 import { maxFound, termsOf } from "../../domain/search/Search.ts"
-import type { FoundItem, SearchQuery } from "../../domain/search/Search.ts"
+import type { FoundItem, SearchQuery, Terms } from "../../domain/search/Search.ts"
 import { statusOf } from "../../domain/transaction/Presentation.ts"
 import type { State } from "../../domain/transaction/Transaction.ts"
 import { Networks } from "../networks/Networks.ts"
 import { NetworkId } from "../../domain/network/NetworkId.ts"
+import { Ledger } from "../ledger/Ledger.ts"
+import { Relayers } from "../relayers/Relayers.ts"
+import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import * as SearchRepo from "./SearchRepo.ts"
 
 const decodeNetworkId = Schema.decodeOption(NetworkId)
@@ -19,6 +22,18 @@ const named =
 export const make = Effect.gen(function* () {
   const repo = yield* SearchRepo.make
   const networks = yield* Networks
+  const relayers = yield* Relayers
+  const ledger = yield* Ledger
+
+  /** The transaction of a relayer with this nonce or sequence. */
+  const atPlace = Effect.fnUntraced(
+    function* ({ place }: Terms) {
+      if (place === undefined) return []
+      const relayerNumber = yield* relayers.numberOf(RelayerId.make(place.relayerId))
+      return [(yield* ledger.bySequence(relayerNumber, place.sequence)).id]
+    },
+    Effect.catchTag(["RelayerNotFound", "TransactionNotFound"], () => Effect.succeed([]))
+  )
 
   const find = Effect.fn("Search.find")(function* ({ q }: SearchQuery) {
     const caller = yield* Caller.current
@@ -32,16 +47,17 @@ export const make = Effect.gen(function* () {
     const ofAll = (scope: Scope, found: Effect.Effect<ReadonlyArray<FoundItem>>) =>
       relayerIds === undefined ? of(scope, found) : Effect.succeed<ReadonlyArray<FoundItem>>([])
 
-    const transactions = Effect.map(repo.transactions(terms, relayerIds), (rows) =>
-      rows.map(({ id, relayer_id, external_id, state }): FoundItem => ({
+    const transactions = Effect.gen(function* () {
+      const rows = yield* repo.transactions(terms, yield* atPlace(terms), relayerIds)
+      return rows.map(({ id, relayer_id, external_id, state }): FoundItem => ({
         kind: "transaction",
         id,
         relayer_id,
         label: external_id ?? id,
         state: statusOf(state as State)
       }))
-    )
-    const relayers = Effect.map(repo.relayers(terms, relayerIds), (rows) => rows.map(named("relayer")))
+    })
+    const ofRelayers = Effect.map(repo.relayers(terms, relayerIds), (rows) => rows.map(named("relayer")))
     const byId = (kind: FoundItem["kind"], table: Parameters<typeof repo.byId>[0]) =>
       Effect.map(repo.byId(table, text), (rows) => rows.map(named(kind)))
     const network = Effect.fnUntraced(function* () {
@@ -53,7 +69,7 @@ export const make = Effect.gen(function* () {
 
     const found = yield* Effect.all([
       of("transactions:read", transactions),
-      of("relayers:read", relayers),
+      of("relayers:read", ofRelayers),
       ofAll("signers:read", byId("signer", "signers")),
       ofAll("notifications:read", byId("notification", "notifications")),
       ofAll(

@@ -3,7 +3,9 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { Api } from "../../api/Api.ts"
+import { Ledger } from "../ledger/Ledger.ts"
 import { Networks } from "../networks/Networks.ts"
+import { Relayers } from "../relayers/Relayers.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import * as Search from "./Search.ts"
@@ -15,4 +17,4 @@ export const SearchHttp = HttpApiBuilder.group(
     const search = yield* Search.make
     return handlers.handleAll({ find: ({ query }) => Respond.one(search.find(query)) })
   })
-).pipe(GroupServices.limitTo(SqlClient.SqlClient, Networks))
+).pipe(GroupServices.limitTo(SqlClient.SqlClient, Networks, Relayers, Ledger))

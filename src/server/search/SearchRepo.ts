@@ -30,19 +30,22 @@ export const make = Effect.gen(function* () {
     ids === undefined ? [] : [sql`${column} = ANY(${ids}::text[])`]
 
   /** Ids of transactions, one statement per index. */
-  const idsOf = ({ uuid, hashes, text }: Terms) => [
-    ...(uuid === undefined ? [] : [sql`SELECT ${uuid}::uuid AS id`]),
+  const idsOf = ({ uuid, hashes, text }: Terms, known: ReadonlyArray<string>) => [
+    sql`SELECT unnest(${[...(uuid === undefined ? [] : [uuid]), ...known]}::uuid[]) AS id`,
     ...(hashes.length === 0
       ? []
       : [sql`(SELECT transaction_id AS id FROM attempts WHERE hash = ANY(${hashes}::text[]) LIMIT ${maxFound})`]),
     sql`(SELECT id FROM transactions WHERE external_id = ${text} LIMIT ${maxFound})`
   ]
 
-  /** A caller that is limited to relayers does not see what earlier ones with the same ids have left. */
-  const transactions = (terms: Terms, relayerIds: Ids) =>
+  /**
+   * `known`: ids of further transactions. A caller that is limited to relayers does not see what earlier ones with the same
+   * ids have left.
+   */
+  const transactions = (terms: Terms, known: ReadonlyArray<string>, relayerIds: Ids) =>
     sql`
       SELECT t.id::text AS id, t.relayer_id, t.external_id, t.state FROM transactions t
-      WHERE t.id = ANY(ARRAY(${sql.join(" UNION ", false)(idsOf(terms))})) AND ${sql.and([
+      WHERE t.id = ANY(ARRAY(${sql.join(" UNION ", false)(idsOf(terms, known))})) AND ${sql.and([
         sql`t.origin = 'request'`,
         ...(relayerIds === undefined
           ? []

@@ -34,6 +34,16 @@ describe("the terms of a search", () => {
     assert.strictEqual(termsOf(`0x${"AB".repeat(20)}`).address, `0x${"ab".repeat(20)}`)
   })
 
+  it("know a relayer with a nonce or sequence, up to the largest", () => {
+    for (const text of ["payouts#42", "payouts 42", " payouts # 42 "]) {
+      assert.deepStrictEqual(termsOf(text).place, { relayerId: "payouts", sequence: 42n }, text)
+    }
+    assert.strictEqual(termsOf(`r_1-a#${2n ** 63n - 1n}`).place?.sequence, 2n ** 63n - 1n)
+    for (const text of [`r1#${2n ** 63n}`, "r1#-1", "r1#4.2", "r1#", "#42", "a.b#1", `${"r".repeat(37)}#1`]) {
+      assert.isUndefined(termsOf(text).place, text)
+    }
+  })
+
   it("are at least the text itself", () => {
     for (const text of ["order-1234", "<img src=x onerror=alert(1)>", "%", "'; DROP TABLE relayers; --"]) {
       assert.deepStrictEqual(termsOf(text), { text, hashes: [] })

@@ -42,7 +42,7 @@ const prepare = Effect.gen(function* () {
 })
 
 layerEach(TestApi.layer())("a search", (it) => {
-  it.effect("finds a transaction by its id, hash, signature, and external_id", () =>
+  it.effect("finds a transaction by its id, hash, signature, external_id, and nonce", () =>
     Effect.gen(function* () {
       const { one, two } = yield* prepare
       const found = { kind: "transaction", id: one, relayer_id: "r1", label: "order-1", state: "sent" }
@@ -57,11 +57,13 @@ layerEach(TestApi.layer())("a search", (it) => {
         assert.deepStrictEqual(yield* find(q), [found], q)
       }
       assert.deepStrictEqual(yield* find(`https://etherscan.io/tx/${hash}`), [found])
+      for (const q of ["r1#42", "r1 42"]) assert.deepStrictEqual(yield* find(q), [found], q)
       assert.deepStrictEqual(kinds(yield* find("order-1")), [
         ["transaction", two],
         ["transaction", one]
       ])
-      for (const q of [signature.toLowerCase(), "order", "order-2"]) assert.isEmpty(yield* find(q), q)
+      for (const q of [signature.toLowerCase(), "order", "order-2", "r1#41", "r2#42", "r9#42"])
+        assert.isEmpty(yield* find(q), q)
     })
   )
 
@@ -90,6 +92,7 @@ layerEach(TestApi.layer())("a search", (it) => {
       const limited = yield* Prepared.createKey({ scopes: ["transactions:read", "relayers:read"], relayer_ids: ["r2"] })
       assert.deepStrictEqual(kinds(yield* find("order-1", limited)), [["transaction", two]])
       assert.isEmpty(yield* find(one, limited))
+      assert.isEmpty(yield* find("r1#42", limited))
       assert.deepStrictEqual(kinds(yield* find("Relayer", limited)), [["relayer", "r2"]])
       assert.isEmpty(yield* find("s2", limited))
       const signers = yield* Prepared.createKey({ scopes: ["signers:read"] })

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import * as Shown from "../../request/Shown.ts"
 import { EvmAddress } from "../../chain/Address.ts"
 import { added, field, shown } from "../../request/Field.ts"
-import { Instant } from "../../request/Instant.ts"
+import { neutralAttemptFields, versionField, versionsText } from "../AttemptPresentation.ts"
 import { neutralFields } from "../Presentation.ts"
 import { EvmSignature } from "./Signature.ts"
 import { Speed } from "../Speed.ts"
@@ -14,7 +14,6 @@ const Decimal = Shown.Digits
 
 const hash = `0x${"5c".repeat(32)}`
 const address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-const at = "2026-11-22T12:00:00.000Z"
 
 const fees = {
   gas_price: shown(Decimal, "Gas price of a legacy transaction, in wei.", "30000000000"),
@@ -26,8 +25,22 @@ export const TransactionAttempt = Schema.Struct({
   hash: field(Shown.Hash, "Hash of the attempt.", hash),
   kind: field(Schema.Literals(["original", "bump", "replace", "noop"]), "Why it was signed.", "bump"),
   ...fees,
-  sent_at: shown(Instant, "When it was first sent.", at)
+  ...neutralAttemptFields,
+  nonce: shown(Schema.Natural, "Nonce of its bytes.", 7),
+  gas_limit: shown(Schema.Natural, "Gas limit of its bytes.", 21_000),
+  first_sent_block: shown(Schema.Natural, "Height of the chain when it was first sent.", 18_999_998),
+  block_number: shown(Schema.Natural, "Height of the block with it. Absent if no block has it.", 19_000_000)
 }).annotate({ identifier: "EvmTransactionAttempt", description: "A signed version of the transaction." })
+
+const EvmRequestVersion = Schema.Struct({
+  version: versionField,
+  value: field(HexWei, "Wei that it sends.", "0x38d7ea4c68000"),
+  ...fees,
+  to: shown(EvmAddress, "Receiver. Absent for a creation.", address),
+  data: shown(Shown.Bytes, "Call data or init code.", "0xa9059cbb"),
+  gas_limit: shown(Schema.Natural, "Gas limit. Absent if the service estimates it.", 21_000),
+  speed: shown(Speed, "Speed that decides its price, if no fees were given.", "fast")
+}).annotate({ identifier: "EvmRequestVersion", description: "What a caller asked for, in one of its versions." })
 
 export const EvmTransaction = Schema.Struct({
   ...neutralFields,
@@ -48,6 +61,7 @@ export const EvmTransaction = Schema.Struct({
   }),
   speed: shown(Speed, "Speed that decides its price, if no fees were given.", "fast"),
   attempts: shown(Schema.Array(TransactionAttempt), "All signed versions, oldest first.", []),
+  request_versions: shown(Schema.Array(EvmRequestVersion), versionsText, []),
   block_number: shown(Schema.Natural, "Height of the block with it.", 19_000_000),
   block_hash: shown(Shown.Hash, "Hash of the block with it.", hash),
   contract_address: shown(EvmAddress, "Contract that it created.", address),

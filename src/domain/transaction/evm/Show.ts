@@ -1,11 +1,12 @@
 // How an evm transaction of the ledger is shown: the request that was mined, never the no-op that may have replaced it.
 import { isNoop } from "../Attempt.ts"
 import type { Attempt } from "../Attempt.ts"
-import { instant, present, shownAttempt, shownFields } from "../Presentation.ts"
+import { heightOf, shownAttemptFields, shownVersions } from "../AttemptPresentation.ts"
+import { present, shownAttempt, shownFields } from "../Presentation.ts"
 import type { Identity } from "../Presentation.ts"
 import { newestRequest, requestOf } from "../Transaction.ts"
 import type { Mined, Transaction } from "../Transaction.ts"
-import { nonceOf } from "./Evm.ts"
+import { attemptNonceOf, nonceOf } from "./Evm.ts"
 import type { Evm, Request } from "./Evm.ts"
 import type { EvmTransaction } from "./EvmTransaction.ts"
 import { explain } from "./EvmWords.ts"
@@ -29,11 +30,18 @@ const feesOf = (fees: Fees | undefined) => {
 
 const kindOf = ({ kind }: Attempt<Evm>) => (kind === "refresh" ? "replace" : kind)
 
-const attemptOf = (attempt: Attempt<Evm>) => ({
+const refusalOf = ({ refusal }: Attempt<Evm>) =>
+  refusal && { class: refusal.class, ...present("needed", refusal.minimumNeeded) }
+
+const attemptOf = (transaction: Transaction<Evm>, attempt: Attempt<Evm>) => ({
   hash: attempt.hash,
   kind: kindOf(attempt),
   ...feesOf(attempt.offer.fees),
-  ...present("sent_at", attempt.firstSent && instant(attempt.firstSent.at))
+  ...shownAttemptFields(attempt, refusalOf(attempt)),
+  nonce: attemptNonceOf(attempt),
+  gas_limit: Number(attempt.offer.gasLimit),
+  ...present("first_sent_block", attempt.firstSent?.height),
+  ...present("block_number", heightOf(transaction, attempt))
 })
 
 const receiptOf = ({ receipt: { height, blockHash, details } }: Mined<Evm>) => ({
@@ -70,7 +78,8 @@ export const show = (transaction: Transaction<Evm>, identity: Identity, raw?: Ui
     ...requestFields(shownRequest(transaction, attempt), attempt),
     ...present("nonce", nonceOf(transaction)),
     ...present("signature", raw && signatureOf(raw)),
-    ...(attempts.length === 0 ? {} : { attempts: attempts.map(attemptOf) }),
+    ...(attempts.length === 0 ? {} : { attempts: attempts.map((one) => attemptOf(transaction, one)) }),
+    ...shownVersions(transaction, identity, (request) => requestFields(request, undefined)),
     ...(mined === undefined ? {} : receiptOf(mined))
   }
 }

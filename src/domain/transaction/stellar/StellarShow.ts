@@ -1,9 +1,11 @@
 // How a stellar transaction of the ledger is shown.
 import type { Attempt } from "../Attempt.ts"
+import { heightOf, shownAttemptFields, shownVersions } from "../AttemptPresentation.ts"
 import { instant, present, shownAttempt, shownFields } from "../Presentation.ts"
 import type { Identity } from "../Presentation.ts"
+import { newestRequest } from "../Transaction.ts"
 import type { Mined, Transaction } from "../Transaction.ts"
-import type { Stellar } from "./Stellar.ts"
+import type { Stellar, StellarRequest } from "./Stellar.ts"
 import { momentOf } from "./Stellar.ts"
 import type { StellarTransactionResponse } from "./StellarTransactionResponse.ts"
 import { explain } from "./StellarWords.ts"
@@ -11,14 +13,27 @@ import { explain } from "./StellarWords.ts"
 const kindOf = ({ kind }: Attempt<Stellar>): "original" | "refresh" | "replace" =>
   kind === "refresh" || kind === "replace" ? kind : "original"
 
-const attemptOf = (attempt: Attempt<Stellar>) => ({
+const attemptOf = (transaction: Transaction<Stellar>, attempt: Attempt<Stellar>) => ({
   hash: attempt.hash,
   ...present("inner_hash", attempt.offer.innerHash),
   kind: kindOf(attempt),
   max_fee: attempt.maxFee,
   valid_until: instant(momentOf(attempt.offer.maxTime)),
-  signed_at: instant(attempt.signedAt),
-  ...present("sent_at", attempt.firstSent && instant(attempt.firstSent.at))
+  ...shownAttemptFields(attempt, attempt.refusal),
+  account: attempt.place.account,
+  ...present("sequence_number", attempt.place.sequence),
+  ...present("ledger", heightOf(transaction, attempt))
+})
+
+const requestFields = ({ operations, memo }: StellarRequest) => ({
+  ...present("operations", operations),
+  ...present("memo", memo)
+})
+
+const versionOf = (request: StellarRequest) => ({
+  ...requestFields(request),
+  ...present("transaction_xdr", request.transaction_xdr),
+  ...present("max_fee", request.max_fee)
 })
 
 const receiptOf = ({ receipt: { details, height, paid } }: Mined<Stellar>) => ({
@@ -62,7 +77,9 @@ export const show = (transaction: Transaction<Stellar>, identity: Identity): Ste
     ...present("hash", attempt?.hash),
     ...present("inner_hash", facts.guest?.innerHash ?? attempt?.offer.innerHash),
     ...present("channel_account", channelOf(transaction, identity)),
-    ...(attempts.length === 0 ? {} : { attempts: attempts.map(attemptOf) }),
+    ...(identity.isWhole === true ? requestFields(newestRequest(transaction)) : {}),
+    ...(attempts.length === 0 ? {} : { attempts: attempts.map((one) => attemptOf(transaction, one)) }),
+    ...shownVersions(transaction, identity, versionOf),
     ...(mined === undefined ? {} : receiptOf(mined))
   }
 }

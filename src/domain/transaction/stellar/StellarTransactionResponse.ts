@@ -3,7 +3,9 @@ import { Schema } from "effect"
 import { added, field, shown } from "../../request/Field.ts"
 import { Instant } from "../../request/Instant.ts"
 import * as Shown from "../../request/Shown.ts"
+import { neutralAttemptFields, versionField, versionsText } from "../AttemptPresentation.ts"
 import { neutralFields } from "../Presentation.ts"
+import { Memo, StellarOperation } from "./StellarOperation.ts"
 
 const account = "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"
 
@@ -34,9 +36,31 @@ const StellarAttemptResponse = Schema.Struct({
   ),
   max_fee: field(Shown.Digits, "Stroops that it can cost at most.", "2000"),
   valid_until: field(Instant, "When it can no longer be applied: its `maxTime`.", at),
+  ...neutralAttemptFields,
   signed_at: field(Instant, "When it was signed.", at),
-  sent_at: shown(Instant, "When it was first sent.", at)
+  account: shown(Address, "Account whose sequence its bytes use: the relayer, or a channel of the service.", account),
+  sequence_number: shown(Shown.Digits, "Sequence of its bytes.", "257698037760000001"),
+  ledger: shown(Schema.Natural, "Ledger that contains it. Absent if none does.", 60_000_000)
 }).annotate({ identifier: "StellarTransactionAttempt", description: "A signed envelope of the transaction." })
+
+const requested = {
+  operations: more(
+    Schema.Array(StellarOperation),
+    "Operations of the request. Only in the response of one transaction.",
+    []
+  ),
+  memo: more(Memo, "Memo of the request. Only in the response of one transaction.", {
+    type: "text",
+    value: "order-1234"
+  })
+}
+
+const StellarRequestVersion = Schema.Struct({
+  version: versionField,
+  ...requested,
+  transaction_xdr: shown(Base64, "The envelope in base64.", "AAAAAgAAAAAAAAAA"),
+  max_fee: shown(Shown.Digits, "Stroops that an envelope may cost in all.", "1000000")
+}).annotate({ identifier: "StellarRequestVersion", description: "What a caller asked for, in one of its versions." })
 
 export const StellarTransactionResponse = Schema.Struct({
   network_type: field(Schema.Literal("stellar"), "Network type of the relayer.", "stellar"),
@@ -65,6 +89,8 @@ export const StellarTransactionResponse = Schema.Struct({
   result_code: more(ResultName, "Result of the transaction.", "txSuccess"),
   operation_results: more(Schema.Array(ResultName), "Results of the operations.", ["paymentSuccess"]),
   contract_error: more(Shown.Words, "First error of the contract, as a diagnostic event names it.", "trapped"),
-  attempts: more(Schema.Array(StellarAttemptResponse), "All signed envelopes, oldest first.", [])
+  ...requested,
+  attempts: more(Schema.Array(StellarAttemptResponse), "All signed envelopes, oldest first.", []),
+  request_versions: more(Schema.Array(StellarRequestVersion), versionsText, [])
 }).annotate({ identifier: "StellarTransactionResponse", description: "A stellar transaction." })
 export type StellarTransactionResponse = typeof StellarTransactionResponse.Type

@@ -47,14 +47,20 @@ export const make = Effect.gen(function* () {
   const sql = yield* client
   const isOpen = sql`t.state IN ('pending', 'signed', 'submitted', 'mined')`
 
-  /** With this nonce in the present generation of the relayer's lane. */
+  /** With this sequence in the present generation of the relayer's lane, of its own account before those of channels. */
+  // The expression is that of the index `transactions_nonce_key`: by `lane_id` alone, all transactions of the relayer would be read.
   const bySequence = (relayerNumber: number, sequence: bigint) =>
     sql`
-      SELECT t.id FROM lanes l
-      JOIN transactions t ON t.lane_id = l.id AND t.generation = l.generation AND t.nonce = ${String(sequence)}::bigint
-      WHERE l.id = (
-        SELECT lane_id FROM transactions WHERE relayer_number = ${relayerNumber}::bigint ORDER BY -number LIMIT 1
-      ) AND t.relayer_number = ${relayerNumber}::bigint`.pipe(
+      WITH lane AS MATERIALIZED (
+        SELECT l.id, l.generation FROM lanes l WHERE l.id = (
+          SELECT lane_id FROM transactions WHERE relayer_number = ${relayerNumber}::bigint ORDER BY -number LIMIT 1)
+      )
+      SELECT t.id FROM transactions t
+      WHERE coalesce(t.channel_id, t.lane_id) = ANY(ARRAY(
+          SELECT id FROM lane UNION ALL SELECT c.id FROM lanes c WHERE c.parent_id = (SELECT id FROM lane)))
+        AND t.generation = (SELECT generation FROM lane) AND t.nonce = ${String(sequence)}::bigint
+        AND t.relayer_number = ${relayerNumber}::bigint
+      ORDER BY t.channel_id NULLS FIRST LIMIT 1`.pipe(
       Effect.flatMap(readIds),
       Effect.map(([row]) => Option.fromUndefinedOr(row?.id)),
       query("RelayerTransactionsRepo.bySequence")
