@@ -53,6 +53,7 @@ export const fitting = (random: Random, world: World, given: OpenApi.Schema, nam
     return schema.uniqueItems === true ? [...new Set(items)] : items
   }
   if (name === "keystore") return world.keystore
+  if (name === "document") return configuration(random, world)
   const required = new Set(schema.required)
   const fields = Object.entries(schema.properties ?? {}).filter(([field]) => required.has(field) || random.chance(0.4))
   return Object.fromEntries(
@@ -61,6 +62,32 @@ export const fitting = (random: Random, world: World, given: OpenApi.Schema, nam
       return [field, fitting(random, world, of, byName[inside] === undefined ? field : inside)]
     })
   )
+}
+
+/** The requests that create the objects of each section of a configuration. */
+const sections = {
+  networks: "CreateNetworkRequest",
+  notifications: "CreateNotificationRequest",
+  signers: "CreateSignerRequest",
+  relayers: "CreateRelayerRequest",
+  api_keys: "CreateApiKeyRequest"
+} as const
+
+/** A document for a plan or an apply: the contract says only that it is an object. */
+const configuration = (random: Random, world: World): unknown => {
+  const section = (kind: string, request: string) => {
+    const objects = random.times(random.between(1, 2), () => {
+      const schema = { $ref: `#/components/schemas/${request}` }
+      const { id, name, network_type, ...body } = fitting(random, world, schema, kind) as Record<string, unknown>
+      if (kind === "networks") return [`${String(network_type)}:${String(name)}`, body]
+      const more = { ...(name === undefined ? {} : { name }), ...(network_type === undefined ? {} : { network_type }) }
+      return [String(id ?? random.pick(world.ids)), { ...body, ...more }]
+    })
+    return [kind, Object.fromEntries(objects)]
+  }
+  const chosen = Object.entries(sections).filter(() => random.chance(0.4))
+  const named = chosen.map(([kind, request]) => section(kind, request))
+  return { version: 1, name: random.pick(["fuzz", "other"]), ...Object.fromEntries(named) }
 }
 
 type Place = readonly [holder: Record<string, unknown>, key: string]

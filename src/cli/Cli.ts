@@ -22,6 +22,7 @@ import { RestoreCommand } from "./commands/RestoreCommand.ts"
 import { TransactionsCommand } from "./commands/TransactionsCommand.ts"
 import * as ServeFlags from "./kit/ServeFlags.ts"
 import { SignersCommand } from "./commands/SignersCommand.ts"
+import * as Unread from "./kit/Unread.ts"
 import * as Usage from "./kit/Usage.ts"
 import * as Verb from "./kit/Verb.ts"
 
@@ -96,19 +97,10 @@ const root = (start: Start) =>
     ])
   )
 
-/**
- * Ends a command whose output is no longer read, such as `… | head`, which is not a failure. The listener stays after an interruption, because the last write may fail later.
- */
-const readerIsGone = Effect.callback<void>((resume) => {
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    resume(error.code === "EPIPE" ? Effect.void : Effect.die(error))
-  })
-})
-
 export const run = (args: ReadonlyArray<string>, version: string, start: Start) =>
   Command.runWith(root(start), { version })(args).pipe(
     Effect.catchTag("ShowHelp", Usage.explain),
-    Effect.raceFirst(readerIsGone),
+    Effect.raceFirst(Unread.end),
     Effect.provide([
       Usage.layer,
       CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] })

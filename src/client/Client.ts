@@ -4183,6 +4183,11 @@ export interface PlannedStep {
    * contains it; `none`: it is as the document says. Example: `"update"`
    */
   readonly action: "create" | "adopt" | "update" | "replace" | "delete" | "keep" | "none"
+  /**
+   * What a new object is, in parts: its network and its signer, or its scopes. Example: `["evm:sepolia","signer
+   * hot-1"]`
+   */
+  readonly summary?: ReadonlyArray<string>
   /** Why it is kept, or what the deletion does. Example: `"resets its overrides"` */
   readonly reason?: string
   /** The differences, by path. */

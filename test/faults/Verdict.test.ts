@@ -117,6 +117,19 @@ describe("a case", () => {
     assert.notDeepEqual(Case.make(7, 0, world), Case.make(8, 0, world))
   })
 
+  it("that plans or applies a configuration has objects of each section", () => {
+    const documents = Array.from({ length: 6000 }, (_, at) => Case.make(1, at, world)).flatMap((one) => {
+      if (one._tag !== "Request" || one.request.operation?.id.startsWith("configuration.") !== true) return []
+      return [String(one.request.body ?? "")]
+    })
+    for (const section of ["networks", "notifications", "signers", "relayers", "api_keys"]) {
+      assert.isTrue(
+        documents.some((body) => new RegExp(`"${section}":\\{"[^"]+":\\{`).test(body)),
+        section
+      )
+    }
+  })
+
   it("among 3,000 covers every operation of the document, with a body if it has one", () => {
     const made = Array.from({ length: 3000 }, (_, at) => Case.make(1, at, world))
     const requests = made.flatMap((one) => (one._tag === "Request" ? [one.request] : []))

@@ -1,7 +1,9 @@
 // `effect-relayer plan` and `diff` beside a running service: exit codes, outputs, and what they never show.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { spawn } from "node:child_process"
 import { running } from "../../testkit/process/Commands.ts"
+import * as Service from "../../testkit/process/Service.ts"
 
 const signingKey = "0123456789abcdef0123456789abcdef"
 
@@ -31,7 +33,51 @@ const prepared = Effect.gen(function* () {
   return { service, run, write: (text: string) => write("relayers.yaml", text) }
 })
 
+/** Runs a command whose standard output is closed before it prints. */
+const unread = (home: string, flags: ReadonlyArray<string>, env: Record<string, string>) =>
+  Effect.promise(
+    () =>
+      new Promise<{ readonly code: number | null; readonly stderr: string }>((resolve) => {
+        const child = spawn(process.execPath, [Service.main, ...flags], {
+          cwd: home,
+          env,
+          stdio: ["ignore", "pipe", "pipe"]
+        })
+        child.stdout.destroy()
+        const stderr = Service.collect(child.stderr)
+        child.once("close", (code) => resolve({ code, stderr: stderr() }))
+      })
+  )
+
 describe("plan and diff", () => {
+  it.live("a closed pipe is no failure: diff still says that there are changes, and apply makes all of them", () =>
+    Effect.gen(function* () {
+      const { home, service, write } = yield* running({ WATCH: "off" })
+      const ids = Array.from({ length: 300 }, (_, index) => `ops-${index}`)
+      const lines = ids.map((id) => `  ${id}: {url: https://hooks.example.com/${id}}\n`)
+      yield* write("relayers.yaml", `version: 1\nname: payments\nnotifications:\n${lines.join("")}`)
+      const env = { PATH: "", HOME: home, API_KEY: Service.apiKey, RELAYER_URL: service.baseUrl }
+      const run = (...flags: ReadonlyArray<string>) => unread(home, flags, env)
+      const file = ["--file", "relayers.yaml"]
+      const ended = [
+        yield* run("plan", ...file),
+        yield* run("plan", ...file, "--output", "json", "--detailed-exitcode"),
+        yield* run("diff", ...file),
+        yield* run("apply", ...file, "--yes"),
+        yield* run("diff", ...file),
+        yield* run("export", "--name", "payments")
+      ]
+      assert.deepStrictEqual(
+        ended.map(({ code }) => code),
+        [0, 2, 2, 0, 0, 0],
+        ended.map(({ stderr }) => stderr).join("\n")
+      )
+      for (const { stderr } of ended) assert.notMatch(stderr, /EPIPE|^\s+at /m)
+      const { text } = yield* service.call("/api/v1/configuration/payments")
+      assert.deepInclude((JSON.parse(text) as { data: object }).data, { objects: ids.length })
+    }).pipe(Effect.scoped)
+  )
+
   it.live("a plan names every object, and shows no value that came from outside of the file", () =>
     Effect.gen(function* () {
       const { run, write, service } = yield* prepared
@@ -42,9 +88,9 @@ describe("plan and diff", () => {
         [
           "payments: 3 to create, 0 to change, 0 to delete, 0 unchanged",
           "",
-          "  + notifications.ops",
-          "  + signers.hot",
-          "  + relayers.treasury",
+          "  + notifications.ops  https://${RELAYER_HOST}/relayer",
+          "  + signers.hot        plain",
+          "  + relayers.treasury  evm:sepolia  signer hot  notification ops",
           ""
         ].join("\n")
       )

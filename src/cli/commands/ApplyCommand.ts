@@ -13,6 +13,7 @@ import * as Confirm from "../kit/Confirm.ts"
 import { Environment } from "../kit/Environment.ts"
 import { Lifetime } from "../kit/Lifetime.ts"
 import * as Print from "../kit/Print.ts"
+import * as Unread from "../kit/Unread.ts"
 import * as Verb from "../kit/Verb.ts"
 
 const flags = {
@@ -92,6 +93,7 @@ const sentence = ({ counts, name }: ConfigurationPlan): string =>
   `apply ${name}: create ${counts.create}, change ${counts.change}, delete ${counts.delete}`
 
 const apply = Effect.fnUntraced(function* (given: ApplyFlags) {
+  yield* Unread.goOn
   const prepared = yield* Planned.prepare(given)
   const plan = yield* Option.match(given.plan, { onNone: () => Planned.make(prepared), onSome: Planned.saved })
   if (given.output !== "json") yield* Planned.print(plan, given)

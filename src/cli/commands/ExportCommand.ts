@@ -4,7 +4,6 @@ import { Command, Flag } from "effect/cli"
 import { ConfigurationName } from "../../domain/configuration/Kinds.ts"
 import { toggle } from "../configuration/Given.ts"
 import * as Planned from "../configuration/Planned.ts"
-import * as Call from "../kit/Call.ts"
 import * as Connection from "../kit/Connection.ts"
 import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
@@ -30,7 +29,7 @@ export const ExportCommand = Command.make(
   },
   Effect.fnUntraced(function* ({ name, all, envNames, output, ...connection }) {
     const { baseUrl } = yield* Connection.open(connection)
-    const run = yield* Call.open(connection)
+    const run = yield* Planned.open(connection)
     const request = { params: { configuration: name }, query: { all } }
     const { value } = yield* run((client) => client.configuration.document(request)).pipe(
       Effect.catch((error) =>

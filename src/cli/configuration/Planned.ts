@@ -50,13 +50,16 @@ const asUnreachable = (error: CommandFailed): CommandFailed =>
     ? new CommandFailed({ message: error.message, exitCode: exitCodes.unreachable })
     : error
 
+/** Calls of the commands about configurations. */
+export const open = (given: Connection.ConnectionFlags) => Effect.mapError(Call.open(given), asUnreachable)
+
 /** Loads the files, and returns the request to plan them and a function that calls the service. */
 export const prepare = Effect.fnUntraced(function* (given: PlanFlags) {
   const configuration = yield* Configuration.load(given)
   for (const warning of configuration.warnings) yield* Console.error(`warning: ${warning}`)
   yield* checkTransport(given)
   const { baseUrl } = yield* Connection.open(given)
-  const run = yield* Effect.mapError(Call.open(given), asUnreachable)
+  const run = yield* open(given)
   const payload = {
     document: configuration.document,
     options: {

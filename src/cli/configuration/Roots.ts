@@ -51,7 +51,7 @@ const readBelow = (roots: Roots, file: string, maximum: number): Read => {
   if (real === undefined) return { problem: outside }
   try {
     const stat = fs.statSync(real)
-    if (!stat.isFile()) return { problem: "is not a file" }
+    if (!stat.isFile()) return { problem: "is no regular file" }
     if (stat.size > maximum) return { problem: `is larger than ${maximum} bytes` }
     return { text: new TextDecoder("utf-8", { fatal: true }).decode(fs.readFileSync(real)) }
   } catch (cause) {

@@ -35,13 +35,20 @@ const valueOf = ({ name, text }: File, change?: (text: string) => string): Resul
     onFailure: (problems) => Result.fail(problems.map(problemText).join("; "))
   })
 
-const outcomeOf = ({ document, remarks, report, secrets }: Imported.Context, head?: string): Outcome => ({
-  document,
-  yaml: Output.yaml(Imported.toPlain(document), remarks, head),
-  moved: secrets.moved,
-  needed: secrets.needed,
-  entries: report.entries
-})
+const unwritable =
+  "has all kinds of quotes, or returns before line breaks, which a file of variables cannot have: set this variable to the value of the input"
+
+const outcomeOf = ({ document, remarks, report, secrets }: Imported.Context, head?: string): Outcome => {
+  const moved = new Map([...secrets.moved].filter(([, value]) => Output.isWritable(value)))
+  for (const name of secrets.moved.keys()) if (!moved.has(name)) report.add(name, "needs", unwritable)
+  return {
+    document,
+    yaml: Output.yaml(Imported.toPlain(document), remarks, head),
+    moved,
+    needed: secrets.needed,
+    entries: report.entries
+  }
+}
 
 const contextOf = (name: string, secrets: Secrets.Secrets): Imported.Context => ({
   document: Imported.empty(name),
@@ -59,7 +66,9 @@ export const openZeppelin = (
 ): Result.Result<Outcome, string> =>
   Result.flatMap(valueOf(file, Secrets.escaped), (value) =>
     Result.map(live === undefined ? Result.succeed(undefined) : valueOf(live, Secrets.escaped), (running) => {
-      const context = contextOf(Imported.idOf(name, "config"), Secrets.make(Secrets.unescaped))
+      const taken = new Set([...OpenZeppelin.variablesOf(value), ...Object.keys(options.dotEnv ?? {})])
+      const secrets = Secrets.make({ original: Secrets.unescaped, taken })
+      const context = contextOf(Imported.idOf(name, "config"), secrets)
       const items = isMembers(running) && Array.isArray(running["items"]) ? running["items"] : undefined
       OpenZeppelin.importConfiguration(fields(value, "", context.report), context, options, items)
       return outcomeOf(context)
@@ -75,7 +84,8 @@ export const rrelayer = (
   Result.flatMap(valueOf(file), (value) =>
     Result.map(valueOf(list), (listed) => {
       const members = isMembers(value) ? value : {}
-      const context = contextOf(Imported.idOf(name ?? String(members["name"] ?? ""), "rrelayer"), Secrets.make())
+      const secrets = Secrets.make({ taken: new Set(Imported.variablesIn(value)) })
+      const context = contextOf(Imported.idOf(name ?? String(members["name"] ?? ""), "rrelayer"), secrets)
       RRelayer.importConfiguration(fields(value, "", context.report), listed, context, options)
       const description = members["description"]
       return outcomeOf(context, typeof description === "string" ? description : undefined)

@@ -73,7 +73,7 @@ const checkable = (value: unknown, name: string): unknown => {
 }
 
 /** The variables in texts. `$${` stands for the characters `${`. */
-const variablesIn = (value: unknown): ReadonlyArray<string> => {
+export const variablesIn = (value: unknown): ReadonlyArray<string> => {
   if (typeof value === "string") {
     return [...value.replaceAll("$${", "").matchAll(someVariable)].map(([, name = ""]) => name)
   }

@@ -29,11 +29,28 @@ export const yaml = (document: object, remarks: ReadonlyArray<Imported.Remark>, 
   return written.toString({ lineWidth: 0 })
 }
 
-/** A line per variable, quoted so that `.env` readers and shells read the exact value. */
-export const secretsFile = (moved: ReadonlyMap<string, string>): string =>
-  [...moved].map(([name, value]) => `${name}=${quoted(value)}\n`).join("")
-
-const quoted = (value: string): string => {
-  if (!/['\n\r]/.test(value)) return `'${value}'`
-  return value.includes('"') || /[\\$`]/.test(value) ? `\`${value}\`` : `"${value.replaceAll("\n", "\\n")}"`
+/**
+ * The quote around a value in a file of variables, so that `.env` readers read the exact value, and shells too if that is possible. Undefined: there
+ * is none, because the value has all of them, or the return of a line break, which readers remove.
+ */
+const quoteOf = (value: string): string | undefined => {
+  const isWithout = (...parts: ReadonlyArray<string>) => parts.every((part) => !value.includes(part))
+  if (!isWithout("\r")) return undefined
+  if (isWithout("'")) return "'"
+  if (isWithout('"', "\\", "$", "`")) return '"'
+  if (isWithout("`")) return "`"
+  // Between double quotes, readers replace `\n`.
+  return isWithout('"', "\\n") ? '"' : undefined
 }
+
+/** Whether a file of variables can have the value. */
+export const isWritable = (value: string): boolean => quoteOf(value) !== undefined
+
+/** A line per variable. Values that cannot be written are left out. */
+export const secretsFile = (moved: ReadonlyMap<string, string>): string =>
+  [...moved]
+    .map(([name, value]) => {
+      const quote = quoteOf(value)
+      return quote === undefined ? "" : `${name}=${quote}${value}${quote}\n`
+    })
+    .join("")

@@ -25,8 +25,14 @@ const variableOf = (parts: ReadonlyArray<string | number>): string => {
 /** Texts of a service without variables: `${` is written as `$${`, so that the loader of the file reads it as it was. */
 export const escaped = (text: string): string => text.replaceAll("${", () => "$${")
 
-/** `original` gives the text of a secret as it was in the input: files of secrets have no variables. */
-export const make = (original: (text: string) => string = (text) => text): Secrets => {
+interface Options {
+  /** Gives the text of a secret as it was in the input: files of secrets have no variables. */
+  readonly original?: (text: string) => string
+  /** Names of variables of the input: a value that is moved must not get the name of another one. */
+  readonly taken?: ReadonlySet<string>
+}
+
+export const make = ({ original = (text) => text, taken = new Set() }: Options = {}): Secrets => {
   const moved = new Map<string, string>()
   const needed = new Set<string>()
   return {
@@ -39,7 +45,7 @@ export const make = (original: (text: string) => string = (text) => text): Secre
       let name = base
       for (
         let next = 2;
-        (moved.has(name) && moved.get(name) !== value) || (needed.has(name) && !moved.has(name));
+        (moved.has(name) && moved.get(name) !== value) || (!moved.has(name) && (needed.has(name) || taken.has(name)));
         next += 1
       ) {
         name = `${base}_${next}`

@@ -47,7 +47,7 @@ const keyOf = (value: unknown, isEvm: boolean): string => {
 }
 
 /** A value as a plan shows it. */
-const shown = (value: unknown): string => {
+export const shown = (value: unknown): string => {
   if (typeof value === "string" || typeof value === "bigint") return String(value)
   if (DateTime.isDateTime(value)) return DateTime.formatIso(value)
   return JSON.stringify(value, (_, child: unknown) => (typeof child === "bigint" ? String(child) : child)) ?? ""

@@ -84,6 +84,12 @@ const PlannedStep = Schema.Struct({
     "What happens to the object. `adopt`: the configuration becomes its owner; `keep`: the document no longer contains it; `none`: it is as the document says.",
     "update"
   ),
+  summary: Schema.optionalKey(
+    field(Schema.Array(Shown.Words), "What a new object is, in parts: its network and its signer, or its scopes.", [
+      "evm:sepolia",
+      "signer hot-1"
+    ])
+  ),
   reason: Schema.optionalKey(field(Shown.Words, "Why it is kept, or what the deletion does.", "resets its overrides")),
   changes: field(Schema.Array(PlannedChange), "The differences, by path."),
   drift: Schema.optionalKey(

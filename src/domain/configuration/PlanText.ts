@@ -56,12 +56,22 @@ const title = (step: Step): string => {
   return `${nameOf(step)}${remark === "" ? "" : ` (${remark})`}`
 }
 
-const width = (changes: ReadonlyArray<Change>): number => Math.max(0, ...changes.map(({ path }) => path.length))
+const widest = (texts: ReadonlyArray<string>): number => texts.reduce((most, { length }) => Math.max(most, length), 0)
+
+/** Between the columns of a plan. */
+const gap = "  "
+
+const summaryOf = ({ summary = [] }: Step): string => summary.join(gap)
+
+/** Summaries are in one column, beside the longest name of a new object. */
+const titled = (step: Step, column: number): string =>
+  summaryOf(step) === "" ? title(step) : `${title(step).padEnd(column)}${gap}${summaryOf(step)}`
 
 export const text = (plan: Plan, digest?: string): string => {
+  const names = widest(listed(plan).flatMap((step) => (summaryOf(step) === "" ? [] : [title(step)])))
   const blocks = listed(plan).map((step) => {
-    const first = `${step.isWarning ? "!" : " "} ${symbols[step.action]} ${title(step)}`
-    const column = width(step.changes)
+    const first = `${step.isWarning ? "!" : " "} ${symbols[step.action]} ${titled(step, names)}`
+    const column = widest(step.changes.map(({ path }) => path))
     const lines = step.changes.map(
       (change) => `${change.isWarning ? "!" : " "}     ${change.path.padEnd(column)}  ${valueOf(change)}`
     )
@@ -92,7 +102,8 @@ const code = (value: string): string => `\`${printable(value).replaceAll("`", "'
 
 export const markdown = (plan: Plan, digest?: string): string => {
   const rows = listed(plan).flatMap((step) => {
-    const first = `| ${step.isWarning ? "⚠" : ""} | ${symbols[step.action].trim()} | ${code(title(step))} | | |`
+    const summary = summaryOf(step) === "" ? "" : `${code(summaryOf(step))} `
+    const first = `| ${step.isWarning ? "⚠" : ""} | ${symbols[step.action].trim()} | ${code(title(step))} | | ${summary}|`
     const lines = step.changes.map(
       (change) => `| ${change.isWarning ? "⚠" : ""} | | | ${code(change.path)} | ${code(valueOf(change))} |`
     )

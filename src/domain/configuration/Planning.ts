@@ -12,6 +12,7 @@ import type { Change } from "./Comparison.ts"
 import type { Kind } from "./Kinds.ts"
 import * as Links from "./Links.ts"
 import { nameOf, unmasked } from "./States.ts"
+import { summaryOf } from "./Summary.ts"
 import type { FoundState, WantedState } from "./States.ts"
 import { allowsMore } from "./Widening.ts"
 
@@ -23,6 +24,8 @@ export interface Step {
   readonly id: string
   readonly action: Action
   readonly changes: ReadonlyArray<Change>
+  /** What a new object is, in parts such as its network and its signer. */
+  readonly summary?: ReadonlyArray<string>
   /** Why the object is kept, or what the deletion does. */
   readonly reason?: string
   /** When and by which caller the object was changed outside of the file, as far as the audit log says. */
@@ -61,8 +64,8 @@ export interface Input {
   readonly options: Options
   /** Texts with `${NAME}`, by path. The values of the variables are not shown. */
   readonly templates: ReadonlyMap<string, string>
-  /** The last applied forms of objects, by name. */
-  readonly applied: ReadonlyMap<string, Applied.AppliedState>
+  /** The last applied form of the object with a name such as `relayers.treasury`. */
+  readonly appliedOf: (name: string) => Applied.AppliedState | undefined
   /** A keyed hash of a value that may contain a secret. */
   readonly tokenOf: (value: unknown) => string
 }
@@ -125,11 +128,11 @@ const marked = (kind: Kind, changes: ReadonlyArray<Change>): ReadonlyArray<Chang
 const attributed = (
   wanted: WantedState,
   found: FoundState,
-  { applied, tokenOf, name }: Input,
+  { appliedOf, tokenOf, name }: Input,
   changes: ReadonlyArray<Change>
 ): ReadonlyArray<Change> => {
-  const before = applied.get(nameOf(wanted))
-  if (before === undefined || found.owner !== name || changes.length === 0) return changes
+  const before = found.owner !== name || changes.length === 0 ? undefined : appliedOf(nameOf(wanted))
+  if (before === undefined) return changes
   const originOf = Applied.origins(before, wanted, found, tokenOf)
   return changes.map((change) => ({ ...change, origin: originOf(change.path) }))
 }
@@ -140,12 +143,12 @@ const missingValues = (wanted: WantedState): Refused =>
     message: "there is no stored value, because the object does not exist"
   }))
 
-const created = (wanted: WantedState): Result.Result<Step, Refused> => {
+const created = (wanted: WantedState, { templates }: Input): Result.Result<Step, Refused> => {
   const missing = missingValues(wanted)
+  if (missing.length > 0) return Result.fail(missing)
   const { id, kind } = wanted
-  return missing.length > 0
-    ? Result.fail(missing)
-    : Result.succeed({ kind, id, action: "create", changes: [], isWarning: false })
+  const summary = summaryOf(wanted, templates)
+  return Result.succeed({ kind, id, action: "create", changes: [], summary, isWarning: false })
 }
 
 const changed = (
@@ -244,7 +247,7 @@ export const plan = (input: Input): Result.Result<Plan, Refused> => {
   const kept = steps(
     links.ordered.map((object) => {
       const before = found.get(nameOf(object))
-      return before === undefined ? created(object) : changed(object, before, input, links)
+      return before === undefined ? created(object, input) : changed(object, before, input, links)
     })
   )
   const rest = input.found.filter((object) => object.owner === input.name && !names.has(nameOf(object)))

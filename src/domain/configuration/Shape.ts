@@ -14,13 +14,24 @@ export const isAmount = (ast: SchemaAST.AST): boolean => SchemaAST.isDeclaration
 export const isText = (ast: SchemaAST.AST): boolean =>
   SchemaAST.isString(ast) || (SchemaAST.isLiteral(ast) && typeof ast.literal === "string")
 
-/** What the encoded side may be: the members of unions, with a secret as one member. Null counts as left out. */
-export const alternatives = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
+const alternativesOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
   if (isSecret(ast)) return [ast]
   const { encoding } = ast
   if (encoding !== undefined) return alternatives(encoding[encoding.length - 1]?.to ?? ast)
   if (SchemaAST.isUnion(ast)) return ast.types.flatMap(alternatives)
   return SchemaAST.isNull(ast) ? [] : [ast]
+}
+
+/** The answers of `alternatives`: a document asks for the same types of each of its objects. */
+const known = new WeakMap<SchemaAST.AST, ReadonlyArray<SchemaAST.AST>>()
+
+/** What the encoded side may be: the members of unions, with a secret as one member. Null counts as left out. */
+export const alternatives = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
+  const found = known.get(ast)
+  if (found !== undefined) return found
+  const made = alternativesOf(ast)
+  known.set(ast, made)
+  return made
 }
 
 /** Whether the literal fields of a struct, such as `type`, have the values of an object. Absent fields match. */

@@ -1,5 +1,5 @@
 // The configured form of objects: what a document says about an object, and what the service has. Secrets are only tokens.
-import { Redacted, Result } from "effect"
+import { DateTime, Redacted, Result } from "effect"
 import { isMasked, maskUrl, unmask } from "../chain/Rpc.ts"
 import type { RpcConfig } from "../chain/Rpc.ts"
 import type { Violation } from "../request/Violations.ts"
@@ -60,7 +60,7 @@ const separate = (
     return undefined
   }
   if (Array.isArray(value)) return value.map((item, index) => separate(item, `${path}.${index}`, found, tokenOf))
-  if (!isMembers(value)) return value
+  if (!isMembers(value) || DateTime.isDateTime(value)) return value
   const entries = Object.entries(value).map(
     ([name, child]) => [name, separate(child, path === "" ? name : `${path}.${name}`, found, tokenOf)] as const
   )

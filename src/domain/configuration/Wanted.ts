@@ -84,6 +84,12 @@ const placeholder = (type: SchemaAST.AST): unknown => {
   return Documentation.of(encoded).example ?? Documentation.of(type).example
 }
 
+/** Whether a mark may be somewhere in the value. Only then is its schema walked. */
+const mayHaveMark = (value: unknown): boolean => {
+  if (Array.isArray(value)) return value.some(mayHaveMark)
+  return isMembers(value) && (markOf(value) !== undefined || Object.values(value).some(mayHaveMark))
+}
+
 /** Puts placeholders in the places of marks. */
 const unmarked = (
   shapes: ReadonlyArray<SchemaAST.AST>,
@@ -179,7 +185,7 @@ export const decodeObject = (
   const managesPaused = !pausable.has(kind) || (body["paused"] !== undefined && body["paused"] !== null)
   const usual = managesPaused ? {} : { paused: false }
   const whole = { ...body, ...usual, ...fieldsOfKey(kind, id) }
-  const plain = unmarked(shapesOf(kind), whole, "", marks)
+  const plain = mayHaveMark(whole) ? unmarked(shapesOf(kind), whole, "", marks) : whole
   return Result.mapBoth(decoders[kind](plain), {
     onSuccess: (request) => ({ kind, id, request: request as Members, marks, managesPaused }),
     onFailure: ({ issue }) => {

@@ -28,7 +28,7 @@ const membersOf = (json: string): Readonly<Record<string, unknown>> => {
   return isMembers(value) ? value : {}
 }
 
-export const ofRow = ({ applied, secrets_mac }: Managed): AppliedState => ({
+const ofRow = ({ applied, secrets_mac }: Managed): AppliedState => ({
   fields: membersOf(applied),
   secrets: new Map(Object.entries(membersOf(secrets_mac)).map(([path, token]) => [path, String(token)]))
 })
@@ -47,6 +47,8 @@ export const isSame = (one: Managed, other: Managed | undefined): boolean =>
 /** The owners and the last applied forms of objects, by their names. */
 export interface Ownership {
   readonly rows: ReadonlyMap<string, Managed>
+  /** Read when they are asked for: a plan needs those of the objects that differ. */
+  readonly appliedOf: (name: string) => AppliedState | undefined
   readonly owned: (objects: ReadonlyArray<FoundState>) => ReadonlyArray<FoundState>
 }
 
@@ -54,6 +56,10 @@ export const ownership = (rows: ReadonlyArray<Managed>): Ownership => {
   const byName = new Map(rows.map((row) => [nameOf(row), row]))
   return {
     rows: byName,
+    appliedOf: (name) => {
+      const row = byName.get(name)
+      return row === undefined ? undefined : ofRow(row)
+    },
     owned: (objects) => objects.map((object) => ({ ...object, owner: byName.get(nameOf(object))?.configuration }))
   }
 }

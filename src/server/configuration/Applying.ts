@@ -18,6 +18,7 @@ import { OutboundWork } from "../limits/OutboundWork.ts"
 import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import * as AppliedForms from "./AppliedForms.ts"
 import * as ConfigurationRepo from "./ConfigurationRepo.ts"
+import * as LastChanges from "./LastChanges.ts"
 import type * as Plans from "./Plans.ts"
 import type { Found, Prepared } from "./Plans.ts"
 import * as Staging from "./Staging.ts"
@@ -31,6 +32,7 @@ const notThisDocument: Violation = {
 }
 
 export const make = Effect.fnUntraced(function* (plans: Plans.Plans) {
+  const lastChanges = yield* LastChanges.make
   const repo = yield* ConfigurationRepo.make
   const stage = yield* Staging.make
   const write = yield* Writing.make
@@ -43,7 +45,7 @@ export const make = Effect.fnUntraced(function* (plans: Plans.Plans) {
   /** Names the callers that have changed objects since the plan, as far as the audit log says. */
   const describe = Effect.fnUntraced(function* (names: ReadonlyArray<string>, found: Found) {
     const objects = found.objects.filter((object) => names.includes(nameOf(object)))
-    const changes = yield* plans.lastChangesOf(objects)
+    const changes = yield* lastChanges.of(objects)
     return names.map((name): Violation => {
       const object = objects.find((candidate) => nameOf(candidate) === name)
       if (object === undefined) return { field: name, message: gone }
@@ -64,8 +66,8 @@ export const make = Effect.fnUntraced(function* (plans: Plans.Plans) {
 
   /** Fails unless the digest is that of the document and of what was found. */
   const checkDigest = Effect.fnUntraced(function* (request: ApplyConfiguration, prepared: Prepared, found: Found) {
-    if (plans.digestOf(prepared, found) === request.digest) return
-    const now = plans.seenOf(prepared, found)
+    const { digest, seen: now } = plans.basisOf(prepared, found)
+    if (digest === request.digest) return
     const { seen } = request
     if (seen === undefined) {
       return yield* PlanOutdated.of([

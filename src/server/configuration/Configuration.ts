@@ -25,6 +25,7 @@ import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
 import * as Applying from "./Applying.ts"
 import * as Exporting from "./Exporting.ts"
 import * as ConfigurationRepo from "./ConfigurationRepo.ts"
+import * as LastChanges from "./LastChanges.ts"
 import * as Plans from "./Plans.ts"
 
 /** Seconds after which a caller may plan again. */
@@ -87,6 +88,7 @@ export class Configuration extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* ConfigurationRepo.make
       const plans = yield* Plans.make
+      const lastChanges = yield* LastChanges.make
       const applyPrepared = yield* Applying.make(plans)
       const document = yield* Exporting.make
       const audit = yield* Audit
@@ -101,8 +103,8 @@ export class Configuration extends Context.Service<
           const change = { action: "configuration.compared", id: prepared.wanted.name, schema: ComparedFields } as const
           yield* transaction(audit.record({ ...change, after: { fields } }))
         }
-        const plan = yield* Effect.flatMap(plans.computed(prepared, found, shown), plans.withDrift)
-        return ofPlan(plan, { digest: plans.digestOf(prepared, found), seen: plans.seenOf(prepared, found) })
+        const plan = yield* Effect.flatMap(plans.computed(prepared, found, shown), lastChanges.withDrift)
+        return ofPlan(plan, plans.basisOf(prepared, found))
       })
 
       const planning = new Set<string>()

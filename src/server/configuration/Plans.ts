@@ -8,14 +8,13 @@ import type { Kind } from "../../domain/configuration/Kinds.ts"
 import * as Links from "../../domain/configuration/Links.ts"
 import * as Planning from "../../domain/configuration/Planning.ts"
 import { maxObjects } from "../../domain/configuration/PlanRequest.ts"
-import type { PlanConfiguration, PlanOptions } from "../../domain/configuration/PlanRequest.ts"
+import type { ConfigurationPlan, PlanConfiguration, PlanOptions } from "../../domain/configuration/PlanRequest.ts"
 import { nameOf, wantedState } from "../../domain/configuration/States.ts"
 import type { FoundState } from "../../domain/configuration/States.ts"
 import * as Wanted from "../../domain/configuration/Wanted.ts"
 import { PayloadTooLarge } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
-import { Audit } from "../audit/Audit.ts"
 import * as AppliedForms from "./AppliedForms.ts"
 import type { Ownership } from "./AppliedForms.ts"
 import * as ComparedSecrets from "./ComparedSecrets.ts"
@@ -32,15 +31,6 @@ const scopes: Readonly<Record<Kind, Scope>> = {
   relayers: "relayers:write",
   api_keys: "api-keys:write"
 }
-
-/** How the audit log names the kinds. */
-const auditResources = {
-  networks: "network",
-  notifications: "notification",
-  signers: "signer",
-  relayers: "relayer",
-  api_keys: "key"
-} as const satisfies Record<Kind, string>
 
 const optionsOf = (given: PlanOptions = {}): Planning.Options => ({
   prune: given.prune ?? false,
@@ -60,6 +50,9 @@ export interface Prepared {
   readonly tokens: Tokens.Tokens
 }
 
+/** The digest of a plan, and a short token of each object that was found, by its name. */
+export type Basis = Pick<ConfigurationPlan, "digest" | "seen">
+
 /** What the service has of a document, at one moment. */
 export interface Found {
   readonly objects: ReadonlyArray<FoundState>
@@ -68,38 +61,12 @@ export interface Found {
   readonly isMember: boolean | undefined
 }
 
-export interface LastChange {
-  /** In ISO 8601. */
-  readonly at: string
-  /** Id of the caller. */
-  readonly by: string
-  /** Paths of at most two names. */
-  readonly fields: ReadonlyArray<string>
-}
-
-const parsed = (json: string | null): unknown => (json === null ? undefined : JSON.parse(json))
-
-/** The fields in which two JSON texts differ: of objects, their members. Empty if one of them is missing. */
-const changedFields = (before: string | null, after: string | null): ReadonlyArray<string> => {
-  const differing = (one: unknown, other: unknown): ReadonlyArray<string> => {
-    if (!Wanted.isMembers(one) || !Wanted.isMembers(other)) return []
-    const names = [...new Set([...Object.keys(one), ...Object.keys(other)])].toSorted()
-    return names.filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]))
-  }
-  const [old, now] = [parsed(before), parsed(after)]
-  return differing(old, now).flatMap((name) => {
-    const inner = Wanted.isMembers(old) && Wanted.isMembers(now) ? differing(old[name], now[name]) : []
-    return inner.length === 0 ? [name] : inner.map((child) => `${name}.${child}`)
-  })
-}
-
 export const make = Effect.gen(function* () {
   const repo = yield* ConfigurationRepo.make
   const readFound = yield* FoundStates.make
   const { load: loadTokens } = yield* Tokens.make
   const mayCompare = yield* ComparedSecrets.make
   const keys = yield* ApiKeys
-  const audit = yield* Audit
 
   const checkCaller = Effect.fnUntraced(function* (sections: ReadonlySet<Kind>) {
     const caller = yield* Caller.current
@@ -211,48 +178,20 @@ export const make = Effect.gen(function* () {
     return [{ field: "name", message }]
   }
 
-  /** Changes with the document, the options, and everything that was found. */
-  const digestOf = ({ wanted, compared, options, templates, tokens }: Prepared, { objects, isMember }: Found) =>
-    tokens.digest({
+  /** What a plan is based on: its digest changes with the document, the options and everything that was found. */
+  const basisOf = ({ compared, options, templates, tokens, wanted }: Prepared, { isMember, objects }: Found): Basis => {
+    const found = objects.map((object) => [nameOf(object), tokens.ofValue(object)] as const)
+    const digest = tokens.digest({
       name: wanted.name,
       sections: wanted.sections,
       wanted: Object.fromEntries([...compared].map(([name, { state }]) => [name, state])),
-      found: Object.fromEntries(objects.map((object) => [nameOf(object), object])),
+      found: Object.fromEntries(found),
       isMember,
       options,
       templates
     })
-
-  const seenOf = ({ tokens }: Prepared, { objects }: Found) =>
-    Object.fromEntries(objects.map((object) => [nameOf(object), tokens.short(object)]))
-
-  /** The last changes of objects by name, as far as the audit log has them. */
-  const lastChangesOf = Effect.fnUntraced(function* (objects: ReadonlyArray<Name>) {
-    if (objects.length === 0) return new Map<string, LastChange>()
-    const records = yield* audit.lastChanges(objects.map(({ kind, id }) => ({ resource: auditResources[kind], id })))
-    const kindOf = new Map(Object.entries(auditResources).map(([kind, resource]) => [resource, kind]))
-    return new Map(
-      records.map(({ resource, id, at, keyId, before, after }): readonly [string, LastChange] => [
-        `${kindOf.get(resource as never) ?? resource}.${id}`,
-        { at, by: keyId, fields: changedFields(before, after) }
-      ])
-    )
-  })
-
-  /** Says for objects that were changed outside of the file when, and by which caller. */
-  const withDrift = Effect.fnUntraced(function* (plan: Planning.Plan) {
-    const drifted = plan.steps.filter(({ changes }) =>
-      changes.some(({ origin }) => origin !== undefined && origin !== "file")
-    )
-    const last = yield* lastChangesOf(drifted)
-    const names = new Set(drifted.map(nameOf))
-    const driftOf = (step: Planning.Step): Planning.Drift => {
-      const change = last.get(nameOf(step))
-      return change === undefined ? {} : { at: change.at, by: change.by }
-    }
-    const steps = plan.steps.map((step) => (names.has(nameOf(step)) ? { ...step, drift: driftOf(step) } : step))
-    return { ...plan, steps }
-  })
+    return { digest, seen: Object.fromEntries(found.map(([name, token]) => [name, Tokens.shortened(token)])) }
+  }
 
   /** The objects of the document that refer to the named one. */
   const usersIn = (compared: Prepared["compared"], name: string): ReadonlyArray<string> =>
@@ -263,7 +202,6 @@ export const make = Effect.gen(function* () {
   /** `shown`: what was found, with only those secrets that the caller may learn about. */
   const computed = Effect.fnUntraced(function* (prepared: Prepared, found: Found, shown: ReadonlyArray<FoundState>) {
     const { wanted, compared, options, templates, tokens } = prepared
-    const applied = [...found.ownership.rows].map(([name, row]) => [name, AppliedForms.ofRow(row)] as const)
     const planned = Planning.plan({
       name: wanted.name,
       sections: wanted.sections,
@@ -271,7 +209,7 @@ export const make = Effect.gen(function* () {
       found: shown,
       options,
       templates,
-      applied: new Map(applied),
+      appliedOf: found.ownership.appliedOf,
       tokenOf: tokens.ofValue
     })
     const strange = notMember(prepared, found)
@@ -281,7 +219,7 @@ export const make = Effect.gen(function* () {
     return planned.success
   })
 
-  return { prepare, read, compareSecrets, computed, lastChangesOf, withDrift, usersIn, digestOf, seenOf }
+  return { prepare, read, compareSecrets, computed, usersIn, basisOf }
 })
 
 export type Plans = Effect.Success<typeof make>

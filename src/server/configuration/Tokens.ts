@@ -13,26 +13,30 @@ const canonicalSecret = (secret: string): string => privateKey.exec(secret)?.[2]
 /** Text that is equal for equal values. The order of members does not matter. */
 const stable = (value: unknown): string => {
   if (typeof value === "bigint") return `${value}n`
-  if (DateTime.isDateTime(value)) return JSON.stringify(DateTime.formatIso(value))
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
+  if (Array.isArray(value)) return `[${value.map(stable).join()}]`
   if (value instanceof Map) return stable(Object.fromEntries(value))
   if (value instanceof Set) return stable([...value].toSorted())
-  if (Array.isArray(value)) return `[${value.map(stable).join()}]`
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
-  const members = Object.entries(value)
-    .filter(([, child]) => child !== undefined)
-    .toSorted(([one], [other]) => (one < other ? -1 : 1))
-  return `{${members.map(([key, child]) => `${JSON.stringify(key)}:${stable(child)}`).join()}}`
+  if (DateTime.isDateTime(value)) return JSON.stringify(DateTime.formatIso(value))
+  const members: { readonly [name: string]: unknown } = { ...value }
+  let text = ""
+  for (const name of Object.keys(members).toSorted()) {
+    const child = members[name]
+    if (child !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${stable(child)}`
+  }
+  return `{${text}}`
 }
 
-/** Characters of the hash of one object, 96 bits. */
+/** 96 bits, which tell the states of one object apart. */
 const shortLength = 16
+
+export const shortened = (token: string): string => token.slice(0, shortLength)
 
 export interface Tokens {
   readonly ofSecret: (secret: string) => string
   /** A keyed hash of a value that may contain a secret, such as a list of URLs. */
   readonly ofValue: (value: unknown) => string
   readonly digest: (value: unknown) => string
-  readonly short: (value: unknown) => string
 }
 
 const of = (key: string): Tokens => {
@@ -40,8 +44,7 @@ const of = (key: string): Tokens => {
   return {
     ofSecret: (secret) => hash("secret\n", canonicalSecret(secret)),
     ofValue: (value) => hash("value\n", stable(value)),
-    digest: (value) => hash("digest\n", stable(value)),
-    short: (value) => hash("object\n", stable(value)).slice(0, shortLength)
+    digest: (value) => hash("digest\n", stable(value))
   }
 }
 

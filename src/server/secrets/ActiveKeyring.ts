@@ -1,7 +1,9 @@
 // The keyring that seals and opens secrets at this moment. A rotation replaces it.
 import { Context, Effect, Layer, Ref } from "effect"
-import { Aead, Digest, SecureRandom } from "effect/crypto"
+import { Digest, SecureRandom } from "effect/crypto"
+import type { Aead } from "effect/crypto"
 import * as Keyring from "./Keyring.ts"
+import * as NativeAead from "./NativeAead.ts"
 
 export class ActiveKeyring extends Context.Service<
   ActiveKeyring,
@@ -23,7 +25,7 @@ export class ActiveKeyring extends Context.Service<
       })
     ).pipe(
       Layer.provide(
-        Layer.mergeAll(Aead.layerWebCrypto, Digest.layerWebCrypto).pipe(Layer.provideMerge(SecureRandom.layerWebCrypto))
+        Layer.mergeAll(NativeAead.layer, Digest.layerWebCrypto).pipe(Layer.provideMerge(SecureRandom.layerWebCrypto))
       )
     )
 }

@@ -43,6 +43,32 @@ describe("limits", () => {
     assert.match(problemsOf(files).join(), /^notifications\.ops\.signing_key: the file is larger than 64000 bytes/)
   })
 
+  it("a folder in the place of a file of a secret is refused", () => {
+    const files = {
+      "a.yaml": `${head}notifications:\n  ops: {url: "https://a.example", signing_key: {file: keys}}\n`,
+      "keys/ops": "x"
+    }
+    assert.deepStrictEqual(problemsOf(files), [
+      "notifications.ops.signing_key: the file is no regular file (a.yaml:4:55)"
+    ])
+  })
+
+  it("a file without the secret that it should have is named, and not quoted", () => {
+    const files = {
+      "a.yaml": `${head}notifications:
+  ops: {url: "https://a.example", signing_key: {file: note.txt}}
+signers:
+  hot: {type: plain, config: {key: {file: note.txt}}}
+`,
+      "note.txt": "hunter2"
+    }
+    const problems = problemsOf(files)
+    assert.lengthOf(problems, 2)
+    assert.match(problems[0] ?? "", /^notifications\.ops\.signing_key: .*\(a\.yaml:4:\d+\)$/)
+    assert.match(problems[1] ?? "", /^signers\.hot\.config\.key: .*\(a\.yaml:6:\d+\)$/)
+    assert.notInclude(problems.join(), "hunter2")
+  })
+
   it("a file with more than 8 MiB is refused", () => {
     const [problem] = problemsOf({ "a.yaml": `${head}# ${"x".repeat(9 * 1024 * 1024)}` })
     assert.match(problem ?? "", /larger than/)

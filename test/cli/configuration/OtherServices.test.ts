@@ -1,6 +1,8 @@
 // What plans say about a service that is older, and about a program that is no effect-relayer. Neither gets a secret it must not have.
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
+import { Command } from "effect/cli"
 import * as fs from "node:fs/promises"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -8,6 +10,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { identification } from "../../../src/api/SystemApi.ts"
 import { version } from "../../../src/api/Version.ts"
+import { ExportCommand } from "../../../src/cli/commands/ExportCommand.ts"
 import * as Planned from "../../../src/cli/configuration/Planned.ts"
 import { Environment } from "../../../src/cli/kit/Environment.ts"
 
@@ -74,6 +77,16 @@ const failureAt = Effect.fnUntraced(
   Effect.provideService(Environment, { variables: { RELAYER_SECRET: secret }, dotEnv: {}, isTerminal: false })
 )
 
+/** Why an export from this service fails. */
+const exportFailureAt = Effect.fnUntraced(
+  function* (server: string) {
+    const flags = ["--all", "--name", "first", "--server", server, "--key-file", path.join(yield* folder, "key")]
+    return yield* Effect.flip(Command.runWith(ExportCommand, { version })(flags))
+  },
+  Effect.provideService(Environment, { variables: {}, dotEnv: {}, isTerminal: false }),
+  Effect.provide(NodeServices.layer)
+)
+
 const ours = { [identification.name]: identification.value }
 
 describe("a plan", () => {
@@ -102,6 +115,16 @@ describe("a plan", () => {
       const { received, url } = yield* serving({}, { ready: true })
       const failure = yield* failureAt(url)
       assert.strictEqual(failure.exitCode, 3)
+      assert.include(failure.message, "does not identify itself as effect-relayer")
+      assert.deepStrictEqual(received, ["GET /api/v1/health "])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("and an export of such a program are unreachable, too", () =>
+    Effect.gen(function* () {
+      const { received, url } = yield* serving({}, { ready: true })
+      const failure = yield* exportFailureAt(url)
+      assert.strictEqual("exitCode" in failure && failure.exitCode, 3)
       assert.include(failure.message, "does not identify itself as effect-relayer")
       assert.deepStrictEqual(received, ["GET /api/v1/health "])
     }).pipe(Effect.scoped)

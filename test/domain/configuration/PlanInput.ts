@@ -50,7 +50,7 @@ export const planOf = (
     found,
     options: { ...options, ...given },
     templates: new Map(),
-    applied: new Map(),
+    appliedOf: () => undefined,
     tokenOf: (value) => JSON.stringify(value),
     ...more
   })

@@ -3,6 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import * as Planning from "../../../src/domain/configuration/Planning.ts"
 import * as PlanText from "../../../src/domain/configuration/PlanText.ts"
+import { wantedState } from "../../../src/domain/configuration/States.ts"
+import type { WantedState } from "../../../src/domain/configuration/States.ts"
+import * as Wanted from "../../../src/domain/configuration/Wanted.ts"
 import { foundOf, planOf, sepolia, wantedOf } from "./PlanInput.ts"
 
 const problemsOf = (result: Result.Result<Planning.Plan, ReadonlyArray<{ field: string; message: string }>>) =>
@@ -54,6 +57,27 @@ describe("comparison", () => {
     ])
     const [lower] = changes({ gas_price_cap: 2n ** 64n + 1n }, { gas_price_cap: 2n ** 64n })
     assert.isFalse(lower?.isWarning)
+  })
+
+  it("a moment is one value, in ISO 8601", () => {
+    const stateOf = (expires_at: string) => {
+      const object = Result.getOrThrow(Wanted.decodeObject("api_keys", "k", { name: "K", scopes: ["*"], expires_at }))
+      return wantedState(object, (secret) => secret)
+    }
+    const [before, after] = [stateOf("2030-01-01T00:00:00Z"), stateOf("2031-01-01T00:00:00Z")]
+    const found = foundOf("api_keys", "k", before.fields)
+    const changesTo = (wanted: WantedState) =>
+      Result.getOrThrow(planOf([wanted], [found])).steps.flatMap((step) => step.changes)
+    assert.deepStrictEqual(changesTo(before), [])
+    assert.deepStrictEqual(changesTo(after), [
+      {
+        path: "expires_at",
+        before: "2030-01-01T00:00:00.000Z",
+        after: "2031-01-01T00:00:00.000Z",
+        isSecret: false,
+        isWarning: true
+      }
+    ])
   })
 
   it("an empty list of receivers is not the same as none", () => {

@@ -246,6 +246,15 @@ layerEach(TestApi.layer())("plans of configurations", (it) => {
       })
   )
 
+  it.effect("a document with more than 5,000 objects is refused", () =>
+    Effect.gen(function* () {
+      const signers = Object.fromEntries(Array.from({ length: 5001 }, (_, index) => [`s${index}`, { type: "plain" }]))
+      assert.strictEqual((yield* plan({ version: 1, name: "large", signers })).status, 413)
+      const { s0: _, ...fewer } = signers
+      assert.strictEqual((yield* plan({ version: 1, name: "large", signers: fewer })).status, 200)
+    })
+  )
+
   it.effect("a document may be larger than other bodies", () =>
     Effect.gen(function* () {
       const whitelist_receivers = Array.from({ length: 1000 }, (_, index) => `0x${`${index}`.padStart(40, "0")}`)

@@ -7,6 +7,7 @@ import { looksLikeKey } from "../../../domain/configuration/UrlKey.ts"
 import { isMembers } from "../../../domain/configuration/Wanted.ts"
 import { parse } from "../../configuration/Parse.ts"
 import * as Imported from "../Imported.ts"
+import { escaped } from "../Secrets.ts"
 import { fields, path as at, picked, plain } from "../Source.ts"
 import type { Input } from "./Input.ts"
 
@@ -73,7 +74,7 @@ const ofFolder = (folder: string, input: Input): ReadonlyArray<readonly [string,
       input.report.add(`networks/${name}`, "invalid", parsed.failure[0]?.message ?? "is not valid JSON")
       return []
     }
-    const content = plain(parsed.success)
+    const content = plain(parsed.success, escaped)
     const list = isMembers(content) && Array.isArray(content["networks"]) ? content["networks"] : []
     return list.map((value, index): readonly [string, unknown] => [`networks/${name}.networks.${index}`, value])
   })

@@ -1,4 +1,5 @@
 // Imports the configuration of OpenZeppelin Relayer: config.json, its networks, and its environment file.
+import { isMembers } from "../../../domain/configuration/Wanted.ts"
 import * as Imported from "../Imported.ts"
 import { fields, path as at, picked } from "../Source.ts"
 import type { Fields } from "../Source.ts"
@@ -64,6 +65,14 @@ const dropPlugins = (values: ReadonlyArray<unknown>, { report }: Input) => {
       `${id}: plugins do not exist here; call the API from your program, or embed the service`
     )
   }
+}
+
+/** The names of all variables that the configuration reads. */
+export const variablesOf = (value: unknown): ReadonlyArray<string> => {
+  if (Array.isArray(value)) return value.flatMap(variablesOf)
+  if (!isMembers(value)) return []
+  const { type, value: name } = value
+  return type === "env" && typeof name === "string" ? [name] : Object.values(value).flatMap(variablesOf)
 }
 
 const usedNetworks = (relayers: ReadonlyArray<Live.Placed>): ReadonlySet<string> =>
