@@ -522,8 +522,11 @@ export interface TransactionsClient {
       readonly created_after?: string | Date
       /** Accepted before this moment. Example: `"2026-11-23T12:00:00.000Z"` */
       readonly created_before?: string | Date
-      /** `gap` lists the no-ops that the service made for unused nonces. Example: `"gap"` */
-      readonly origin?: "request" | "gap"
+      /**
+       * `gap` lists the no-ops that the service made for unused nonces, `channel` the transactions that make and end
+       * channels of stellar. Example: `"gap"`
+       */
+      readonly origin?: "request" | "gap" | "channel"
     }
   }, TransactionResponsePageOrListResponse>
   /**
@@ -681,8 +684,11 @@ export interface AllTransactionsClient {
       readonly created_after?: string | Date
       /** Accepted before this moment. Example: `"2026-11-23T12:00:00.000Z"` */
       readonly created_before?: string | Date
-      /** `gap` lists the no-ops that the service made for unused nonces. Example: `"gap"` */
-      readonly origin?: "request" | "gap"
+      /**
+       * `gap` lists the no-ops that the service made for unused nonces, `channel` the transactions that make and end
+       * channels of stellar. Example: `"gap"`
+       */
+      readonly origin?: "request" | "gap" | "channel"
     }
   }, TransactionResponseListResponse>
 }
@@ -4610,6 +4616,17 @@ export interface StellarPolicyInput {
   readonly timeout_seconds?: bigint | number | string
   /** Whether several transactions may be sent at the same time. The default is false. Example: `false` */
   readonly concurrent_transactions?: boolean
+  /**
+   * Accounts that the service makes so that several transactions are in each ledger. If absent, none. An addition
+   * to the common wire format.
+   */
+  readonly channels?: {
+    /**
+     * How many of them. Each one locks 1.5 XLM of the relayer, and the service ends those that are too many.
+     * Example: `5`
+     */
+    readonly count: number
+  }
   /** Tokens that users may pay with. If absent or empty, none. */
   readonly allowed_tokens?: ReadonlyArray<{
     /**

@@ -268,6 +268,18 @@ const StellarSwap = Schema.Struct({
   min_balance_threshold: maybe(Uint64, doc("Stroops below which tokens are swapped.", 100000000))
 })
 
+/** Accounts that a lane of stellar may use besides the relayer's own. */
+export const maxChannels = 100
+
+/** Accounts besides that of the relayer, whose sequences its transactions use. */
+const StellarChannels = Schema.Struct({
+  count: field(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxChannels })),
+    "How many of them. Each one locks 1.5 XLM of the relayer, and the service ends those that are too many.",
+    5
+  )
+})
+
 export const StellarPolicy = Schema.Struct({
   fee_payment_strategy: maybe(FeePaymentStrategy, doc(`${feePayment} The default is \`relayer\`.`, "relayer")),
   min_balance: maybe(Uint64, doc("Stroops that must stay on the account. The default is 1000000.", 1000000)),
@@ -280,6 +292,11 @@ export const StellarPolicy = Schema.Struct({
     Schema.Boolean,
     doc("Whether several transactions may be sent at the same time. The default is false.", false)
   ),
+  channels: maybe(StellarChannels, {
+    description: added(
+      "Accounts that the service makes so that several transactions are in each ledger. If absent, none."
+    )
+  }),
   allowed_tokens: maybe(list(StellarToken), { description: tokens }),
   fee_margin_percentage: maybe(Percentage(1000), feeMargin),
   slippage_percentage: maybe(

@@ -28,6 +28,8 @@ export interface Sign<F extends Family = Family> {
 export interface Ask<F extends Family = Family> {
   readonly _tag: "Ask"
   readonly question: F["question"]
+  /** A pending transaction keeps its next place for the answer, so that those behind it ask about other places, or about none. */
+  readonly takesPlace?: true
 }
 
 /** Record a receipt. A reverted one leaves the state `submitted`. */
@@ -96,7 +98,11 @@ export const Command = Data.taggedEnum<Plain>()
 
 export const sign = <F extends Family>(fields: Omit<Sign<F>, "_tag">): Sign<F> => ({ _tag: "Sign", ...fields })
 
-export const ask = <F extends Family>(question: F["question"]): Ask<F> => ({ _tag: "Ask", question })
+export const ask = <F extends Family>(question: F["question"], more: Pick<Ask<F>, "takesPlace"> = {}): Ask<F> => ({
+  _tag: "Ask",
+  question,
+  ...more
+})
 
 export const mine = <F extends Family>(fields: Omit<Mine<F>, "_tag">): Mine<F> => ({ _tag: "Mine", ...fields })
 

@@ -101,9 +101,15 @@ const withSignature = <F extends Family>(
   }
 }
 
-/** It takes a place in the window, so that no more questions are asked than could be signed. */
-const withQuestion = <F extends Family>(turn: Turn<F>, transaction: Transaction<F>, { question }: Ask<F>): Turn<F> => ({
+/** It takes room in the window, or the place itself, so that no more questions are asked than could be signed. */
+const withQuestion = <F extends Family>(
+  turn: Turn<F>,
+  transaction: Transaction<F>,
+  { question, takesPlace }: Ask<F>,
+  place: Place | undefined
+): Turn<F> => ({
   ...turn,
+  base: takesPlace === true && place !== undefined ? withPlace(turn, place) : turn.base,
   questions: [...turn.questions, { transaction, question }],
   askingRelayers: new Set([...turn.askingRelayers, transaction.relayerNumber]),
   totals: { ...turn.totals, inFlight: turn.totals.inFlight + 1 }
@@ -151,9 +157,9 @@ const decideOne = <F extends Family>(
   const own = ownStop === undefined ? {} : { ownStop }
   const commands = rules.decide({ ...turn.base, ...own, transaction, terms, rest, view, now })
   const [first] = commands
-  if (first._tag === "Ask") return withQuestion(turn, transaction, first)
-  if (first._tag !== "Sign") return withDecision(turn, candidate, commands)
+  if (first._tag !== "Ask" && first._tag !== "Sign") return withDecision(turn, candidate, commands)
   const place = rules.placeOf(turn.base.lane, transaction, terms)
+  if (first._tag === "Ask") return withQuestion(turn, transaction, first, place)
   // Its turn comes in the plan that is made with the answers.
   if (place === undefined || turn.askingRelayers.has(transaction.relayerNumber)) return turn
   return withSignature(rules, turn, transaction, { place, sign: first }, now)

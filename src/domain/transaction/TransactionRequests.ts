@@ -91,7 +91,11 @@ export const TransactionFilter = {
   created_after: Schema.optionalKey(field(Instant, "Accepted at or after this moment.", "2026-11-22T12:00:00.000Z")),
   created_before: Schema.optionalKey(field(Instant, "Accepted before this moment.", "2026-11-23T12:00:00.000Z")),
   origin: Schema.optionalKey(
-    field(Schema.Literals(["request", "gap"]), "`gap` lists the no-ops that the service made for unused nonces.", "gap")
+    field(
+      Schema.Literals(["request", "gap", "channel"]),
+      "`gap` lists the no-ops that the service made for unused nonces, `channel` the transactions that make and end channels of stellar.",
+      "gap"
+    )
   )
 }
 export type TransactionFilter = {

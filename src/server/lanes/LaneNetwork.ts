@@ -141,9 +141,11 @@ export interface Unsigned<F extends Family = Family> {
   readonly sign: Pick<Sign<F>, "kind" | "offer">
 }
 
-interface SignedBytes {
+export interface SignedBytes<F extends Family = Family> {
   readonly hash: string
   readonly raw: Uint8Array
+  /** With what only the signature has made known. Absent: the offer of the decision. */
+  readonly offer?: F["offer"]
 }
 
 /** A held lane on its chain. It writes nothing, and forgets everything with the lane. */
@@ -151,7 +153,7 @@ export interface LaneChain<F extends Family = Family> {
   poll(options: PollOptions<F>): Effect.Effect<Poll<F>, LaneLost>
   /** Answers questions, in their order. */
   inquire(lane: Lane<F>, inquiries: Arr.NonEmptyReadonlyArray<Inquiry<F>>): Effect.Effect<ReadonlyArray<Finding<F>>>
-  sign(unsigned: Unsigned<F>): Effect.Effect<SignedBytes, SigningFailed>
+  sign(unsigned: Unsigned<F>): Effect.Effect<SignedBytes<F>, SigningFailed>
   /** `sends`: how often these bytes were sent before. */
   broadcast(relayer: LaneRelayer<F>, raw: Uint8Array, sends: number): Effect.Effect<ReadonlyArray<F["answer"]>>
   /** Transactions on their way to a node at once. 1: each one after the chain has accepted the former. */
@@ -173,6 +175,8 @@ export interface SendingNetwork<F extends Family = Family> {
   open(lane: LaneOptions): LaneChain<F>
   /** Loads what the first signature of a process would wait for. */
   readonly warmUp: Effect.Effect<void>
+  /** Begins what lanes need besides what callers send. It runs again and again, in every process. Absent: nothing. */
+  readonly upkeep?: Effect.Effect<void>
 }
 
 /** The networks that this process sends for. A host program may replace one. */
@@ -185,6 +189,7 @@ export class SendingNetworks extends Context.Service<
     of(chain: string): SendingNetwork | undefined
     /** Loads what the first signatures of the process would wait for. */
     readonly warmUp: Effect.Effect<void>
+    readonly upkeep: Effect.Effect<void>
   }
 >()("effect-relayer/server/lanes/LaneNetwork/SendingNetworks") {
   static readonly layer = <E, R>(networks: Effect.Effect<ReadonlyArray<SendingNetwork>, E, R>) =>
@@ -194,6 +199,7 @@ export class SendingNetworks extends Context.Service<
         const byType = new Map(all.map((network) => [network.rules.type, network]))
         return SendingNetworks.of({
           warmUp: Effect.forEach(all, ({ warmUp }) => warmUp, { discard: true }),
+          upkeep: Effect.forEach(all, ({ upkeep = Effect.void }) => upkeep, { discard: true }),
           types: [...byType.keys()],
           of: (chain) => byType.get(chain.split(":", 1)[0] ?? chain)
         })

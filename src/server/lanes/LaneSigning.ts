@@ -50,11 +50,11 @@ const signOne = Effect.fnUntraced(function* (step: StepState, { row, place, comm
   const { stored, relayer, transaction } = row
   const request = command.kind === "noop" ? undefined : newestRequest(transaction)
   const unsigned = { lane: step.lane(), relayer, request, place, sign: command }
-  const { hash, raw } = yield* step.context.chain.sign(unsigned)
+  const { hash, raw, offer = command.offer } = yield* step.context.chain.sign(unsigned)
   const now = yield* Clock.currentTimeMillis
   const signature: Signature = {
     stored,
-    attempt: attemptOf(transaction, step.lane(), command, { place, hash, now }),
+    attempt: attemptOf(transaction, step.lane(), { ...command, offer }, { place, hash, now }),
     raw,
     cause: command.cause,
     feeLimits: step.budget.limitsOf(stored)

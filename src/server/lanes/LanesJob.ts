@@ -27,6 +27,9 @@ const maxClaimed = 32
 /** Work that other instances accepted is found within this time. */
 const pollEvery = "1 second"
 
+/** Between two rounds of what networks need besides what callers send: two statements that find nothing, as a rule. */
+const upkeepEvery = "2 seconds"
+
 /**
  * Between two rounds, however often the job is woken: each round is two statements. At 50 transactions per second, rounds after
  * 10 ms would take a tenth of all statements.
@@ -155,6 +158,12 @@ const make = Effect.gen(function* () {
   yield* Effect.forkScoped(warmUp)
   yield* Effect.forkScoped(ledger.listen(due.now))
   yield* jobs.run({ job: "lanes", task: "renew", work: renew, wait: () => Effect.sleep(renewEvery) })
+  yield* jobs.run({
+    job: "lanes",
+    task: "upkeep",
+    work: Effect.suspend(() => (stopping.isDraining() ? Effect.void : networks.upkeep)),
+    wait: () => Effect.sleep(upkeepEvery)
+  })
   yield* jobs.run({
     job: "lanes",
     task: "claim",

@@ -8,10 +8,11 @@
 // - attempt: a signed version of a transaction, its bytes are stored before they are sent
 // - place: an account and a sequence there; also called a nonce on evm
 // - gap: a sequence below a used one that no transaction has; its filler is a row of its own
+// - channel: an account that the lane signs with besides its first one; the service makes and ends it by transactions of its own
 // - commit: places and bytes in one transaction of the database, before anything is sent
 // - record: what nodes answered, and what followed, after it happened
 import { Context, Effect, Layer, Option } from "effect"
-import type { Array as Arr, Duration } from "effect"
+import type { Array as Arr, Duration, Redacted } from "effect"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import * as Listen from "../../sql/Listen.ts"
 import { client } from "../../sql/Query.ts"
@@ -34,10 +35,13 @@ import type {
   Signature
 } from "./hold/HeldLane.ts"
 import * as LanesRepo from "./hold/LanesRepo.ts"
+import * as Channels from "./hold/LaneChannels.ts"
+import type { ChannelWork, LaneChannels, LaneWithChannels } from "./hold/LaneChannels.ts"
 import * as LaneCommits from "./hold/LaneCommits.ts"
 import * as LaneFence from "./hold/LaneFence.ts"
 import * as LaneReading from "./hold/LaneReading.ts"
 import * as LaneRecords from "./hold/LaneRecords.ts"
+import type { Account } from "./NewTransaction.ts"
 import { commandsChannel } from "./StoredLane.ts"
 import type { Hold, LaneId, LaneState, StoredLane } from "./StoredLane.ts"
 import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
@@ -117,6 +121,16 @@ export class LaneLedger extends Context.Service<
     givenPlaces(hold: Hold, now: Moment): Effect.Effect<ReadonlyArray<GivenPlace>>
     /** Accounts of all lanes on networks of the type. */
     addresses(type: string): Effect.Effect<ReadonlyArray<string>>
+    /** Lanes with channels, on networks of the type. */
+    lanesWithChannels(type: string): Effect.Effect<ReadonlyArray<LaneWithChannels>>
+    channelsOf(account: Account): Effect.Effect<LaneChannels>
+    /**
+     * Stores new channels with their keys, and the transaction that makes or ends channels. Nothing happens if such a transaction
+     * is open: then another process was first.
+     */
+    beginChannelWork(account: Account, work: ChannelWork): Effect.Effect<void>
+    /** The seed of a channel's key in hex. None: it is not stored, or it cannot be opened. */
+    channelSeed(address: string): Effect.Effect<Option.Option<Redacted.Redacted>>
     /** Sequences of all transactions of the lane's first account from `from` on, final ones included, in its generation. */
     committedFrom(hold: Hold, from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
     /** Those of them from `from` on that an attempt of a final transaction used on the chain. */
@@ -180,6 +194,7 @@ export class LaneLedger extends Context.Service<
         givenPlaces: ({ laneId }, now) => places(laneId, now),
         addresses,
         ...(yield* claimsOf(parts)),
+        ...(yield* Channels.make),
         ...(yield* LaneReading.make(parts)),
         ...(yield* LaneCommits.make(parts)),
         ...(yield* LaneRecords.make(parts))

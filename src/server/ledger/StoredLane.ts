@@ -1,8 +1,10 @@
 // A lane as the ledger stores it.
 import { Schema } from "effect"
 import type { Code } from "../../domain/transaction/Code.ts"
+import type { Family } from "../../domain/transaction/Family.ts"
 import type { Lane } from "../../domain/transaction/Lane.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
+import type { Rules } from "../../domain/transaction/Rules.ts"
 
 export const LaneId = Schema.Int.pipe(Schema.brand("LaneId"))
 export type LaneId = typeof LaneId.Type
@@ -16,10 +18,10 @@ export interface Hold {
 /** The PostgreSQL channel on which instances notify holders of lanes that a caller has canceled or replaced something. */
 export const commandsChannel = "effect_relayer_commands"
 
-export interface StoredLane {
+export interface StoredLane<F extends Family = Family> {
   readonly id: LaneId
   readonly chain: string
-  readonly lane: Lane
+  readonly lane: Lane<F>
   /** Hash of block 0. Absent: not seen in this generation. */
   readonly genesis?: string
   /** An operator said that the chain's count is right, however far it is ahead. */
@@ -35,6 +37,12 @@ export interface StoredLane {
   /** Whether a process holds it at present. */
   readonly isHeld: boolean
 }
+
+/** Whether a lane belongs to a network type, so that its shapes are those of the family. */
+export const isLaneOf = <F extends Family>(
+  { type }: Pick<Rules<F>, "type">,
+  stored: StoredLane
+): stored is StoredLane<F> => stored.chain.startsWith(`${type}:`)
 
 export interface LaneCounts {
   /** Open transactions without a place. */

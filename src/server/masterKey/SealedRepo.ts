@@ -31,6 +31,7 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
     column: "previous_signing_key",
     context: receiver
   },
+  { table: "channel_keys", id: "address", sealed: "key_sealed", column: "key" },
   { table: "networks", id: "id", sealed: "rpc_urls_sealed", column: "rpc_urls" },
   { table: "relayers", id: "id", sealed: "custom_rpc_urls_sealed", column: "custom_rpc_urls" },
   { table: "idempotency_keys", id: "id", sealed: "body_sealed", column: "body" },

@@ -92,6 +92,16 @@ export const make = Effect.gen(function* () {
     yield* store(held, request, withUrls)
   }, transaction)
 
+  /** Only a relayer can end the channels of its account. */
+  const checkChannels = Effect.fnUntraced(function* (relayer: Relayer) {
+    const { address, id, network_type } = relayer
+    const channels = network_type === "stellar" ? yield* ledger.countChannels(address) : 0
+    if (channels === 0 || (yield* repo.sharesAccount(id, relayer))) return
+    return yield* new RelayerInUse({
+      error: `has channels: ${channels}; release them by POST /api/v1/relayers/${id}/channels/release, and wait until they have ended`
+    })
+  })
+
   const remove = Effect.fn("Relayers.delete")(function* (id: RelayerId, ifMatch?: string) {
     const { value: before, number } = yield* matching(
       ifMatch,
@@ -101,6 +111,7 @@ export const make = Effect.gen(function* () {
     if (open > 0) {
       return yield* new RelayerInUse({ error: `has open transactions: ${open}; cancel them, or wait for them` })
     }
+    yield* checkChannels(before)
     yield* repo.delete(id)
     yield* keys.forgetRelayer(id)
     yield* changes.recordRelayer({ action: "relayer.deleted", before })

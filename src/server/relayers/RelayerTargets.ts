@@ -20,12 +20,23 @@ export interface RelayerTarget {
   readonly urls: ReadonlyArray<RpcConfig>
 }
 
+/** A relayer of stellar. */
+export interface WithChannels {
+  readonly id: RelayerId
+  readonly address: string
+  /** How many channels it wants. */
+  readonly channels: number
+  readonly version: string
+}
+
 export class RelayerTargets extends Context.Service<
   RelayerTargets,
   {
     get(id: RelayerId): Effect.Effect<RelayerTarget, RelayerNotFound>
     /** Accounts of all relayers on networks of the type. */
     addresses(type: string): Effect.Effect<ReadonlyArray<string>>
+    /** Relayers of stellar whose policy has channels, and those with one of the addresses. */
+    withChannels(addresses: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<WithChannels>>
     /** Locks the relayer's row until the running transaction ends. */
     hold(id: RelayerId): Effect.Effect<Versioned<Relayer>, RelayerNotFound>
     /** The caller holds the relayer, and publishes the event. `undefined` enables the relayer. */
@@ -78,7 +89,7 @@ export class RelayerTargets extends Context.Service<
         return value
       })
 
-      return RelayerTargets.of({ get, addresses: repo.addresses, hold, setDisabled })
+      return RelayerTargets.of({ get, addresses: repo.addresses, withChannels: repo.withChannels, hold, setDisabled })
     })
   ).pipe(Layer.provide(RelayerMacs.layer))
 }

@@ -1,7 +1,8 @@
 // The table `relayers`; `NewRelayersRepo` writes what is new, `RelayerPagesRepo` reads pages.
 import { Array, Effect, Exit, Option, Schema } from "effect"
 import { NetworkType } from "../../domain/network/NetworkId.ts"
-import type { CreateRelayer, DisabledReason, RelayerId } from "../../domain/relayer/Relayer.ts"
+import { RelayerId } from "../../domain/relayer/Relayer.ts"
+import type { CreateRelayer, DisabledReason, Relayer } from "../../domain/relayer/Relayer.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
 import * as ManagedBy from "../../sql/ManagedBy.ts"
 import * as Rows from "../../sql/Rows.ts"
@@ -31,6 +32,16 @@ type RelayerCount = typeof RelayerCount.Type
 const readNumbers = Rows.all(Schema.Struct({ id: Schema.String, seq: Schema.Int }))
 const readCounts = Rows.all(RelayerCount)
 const readAddresses = Rows.all(Schema.Struct({ address: Schema.String }))
+
+const WithChannels = Schema.Struct({
+  id: RelayerId,
+  address: Schema.String,
+  /** How many it wants. */
+  channels: Schema.Int,
+  version: Schema.String
+})
+
+const readWithChannels = Rows.all(WithChannels)
 
 export const make = Effect.gen(function* () {
   const sql = yield* client
@@ -89,6 +100,24 @@ export const make = Effect.gen(function* () {
       Effect.flatMap(readAddresses),
       Effect.map((rows) => rows.map(({ address }) => address)),
       query("RelayersRepo.addresses")
+    )
+
+  /** Relayers of stellar that want channels, and those with one of the addresses. */
+  const withChannels = (addresses: ReadonlyArray<string>) =>
+    sql`
+      SELECT t.id, t.address, coalesce((t.policies -> 'channels' ->> 'count')::float8, 0) AS channels, ${RowVersion.column(sql)}
+      FROM relayers t WHERE t.id IN (
+        SELECT r.id FROM relayers r WHERE r.network_type = 'stellar' AND (r.policies -> 'channels') IS NOT NULL
+        UNION SELECT r.id FROM relayers r WHERE r.network_type = 'stellar' AND r.address = ANY(${addresses}))
+      ORDER BY t.seq`.pipe(Effect.flatMap(readWithChannels), query("RelayersRepo.withChannels"))
+
+  /** Whether another relayer of stellar has the address of this one. One that is being deleted at the same time is none. */
+  const sharesAccount = (id: RelayerId, { address, network }: Pick<Relayer, "address" | "network">) =>
+    sql`
+      SELECT 1 FROM relayers r WHERE r.network_type = 'stellar' AND r.address = ${address} AND r.network = ${network}
+        AND r.id <> ${id} FOR KEY SHARE SKIP LOCKED`.pipe(
+      Effect.map((rows) => rows.length > 0),
+      query("RelayersRepo.sharesAccount")
     )
 
   const heldColumns = sql`${columns}, t.custom_rpc_urls_sealed`
@@ -172,6 +201,8 @@ export const make = Effect.gen(function* () {
 
   return {
     addresses,
+    withChannels,
+    sharesAccount,
     find,
     findAll,
     findNumbers,

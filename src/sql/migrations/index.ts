@@ -44,6 +44,7 @@ import givenPlaces from "./0051_given_places.ts"
 import consoleSessions from "./0057_console_sessions.ts"
 import relayersInNeed from "./0058_relayers_in_need.ts"
 import search from "./0059_search.ts"
+import channelKeys from "./0062_channel_keys.ts"
 
 /** Migrations from before the mark of the schema. Instances of their versions cannot see that they have to stop. */
 const unmarked = {
@@ -91,7 +92,8 @@ const marked = {
   "0051_given_places": givenPlaces,
   "0057_console_sessions": consoleSessions,
   "0058_relayers_in_need": relayersInNeed,
-  "0059_search": search
+  "0059_search": search,
+  "0062_channel_keys": channelKeys
 }
 
 export const migrations: Readonly<Record<string, Migration.Migration>> = {

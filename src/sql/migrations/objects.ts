@@ -8,6 +8,7 @@ export const tables: ReadonlyArray<string> = [
   "attempts",
   "audit",
   "audit_checkpoints",
+  "channel_keys",
   "configurations",
   "console_sessions",
   "deliveries",

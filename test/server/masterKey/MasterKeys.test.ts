@@ -55,6 +55,7 @@ describe("a rotation", () => {
       const places = {
         key: signerPlace("x"),
         config: { ...signerPlace("x"), column: "config" },
+        channelKey: { table: "channel_keys", id: "x", column: "key" },
         signingKey: { table: "notifications", id: "x", column: "signing_key", context: { url: "" } },
         networkUrls: { table: "networks", id: "x", column: "rpc_urls" },
         relayerUrls: { table: "relayers", id: "x", column: "custom_rpc_urls" },
@@ -65,6 +66,7 @@ describe("a rotation", () => {
         const sealed = yield* Effect.all({
           key: seal("key", places.key),
           config: seal("config", places.config),
+          channelKey: seal("channelKey", places.channelKey),
           signingKey: seal("signingKey", places.signingKey),
           networkUrls: seal("networkUrls", places.networkUrls),
           relayerUrls: seal("relayerUrls", places.relayerUrls),
@@ -73,6 +75,7 @@ describe("a rotation", () => {
         })
         yield* sql`
           INSERT INTO signers (id, type, key_sealed, config_sealed) VALUES ('x', 'plain', ${sealed.key}, ${sealed.config})`
+        yield* sql`INSERT INTO channel_keys (address, key_sealed) VALUES ('x', ${sealed.channelKey})`
         yield* sql`
           INSERT INTO notifications (id, type, url, signing_key_sealed) VALUES ('x', 'webhook', '', ${sealed.signingKey})`
         yield* sql`
@@ -88,12 +91,12 @@ describe("a rotation", () => {
         yield* sql`INSERT INTO notifications (id, type, url) VALUES ('y', 'webhook', '')`
       }).pipe(withStart(keys(1)))
 
-      assert.strictEqual((yield* withStart(keys(2, 1))(rotate)).rewrapped, 7)
+      assert.strictEqual((yield* withStart(keys(2, 1))(rotate)).rewrapped, 8)
       const [row] = yield* sql<Record<string, Uint8Array>>`
         SELECT s.key_sealed AS key, s.config_sealed AS config, n.signing_key_sealed AS "signingKey",
           w.rpc_urls_sealed AS "networkUrls", r.custom_rpc_urls_sealed AS "relayerUrls", i.body_sealed AS body,
-          v.sealed AS secret
-        FROM signers s, notifications n, networks w, relayers r, idempotency_keys i, service_secrets v
+          v.sealed AS secret, c.key_sealed AS "channelKey"
+        FROM signers s, channel_keys c, notifications n, networks w, relayers r, idempotency_keys i, service_secrets v
         WHERE n.id = 'x'`
       const opened = yield* Effect.gen(function* () {
         const secrets = yield* Secrets

@@ -7,6 +7,8 @@ import { holdUntil } from "../Rows.ts"
 import * as Rows from "../Rows.ts"
 import { firstOf } from "../Situation.ts"
 import type { Row, Situation } from "../Situation.ts"
+import { newestRequest } from "../Transaction.ts"
+import { leftOf } from "./Channels.ts"
 import { decideSignature } from "./DecideSignature.ts"
 import { together } from "./Evidence.ts"
 import type { Applied } from "./Evidence.ts"
@@ -25,7 +27,7 @@ import {
   maxGuests,
   predecessorGrace
 } from "./StellarNumbers.ts"
-import { placeOf } from "./StellarPlaces.ts"
+import { channelsFor, placeOf } from "./StellarPlaces.ts"
 import type { StellarSeen } from "./StellarSeen.ts"
 
 const rows = Rows.make<Stellar>(nextPoll)
@@ -88,8 +90,24 @@ const required: Row<Stellar, AskedView> = (situation) => {
   return [finish({ state: "failed", cause: cause("nonce_unavailable", figures) })]
 }
 
-/** A transaction of the relayer that waits for a place does not hold up envelopes of guests, which need none. */
-const scopeOf = ({ rest }: AskedSituation): Scope => (rest.survey.hasPendingGuests ? "transaction" : "relayer")
+/**
+ * A transaction of the relayer that waits for a place does not hold up envelopes of guests, which need none. Work on channels waits
+ * for that of the relayer's own account, and holds up nothing that may use a channel.
+ */
+const scopeOf = ({ rest, transaction }: AskedSituation): Scope =>
+  rest.survey.hasPendingGuests || newestRequest(transaction).channels !== undefined ? "transaction" : "relayer"
+
+/** Work on channels that others have done is not done twice. A channel ends when nothing of it can be applied any more. */
+const channelWork: Row<Stellar, AskedView> = (situation) => {
+  const { lane, rest, transaction } = situation
+  const work = newestRequest(transaction).channels
+  if (work === undefined) return undefined
+  const { addresses } = leftOf(work, lane)
+  if (addresses.length === 0) return [finish({ state: "canceled", cause: cause("canceled") })]
+  return addresses.some((address) => rest.survey.taken.has(address))
+    ? hold(situation, "waits_for_predecessors")
+    : undefined
+}
 
 /** A signature that a caller got may be applied at the next sequence of the own account, until a ledger closes after it. */
 const givenFirst: Row<Stellar, AskedView> = (situation) => {
@@ -115,7 +133,7 @@ const room: Row<Stellar, AskedView> = (situation) => {
   const oldest = Math.min(...taken.values())
   const figures = {
     in_flight: taken.size,
-    window: terms.usesChannels ? lane.accounts.length : 1,
+    window: Math.max(1, channelsFor(lane, transaction, terms).length),
     ...(Number.isFinite(oldest) ? { until: momentOf(oldest) } : {})
   }
   return hold(situation, "lane_window_full", figures, scopeOf(situation))
@@ -177,7 +195,7 @@ const sign = (situation: AskedSituation): Commands<Stellar> => {
 }
 
 const withChain = firstOf<Stellar, AskedView>(
-  [clockFits, hasTimeLeft, payer, exhausted, required, givenFirst, room, guestTurn],
+  [clockFits, hasTimeLeft, payer, exhausted, channelWork, required, givenFirst, room, guestTurn],
   sign
 )
 

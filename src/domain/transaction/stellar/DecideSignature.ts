@@ -8,6 +8,7 @@ import { fundsDeadline } from "../Rows.ts"
 import { firstOf } from "../Situation.ts"
 import type { Row, Situation } from "../Situation.ts"
 import { newestRequest } from "../Transaction.ts"
+import type { Transaction } from "../Transaction.ts"
 import type { RefusalCode } from "./Refusal.ts"
 import type { Stellar } from "./Stellar.ts"
 import { momentOf } from "./Stellar.ts"
@@ -106,6 +107,9 @@ const feeAboveCap: Row<Stellar, Prepared> = (situation) => {
 const payersOf = (asked: ReadonlyArray<AskedProvider>): ReadonlyArray<AccountEntry> =>
   asked.flatMap(({ payer }) => payer ?? [])
 
+/** Transactions of callers do not wait until channels can be paid for. */
+const isWork = (transaction: Transaction<Stellar>): boolean => newestRequest(transaction).channels !== undefined
+
 const funds: Row<Stellar, Prepared> = (situation) => {
   const { now, rest, terms, transaction, view } = situation
   const payers = payersOf(view.asked)
@@ -118,7 +122,7 @@ const funds: Row<Stellar, Prepared> = (situation) => {
   const why = cause("insufficient_funds", until === undefined ? figures : { ...figures, until })
   return until !== undefined && now >= until
     ? [finish({ state: "failed", cause: why })]
-    : holdFor(situation, why, "relayer")
+    : holdFor(situation, why, isWork(transaction) ? "transaction" : "relayer")
 }
 
 const secondsOf = (moment: number): number => Math.floor(moment / 1000)
@@ -147,7 +151,9 @@ const decidePrepared = firstOf<Stellar, Prepared>(
 export const decideSignature = (situation: Situation<Stellar, StellarSeen>, signing: Signing): Commands<Stellar> => {
   const { view } = situation
   const { preparation } = view
+  // Of the channels that are free, each gets one transaction with its question.
+  const question = signing.form === "channel" ? ask<Stellar>("prepare", { takesPlace: true }) : ask<Stellar>("prepare")
   return preparation === undefined
-    ? [ask<Stellar>("prepare"), ...pollNext(situation)]
+    ? [question, ...pollNext(situation)]
     : decidePrepared({ ...situation, view: { ...view, ...signing, preparation } })
 }

@@ -32,8 +32,8 @@ const strategy: Rule = (_, { strategy }) =>
 const unsigned: Rule = ({ signatureCount }) =>
   signatureCount === 0 ? undefined : refusal("xdr_signed", "Expected unsigned XDR but received signed XDR")
 
-const ownSource: Rule = ({ source }, { relayer }) =>
-  source.address === relayer
+const ownSource: Rule = ({ source }, { channel, relayer }) =>
+  source.address === (channel ?? relayer)
     ? undefined
     : refusal(
         "source_account_mismatch",

@@ -9,6 +9,8 @@ import { lateSlack, maxOperations } from "./StellarNumbers.ts"
 export interface Terms {
   /** Address of the relayer. */
   readonly relayer: string
+  /** The channel whose sequence the envelope uses. Absent: it uses that of the relayer. */
+  readonly channel?: string
   /** Accounts of all relayers and channels of the service on this network. */
   readonly own: ReadonlySet<string>
   /** Address of the native asset's contract, which follows from the passphrase. */

@@ -12,8 +12,17 @@ import type { StellarSimulation } from "./StellarSimulation.ts"
 import type { StellarTransactionResponse } from "./StellarTransactionResponse.ts"
 import type { Memo, StellarOperation } from "./StellarOperation.ts"
 
+/** Work of the service on channels of a lane. `addresses`: of at most as many channels as one envelope can have. */
+export interface ChannelWork {
+  /** `create`: the accounts are made. `merge`: their balance goes to the relayer, and they end. */
+  readonly kind: "create" | "merge"
+  readonly addresses: ReadonlyArray<string>
+}
+
 /** What a caller asked for. It has either `operations` or `transaction_xdr`. */
 export interface StellarRequest {
+  /** Only transactions of the service's own have it, and nothing else. */
+  readonly channels?: ChannelWork
   readonly operations?: ReadonlyArray<StellarOperation>
   readonly memo?: Memo
   /** An envelope in base64: unsigned, or the inner one of a fee bump. */
@@ -96,10 +105,13 @@ interface StellarReceiptDetails {
   readonly hash: string
 }
 
+/** `creating`: its account was not seen yet. `draining`: nothing is sent with it any more, and its account is to end. */
+export type ChannelStage = "creating" | "ready" | "draining"
+
 /** What a lane remembers of an account besides its sequences. */
 interface StellarCounters {
   /** Absent: the account of the relayer. */
-  readonly stage?: "creating" | "ready" | "draining" | "retired"
+  readonly stage?: ChannelStage
 }
 
 /** What policy, network and request allow. Amounts in stroops. */

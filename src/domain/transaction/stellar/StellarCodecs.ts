@@ -5,7 +5,13 @@ import { Memo, StellarOperation } from "./StellarOperation.ts"
 const Amount = Schema.BigIntFromString
 const optional = Schema.optionalKey
 
+const ChannelWork = Schema.Struct({
+  kind: Schema.Literals(["create", "merge"]),
+  addresses: Schema.Array(Schema.String)
+})
+
 export const RequestJson = Schema.Struct({
+  channels: optional(ChannelWork),
   operations: optional(Schema.Array(StellarOperation)),
   memo: optional(Memo),
   transaction_xdr: optional(Schema.String),
@@ -45,7 +51,7 @@ export const RefusalJson = Schema.Struct({
 })
 
 export const CountersJson = Schema.Struct({
-  stage: optional(Schema.Literals(["creating", "ready", "draining", "retired"]))
+  stage: optional(Schema.Literals(["creating", "ready", "draining"]))
 })
 
 const Details = Schema.Struct({

@@ -109,8 +109,23 @@ export const maxAttempts = 4
 /** Envelopes of guests in flight per lane. */
 export const maxGuests = 64
 
-/** Accounts of the service that a lane may use besides the relayer's own. */
-export const maxChannels = 100
+/** Channels that one envelope makes or ends: an envelope has at most 20 signatures, and each channel gives one. */
+export const channelsPerEnvelope = 10
+
+/** Stroops that a channel locks on the account of its relayer: two base reserves for the account, one for its signer. */
+export const channelReserve = 3n * baseReserve
+
+/** Operations that work takes for each of its channels. */
+export const operationsPerChannel = { create: 4, merge: 1 } as const
+
+/** Milliseconds for which work on channels may be tried. After that, the service looks anew at what is to be done. */
+export const channelWorkValidity = 3_600_000
+
+/** Before transactions of callers: while there are no channels, these wait for the same place. */
+export const channelWorkPriority = 1000
+
+/** Milliseconds after work on channels has failed for which none is begun: each failure can cost a fee. */
+export const channelWorkPause = 300_000
 
 /** Milliseconds after a signature for which a transaction waits for the sequence that it requires. */
 export const predecessorGrace = 15 * second

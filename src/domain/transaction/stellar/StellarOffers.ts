@@ -42,7 +42,8 @@ export interface Priced {
 }
 
 /** The inner envelope of a channel offers the least, because the outer one pays. */
-const channelInnerFee = (operations: number, resourceFee: bigint): bigint => baseFee * BigInt(operations) + resourceFee
+export const channelInnerFee = (operations: number, resourceFee: bigint): bigint =>
+  baseFee * BigInt(operations) + resourceFee
 
 /** What an envelope costs at a rate. */
 export const pricedAt = (rate: bigint, preparation: Preparation, form: Form): Priced => {

@@ -13,7 +13,10 @@ import { maxClockDifference } from "./StellarNumbers.ts"
 const isFree = ({ nextSequence, chainSequence }: LaneAccount<Stellar>): boolean =>
   nextSequence === chainSequence && chainSequence > 0n && chainSequence <= maxInt64
 
-const isReady = (account: LaneAccount<Stellar>): boolean => account.counters?.stage === "ready" && isFree(account)
+const isReady = ({ counters }: LaneAccount<Stellar>): boolean => counters?.stage === "ready"
+
+/** Channels that transactions may use, free or not. */
+const readyChannels = ({ accounts }: Lane<Stellar>): ReadonlyArray<LaneAccount<Stellar>> => accounts.filter(isReady)
 
 const placeAt = ({ address, nextSequence }: LaneAccount<Stellar>): Place => ({
   account: address,
@@ -23,21 +26,31 @@ const placeAt = ({ address, nextSequence }: LaneAccount<Stellar>): Place => ({
 /** The channel that has been idle for longest: its sequence was used at the lowest ledger. */
 const idleSince = ({ chainBlock }: LaneAccount<Stellar>): number => chainBlock?.number ?? 0
 
-const channelOf = ([, ...channels]: Lane<Stellar>["accounts"]): LaneAccount<Stellar> | undefined =>
-  channels.filter(isReady).toSorted((one, other) => idleSince(one) - idleSince(other))[0]
+/** The channel whose turn it is. Undefined: a transaction has a place on each of them. */
+const channelIn = (channels: ReadonlyArray<LaneAccount<Stellar>>): LaneAccount<Stellar> | undefined =>
+  channels.filter(isFree).toSorted((one, other) => idleSince(one) - idleSince(other))[0]
 
-/** A required sequence is one of the relayer's own account. */
-export const placeOf = (
-  { accounts }: Lane<Stellar>,
-  { facts, requiredSequence }: Transaction<Stellar>,
+type Placed = Pick<Transaction<Stellar>, "facts" | "requiredSequence">
+
+/** The channels of which a transaction uses one. A required sequence is one of the relayer's own account. */
+export const channelsFor = (
+  lane: Lane<Stellar>,
+  { requiredSequence }: Placed,
   { usesChannels }: Pick<Terms<Stellar>, "usesChannels">
+): ReadonlyArray<LaneAccount<Stellar>> => (usesChannels && requiredSequence === undefined ? readyChannels(lane) : [])
+
+/** While there are channels, their transactions leave the relayer's own account to those that can use no other one. */
+export const placeOf = (
+  lane: Lane<Stellar>,
+  transaction: Placed,
+  terms: Pick<Terms<Stellar>, "usesChannels">
 ): Place | undefined => {
-  const { guest } = facts
+  const { guest } = transaction.facts
   if (guest !== undefined) return { account: guest.account }
-  const [own] = accounts
-  const channel = usesChannels && requiredSequence === undefined ? channelOf(accounts) : undefined
-  if (channel !== undefined) return placeAt(channel)
-  return isFree(own) ? placeAt(own) : undefined
+  const channels = channelsFor(lane, transaction, terms)
+  const [own] = lane.accounts
+  const account = channels.length === 0 ? own : channelIn(channels)
+  return account !== undefined && isFree(account) ? placeAt(account) : undefined
 }
 
 const lastMaxTime = (transaction: Transaction<Stellar>): number =>

@@ -4,6 +4,7 @@ import { finalityByOneOf } from "../../network/NetworkFields.ts"
 import type { Transaction } from "../Transaction.ts"
 import { newestRequest } from "../Transaction.ts"
 import { maxFeeOf } from "./Admission.ts"
+import { usesChannels } from "./Channels.ts"
 import type { Stellar, StellarPolicyTerms, StellarTarget } from "./Stellar.ts"
 import { envelopeValidity } from "./StellarNumbers.ts"
 
@@ -13,6 +14,9 @@ const timeoutOf = (seconds: bigint | undefined): number => {
   return seconds === undefined ? standard : Math.min(maximum, Math.max(minimum, Number(seconds)))
 }
 
+/** Work on channels uses the relayer's own account, and no strategy of payment forbids it. */
+const isRequest = (transaction: Transaction<Stellar>): boolean => newestRequest(transaction).channels === undefined
+
 export const stellarTermsOf = (
   { relayer: { policies = {} }, network }: StellarTarget,
   transaction: Transaction<Stellar>
@@ -21,6 +25,7 @@ export const stellarTermsOf = (
   cap: maxFeeOf(newestRequest(transaction), policies),
   timeout: timeoutOf(policies.timeout_seconds),
   finalityByOne: finalityByOneOf(network),
-  usesChannels: false,
-  isAllowed: transaction.facts.guest !== undefined || policies.fee_payment_strategy !== "user"
+  usesChannels: isRequest(transaction) && usesChannels(policies),
+  isAllowed:
+    !isRequest(transaction) || transaction.facts.guest !== undefined || policies.fee_payment_strategy !== "user"
 })

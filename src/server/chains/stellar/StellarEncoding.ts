@@ -19,8 +19,6 @@ export interface Draft {
   readonly maxLedger?: number
   readonly memo?: Memo
   readonly operations: ReadonlyArray<StellarOperation>
-  /** The source of every operation, if it is not that of the transaction: the relayer, on a channel. */
-  readonly operationSource?: string
   /** Base64 of the authorizations that a simulation recorded, for `auth` of the type `addresses`. */
   readonly recorded?: ReadonlyArray<string>
   /** Base64 of the Soroban data. */
@@ -153,9 +151,8 @@ export const conditionsOf = (
 
 /** Throws if an entry of `auth` is no XDR. */
 const transactionOf = (lib: Library, draft: Draft): Xdr.Transaction => {
-  const { fee, memo, operations, operationSource, recorded = [], sequence, sorobanData, source } = draft
+  const { fee, memo, operations, recorded = [], sequence, sorobanData, source } = draft
   const { Operation, SorobanTransactionData, Transaction, TransactionExt } = lib.xdr
-  const account = operationSource === undefined ? null : lib.decodeAddressToMuxedAccount(operationSource)
   return new Transaction({
     sourceAccount: lib.decodeAddressToMuxedAccount(source),
     fee: Number(fee),
@@ -163,7 +160,7 @@ const transactionOf = (lib: Library, draft: Draft): Xdr.Transaction => {
     cond: conditionsOf(lib, draft),
     memo: memoOf(lib, memo),
     operations: operations.map(
-      (operation) => new Operation({ sourceAccount: account, body: bodyOf(lib, operation, recorded) })
+      (operation) => new Operation({ sourceAccount: null, body: bodyOf(lib, operation, recorded) })
     ),
     ext:
       sorobanData === undefined

@@ -39,7 +39,8 @@ export const withSignatures = (
   return TransactionEnvelope.envelopeTypeTx(new TransactionV1Envelope({ tx, signatures: [...former, ...signatures] }))
 }
 
-const v1In = (envelope: Xdr.TransactionEnvelope): Xdr.TransactionV1Envelope => {
+/** The transaction in an envelope. Dies if the envelope is of a kind that the service never signs. */
+export const v1In = (envelope: Xdr.TransactionEnvelope): Xdr.TransactionV1Envelope => {
   if (envelope.type !== "envelopeTypeTx") throw new Error(`an envelope of the type ${envelope.type} is not signed`)
   return envelope.v1
 }

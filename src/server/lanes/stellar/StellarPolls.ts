@@ -5,7 +5,7 @@ import type { Lane, LaneAccount } from "../../../domain/transaction/Lane.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Unreachable } from "../../../domain/transaction/Situation.ts"
-import type { Testimony } from "../../../domain/transaction/stellar/Evidence.ts"
+import type { AccountAt, Testimony } from "../../../domain/transaction/stellar/Evidence.ts"
 import { momentOf } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { GivenPlace, ProviderLook, StellarSeen } from "../../../domain/transaction/stellar/StellarSeen.ts"
@@ -202,6 +202,12 @@ export const newestCloseOf = ({ seen }: StellarPoll): Moment | undefined => {
   const times = seen.flatMap(({ sighting }) => (sighting === undefined ? [] : [sighting.newest.ledger.closeTime]))
   return times.length === 0 ? undefined : momentOf(Math.max(...times))
 }
+
+/** The account at each provider whose ledgers move. */
+export const movingAt = ({ seen }: StellarPoll, address: string, now: Moment): ReadonlyArray<AccountAt> =>
+  seen.flatMap((one) =>
+    one.sighting === undefined || isStalled(one, now) ? [] : [StellarLooks.accountAt(one.sighting.accounts, address)]
+  )
 
 const lowestOf = (values: ReadonlyArray<bigint>): bigint | undefined =>
   values.reduce<bigint | undefined>((lowest, one) => (lowest === undefined || one < lowest ? one : lowest), undefined)

@@ -1,6 +1,8 @@
 // Answers what a signature needs to know: whether the guard still allows the envelope, what its call costs, and what others pay.
 import { Effect, Result } from "effect"
+import type { Lane } from "../../../domain/transaction/Lane.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { leftOf, preparationOfWork } from "../../../domain/transaction/stellar/Channels.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import { isSoroban } from "../../../domain/transaction/stellar/Envelope.ts"
 import type { TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
@@ -236,11 +238,16 @@ export const prepared = Effect.fnUntraced(function* ({
 
 export const prepare = Effect.fn("StellarPreparing.prepare")(function* (
   context: StellarContext,
+  lane: Lane<Stellar>,
   { row: { transaction, relayer }, seen }: Inquiry<Stellar>,
   now: Moment
 ) {
   const providers = yield* providersOf(context, relayer)
   const request = newestRequest(transaction)
+  if (request.channels !== undefined) {
+    const fees = yield* feesOf(context, providers, relayer.urlsKey)
+    return preparationOfWork(leftOf(request.channels, lane), fees?.inclusionFee)
+  }
   const { preparation } = yield* prepared({
     address: context.address,
     request,

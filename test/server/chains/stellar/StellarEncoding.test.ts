@@ -15,6 +15,7 @@ import {
 import { Effect, Result, Schema } from "effect"
 import * as Json from "../../../../src/api/Json.ts"
 import { SendStellarTransaction } from "../../../../src/domain/transaction/stellar/SendStellarTransaction.ts"
+import { onChannel } from "../../../../src/server/chains/stellar/StellarChannels.ts"
 import { decode } from "../../../../src/server/chains/stellar/StellarDecoding.ts"
 import { build } from "../../../../src/server/chains/stellar/StellarEncoding.ts"
 import type { Draft } from "../../../../src/server/chains/stellar/StellarEncoding.ts"
@@ -203,24 +204,24 @@ describe("a transaction that the service builds", () => {
     })
   )
 
-  it.effect("has recorded authorizations, Soroban data, a last ledger and the sources of a channel", () =>
+  it.effect("has recorded authorizations, Soroban data, a last ledger and the source of a channel", () =>
     Effect.gen(function* () {
       const data = new SorobanDataBuilder().setResourceFee(5000n).setResources(1, 2, 3).build()
       const auth = { type: "addresses", signers: [issuer] }
       const given = { recorded: [entry.toXdr("base64")], sorobanData: data.toXdr("base64"), fee: 5100n, maxLedger: 501 }
       const built = yield* ours({ operations: [{ ...invoke, auth }] }, given)
       assert.strictEqual(hexOf(built.hash), theirs([invoked([entry])], Memo.none(), { data, maxLedger: 501 }))
-      const onChannel = yield* ours(
-        { operations: [amounts] },
-        { source: channel.publicKey(), operationSource: relayer.publicKey() }
-      )
+      const own = yield* ours({ operations: [amounts] })
+      const using = { relayer: relayer.publicKey(), channel: channel.publicKey(), fee: () => 100n }
+      const moved = onChannel(lib, own.envelope, using, networkId)
+      assert.isTrue(moved.needsRelayer)
       const operation = Operation.payment({
         destination: issuer,
         asset: Asset.native(),
         amount: "0.0000001",
         source: relayer.publicKey()
       })
-      assert.strictEqual(hexOf(onChannel.hash), theirs([operation], Memo.none(), { source: channel.publicKey() }))
+      assert.strictEqual(hexOf(moved.hash), theirs([operation], Memo.none(), { source: channel.publicKey() }))
     })
   )
 

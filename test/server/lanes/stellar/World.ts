@@ -2,7 +2,8 @@
 // so; between two steps the test clock moves by five seconds, and the stand-in closes a ledger.
 import { assert } from "@effect/vitest"
 import * as lib from "@stellar/stellar-sdk/base"
-import { Array, Effect, Random, Redacted } from "effect"
+import { Array, Effect, Option, Random, Redacted } from "effect"
+import { SecureRandom } from "effect/crypto"
 import { TestClock } from "effect/testing"
 import { randomUUID } from "node:crypto"
 import { NetworkId, NetworkName } from "../../../../src/domain/network/NetworkId.ts"
@@ -10,6 +11,7 @@ import type { StellarNetwork } from "../../../../src/domain/network/Network.ts"
 import type { StellarPolicy } from "../../../../src/domain/relayer/Policy.ts"
 import { RelayerId, StellarRelayer } from "../../../../src/domain/relayer/Relayer.ts"
 import { SignerId } from "../../../../src/domain/signer/SignerId.ts"
+import { channelsOf } from "../../../../src/domain/transaction/stellar/Channels.ts"
 import type { Stellar, StellarFacts, StellarRequest } from "../../../../src/domain/transaction/stellar/Stellar.ts"
 import { stellarRules } from "../../../../src/domain/transaction/stellar/StellarRules.ts"
 import { accountOf } from "../../../../src/domain/transaction/stellar/StrKey.ts"
@@ -18,12 +20,14 @@ import { TransactionId } from "../../../../src/domain/transaction/TransactionId.
 import * as StellarNodes from "../../../../src/server/chains/stellar/StellarNodes.ts"
 import * as LaneKeys from "../../../../src/server/lanes/LaneKeys.ts"
 import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
+import * as ChannelUpkeep from "../../../../src/server/lanes/stellar/ChannelUpkeep.ts"
 import * as StellarLane from "../../../../src/server/lanes/stellar/StellarLane.ts"
 import { emptyMemory } from "../../../../src/server/lanes/StepState.ts"
 import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import type { Account, NewTransaction } from "../../../../src/server/ledger/NewTransaction.ts"
+import { isLaneOf } from "../../../../src/server/ledger/StoredLane.ts"
 import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
 import { isOf } from "../../../../src/server/ledger/StoredTransaction.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
@@ -80,6 +84,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
   const lanes = yield* LaneLedger
   const ledger = yield* Ledger
   const clock = yield* TestClock.testClockWith(Effect.succeed)
+  const random = yield* Effect.provide(SecureRandom.SecureRandom, SecureRandom.layerWebCrypto)
   const network = new Network({ passphrase, now: () => clock.currentTimeMillisUnsafe(), nodes: providers })
   const nodes = Array.makeBy(providers, (index) => new Provider(network, index))
   const away = new Set<number>()
@@ -132,8 +137,24 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
       if (account === undefined) return
       network.put(keyOf.account(address), { ...account, sequence: account.sequence + 1n })
     },
-    sequence: () => accountIn(network.reads, address)?.sequence ?? 0n
+    sequence: () => accountIn(network.reads, address)?.sequence ?? 0n,
+    /** Calls that the nodes lose from now on, before or after they take effect. */
+    lose: (lost: Provider["faults"]["lost"]) => {
+      for (const { faults } of nodes) faults.lost = lost
+    }
   }
+
+  const targets = {
+    get: () => Effect.succeed({ relayer: world.relayer, version: "1.1", network: networkOf(), urls }),
+    withChannels: () =>
+      Effect.sync(() => {
+        const { id, policies = {} } = world.relayer
+        return [{ id, address, channels: policies.channels?.count ?? 0, version: "1.1" }]
+      })
+  }
+
+  /** The service looks once whether there are as many channels as the policy wants. */
+  const upkeep = ChannelUpkeep.make({ ledger: lanes, targets, random })
 
   /** A process that remembers nothing holds the lane from now on. */
   const claim = Effect.gen(function* () {
@@ -153,16 +174,15 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
             inOrder
           )
       },
-      ownAccounts: Effect.succeed(new Set([address]))
+      ownAccounts: Effect.map(lanes.addresses("stellar"), (own) => new Set([address, ...own])),
+      ledger: lanes
     })
     const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make({ use: () => Effect.succeed(backend) }, options)
     const context: LaneContext = {
       ledger: lanes,
       rules: sending.rules,
       chain: sending.open({ chain: account.chain, address, genesis, keys }),
-      targets: {
-        get: () => Effect.succeed({ relayer: world.relayer, version: "1", network: networkOf(), urls })
-      },
+      targets,
       fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
       newId: Effect.sync(() => TransactionId.make(randomUUID())),
       hold,
@@ -196,18 +216,30 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
     }
   })
 
-  return Object.assign(world, { claim, run, poll, finish })
+  /** Until no channel is to be made or ended. */
+  const settle = Effect.gen(function* () {
+    for (let round = 0; round < 40; round++) {
+      yield* upkeep
+      const { isWorking } = yield* lanes.channelsOf(account)
+      if (!isWorking) return
+      yield* finish
+    }
+  })
+
+  const channels = Effect.map(lanes.channelsOf(account), ({ lane }) => {
+    const stored = Option.getOrUndefined(lane)
+    return stored !== undefined && isLaneOf<Stellar>(stellarRules, stored) ? channelsOf(stored.lane) : []
+  })
+
+  return Object.assign(world, { claim, run, poll, finish, upkeep, settle, channels })
 })
 
 /** A world whose node loses what it is sent, with one payment that was signed at the sequence `first`. `heal` ends the loss. */
 export const losing = Effect.gen(function* () {
   const world = yield* make()
   const [id] = yield* world.accept()
-  const lose = (lost: (typeof world.nodes)[number]["faults"]["lost"]) => {
-    for (const { faults } of world.nodes) faults.lost = lost
-  }
-  lose({ sendTransaction: "before" })
+  world.lose({ sendTransaction: "before" })
   yield* world.poll()
   const first = (yield* world.transaction(id)).place?.sequence ?? assert.fail("it was not signed")
-  return { world, id, first, heal: () => lose({}) }
+  return { world, id, first, heal: () => world.lose({}) }
 })

@@ -1,0 +1,115 @@
+// Channels: accounts of a lane that give it places besides the one of its relayer. Which of them are made, used and ended.
+import type { LaneAccount, Lane } from "../Lane.ts"
+import type { Moment } from "../Moment.ts"
+import type { FeeStats } from "./Fees.ts"
+import { present } from "../Presentation.ts"
+import { refusal } from "./Refusal.ts"
+import type { ChannelStage, ChannelWork, Stellar } from "./Stellar.ts"
+import { channelReserve, channelsPerEnvelope, channelWorkPause, operationsPerChannel } from "./StellarNumbers.ts"
+import type { Preparation } from "./StellarSeen.ts"
+
+export interface Channel {
+  readonly address: string
+  readonly stage: ChannelStage
+}
+
+/** The channels of a lane, the oldest one first. */
+export const channelsOf = ({ accounts: [, ...others] }: Lane<Stellar>): ReadonlyArray<Channel> =>
+  others.flatMap(({ address, counters }) => (counters?.stage === undefined ? [] : [{ address, stage: counters.stage }]))
+
+interface ChannelPolicy {
+  readonly channels?: { readonly count: number }
+  readonly concurrent_transactions?: boolean
+}
+
+/** How many channels a lane has: as many as the relayer wants that wants the most. */
+export const wantedBy = (policies: ReadonlyArray<ChannelPolicy>): number =>
+  Math.max(0, ...policies.map(({ channels }) => channels?.count ?? 0))
+
+/** Whether transactions of a relayer with this policy may use channels. */
+export const usesChannels = ({ channels, concurrent_transactions }: ChannelPolicy): boolean =>
+  concurrent_transactions !== false && (channels?.count ?? 0) > 0
+
+/** What the ledger knows of the channels of a lane. */
+export interface ChannelState {
+  readonly wanted: number
+  readonly channels: ReadonlyArray<Channel>
+  /** Whether a transaction that makes or ends channels is open: its outcome comes first. */
+  readonly isWorking: boolean
+  /** When such a transaction failed last. Absent: never. */
+  readonly failedAt?: Moment
+  readonly now: Moment
+}
+
+/**
+ * What is begun next. `fresh`: how many channels get a new key. An account that was to be made and is not there is made again under
+ * its key: a process may have died before it sent the envelope.
+ */
+export type Upkeep =
+  | { readonly _tag: "Nothing" }
+  | { readonly _tag: "Create"; readonly again: ReadonlyArray<string>; readonly fresh: number }
+  | { readonly _tag: "Merge"; readonly addresses: ReadonlyArray<string> }
+
+const nothing: Upkeep = { _tag: "Nothing" }
+
+const addressesOf = (channels: ReadonlyArray<Channel>): ReadonlyArray<string> =>
+  channels.slice(0, channelsPerEnvelope).map(({ address }) => address)
+
+/** Those that were never used come first, and then the newest ones. */
+const surplusOf = (creating: ReadonlyArray<Channel>, ready: ReadonlyArray<Channel>, wanted: number) =>
+  [...creating, ...ready.toReversed()].slice(0, Math.max(0, creating.length + ready.length - wanted))
+
+export const upkeepOf = ({ channels, failedAt, isWorking, now, wanted }: ChannelState): Upkeep => {
+  if (isWorking || (failedAt !== undefined && now < failedAt + channelWorkPause)) return nothing
+  const at = (stage: ChannelStage) => channels.filter((channel) => channel.stage === stage)
+  const creating = at("creating")
+  const ready = at("ready")
+  const ending = [...at("draining"), ...surplusOf(creating, ready, wanted)]
+  if (ending.length > 0) return { _tag: "Merge", addresses: addressesOf(ending) }
+  const again = addressesOf(creating)
+  const fresh = Math.min(channelsPerEnvelope - again.length, wanted - creating.length - ready.length)
+  return again.length + fresh === 0 ? nothing : { _tag: "Create", again, fresh }
+}
+
+/** What a poll has found out about a channel. */
+export interface ChannelSighting {
+  /** Whether its account is in the ledger. Undefined: the providers differ, or too few of them answered. */
+  readonly exists: boolean | undefined
+  /** Whether a transaction has a place there. */
+  readonly isTaken: boolean
+  /** Whether an open transaction is to end it. */
+  readonly isEnding: boolean
+}
+
+/** The stage after a poll. Undefined: the account has ended, and is no channel any more. */
+export const stageAfter = (
+  stage: ChannelStage,
+  { exists, isEnding, isTaken }: ChannelSighting
+): ChannelStage | undefined => {
+  if (stage === "draining" || isEnding) return exists === false && !isTaken ? undefined : "draining"
+  if (exists === undefined) return stage
+  if (exists) return "ready"
+  // Only the proof about its envelopes says what became of a transaction there.
+  return isTaken ? stage : "creating"
+}
+
+/** Whether work on a channel of this stage is still to be done. */
+const isLeft = ({ kind }: ChannelWork, stage: ChannelStage | undefined): boolean =>
+  stage === (kind === "create" ? "creating" : "draining")
+
+/** The channels of the work for which it is still needed. */
+export const leftOf = (work: ChannelWork, { accounts }: Lane<Stellar>): ChannelWork => {
+  const stages = new Map(accounts.map(({ address, counters }: LaneAccount<Stellar>) => [address, counters?.stage]))
+  return { ...work, addresses: work.addresses.filter((address) => isLeft(work, stages.get(address))) }
+}
+
+/** Stroops that channels lock on the account of their relayer. */
+export const lockedBy = (channels: number): bigint => BigInt(channels) * channelReserve
+
+/** What a signature of the work needs. The accounts of its channels were read by the poll: nothing else is asked. */
+export const preparationOfWork = ({ addresses, kind }: ChannelWork, stats: FeeStats | undefined): Preparation => ({
+  operations: addresses.length * operationsPerChannel[kind],
+  out: kind === "create" ? lockedBy(addresses.length) : 0n,
+  ...(addresses.length === 0 ? { broken: refusal("operation_count", "no channel is left") } : {}),
+  ...present("stats", stats)
+})

@@ -1,0 +1,132 @@
+// Keeps as many channels on each lane as its relayers want: begins what makes or ends some of them. Any number of processes may do
+// this at the same time. The holder of the lane does the work.
+import { Clock, Effect, Option } from "effect"
+import type { SecureRandom } from "effect/crypto"
+import { channelsOf, upkeepOf } from "../../../domain/transaction/stellar/Channels.ts"
+import type { Upkeep } from "../../../domain/transaction/stellar/Channels.ts"
+import type { ChannelWork, Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
+import { channelWorkPriority, channelWorkValidity } from "../../../domain/transaction/stellar/StellarNumbers.ts"
+import { stellarRules } from "../../../domain/transaction/stellar/StellarRules.ts"
+import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import * as RowVersion from "../../../sql/RowVersion.ts"
+import type { LaneWithChannels, NewChannel } from "../../ledger/hold/LaneChannels.ts"
+import type { LaneLedger } from "../../ledger/LaneLedger.ts"
+import type { Account } from "../../ledger/NewTransaction.ts"
+import { isLaneOf } from "../../ledger/StoredLane.ts"
+import type { RelayerTargets, WithChannels } from "../../relayers/RelayerTargets.ts"
+import * as ChangedRow from "../../secrets/ChangedRow.ts"
+import { generate } from "./ChannelKeys.ts"
+
+/** A lane, with how many channels its relayers want. */
+interface WantedChannels {
+  /** The relayer that the work is for: the one that wants the most. */
+  readonly account: Account
+  readonly count: number
+}
+
+const keyOf = ({ address, chain }: Pick<Account, "address" | "chain">): string => `${chain} ${address}`
+
+/** Lanes by their key. */
+const wantedIn = (relayers: ReadonlyArray<WantedChannels>): ReadonlyMap<string, WantedChannels> => {
+  const lanes = new Map<string, WantedChannels>()
+  for (const one of relayers) {
+    const key = keyOf(one.account)
+    const former = lanes.get(key)
+    if (former === undefined || one.count > former.count) lanes.set(key, one)
+  }
+  return lanes
+}
+
+/** Lanes that have other channels than they should. */
+const dueIn = (
+  wanted: ReadonlyMap<string, WantedChannels>,
+  lanes: ReadonlyArray<LaneWithChannels>
+): ReadonlyArray<WantedChannels> => {
+  const found = new Map(lanes.map((lane) => [keyOf(lane), lane]))
+  return [...wanted].flatMap(([key, one]) => {
+    const { count = 0, unready = 0 } = found.get(key) ?? {}
+    return one.count === count && unready === 0 ? [] : [one]
+  })
+}
+
+type Begun = Exclude<Upkeep, { readonly _tag: "Nothing" }>
+
+const workOf = (upkeep: Begun, fresh: ReadonlyArray<NewChannel>): ChannelWork =>
+  upkeep._tag === "Merge"
+    ? { kind: "merge", addresses: upkeep.addresses }
+    : { kind: "create", addresses: [...upkeep.again, ...fresh.map(({ address }) => address)] }
+
+const creating: Stellar["counters"] = { stage: "creating" }
+
+interface Parts {
+  readonly ledger: Pick<LaneLedger["Service"], "lanesWithChannels" | "channelsOf" | "beginChannelWork">
+  readonly targets: Pick<RelayerTargets["Service"], "get" | "withChannels">
+  readonly random: SecureRandom.SecureRandom["Service"]
+}
+
+export const make = ({ ledger, random, targets }: Parts): Effect.Effect<void> => {
+  /** Lanes of relayers by id, and the version of the relayer that they were read from. */
+  const accounts = new Map<string, { readonly version: string; readonly account: Account }>()
+
+  const accountOf = Effect.fnUntraced(function* ({ id, version }: WithChannels) {
+    const known = accounts.get(id)
+    if (known?.version === version) return known.account
+    const target = stellarRules.targetOf(yield* targets.get(id))
+    if (target === undefined) return undefined
+    const relayerNumber = RowVersion.seqOf(version)
+    const account: Account = { relayerId: id, relayerNumber, ...stellarRules.laneOf(target) }
+    accounts.set(id, { version, account })
+    return account
+  })
+
+  /** A relayer that is not readable wants nobody knows what: nothing is done for its account. */
+  const readable = Effect.fnUntraced(function* (relayers: ReadonlyArray<WithChannels>) {
+    const unreadable = new Set<string>()
+    const wanted: Array<WantedChannels> = []
+    for (const relayer of relayers) {
+      const account = yield* accountOf(relayer).pipe(
+        Effect.catchTag("RelayerNotFound", () => Effect.succeed(undefined)),
+        Effect.catchCause((cause) => {
+          if (ChangedRow.inCause(cause) === undefined) return Effect.failCause(cause)
+          return Effect.as(
+            Effect.sync(() => unreadable.add(relayer.address)),
+            undefined
+          )
+        })
+      )
+      if (account !== undefined) wanted.push({ account, count: relayer.channels })
+    }
+    return wanted.filter(({ account }) => !unreadable.has(account.address))
+  })
+
+  const begin = Effect.fnUntraced(function* ({ account, count }: WantedChannels) {
+    const { failedAt, isWorking, lane } = yield* ledger.channelsOf(account)
+    const now = yield* Clock.currentTimeMillis
+    const stored = Option.getOrUndefined(lane)
+    const channels = stored !== undefined && isLaneOf<Stellar>(stellarRules, stored) ? channelsOf(stored.lane) : []
+    const upkeep = upkeepOf({
+      wanted: count,
+      channels,
+      isWorking,
+      now,
+      ...(failedAt === undefined ? {} : { failedAt })
+    })
+    if (upkeep._tag === "Nothing") return
+    const fresh = upkeep._tag === "Create" ? yield* Effect.replicateEffect(generate(random), upkeep.fresh) : []
+    yield* ledger.beginChannelWork(account, {
+      id: TransactionId.make(yield* random.uuidV7()),
+      request: { channels: workOf(upkeep, fresh) },
+      priority: channelWorkPriority,
+      validUntil: now + channelWorkValidity,
+      channels: fresh,
+      counters: creating
+    })
+  })
+
+  return Effect.gen(function* () {
+    const lanes = yield* ledger.lanesWithChannels(stellarRules.type)
+    const relayers = yield* targets.withChannels(lanes.map(({ address }) => address))
+    const wanted = wantedIn(yield* readable(relayers))
+    yield* Effect.forEach(dueIn(wanted, lanes), begin, { discard: true })
+  }).pipe(Effect.withSpan("ChannelUpkeep.run"))
+}

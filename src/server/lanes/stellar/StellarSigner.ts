@@ -1,0 +1,138 @@
+// Signatures of stellar lanes. The guard reads the final bytes: what it does not allow is never signed.
+import { Clock, Effect, Result } from "effect"
+import { leftOf } from "../../../domain/transaction/stellar/Channels.ts"
+import type { Envelope } from "../../../domain/transaction/stellar/Envelope.ts"
+import { guard } from "../../../domain/transaction/stellar/Guard.ts"
+import { workRefusal } from "../../../domain/transaction/stellar/GuardChannels.ts"
+import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
+import type { ChannelWork, Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
+import { channelInnerFee } from "../../../domain/transaction/stellar/StellarOffers.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import { onChannel, workOf } from "../../chains/stellar/StellarChannels.ts"
+import { decodeWith } from "../../chains/stellar/StellarDecoding.ts"
+import type { Unsigned as UnsignedEnvelope } from "../../chains/stellar/StellarEncoding.ts"
+import { bumped, withSignatures } from "../../chains/stellar/StellarEnvelopes.ts"
+import type { Signature } from "../../chains/stellar/StellarEnvelopes.ts"
+import { termsOf } from "../../chains/stellar/StellarGuarding.ts"
+import { library } from "../../chains/stellar/StellarLibrary.ts"
+import type { Library } from "../../chains/stellar/StellarLibrary.ts"
+import { isSignedBy, networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
+import { wrongKey } from "../LaneKeys.ts"
+import type { LaneKeys } from "../LaneKeys.ts"
+import type { SignedBytes, Unsigned } from "../LaneNetwork.ts"
+import type { ChannelKeys } from "./ChannelKeys.ts"
+import { unsignedOf } from "./StellarBuilding.ts"
+import type { StellarContext } from "./StellarContext.ts"
+import { modeOf } from "./StellarPreparing.ts"
+
+type Signing = Unsigned<Stellar>
+
+interface Parts extends Pick<StellarContext, "address" | "ownAccounts"> {
+  /** The key of the relayer. */
+  readonly own: LaneKeys
+  readonly channelKeys: ChannelKeys
+}
+
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
+
+/** The guard has allowed it before the decision: the service has built other bytes than it decided about. */
+const refused = ({ code }: Refusal) => Effect.die(new Error(`is not signed: ${code}`))
+
+const bytesOf = (lib: Library, { envelope, hash }: UnsignedEnvelope, signatures: ReadonlyArray<Signature>) => ({
+  hash: hexOf(hash),
+  raw: withSignatures(lib, envelope, signatures).toXdr()
+})
+
+export const make = ({ address, channelKeys, own, ownAccounts }: Parts) => {
+  const byRelayer = Effect.fnUntraced(function* ({ relayer }: Signing, hash: Uint8Array) {
+    const { signature, isChecked } = yield* own.sign(relayer.signerId, hash)
+    if (!isChecked && !isSignedBy(address, hash, signature)) return yield* wrongKey()
+    return { address, signature } satisfies Signature
+  })
+
+  const decode = Effect.fnUntraced(function* (lib: Library, { relayer }: Signing, text: string) {
+    const networkId = networkIdOf(relayer.target.network.passphrase)
+    return decodeWith(lib, text, { networkId, known: yield* ownAccounts })
+  })
+
+  /** `text`: what the guard reads. `channel`: whose sequence it uses, if it is not that of the relayer. */
+  const check = Effect.fnUntraced(function* (lib: Library, signing: Signing, text: string, channel?: string) {
+    const { place, relayer, request = {}, sign } = signing
+    const terms = {
+      ...termsOf(lib, {
+        target: relayer.target,
+        own: yield* ownAccounts,
+        maxFee: request.max_fee,
+        now: yield* Clock.currentTimeMillis
+      }),
+      ...present("channel", channel)
+    }
+    const decoded = yield* decode(lib, signing, text)
+    const guarded = Result.flatMap(decoded, (envelope: Envelope) =>
+      guard(modeOf(request, place.sequence === undefined), envelope, terms)
+    )
+    if (Result.isFailure(guarded)) return yield* refused(guarded.failure)
+    if (sign.offer.fee > terms.cap) return yield* Effect.die(new Error("is not signed: its fee is above the cap"))
+  })
+
+  const build = ({ place, relayer, request = {}, sign: { offer } }: Signing) =>
+    unsignedOf(address, request, place, offer, networkIdOf(relayer.target.network.passphrase))
+
+  /** At a place of the relayer's own account, or around the envelope of a guest, whose rules are about what the guest has signed. */
+  const signOwn = Effect.fnUntraced(function* (lib: Library, signing: Signing) {
+    const { place, request = {} } = signing
+    const unsigned = yield* build(signing)
+    yield* check(lib, signing, place.sequence === undefined ? (request.transaction_xdr ?? "") : unsigned.envelope)
+    return bytesOf(lib, unsigned, [yield* byRelayer(signing, unsigned.hash)])
+  })
+
+  /** The channel is the source, the relayer acts in the operations, and pays by a fee bump around them. */
+  const signOnChannel = Effect.fnUntraced(function* (lib: Library, signing: Signing) {
+    const { relayer, sign } = signing
+    const { offer } = sign
+    const channel = signing.place.account
+    const networkId = networkIdOf(relayer.target.network.passphrase)
+    const { envelope } = yield* build(signing)
+    const fee = (operations: number) => channelInnerFee(operations, offer.resourceFee ?? 0n)
+    const inner = onChannel(lib, envelope, { relayer: address, channel, fee }, networkId)
+    yield* check(lib, signing, inner.envelope, channel)
+    const signatures = [
+      yield* channelKeys.sign(channel, inner.hash),
+      ...(inner.needsRelayer ? [yield* byRelayer(signing, inner.hash)] : [])
+    ]
+    const signed = withSignatures(lib, inner.envelope, signatures).toXdr("base64")
+    const outer = bumped(lib, signed, { feeSource: address, fee: offer.fee }, networkId)
+    const bytes = bytesOf(lib, outer, [yield* byRelayer(signing, outer.hash)])
+    return { ...bytes, offer: { ...offer, innerHash: hexOf(inner.hash) } }
+  })
+
+  /**
+   * Each channel signs for itself, before the relayer: as a signer of the channel, the relayer would otherwise make its signature
+   * superfluous, and nodes refuse an envelope with such a signature.
+   */
+  const signWork = Effect.fnUntraced(function* (lib: Library, signing: Signing, work: ChannelWork) {
+    const { place, relayer, sign } = signing
+    const { fee, maxTime } = sign.offer
+    const networkId = networkIdOf(relayer.target.network.passphrase)
+    const given = { sequence: place.sequence ?? 0n, fee, maxTime: BigInt(maxTime) }
+    const unsigned = workOf(lib, address, work, given, networkId)
+    const decoded = yield* decode(lib, signing, unsigned.envelope)
+    const broken = Result.match(decoded, {
+      onFailure: (refusal) => refusal,
+      onSuccess: (envelope) => workRefusal(envelope, work, address)
+    })
+    if (broken !== undefined) return yield* refused(broken)
+    const signatures = yield* Effect.forEach(work.addresses, (channel) => channelKeys.sign(channel, unsigned.hash))
+    return bytesOf(lib, unsigned, [...signatures, yield* byRelayer(signing, unsigned.hash)])
+  })
+
+  return Effect.fn("StellarLane.sign")(function* (signing: Signing) {
+    const { lane, place, request } = signing
+    const lib = yield* library
+    const work = request?.channels
+    if (work !== undefined) return (yield* signWork(lib, signing, leftOf(work, lane))) satisfies SignedBytes<Stellar>
+    const isOnChannel = place.sequence !== undefined && place.account !== address
+    const signed: SignedBytes<Stellar> = yield* isOnChannel ? signOnChannel(lib, signing) : signOwn(lib, signing)
+    return signed
+  })
+}

@@ -1,0 +1,165 @@
+// Channels in the driver of a lane, on the stand-in ledger: they are made, used by one transaction each, and ended.
+import { assert } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import * as MasterKey from "../../../../src/server/masterKey/MasterKey.ts"
+import { RowMacs } from "../../../../src/server/secrets/RowMacs.ts"
+import { layerEach } from "../../../../testkit/layerEach.ts"
+import { accountIn, keyOf } from "../../../../testkit/stellar/Entries.ts"
+import { ledger } from "../../ledger/Fixtures.ts"
+import * as World from "./World.ts"
+
+const { payment, receiver, xlm } = World
+
+type World = Effect.Success<ReturnType<typeof World.make>>
+
+/** Without a master key, the signatures of channels do not fit. */
+const setMasterWeights = (world: World, masterWeight: number) =>
+  Effect.map(ready(world), (channels) => {
+    for (const address of channels) {
+      const account = accountOf(world, address) ?? assert.fail("there is no channel")
+      world.network.put(keyOf.account(address), { ...account, masterWeight })
+    }
+  })
+
+/** A relayer with as many channels as it wants. */
+const withChannels = Effect.fnUntraced(function* (count: number, given: World.Given = {}) {
+  const world = yield* World.make({ ...given, policies: { channels: { count }, ...given.policies } })
+  yield* world.settle
+  return world
+})
+
+const ready = (world: World) =>
+  Effect.map(world.channels, (all) => all.flatMap(({ address, stage }) => (stage === "ready" ? [address] : [])))
+
+const accountOf = (world: World, address: string) => accountIn(world.network.reads, address)
+
+/** Transactions of each ledger that used a sequence of an account of the lane, without empty ledgers. */
+const perLedger = (world: World, accounts: ReadonlyArray<string>, from: number) =>
+  world.network.ledgers
+    .filter(({ number }) => number > from)
+    .map(({ transactions }) => transactions.filter(({ source }) => accounts.includes(source)).length)
+    .filter((count) => count > 0)
+
+/** The master key is marked, as at the start of a process: the database refuses values of an unknown one. */
+const marked = Layer.provideMerge(Layer.provideMerge(MasterKey.layerCheck, RowMacs.layer), ledger)
+
+layerEach(marked)("channels", (it) => {
+  it.effect("get no XLM, have the relayer as a signer, and lock three base reserves of it", () =>
+    Effect.gen(function* () {
+      const world = yield* withChannels(3)
+      const channels = yield* ready(world)
+      assert.lengthOf(channels, 3)
+      for (const address of channels) {
+        const { balance, signers, sponsor } = accountOf(world, address) ?? assert.fail("was not made")
+        assert.deepStrictEqual([balance, sponsor], [0n, world.address])
+        assert.deepStrictEqual(signers, [{ address: world.address, weight: 1, sponsor: world.address }])
+      }
+      assert.strictEqual(accountOf(world, world.address)?.sponsoring, 9)
+    })
+  )
+
+  it.effect("are made ten at a time until there are as many as are wanted", () =>
+    Effect.gen(function* () {
+      const world = yield* withChannels(23)
+      assert.lengthOf(yield* ready(world), 23)
+      assert.strictEqual(accountOf(world, world.address)?.sponsoring, 69)
+      assert.deepStrictEqual(perLedger(world, [world.address], 0), [1, 1, 1])
+    })
+  )
+
+  it.effect("apply as many transactions per ledger as there are channels [29]", () =>
+    Effect.gen(function* () {
+      const world = yield* withChannels(3)
+      const channels = yield* ready(world)
+      const { number } = world.network.latest
+      const ids = yield* world.accept(payment(xlm), 30)
+      const alive = new Map<string, number>()
+      for (let round = 0; round < 12; round++) {
+        yield* world.poll()
+        for (const { transaction } of (yield* world.contents).inFlight) {
+          const { account = "", sequence } = transaction.place ?? {}
+          const former = alive.get(account)
+          assert.isTrue(former === undefined || former === transaction.number || transaction.attempts.length === 1)
+          alive.set(account, transaction.number)
+          assert.include(channels, account)
+          assert.isDefined(sequence)
+        }
+        const taken = (yield* world.contents).inFlight.map(({ transaction }) => transaction.place?.account)
+        assert.strictEqual(new Set(taken).size, taken.length)
+      }
+      for (const id of ids) assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+      assert.deepStrictEqual(perLedger(world, channels, number), [3, 3, 3, 3, 3, 3, 3, 3, 3, 3])
+      assert.strictEqual(world.balanceOf(receiver.publicKey()), 40n * xlm)
+    })
+  )
+
+  it.effect("that have an envelope which a node refuses wait for its death, while the others go on [30]", () =>
+    Effect.gen(function* () {
+      const world = yield* withChannels(2)
+      yield* setMasterWeights(world, 0)
+      const [refused] = yield* world.accept(payment(xlm), 1, { validUntil: 3_600_000 })
+      yield* world.poll()
+      const { place } = yield* world.transaction(refused)
+      yield* setMasterWeights(world, 1)
+      const others = yield* world.accept(payment(xlm), 4)
+      yield* world.poll(6)
+      for (const id of others) {
+        const { attempts, state } = yield* world.transaction(id)
+        assert.strictEqual(state, "confirmed")
+        assert.notStrictEqual(attempts[0]?.place.account, place?.account)
+      }
+      const waiting = yield* world.transaction(refused)
+      assert.deepStrictEqual([waiting.place, waiting.attempts.length], [place, 1])
+      yield* world.finish
+      assert.strictEqual((yield* world.transaction(refused)).cause?.code, "refused_by_all")
+      yield* world.accept(payment(xlm), 2)
+      yield* world.poll()
+      const used = (yield* world.contents).inFlight.map(({ transaction }) => transaction.place?.account)
+      assert.include(used, place?.account)
+    })
+  )
+
+  it.effect("are not used by a relayer that sends one transaction after the other", () =>
+    Effect.gen(function* () {
+      const world = yield* withChannels(2, { policies: { concurrent_transactions: false } })
+      const { number } = world.network.latest
+      yield* world.accept(payment(xlm), 3)
+      yield* world.finish
+      assert.deepStrictEqual(perLedger(world, [world.address], number), [1, 1, 1])
+      assert.deepStrictEqual(perLedger(world, yield* ready(world), number), [])
+    })
+  )
+
+  it.effect("end when fewer are wanted, and give their reserves back", () =>
+    Effect.gen(function* () {
+      const world = yield* withChannels(3)
+      const before = yield* ready(world)
+      world.relayer = world.relayerOf({ channels: { count: 1 } })
+      yield* world.settle
+      assert.deepStrictEqual(yield* ready(world), before.slice(0, 1))
+      assert.isUndefined(accountOf(world, before[2] ?? ""))
+      assert.strictEqual(accountOf(world, world.address)?.sponsoring, 3)
+      world.relayer = world.relayerOf({})
+      yield* world.settle
+      assert.deepStrictEqual(yield* world.channels, [])
+      assert.strictEqual(accountOf(world, world.address)?.sponsoring, 0)
+    })
+  )
+
+  it.effect("end only after what was sent with them", () =>
+    Effect.gen(function* () {
+      const world = yield* withChannels(1)
+      const [channel = ""] = yield* ready(world)
+      world.lose({ sendTransaction: "before" })
+      const [id] = yield* world.accept(payment(xlm))
+      yield* world.poll()
+      assert.strictEqual((yield* world.transaction(id)).place?.account, channel)
+      world.lose({})
+      world.relayer = world.relayerOf({})
+      yield* world.settle
+      const { attempts, state } = yield* world.transaction(id)
+      assert.deepStrictEqual([state, attempts.length], ["confirmed", 1])
+      assert.isUndefined(accountOf(world, channel))
+    })
+  )
+})
