@@ -21,7 +21,7 @@ import * as LedgerOperations from "./read/LedgerOperations.ts"
 import type { Cleared, Clearing, Decision } from "./read/LedgerOperations.ts"
 import * as LedgerReading from "./read/LedgerReading.ts"
 import type { Accepted, Account, FeeLimit, NewTransaction } from "./NewTransaction.ts"
-import type { PastDays } from "./read/RelayerTransactionsRepo.ts"
+import type { OpenRequest, PastDays } from "./read/RelayerTransactionsRepo.ts"
 import type { Filter, SelectedTransactions, Selection } from "./read/Selection.ts"
 import type { LaneCounts, LaneId, StoredLane } from "./StoredLane.ts"
 import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
@@ -59,7 +59,7 @@ export class Ledger extends Context.Service<
     /** Counts to `maxCountedTransactions`. */
     count(filter: Filter): Effect.Effect<number>
     /** Requests of the relayer that are pending, signed or submitted, oldest first. */
-    openIds(relayerNumber: number): Effect.Effect<ReadonlyArray<TransactionId>>
+    cancelable(relayerNumber: number): Effect.Effect<ReadonlyArray<OpenRequest>>
     /** How many transactions of the relayer are open. */
     countOpen(relayerNumber: number): Effect.Effect<number>
     /** Channels that are not released, of the account with this address. */

@@ -4,6 +4,7 @@ import { Context, Effect } from "effect"
 
 /** Work that waits for key services has limits of its own: it stops the time of the request. */
 interface TimeLimit {
+  readonly ms: number
   readonly stop: () => void
   /** From the beginning. */
   readonly restart: () => void

@@ -15,7 +15,7 @@ export const make = Effect.gen(function* () {
   const keys = yield* ApiKeys
 
   /** Fails if the caller has limits, and neither it nor a key that descends from it has sent the transaction. */
-  return Effect.fnUntraced(function* ({ apiKeyId }: StoredTransaction) {
+  return Effect.fnUntraced(function* ({ apiKeyId }: Pick<StoredTransaction, "apiKeyId">) {
     const { id, transactionLimits } = yield* Caller.current
     if (transactionLimits === undefined || apiKeyId === id) return
     if (apiKeyId === undefined || !(yield* keys.descendsFrom(apiKeyId, id))) return yield* ofAnotherKey

@@ -25,6 +25,7 @@ import type {
 } from "../../domain/transaction/TransactionRequests.ts"
 import { Cursors } from "../cursors/Cursors.ts"
 import { Ledger } from "../ledger/Ledger.ts"
+import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import * as Acceptance from "./Acceptance.ts"
 import * as Explanations from "./Explanations.ts"
 import type { JsonBody } from "./Intake.ts"
@@ -49,14 +50,14 @@ interface Batch {
   readonly transactions: ReadonlyArray<TransactionBody>
 }
 
-/** Transactions of one request that are read at the same time, to see who sent them. */
-const concurrentChecks = 8
-
 /** Transactions that one SQL transaction cancels. Each can have 128 kB of data. */
 const cancelsPerCommit = 100
 
-/** Milliseconds after which a cancel of all begins no further commit: far below the time limit of requests, 30 seconds. */
-const cancelBudget = 10_000
+/** Milliseconds that a cancel of all takes if it is not called by a request. */
+const programTime = 30_000
+
+/** The part of its time after which a cancel of all begins no further commit. The rest is for a commit that waits for locks. */
+const cancelShare = 1 / 3
 
 export class Transactions extends Context.Service<
   Transactions,
@@ -197,21 +198,14 @@ export class Transactions extends Context.Service<
         return yield* views.one(yield* cancelOwn(yield* senders.numberOf(relayerId), id))
       })
 
-      /** The transactions that the caller may cancel. */
+      /** The open transactions that the caller may cancel, and those that it may not. Each API key that sent some is checked once. */
       const cancelableOf = Effect.fnUntraced(function* (relayerNumber: number) {
-        const ids = yield* ledger.openIds(relayerNumber)
-        const { transactionLimits } = yield* Caller.current
-        if (transactionLimits === undefined) return { ids, foreign: [] }
-        const [own, foreign] = yield* Effect.partition(
-          ids,
-          (id) =>
-            Effect.flatMap(ledger.get(relayerNumber, id), checkOwn).pipe(
-              Effect.as(id),
-              Effect.mapError(() => id)
-            ),
-          { concurrency: concurrentChecks }
-        )
-        return { ids: own, foreign }
+        const open = yield* ledger.cancelable(relayerNumber)
+        const senders = Arr.dedupeWith(open, (one, other) => one.apiKeyId === other.apiKeyId)
+        const [allowed] = yield* Effect.partition(senders, (sender) => Effect.as(checkOwn(sender), sender.apiKeyId))
+        const own = new Set(allowed)
+        const idsIf = (isOwn: boolean) => open.flatMap(({ id, apiKeyId }) => (own.has(apiKeyId) === isOwn ? [id] : []))
+        return { ids: idsIf(true), foreign: idsIf(false) }
       })
 
       /**
@@ -219,12 +213,13 @@ export class Transactions extends Context.Service<
        * It stops before the request's time limit; a repetition continues.
        */
       const cancelPending = Effect.fn("Transactions.cancelPending")(function* (relayerId: RelayerId) {
-        const began = yield* Clock.currentTimeMillis
+        const time = (yield* CurrentRequest)?.timeLimit?.ms ?? programTime
+        const deadline = (yield* Clock.currentTimeMillis) + time * cancelShare
         const number = yield* senders.numberOf(relayerId)
         const { ids, foreign } = yield* cancelableOf(number)
         const queued = new Set<TransactionId>()
         let done = 0
-        while (done < ids.length && (yield* Clock.currentTimeMillis) < began + cancelBudget) {
+        while (done < ids.length && (yield* Clock.currentTimeMillis) < deadline) {
           const some = ids.slice(done, done + cancelsPerCommit)
           for (const id of yield* ledger.cancelMany(number, some)) queued.add(id)
           done += some.length

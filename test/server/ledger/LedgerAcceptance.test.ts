@@ -59,9 +59,9 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
       )
       assert.strictEqual(new Set(accepted.map(([{ stored }]) => stored.laneId)).size, 1)
       assert.strictEqual(yield* transactions.countOpen(1), 100)
-      const ids = yield* transactions.openIds(2)
+      const open = yield* transactions.cancelable(2)
       assert.deepStrictEqual(
-        new Set(ids),
+        new Set(open.map(({ id }) => id)),
         new Set(accepted.flatMap(([{ stored }]) => (stored.transaction.relayerNumber === 2 ? [stored.id] : [])))
       )
       for (const relayer of [1, 2]) {

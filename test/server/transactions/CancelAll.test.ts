@@ -1,10 +1,12 @@
 // A cancel of all open transactions of a relayer with a long queue.
 import { assert } from "@effect/vitest"
-import { Array, Effect } from "effect"
+import { Array, Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import * as Server from "../../../src/server/Server.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
-import { makeKey, prepare, receiver, send, transactions } from "./Fixtures.ts"
+import { dataOf, makeKey, prepare, receiver, send, transactions } from "./Fixtures.ts"
 
 interface Canceled {
   readonly queued_for_cancellation_transaction_ids: ReadonlyArray<string>
@@ -12,6 +14,9 @@ interface Canceled {
   readonly total_processed: number
   readonly remaining?: number
 }
+
+/** Less than the default, so that the time limit of the request counts. */
+const requestTimeoutMs = 24_000
 
 const cancelAll = (key?: string) =>
   Effect.map(
@@ -50,12 +55,48 @@ layerEach(TestApi.layer())("a cancel of all", (it) => {
     Effect.gen(function* () {
       yield* prepare()
       const limited = yield* makeKey(["transactions:*"], { transaction_limits: { max_fee_per_day: "100000" } })
-      yield* send({ to: receiver, gas_price: 1, gas_limit: 21_000 })
-      yield* send({ to: receiver, gas_price: 1, gas_limit: 21_000 }, { key: limited })
-      const canceled = yield* cancelAll(limited)
-      assert.lengthOf(canceled.queued_for_cancellation_transaction_ids, 1)
-      assert.lengthOf(canceled.failed_to_queue_transaction_ids, 1)
-      assert.strictEqual(canceled.total_processed, 2)
+      const body = { to: receiver, gas_price: 1, gas_limit: 21_000 }
+      const sendAs = (key?: string) =>
+        Effect.map(send(body, key === undefined ? {} : { key }), (answer) => dataOf(answer).id)
+      const ids = yield* Effect.forEach([undefined, limited, yield* makeKey(["transactions:*"])], sendAs)
+      assert.deepStrictEqual(yield* cancelAll(limited), {
+        queued_for_cancellation_transaction_ids: ids.slice(1, 2),
+        failed_to_queue_transaction_ids: [...ids.slice(0, 1), ...ids.slice(2)],
+        total_processed: 3
+      })
     })
+  )
+
+  it.effect("that takes a third of its request's time says how many are left, and a repetition continues", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      yield* sendMany(250)
+      const sql = yield* SqlClient.SqlClient
+      const held = yield* Deferred.make<void>()
+      const released = yield* Deferred.make<void>()
+      const hold = sql`
+        SELECT 1 FROM transactions
+        WHERE number = (SELECT number FROM transactions ORDER BY number OFFSET 150 LIMIT 1) FOR UPDATE`.pipe(
+        Effect.andThen(Deferred.succeed(held, undefined)),
+        Effect.andThen(Deferred.await(released))
+      )
+      yield* Effect.forkScoped(sql.withTransaction(hold))
+      yield* Deferred.await(held)
+      const canceling = yield* Effect.forkScoped(cancelAll())
+      // The second commit waits for the row, and a third of the time passes meanwhile.
+      yield* Effect.repeat(
+        sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        { until: (rows) => rows.length > 0 }
+      )
+      yield* TestClock.adjust(requestTimeoutMs / 3)
+      yield* Deferred.succeed(released, undefined)
+      const first = yield* Fiber.join(canceling)
+      assert.lengthOf(first.queued_for_cancellation_transaction_ids, 200)
+      assert.deepStrictEqual([first.total_processed, first.remaining], [200, 50])
+      const second = yield* cancelAll()
+      assert.lengthOf(second.queued_for_cancellation_transaction_ids, 50)
+      assert.deepStrictEqual([second.total_processed, "remaining" in second], [50, false])
+      assert.strictEqual((yield* cancelAll()).total_processed, 0)
+    }).pipe(Effect.provide(TestApi.layer({ server: { ...Server.defaults, requestTimeoutMs } })))
   )
 })

@@ -59,7 +59,7 @@ export const make = Effect.gen(function* () {
     bySequence,
     select: pages.select,
     count: pages.count,
-    openIds: relayers.cancelable,
+    cancelable: relayers.cancelable,
     countOpen,
     countChannels: relayers.countChannels,
     countFinalByDay: relayers.countFinalByDay,

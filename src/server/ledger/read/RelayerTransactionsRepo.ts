@@ -5,8 +5,10 @@ import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Statement } from "effect/sql"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
+import type { StoredTransaction } from "../StoredTransaction.ts"
 
 const readIds = Rows.all(Schema.Struct({ id: TransactionId }))
+const readOpen = Rows.all(Schema.Struct({ id: TransactionId, api_key_id: Schema.NullOr(Schema.String) }))
 const readMoments = Rows.all(Schema.Struct({ at: Schema.Int }))
 const readChannels = Rows.one(Schema.Struct({ count: Schema.Int }))
 const readCounts = Rows.all(Schema.Struct({ relayer: Schema.Int, count: Schema.Int }))
@@ -36,6 +38,9 @@ export interface PastDays {
   readonly days: number
   readonly limit: number
 }
+
+/** A request that is not final, and the API key that sent it. */
+export type OpenRequest = Pick<StoredTransaction, "id" | "apiKeyId">
 
 /** A transaction that was accepted with an `external_id`. */
 export interface External {
@@ -81,10 +86,12 @@ export const make = Effect.gen(function* () {
   /** Requests that have no receipt, oldest first. */
   const cancelable = (relayerNumber: number) =>
     sql`
-      SELECT t.id FROM transactions t WHERE t.relayer_number = ${relayerNumber}::bigint
+      SELECT t.id, t.api_key_id FROM transactions t WHERE t.relayer_number = ${relayerNumber}::bigint
         AND t.state IN ('pending', 'signed', 'submitted') AND t.origin = 'request' ORDER BY t.number`.pipe(
-      Effect.flatMap(readIds),
-      Effect.map((rows) => rows.map(({ id }) => id)),
+      Effect.flatMap(readOpen),
+      Effect.map((rows) =>
+        rows.map(({ id, api_key_id }): OpenRequest => (api_key_id === null ? { id } : { id, apiKeyId: api_key_id }))
+      ),
       query("RelayerTransactionsRepo.cancelable")
     )
 
