@@ -148,6 +148,11 @@ describe("the command line", () => {
           ["notifications", "create", "--data", '{"id": "n", "signing_key": "s"}']
         ],
         [
+          2,
+          "it is a secret, and other users can read the command line; use --signing-key-file FILE",
+          ["notifications", "create", "--id", "n", "--url", "https://example.com", "--signing-key", "s".repeat(40)]
+        ],
+        [
           1,
           "Bad Request: signer_id: no signer with this id",
           [
@@ -168,7 +173,7 @@ describe("the command line", () => {
         assert.include(ended.stderr, line)
         assert.match(ended.stderr, /^effect-relayer: [^\n]+\n$/)
         assert.strictEqual(ended.stdout, "")
-        assert.notMatch(ended.stderr, /er_key|x{40}/)
+        assert.notMatch(ended.stderr, /er_key|x{40}|s{40}/)
       }
     })
   )

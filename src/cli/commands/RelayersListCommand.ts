@@ -1,7 +1,8 @@
 // `relayers list`: lists relayers with all filters of the API.
 import { Effect, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { NetworkName, NetworkType } from "../../domain/network/NetworkId.ts"
+import * as WholeUnits from "../../domain/chain/WholeUnits.ts"
+import { NetworkName, NetworkType, networkId } from "../../domain/network/NetworkId.ts"
 import { NotificationId } from "../../domain/notification/Notification.ts"
 import { RelayerQuery, RelayerSort } from "../../domain/relayer/Relayer.ts"
 import type { Relayer } from "../../domain/relayer/Relayer.ts"
@@ -27,16 +28,44 @@ const columns: List.Columns<Relayer> = {
 
 const balances = Flag.Boolean("balances").pipe(
   Flag.withoutNegation,
-  Flag.withDescription("Show the balance of each relayer in the table, which is read from its chain"),
+  Flag.withDescription(
+    "Show the balance of each relayer in the table, in whole tokens with all digits; it is read from its chain"
+  ),
   Flag.withDefault(false)
 )
 
+type Symbols = Map<string, string | undefined>
+
+/** The symbol of a network's native token, read once. Absent if its network is evm and the API key may not read networks. */
+const symbolOf = Effect.fnUntraced(function* (
+  client: Call.Client,
+  symbols: Symbols,
+  { network_type, network }: Relayer
+) {
+  if (network_type !== "evm") return WholeUnits.native[network_type].symbol
+  if (!symbols.has(network)) {
+    const symbol = client.networks.get({ params: { network_id: networkId("evm", network) } }).pipe(
+      Effect.map(({ data }) => (data.network_type === "evm" ? data.symbol : undefined)),
+      Effect.catchTag("Forbidden", () => Effect.undefined)
+    )
+    symbols.set(network, yield* symbol)
+  }
+  return symbols.get(network)
+})
+
+/** In whole units with all digits, or in the smallest unit if their symbol is unknown. */
+const amountOf = (balance: bigint, type: NetworkType, symbol: string | undefined): string =>
+  symbol === undefined
+    ? `${balance} ${unitOf[type]}`
+    : `${WholeUnits.exact(balance, WholeUnits.native[type].decimals)} ${symbol}`
+
 /** The balance of the status is that of the last check if the chain does not answer. */
-const withBalance = (client: Call.Client, relayer: Relayer) =>
-  Effect.map(client.relayerHealth.status({ params: { relayer_id: relayer.id } }), ({ data }): Row => {
-    const { balance, live, network_type } = data
-    if (balance === undefined) return relayer
-    return { ...relayer, balance: `${balance} ${unitOf[network_type]}${live ? "" : " (last check)"}` }
+const withBalance = (symbols: Symbols) =>
+  Effect.fnUntraced(function* (client: Call.Client, relayer: Relayer) {
+    const { data } = yield* client.relayerHealth.status({ params: { relayer_id: relayer.id } })
+    if (data.balance === undefined) return relayer
+    const amount = amountOf(data.balance, data.network_type, yield* symbolOf(client, symbols, relayer))
+    return { ...relayer, balance: `${amount}${data.live ? "" : " (last check)"}` }
   })
 
 const filter = Help.describe(Schema.Struct(RelayerQuery), {
@@ -63,7 +92,7 @@ export const RelayersListCommand = Command.make(
     const page = (client: Call.Client, place: List.Place) =>
       client.relayers.list({ query: { ...Field.given(filter), ...place } })
     return balances
-      ? List.print(given, { ...columns, BALANCE: ({ balance }: Row) => balance }, start, page, withBalance)
+      ? List.print(given, { ...columns, BALANCE: ({ balance }: Row) => balance }, start, page, withBalance(new Map()))
       : List.print(given, columns, start, page)
   }
 ).pipe(

@@ -20,8 +20,25 @@ export const integer = (field: string) => Flag.optional(Flag.Int(flagName(field)
 /** `--field`, or `--no-field`. */
 export const boolean = (field: string) => Flag.optional(Flag.Boolean(flagName(field)))
 
+const secretFlags = [
+  "api-private-key-file",
+  "client-secret-file",
+  "keystore-file",
+  "passphrase-file",
+  "pin-file",
+  "private-key-file",
+  "role-id-file",
+  "secret-id-file",
+  "service-account-private-key-file",
+  "signing-key-file"
+] as const
+
 /** The content of a file, so that a secret is not on the command line. */
-export const secret = (flag: string) => Flag.optional(Input.file(flag))
+export const secret = (flag: (typeof secretFlags)[number]) => Flag.optional(Input.file(flag))
+
+/** The flag that reads the secret for which `option`, such as `--pin`, would be. */
+export const secretFlagOf = (option: string): string | undefined =>
+  secretFlags.map((flag) => `--${flag}`).find((flag) => flag === `${option}-file`)
 
 /** A flag that may be repeated. */
 export const many = <A>(flag: Flag.Flag<A>) =>

@@ -1,4 +1,7 @@
 // Amounts in the smallest unit of a chain, as exact integers, and how people read and write them.
+import { exact, native } from "../../../src/domain/chain/WholeUnits.ts"
+
+export { exact, native as smallestUnits }
 
 /** The native token of a chain. */
 export interface Unit {
@@ -8,25 +11,11 @@ export interface Unit {
   readonly smallest: string
 }
 
-export const smallestUnits = {
-  evm: { decimals: 18, smallest: "wei" },
-  solana: { symbol: "SOL", decimals: 9, smallest: "lamport" },
-  stellar: { symbol: "XLM", decimals: 7, smallest: "stroop" }
-} as const
-
 /** Prices of gas are read in units of 1,000,000,000 wei. */
 export const gwei: Unit = { symbol: "gwei", decimals: 9, smallest: "wei" }
 
 /** Writes the number with separators of thousands. */
 export const grouped = (value: bigint | number): string => value.toLocaleString("en-US")
-
-/** All digits, as a decimal number of whole units: `1.5`. */
-export const exact = (value: bigint, decimals: number): string => {
-  const digits = (value < 0n ? -value : value).toString().padStart(decimals + 1, "0")
-  const whole = digits.slice(0, digits.length - decimals)
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, "")
-  return `${value < 0n ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`
-}
 
 /** Digits after the point that a list shows. */
 const shownDigits = 6

@@ -1,0 +1,20 @@
+// Amounts of the smallest unit of a chain, written in the unit that people think in: 1.5 ETH. It imports nothing that a browser would have
+// to load.
+import type { NetworkType } from "../network/NetworkId.ts"
+
+/** Digits after the point of the native token. The symbol of an evm network is one of its fields. */
+export const native = {
+  evm: { decimals: 18, smallest: "wei" },
+  solana: { symbol: "SOL", decimals: 9, smallest: "lamport" },
+  stellar: { symbol: "XLM", decimals: 7, smallest: "stroop" }
+} as const satisfies Readonly<
+  Record<NetworkType, { readonly symbol?: string; readonly decimals: number; readonly smallest: string }>
+>
+
+/** All digits, as a decimal number of whole units: `1.5`. */
+export const exact = (value: bigint, decimals: number): string => {
+  const digits = (value < 0n ? -value : value).toString().padStart(decimals + 1, "0")
+  const whole = digits.slice(0, digits.length - decimals)
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, "")
+  return `${value < 0n ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`
+}
