@@ -22,6 +22,11 @@ const isUnexpected = <E>(error: E): error is Extract<E, Unexpected> => {
 /** The name identifies the query. A stack trace would cost time even if no spans are exported. */
 const untraced = { captureStackTrace: false }
 
+/** The attribute of OpenTelemetry that spans of queries and of their statements have. */
+export const systemAttribute = "db.system.name"
+
+const ofDatabase = { attributes: { [systemAttribute]: "postgresql" } }
+
 /** `name` is the name of the span and the label of `database_query_seconds`. It is the name of a method, never a value. */
 export const query =
   (name: string) =>
@@ -30,7 +35,11 @@ export const query =
     return Clock.clockWith((clock) => {
       const start = clock.currentTimeNanosUnsafe()
       return Effect.onExit(self, () => Metric.update(seconds, Number(clock.currentTimeNanosUnsafe() - start) / 1e9))
-    }).pipe(Effect.catchIf(isUnexpected<E>, Effect.die), Effect.withSpan(name, {}, untraced), ConnectionShare.hold)
+    }).pipe(
+      Effect.catchIf(isUnexpected<E>, Effect.die),
+      Effect.withSpan(name, ofDatabase, untraced),
+      ConnectionShare.hold
+    )
   }
 
 /** Turns a violation of the unique constraint `name` into a failure. */

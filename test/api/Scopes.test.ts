@@ -1,6 +1,8 @@
 // Every endpoint that requires a key declares its scope, and every scope is used.
 import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
 import { HttpApi, OpenApi } from "effect/http-api"
+import * as fs from "node:fs"
 import { Api } from "../../src/api/Api.ts"
 import { Authorization } from "../../src/api/Middleware.ts"
 import { isForEveryCaller, scopeOf } from "../../src/api/Scopes.ts"
@@ -38,6 +40,24 @@ describe("scopes", () => {
     assert.deepStrictEqual(
       declared.filter(({ isProtected }) => !isProtected).map(({ name }) => name),
       open
+    )
+  })
+
+  it("names the scopes that decide about prices and receivers where a reader chooses scopes", () => {
+    const [, chapter = ""] = fs.readFileSync("SECURITY.md", "utf8").split("\n## Who can move funds\n")
+    const bullets = chapter.split("\n## ")[0]?.split("\n- ") ?? []
+    const description = String(Schema.resolveAnnotations(Grant)?.description)
+    assert.match(description, /decide about prices, receivers and which providers are believed/)
+    for (const scope of ["relayers:write", "networks:write"]) {
+      assert.include(description, `\`${scope}\``)
+      assert.isTrue(
+        bullets.some((bullet) => bullet.startsWith(`**A key with \`${scope}\`** decides`)),
+        scope
+      )
+    }
+    assert.include(
+      JSON.parse(fs.readFileSync("openapi.json", "utf8")).components.schemas.Scope.description,
+      description
     )
   })
 

@@ -34,6 +34,20 @@ export const makeCredentials = Effect.map(Effect.all([Authentication, Strangers]
     )
 }))
 
+/** Takes one token of a caller's bucket. The response says what is left, whatever its status. */
+export const makeBuckets = Effect.map(RateLimits, (limits) => {
+  const headersOf = rateLimitHeaders(limits.options)
+  return (callerId: string, current: RequestState | undefined) => {
+    const show = (allowance: Parameters<typeof headersOf>[0]) => {
+      for (const [name, value] of headersOf(allowance)) current?.ownHeaders.set(name, value)
+    }
+    return limits.consume(callerId).pipe(
+      Effect.tapError(({ retryAfter }) => Effect.sync(() => show({ remaining: 0, resetSeconds: retryAfter }))),
+      Effect.map(show)
+    )
+  }
+})
+
 /** What the caller does is logged with its id. */
 const callAs = <A, E, R>(caller: Caller, handled: Effect.Effect<A, E, R>) =>
   Effect.annotateLogs(Effect.provideService(handled, CurrentCaller, caller), "actor", caller.id)
@@ -42,10 +56,9 @@ export const AuthorizationHttp = Layer.effect(
   Authorization,
   Effect.gen(function* () {
     const credentials = yield* makeCredentials
-    const limits = yield* RateLimits
+    const consume = yield* makeBuckets
     const requests = yield* CallerRequests
     const schema = yield* SchemaWatch
-    const headersOf = rateLimitHeaders(limits.options)
     // A counter is shown as 0 before its first event.
     const { rateLimitedRequestsTotal, rateLimitStoreFailuresTotal, strangersRefusedTotal } = RateLimitMetrics
     for (const counter of [
@@ -55,17 +68,6 @@ export const AuthorizationHttp = Layer.effect(
       unauthorizedRequestsTotal
     ]) {
       yield* Metric.update(counter, 0)
-    }
-
-    /** Takes one token of the caller's bucket. The response says what is left, whatever its status. */
-    const consume = (callerId: string, current: RequestState | undefined) => {
-      const show = (allowance: Parameters<typeof headersOf>[0]) => {
-        for (const [name, value] of headersOf(allowance)) current?.ownHeaders.set(name, value)
-      }
-      return limits.consume(callerId).pipe(
-        Effect.tapError(({ retryAfter }) => Effect.sync(() => show({ remaining: 0, resetSeconds: retryAfter }))),
-        Effect.map(show)
-      )
     }
 
     const refuseOutdated = Effect.flatMap(schema.isOutdated, (isOutdated) =>

@@ -2,6 +2,8 @@
 import { Context, Effect } from "effect"
 import { HttpMiddleware, HttpServerRequest } from "effect/http"
 import type { HttpServerResponse } from "effect/http"
+import type { Strangers } from "../limits/Strangers.ts"
+import * as Failures from "../responses/Failures.ts"
 
 /** Seconds for which a browser may reuse the response to a preflight. Chromium allows no more. */
 const maxAge = 7200
@@ -32,13 +34,22 @@ const exposedHeaders = [
   "x-request-id"
 ]
 
-/** A preflight brings no credentials: it is answered without them. Other `OPTIONS` requests are not preflights. */
-const isCrossOrigin = ({ headers, method }: HttpServerRequest.HttpServerRequest): boolean =>
-  headers["origin"] !== undefined && (method !== "OPTIONS" || headers["access-control-request-method"] !== undefined)
+type Request = HttpServerRequest.HttpServerRequest
+
+/** A preflight brings no credentials: it is answered without them, within the limit of its address. */
+const isPreflight = ({ headers, method }: Request): boolean =>
+  method === "OPTIONS" && headers["origin"] !== undefined && headers["access-control-request-method"] !== undefined
+
+/** Other `OPTIONS` requests are not preflights, and are answered to callers with a key. */
+const isCrossOrigin = (request: Request): boolean =>
+  request.headers["origin"] !== undefined && (request.method !== "OPTIONS" || isPreflight(request))
 
 type App<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
-export const make = (allowedOrigins: ReadonlyArray<string>) => {
+export const make = (
+  allowedOrigins: ReadonlyArray<string>,
+  { admitPreflight }: Pick<Strangers["Service"], "admitPreflight">
+) => {
   const cors = HttpMiddleware.cors({
     // A list of one would be sent to every origin, also to one that is not on it.
     allowedOrigins: (origin) => allowedOrigins.includes(origin),
@@ -47,11 +58,17 @@ export const make = (allowedOrigins: ReadonlyArray<string>) => {
     exposedHeaders,
     maxAge
   })
-  return <E, R>(self: App<E, R>): App<E, R | HttpServerRequest.HttpServerRequest> => {
+  return <E, R>(self: App<E, R>): App<E, R | Request> => {
     if (allowedOrigins.length === 0) return self
     const shared = cors(self)
-    return Effect.withFiber(({ context }) =>
-      isCrossOrigin(Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)) ? shared : self
-    )
+    const preflight = Effect.matchEffect(admitPreflight, {
+      onFailure: (error) => Effect.succeed(Failures.tooManyRequests(error)),
+      onSuccess: () => shared
+    })
+    return Effect.withFiber(({ context }) => {
+      const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
+      if (isPreflight(request)) return preflight
+      return isCrossOrigin(request) ? shared : self
+    })
   }
 }

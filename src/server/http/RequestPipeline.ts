@@ -6,6 +6,7 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import type { HttpServerRequest } from "effect/http"
 import { Draining } from "../lifecycle/Draining.ts"
 import * as ClientAddress from "../responses/ClientAddress.ts"
+import { Strangers } from "../limits/Strangers.ts"
 import { RunningVersion } from "../observability/RunningVersion.ts"
 import { constantHeaders } from "../responses/ConstantHeaders.ts"
 import * as Compression from "./Compression.ts"
@@ -47,7 +48,7 @@ const make = (options: Options) =>
     const unmatched = yield* UnmatchedRequests.make({ docs: options.docs ?? true })
     const compress = yield* Compression.make
     const logLevel = options.accessLog === true ? "Info" : "Debug"
-    const cors = Cors.make(options.corsOrigins ?? [])
+    const cors = Cors.make(options.corsOrigins ?? [], yield* Strangers)
     const clientAddressOf = ClientAddress.reader(options.trustedProxies ?? ClientAddress.trustedProxies([]))
 
     const finish = (response: Response, { request, state }: Exchange.Exchange): Response => {
@@ -76,7 +77,7 @@ const make = (options: Options) =>
           stop()
           timer = startTimer()
         }
-        exchange.state.timeLimit = { stop, restart }
+        exchange.state.timeLimit = { ms: options.requestTimeoutMs, stop, restart }
         const refusal = options.refusal?.(exchange.request)
         const answered =
           refusal === undefined

@@ -1,6 +1,8 @@
 // Records the log lines and spans of a request that is sent with `X-Relayer-Debug: true`.
 import { Context, DateTime, Effect, Logger, LogLevel, References, Tracer } from "effect"
+import * as Caller from "../../domain/access/Caller.ts"
 import type { Metadata } from "../../api/Envelope.ts"
+import * as Query from "../../sql/Query.ts"
 
 /** Returns what the current request has recorded so far. `undefined` if it is not recorded. */
 export const CurrentRecording = Context.Reference<(() => Metadata) | undefined>(
@@ -36,7 +38,7 @@ const toText = ({ message, fiber }: Logger.Options<unknown>): string => {
  * address and name of the database.
  */
 const shown = new Set([
-  "db.system.name",
+  Query.systemAttribute,
   "error.type",
   "http.request.method",
   "http.response.status_code",
@@ -53,7 +55,17 @@ const statusOf = ({ status }: Tracer.Span) => {
   return status.exit._tag === "Success" ? "ok" : "error"
 }
 
-const describe = (span: Tracer.Span): Metadata["traces"][number] => ({
+/** What a key that is limited to relayers gets instead of the names of repositories, tables and the database. */
+const database = "database"
+
+/** A query, such as `SignersRepo.insert`, or one of its statements. */
+const isOfDatabase = ({ attributes }: Tracer.Span) => attributes.has(Query.systemAttribute)
+
+/** A span as the caller may see it: `isNarrow` if its key is limited to relayers. */
+const describe = (isNarrow: boolean) => (span: Tracer.Span) =>
+  isNarrow && isOfDatabase(span) ? { ...recorded(span), name: database, attributes: {} } : recorded(span)
+
+const recorded = (span: Tracer.Span): Metadata["traces"][number] => ({
   name: span.name,
   trace_id: span.traceId,
   span_id: span.spanId,
@@ -70,6 +82,7 @@ export const record = <A, E, R>(self: Effect.Effect<A, E, R>, name: string): Eff
     const tracer = yield* Tracer.Tracer
     const loggers = yield* Logger.CurrentLoggers
     const minimum = yield* References.MinimumLogLevel
+    const shownSpan = describe((yield* Caller.current).relayerIds !== undefined)
     const logs: Array<Metadata["logs"][number]> = []
     const spans: Array<Tracer.Span> = []
 
@@ -95,6 +108,6 @@ export const record = <A, E, R>(self: Effect.Effect<A, E, R>, name: string): Eff
       Effect.provideService(Tracer.Tracer, recordingTracer),
       Effect.provideService(Logger.CurrentLoggers, new Set([recorder, ...others])),
       Effect.provideService(References.MinimumLogLevel, "Debug"),
-      Effect.provideService(CurrentRecording, () => ({ logs: [...logs], traces: spans.map(describe) }))
+      Effect.provideService(CurrentRecording, () => ({ logs: [...logs], traces: spans.map(shownSpan) }))
     )
   })

@@ -66,6 +66,31 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
     })
   )
 
+  it.effect("debug metadata for a key that is limited to relayers names no repository, statement or database", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const { notification_id: _, ...relayer } = evmRelayer
+      yield* Prepared.create("signers", { ...signer, id: "narrow" })
+      yield* Prepared.create("relayers", { ...relayer, id: "narrow", signer_id: "narrow" })
+      const key = yield* Prepared.createKey({ scopes: ["relayers:read", "transactions:read"], relayer_ids: ["narrow"] })
+      for (const path of ["/narrow", "", "/narrow/transactions", "/narrow/explain"]) {
+        const { json } = yield* api.call(`/api/v1/relayers${path}`, { key, headers: debug })
+        const spans = (json.metadata?.traces ?? []) as ReadonlyArray<Trace>
+        const names = spans.map(({ name }) => name)
+        assert.include(names, "database", path)
+        assert.isEmpty(
+          names.filter((name) => /repo|sql|postgres|ledgermark/i.test(name)),
+          path
+        )
+        assert.isEmpty(
+          spans.filter(({ attributes }) => Object.keys(attributes).some((name) => name.startsWith("db."))),
+          path
+        )
+      }
+      yield* api.call("/api/v1/relayers/narrow", { method: "DELETE" })
+    })
+  )
+
   it.effect("metrics are served as a JSON list of names and in the format of Prometheus", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi

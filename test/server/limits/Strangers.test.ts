@@ -104,6 +104,53 @@ layerEach(TestApi.layer())("an address that reads documents and metrics", (it) =
   )
 })
 
+const origin = "https://console.example.com"
+
+layerEach(TestApi.layer({ server: { ...Server.defaults, corsOrigins: [origin] } }))(
+  "an address without a key",
+  (it) => {
+    it.effect("gets 429 for paths that do not exist and for wrong methods beyond its limit", () =>
+      Effect.gen(function* () {
+        const statuses = yield* statusesOf(300, "/nothing", () => ({ key: null }))
+        assert.deepStrictEqual(Object.fromEntries(statuses), { 404: 200, 429: 100 })
+        for (const method of ["POST", "OPTIONS"]) {
+          const refused = yield* TestApi.call("/v1/health", { method, key: null })
+          assert.deepStrictEqual([refused.status, refused.headers.get("retry-after")], [429, "1"], method)
+        }
+        assert.strictEqual((yield* TestApi.call("/v1/health", { key: null })).status, 200)
+      })
+    )
+
+    it.effect("gets 429 for preflights beyond its limit, and its requests go on", () =>
+      Effect.gen(function* () {
+        const headers = { origin, "access-control-request-method": "PATCH" }
+        const statuses = yield* statusesOf(700, "/api/v1/relayers", () => ({ method: "OPTIONS", key: null, headers }))
+        assert.deepStrictEqual(Object.fromEntries(statuses), { 204: 500, 429: 200 })
+        assert.strictEqual((yield* TestApi.call("/api/v1/relayers", { headers: { origin } })).status, 200)
+      })
+    )
+  }
+)
+
+layerEach(TestApi.layer({ limits: { requestsPerSecond: 0.1, burst: 3 } }))("a caller with a key", (it) => {
+  for (const [method, path, status] of [
+    ["GET", "/api/v1/nothing", 404],
+    ["PUT", "/api/v1/relayers", 405],
+    ["OPTIONS", "/api/v1/relayers", 204]
+  ] as const) {
+    it.effect(`pays for ${method} ${path} as for every request`, () =>
+      Effect.gen(function* () {
+        const answers = yield* Effect.replicateEffect(TestApi.call(path, { method }), 5)
+        assert.deepStrictEqual(
+          answers.map((answer) => answer.status),
+          [status, status, status, 429, 429]
+        )
+        assert.include(answers[0]?.headers.get("ratelimit") ?? "", "r=2")
+      })
+    )
+  }
+})
+
 const closed = { ...Server.defaults, metricsToken: Redacted.make("token-of-the-scraper"), docs: false }
 
 layer(TestApi.layer({ server: closed }))("an instance with a metrics token and without documents", (it) => {
