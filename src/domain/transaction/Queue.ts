@@ -1,5 +1,4 @@
 // The order in which pending transactions of a lane get their places, and how many of them get one now.
-import type { Cause } from "./Cause.ts"
 import type { Ask, Commands, Sign } from "./Command.ts"
 import type { Family } from "./Family.ts"
 import type { Terms } from "./Lane.ts"
@@ -7,7 +6,7 @@ import { accountAt, withAccount } from "./Lane.ts"
 import type { Moment } from "./Moment.ts"
 import type { Place } from "./Place.ts"
 import type { Rules } from "./Rules.ts"
-import type { LaneSituation, Unreachable } from "./Situation.ts"
+import type { LaneSituation, OwnDoubt, Unreachable } from "./Situation.ts"
 import { restOf } from "./Totals.ts"
 import type { Totals } from "./Totals.ts"
 import { newestRequest } from "./Transaction.ts"
@@ -27,8 +26,8 @@ export interface Candidate<F extends Family = Family> {
   readonly view: F["seen"] | Unreachable
   /** The same text means the same providers. */
   readonly providers: string
-  /** As in `Situation`. */
-  readonly ownStop?: Cause
+  /** What the providers of its relayer doubt. Absent: nothing. */
+  readonly doubt?: OwnDoubt
 }
 
 interface Decided<F extends Family = Family> {
@@ -149,13 +148,12 @@ const decideOne = <F extends Family>(
   waiting: ReadonlyArray<Candidate<F>>,
   now: Moment
 ): Turn<F> => {
-  const { transaction, terms, view, ownStop } = candidate
+  const { transaction, terms, view, doubt } = candidate
   const pending = [...waiting.map((other) => other.transaction), ...heldIn(turn)]
   const isPendingBefore =
     transaction.requiredSequence !== undefined && pending.some((other) => couldPrecede(transaction, other, now))
   const rest = restOf(rules, transaction, turn.totals, isPendingBefore)
-  const own = ownStop === undefined ? {} : { ownStop }
-  const commands = rules.decide({ ...turn.base, ...own, transaction, terms, rest, view, now })
+  const commands = rules.decide({ ...turn.base, ...doubt, transaction, terms, rest, view, now })
   const [first] = commands
   if (first._tag !== "Ask" && first._tag !== "Sign") return withDecision(turn, candidate, commands)
   const place = rules.placeOf(turn.base.lane, transaction, terms)

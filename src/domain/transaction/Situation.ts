@@ -19,25 +19,29 @@ export interface LaneSituation<F extends Family = Family> {
   readonly lane: Lane<F>
   /** What keeps the whole lane from giving away places. */
   readonly stop?: Cause
-  /** Transactions that were accepted before this moment get no place yet. Absent: all do. */
-  readonly unsettledBefore?: Moment
   /** Whether the place of a final transaction is open again. */
   readonly isDeepReorg: boolean
   /** Why the signer cannot sign, and when it is asked again. Absent: it can. */
   readonly signerRetry?: SignerRetry
 }
 
-export interface Situation<F extends Family = Family, V = F["seen"] | Unreachable> extends LaneSituation<F> {
+/** What the providers of a relayer keep from getting a place: rows of relayers with the same providers, and no others. */
+export interface OwnDoubt {
+  /** Why none of them gets a place. */
+  readonly ownStop?: Cause
+  /** Those that were accepted before this moment get no place yet. */
+  readonly unsettledBefore?: Moment
+}
+
+export interface Situation<F extends Family = Family, V = F["seen"] | Unreachable> extends LaneSituation<F>, OwnDoubt {
   readonly transaction: Transaction<F>
   readonly terms: Terms<F>
   readonly rest: RestOfLane<F>
-  /** Why the transaction gets no place, if only the providers of its relayer give this reason. */
-  readonly ownStop?: Cause
   readonly view: V
   readonly now: Moment
 }
 
-/** Whether it was accepted before a start of the database that no poll is younger than. */
+/** Whether it was accepted before a start of the database that no poll of its relayer's providers is younger than. */
 export const isUnsettled = ({ createdAt }: Pick<Transaction, "createdAt">, before: Moment | undefined): boolean =>
   before !== undefined && createdAt < before
 

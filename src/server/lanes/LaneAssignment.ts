@@ -26,7 +26,7 @@ const planAll = Effect.fnUntraced(function* (step: StepState, pending: ReadonlyM
           terms: step.termsOf(row),
           view,
           providers: row.relayer.urlsKey,
-          ...step.ownStopOf(row)
+          doubt: step.doubtOf(row)
         }
       ]
     })

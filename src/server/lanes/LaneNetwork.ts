@@ -23,7 +23,7 @@ import type { Lane, Terms } from "../../domain/transaction/Lane.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import type { Place } from "../../domain/transaction/Place.ts"
 import type { Rules } from "../../domain/transaction/Rules.ts"
-import type { Unreachable } from "../../domain/transaction/Situation.ts"
+import type { OwnDoubt, Unreachable } from "../../domain/transaction/Situation.ts"
 import type { Totals } from "../../domain/transaction/Totals.ts"
 import type { Transaction } from "../../domain/transaction/Transaction.ts"
 import type { LaneLost } from "../ledger/hold/HeldLane.ts"
@@ -69,8 +69,6 @@ export interface LaneReading<F extends Family = Family> {
   readonly released?: ReadonlyArray<string>
   /** Why the lane gives away no places. */
   readonly stop?: Cause
-  /** Transactions that were accepted before this moment get no place yet. */
-  readonly unsettledBefore?: Moment
   /** Identity of the chain, once it is known. */
   readonly genesis?: string
   /** Whether the operator's word about the chain's count is used up. */
@@ -89,8 +87,8 @@ export interface Poll<F extends Family = Family> {
   readonly isOtherChain: boolean
   /** Also for a row that changed since. */
   seenOf(row: LaneRow<F>, now: Moment): F["seen"] | Unreachable
-  /** Why the relayer's providers keep its rows from getting a place. Absent, or undefined: they do not. */
-  stopOf?(relayer: LaneRelayer<F>): Cause | undefined
+  /** What the relayer's providers keep from getting a place. Absent, or undefined: nothing. */
+  doubtOf?(relayer: LaneRelayer<F>): OwnDoubt | undefined
   /** The newest height that the relayer's providers have. */
   heightOf(relayer: LaneRelayer<F>): number
   /** Absent: no provider answered about the lane. */

@@ -12,7 +12,7 @@ import { poll } from "../../domain/transaction/Numbers.ts"
 import { bySequence } from "../../domain/transaction/Place.ts"
 import type { Place } from "../../domain/transaction/Place.ts"
 import type { Rules } from "../../domain/transaction/Rules.ts"
-import type { LaneSituation, Situation } from "../../domain/transaction/Situation.ts"
+import type { LaneSituation, OwnDoubt, Situation } from "../../domain/transaction/Situation.ts"
 import { restOf, totalsOf } from "../../domain/transaction/Totals.ts"
 import type { Totals } from "../../domain/transaction/Totals.ts"
 import { isFinal, isInFlight } from "../../domain/transaction/Transaction.ts"
@@ -111,12 +111,10 @@ export const make = (context: LaneContext, { now, contents, relayers, budget }: 
 
   const base = (): LaneSituation => {
     const { signerRetry } = memory
-    const { unsettledBefore } = memory.poll?.reading ?? {}
     return {
       lane,
       isDeepReorg,
       ...(stop === undefined ? {} : { stop }),
-      ...(unsettledBefore === undefined ? {} : { unsettledBefore }),
       ...(signerRetry === undefined || signerRetry.at <= now ? {} : { signerRetry })
     }
   }
@@ -133,10 +131,7 @@ export const make = (context: LaneContext, { now, contents, relayers, budget }: 
     }
   }
 
-  const ownStopOf = ({ relayer }: OpenRow): Pick<Situation, "ownStop"> => {
-    const ownStop = memory.poll?.stopOf?.(relayer)
-    return ownStop === undefined ? {} : { ownStop }
-  }
+  const doubtOf = ({ relayer }: OpenRow): OwnDoubt => memory.poll?.doubtOf?.(relayer) ?? {}
 
   const totals = (): Totals => {
     const transactions = [...all.values()].map(({ transaction }) => transaction)
@@ -168,7 +163,7 @@ export const make = (context: LaneContext, { now, contents, relayers, budget }: 
     pending: (): ReadonlyArray<OpenRow> => rows().filter(({ transaction }) => transaction.state === "pending"),
     base,
     termsOf,
-    ownStopOf,
+    doubtOf,
     totals,
     /** Relayers of the lane with other providers than this one, one of each set. */
     withOtherProviders: ({ urlsKey }: LaneRelayer): ReadonlyArray<LaneRelayer> => [
@@ -180,7 +175,7 @@ export const make = (context: LaneContext, { now, contents, relayers, budget }: 
     ],
     situationOf: (row: OpenRow, all: Totals, view: unknown): Situation => ({
       ...base(),
-      ...ownStopOf(row),
+      ...doubtOf(row),
       transaction: row.transaction,
       terms: termsOf(row),
       rest: restOf(rules, row.transaction, all, false),

@@ -107,6 +107,75 @@ layerEach(ledger)("a nonce that no providers of any relayer can explain", (it) =
   )
 })
 
+/** Blocks of a second each; the database was put back from a copy, and started again at the present head. */
+const putBack = Effect.fnUntraced(function* ({ world }: Shared) {
+  world.chain.timeOf = (height) => height
+  yield* world.putBack
+  // Between the head and the next block, so that both transactions of the copy are older.
+  world.databaseStartedAt = world.chain.blocks.length * 1000 - 500
+})
+
+/** Each relayer has a request in the copy that is executed after it, and the nodes do not show yet that it was. */
+const copied = Effect.gen(function* () {
+  const scene = yield* shared
+  const { world } = scene
+  yield* world.accept(1, { request: { to: receiver, value: 3n, gas_limit: 21_000n } })
+  yield* live(scene, 4)
+  const notBefore = 60_000
+  const [first] = yield* world.accept(1, { request: { to: receiver, value: 5n, gas_limit: 21_000n }, notBefore })
+  const [other] = yield* world.acceptOwn(1, { request: { to: receiver, value: 7n, gas_limit: 21_000n }, notBefore })
+  yield* world.copied
+  yield* live(scene, 60)
+  assert.deepStrictEqual([world.chain.effects(receiver, 5n), world.chain.effects(receiver, 7n)], [1, 1])
+  yield* putBack(scene)
+  return { ...scene, first, other }
+})
+
+/** Blocks by which a node lags that has not seen what was executed after the copy. */
+const before = ({ world }: Shared) => world.chain.blocks.length - 10
+
+layerEach(ledger)("after a start of the database", (it) => {
+  it.effect("own URLs that are younger free no request of the network's URLs, which lag", () =>
+    Effect.gen(function* () {
+      const scene = yield* copied
+      const { world, first, other, own } = scene
+      const [node] = world.nodes
+      if (node !== undefined) node.lag = before(scene)
+      // The own URLs show a new head, and hide what was executed since the copy.
+      own.lies.set("eth_getTransactionCount", () => ({ _tag: "Result", value: hex(1) }))
+      yield* live(scene, 5)
+      assert.deepStrictEqual(codeOf(yield* world.transaction(first)), ["pending", "nonce_unexplained"])
+      if (node !== undefined) node.lag = 0
+      own.lies.clear()
+      yield* live(scene, 20)
+      assert.deepStrictEqual(codeOf(yield* world.transaction(first)), ["pending", "restored_unproven"])
+      assert.deepStrictEqual([world.chain.effects(receiver, 5n), world.chain.effects(receiver, 7n)], [1, 1])
+      assert.include(["restored_unproven", "nonce_taken"], (yield* world.ownTransaction(other)).cause?.code)
+    })
+  )
+
+  it.effect("own URLs that lag hold their own request, and not that of the network's URLs", () =>
+    Effect.gen(function* () {
+      const scene = yield* shared
+      const { world, own } = scene
+      const [first] = yield* world.accept()
+      yield* live(scene, 4)
+      assert.strictEqual((yield* world.transaction(first)).state, "confirmed")
+      const [next] = yield* world.accept(1, { request: { to: receiver, value: 5n, gas_limit: 21_000n } })
+      const [other] = yield* world.acceptOwn(1, { request: { to: receiver, value: 7n, gas_limit: 21_000n } })
+      yield* world.copied
+      yield* putBack(scene)
+      own.lag = 10
+      yield* live(scene, 6)
+      assert.deepStrictEqual(codeOf(yield* world.transaction(next)), ["confirmed", "confirmed"])
+      assert.deepStrictEqual(codeOf(yield* world.ownTransaction(other)), ["pending", "nonce_unexplained"])
+      own.lag = 0
+      yield* live(scene, 5)
+      assert.strictEqual((yield* world.ownTransaction(other)).state, "confirmed")
+    })
+  )
+})
+
 layerEach(ledger)("V11: a relayer whose provider refuses a send and dies", (it) => {
   it.effect("does not hold the other relayer of its account: its bytes go through the other one's providers", () =>
     Effect.gen(function* () {

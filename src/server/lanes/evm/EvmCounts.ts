@@ -14,6 +14,7 @@ import { marketFor, priceOf } from "../../../domain/transaction/evm/Market.ts"
 import { networkNumbers, windowLimitOf } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import { priceType } from "../../../domain/transaction/evm/Offer.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
+import type { OwnDoubt } from "../../../domain/transaction/Situation.ts"
 import { isFinal } from "../../../domain/transaction/Transaction.ts"
 import { sign } from "../../../domain/transaction/Command.ts"
 import type { LaneLost } from "../../ledger/hold/HeldLane.ts"
@@ -88,15 +89,18 @@ const settling = { still: 10_000, blocks: 2, longest: 600_000 } as const
 
 /**
  * Transactions that were accepted before the start of the database get no place before a poll that is younger than it: the
- * database may have been put back from a copy, and a node that lags may not show yet what was sent since. The moment of that start. Undefined: this poll is younger.
+ * database may have been put back from a copy, and a node that lags may not show yet what was sent since. A poll with a doubt settles
+ * nothing. The moment of that start. Undefined: this poll, or one before it, is younger.
  */
 const unsettledBefore = (
   beliefs: Beliefs,
   { stored: { databaseStartedAt: start = -Infinity }, now }: PollOptions<Evm>,
   relayer: EvmRelayer,
-  { base: { head } }: EvmPoll
+  { base: { head } }: EvmPoll,
+  isDoubted: boolean
 ): Moment | undefined => {
   if (start <= beliefs.seenStart) return undefined
+  if (isDoubted) return start
   if (beliefs.firstAfterStart?.start !== start) beliefs.firstAfterStart = { start, at: now, head: head.hash }
   const { at, head: before } = beliefs.firstAfterStart
   const isStill = head.timestamp === undefined || head.hash === before
@@ -110,7 +114,7 @@ const unsettledBefore = (
 
 const nothing = { committed: [], hasFinal: false }
 
-/** The poll of one set of providers, and the oldest relayer that uses them. */
+/** The poll of one set of providers, and the relayer with the oldest row that uses them. */
 export interface Source {
   readonly relayer: EvmRelayer
   readonly poll: EvmPoll
@@ -145,24 +149,23 @@ const read = Effect.fnUntraced(function* (
   const limit = windowLimitOf(numbersOf(relayer), memory.accountCode ?? "0x")
   const windowSize = Math.max(Math.min(lane.windowSize, limit), 1)
   const genesis = stored.genesis ?? (yield* providers.genesis)
-  const unsettled = unsettledBefore(beliefs, options, relayer, poll)
+  const unsettled = unsettledBefore(beliefs, options, relayer, poll, stop !== undefined)
   const reading: LaneReading<Evm> = {
     lane: laneOf({ ...settled, windowSize }),
     ...(stop === undefined ? {} : { stop }),
-    ...(unsettled === undefined ? {} : { unsettledBefore: unsettled }),
     ...(genesis === undefined ? {} : { genesis }),
     usedTrust: stored.trustsCount && step.claim === undefined,
     ...(hasFinal ? { openFrom: BigInt(count) } : {}),
     fillers: fillersFor(options, context, relayer, poll, filled.gaps),
     foreign: explained.foreign
   }
-  return reading
+  return { reading, unsettled }
 })
 
-/** What the polls say about the lane, and what keeps the rows of a set of providers from getting a nonce, by `LaneRelayer.urlsKey`. */
+/** What the polls say about the lane, and what each set of providers doubts, by `LaneRelayer.urlsKey`. */
 interface Readings {
   readonly reading?: LaneReading<Evm>
-  readonly stops: ReadonlyMap<string, Cause>
+  readonly doubts: ReadonlyMap<string, OwnDoubt>
 }
 
 /** Transactions that their signatures prove. Whichever provider showed them, they are transactions of the account. */
@@ -173,9 +176,17 @@ const withProven = (reading: LaneReading<Evm>, proven: ReadonlyArray<Evm["foreig
   foreign: [...proven, ...reading.foreign]
 })
 
+/** Whether the set has shown a poll that is younger than the start of the database. */
+const isSettled = (
+  { memory }: EvmContext,
+  { stored: { databaseStartedAt: start = -Infinity } }: PollOptions<Evm>,
+  { relayer }: Source
+): boolean => start <= beliefsOf(memory, relayer.urlsKey).seenStart
+
 /**
- * The first set of providers without a doubt says what is true of the lane. What a set doubts holds only the rows that use it. If
- * each set has a doubt, the lane has that of the first one.
+ * The first set of providers without a doubt says what is true of the lane; one that has shown a poll younger than the start of the
+ * database comes before the others. What a set doubts holds only the rows that use it, and what it shows frees no others. If each
+ * set has a doubt, the lane has that of the first one.
  */
 export const readAll = Effect.fnUntraced(function* (
   context: EvmContext,
@@ -183,18 +194,30 @@ export const readAll = Effect.fnUntraced(function* (
   sources: ReadonlyArray<Source>
 ): Effect.fn.Return<Readings, LaneLost> {
   const [first, ...others] = sources
-  const stops = new Map<string, Cause>()
-  const proven: Array<Evm["foreign"]> = []
+  const doubts = new Map<string, OwnDoubt>()
+  const readings: Array<LaneReading<Evm>> = []
+  let leading: LaneReading<Evm> | undefined
+  let lagging: LaneReading<Evm> | undefined
   let doubted: LaneReading<Evm> | undefined
   for (const source of sources) {
-    const reading = yield* read(context, options, source, others.length === 0)
-    if (reading.stop === undefined || others.length === 0) return { reading: withProven(reading, proven), stops }
-    doubted ??= reading
-    proven.push(...provenIn(reading))
-    stops.set(source.relayer.urlsKey, reading.stop)
+    if (leading !== undefined && isSettled(context, options, source)) continue
+    const { reading, unsettled } = yield* read(context, options, source, others.length === 0)
+    readings.push(reading)
+    const isDoubted = reading.stop !== undefined && others.length > 0
+    const isFirst = leading === undefined && lagging === undefined
+    doubts.set(source.relayer.urlsKey, {
+      ...(isDoubted && isFirst && reading.stop !== undefined ? { ownStop: reading.stop } : {}),
+      ...(unsettled === undefined ? {} : { unsettledBefore: unsettled })
+    })
+    if (isDoubted) doubted ??= reading
+    else if (unsettled === undefined) leading ??= reading
+    else lagging ??= reading
   }
-  if (first === undefined || doubted === undefined) return { stops }
+  const found = leading ?? lagging ?? doubted
+  if (first === undefined || found === undefined) return { doubts }
   // Nobody else can show what used the nonces: the first set gives up, as the only one does.
-  const isLong = beliefsOf(context.memory, first.relayer.urlsKey).unexplained >= maxPolls
-  return { reading: withProven(isLong ? yield* read(context, options, first, true) : doubted, proven), stops }
+  const isGivenUp = found === doubted && beliefsOf(context.memory, first.relayer.urlsKey).unexplained >= maxPolls
+  const reading = isGivenUp ? (yield* read(context, options, first, true)).reading : found
+  const proven = readings.filter((other) => other !== found).flatMap(provenIn)
+  return { reading: withProven(reading, proven), doubts }
 })

@@ -154,7 +154,7 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
     memory.genesis = options.stored.genesis
     const { polls, failures, isOtherChain } = yield* pollEach(context, options)
     forgetHosts(context, options)
-    const { reading, stops } = yield* EvmCounts.readAll(context, options, sourcesOf(options, polls))
+    const { reading, doubts } = yield* EvmCounts.readAll(context, options, sourcesOf(options, polls))
     const found: Poll<Evm> = {
       isAnswered: polls.size > 0,
       isOtherChain,
@@ -167,7 +167,7 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
           ? { _tag: "Unreachable", code: failure?.code ?? "providers_unavailable", retryAt }
           : failure
       },
-      stopOf: ({ urlsKey }) => stops.get(urlsKey),
+      doubtOf: ({ urlsKey }) => doubts.get(urlsKey),
       heightOf: ({ urlsKey }) => polls.get(urlsKey)?.base.head.number ?? 0,
       ...(reading === undefined ? {} : { reading })
     }

@@ -55,7 +55,8 @@ describe("the queue of a lane", () => {
     for (const over of [
       { view: away },
       { view: seen({ balance: 0n }) },
-      { ownStop: cause("nonce_unexplained", { nonce: 5, count: 6 }) }
+      { doubt: { ownStop: cause("nonce_unexplained", { nonce: 5, count: 6 }) } },
+      { doubt: { unsettledBefore: now + 1 } }
     ]) {
       const { signings } = plan(ofProviders(over), base(), totalsOf([], {}), now, 32)
       assert.isTrue(signings.some(({ transaction }) => transaction.number === 3))

@@ -58,6 +58,8 @@ export const make = () => {
     sent: new Map<string, Bytes>(),
     balance: 100n * ether,
     baseFee: gwei,
+    /** Seconds since 1970 at a height. Absent: blocks have no time. */
+    timeOf: undefined as ((height: number) => number) | undefined,
     /** Code of the account itself. */
     code: "0x",
 

@@ -15,7 +15,7 @@ import type { Hex } from "./Hex.ts"
 const result = (value: unknown): RpcAnswer => ({ _tag: "Result", value })
 const error = (message: string, code = -32000): RpcAnswer => ({ _tag: "RpcError", code, message })
 
-const shownBlock = (blocks: Blocks<Bytes>, block: Block<Bytes> | undefined) =>
+const shownBlock = (blocks: Blocks<Bytes>, block: Block<Bytes> | undefined, timeOf: Chain["timeOf"]) =>
   block === undefined
     ? null
     : {
@@ -23,6 +23,7 @@ const shownBlock = (blocks: Blocks<Bytes>, block: Block<Bytes> | undefined) =>
         hash: block.hash,
         parentHash: blocks.find(({ number }) => number === block.number - 1)?.hash ?? `0x${"00".repeat(32)}`,
         gasLimit: hex(30_000_000),
+        ...(timeOf === undefined ? {} : { timestamp: hex(timeOf(block.number)) }),
         transactions: block.transactions.map(({ bytes }) => bytes.hash)
       }
 
@@ -73,7 +74,8 @@ export const make = (chain: Chain, url: string) => {
     eth_chainId: () => result(hex(31_337)),
     eth_getBlockByNumber: ([tag]) => {
       const all = blocks()
-      return result(shownBlock(all, tag === "latest" ? all.at(-1) : all.find(({ number }) => hex(number) === tag)))
+      const block = tag === "latest" ? all.at(-1) : all.find(({ number }) => hex(number) === tag)
+      return result(shownBlock(all, block, chain.timeOf))
     },
     eth_getTransactionCount: ([, tag]) => result(hex(countOf(at(tag)))),
     eth_getBalance: () => result(hex(chain.balance)),
