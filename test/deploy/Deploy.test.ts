@@ -1,7 +1,9 @@
 // The files of deploy/ agree with the service.
 import { assert, describe, it } from "@effect/vitest"
 import { HttpApi } from "effect/http-api"
+import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
+import * as os from "node:os"
 import * as path from "node:path"
 import { parse, parseAllDocuments } from "yaml"
 import { Api } from "../../src/api/Api.ts"
@@ -134,6 +136,19 @@ describe("the compose files", () => {
       assert.isTrue(read_only)
       assert.isAbove(Number.parseInt(stop_grace_period, 10), Number(environment.SHUTDOWN_GRACE_MS) / 1000 + beyondDrain)
     }
+  })
+
+  it("read their keys from a file that the command in the comment writes once", () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "compose-"))
+    const [, command = ""] = /:\n#   (\(set -C; [\s\S]*?> \.env\))\n/.exec(read("deploy/compose.yaml")) ?? []
+    const run = () => spawnSync("sh", ["-c", command.replaceAll("\n#  ", "\n")], { cwd: folder }).status
+    const written = () => fs.readFileSync(path.join(folder, ".env"), "utf8")
+    assert.strictEqual(run(), 0)
+    const first = written()
+    assert.match(first, /^API_KEY=[0-9a-f]{64}\nSTORAGE_ENCRYPTION_KEY=\S{44}\nPOSTGRES_PASSWORD=[0-9a-f]{32}\n$/)
+    assert.notStrictEqual(run(), 0)
+    assert.strictEqual(written(), first)
+    fs.rmSync(folder, { recursive: true })
   })
 
   it("keep the data of the embedded PostgreSQL, or name the external one correctly", () => {

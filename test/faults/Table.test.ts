@@ -27,10 +27,30 @@ describe("the table of faults", () => {
     for (const { fault, tests } of rows) assert.match(tests, /`test\/[\w/]+\.test\.ts`: "/, fault)
   })
 
+  it("has each row of the table about security", () => {
+    const numbers = rowsOf(sectionOf("Security")).map(({ fault }) => Number.parseInt(fault, 10))
+    assert.deepStrictEqual([...new Set(numbers)].toSorted(), [1, 2, 3, 4, 5, 6, 7])
+  })
+
   it("names a test or a case for each fault about security and people", () => {
     const rows = [...rowsOf(sectionOf("Security")), ...rowsOf(sectionOf("People"))]
     assert.isAbove(rows.length, 20)
     for (const { fault, tests } of rows) assert.match(tests, /`test\/[\w/]+\.test\.ts`|`npm run faults/, fault)
+  })
+
+  it("names a test by its name for each annoyance, weakness, surprise and contradiction of first users", () => {
+    const rows = rowsOf(sectionOf("First users"))
+    for (const { fault, tests } of rows) assert.match(tests, /^`test\/[\w/]+\.test\.ts`: "/, fault)
+    const numbers = rows.flatMap(({ fault }) => Number(/^annoyance (\d+): /.exec(fault)?.[1] ?? []))
+    assert.deepStrictEqual(
+      numbers,
+      Array.from({ length: 10 }, (_, index) => index + 1)
+    )
+    const count = (kind: string) => rows.filter(({ fault }) => fault.startsWith(`${kind}: `)).length
+    assert.deepStrictEqual(
+      ["also", "weak", "surprise", "contradiction"].map((kind) => count(kind)),
+      [3, 9, 2, 7]
+    )
   })
 
   it("names files that exist", () => {

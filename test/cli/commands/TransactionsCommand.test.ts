@@ -27,6 +27,13 @@ describe("transactions send", () => {
     })
   )
 
+  it.effect("names the unit of an amount that is no whole number", () =>
+    Effect.gen(function* () {
+      const to = `0x${"11".repeat(20)}`
+      assert.include(yield* refusalOf("evm", { to, value: "0.1" }), "value: Expected a whole number of wei from 0 to ")
+    })
+  )
+
   it.effect("refuses a request of another network type", () =>
     Effect.gen(function* () {
       assert.include(yield* refusalOf("evm", { network: "testnet", operations: [] }), "operations")

@@ -1,4 +1,4 @@
-// What the CLI says if the service answers 401 or 503.
+// What the CLI says if the service answers 401 or 503, or if the relayer is paused.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import * as fs from "node:fs/promises"
@@ -8,6 +8,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { identification } from "../../../src/api/SystemApi.ts"
 import * as Call from "../../../src/cli/kit/Call.ts"
+import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { Environment } from "../../../src/cli/kit/Environment.ts"
 
 const components = { database: { status: "unhealthy" }, process: { status: "healthy" }, jobs: { status: "healthy" } }
@@ -43,12 +44,14 @@ const keyFile = Effect.acquireRelease(
   (folder) => Effect.promise(() => fs.rm(folder, { recursive: true }))
 )
 
+const list = (client: Call.Client) => client.relayers.list({ query: {} })
+
 const failureOf = Effect.fnUntraced(
-  function* (status: number, message: string) {
+  function* <E>(status: number, message: string, request: (client: Call.Client) => Effect.Effect<unknown, E>) {
     const { url } = yield* serving(status, message)
     const file = path.join(yield* keyFile, "key")
     const call = yield* Call.open({ server: Option.some(url), keyFile: Option.some(file) })
-    const { message: text } = yield* Effect.flip(call((client) => client.relayers.list({ query: {} })))
+    const { message: text } = yield* Effect.flip(call(request))
     return { text, url, file }
   },
   Effect.provideService(Environment, { variables: {}, dotEnv: {}, isTerminal: false })
@@ -57,15 +60,24 @@ const failureOf = Effect.fnUntraced(
 describe("a failure of the service", () => {
   it.effect("503 names the components that are not healthy", () =>
     Effect.gen(function* () {
-      const { text, url } = yield* failureOf(503, "Service Unavailable")
+      const { text, url } = yield* failureOf(503, "Service Unavailable", list)
       assert.strictEqual(text, `Service Unavailable; database is unhealthy: see ${url}/api/v1/ready`)
     })
   )
 
   it.effect("401 names where the API key came from", () =>
     Effect.gen(function* () {
-      const { text, file } = yield* failureOf(401, "Unauthorized")
+      const { text, file } = yield* failureOf(401, "Unauthorized", list)
       assert.strictEqual(text, `Unauthorized; the API key is from ${file}`)
+    })
+  )
+
+  it.effect("of a paused relayer names the command that resumes it", () =>
+    Effect.gen(function* () {
+      const id = RelayerId.make("payouts")
+      const cancel = (client: Call.Client) => client.transactions.cancelPending({ params: { relayer_id: id } })
+      const { text } = yield* failureOf(403, "Relayer paused", cancel)
+      assert.strictEqual(text, "Relayer paused; effect-relayer relayers resume payouts")
     })
   )
 })

@@ -1,0 +1,75 @@
+// Sentences of the documents that first users found to be false, or to contradict another one, do not come back.
+import { assert, describe, it } from "@effect/vitest"
+import * as fs from "node:fs"
+import * as path from "node:path"
+
+const root = path.resolve(import.meta.dirname, "..")
+const read = (file: string) => fs.readFileSync(path.join(root, file), "utf8")
+
+const documents = ["README.md", "SECURITY.md", "CONTRIBUTING.md", ...fs.readdirSync(path.join(root, "docs"))]
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => (fs.existsSync(path.join(root, name)) ? name : `docs/${name}`))
+
+/** Sentences may be broken at any space. */
+const wordsOf = (file: string) => read(file).replaceAll(/\s+/g, " ")
+
+const documentsWith = (pattern: RegExp) => documents.filter((file) => pattern.test(wordsOf(file)))
+
+describe("the documents", () => {
+  it("have two ways to upgrade, and refuse a start only beside versions that do not work on the new schema", () => {
+    assert.isEmpty(documentsWith(/rolling upgrades need nothing else/i))
+    const upgrade = wordsOf("docs/upgrade.md")
+    for (const chapter of ["### Stop and start", "### Rolling"]) assert.include(upgrade, chapter)
+    assert.include(upgrade, "If a change of the schema is not compatible, the start is refused")
+    assert.notMatch(upgrade, /(?<!not compatible, the )start is refused[^.]*while an instance of an earlier version/i)
+    assert.include(
+      wordsOf("docs/operate.md"),
+      "two ways: stop and start, or rolling if the notes of the release allow it"
+    )
+  })
+
+  it("say how to back up a version that has no command for it", () => {
+    assert.match(
+      wordsOf("docs/upgrade.md"),
+      /A version without this command: `pg_dump` of `DATABASE_URL`; for an embedded/
+    )
+  })
+
+  it("say that transactions to disabled relayers are accepted and wait", () => {
+    assert.isEmpty(documentsWith(/take no transactions/i))
+    assert.match(wordsOf("docs/operate.md"), /disabled relayers\. What is sent to them is accepted, and waits/)
+  })
+
+  it("say once that warnings about Node can be ignored, and once what runs the flake, each where it is needed", () => {
+    assert.deepStrictEqual(documentsWith(/flake\.nix/), ["docs/install.md"])
+    for (const file of documents) assert.isAtMost(wordsOf(file).split("EBADENGINE").length - 1, 1, file)
+  })
+
+  it("name the services that send, and how values for property tests are made, for host programs", () => {
+    const embed = wordsOf("docs/embed.md")
+    for (const name of ["`Transactions`", "`Nonces`", "`MessageSigning`", "Arbitrary.schema("])
+      assert.include(embed, name)
+  })
+
+  it("say that balances of single relayers are measured only with METRICS_PER_RELAYER=on, where alerts need them", () => {
+    for (const file of ["docs/operate.md", "deploy/monitoring/effect-relayer-rules.yaml"]) {
+      assert.include(read(file), "METRICS_PER_RELAYER=on", file)
+    }
+  })
+
+  it("keep proofs beside what they prove, and open SECURITY.md with how to report", () => {
+    for (const proof of ["faults.md", "performance.md", "transactions-failures.md"]) {
+      assert.isFalse(fs.existsSync(path.join(root, "docs", proof)), proof)
+    }
+    assert.match(read("SECURITY.md"), /^# Security\n\n## Reporting\n/)
+    assert.isAtMost(read("README.md").trimEnd().split("\n").length, 140)
+  })
+})
+
+describe("the first lines of an example", () => {
+  for (const file of fs.readdirSync(path.join(root, "examples")).filter((name) => name.endsWith(".ts"))) {
+    it(`of ${file} name no command that fails in a clone`, () => {
+      assert.notMatch(read(`examples/${file}`).split("\nimport ")[0] ?? "", /^\/\/ +node examples\//m)
+    })
+  }
+})
