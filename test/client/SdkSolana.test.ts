@@ -1,18 +1,24 @@
 // The published SDK of another relayer service works with solana relayers unchanged. The cluster is in memory.
 import { assert, layer } from "@effect/vitest"
 import type {
+  CreateRelayerRequest,
+  JsonRpcRequestNetworkRpcRequest,
   NetworkTransactionRequest,
   SignTransactionResponseSolana,
   SolanaPrepareTransactionResult,
   SolanaTransactionResponse
 } from "@openzeppelin/relayer-sdk"
+import { RelayerNetworkType } from "@openzeppelin/relayer-sdk"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
+import { randomUUID } from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { promisify } from "node:util"
 import { bytesOf } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { folder } from "../../testkit/process/Folder.ts"
+import * as Prepared from "../../testkit/Prepared.ts"
+import * as Tokens from "../../testkit/solana/Tokens.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 import { memo, receiver, sol } from "../server/lanes/solana/World.ts"
 import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
@@ -23,13 +29,24 @@ import { callsOf } from "./SdkCalls.ts"
 
 const makeWith = Effect.fnUntraced(function* (policies: object) {
   const relayer = yield* relayerAt(policies)
-  const { answer, refusal } = yield* callsOf(relayer.id)
+  const { answer, refusal, sdk } = yield* callsOf(relayer.id)
   const send = (request: NetworkTransactionRequest) =>
     Effect.map(
       answer((one, id) => one.sendTransaction(id, request)),
       (sent) => sent as SolanaTransactionResponse
     )
-  return { ...relayer, answer, refusal, send }
+  /** The result of a JSON-RPC call. */
+  const rpc = (method: string, params: object) =>
+    Effect.map(
+      Effect.promise(() =>
+        sdk.rpc(relayer.id, { jsonrpc: "2.0", id: 1, method, params } as JsonRpcRequestNetworkRpcRequest)
+      ),
+      ({ data }) => {
+        assert.isDefined(data.result, JSON.stringify(data))
+        return data.result as Readonly<Partial<Record<"transaction" | "signature" | "id", string>>>
+      }
+    )
+  return { ...relayer, answer, refusal, rpc, sdk, send }
 })
 
 const make = makeWith({})
@@ -167,6 +184,55 @@ layer(api, { excludeTestServices: true })("the SDK with a solana relayer", (it) 
       assert.match(sent ?? "", /^sent: [0-9a-f-]{36} pending$/)
       assert.match(ended ?? "", /^ended: confirmed \w{86,88}$/)
       assert.strictEqual(cluster.balanceOf(Paying.user), 0n)
+    })
+  )
+
+  it.effect("calls methods that the service answers itself, and those that a provider answers", () =>
+    Effect.gen(function* () {
+      const { address, becomes, cluster, rpc } = yield* makeWith(Paying.policies)
+      Paying.prepare(cluster, address)
+      const { mint, signedByUser, wanted } = Paying
+      assert.deepInclude<object>(yield* rpc("getFeaturesEnabled", {}), { features: ["gasless"] })
+      assert.include(JSON.stringify(yield* rpc("getSupportedTokens", {})), mint)
+      const request = { transaction: wanted("sdk rpc"), fee_token: mint }
+      assert.deepInclude<object>(yield* rpc("feeEstimate", request), { estimated_fee: "0.0015" })
+      const built = yield* rpc("prepareTransaction", request)
+      const signed = yield* rpc("signAndSendTransaction", { transaction: signedByUser(built.transaction ?? "") })
+      assert.strictEqual((yield* becomes(signed.id ?? "", "confirmed")).signature, signed.signature)
+      const other = yield* rpc("prepareTransaction", { ...request, transaction: wanted("signed only") })
+      const only = yield* rpc("signTransaction", { transaction: signedByUser(other.transaction ?? "") })
+      assert.match(only.signature ?? "", /^\w{86,88}$/u)
+      cluster.put({ [Paying.accountOf(receiver)]: Tokens.holding({ mint, owner: receiver, amount: 0n }) })
+      cluster.produce(2)
+      const transfer = { amount: 5000, token: mint, source: Paying.user, destination: receiver }
+      assert.isString((yield* rpc("transferTransaction", transfer)).transaction)
+      assert.deepInclude<object>(yield* rpc("getBalance", [address]), { value: Number(cluster.balanceOf(address)) })
+    })
+  )
+
+  it.effect("creates a relayer, reads, lists, pauses and deletes it", () =>
+    Effect.gen(function* () {
+      const { answer, id, refusal, sdk } = yield* make
+      const found = yield* answer((one, relayer) => one.getRelayer(relayer))
+      assert.deepInclude(found, { id, network_type: RelayerNetworkType.SOLANA, paused: false })
+      const created = randomUUID()
+      const request = {
+        id: created,
+        name: "second",
+        network: id,
+        network_type: RelayerNetworkType.SOLANA,
+        paused: false,
+        signer_id: created,
+        policies: { fee_payment_strategy: "relayer" }
+      } as const
+      yield* Prepared.create("signers", { id: created, type: "plain" })
+      yield* answer((one) => one.createRelayer(request as CreateRelayerRequest))
+      const listed = yield* Effect.promise(() => sdk.listRelayers(1, 100))
+      assert.includeMembers(listed.data.data?.map((one) => one.id) ?? [], [id, created])
+      const paused = yield* answer((one) => one.updateRelayer(created, { paused: true }))
+      assert.strictEqual(paused.paused, true)
+      yield* Effect.promise(() => sdk.deleteRelayer(created))
+      assert.strictEqual(yield* refusal((one) => one.getRelayer(created)), 404)
     })
   )
 

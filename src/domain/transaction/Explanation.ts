@@ -43,6 +43,12 @@ export const neverByTime = "It is never decided by time."
 
 export const final = (reason: string): Words => ({ reason, next: nothing })
 
+/** What `rate_limited` means unless the network has another reason. */
+export const tooManyRequests: Words = {
+  reason: "The RPC providers refuse requests because there are too many.",
+  next: "The service asks them again after a pause. A plan with more requests, or more RPC URLs, helps."
+}
+
 /** Codes that mean the same on all networks. */
 const neutral = {
   relayer_paused: () => ({
@@ -73,10 +79,7 @@ const neutral = {
     reason: "No RPC provider gives the answers that a decision needs, or two of them disagree.",
     next: "The service asks them again after a pause. More RPC URLs help."
   }),
-  rate_limited: () => ({
-    reason: "The RPC providers refuse requests because there are too many.",
-    next: "The service asks them again after a pause. A plan with more requests, or more RPC URLs, helps."
-  }),
+  rate_limited: () => tooManyRequests,
   second_provider_missing: ({ host = "another provider", error, decides_at }) => ({
     reason: `One provider shows how it ends, and no other one has an opinion: ${host} does not have one${because(error)}.`,
     next: `${

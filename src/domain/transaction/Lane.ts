@@ -48,6 +48,14 @@ export type PolicyTerms<F extends Family = Family> = F["terms"] & {
   readonly minBalance: bigint
 }
 
+/** Too many of the newest transactions of an API key have failed on their chain, which the relayer paid for. */
+export interface KeyHold {
+  readonly failed: number
+  /** Of how many. */
+  readonly of: number
+  readonly until: Moment
+}
+
 /** What a relayer's policy and state, and the limits of the API key, mean for one of its transactions now. */
 export type Terms<F extends Family = Family> = PolicyTerms<F> & {
   readonly isPaused: boolean
@@ -55,6 +63,8 @@ export type Terms<F extends Family = Family> = PolicyTerms<F> & {
   readonly disabled?: "relayer_disabled" | "providers_unavailable" | "chain_changed"
   /** What the limits of the API key leave for the fees of this transaction. Absent: no limit. */
   readonly feeLimit?: bigint
+  /** Absent: the API key is not held. */
+  readonly keyHold?: KeyHold
 }
 
 /** The rest of the lane, as one of its open transactions sees it. */

@@ -68,6 +68,14 @@ export interface Predecessors<F extends Family = Family> {
   causeBehind(transaction: Transaction<F>, front: Transaction<F>, id: TransactionId | undefined): Cause | undefined
 }
 
+/** An API key is held if more than `percent` of the newest `of` that landed have failed, for `hold` since the newest of these. */
+interface FailingLimit {
+  readonly of: number
+  readonly percent: number
+  /** Milliseconds. */
+  readonly hold: number
+}
+
 /** Pure and total: no effects, no exceptions. Amounts are integers in the smallest unit of the chain. */
 export interface Rules<F extends Family = Family> {
   readonly type: F["type"]
@@ -99,6 +107,9 @@ export interface Rules<F extends Family = Family> {
    * them over.
    */
   withGiven?(facts: F["facts"], given: { readonly hash: string; readonly offer: F["offer"] }): F["facts"]
+
+  /** Which API keys are held because too many of their prebuilt transactions fail on the chain. Absent: none is. */
+  readonly failing?: FailingLimit
 
   /** What policy and network allow the transaction now. `address`: the first account of the lane. */
   termsOf(target: F["target"], transaction: Transaction<F>, address: string): PolicyTerms<F>

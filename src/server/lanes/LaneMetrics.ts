@@ -64,7 +64,7 @@ const countOne = Effect.fnUntraced(function* (chain: LaneChain, now: number, sto
   if (state !== "confirmed" && state !== "failed" && state !== "canceled" && state !== "expired") return
   if (origin === "request") yield* Metric.update(Metric.withAttributes(transactionsFinalTotal, { state }), 1)
   if (state === "confirmed") yield* Metric.update(transactionConfirmationSeconds, age(now, stored))
-  yield* chain.noteFinal(stored.transaction)
+  yield* chain.noteFinal(stored.transaction, stored.apiKeyId)
 })
 
 /** `chain`: counts what only its network has. */

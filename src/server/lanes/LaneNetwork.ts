@@ -156,8 +156,8 @@ export interface LaneChain<F extends Family = Family> {
   broadcast(relayer: LaneRelayer<F>, raw: Uint8Array, sends: number): Effect.Effect<ReadonlyArray<F["answer"]>>
   /** Transactions on their way to a node at once. 1: each one after the chain has accepted the former. */
   broadcastsAtOnce(relayers: ReadonlyArray<LaneRelayer<F>>): number
-  /** A transaction became final: for metrics of the network. */
-  noteFinal(transaction: Transaction<F>): Effect.Effect<void>
+  /** A transaction became final: for metrics of the network. `apiKeyId`: of the caller that sent it. */
+  noteFinal(transaction: Transaction<F>, apiKeyId?: string): Effect.Effect<void>
 }
 
 export interface LaneOptions {

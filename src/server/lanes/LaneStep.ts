@@ -3,6 +3,7 @@ import { Clock, Effect } from "effect"
 import { isReadonlyArrayNonEmpty } from "effect/Array"
 import { cause } from "../../domain/transaction/Cause.ts"
 import type { Cause } from "../../domain/transaction/Cause.ts"
+import type { KeyHold } from "../../domain/transaction/Lane.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import { isNoop } from "../../domain/transaction/Attempt.ts"
 import { maxSignaturesPerCommit } from "../../domain/transaction/Numbers.ts"
@@ -27,13 +28,29 @@ type Next =
   /** Until then, or until the lane is woken. */
   | { readonly _tag: "Wait"; readonly until: Moment }
 
+/** API keys of pending transactions that are held, because too many of their transactions fail. */
+const keyHoldsOf = Effect.fnUntraced(function* ({ rules, ledger }: LaneContext, { pending }: LaneContents) {
+  const { failing, type } = rules
+  const keyIds = [...new Set(pending.flatMap(({ apiKeyId }) => apiKeyId ?? []))]
+  if (failing === undefined || keyIds.length === 0) return new Map<string, KeyHold>()
+  const landings = yield* ledger.landingsOf(keyIds, type, failing.of)
+  return new Map(
+    landings.flatMap(({ key_id, failed, failed_at }): ReadonlyArray<readonly [string, KeyHold]> =>
+      failed_at === undefined || failed * 100 <= failing.percent * failing.of
+        ? []
+        : [[key_id, { failed, of: failing.of, until: failed_at + failing.hold }]]
+    )
+  )
+})
+
 const begin = Effect.fnUntraced(function* (context: LaneContext, contents: LaneContents) {
   const open = [...contents.inFlight, ...contents.pending]
   const now = yield* Clock.currentTimeMillis
   const ids = open.map(({ relayerId }) => relayerId)
   const { relayers, unusable } = yield* LaneRelayers.load(context, ids)
   const budget = yield* context.fees.budgetOf(context.rules.type, open)
-  const step = StepState.make(context, { now, contents, relayers, budget })
+  const keyHolds = yield* keyHoldsOf(context, contents)
+  const step = StepState.make(context, { now, contents, relayers, budget, keyHolds })
   yield* holdAll(step, unusable)
   return step
 })

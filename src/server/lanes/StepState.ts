@@ -5,7 +5,7 @@ import type { TransactionId } from "../../domain/transaction/TransactionId.ts"
 import type { Cause } from "../../domain/transaction/Cause.ts"
 import type { Freed } from "../../domain/transaction/Command.ts"
 import { accountAt, withAccount } from "../../domain/transaction/Lane.ts"
-import type { Lane, SignerRetry, Terms } from "../../domain/transaction/Lane.ts"
+import type { KeyHold, Lane, SignerRetry, Terms } from "../../domain/transaction/Lane.ts"
 import { earliest } from "../../domain/transaction/Moment.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import { poll } from "../../domain/transaction/Numbers.ts"
@@ -86,9 +86,11 @@ export interface StepOptions {
   readonly contents: LaneContents
   readonly relayers: ReadonlyMap<RelayerId, LaneRelayer>
   readonly budget: FeeBudget
+  /** By API key. */
+  readonly keyHolds: ReadonlyMap<string, KeyHold>
 }
 
-export const make = (context: LaneContext, { now, contents, relayers, budget }: StepOptions) => {
+export const make = (context: LaneContext, { now, contents, relayers, budget, keyHolds }: StepOptions) => {
   const { rules, memory } = context
   const { stored: storedLane, inFlight, pending, nextMoment } = contents
   const all = new Map([...inFlight, ...pending].map((stored) => [stored.transaction.number, stored]))
@@ -121,13 +123,15 @@ export const make = (context: LaneContext, { now, contents, relayers, budget }: 
 
   const termsOf = ({ stored, relayer, transaction }: OpenRow): Terms => {
     const feeLimit = budget.maximumOf(stored)
+    const keyHold = keyHolds.get(stored.apiKeyId ?? "")
     const { isPaused, disabled, target } = relayer
     const [{ address }] = lane.accounts
     return {
       ...rules.termsOf(target, transaction, address),
       isPaused,
       ...(disabled === undefined ? {} : { disabled }),
-      ...(feeLimit === undefined ? {} : { feeLimit })
+      ...(feeLimit === undefined ? {} : { feeLimit }),
+      ...(keyHold === undefined ? {} : { keyHold })
     }
   }
 

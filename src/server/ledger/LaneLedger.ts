@@ -34,6 +34,8 @@ import type {
   SentAttempt,
   Signature
 } from "./hold/HeldLane.ts"
+import * as KeyLandingsRepo from "./hold/KeyLandingsRepo.ts"
+import type { KeyLandings } from "./hold/KeyLandingsRepo.ts"
 import * as LanesRepo from "./hold/LanesRepo.ts"
 import * as Channels from "./hold/LaneChannels.ts"
 import type { ChannelWork, LaneChannels, LaneWithChannels } from "./hold/LaneChannels.ts"
@@ -119,6 +121,8 @@ export class LaneLedger extends Context.Service<
     given(hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
     /** Signatures that callers got and that can land at `now`, at sequences of the first account that are not used yet. */
     givenPlaces(hold: Hold, now: Moment): Effect.Effect<ReadonlyArray<GivenPlace>>
+    /** How the newest `last` prebuilt transactions of each key that landed on networks of the type ended. */
+    landingsOf(keyIds: ReadonlyArray<string>, type: string, last: number): Effect.Effect<ReadonlyArray<KeyLandings>>
     /** Accounts of all lanes on networks of the type. */
     addresses(type: string): Effect.Effect<ReadonlyArray<string>>
     /** Lanes with channels, on networks of the type. */
@@ -185,6 +189,7 @@ export class LaneLedger extends Context.Service<
       const { bytes, own } = yield* AttemptsRepo.make
       const { among: given, places } = yield* GivenRepo.make
       const { addresses } = yield* LanesRepo.make
+      const { landingsOf } = yield* KeyLandingsRepo.make
       const sql = yield* client
       return LaneLedger.of({
         listen: (heard) => Listen.listen(sql, commandsChannel, heard),
@@ -193,6 +198,7 @@ export class LaneLedger extends Context.Service<
         given,
         givenPlaces: ({ laneId }, now) => places(laneId, now),
         addresses,
+        landingsOf,
         ...(yield* claimsOf(parts)),
         ...(yield* Channels.make),
         ...(yield* LaneReading.make(parts)),

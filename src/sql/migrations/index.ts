@@ -45,6 +45,7 @@ import consoleSessions from "./0057_console_sessions.ts"
 import relayersInNeed from "./0058_relayers_in_need.ts"
 import search from "./0059_search.ts"
 import channelKeys from "./0062_channel_keys.ts"
+import landedByKey from "./0066_landed_by_key.ts"
 
 /** Migrations from before the mark of the schema. Instances of their versions cannot see that they have to stop. */
 const unmarked = {
@@ -93,7 +94,8 @@ const marked = {
   "0057_console_sessions": consoleSessions,
   "0058_relayers_in_need": relayersInNeed,
   "0059_search": search,
-  "0062_channel_keys": channelKeys
+  "0062_channel_keys": channelKeys,
+  "0066_landed_by_key": landedByKey
 }
 
 export const migrations: Readonly<Record<string, Migration.Migration>> = {

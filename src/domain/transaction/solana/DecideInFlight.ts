@@ -158,12 +158,20 @@ const openWords: Readonly<Record<Question, string>> = {
   history: "does not keep the blocks since the signature"
 }
 
+/** How much of the list was read, if not all of it that the proof needs. */
+const readOf = ({ listed }: Look, question: Question): string =>
+  question !== "list" || listed === undefined || listed.isWhole === true
+    ? ""
+    : `; ${listed.signatures.size} of its entries were read so far`
+
 /** A provider that has answered, and the first question of the proof that it leaves open. */
 const openFigures = ({ transaction: { attempts }, view }: InFlight) => {
   if (view.isProofAsked !== true) return {}
   for (const look of view.looks) {
     const question = openQuestionOf(look, attempts, view.known)
-    if (question !== undefined && look.host !== undefined) return { host: look.host, error: openWords[question] }
+    if (question !== undefined && look.host !== undefined) {
+      return { host: look.host, error: `${openWords[question]}${readOf(look, question)}` }
+    }
   }
   return {}
 }

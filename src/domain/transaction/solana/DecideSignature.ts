@@ -34,6 +34,15 @@ const notBefore: Row<SolanaSeen> = (situation) => {
     : holdUntil(situation, "not_before", notBefore, "transaction")
 }
 
+const keyFails: Row<SolanaSeen> = (situation) => {
+  const { isSponsored, keyHold } = situation.terms
+  if (!isSponsored || keyHold === undefined || situation.now >= keyHold.until) return undefined
+  const { failed, of, until } = keyHold
+  return holdUntil(situation, "rate_limited", until, "transaction", {
+    error: `${failed} of the newest ${of} transactions of the API key failed on the chain`
+  })
+}
+
 /** A transaction that has bytes is in the window already. */
 const windowFull: Row<SolanaSeen> = (situation) => {
   const { lane, rest, transaction } = situation
@@ -140,7 +149,7 @@ const sign =
     return [signature, pollNext(situation)]
   }
 
-const ofLedger: ReadonlyArray<Row<SolanaSeen>> = [policy, stopped, paused, notBefore, windowFull, signer]
+const ofLedger: ReadonlyArray<Row<SolanaSeen>> = [policy, stopped, paused, notBefore, keyFails, windowFull, signer]
 
 const ofChain: ReadonlyArray<Row<Prepared>> = [deadOnArrival, accounts, rules, feeAboveCap, lifetime, funds, simulated]
 

@@ -90,6 +90,8 @@ export interface SolanaPolicyTerms {
   readonly guard: GuardTerms
   /** Milliseconds without another provider's opinion after which one decides alone. */
   readonly finalityByOne: number | "never"
+  /** Whether a payment of the user covers the fee. */
+  readonly isSponsored: boolean
 }
 
 /** A relayer and its network. */

@@ -134,7 +134,7 @@ const figuresOf = (given: SolanaCause["figures"]): Figures => {
   return found
 }
 
-const causeOf = ({ code, figures }: SolanaCause): Cause => cause(code, figuresOf(figures))
+export const causeOf = ({ code, figures }: SolanaCause): Cause => cause(code, figuresOf(figures))
 
 /** The fee is computed: the chain charges exactly this much if the message has a limit of compute units. */
 const coreMined = (

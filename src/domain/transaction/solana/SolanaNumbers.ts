@@ -42,6 +42,12 @@ export const maxAskedProviders = 5
 /** Entries of the list of an address that one call returns, and pages of it that one look reads. */
 export const listPage = { entries: 1000, pages: 20 } as const
 
+/** Slots below the finalized one whose entries of the list of an address the next look reads again: an index may lag so much. */
+export const listSettled = 32
+
+/** Milliseconds for which a lane remembers what it has read of the list of its address. */
+export const listKept = minute
+
 /** Signatures in one question for statuses: the limit of the method. */
 export const maxStatuses = 256
 
@@ -123,6 +129,12 @@ export const maxPrecompileSignatures = 8
 /** Percentages for a policy that sets none: the margin is added to the fees of users, and a payment may be too low by the slippage. */
 export const defaultMargin = 0
 export const defaultSlippage = 1
+
+/**
+ * A sponsored transaction that fails on the chain costs the relayer its fee and does not pay it. If more than `percent` of the
+ * newest `of` of an API key have failed, it gets no signature for `hold` milliseconds after the newest of these.
+ */
+export const failing = { of: 50, percent: 20, hold: minute } as const
 
 /** Decimals of SOL: lamports are its units. */
 export const solDecimals = 9

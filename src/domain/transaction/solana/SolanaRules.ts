@@ -13,7 +13,7 @@ import { hear } from "./SendAnswer.ts"
 import type { Solana, SolanaRequest } from "./Solana.ts"
 import { CountersJson, FactsJson, OfferJson, ReceiptJson, RefusalJson, RequestJson } from "./SolanaCodecs.ts"
 import { decide } from "./SolanaMachine.ts"
-import { pollAfter, windowSize } from "./SolanaNumbers.ts"
+import { failing, pollAfter, windowSize } from "./SolanaNumbers.ts"
 import { show } from "./SolanaShow.ts"
 import { resolve } from "./SolanaAnswers.ts"
 import { formOf, paysFees, solanaTermsOf } from "./SolanaTerms.ts"
@@ -90,12 +90,13 @@ export const solanaRules: Rules<Solana> = {
       ? { programs: instructions?.map(({ program_id }) => program_id) ?? [] }
       : { prebuilt_bytes: (transaction.length / 4) * 3 },
   identityOf: messageOf,
+  failing,
   exclusiveOf: () => undefined,
   termsOf: (target, transaction) => {
     const request = newestRequest(transaction)
     // Instructions have no place for a payment of a user.
-    const isAllowed = paysFees(target) || formOf(target, request) === "sponsored"
-    return { ...solanaTermsOf(target, request), isAllowed }
+    const isSponsored = formOf(target, request) === "sponsored"
+    return { ...solanaTermsOf(target, request), isSponsored, isAllowed: paysFees(target) || isSponsored }
   },
   survey: () => undefined,
   // The place has no meaning on the chain: it counts what the relayer has signed.

@@ -3,6 +3,7 @@
 import { Data } from "effect"
 import type { Array as Arr } from "effect"
 import type { Moment } from "../Moment.ts"
+import type { KeyHold } from "../Lane.ts"
 import type { FinalState, Intent, State } from "../Transaction.ts"
 import type { KnownSignature, Look, AttemptToProve } from "./Look.ts"
 import type { Preparation, SolanaOffer } from "./Preparation.ts"
@@ -87,6 +88,10 @@ interface SolanaTerms {
   readonly minBalance: bigint
   /** Milliseconds without another provider's opinion after which one decides alone. */
   readonly finalityByOne: number | "never"
+  /** Whether a payment of the user covers the fee. */
+  readonly isSponsored: boolean
+  /** Too many sponsored transactions of the API key have failed. Absent: it is not held. */
+  readonly keyHold?: KeyHold
 }
 
 /** The rest of the lane, as one of its open transactions sees it. */
@@ -221,8 +226,9 @@ export const holdUntil = (
   { transaction, now }: Waiting,
   code: SolanaCause["code"],
   until: Moment,
-  scope: "transaction" | "relayer" | "lane"
+  scope: "transaction" | "relayer" | "lane",
+  figures: SolanaCause["figures"] = {}
 ): Commands => [
-  Command.Hold({ cause: cause(code, { until }), scope }),
+  Command.Hold({ cause: cause(code, { ...figures, until }), scope }),
   Command.PollAt({ at: transaction.validUntil > now ? Math.min(until, transaction.validUntil) : until })
 ]

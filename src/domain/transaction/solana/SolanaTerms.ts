@@ -26,7 +26,10 @@ export const guardTermsOf = (
   ...present("disallowedAccounts", policies.disallowed_accounts)
 })
 
-export const solanaTermsOf = (target: SolanaTarget, request: SolanaRequest): SolanaPolicyTerms => ({
+export const solanaTermsOf = (
+  target: SolanaTarget,
+  request: SolanaRequest
+): Omit<SolanaPolicyTerms, "isSponsored"> => ({
   minBalance: minBalanceOf("solana", target.relayer.policies),
   guard: guardTermsOf(target, request),
   finalityByOne: finalityByOneOf(target.network)

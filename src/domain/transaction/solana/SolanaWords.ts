@@ -1,7 +1,17 @@
 // Sentences of the codes of solana transactions.
 import { DateTime } from "effect"
-import { because, explainWith, final, neverByTime, number, operator, transactions } from "../Explanation.ts"
+import {
+  because,
+  explainWith,
+  final,
+  neverByTime,
+  number,
+  operator,
+  tooManyRequests,
+  transactions
+} from "../Explanation.ts"
 import type { Sentences } from "../Explanation.ts"
+import { failing } from "./SolanaNumbers.ts"
 import type { Moment } from "../Moment.ts"
 
 const lamports = (amount: bigint | undefined): string =>
@@ -33,6 +43,13 @@ const waiting = {
   lookup_table_unavailable: () => ({ reason: "A lookup table that it names cannot be read.", next: again }),
   account_unavailable: () => ({ reason: "A token account that it spends from cannot be read.", next: again }),
   price_unavailable: ({ error }) => ({ reason: `There is no price for its payment${because(error)}.`, next: again }),
+  rate_limited: ({ error, until }) =>
+    error === undefined
+      ? tooManyRequests
+      : {
+          reason: `${error}, which the relayer paid for: more than ${failing.percent} %.`,
+          next: `It may be signed ${at(until)}. Simulate transactions just before they are sent, or find out who makes them fail.`
+        },
   chain_changed: () => ({
     reason: "The RPC URL serves another cluster than the one that the transaction belongs to.",
     next: "Nothing is sent there. Correct the URL; if a test network was restarted, use `POST /api/v1/relayers/{id}/nonce/generation`."

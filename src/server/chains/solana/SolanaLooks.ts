@@ -1,11 +1,13 @@
 // Looks: what one provider says about signatures of an account. Answers that fail are absent, which means unknown.
 import { Effect, Result } from "effect"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Look, Status } from "../../../domain/transaction/solana/Look.ts"
-import { listPage, maxStatuses } from "../../../domain/transaction/solana/SolanaNumbers.ts"
+import { maxStatuses } from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import * as Calls from "./SolanaCalls.ts"
+import * as SolanaLists from "./SolanaLists.ts"
 
 const finalizedOf = (node: RpcNode) =>
   Effect.map(node.call(Calls.epochInfo), ({ absoluteSlot, blockHeight }) => ({
@@ -57,31 +59,20 @@ export const poll = Effect.fnUntraced(function* (node: RpcNode, hashes: Readonly
   return look
 })
 
-/** Signatures of the address, down to a slot below `until`, or to the end of the list. */
-const listOf = Effect.fnUntraced(function* (node: RpcNode, address: string, slot: number, until: number) {
-  const signatures = new Set<string>()
-  let before: string | undefined
-  let lowest = slot + 1
-  for (let page = 0; page < listPage.pages; page++) {
-    const entries = yield* node.call(Calls.signaturesFor(address, slot, before))
-    for (const entry of entries) {
-      signatures.add(entry.signature)
-      lowest = Math.min(lowest, entry.slot)
-    }
-    before = entries.at(-1)?.signature
-    // The end of the list: what funded the account is its oldest entry.
-    if (entries.length < listPage.entries) {
-      return { from: lowest, signatures, ...(signatures.size > 0 ? { isWhole: true as const } : {}) }
-    }
-    if (lowest < until) return { from: lowest + 1, signatures }
-  }
-  return { from: lowest + 1, signatures }
-})
+interface Listing {
+  readonly address: string
+  /** What earlier looks have read of the list of the address. */
+  readonly lists: SolanaLists.Lists
+  readonly now: Moment
+}
 
 /** What a restore asks: the finalized moment, and the list of the address down to a slot. */
-export const history = Effect.fnUntraced(function* (node: RpcNode, address: string, until: number) {
+export const history = Effect.fnUntraced(function* (
+  node: RpcNode,
+  { address, until, lists, now }: Pick<Listing, "address" | "lists" | "now"> & { readonly until: number }
+) {
   const finalized = yield* finalizedOf(node)
-  return { finalized, listed: yield* listOf(node, address, finalized.slot, until) }
+  return { finalized, listed: yield* SolanaLists.read(node, { address, slot: finalized.slot, until }, lists, now) }
 })
 
 const validityOf = Effect.fnUntraced(function* (node: RpcNode, blockhashes: ReadonlyArray<string>, slot: number) {
@@ -97,8 +88,7 @@ const validityOf = Effect.fnUntraced(function* (node: RpcNode, blockhashes: Read
   }
 })
 
-export interface Sought {
-  readonly address: string
+export interface Sought extends Listing {
   readonly hashes: ReadonlyArray<string>
   readonly blockhashes: ReadonlyArray<string>
   /** The lowest slot in which one of the signatures can be. */
@@ -106,13 +96,16 @@ export interface Sought {
 }
 
 /** All that a proof needs, in the order that makes it one: the finalized slot binds the later answers. */
-export const proof = Effect.fnUntraced(function* (node: RpcNode, { address, hashes, blockhashes, signedSlot }: Sought) {
+export const proof = Effect.fnUntraced(function* (
+  node: RpcNode,
+  { address, hashes, blockhashes, signedSlot, lists, now }: Sought
+) {
   const finalized = yield* finalizedOf(node)
   const { slot } = finalized
   const [statuses, listed, validity, firstAvailable] = yield* Effect.all(
     [
       known(statusesOf(node, hashes)),
-      known(listOf(node, address, slot, signedSlot)),
+      known(SolanaLists.read(node, { address, slot, until: signedSlot }, lists, now)),
       known(validityOf(node, blockhashes, slot)),
       known(node.call(Calls.firstAvailableBlock))
     ],

@@ -6,6 +6,7 @@ import type { Attempt } from "../../../domain/transaction/Attempt.ts"
 import type { Solana, SolanaRequest } from "../../../domain/transaction/solana/Solana.ts"
 import type { Taken } from "../../../domain/transaction/solana/SolanaSituation.ts"
 import type { Lifetime } from "../../../domain/transaction/solana/Preparation.ts"
+import type { Lists } from "../../chains/solana/SolanaLists.ts"
 import type { SolanaNodes, SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 import type { PriceSource } from "../../prices/PriceSource.ts"
 import type { LaneRelayer } from "../LaneNetwork.ts"
@@ -30,6 +31,8 @@ export interface SolanaMemory {
   /** Own signatures that are finalized, newest last. */
   known: ReadonlyArray<KnownSignature>
   readonly restore: RestoreMemory
+  /** What looks have read of the list of the address. */
+  readonly lists: Lists
   /** The newest blockhash of each set of providers, by `LaneRelayer.urlsKey`. */
   readonly blockhashes: Map<string, Dated<Lifetime>>
   readonly balances: Map<string, Dated<bigint>>
@@ -79,6 +82,7 @@ export const make = (genesis: string | undefined): SolanaMemory => ({
   aloneSince: new Map(),
   known: [],
   restore: { found: new Map(), foreign: new Set(), completeSince: undefined },
+  lists: new Map(),
   blockhashes: new Map(),
   balances: new Map(),
   prices: new Map(),

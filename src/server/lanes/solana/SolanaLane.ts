@@ -172,14 +172,17 @@ const open = (services: Services, { address, genesis, keys }: LaneOptions): Lane
       return yield* providers.broadcast(send(base64Of(raw)), sends)
     }),
     broadcastsAtOnce: () => inParallel,
-    noteFinal: ({ number, mined, attempts }) =>
+    noteFinal: ({ number, mined, attempts }, apiKeyId) =>
       Effect.suspend(() => {
         SolanaContext.forget(memory, number)
         const landed = attempts.find(({ ordinal }) => ordinal === mined?.ordinal)
         if (landed !== undefined && mined !== undefined) {
           SolanaContext.remember(memory, { hash: landed.hash, slot: mined.receipt.height })
         }
-        return SolanaMetrics.countAttempts(attempts.length)
+        return Effect.andThen(
+          SolanaMetrics.countAttempts(attempts.length),
+          mined === undefined ? Effect.void : SolanaMetrics.countLanded(apiKeyId, mined.receipt.isSuccess)
+        )
       })
   }
 }

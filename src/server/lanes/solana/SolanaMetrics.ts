@@ -13,9 +13,18 @@ const proofLooksTotal = Metric.counter("solana_proof_looks_total", {
   incremental: true
 })
 
-export const all = [attemptsPerTransaction, proofLooksTotal] as const
+const landedTotal = Metric.counter("solana_landed_total", {
+  description:
+    "Final transactions of solana that landed, by the id of the API key that sent them, and by result: `success` or `failed`. The relayer has paid the fee of both.",
+  incremental: true
+})
+
+export const all = [attemptsPerTransaction, proofLooksTotal, landedTotal] as const
 
 export const countAttempts = (attempts: number) => Metric.update(attemptsPerTransaction, attempts)
+
+export const countLanded = (apiKeyId = "unknown", isSuccess: boolean) =>
+  Metric.update(Metric.withAttributes(landedTotal, { key_id: apiKeyId, result: isSuccess ? "success" : "failed" }), 1)
 
 export type ProofResult = Question | "proved" | "landed"
 

@@ -12,6 +12,7 @@ import { agreeing, maxAskedProviders, pollAfter } from "../../../domain/transact
 import type { SolanaSeen } from "../../../domain/transaction/solana/SolanaSituation.ts"
 import type { Unreachable } from "../../../domain/transaction/Situation.ts"
 import type { Opinion } from "../../chains/Providers.ts"
+import * as SolanaLists from "../../chains/solana/SolanaLists.ts"
 import * as SolanaLooks from "../../chains/solana/SolanaLooks.ts"
 import type { Inquiry, LaneRow } from "../LaneNetwork.ts"
 import { providersOf } from "./SolanaContext.ts"
@@ -77,6 +78,7 @@ export const poll = Effect.fn("SolanaPolls.poll")(function* (
     ...(looks.length === 0 ? { failure: failureOf(opinions, now) } : {})
   }
   noteAlone(context, relayer, found, now)
+  SolanaLists.forgetOld(context.memory.lists, now)
   // A provider that did not answer in between begins its conclusions anew.
   for (const { transaction } of inFlight) {
     const answered = new Set(looks.map(({ url }) => url))
@@ -154,7 +156,9 @@ export const prove = Effect.fn("SolanaPolls.prove")(function* (
     address: context.address,
     hashes: hashesOf(rows),
     blockhashes: [...new Set(offers.map(({ blockhash }) => blockhash))],
-    signedSlot: Math.min(...offers.map(({ signedSlot }) => signedSlot))
+    signedSlot: Math.min(...offers.map(({ signedSlot }) => signedSlot)),
+    lists: context.memory.lists,
+    now
   }
   const looks = looksIn(yield* within(providers.opinions(maxAskedProviders, (node) => SolanaLooks.proof(node, sought))))
   yield* SolanaMetrics.countLooks(

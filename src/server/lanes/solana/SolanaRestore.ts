@@ -51,15 +51,16 @@ const boundNow = Effect.fnUntraced(function* (providers: SolanaProviders) {
 })
 
 /** What as many providers list as must agree, when the bound is final for each of them. Undefined: not yet, or they disagree. */
-const listed = Effect.fnUntraced(function* ({ context, providers }: Work, { bound }: SolanaRestore) {
-  const until = anchorOf(context.memory)?.slot ?? 0
+const listed = Effect.fnUntraced(function* ({ context, providers, now }: Work, { bound }: SolanaRestore) {
+  const { address, memory } = context
+  const until = anchorOf(memory)?.slot ?? 0
   const opinions = yield* providers.opinions(Numbers.maxAskedProviders, (node) =>
-    SolanaLooks.history(node, context.address, until)
+    SolanaLooks.history(node, { address, until, lists: memory.lists, now })
   )
   const complete = opinions.flatMap(({ result }) =>
     Result.isSuccess(result) &&
     result.success.finalized.height >= bound + Numbers.boundMargin &&
-    (until === 0 || result.success.listed.from <= until)
+    (result.success.listed.isWhole === true || result.success.listed.from <= until)
       ? [result.success]
       : []
   )

@@ -74,7 +74,7 @@ export const situation = (
 ): SolanaSituation => ({
   transaction,
   lane: { generation: 1, windowSize: 64, isRestoreRead: true },
-  terms: { isPaused: false, isAllowed: true, minBalance: 0n, finalityByOne: 3_600_000 },
+  terms: { isPaused: false, isAllowed: true, minBalance: 0n, finalityByOne: 3_600_000, isSponsored: false },
   rest: { inFlight: 0, reserved: 0n },
   view,
   now,

@@ -6,7 +6,7 @@ import { memoProgram } from "../../../../src/domain/transaction/solana/Programs.
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
-import type * as World from "./World.ts"
+import * as World from "./World.ts"
 
 type World = Effect.Success<ReturnType<typeof World.make>>
 type Id = Parameters<World["transaction"]>[0]
@@ -44,3 +44,18 @@ export const signedMemo = Effect.fnUntraced(function* ({ address, cluster }: Wor
 })
 
 export const prebuilt = { facts: { isPrebuilt: true, isRefreshable: false } }
+
+/** Steps of five blocks after which every blockhash of before is dead and its end is final. */
+export const untilDead = 40
+
+/** A transfer whose bytes the network holds back. */
+export const heldBack = Effect.fnUntraced(function* (given: World.Given = {}) {
+  const world = yield* World.make(given)
+  const [id] = yield* world.accept()
+  world.cluster.swallows = true
+  yield* world.poll(2)
+  const { attempts } = yield* world.transaction(id)
+  const blockhash = attempts[0]?.offer.blockhash ?? ""
+  const born = world.cluster.blocks.findIndex((block) => block.blockhash === blockhash)
+  return { world, id, born, bound: attempts[0]?.offer.bound ?? 0 }
+})

@@ -2,17 +2,18 @@
 // folder.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { SolanaRelayer } from "../../../../src/domain/relayer/Relayer.ts"
 import { computeBudgetProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
+import * as LedgerRows from "../../../../testkit/LedgerRows.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
-import { endsAs, prebuilt, shown, signedMemo } from "./Ends.ts"
+import { endsAs, prebuilt, shown, signedMemo, untilDead } from "./Ends.ts"
 import * as World from "./World.ts"
 
 const { memo, receiver, sol, transfer } = World
-
-const untilDead = 40
 
 layerEach(ledger)("equal bytes", (it) => {
   it.effect("44: of requests with their own compute budget wait for the next blockhash, and both are executed", () =>
@@ -163,6 +164,45 @@ layerEach(ledger)("what waits", (it) => {
       yield* world.poll(20)
       assert.strictEqual((yield* world.transaction(id)).state, "submitted")
       yield* endsAs(world, id, "failed", "program_not_allowed", 1)
+    })
+  )
+})
+
+layerEach(ledger)("41: a lane of solana", (it) => {
+  it.effect(
+    "is not claimed by a process that does not know solana, which goes on with evm; a newer process sends",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* World.make()
+        const [id] = yield* world.accept()
+        yield* LedgerRows.insert(LedgerRows.account(2), 1)
+        const lanes = yield* LaneLedger
+        const older = yield* lanes.claim(["evm"], 10)
+        assert.deepStrictEqual(
+          older.map(({ stored }) => stored.chain),
+          ["evm:11155111"]
+        )
+        assert.isFalse(yield* lanes.hasWork(["evm"]))
+        assert.isTrue(yield* lanes.hasWork(["solana"]))
+        yield* endsAs(world, id, "confirmed", "confirmed", 1)
+      })
+  )
+
+  it.effect("whose rows are of the version before this schema goes on with them as they are", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      const [id] = yield* world.accept()
+      world.cluster.swallows = true
+      yield* world.poll(2)
+      const before = yield* world.transaction(id)
+      // What the first version with solana stored: no counters, and no facts but these two.
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`UPDATE lanes SET counters = NULL`
+      yield* sql`UPDATE transactions SET facts = '{"isPrebuilt":false,"isRefreshable":true}' WHERE id = ${id}`
+      yield* world.claim
+      assert.deepStrictEqual(yield* world.transaction(id), before)
+      world.cluster.swallows = false
+      yield* endsAs(world, id, "confirmed", "confirmed", 1)
     })
   )
 })

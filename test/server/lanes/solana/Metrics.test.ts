@@ -6,10 +6,14 @@ import { layerEach } from "../../../../testkit/layerEach.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 
-const [attempts, proofs] = SolanaMetrics.all
+const [attempts, proofs, landed] = SolanaMetrics.all
 
 const looks = (result: SolanaMetrics.ProofResult) =>
   Effect.map(Metric.value(Metric.withAttributes(proofs, { result })), ({ count }) => Number(count))
+
+/** The tests insert transactions with this key. */
+const landedOf = (result: "success" | "failed") =>
+  Effect.map(Metric.value(Metric.withAttributes(landed, { key_id: "key", result })), ({ count }) => Number(count))
 
 const finished = Effect.map(Metric.value(attempts), ({ count, sum }) => ({ count, sum }))
 
@@ -32,6 +36,27 @@ layerEach(ledger)("the metrics of a lane of solana", (it) => {
       assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
       const after = yield* finished
       assert.deepStrictEqual([after.count - before.count, after.sum - before.sum], [1, 2])
+    })
+  )
+
+  it.effect("count by API key what landed with success and what failed, so that a board shows the failed share", () =>
+    Effect.gen(function* () {
+      const before = [yield* landedOf("success"), yield* landedOf("failed")]
+      const world = yield* World.make()
+      yield* world.accept(World.memo("lands"))
+      const { run } = world.cluster
+      yield* world.finish
+      // It succeeds in the simulation, and fails in a block.
+      const [failing] = yield* world.accept(World.memo("fails"))
+      yield* world.poll(1, 0)
+      world.cluster.run = (accounts, transaction) => ({ ...run(accounts, transaction), error: "AccountNotFound" })
+      yield* world.finish
+      assert.strictEqual((yield* world.transaction(failing)).cause?.code, "failed_on_chain")
+      const after = [yield* landedOf("success"), yield* landedOf("failed")]
+      assert.deepStrictEqual(
+        after.map((count, index) => count - (before[index] ?? 0)),
+        [1, 1]
+      )
     })
   )
 })

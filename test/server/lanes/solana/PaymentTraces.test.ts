@@ -1,8 +1,12 @@
 // Traces of payments of users on a real ledger: what counts before a signature. The numbers are those of the table in README.md of
 // this folder.
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { PriceUnavailable } from "../../../../src/domain/price/Price.ts"
+import { failing } from "../../../../src/domain/transaction/solana/SolanaNumbers.ts"
+import { solanaRules } from "../../../../src/domain/transaction/solana/SolanaRules.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as Tokens from "../../../../testkit/solana/Tokens.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
@@ -119,6 +123,57 @@ layerEach(ledger)("a payment of a user", (it) => {
       const { world, pay } = yield* make()
       world.rate = Effect.succeed({ units: 2n * Paying.price.units, native: Paying.price.native, at: 0 })
       yield* endsAs(world, yield* pay(least), "failed", "payment_missing", 0)
+    })
+  )
+})
+
+layerEach(ledger)("an API key whose sponsored transactions fail on the chain", (it) => {
+  /** What the key has sent before: so many of its newest 50 have failed at this moment. */
+  const past = Effect.fnUntraced(function* (world: Effect.Success<ReturnType<typeof make>>["world"], failed: number) {
+    const sql = yield* SqlClient.SqlClient
+    const now = yield* Clock.currentTimeMillis
+    for (let index = 0; index < failing.of; index++) {
+      const [id] = yield* world.accept(World.memo(`past ${index}`), 1, { ...prebuilt, identity: `past ${index}` })
+      const state = index < failed ? "failed" : "confirmed"
+      yield* sql`
+        UPDATE transactions SET state = ${state}, code = 'confirmed', mined_attempt = 1, nonce = ${1000 + index}::bigint,
+          final_at = to_timestamp(${now}::float8 / 1000) WHERE id = ${id}`
+    }
+  })
+
+  it.effect("gets no signature for 60 s if more than 20 % of its newest 50 failed, and says why", () =>
+    Effect.gen(function* () {
+      const { world, pay } = yield* make()
+      yield* past(world, 11)
+      const id = yield* pay(least)
+      yield* world.poll(1, 0)
+      assert.deepStrictEqual(yield* shown(world, id), ["pending", "rate_limited", 0])
+      const { cause } = yield* world.transaction(id)
+      const { reason } = solanaRules.explain(cause ?? assert.fail("no cause"), false)
+      assert.include(reason, "11 of the newest 50 transactions of the API key failed on the chain")
+      yield* TestClock.adjust("50 seconds")
+      yield* world.poll(1, 0)
+      assert.deepStrictEqual(yield* shown(world, id), ["pending", "rate_limited", 0])
+      yield* TestClock.adjust("10 seconds")
+      yield* endsAs(world, id, "confirmed", "confirmed", 1)
+    })
+  )
+
+  it.effect("is not held at 20 %", () =>
+    Effect.gen(function* () {
+      const { world, pay } = yield* make()
+      yield* past(world, 10)
+      yield* endsAs(world, yield* pay(least), "confirmed", "confirmed", 1)
+    })
+  )
+
+  it.effect("is not held for transactions of a relayer that pays fees itself", () =>
+    Effect.gen(function* () {
+      const { world } = yield* make()
+      yield* past(world, 50)
+      world.relayer = world.relayerOf({})
+      const [id] = yield* world.accept(World.memo("own"))
+      yield* endsAs(world, id, "confirmed", "confirmed", 1)
     })
   )
 })

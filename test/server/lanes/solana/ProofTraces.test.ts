@@ -7,32 +7,18 @@ import { bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTra
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import type { Node } from "../../../../testkit/solana/Node.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
+import { heldBack, untilDead } from "./Ends.ts"
 import * as World from "./World.ts"
 
 const { memo, receiver, sol } = World
 
 type World = Effect.Success<ReturnType<typeof World.make>>
 
-/** Steps of five blocks after which every blockhash of before is dead and its end is final. */
-const untilDead = 40
-
 /** The network gives all that it has held back to the next block. */
 const release = ({ cluster }: World) => {
   cluster.swallows = false
   for (const [signature, wire] of cluster.sent) cluster.pool.set(signature, wire)
 }
-
-/** A transfer whose bytes the network holds back. */
-const heldBack = Effect.fnUntraced(function* (given: World.Given = {}) {
-  const world = yield* World.make(given)
-  const [id] = yield* world.accept()
-  world.cluster.swallows = true
-  yield* world.poll(2)
-  const { attempts } = yield* world.transaction(id)
-  const blockhash = attempts[0]?.offer.blockhash ?? ""
-  const born = world.cluster.blocks.findIndex((block) => block.blockhash === blockhash)
-  return { world, id, born, bound: attempts[0]?.offer.bound ?? 0 }
-})
 
 /** Until the next block has this age, counted from the blockhash. */
 const growTo = ({ cluster }: World, born: number, age: number) => {
@@ -211,32 +197,6 @@ layerEach(ledger)("no proof follows from", (it) => {
       release(world)
       for (const node of world.nodes.slice(2)) noStatus(node)
       yield* isConfirmedOnce(world, id)
-    })
-  )
-
-  it.effect("43: a list that is thousands of foreign transactions long before it ends: it is read over pages", () =>
-    Effect.gen(function* () {
-      const { id, world } = yield* heldBack()
-      const [node] = world.nodes
-      const entry = (index: number) => ({ signature: `5${"1".repeat(82)}${String(index + 11_111)}`, slot: 10 ** 6 })
-      const foreign = Array.from({ length: 5000 }, (_, index) => entry(index)).filter(
-        ({ signature }) => !signature.includes("0")
-      )
-      const list = () => [
-        ...foreign,
-        ...world.cluster.blocks.flatMap(({ transactions, slot }) =>
-          transactions.map(({ signature }) => ({ signature, slot }))
-        )
-      ]
-      node?.lies.set("getSignaturesForAddress", (params) => {
-        const text = JSON.stringify(params)
-        const before = /"before":"([^"]+)"/u.exec(text)?.[1]
-        const all = list()
-        const from = before === undefined ? 0 : all.findIndex(({ signature }) => signature === before) + 1
-        return { result: all.slice(from, from + 1000) }
-      })
-      yield* world.poll(untilDead + 8)
-      assert.lengthOf((yield* world.transaction(id)).attempts, 2)
     })
   )
 })

@@ -81,7 +81,8 @@ export const makeProcess = (world: World, epoch: number) => {
       isPaused: false,
       isAllowed: true,
       minBalance: 0n,
-      finalityByOne: setting.silent ? finalityByOne : longFinalityByOne
+      finalityByOne: setting.silent ? finalityByOne : longFinalityByOne,
+      isSponsored: false
     },
     rest: { inFlight: 0, reserved: 0n },
     view,

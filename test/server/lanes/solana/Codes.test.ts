@@ -1,0 +1,244 @@
+// Codes of section 5 of the design that no trace ends in, each reached by a lane on a real ledger, with what the explanation says.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import type { SolanaPolicy } from "../../../../src/domain/relayer/Policy.ts"
+import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
+import { isFinal } from "../../../../src/domain/transaction/Transaction.ts"
+import { memoProgram, tokenProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import type { SolanaRequest } from "../../../../src/domain/transaction/solana/Solana.ts"
+import { solanaRules } from "../../../../src/domain/transaction/solana/SolanaRules.ts"
+import { messageBytes, transactionBytes } from "../../../../src/domain/transaction/solana/WireEncoding.ts"
+import type { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
+import { layerEach } from "../../../../testkit/layerEach.ts"
+import type { Account } from "../../../../testkit/solana/Accounts.ts"
+import type * as Bank from "../../../../testkit/solana/Bank.ts"
+import * as Tokens from "../../../../testkit/solana/Tokens.ts"
+import { ledger } from "../../ledger/Fixtures.ts"
+import * as Paying from "../../transactions/solana/Paying.ts"
+import { prebuilt } from "./Ends.ts"
+import * as World from "./World.ts"
+
+const { memo, receiver } = World
+
+type World = Effect.Success<ReturnType<typeof World.make>>
+
+interface Reached {
+  readonly policies?: SolanaPolicy
+  readonly providers?: number
+  readonly request?: (world: World) => SolanaRequest
+  readonly over?: typeof prebuilt
+  /** What happens to the cluster and its nodes before the first step. */
+  readonly prepare?: (world: World) => void
+  /** After it was accepted. Absent: three steps. */
+  readonly run?: (world: World) => Effect.Effect<void, unknown, LaneLedger>
+  readonly explained: RegExp
+}
+
+const failing = () => ({ error: { code: -32_005, message: "does not answer" } })
+
+const onAll = (world: World, method: string, lie: Parameters<World["nodes"][number]["lies"]["set"]>[1]) => {
+  for (const { lies } of world.nodes) lies.set(method, lie)
+}
+
+/** Executions change an account, as a program could that the rules do not know. */
+const changing = (world: World, address: string, change: (account: Account) => Account) => {
+  const { run } = world.cluster
+  const changed: Bank.Run = (accounts, transaction) => {
+    const executed = run(accounts, transaction)
+    const account = executed.accounts.get(address)
+    return account === undefined
+      ? executed
+      : { ...executed, accounts: new Map(executed.accounts).set(address, change(account)) }
+  }
+  world.cluster.run = changed
+}
+
+const tables = [receiver]
+
+/** A message of version 0 whose table loads the account with this index. */
+const withTable = (world: World, index: number): SolanaRequest => {
+  const message = messageBytes({
+    version: 0,
+    signers: 1,
+    readonlySigners: 0,
+    readonlyOthers: 1,
+    keys: [world.address, memoProgram],
+    blockhash: world.cluster.blocks.at(-2)?.blockhash ?? "",
+    instructions: [{ program: 1, accounts: [], data: Buffer.from("table") }],
+    tables: [{ table: receiver, writable: [], readonly: [index] }]
+  })
+  return { transaction: base64Of(transactionBytes([undefined], message)) }
+}
+
+const tableProgram = "AddressLookupTab1e1111111111111111111111111"
+
+/** Its header, and one address. */
+const table = (address: string): Account => ({
+  lamports: 10_000_000n,
+  owner: tableProgram,
+  data: Uint8Array.from([
+    1,
+    ...new Uint8Array(3),
+    ...new Uint8Array(8).fill(255),
+    ...new Uint8Array(44),
+    ...(Base58.decode(address) ?? [])
+  ])
+})
+
+/** The relayer sends tokens of its own. */
+const tokens = ({ address }: World): SolanaRequest => ({
+  instructions: [
+    {
+      program_id: tokenProgram,
+      accounts: [
+        { pubkey: Paying.accountOf(address), is_signer: false, is_writable: true },
+        { pubkey: Paying.mint, is_signer: false, is_writable: false },
+        { pubkey: Paying.accountOf(Paying.user), is_signer: false, is_writable: true },
+        { pubkey: address, is_signer: true, is_writable: true }
+      ],
+      data: base64Of(Uint8Array.from([12, 1, 0, 0, 0, 0, 0, 0, 0, 6]))
+    }
+  ]
+})
+
+const withTokens = (world: World) => {
+  Paying.prepare(world.cluster, world.address)
+  const owner = world.address
+  world.cluster.put({
+    [Paying.accountOf(owner)]: Tokens.holding({ mint: Paying.mint, owner, amount: 1_000_000n })
+  })
+  world.cluster.produce(2)
+}
+
+const codes: Readonly<Record<string, Reached>> = {
+  priority_fee_above_cap: {
+    policies: { max_allowed_fee_lamports: 4999n },
+    explained: /Its lowest fee is 5000 lamports, and it may cost 4999 lamports/u
+  },
+  blockhash_unavailable: {
+    providers: 2,
+    prepare: (world) =>
+      onAll(world, "getLatestBlockhash", () => {
+        const { blockhash, height, slot } = world.cluster.blocks.at(-2) ?? assert.fail("no block")
+        return { result: { context: { slot }, value: { blockhash, lastValidBlockHeight: height + 50 } } }
+      }),
+    explained: /No two providers agree about a recent blockhash/u
+  },
+  lookup_table_unavailable: {
+    request: () => ({ ...memo("table"), address_lookup_tables: tables }),
+    prepare: (world) => onAll(world, "getMultipleAccounts", failing),
+    explained: /lookup table that it names cannot be read/u
+  },
+  lookup_table_unresolved: {
+    request: () => ({ ...memo("table"), address_lookup_tables: tables }),
+    explained: /A lookup table does not exist/u
+  },
+  fee_payer_in_lookup_table: {
+    request: (world) => withTable(world, 0),
+    over: prebuilt,
+    prepare: (world) => {
+      world.cluster.put({ [receiver]: table(world.address) })
+      world.cluster.produce(2)
+    },
+    explained: /A lookup table loads the relayer/u
+  },
+  account_disallowed: {
+    policies: { disallowed_accounts: [Paying.user] },
+    request: (world) => withTable(world, 0),
+    over: prebuilt,
+    prepare: (world) => {
+      world.cluster.put({ [receiver]: table(Paying.user) })
+      world.cluster.produce(2)
+    },
+    explained: /an account that the relayer's policy forbids/u
+  },
+  account_unavailable: {
+    request: tokens,
+    prepare: (world) => {
+      withTokens(world)
+      onAll(world, "getMultipleAccounts", failing)
+    },
+    explained: /A token account that it spends from cannot be read/u
+  },
+  would_fail: {
+    request: () => ({ instructions: [{ program_id: receiver, accounts: [], data: "" }] }),
+    explained: /Its simulation fails: .*UnsupportedProgramId/u
+  },
+  lamports_out: {
+    prepare: (world) => changing(world, world.address, (account) => ({ ...account, lamports: account.lamports - 1n })),
+    explained: /takes more lamports from the relayer than it declares/u
+  },
+  fee_payer_changed: {
+    prepare: (world) => changing(world, world.address, (account) => ({ ...account, owner: tokenProgram })),
+    explained: /changes the owner or the data of the relayer's account/u
+  },
+  authority_changed: {
+    request: tokens,
+    prepare: (world) => {
+      withTokens(world)
+      changing(world, Paying.accountOf(world.address), (account) => ({
+        ...account,
+        data: Tokens.holding({ mint: Paying.mint, owner: receiver, amount: 1n }).data
+      }))
+    },
+    explained: /changes who controls a token account of the relayer/u
+  },
+  insufficient_funds: {
+    request: (world) => World.transfer(world.address, 10n * World.sol),
+    explained: /It needs 10000005000 lamports. The account has 10000000000 lamports available/u
+  },
+  failed_on_chain: {
+    run: (world) =>
+      Effect.gen(function* () {
+        yield* world.poll(1, 0)
+        const { run } = world.cluster
+        world.cluster.run = (accounts, transaction) => ({
+          ...run(accounts, transaction),
+          error: { InstructionError: [0, { Custom: 1 }] }
+        })
+        yield* world.finish
+      }),
+    explained: /It failed in slot \d+. Its fee was charged/u
+  },
+  refused_by_all: {
+    prepare: (world) => onAll(world, "sendTransaction", () => ({ error: { code: -32_602, message: "invalid" } })),
+    run: (world) => world.finish,
+    explained: /Every node that was asked refused its bytes/u
+  },
+  attempts_exhausted: {
+    providers: 2,
+    prepare: (world) => {
+      world.cluster.swallows = true
+    },
+    // Each step is longer than a blockhash lives and its end takes to be final.
+    run: (world) => world.poll(25, 200),
+    explained: /None of its 20 signed versions landed/u
+  }
+}
+
+layerEach(ledger)("the code", (it) => {
+  for (const [code, { explained, over, policies, prepare, providers, request, run }] of Object.entries(codes)) {
+    it.effect(`${code} is reached by a lane, and explained`, () =>
+      Effect.gen(function* () {
+        const world = yield* World.make({
+          ...(policies === undefined ? {} : { policies }),
+          ...(providers === undefined ? {} : { providers })
+        })
+        prepare?.(world)
+        const [id] = yield* world.accept(request?.(world) ?? memo(code), 1, over)
+        yield* run?.(world) ?? world.poll(3)
+        const transaction = yield* world.transaction(id)
+        const why = transaction.cause ?? assert.fail("no code")
+        assert.strictEqual(
+          why.code,
+          code,
+          JSON.stringify(why.figures, (_, value) => String(value))
+        )
+        const { next, reason } = solanaRules.explain(why, isFinal(transaction))
+        assert.match(reason, explained)
+        assert.isNotEmpty(next)
+      })
+    )
+  }
+})

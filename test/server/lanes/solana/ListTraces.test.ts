@@ -1,0 +1,94 @@
+// Traces of lists that foreign transactions make long: they are read over pages, and over several looks. The numbers are those of
+// the table in README.md of this folder.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
+import { layerEach } from "../../../../testkit/layerEach.ts"
+import * as Cluster from "../../../../testkit/solana/Cluster.ts"
+import { ledger } from "../../ledger/Fixtures.ts"
+import { heldBack, shown, untilDead } from "./Ends.ts"
+
+layerEach(ledger)("the list of the address", (it) => {
+  /** Foreign transactions that list the relayer, in a slot in which the bytes could have landed. */
+  const crowded = Effect.fnUntraced(function* (count: number) {
+    const { id, world } = yield* heldBack()
+    const [{ offer } = assert.fail("no attempt")] = (yield* world.transaction(id)).attempts
+    const foreign = Array.from({ length: count }, (_, index) => ({
+      signature: Base58.encode(
+        Uint8Array.from([...new Uint8Array(60).fill(9), ...new Uint8Array(Uint32Array.of(index).buffer)])
+      ),
+      slot: offer.signedSlot + 2
+    }))
+    const [node = assert.fail("no node")] = world.nodes
+    let pages = 0
+    node.lies.set("getSignaturesForAddress", ([, options]) => {
+      const { before } = options as { readonly before?: string }
+      const finalized = world.cluster.blocks.slice(0, -Cluster.finality)
+      const own = finalized
+        .flatMap(({ transactions, slot }) => transactions.map(({ signature }) => ({ signature, slot })))
+        .toReversed()
+      const all = [...foreign, ...own].toSorted((one, other) => other.slot - one.slot)
+      const from = before === undefined ? 0 : all.findIndex(({ signature }) => signature === before) + 1
+      pages += 1
+      return { result: all.slice(from, from + 1000) }
+    })
+    return {
+      id,
+      world,
+      node,
+      pagesOf: <A, E, R>(run: Effect.Effect<A, E, R>) =>
+        Effect.suspend(() => {
+          pages = 0
+          return Effect.map(run, () => pages)
+        })
+    }
+  })
+
+  it.effect("43: that foreign transactions make thousands of entries long is read over pages", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* crowded(5000)
+      yield* world.poll(untilDead + 8)
+      assert.lengthOf((yield* world.transaction(id)).attempts, 2)
+    })
+  )
+
+  it.effect(
+    "43b: that is longer than one look may read is continued by the next look, and the explanation counts",
+    () =>
+      Effect.gen(function* () {
+        const { id, pagesOf, world } = yield* crowded(25_000)
+        yield* world.poll(untilDead - 6)
+        let first = 0
+        while (first === 0) first = yield* pagesOf(world.poll())
+        assert.strictEqual(first, 20)
+        const { attempts, cause } = yield* world.transaction(id)
+        assert.deepStrictEqual([cause?.code, attempts.length], ["landing_unproven", 1])
+        assert.include(cause?.figures.error ?? "", "20000 of its entries were read so far")
+        // From the top to what is known, and what is below it. A provider that is alone has to prove it again after ten seconds.
+        assert.strictEqual(yield* pagesOf(world.poll()), 7)
+        yield* world.poll(5)
+        assert.lengthOf((yield* world.transaction(id)).attempts, 2)
+      })
+  )
+
+  it.effect("43c: keeps what a look has read before a page that does not arrive", () =>
+    Effect.gen(function* () {
+      const { id, node, pagesOf, world } = yield* crowded(12_000)
+      yield* world.poll(untilDead - 6)
+      let asked = 0
+      const list = node.lies.get("getSignaturesForAddress") ?? assert.fail("no list")
+      node.lies.set("getSignaturesForAddress", (params) => {
+        const answer = list(params)
+        asked += 1
+        return asked === 8 ? { error: { code: -32_005, message: "does not answer" } } : answer
+      })
+      let pages = 0
+      while (pages === 0) pages = yield* pagesOf(world.poll())
+      assert.strictEqual(pages, 8)
+      assert.deepStrictEqual(yield* shown(world, id), ["submitted", "landing_unproven", 1])
+      assert.strictEqual(yield* pagesOf(world.poll()), 7)
+      yield* world.poll(5)
+      assert.lengthOf((yield* world.transaction(id)).attempts, 2)
+    })
+  )
+})
