@@ -53,8 +53,8 @@ const documentationOf = ({ description = "", example }: Property): string =>
 const block = (lines: ReadonlyArray<string>): string =>
   lines.length === 0 ? "{}" : `{${indent(["", ...lines].join("\n"))}\n}`
 
-export const interfaceOf = (name: string, description: string, members: ReadonlyArray<string>): string =>
-  `${comment(description)}export interface ${name} ${block(members)}\n`
+export const interfaceOf = (name: string, description: string, members: ReadonlyArray<string>, base?: string): string =>
+  `${comment(description)}export interface ${name} ${base === undefined ? "" : `extends ${base} `}${block(members)}\n`
 
 export interface Printer {
   readonly type: (shape: Shape) => string
@@ -88,8 +88,20 @@ export const typesFrom = (keyword: "import" | "export", names: Iterable<string>,
 export const namesUsed = (text: string, names: ReadonlySet<string>): ReadonlySet<string> =>
   new Set(referencesOf(text).filter((name) => names.has(name)))
 
-/** `rename`: gives types of this dialect names of their own. */
-export const make = (dialect: Dialect, rename: (name: string) => string = (name) => name): Printer => {
+/** An interface that is declared once. Each type that has all of its properties extends it. */
+export interface Base {
+  readonly name: string
+  readonly description: string
+  readonly properties: ReadonlyArray<Property>
+}
+
+interface Options {
+  /** Gives types of this dialect names of their own. */
+  readonly rename?: (name: string) => string
+  readonly base?: Base
+}
+
+export const make = (dialect: Dialect, { base, rename = (name) => name }: Options = {}): Printer => {
   const declarations = new Map<string, string>()
 
   const members = (properties: ReadonlyArray<Property>): ReadonlyArray<string> =>
@@ -98,11 +110,26 @@ export const make = (dialect: Dialect, rename: (name: string) => string = (name)
       return `${documentationOf(property)}readonly ${nameOf(name)}${isOptional ? "?" : ""}: ${type(shape)}`
     })
 
+  /** The members that a struct declares itself, and the name of the base that declares the others. */
+  const inherited = (properties: ReadonlyArray<Property>): readonly [ReadonlyArray<string>, base?: string] => {
+    const own = members(properties)
+    if (base === undefined) return [own]
+    const ofBase = members(base.properties)
+    if (!ofBase.every((member) => own.includes(member))) return [own]
+    declarations.set(base.name, interfaceOf(base.name, base.description, ofBase))
+    return [own.filter((member) => !ofBase.includes(member)), base.name]
+  }
+
   const declare = (name: string, { description, of }: Named): string => {
     const shape = of()
     return shape.kind === "struct"
-      ? interfaceOf(name, description, members(shape.properties))
+      ? interfaceOf(name, description, ...inherited(shape.properties))
       : `${comment(description)}export type ${name} = ${type(shape)}\n`
+  }
+
+  const struct = (properties: ReadonlyArray<Property>): string => {
+    const [own, base] = inherited(properties)
+    return base === undefined ? block(own) : `${base} & ${block(own)}`
   }
 
   const named = (shape: Named): string => {
@@ -134,7 +161,7 @@ export const make = (dialect: Dialect, rename: (name: string) => string = (name)
       case "record":
         return `{ readonly [key: string]: ${type(shape.value)} }`
       case "struct":
-        return block(members(shape.properties))
+        return struct(shape.properties)
       case "union":
         return union([...new Set(shape.members.map((member) => (isOpen(shape, member) ? otherText : type(member))))])
       case "named":

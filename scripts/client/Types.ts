@@ -1,4 +1,6 @@
 // The types of the clients, from the schemas of the contract: a method for each endpoint, and a type for each schema with a name.
+import { Schema } from "effect"
+import * as Envelope from "../../src/api/Envelope.ts"
 import { WebhookPayload } from "../../src/api/WebhooksApi.ts"
 import * as Contract from "./Contract.ts"
 import * as Printer from "./Printer.ts"
@@ -106,10 +108,21 @@ const inputNames = (): ReadonlySet<string> => {
   return names
 }
 
+/** What all successful responses have: an envelope without its data. */
+const envelope = (): Printer.Base => {
+  const shape = Shape.of(Envelope.of(Schema.Null))
+  if (shape.kind !== "struct") throw new Error("the envelope of a response is not a struct")
+  return {
+    name: "ResponseEnvelope",
+    description: "What all successful responses have around their data.",
+    properties: shape.properties.filter(({ name }) => name !== "data")
+  }
+}
+
 const method = 'import type { Method } from "./Method.ts"\n'
 
 const typed = (): Declarations => {
-  const printer = Printer.make(decoded)
+  const printer = Printer.make(decoded, { base: envelope() })
   printer.type(Shape.of(WebhookPayload))
   return declarationsOf({ request: printer, success: printer, hasOptionalParts: false })
 }
@@ -124,8 +137,9 @@ export const ofClient = (): string =>
  */
 export const ofPromiseClient = (): string => {
   const inputs = inputNames()
-  const request = Printer.make(given, (name) => (inputs.has(name) ? `${name}Input` : name))
-  const { clients, types } = declarationsOf({ request, success: Printer.make(received), hasOptionalParts: true })
+  const request = Printer.make(given, { rename: (name) => (inputs.has(name) ? `${name}Input` : name) })
+  const success = Printer.make(received, { base: envelope() })
+  const { clients, types } = declarationsOf({ request, success, hasOptionalParts: true })
   const equal = Printer.equalNames(types, typed().types)
   const own = new Map([...types].filter(([name]) => !equal.has(name)))
   const used = Printer.namesUsed([clients, ...own.values()].join("\n"), equal)

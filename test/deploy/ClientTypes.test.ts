@@ -13,8 +13,8 @@ const Member = Schema.Struct({
   cron: maybe(Schema.String, { description: "A schedule.", examples: ["0 */6 * * *"] })
 }).annotate({ identifier: "Member", description: "A member." })
 
-const printer = () =>
-  Printer.make({ leaf: (leaf) => leaf, brand: (text, brand) => `${brand}<${text}>`, redacted: (text) => text })
+const printer = (options?: Parameters<typeof Printer.make>[1]) =>
+  Printer.make({ leaf: (leaf) => leaf, brand: (text, brand) => `${brand}<${text}>`, redacted: (text) => text }, options)
 
 const declared = `/** A member. */
 export interface Member {
@@ -22,6 +22,13 @@ export interface Member {
   readonly at: DateTime.Utc
   /** A schedule. Example: \`"0 *\\/6 * * *"\` */
   readonly cron?: string
+}
+`
+
+const declaredBase = `/** Has a time. */
+export interface Dated {
+  /** When to swap. Example: \`"2026-01-02T03:04:05Z"\` */
+  readonly at: DateTime.Utc
 }
 `
 
@@ -44,6 +51,23 @@ describe("the types of the clients", () => {
     const other = Schema.Struct({ at: Schema.String }).annotate({ identifier: "Member" })
     const shape = Shape.of(Schema.Struct({ one: Member, other }))
     assert.throws(() => printer().type(shape), /two types of the clients have the name Member/)
+  })
+
+  it("extend the base whose properties they have, which declares these properties once", () => {
+    const common = Shape.of(Schema.Struct({ at: Member.fields.at }))
+    const properties = common.kind === "struct" ? common.properties : []
+    const { declarations, type } = printer({ base: { name: "Dated", description: "Has a time.", properties } })
+    const unnamed = Schema.Struct({ at: Member.fields.at, id: Schema.String })
+    const text = type(Shape.of(Schema.Struct({ member: Member, unnamed })))
+    assert.include(text, "unnamed: Dated & {\n    readonly id: string\n  }")
+    assert.strictEqual(declarations.get("Dated"), declaredBase)
+    assert.strictEqual(declarations.get("Member"), declared.replace(/Member {\n.*\n.*\n/, "Member extends Dated {\n"))
+  })
+
+  it("declare the envelope of responses once, for both clients", () => {
+    const both = `${Types.ofClient()}${Types.ofPromiseClient()}`
+    assert.lengthOf(both.match(/readonly success: true/g) ?? [], 1)
+    assert.isAbove(both.match(/ResponseEnvelope (&|{)/g)?.length ?? 0, 50)
   })
 
   it("are shared by the clients only if all that they refer to is equal", () => {
