@@ -85,7 +85,6 @@ layerEach(ledger)("a poll of a lane", (it) => {
         "LaneContentsRepo.states",
         "LanesRepo.findHeld",
         "LanesRepo.save",
-        "LanesRepo.fence",
         "TransactionsRepo.update"
       ])
       assert.isDefined((yield* world.transaction(id)).mined)

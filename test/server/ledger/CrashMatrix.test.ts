@@ -1,8 +1,9 @@
 // What a process leaves behind if it dies at any point, and what the next holder of its lane finds.
 import { laneOf, nonceOf, noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
+import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import type { Context } from "effect"
+import { SqlClient } from "effect/sql"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import type { Hold } from "../../../src/server/ledger/StoredLane.ts"
@@ -154,6 +155,39 @@ layerEach(ledger)("a commit of signatures", (it) => {
       const commit = lanes.commitSignatures(hold, [signature(one, 0), signature(two, 1)])
       assert.strictEqual((yield* Effect.flip(commit))._tag, "LaneChanged")
       assert.lengthOf(yield* signAll(hold), 1)
+    })
+  )
+
+  it.effect("is refused as a whole if one of them changes while the commit waits for the lane", () =>
+    Effect.gen(function* () {
+      const { hold, lanes, pending, one, two } = yield* twoPending
+      const sql = yield* SqlClient.SqlClient
+      const isWaiting = sql`
+        SELECT 1 FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%gate%'`
+      const held = yield* Deferred.make<void>()
+      const seen = yield* Deferred.make<void>()
+      const changing = Effect.gen(function* () {
+        yield* sql`SELECT 1 FROM lanes FOR NO KEY UPDATE`
+        yield* Deferred.succeed(held, undefined)
+        yield* Deferred.await(seen)
+        yield* sql`UPDATE transactions SET version = version + 1 WHERE id = ${two.id}`
+      })
+      const change = yield* Effect.forkScoped(sql.withTransaction(changing))
+      yield* Deferred.await(held)
+      const commit = yield* Effect.forkScoped(
+        Effect.flip(lanes.commitSignatures(hold, [signature(one, 0), signature(two, 1)]))
+      )
+      yield* Effect.repeat(isWaiting, { until: (rows) => rows.length > 0 })
+      yield* Deferred.succeed(seen, undefined)
+      yield* Fiber.join(change)
+      assert.strictEqual((yield* Fiber.join(commit))._tag, "LaneChanged")
+      const after = yield* lanes.read(hold)
+      assert.strictEqual(noncesOf(after.stored.lane).nextNonce, 0)
+      assert.deepStrictEqual(
+        after.pending.map(({ version }) => version),
+        pending.map(({ id, version }) => (id === two.id ? version + 1 : version))
+      )
     })
   )
 

@@ -14,6 +14,7 @@ import { LedgerRules } from "../LedgerRules.ts"
 import type { Hold } from "../StoredLane.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
 import * as TransactionsRepo from "../write/TransactionsRepo.ts"
+import type { Gate } from "../write/TransactionsRepo.ts"
 import * as Writing from "../write/Writing.ts"
 
 /** Sequences of one account that these signatures take. Dies if they are not consecutive. */
@@ -54,16 +55,20 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
   const { spend } = yield* FeeLimits.make
   const { writeSigned, writeUnchanged } = yield* Writing.make
 
-  /** Another lane, or an acceptance, may have used what was left when the fees were decided. */
-  const spendOn = (hold: Hold, signatures: ReadonlyArray<Signature>, now: Moment) =>
-    Effect.mapError(spend(FeeLimits.spendingsOf(signatures, now), now), () => new LaneChanged({ laneId: hold.laneId }))
+  /** Another lane, or an acceptance, may have used what was left when the fees were decided. Undefined: nothing is limited. */
+  const spending = (hold: Hold, signatures: ReadonlyArray<Signature>, now: Moment) => {
+    const spendings = FeeLimits.spendingsOf(signatures, now)
+    return spendings.length === 0
+      ? undefined
+      : Effect.mapError(spend(spendings, now), () => new LaneChanged({ laneId: hold.laneId }))
+  }
 
   const writeSignatures = Effect.fnUntraced(function* (
     hold: Hold,
     signatures: Array.NonEmptyReadonlyArray<Signature>,
-    now: Moment
+    now: Moment,
+    gate: Gate | undefined
   ) {
-    yield* spendOn(hold, signatures, now)
     const written = yield* writeSigned(
       signatures.map(({ stored, attempt, cause }) => ({
         before: stored,
@@ -77,7 +82,8 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
         attempt,
         raw,
         epoch: hold.epoch
-      }))
+      })),
+      gate
     )
     if (written.length < signatures.length) return yield* new LaneChanged({ laneId: hold.laneId })
     return written
@@ -106,9 +112,12 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
     signatures: Array.NonEmptyReadonlyArray<Signature>
   ) {
     const now = yield* Clock.currentTimeMillis
-    const writes = writeSignatures(hold, signatures, now)
-    const assignments = assignmentsOf(signatures)
-    const commit = assignments === undefined ? fence.held(hold, writes) : fence.assigning(hold, assignments, writes)
+    const commit = fence.assigning(
+      hold,
+      assignmentsOf(signatures),
+      (gate) => writeSignatures(hold, signatures, now, gate),
+      spending(hold, signatures, now)
+    )
     const written = yield* Effect.catchTag(commit, "SignatureTaken", () => refuseRepeated(hold, signatures, now))
     memory.update(hold, written)
     return written

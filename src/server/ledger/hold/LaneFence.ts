@@ -10,7 +10,8 @@ import type { Assignments } from "./LanesRepo.ts"
 import type { Hold, LaneId } from "../StoredLane.ts"
 import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
-import type { RowState } from "../write/TransactionsRepo.ts"
+import { GateClosed } from "../write/TransactionsRepo.ts"
+import type { Gate, RowState } from "../write/TransactionsRepo.ts"
 
 interface Remembered {
   readonly epoch: number
@@ -54,16 +55,29 @@ export const rememberedRows = (): RememberedRows => {
   }
 }
 
+/** Writes whose first statement passes the gate, which locks the lane. Undefined: the lane is locked already. */
+type GatedWrites<A, E> = (gate: Gate | undefined) => Effect.Effect<A, E>
+
+type Passed<E> = Exclude<E, Extract<E, GateClosed>>
+
 interface LaneFence {
   /** Runs writes while the lane is locked. Fails with `LaneLost` before them. */
   held<A, E>(hold: Hold, writes: Effect.Effect<A, E>): Effect.Effect<A, E | LaneLost>
-  /** The same, and gives away sequences. Fails with `LaneChanged` if the lane would assign others. */
+  /** The same with one round trip less. */
+  gated<A, E>(hold: Hold, writes: GatedWrites<A, E>): Effect.Effect<A, Passed<E> | LaneLost>
+  /**
+   * The same, and gives away sequences, if there are any. Fails with `LaneChanged` if the lane would assign others. `before`
+   * runs while the lane is locked, before the writes.
+   */
   assigning<A, E>(
     hold: Hold,
-    assignments: Assignments,
-    writes: Effect.Effect<A, E>
-  ): Effect.Effect<A, E | LaneLost | LaneChanged>
+    assignments: Assignments | undefined,
+    writes: GatedWrites<A, E>,
+    before?: Effect.Effect<void, LaneChanged>
+  ): Effect.Effect<A, Passed<E> | LaneLost | LaneChanged>
 }
+
+const isClosed = <E>(error: E): error is Extract<E, GateClosed> => error instanceof GateClosed
 
 /** What the parts of the service share. */
 export interface Shared {
@@ -90,14 +104,26 @@ export const make = Effect.gen(function* () {
       isHeld ? Effect.fail(new LaneChanged({ laneId: hold.laneId })) : lost(hold)
     )
 
-  const assigning = <A, E>(hold: Hold, assignments: Assignments, writes: Effect.Effect<A, E>) =>
-    lanes.assign(hold, assignments).pipe(
-      Effect.flatMap((isAssigned): Effect.Effect<A, E | LaneLost | LaneChanged> =>
-        isAssigned ? writes : refuse(hold)
-      ),
-      transaction,
-      Deadlock.retry
-    )
+  const passing = <A, E, E2>(writes: GatedWrites<A, E>, gate: Gate, closed: Effect.Effect<never, E2>) =>
+    Effect.catchIf(writes(gate), isClosed<E>, () => closed).pipe(transaction, Deadlock.retry)
 
-  return { held, assigning } satisfies LaneFence
+  const gated = <A, E>(hold: Hold, writes: GatedWrites<A, E>) => passing(writes, lanes.holding(hold), lost(hold))
+
+  const assigning = <A, E>(
+    hold: Hold,
+    assignments: Assignments | undefined,
+    writes: GatedWrites<A, E>,
+    before?: Effect.Effect<void, LaneChanged>
+  ): Effect.Effect<A, Passed<E> | LaneLost | LaneChanged> => {
+    const gate = before === undefined ? lanes.gate(hold, assignments) : undefined
+    if (gate !== undefined) return passing(writes, gate, refuse(hold))
+    const assigned = Effect.gen(function* () {
+      if (!(yield* lanes.assign(hold, assignments))) return yield* refuse(hold)
+      if (before !== undefined) yield* before
+      return yield* Effect.catchIf(writes(undefined), isClosed<E>, Effect.die)
+    })
+    return assigned.pipe(transaction, Deadlock.retry)
+  }
+
+  return { held, gated, assigning } satisfies LaneFence
 })

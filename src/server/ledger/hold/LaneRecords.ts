@@ -16,6 +16,7 @@ import { LedgerRules } from "../LedgerRules.ts"
 import type { Hold, LaneState } from "../StoredLane.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
 import * as TransactionsRepo from "../write/TransactionsRepo.ts"
+import type { Gate } from "../write/TransactionsRepo.ts"
 import * as Writing from "../write/Writing.ts"
 import type { Change } from "../write/Writing.ts"
 
@@ -47,7 +48,7 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
   const contents = yield* LaneContentsRepo.make
   const transactions = yield* TransactionsRepo.make
   const networks = yield* LedgerRules
-  const { writeUnchanged, writeHeld } = yield* Writing.make
+  const { writeGated, writeUnchanged, writeHeld } = yield* Writing.make
   const publish = yield* Writing.publishing
 
   /** Locks rows, and reads those that are not remembered as they are now. */
@@ -63,14 +64,8 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
     )
   })
 
-  const written = Effect.fnUntraced(function* (
-    hold: Hold,
-    writes: Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost>
-  ) {
-    const rows = yield* fence.held(hold, writes)
-    memory.update(hold, rows)
-    return rows
-  })
+  const remembered = (hold: Hold, writes: Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost>) =>
+    Effect.tap(writes, (rows) => Effect.sync(() => memory.update(hold, rows)))
 
   const recordSends = Effect.fn("LaneLedger.recordSends")(function* (
     hold: Hold,
@@ -78,14 +73,17 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
   ) {
     const now = yield* Clock.currentTimeMillis
     const ids = [...new Set(sends.map(({ id }) => id))]
-    const record = Effect.gen(function* () {
-      const unchanged = yield* writeUnchanged(sentChanges(memory.rows(hold), sends), now)
-      const recorded = new Set(unchanged.map(({ id }) => id))
-      const others = ids.filter((id) => !recorded.has(id))
-      if (others.length === 0) return unchanged
-      return [...unchanged, ...(yield* writeHeld(sentChanges(yield* lockedNow(hold, others), sends), now))]
+    const changes = sentChanges(memory.rows(hold), sends)
+    const recordNow = (others: ReadonlyArray<TransactionId>) =>
+      Effect.flatMap(lockedNow(hold, others), (rows) => writeHeld(sentChanges(rows, sends), now))
+    const record = Effect.fnUntraced(function* (gate: Gate | undefined) {
+      const unchanged = yield* writeGated(changes, now, gate)
+      const written = new Set(unchanged.map(({ id }) => id))
+      const others = ids.filter((id) => !written.has(id))
+      return others.length === 0 ? unchanged : [...unchanged, ...(yield* recordNow(others))]
     })
-    return yield* written(hold, record)
+    const recorded = changes.length === 0 ? fence.held(hold, recordNow(ids)) : fence.gated(hold, record)
+    return yield* remembered(hold, recorded)
   })
 
   /** What decisions change, without what is not worth a write. */
@@ -103,12 +101,13 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
     const changes = changesOf(decided, now)
     // Most polls of a transaction that waits for its confirmations change nothing.
     if (changes.length === 0) return []
-    const writes = Effect.tap(writeUnchanged(changes, now), (rows) => {
-      // A row that was changed meanwhile keeps its place.
-      const ids = new Set(rows.map(({ id }) => id))
-      return lanes.moveChannels(hold.laneId, decided.filter(({ stored }) => ids.has(stored.id)).flatMap(freedBy))
-    })
-    return yield* written(hold, writes)
+    const writes = (gate: Gate | undefined) =>
+      Effect.tap(writeGated(changes, now, gate), (rows) => {
+        // A row that was changed meanwhile keeps its place.
+        const ids = new Set(rows.map(({ id }) => id))
+        return lanes.moveChannels(hold.laneId, decided.filter(({ stored }) => ids.has(stored.id)).flatMap(freedBy))
+      })
+    return yield* remembered(hold, fence.gated(hold, writes))
   })
 
   const expire = Effect.fn("LaneLedger.expire")(function* (hold: Hold) {
@@ -130,7 +129,7 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
       })
       return yield* writeUnchanged(changesOf(ended, now), now)
     })
-    return yield* written(hold, end)
+    return yield* remembered(hold, fence.held(hold, end))
   })
 
   const saveLane = Effect.fn("LaneLedger.saveLane")(function* (hold: Hold, state: LaneState) {
@@ -156,7 +155,7 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
         now
       )
     })
-    return yield* written(hold, mark)
+    return yield* remembered(hold, fence.held(hold, mark))
   })
 
   const reportReorgedFinal = Effect.fn("LaneLedger.reportReorgedFinal")(function* (

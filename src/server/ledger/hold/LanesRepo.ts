@@ -10,6 +10,7 @@ import { Holder } from "../Holder.ts"
 import { LedgerMark } from "../LedgerMark.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import type { Hold, LaneId, LaneState } from "../StoredLane.ts"
+import type { Gate } from "../write/TransactionsRepo.ts"
 import * as LaneRow from "./LaneRow.ts"
 import type { LaneAtEpoch } from "./LaneRow.ts"
 
@@ -85,22 +86,27 @@ export const make = Effect.gen(function* () {
     )
   }
 
-  /** The fence: locks the lane until the transaction ends. False if it is not held. */
-  const fence = (hold: Hold) =>
-    sql`SELECT 1 FROM lanes l WHERE ${held(hold)} FOR NO KEY UPDATE`.pipe(
-      Effect.map((rows) => rows.length === 1),
-      query("LanesRepo.fence")
-    )
+  const hasRow = Effect.map((rows: ReadonlyArray<unknown>) => rows.length === 1)
 
-  /** The fence of sequences. False if the lane is not held, or its first account has another next sequence or generation. */
-  const assignOwn = (hold: Hold, { from, count }: Assignment, generation: number) =>
-    sql`
-      UPDATE lanes l SET next_nonce = ${String(from + count)}::bigint
-      WHERE ${held(hold)} AND l.next_nonce = ${String(from)}::bigint AND l.generation = ${generation}
-      RETURNING 1`.pipe(
-      Effect.map((rows) => rows.length === 1),
-      query("LanesRepo.assign")
-    )
+  /** Locks the lane until the transaction ends. No row if it is not held. */
+  const holding = (hold: Hold) => sql`SELECT 1 FROM lanes l WHERE ${held(hold)} FOR NO KEY UPDATE`
+
+  /** The same, and gives away sequences. No row also if its first account has another next sequence or generation. */
+  const assigningOwn = (hold: Hold, { from, count }: Assignment, generation: number) => sql`
+    UPDATE lanes l SET next_nonce = ${String(from + count)}::bigint
+    WHERE ${held(hold)} AND l.next_nonce = ${String(from)}::bigint AND l.generation = ${generation}
+    RETURNING 1`
+
+  /** The fence as the gate of a write. Undefined: other accounts than the first one get sequences, so it needs `assign`. */
+  const gate = (hold: Hold, assignments: Assignments | undefined): Gate | undefined => {
+    if (assignments === undefined) return holding(hold)
+    const { own, channels, generation } = assignments
+    if (channels.length > 0) return undefined
+    return own === undefined ? holding(hold) : assigningOwn(hold, own, generation)
+  }
+
+  /** The fence as a statement. False if the lane is not held. */
+  const fence = (hold: Hold) => holding(hold).pipe(hasRow, query("LanesRepo.fence"))
 
   /** Compares and sets the counters of other accounts of the lane, which is locked. False if one of them has another value. */
   const moveChannels = (laneId: LaneId, moves: ReadonlyArray<Move>) =>
@@ -124,8 +130,13 @@ export const make = Effect.gen(function* () {
    * Gives away the sequences of a commit: compares and sets the counter of each account that occurs. False if the lane is not
    * held, or one of its counters or its generation is another one.
    */
-  const assign = Effect.fnUntraced(function* (hold: Hold, { own, channels, generation }: Assignments) {
-    const isHeld = own === undefined ? yield* fence(hold) : yield* assignOwn(hold, own, generation)
+  const assign = Effect.fnUntraced(function* (hold: Hold, assignments: Assignments | undefined) {
+    if (assignments === undefined) return yield* fence(hold)
+    const { own, channels, generation } = assignments
+    const isHeld =
+      own === undefined
+        ? yield* fence(hold)
+        : yield* assigningOwn(hold, own, generation).pipe(hasRow, query("LanesRepo.assign"))
     if (!isHeld) return false
     return yield* moveChannels(
       hold.laneId,
@@ -270,6 +281,8 @@ export const make = Effect.gen(function* () {
     find,
     findById,
     findHeld,
+    holding,
+    gate,
     fence,
     assign,
     moveChannels,

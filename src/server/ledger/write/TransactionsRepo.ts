@@ -1,5 +1,6 @@
 // Writes of the table `transactions`, and its rows by id.
-import { Effect, Option, Schema } from "effect"
+import { Data, Effect, Option, Schema } from "effect"
+import type { Statement } from "effect/sql"
 import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
 import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import { Figures } from "../../../domain/transaction/Cause.ts"
@@ -60,7 +61,15 @@ export const RowState = Schema.Struct({ id: TransactionId, version: Schema.Int }
 export type RowState = typeof RowState.Type
 
 const readStates = Rows.all(RowState)
-const readIds = Rows.all(Schema.Struct({ id: TransactionId }))
+
+/** A statement that locks what has to be held while rows are written. If it has no row, nothing is written. */
+export type Gate = Statement.Fragment
+
+/** The gate of a write had no row. */
+export class GateClosed extends Data.TaggedError("GateClosed") {}
+
+/** One row without an id if the gate is open and nothing was written. */
+const readWritten = Rows.all(Schema.Struct({ id: Schema.NullOr(TransactionId) }))
 
 /** Another request was accepted since the check. */
 const sameBytes = "already_accepted: another transaction has the same bytes"
@@ -107,16 +116,24 @@ export const make = Effect.gen(function* () {
 
   /**
    * Locks the rows, in the order of their numbers, and writes what can change, except the request, with their attempts. Each
-   * has the version that its row had before. Returns those whose rows had this version; the others are as they were.
+   * has the version that its row had before. Returns those whose rows had this version; the others are as they were. The gate
+   * is part of the statement, which saves a round trip, and it is passed before any row is locked.
    */
-  const update = (changed: ReadonlyArray<StoredTransaction>, of: AttemptsRepo.AttemptChanges, now: Moment) => {
+  const update = (
+    changed: ReadonlyArray<StoredTransaction>,
+    of: AttemptsRepo.AttemptChanges,
+    now: Moment,
+    gate: Gate = sql`SELECT 1`
+  ) => {
     const written = sql`
+      gate AS MATERIALIZED (${gate}),
       given AS (
         SELECT given.* FROM ${UnnestRows.make(
           sql,
           changed.map((stored) => columnsOf(networks.of(stored.chain), stored, now))
         )}
-        JOIN transactions t ON t.id = given.id::uuid ORDER BY t.number FOR NO KEY UPDATE OF t
+        JOIN transactions t ON t.id = given.id::uuid
+        WHERE (SELECT count(*) FROM gate) = 1 ORDER BY t.number FOR NO KEY UPDATE OF t
       ),
       written AS (
         UPDATE transactions t SET generation = given.generation::integer, intent = given.intent,
@@ -135,9 +152,13 @@ export const make = Effect.gen(function* () {
         RETURNING t.id
       )`
     const parts = [written, ...attempts.writing(of, "written")]
-    return sql`WITH ${sql.join(", ", false)(parts)} SELECT id FROM written`.pipe(
-      Effect.flatMap(readIds),
-      Effect.map((rows) => new Set(rows.map(({ id }) => id))),
+    return sql`WITH ${sql.join(", ", false)(parts)} SELECT written.id FROM gate LEFT JOIN written ON true`.pipe(
+      Effect.flatMap(readWritten),
+      Effect.filterOrFail(
+        (rows) => rows.length > 0,
+        () => new GateClosed()
+      ),
+      Effect.map((rows) => new Set(rows.flatMap(({ id }) => id ?? []))),
       onConflict("attempts_signature_key", () => new AttemptsRepo.SignatureTaken()),
       query("TransactionsRepo.update")
     )

@@ -9,6 +9,7 @@ import { eventsOf } from "../../../domain/transaction/TransactionEvents.ts"
 import type { Answered, SignedAttempt } from "./AttemptsRepo.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
 import * as TransactionsRepo from "./TransactionsRepo.ts"
+import type { Gate } from "./TransactionsRepo.ts"
 import type { TransactionEventType } from "../../../domain/transaction/TransactionEvents.ts"
 import { Events } from "../../events/Events.ts"
 import { Outbox } from "../../outbox/Outbox.ts"
@@ -161,18 +162,20 @@ export const make = Effect.gen(function* () {
 
   /**
    * Writes and returns those whose rows are as they were read. The others were changed meanwhile, and are left as they are.
-   * `signed`: their new attempts. Nothing is written if the ledger has one of the signatures already.
+   * `signed`: their new attempts. Nothing is written if the ledger has one of the signatures already, or if the gate is closed.
    */
   const writeSigned = Effect.fn("Ledger.write")(function* (
     given: ReadonlyArray<Change>,
     now: Moment,
-    signed: ReadonlyArray<SignedAttempt>
+    signed: ReadonlyArray<SignedAttempt>,
+    gate?: Gate
   ) {
     if (given.length === 0) return []
     const written = yield* transactions.update(
       given.map(({ before, after }) => ({ ...before, transaction: after })),
       { signed, answered: given.flatMap(answeredIn) },
-      now
+      now,
+      gate
     )
     const changes = given.filter(({ before }) => written.has(before.id))
     const reported = changes.map((change) => ({ change, stored: storedAfter(change, now) }))
@@ -185,6 +188,10 @@ export const make = Effect.gen(function* () {
   })
 
   /** The same without new attempts. */
+  const writeGated = (given: ReadonlyArray<Change>, now: Moment, gate: Gate | undefined) =>
+    Effect.catchTag(writeSigned(given, now, [], gate), "SignatureTaken", Effect.die)
+
+  /** The same in a transaction that holds what it needs. */
   const writeUnchanged = (given: ReadonlyArray<Change>, now: Moment) => Effect.orDie(writeSigned(given, now, []))
 
   /** The running transaction holds the rows. */
@@ -194,5 +201,5 @@ export const make = Effect.gen(function* () {
     return yield* Effect.die(new Error(`${written.length} of ${changes.length} held transactions had their version`))
   })
 
-  return { writeSigned, writeUnchanged, writeHeld }
+  return { writeSigned, writeGated, writeUnchanged, writeHeld }
 })
