@@ -69,6 +69,7 @@ const loadOne = ({ targets, rules }: Options, id: RelayerId): Effect.Effect<Load
 
 /** The relayers by id, and those that cannot be used. */
 export const load = Effect.fnUntraced(function* (options: Options, ids: Iterable<RelayerId>) {
-  const [relayers, unusable] = Array.separate(yield* Effect.forEach(new Set(ids), (id) => loadOne(options, id)))
+  const loaded = yield* Effect.forEach(new Set(ids), (id) => loadOne(options, id), { concurrency: "unbounded" })
+  const [relayers, unusable] = Array.separate(loaded)
   return { relayers: new Map(relayers.map((relayer) => [relayer.id, relayer])), unusable }
 })

@@ -1,16 +1,20 @@
 // Relayers for calls to their chains, with their networks and unmasked RPC URLs. The health checks disable relayers here.
 import { Context, Effect, Layer } from "effect"
+import type { Exit, Option } from "effect"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import { networkId } from "../../domain/network/NetworkId.ts"
 import type { Network } from "../../domain/network/Network.ts"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { DisabledReason, Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
+import * as Batcher from "../../sql/batch/Batcher.ts"
+import { client } from "../../sql/Query.ts"
 import { Networks } from "../networks/Networks.ts"
 import { RelayerMacs } from "./RelayerMacs.ts"
 import * as RelayersRepo from "./RelayersRepo.ts"
 import * as RelayerUrls from "./RelayerUrls.ts"
 import { orNotFound } from "./StoredRelayer.ts"
+import type { HeldRelayer } from "./StoredRelayer.ts"
 
 export interface RelayerTarget {
   readonly relayer: Relayer
@@ -46,6 +50,7 @@ export class RelayerTargets extends Context.Service<
   static readonly layer = Layer.effect(
     RelayerTargets,
     Effect.gen(function* () {
+      const sql = yield* client
       const repo = yield* RelayersRepo.make
       const networks = yield* Networks
       const relayerUrls = yield* RelayerUrls.make
@@ -61,8 +66,11 @@ export class RelayerTargets extends Context.Service<
         Effect.catchTag("NetworkNotFound", () => Effect.fail(new RelayerNotFound({})))
       )
 
+      /** Lanes that step together read their relayers by one statement. */
+      const find = yield* Batcher.make<RelayerId, Exit.Exit<Option.Option<HeldRelayer>>>(sql, { all: repo.findSealed })
+
       const get = Effect.fn("RelayerTargets.get")(function* (id: RelayerId) {
-        const found = yield* Effect.flatMap(repo.findSealed(id), orNotFound)
+        const found = yield* Effect.flatMap(Effect.flatten(find(id)), orNotFound)
         const { value: relayer, version } = found
         return { relayer, version, ...(yield* networkOf(relayer, yield* relayerUrls.open(found))) }
       })

@@ -53,16 +53,17 @@ export const make = Effect.gen(function* () {
   const verified = <A extends StoredRelayer>(found: Option.Option<A>) =>
     Effect.as(macs.verify(Option.toArray(found)), found)
 
-  const someOf = (row: StoredRow) => Option.some(new StoredRelayer(row))
+  const exitsOf = <A extends StoredRelayer>(all: ReadonlyArray<A>) =>
+    Effect.matchCauseEffect(macs.verify(all), {
+      onSuccess: () => Effect.succeed(all.map((one) => Exit.succeed(Option.some(one)))),
+      onFailure: () => Effect.forEach(all, (one) => Effect.exit(Effect.as(macs.verify([one]), Option.some(one))))
+    })
 
-  const verifiedEach = (rows: ReadonlyArray<StoredRow>) =>
-    Effect.matchCauseEffect(macs.verify(rows), {
-      onSuccess: () => Effect.succeed(new Map(rows.map((row) => [row.id, Exit.succeed(someOf(row))]))),
-      onFailure: () =>
-        Effect.map(
-          Effect.forEach(rows, (row) => Effect.exit(Effect.as(macs.verify([row]), someOf(row)))),
-          (exits) => new Map(Array.zip(rows, exits).map(([row, exit]) => [row.id, exit]))
-        )
+  /** In the order of the ids. A row that was changed in the database is a failure of its own relayer. */
+  const verifiedEach = <A extends StoredRelayer>(ids: ReadonlyArray<RelayerId>, all: ReadonlyArray<A>) =>
+    Effect.map(exitsOf(all), (exits) => {
+      const found = new Map(Array.zip(all, exits).map(([{ id }, exit]) => [id, exit]))
+      return ids.map((id) => found.get(id) ?? Exit.succeed(Option.none<A>()))
     })
 
   const find = (id: RelayerId) =>
@@ -75,11 +76,14 @@ export const make = Effect.gen(function* () {
   /** PostgreSQL plans a statement with `ANY` again each time it runs, which takes as long as reading one row. */
   const among = (ids: ReadonlyArray<RelayerId>) => (ids.length === 1 ? sql`= ${ids[0]}` : sql`= ANY(${ids})`)
 
-  /** In the order of the ids. A row that was changed in the database is a failure of its own relayer. */
   const findAll = (ids: ReadonlyArray<RelayerId>) =>
     stored`SELECT ${columns} FROM relayers t WHERE t.id ${among(ids)}`.pipe(
-      Effect.flatMap(verifiedEach),
-      Effect.map((found) => ids.map((id) => found.get(id) ?? Exit.succeed(Option.none()))),
+      Effect.flatMap((rows) =>
+        verifiedEach(
+          ids,
+          rows.map((row) => new StoredRelayer(row))
+        )
+      ),
       query("RelayersRepo.findAll")
     )
 
@@ -122,10 +126,14 @@ export const make = Effect.gen(function* () {
 
   const heldColumns = sql`${columns}, t.custom_rpc_urls_sealed`
 
-  const findSealed = (id: RelayerId) =>
-    held`SELECT ${heldColumns} FROM relayers t WHERE t.id = ${id}`.pipe(
-      Effect.map(first(HeldRelayer)),
-      Effect.flatMap(verified),
+  const findSealed = (ids: ReadonlyArray<RelayerId>) =>
+    held`SELECT ${heldColumns} FROM relayers t WHERE t.id ${among(ids)}`.pipe(
+      Effect.flatMap((rows) =>
+        verifiedEach(
+          ids,
+          rows.map((row) => new HeldRelayer(row))
+        )
+      ),
       query("RelayersRepo.findSealed")
     )
 
