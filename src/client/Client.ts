@@ -171,17 +171,9 @@ export interface RelayersClient {
       readonly "if-match"?: string
     }
   }, 
-    | {
-      /** Whether the request succeeded. Example: `true` */
-      readonly success: true
+    | ResponseEnvelope & {
       /** What was done. Example: `"Relayer deleted successfully"` */
       readonly data: "Relayer deleted successfully"
-      /**
-       * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-       * create with `check` says what is wrong with providers and account.
-       */
-      readonly metadata?: Metadata
     }>
 }
 
@@ -700,17 +692,9 @@ export interface SignersClient {
       readonly signer_id: string & Brand.Brand<"SignerId">
     }
   }, 
-    | {
-      /** Whether the request succeeded. Example: `true` */
-      readonly success: true
+    | ResponseEnvelope & {
       /** What was done. Example: `"Signer deleted successfully"` */
       readonly data: "Signer deleted successfully"
-      /**
-       * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-       * create with `check` says what is wrong with providers and account.
-       */
-      readonly metadata?: Metadata
     }>
   /**
    * Replace the login of a signer.
@@ -819,17 +803,9 @@ export interface NotificationsClient {
       readonly "if-match"?: string
     }
   }, 
-    | {
-      /** Whether the request succeeded. Example: `true` */
-      readonly success: true
+    | ResponseEnvelope & {
       /** What was done. Example: `"Notification deleted successfully"` */
       readonly data: "Notification deleted successfully"
-      /**
-       * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-       * create with `check` says what is wrong with providers and account.
-       */
-      readonly metadata?: Metadata
     }>
   /**
    * Send a test.
@@ -1004,17 +980,9 @@ export interface NetworksClient {
       readonly "if-match"?: string
     }
   }, 
-    | {
-      /** Whether the request succeeded. Example: `true` */
-      readonly success: true
+    | ResponseEnvelope & {
       /** What was done. Example: `"Network deleted successfully"` */
       readonly data: "Network deleted successfully" | "Network reset successfully"
-      /**
-       * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-       * create with `check` says what is wrong with providers and account.
-       */
-      readonly metadata?: Metadata
     }>
 }
 
@@ -1475,32 +1443,16 @@ export interface ApiKey {
   readonly managed_by?: string
 }
 
-export interface ApiKeyPageResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ApiKeyPageResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<ApiKey>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface ApiKeyResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ApiKeyResponse extends ResponseEnvelope {
   /** A credential of a caller. */
   readonly data: ApiKey
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** An object that an apply has changed. */
@@ -1572,17 +1524,9 @@ export interface AttentionItem {
   readonly next: string
 }
 
-export interface AttentionItemListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface AttentionItemListResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<AttentionItem>
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /**
@@ -1644,30 +1588,14 @@ export interface AuditCheckpoint {
   readonly pruned_at?: DateTime.Utc
 }
 
-export interface AuditCheckpointListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface AuditCheckpointListResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<AuditCheckpoint>
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface AuditCheckpointResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface AuditCheckpointResponse extends ResponseEnvelope {
   /** Stands for the records up to its position. */
   readonly data: AuditCheckpoint
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** A record of the audit log in the form that is hashed. */
@@ -1698,17 +1626,9 @@ export interface AuditExportRecord {
   readonly after: string | null
 }
 
-export interface AuditExportRecordListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface AuditExportRecordListResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<AuditExportRecord>
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** The newest record of the chain. */
@@ -1754,17 +1674,9 @@ export interface AuditRecord {
   readonly hash: string
 }
 
-export interface AuditRecordListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface AuditRecordListResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<AuditRecord>
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** A kind of resource. Later versions of the service may add kinds. */
@@ -1787,17 +1699,9 @@ export interface AuditVerification {
   readonly broken_at?: number
 }
 
-export interface AuditVerificationResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface AuditVerificationResponse extends ResponseEnvelope {
   /** The result of a verification. */
   readonly data: AuditVerification
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 export interface AwsKmsSigner {
@@ -1933,17 +1837,9 @@ export interface CanceledTransactions {
   readonly remaining?: number
 }
 
-export interface CanceledTransactionsResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface CanceledTransactionsResponse extends ResponseEnvelope {
   /** What a cancel of all open transactions did. */
   readonly data: CanceledTransactions
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** Nonces whose open transactions are replaced by no-ops. */
@@ -1985,17 +1881,9 @@ export interface ClearedNonces {
   readonly transactions: ReadonlyArray<ClearedNonce>
 }
 
-export interface ClearedNoncesResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ClearedNoncesResponse extends ResponseEnvelope {
   /** What the command changed, and what has the nonces. */
   readonly data: ClearedNonces
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** A configuration that was applied. */
@@ -2034,17 +1922,9 @@ export interface ConfigurationApplied {
   readonly keys: ReadonlyArray<CreatedKey>
 }
 
-export interface ConfigurationAppliedResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ConfigurationAppliedResponse extends ResponseEnvelope {
   /** What an apply has done. */
   readonly data: ConfigurationApplied
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** What the service has, as a configuration. */
@@ -2062,32 +1942,16 @@ export interface ConfigurationDocument {
   readonly remarks: { readonly [key: string]: string }
 }
 
-export interface ConfigurationDocumentResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ConfigurationDocumentResponse extends ResponseEnvelope {
   /** What the service has, as a configuration. */
   readonly data: ConfigurationDocument
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface ConfigurationPageResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ConfigurationPageResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<Configuration>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** What has to change so that the service has a document. */
@@ -2110,30 +1974,14 @@ export interface ConfigurationPlan {
   readonly seen: { readonly [key: string]: string }
 }
 
-export interface ConfigurationPlanResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ConfigurationPlanResponse extends ResponseEnvelope {
   /** What has to change so that the service has a document. */
   readonly data: ConfigurationPlan
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface ConfigurationResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ConfigurationResponse extends ResponseEnvelope {
   /** A configuration that was applied. */
   readonly data: Configuration
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 export interface CreateApiKeyRequest {
@@ -2693,17 +2541,9 @@ export interface CurrentKey {
   readonly expires_at?: DateTime.Utc
 }
 
-export interface CurrentKeyResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface CurrentKeyResponse extends ResponseEnvelope {
   /** The API key of the request. */
   readonly data: CurrentKey
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** Curve of a signature: secp256k1 for evm, ed25519 for solana and stellar. */
@@ -2760,17 +2600,9 @@ export interface DeliveryAttempt {
   readonly answer?: string
 }
 
-export interface DeliveryListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface DeliveryListResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<Delivery>
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /**
@@ -2780,17 +2612,9 @@ export interface DeliveryListResponse {
  */
 export type DeliveryOutcome = "delivered" | "rejected" | "gone" | "refused" | "timeout" | "unreachable" | "error"
 
-export interface DeliveryResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface DeliveryResponse extends ResponseEnvelope {
   /** A webhook message for one notification. */
   readonly data: Delivery
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** `failed`: the service makes no further attempts. */
@@ -2840,17 +2664,9 @@ export interface Event {
   readonly data: unknown
 }
 
-export interface EventListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface EventListResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<Event>
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /**
@@ -3061,17 +2877,9 @@ export interface EvmSignature {
   readonly sig: string
 }
 
-export interface EvmSignatureResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface EvmSignatureResponse extends ResponseEnvelope {
   /** An ECDSA signature on secp256k1. */
   readonly data: EvmSignature
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** A signed version of the transaction. */
@@ -3305,17 +3113,9 @@ export interface FoundItem {
   readonly state?: string
 }
 
-export interface FoundItemListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface FoundItemListResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<FoundItem>
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** What to send where, while the balance is below `min_balance` or a transaction waits for funds. */
@@ -3747,17 +3547,9 @@ export interface MasterKeyRotation {
   readonly note: string
 }
 
-export interface MasterKeyRotationResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface MasterKeyRotationResponse extends ResponseEnvelope {
   /** The result of a rotation. */
   readonly data: MasterKeyRotation
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /**
@@ -3775,32 +3567,16 @@ export interface Metadata {
 /** The configuration of a chain, with all inherited fields. */
 export type Network = EvmNetwork | SolanaNetwork | StellarNetwork
 
-export interface NetworkPageResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface NetworkPageResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<Network>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface NetworkResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface NetworkResponse extends ResponseEnvelope {
   /** The configuration of a chain, with all inherited fields. */
   readonly data: Network
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** The family of chains. */
@@ -3847,17 +3623,9 @@ export interface NewApiKey {
   readonly key: Redacted.Redacted<string>
 }
 
-export interface NewApiKeyResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface NewApiKeyResponse extends ResponseEnvelope {
   /** An API key with the key itself. */
   readonly data: NewApiKey
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** What the command changed. */
@@ -3866,17 +3634,9 @@ export interface NonceDecision {
   readonly transaction_ids: ReadonlyArray<string & Brand.Brand<"TransactionId">>
 }
 
-export interface NonceDecisionResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface NonceDecisionResponse extends ResponseEnvelope {
   /** What the command changed. */
   readonly data: NonceDecision
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** Nonces of the ledger next to those of the chain. */
@@ -3937,32 +3697,16 @@ export interface Notification {
   readonly managed_by?: string
 }
 
-export interface NotificationPageResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface NotificationPageResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<Notification>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface NotificationResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface NotificationResponse extends ResponseEnvelope {
   /** A receiver of webhooks. */
   readonly data: Notification
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** A transaction after an event, of a network type that only later versions of the service know. */
@@ -4224,17 +3968,9 @@ export interface PolicyRehearsal {
   readonly unknown: ReadonlyArray<string>
 }
 
-export interface PolicyRehearsalResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface PolicyRehearsalResponse extends ResponseEnvelope {
   /** What a policy would have done to past transactions. The policy was not changed. */
   readonly data: PolicyRehearsal
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 export type PriceLimit = "given" | "cap" | "api_key" | "first_price" | "operator"
@@ -4417,17 +4153,9 @@ export interface RelayerBalance {
   readonly unit: "wei" | "lamport" | "stroop"
 }
 
-export interface RelayerBalanceResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface RelayerBalanceResponse extends ResponseEnvelope {
   /** The balance of a relayer's account. */
   readonly data: RelayerBalance
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** A relayer was created, changed or deleted. */
@@ -4528,45 +4256,21 @@ export interface RelayerExplanation {
   readonly since?: DateTime.Utc
 }
 
-export interface RelayerExplanationResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface RelayerExplanationResponse extends ResponseEnvelope {
   /** Why a relayer is in its state, and what happens next. */
   readonly data: RelayerExplanation
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface RelayerPageResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface RelayerPageResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<Relayer>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface RelayerResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface RelayerResponse extends ResponseEnvelope {
   /** An account on one network with one signer. */
   readonly data: Relayer
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** The state of a relayer has changed. */
@@ -4594,17 +4298,9 @@ export interface RelayerStateWebhook {
 /** Whether a relayer works, and its account on the chain. */
 export type RelayerStatus = EvmRelayerStatus | SolanaRelayerStatus | StellarRelayerStatus
 
-export interface RelayerStatusResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface RelayerStatusResponse extends ResponseEnvelope {
   /** Whether a relayer works, and its account on the chain. */
   readonly data: RelayerStatus
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 export interface ReplaceAzureKeyVaultCredentialsRequest {
@@ -4951,11 +4647,15 @@ export interface ReplayedDeliveries {
   readonly replayed: number
 }
 
-export interface ReplayedDeliveriesResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ReplayedDeliveriesResponse extends ResponseEnvelope {
   /** The result of a replay. */
   readonly data: ReplayedDeliveries
+}
+
+/** What all successful responses have around their data. */
+export interface ResponseEnvelope {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
   /**
    * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
    * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
@@ -4980,17 +4680,9 @@ export interface RevokedApiKeys {
   readonly remaining: ReadonlyArray<string & Brand.Brand<"ApiKeyId">>
 }
 
-export interface RevokedApiKeysResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface RevokedApiKeysResponse extends ResponseEnvelope {
   /** The result of a revocation. */
   readonly data: RevokedApiKeys
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 export interface RotateApiKeyRequest {
@@ -5260,17 +4952,9 @@ export type SendTransactionRequest = SendEvmTransactionRequest | SendSolanaTrans
 /** What the service has recorded next to what the chain says, as the network type of the relayer has it. */
 export type ShownSequences = NonceState | StellarNonceState | SolanaLaneState
 
-export interface ShownSequencesResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ShownSequencesResponse extends ResponseEnvelope {
   /** What the service has recorded next to what the chain says, as the network type of the relayer has it. */
   readonly data: ShownSequences
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** A message to sign (EIP-191). */
@@ -5354,17 +5038,9 @@ export interface SignedStellarTransaction {
 /** A signed transaction, as the network type of the relayer has it. */
 export type SignedTransaction = SignedSolanaTransaction | SignedStellarTransaction
 
-export interface SignedTransactionResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface SignedTransactionResponse extends ResponseEnvelope {
   /** A signed transaction, as the network type of the relayer has it. */
   readonly data: SignedTransaction
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** A private key, or a reference to one, that relayers sign with. */
@@ -5405,32 +5081,16 @@ export interface SignerDisabledReason {
   readonly at: DateTime.Utc
 }
 
-export interface SignerPageResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface SignerPageResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<Signer>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface SignerResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface SignerResponse extends ResponseEnvelope {
   /** A private key, or a reference to one, that relayers sign with. */
   readonly data: Signer
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** The result of a verification. */
@@ -5443,17 +5103,9 @@ export interface SignerVerification {
   readonly steps: ReadonlyArray<SignerVerificationStep>
 }
 
-export interface SignerVerificationResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface SignerVerificationResponse extends ResponseEnvelope {
   /** The result of a verification. */
   readonly data: SignerVerification
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** One step of a verification. */
@@ -5498,17 +5150,9 @@ export interface SimulatedPrices {
 /** What a send would do and cost now, as the network type of the relayer has it. */
 export type SimulatedTransaction = TransactionSimulation | SolanaSimulation | StellarSimulation
 
-export interface SimulatedTransactionResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface SimulatedTransactionResponse extends ResponseEnvelope {
   /** What a send would do and cost now, as the network type of the relayer has it. */
   readonly data: SimulatedTransaction
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** Why the transaction would be refused, held or fail. */
@@ -6011,30 +5655,14 @@ export type SponsoredTransaction = BuiltSolanaTransaction
 /** What a transaction costs its user, as the network type of the relayer has it. */
 export type SponsoredTransactionQuote = SolanaQuote
 
-export interface SponsoredTransactionQuoteResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface SponsoredTransactionQuoteResponse extends ResponseEnvelope {
   /** What a transaction costs its user, as the network type of the relayer has it. */
   readonly data: SponsoredTransactionQuote
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface SponsoredTransactionResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface SponsoredTransactionResponse extends ResponseEnvelope {
   /** A transaction for the user to sign, as the network type of the relayer has it. */
   readonly data: SponsoredTransaction
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** XLM, or credit of an issuer. */
@@ -6844,17 +6472,9 @@ export interface TestDelivery {
   readonly answer?: string
 }
 
-export interface TestDeliveryResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface TestDeliveryResponse extends ResponseEnvelope {
   /** The result of a test. */
   readonly data: TestDelivery
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** The body of a test webhook. */
@@ -6906,17 +6526,9 @@ export interface TokenSwap {
   readonly retain_min_amount?: bigint
 }
 
-export interface TransactionBatchResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface TransactionBatchResponse extends ResponseEnvelope {
   /** The accepted transactions, in the order of the request. */
   readonly data: ReadonlyArray<TransactionResponse>
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** Why a transaction or an account is in its state. Later versions of the service may add codes. */
@@ -6940,17 +6552,9 @@ export interface TransactionExplanation {
   readonly next_at?: DateTime.Utc
 }
 
-export interface TransactionExplanationResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface TransactionExplanationResponse extends ResponseEnvelope {
   /** Why a transaction is in its state. */
   readonly data: TransactionExplanation
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 export interface TransactionFigures {
@@ -7103,45 +6707,21 @@ export interface TransactionRefusal {
 /** A transaction, as its network type shows it. */
 export type TransactionResponse = EvmTransactionResponse | SolanaTransactionResponse | StellarTransactionResponse | OtherTransactionResponse
 
-export interface TransactionResponseListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface TransactionResponseListResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<TransactionResponse>
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface TransactionResponsePageOrListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface TransactionResponsePageOrListResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<TransactionResponse>
   /** The page that was served and the number of all items. */
   readonly pagination?: Pagination
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface TransactionResponseResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface TransactionResponseResponse extends ResponseEnvelope {
   /** A transaction, as its network type shows it. */
   readonly data: TransactionResponse
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** What a send would do and cost now. */

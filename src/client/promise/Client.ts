@@ -36,7 +36,6 @@ import type {
   KnownAuditResource,
   KnownEventType,
   MasterKeyRotationResponse,
-  Metadata,
   NetworkType,
   Pagination,
   PlanConfigurationRequest,
@@ -50,6 +49,7 @@ import type {
   RehearsePolicyRequest,
   RelayerBalanceResponse,
   ReplayedDeliveriesResponse,
+  ResponseEnvelope,
   RotateApiKeyRequest,
   RpcConfig,
   RpcConfigRequest,
@@ -160,6 +160,7 @@ export type {
   RelayerBalanceResponse,
   ReplayedDeliveries,
   ReplayedDeliveriesResponse,
+  ResponseEnvelope,
   RotateApiKeyRequest,
   RpcConfig,
   RpcConfigRequest,
@@ -394,17 +395,9 @@ export interface RelayersClient {
       readonly "if-match"?: string
     }
   }, 
-    | {
-      /** Whether the request succeeded. Example: `true` */
-      readonly success: true
+    | ResponseEnvelope & {
       /** What was done. Example: `"Relayer deleted successfully"` */
       readonly data: "Relayer deleted successfully"
-      /**
-       * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-       * create with `check` says what is wrong with providers and account.
-       */
-      readonly metadata?: Metadata
     }>
 }
 
@@ -923,17 +916,9 @@ export interface SignersClient {
       readonly signer_id: string
     }
   }, 
-    | {
-      /** Whether the request succeeded. Example: `true` */
-      readonly success: true
+    | ResponseEnvelope & {
       /** What was done. Example: `"Signer deleted successfully"` */
       readonly data: "Signer deleted successfully"
-      /**
-       * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-       * create with `check` says what is wrong with providers and account.
-       */
-      readonly metadata?: Metadata
     }>
   /**
    * Replace the login of a signer.
@@ -1042,17 +1027,9 @@ export interface NotificationsClient {
       readonly "if-match"?: string
     }
   }, 
-    | {
-      /** Whether the request succeeded. Example: `true` */
-      readonly success: true
+    | ResponseEnvelope & {
       /** What was done. Example: `"Notification deleted successfully"` */
       readonly data: "Notification deleted successfully"
-      /**
-       * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-       * create with `check` says what is wrong with providers and account.
-       */
-      readonly metadata?: Metadata
     }>
   /**
    * Send a test.
@@ -1227,17 +1204,9 @@ export interface NetworksClient {
       readonly "if-match"?: string
     }
   }, 
-    | {
-      /** Whether the request succeeded. Example: `true` */
-      readonly success: true
+    | ResponseEnvelope & {
       /** What was done. Example: `"Network deleted successfully"` */
       readonly data: "Network deleted successfully" | "Network reset successfully"
-      /**
-       * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-       * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-       * create with `check` says what is wrong with providers and account.
-       */
-      readonly metadata?: Metadata
     }>
 }
 
@@ -1698,32 +1667,16 @@ export interface ApiKey {
   readonly managed_by?: string
 }
 
-export interface ApiKeyPageResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ApiKeyPageResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<ApiKey>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface ApiKeyResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ApiKeyResponse extends ResponseEnvelope {
   /** A credential of a caller. */
   readonly data: ApiKey
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** Something that needs the attention of an operator. */
@@ -1758,17 +1711,9 @@ export interface AttentionItem {
   readonly next: string
 }
 
-export interface AttentionItemListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface AttentionItemListResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<AttentionItem>
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** The transactions that an item holds back. */
@@ -1791,30 +1736,14 @@ export interface AuditCheckpoint {
   readonly pruned_at?: string
 }
 
-export interface AuditCheckpointListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface AuditCheckpointListResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<AuditCheckpoint>
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface AuditCheckpointResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface AuditCheckpointResponse extends ResponseEnvelope {
   /** Stands for the records up to its position. */
   readonly data: AuditCheckpoint
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** A record of the audit log. */
@@ -1852,17 +1781,9 @@ export interface AuditRecord {
   readonly hash: string
 }
 
-export interface AuditRecordListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface AuditRecordListResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<AuditRecord>
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 export interface AwsKmsSigner {
@@ -1967,17 +1888,9 @@ export interface CanceledTransactions {
   readonly remaining?: number
 }
 
-export interface CanceledTransactionsResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface CanceledTransactionsResponse extends ResponseEnvelope {
   /** What a cancel of all open transactions did. */
   readonly data: CanceledTransactions
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** Nonces whose open transactions are replaced by no-ops. */
@@ -2019,17 +1932,9 @@ export interface ClearedNonces {
   readonly transactions: ReadonlyArray<ClearedNonce>
 }
 
-export interface ClearedNoncesResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ClearedNoncesResponse extends ResponseEnvelope {
   /** What the command changed, and what has the nonces. */
   readonly data: ClearedNonces
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** A configuration that was applied. */
@@ -2068,45 +1973,21 @@ export interface ConfigurationApplied {
   readonly keys: ReadonlyArray<CreatedKey>
 }
 
-export interface ConfigurationAppliedResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ConfigurationAppliedResponse extends ResponseEnvelope {
   /** What an apply has done. */
   readonly data: ConfigurationApplied
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface ConfigurationPageResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ConfigurationPageResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<Configuration>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface ConfigurationResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ConfigurationResponse extends ResponseEnvelope {
   /** A configuration that was applied. */
   readonly data: Configuration
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 export interface CreateApiKeyRequest {
@@ -2496,17 +2377,9 @@ export interface CurrentKey {
   readonly expires_at?: string
 }
 
-export interface CurrentKeyResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface CurrentKeyResponse extends ResponseEnvelope {
   /** The API key of the request. */
   readonly data: CurrentKey
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** A webhook message for one notification. */
@@ -2560,30 +2433,14 @@ export interface DeliveryAttempt {
   readonly answer?: string
 }
 
-export interface DeliveryListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface DeliveryListResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<Delivery>
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface DeliveryResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface DeliveryResponse extends ResponseEnvelope {
   /** A webhook message for one notification. */
   readonly data: Delivery
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** A fact about a resource. */
@@ -2608,17 +2465,9 @@ export interface Event {
   readonly data: unknown
 }
 
-export interface EventListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface EventListResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<Event>
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 export interface EvmNetwork {
@@ -3008,32 +2857,16 @@ export interface LocalSigner {
 /** The configuration of a chain, with all inherited fields. */
 export type Network = EvmNetwork | SolanaNetwork | StellarNetwork
 
-export interface NetworkPageResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface NetworkPageResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<Network>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface NetworkResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface NetworkResponse extends ResponseEnvelope {
   /** The configuration of a chain, with all inherited fields. */
   readonly data: Network
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** An API key with the key itself. */
@@ -3077,17 +2910,9 @@ export interface NewApiKey {
   readonly key: string
 }
 
-export interface NewApiKeyResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface NewApiKeyResponse extends ResponseEnvelope {
   /** An API key with the key itself. */
   readonly data: NewApiKey
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** What the command changed. */
@@ -3096,17 +2921,9 @@ export interface NonceDecision {
   readonly transaction_ids: ReadonlyArray<string>
 }
 
-export interface NonceDecisionResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface NonceDecisionResponse extends ResponseEnvelope {
   /** What the command changed. */
   readonly data: NonceDecision
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** Nonces of the ledger next to those of the chain. */
@@ -3167,32 +2984,16 @@ export interface Notification {
   readonly managed_by?: string
 }
 
-export interface NotificationPageResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface NotificationPageResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<Notification>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface NotificationResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface NotificationResponse extends ResponseEnvelope {
   /** A receiver of webhooks. */
   readonly data: Notification
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** A transaction of a network type that a newer version of the service has stored. */
@@ -3301,17 +3102,9 @@ export interface PolicyRehearsal {
   readonly unknown: ReadonlyArray<string>
 }
 
-export interface PolicyRehearsalResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface PolicyRehearsalResponse extends ResponseEnvelope {
   /** What a policy would have done to past transactions. The policy was not changed. */
   readonly data: PolicyRehearsal
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** A transaction that the policy would have held. */
@@ -3392,61 +3185,29 @@ export interface RelayerExplanation {
   readonly since?: string
 }
 
-export interface RelayerExplanationResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface RelayerExplanationResponse extends ResponseEnvelope {
   /** Why a relayer is in its state, and what happens next. */
   readonly data: RelayerExplanation
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface RelayerPageResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface RelayerPageResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<Relayer>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface RelayerResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface RelayerResponse extends ResponseEnvelope {
   /** An account on one network with one signer. */
   readonly data: Relayer
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** Whether a relayer works, and its account on the chain. */
 export type RelayerStatus = EvmRelayerStatus | SolanaRelayerStatus | StellarRelayerStatus
 
-export interface RelayerStatusResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface RelayerStatusResponse extends ResponseEnvelope {
   /** Whether a relayer works, and its account on the chain. */
   readonly data: RelayerStatus
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 export interface ReplaceAzureKeyVaultCredentialsRequest {
@@ -3803,17 +3564,9 @@ export interface RevokedApiKeys {
   readonly remaining: ReadonlyArray<string>
 }
 
-export interface RevokedApiKeysResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface RevokedApiKeysResponse extends ResponseEnvelope {
   /** The result of a revocation. */
   readonly data: RevokedApiKeys
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** Transactions that are accepted together. */
@@ -4015,17 +3768,9 @@ export type SendTransactionRequest = SendEvmTransactionRequest | SendSolanaTrans
 /** What the service has recorded next to what the chain says, as the network type of the relayer has it. */
 export type ShownSequences = NonceState | StellarNonceState | SolanaLaneState
 
-export interface ShownSequencesResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface ShownSequencesResponse extends ResponseEnvelope {
   /** What the service has recorded next to what the chain says, as the network type of the relayer has it. */
   readonly data: ShownSequences
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** A private key, or a reference to one, that relayers sign with. */
@@ -4053,32 +3798,16 @@ export interface SignerDisabledReason {
   readonly at: string
 }
 
-export interface SignerPageResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface SignerPageResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<Signer>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface SignerResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface SignerResponse extends ResponseEnvelope {
   /** A private key, or a reference to one, that relayers sign with. */
   readonly data: Signer
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** The result of a verification. */
@@ -4091,17 +3820,9 @@ export interface SignerVerification {
   readonly steps: ReadonlyArray<SignerVerificationStep>
 }
 
-export interface SignerVerificationResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface SignerVerificationResponse extends ResponseEnvelope {
   /** The result of a verification. */
   readonly data: SignerVerification
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** Open transactions of an account of solana. */
@@ -5016,17 +4737,9 @@ export interface TestDelivery {
   readonly answer?: string
 }
 
-export interface TestDeliveryResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface TestDeliveryResponse extends ResponseEnvelope {
   /** The result of a test. */
   readonly data: TestDelivery
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** Between which prices the relayer accepts the token. A price of a unit outside of them is not used. */
@@ -5056,17 +4769,9 @@ export interface TokenSwapInput {
   readonly retain_min_amount?: bigint | number | string
 }
 
-export interface TransactionBatchResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface TransactionBatchResponse extends ResponseEnvelope {
   /** The accepted transactions, in the order of the request. */
   readonly data: ReadonlyArray<TransactionResponse>
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 /** Why a transaction is in its state. */
@@ -5087,17 +4792,9 @@ export interface TransactionExplanation {
   readonly next_at?: string
 }
 
-export interface TransactionExplanationResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface TransactionExplanationResponse extends ResponseEnvelope {
   /** Why a transaction is in its state. */
   readonly data: TransactionExplanation
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 export interface TransactionFigures {
@@ -5232,45 +4929,21 @@ export interface TransactionLimitsInput {
 /** A transaction, as its network type shows it. */
 export type TransactionResponse = EvmTransactionResponse | SolanaTransactionResponse | StellarTransactionResponse | OtherTransactionResponse
 
-export interface TransactionResponseListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface TransactionResponseListResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<TransactionResponse>
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface TransactionResponsePageOrListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface TransactionResponsePageOrListResponse extends ResponseEnvelope {
   /** The items of this page. */
   readonly data: ReadonlyArray<TransactionResponse>
   /** The page that was served and the number of all items. */
   readonly pagination?: Pagination
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
-export interface TransactionResponseResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
+export interface TransactionResponseResponse extends ResponseEnvelope {
   /** A transaction, as its network type shows it. */
   readonly data: TransactionResponse
-  /**
-   * Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`, or if there are
-   * warnings: `row_unreadable` names a row that is missing in a list because the service cannot read it, and a
-   * create with `check` says what is wrong with providers and account.
-   */
-  readonly metadata?: Metadata
 }
 
 export interface TurnkeySigner {

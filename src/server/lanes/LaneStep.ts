@@ -43,6 +43,18 @@ const keyHoldsOf = Effect.fnUntraced(function* ({ rules, ledger }: LaneContext, 
   )
 })
 
+/**
+ * Milliseconds between the moments at which lanes poll. Lanes that are due in the same second read the ledger and ask their
+ * providers together, in batches; those with longer intervals stay spread over the seconds of an interval.
+ */
+const pollGrid = 1000
+
+/** When a lane polls that has polled `now`: after the interval, or up to a second earlier. */
+const nextPoll = (now: Moment, interval: number): Moment => {
+  const grid = Math.min(pollGrid, interval)
+  return Math.floor((now + interval) / grid) * grid
+}
+
 const begin = Effect.fnUntraced(function* (context: LaneContext, contents: LaneContents) {
   const open = [...contents.inFlight, ...contents.pending]
   const now = yield* Clock.currentTimeMillis
@@ -101,7 +113,7 @@ const readLane = Effect.fnUntraced(function* (
   }
   const opened = yield* reopened(step, reading)
   step.read(reading.lane, reading.stop, opened.length > 0)
-  step.wakeAt(step.now + step.context.rules.pollInterval(lead.target))
+  step.wakeAt(nextPoll(step.now, step.context.rules.pollInterval(lead.target)))
   const saved = yield* save(step, reading, reading.stop?.code ?? (opened.length > 0 ? "deep_reorg" : undefined))
   // Another lane has an account that the network wanted to adopt.
   if (saved.lane.accounts.length < reading.lane.accounts.length) {
@@ -186,7 +198,8 @@ export const run = Effect.fn("LaneStep.run")(function* (context: LaneContext) {
   const signed = yield* assign(step)
   memory.signed += signed
   const planned = isDue ? step.nextPollAt() : Math.min(step.nextPollAt(), memory.nextPollAt)
-  const until = signed > 0 ? Math.min(planned, now + context.rules.pollInterval(owner.relayer.target)) : planned
+  const interval = context.rules.pollInterval(owner.relayer.target)
+  const until = signed > 0 ? Math.min(planned, nextPoll(now, interval)) : planned
   memory.nextPollAt = until
   const next: Next = signed >= maxSignaturesPerCommit ? { _tag: "Again" } : { _tag: "Wait", until }
   return next

@@ -41,6 +41,17 @@ layerEach(ledger)("a lane with open transactions", (it) => {
     })
   )
 
+  it.effect("polls when a second begins, so that lanes poll together", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ network: { average_blocktime_ms: 5000 } })
+      yield* world.accept()
+      yield* TestClock.adjust("370 millis")
+      assert.deepStrictEqual(yield* world.poll(), { _tag: "Wait", until: 6000 })
+      yield* TestClock.adjust("3640 millis")
+      assert.deepStrictEqual(yield* world.poll(), { _tag: "Wait", until: 11_000 })
+    })
+  )
+
   it.effect("sends what is accepted between two polls without another poll", () =>
     Effect.gen(function* () {
       const { world } = yield* Scenes.sent({ network: { average_blocktime_ms: 12_000 } })
