@@ -5,6 +5,7 @@ import { AllTransactionsApi } from "./AllTransactionsApi.ts"
 import { AttentionApi } from "./AttentionApi.ts"
 import { AuditApi } from "./AuditApi.ts"
 import { EventsApi } from "./EventsApi.ts"
+import { FeesApi } from "./FeesApi.ts"
 import { MasterKeyApi } from "./MasterKeyApi.ts"
 import { MetricsApi } from "./MetricsApi.ts"
 import { NetworksApi } from "./NetworksApi.ts"
@@ -37,6 +38,7 @@ const endpoints = HttpApi.make("effect-relayer")
   .add(NodeCallsApi)
   .add(NoncesApi)
   .add(PoliciesApi)
+  .add(FeesApi)
   .add(SignersApi)
   .add(NotificationsApi)
   .add(NetworksApi)

@@ -43,7 +43,7 @@ import { Relayers } from "./relayers/Relayers.ts"
 import { RelayerTargets } from "./relayers/RelayerTargets.ts"
 import { Breakers } from "./chains/Breakers.ts"
 import { MessageSigning } from "./transactions/evm/MessageSigning.ts"
-import { NoncesHttp, PoliciesHttp } from "./transactions/evm/EvmHttp.ts"
+import { FeesHttp, NoncesHttp, PoliciesHttp } from "./transactions/evm/EvmHttp.ts"
 import * as EvmNodeCalls from "./transactions/evm/EvmNodeCalls.ts"
 import { NodePassing } from "./transactions/NodePassing.ts"
 import * as SolanaNonces from "./transactions/solana/SolanaNonces.ts"
@@ -139,7 +139,7 @@ const ledgerRules = ({ networks = [] }: Options) =>
   LedgerRules.layer(evmRules, solanaRules, stellarRules, ...networks.map(({ sending }) => sending.rules))
 
 /** Handlers of endpoints that only some network types have. */
-export const networkHandlers = Layer.mergeAll(NoncesHttp, PoliciesHttp, SigningHttp)
+export const networkHandlers = Layer.mergeAll(NoncesHttp, PoliciesHttp, FeesHttp, SigningHttp)
 
 /** Metrics that only some network types have. */
 export const networkMetrics = [...EvmMetrics.all, ...EvmMarkets.metrics, ...SolanaMetrics.all, ...StellarMetrics.all]

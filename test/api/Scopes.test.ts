@@ -70,7 +70,8 @@ describe("scopes", () => {
     "sponsored",
     "nodeCalls",
     "nonces",
-    "policies"
+    "policies",
+    "fees"
   ])
 
   /** The handler checks the scopes of the sections of the document as well. */
@@ -113,6 +114,7 @@ describe("scopes", () => {
         "transactions.simulate",
         "allTransactions.list",
         "nonces.get",
+        "fees.ofTransaction",
         "sponsored.quote",
         "sponsored.build"
       ],

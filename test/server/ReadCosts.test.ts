@@ -2,9 +2,11 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { Relayers } from "../../src/server/relayers/Relayers.ts"
 import * as Attention from "../../src/server/attention/Attention.ts"
 import * as Search from "../../src/server/search/Search.ts"
 import { Transactions } from "../../src/server/transactions/Transactions.ts"
+import { authenticateRows } from "../../testkit/authenticateRows.ts"
 import * as LargeLedger from "../../testkit/LargeLedger.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 
@@ -46,6 +48,18 @@ layer(filled, { timeout: "10 minutes" })("with a million transactions", (it) => 
         ]
       )
       assert.isAtMost(pages, 500)
+    })
+  )
+
+  it.effect("a page of 100 relayers with their health costs at most 20 pages for each, also by need", () =>
+    Effect.gen(function* () {
+      yield* authenticateRows()
+      const { list } = yield* Relayers
+      for (const sort of ["created_at", "attention"] as const) {
+        const { value, pages } = yield* LargeLedger.pagesOf(list({ per_page: 100, sort, include: "health" }))
+        assert.strictEqual(value.items.length, 100)
+        assert.isAtMost(pages, sort === "attention" ? 3000 : 2000, sort)
+      }
     })
   )
 

@@ -2,6 +2,7 @@
 import { Effect, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as WholeUnits from "../../domain/chain/WholeUnits.ts"
+import { HealthStatus } from "../../domain/health/HealthStatus.ts"
 import { NetworkName, NetworkType, networkId } from "../../domain/network/NetworkId.ts"
 import { NotificationId } from "../../domain/notification/Notification.ts"
 import { RelayerQuery, RelayerSort } from "../../domain/relayer/Relayer.ts"
@@ -59,6 +60,26 @@ const amountOf = (balance: bigint, type: NetworkType, symbol: string | undefined
     ? `${balance} ${unitOf[type]}`
     : `${WholeUnits.exact(balance, WholeUnits.native[type].decimals)} ${symbol}`
 
+const health = Flag.Boolean("health").pipe(
+  Flag.withoutNegation,
+  Flag.withDescription(
+    "Show the state of the last check, the balance that it found and the open transactions, without a call to a chain"
+  ),
+  Flag.withDefault(false)
+)
+
+/** Undefined on evm: each network has its own. */
+const nativeSymbol = (type: NetworkType): string | undefined =>
+  type === "evm" ? undefined : WholeUnits.native[type].symbol
+
+const healthColumns: List.Columns<Relayer> = {
+  ...columns,
+  HEALTH: ({ health }) => (health?.code === undefined ? health?.state : `${health.state} (${health.code})`),
+  BALANCE: ({ health, network_type }) =>
+    health?.balance === undefined ? undefined : amountOf(health.balance, network_type, nativeSymbol(network_type)),
+  OPEN: ({ health }) => String(health?.open ?? "")
+}
+
 /** The balance of the status is that of the last check if the chain does not answer. */
 const withBalance = (symbols: Symbols) =>
   Effect.fnUntraced(function* (client: Call.Client, relayer: Relayer) {
@@ -75,6 +96,7 @@ const filter = Help.describe(Schema.Struct(RelayerQuery), {
   notification_id: Field.of("notification_id", NotificationId),
   paused: Field.boolean("paused"),
   system_disabled: Field.boolean("system_disabled"),
+  state: Field.choice("state", HealthStatus.literals),
   q: Field.text("q"),
   sort: Field.choice("sort", RelayerSort.literals)
 })
@@ -85,12 +107,14 @@ export const RelayersListCommand = Command.make(
     given: List.flags,
     pages: { ...List.pageFlags, cursor: List.cursorFlag },
     filter,
-    balances
+    balances,
+    health
   },
-  ({ given, pages: { cursor, ...pages }, filter, balances }) => {
+  ({ given, pages: { cursor, ...pages }, filter, balances, health }) => {
     const start = { ...List.start(given.all, pages), ...Field.given({ cursor }) }
     const page = (client: Call.Client, place: List.Place) =>
-      client.relayers.list({ query: { ...Field.given(filter), ...place } })
+      client.relayers.list({ query: { ...Field.given(filter), ...place, ...(health ? { include: "health" } : {}) } })
+    if (health && !balances) return List.print(given, healthColumns, start, page)
     return balances
       ? List.print(given, { ...columns, BALANCE: ({ balance }: Row) => balance }, start, page, withBalance(new Map()))
       : List.print(given, columns, start, page)
@@ -100,6 +124,7 @@ export const RelayersListCommand = Command.make(
     "List relayers.",
     "relayers list --network sepolia --no-paused",
     "relayers list --balances",
+    "relayers list --health --sort attention",
     "relayers list --all --sort=-name --output json"
   )
 )

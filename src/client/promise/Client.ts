@@ -248,6 +248,8 @@ export interface Client {
   readonly nonces: NoncesClient
   /** The limits of relayers. */
   readonly policies: PoliciesClient
+  /** Base fees of the blocks that could have had a transaction. */
+  readonly fees: FeesClient
   /** Private keys, or references to them, that relayers sign with. */
   readonly signers: SignersClient
   /** Receivers of webhooks about relayers, and the deliveries to them. */
@@ -333,13 +335,22 @@ export interface RelayersClient {
       readonly paused?: boolean
       /** Only relayers that the service has disabled, or has not. Example: `true` */
       readonly system_disabled?: boolean
+      /** Only relayers whose last check left them in this state. Example: `"disabled"` */
+      readonly state?: HealthStatus
       /** Only relayers whose name or id contains this text, in upper or lower case. Example: `"pay"` */
       readonly q?: string
       /**
-       * Order of the list. `-` means descending; names are compared by code points. The default is `created_at`.
-       * Example: `"-name"`
+       * Order of the list. `-` means descending; names are compared by code points. `attention`: disabled relayers
+       * first, then failing ones, degraded ones, those with a low balance, and all others in creation order; a relayer
+       * whose state changes between two pages may be skipped or repeated. The default is `created_at`. Example:
+       * `"-name"`
        */
-      readonly sort?: "created_at" | "-created_at" | "name" | "-name"
+      readonly sort?: "created_at" | "-created_at" | "name" | "-name" | "attention"
+      /**
+       * `health`: each relayer has its last check and its open transactions, as the service has stored them. No chain
+       * is asked. Example: `"health"`
+       */
+      readonly include?: "health"
     }
   }, RelayerPageResponse>
   /**
@@ -860,6 +871,25 @@ export interface PoliciesClient {
     }
     readonly payload: RehearsePolicyRequest
   }, PolicyRehearsalResponse>
+}
+
+/** Base fees of the blocks that could have had a transaction. */
+export interface FeesClient {
+  /**
+   * Get the base fees of a transaction's blocks.
+   *
+   * Asks a provider of the relayer for the base fees of the blocks from the acceptance of the transaction until it
+   * was mined, or until now: beside the fees of its attempts they show why it waited. What it answers for a final
+   * transaction is remembered for an hour. Relayers on evm only.
+   */
+  readonly ofTransaction: Method<"fees", "ofTransaction", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string
+      /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+      readonly transaction_id: string
+    }
+  }, TransactionFeesResponse>
 }
 
 /** Private keys, or references to them, that relayers sign with. */
@@ -1870,6 +1900,19 @@ export interface AzureKeyVaultSigner {
   readonly managed_by?: string
 }
 
+/** The base fee of a block. */
+export interface BlockFee {
+  /** Height of the block. Example: `19000000` */
+  readonly number: number
+  /**
+   * When it was made. Between the first and the last block, computed as if all took the same time. Example:
+   * `"2026-11-22T12:00:00.000Z"`
+   */
+  readonly at: string
+  /** Base fee in wei per gas. Example: `"42000000000"` */
+  readonly base_fee: bigint
+}
+
 /** What a cancel of all open transactions did. */
 export interface CanceledTransactions {
   /**
@@ -2596,6 +2639,8 @@ export interface EvmRelayer {
    * owns it. Example: `"payments"`
    */
   readonly managed_by?: string
+  /** Its last check and its open transactions. Only in lists, with `include=health`. */
+  readonly health?: RelayerHealthSummary
 }
 
 export interface EvmRelayerStatus {
@@ -3188,6 +3233,35 @@ export interface RelayerExplanation {
 export interface RelayerExplanationResponse extends ResponseEnvelope {
   /** Why a relayer is in its state, and what happens next. */
   readonly data: RelayerExplanation
+}
+
+/** The last check of a relayer, and its open transactions. */
+export interface RelayerHealthSummary {
+  /**
+   * `unknown`: not checked yet. `degraded`: it works, but not with all providers. `failing`: checks have failed,
+   * but too few to disable it. Example: `"healthy"`
+   */
+  readonly state: HealthStatus
+  /**
+   * What is wrong: a type of `disabled_reason`, `provider_failed`, or `low_balance`. Absent if nothing is.
+   * Example: `"BalanceCheckFailed"`
+   */
+  readonly code?: string
+  /** Since when it is in this state. Absent before the first check. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly since?: string
+  /**
+   * Balance in the chain's smallest unit, as the last check that read it found it. Absent if none did. Example:
+   * `"1000000000000000000"`
+   */
+  readonly balance?: bigint
+  /** When the balance was read. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly read_at?: string
+  /** Transactions that are not final. Example: `2` */
+  readonly open: number
+  /** When the oldest of them was accepted. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly oldest_open_at?: string
+  /** When its newest confirmed transaction was confirmed. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly last_confirmed_at?: string
 }
 
 export interface RelayerPageResponse extends ResponseEnvelope {
@@ -4027,6 +4101,8 @@ export interface SolanaRelayer {
    * owns it. Example: `"payments"`
    */
   readonly managed_by?: string
+  /** Its last check and its open transactions. Only in lists, with `include=health`. */
+  readonly health?: RelayerHealthSummary
 }
 
 export interface SolanaRelayerStatus {
@@ -4417,6 +4493,8 @@ export interface StellarRelayer {
    * owns it. Example: `"payments"`
    */
   readonly managed_by?: string
+  /** Its last check and its open transactions. Only in lists, with `include=health`. */
+  readonly health?: RelayerHealthSummary
 }
 
 export interface StellarRelayerStatus {
@@ -4795,6 +4873,23 @@ export interface TransactionExplanation {
 export interface TransactionExplanationResponse extends ResponseEnvelope {
   /** Why a transaction is in its state. */
   readonly data: TransactionExplanation
+}
+
+/** Base fees of the blocks in which the transaction could be mined. */
+export interface TransactionFees {
+  /** `gas_price_cap` of the relayer's policy now, in wei per gas. Absent if there is none. Example: `"60000000000"` */
+  readonly cap?: bigint
+  /**
+   * Blocks from its acceptance until it was mined, or until now, in order. At most 512: if there are more, each
+   * stands for as many, and is the one with the lowest base fee among them. Empty on a network without base fees.
+   * Example: `[]`
+   */
+  readonly blocks: ReadonlyArray<BlockFee>
+}
+
+export interface TransactionFeesResponse extends ResponseEnvelope {
+  /** Base fees of the blocks in which the transaction could be mined. */
+  readonly data: TransactionFees
 }
 
 export interface TransactionFigures {

@@ -33,14 +33,6 @@ export const Health = Schema.Union([
 ])
 export type Health = typeof Health.Type
 
-export const HealthStatus = Schema.Literals(["unknown", "healthy", "degraded", "failing", "disabled"]).annotate({
-  identifier: "HealthStatus",
-  description:
-    "`unknown`: not checked yet. `degraded`: it works, but not with all providers. `failing`: checks have failed, but too few to disable it.",
-  examples: ["healthy"]
-})
-export type HealthStatus = Health["status"]
-
 export const unknown: Health = { status: "unknown", alerted_degraded: false, alerted_low: false }
 
 /** Failed checks in a row that disable a relayer; a wrong chain disables it at once, and one good check enables it. */

@@ -1,7 +1,8 @@
 // Why a relayer is in its state and what happens next: as text for people and as a code for programs.
 import { Schema } from "effect"
 import type { DateTime } from "effect"
-import { HealthStatus, failuresLeft } from "./Health.ts"
+import { failuresLeft } from "./Health.ts"
+import { HealthStatus } from "./HealthStatus.ts"
 import type { Health } from "./Health.ts"
 import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
 import { providerWarnings, sendsNothing, sendsNothingText } from "./ChainWarnings.ts"

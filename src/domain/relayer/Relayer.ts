@@ -9,6 +9,8 @@ import { EvmPolicy, SolanaPolicy, StellarPolicy } from "./Policy.ts"
 import { MaskedRpcConfig, RpcConfig } from "../chain/Rpc.ts"
 import { SignerId } from "../signer/SignerId.ts"
 import { EvmAddress, SolanaAddress, StellarAddress } from "../chain/Address.ts"
+import { HealthStatus } from "../health/HealthStatus.ts"
+import { ListedHealth } from "./ListedHealth.ts"
 import { field } from "../request/Field.ts"
 import { flag, list, maybe, resourceId, text } from "../request/Text.ts"
 import * as Shown from "../request/Shown.ts"
@@ -82,10 +84,10 @@ export const CreateRelayer = Schema.Union([
 })
 export type CreateRelayer = typeof CreateRelayer.Type
 
-/** A merge patch (RFC 7396): absent fields stay, null removes a field. */
 /** A merge patch of a policy (RFC 7396). */
 export const PolicyPatch = Schema.NullOr(Schema.Record(Schema.String, Value))
 
+/** A merge patch (RFC 7396): absent fields stay, null removes a field. */
 export const UpdateRelayer = Schema.Struct({
   name: Schema.optionalKey(RelayerName),
   paused: Schema.optionalKey(Paused),
@@ -111,7 +113,8 @@ export const UpdateRelayer = Schema.Struct({
   address: immutable,
   system_disabled: immutable,
   disabled_reason: immutable,
-  managed_by: immutable
+  managed_by: immutable,
+  health: immutable
 }).annotate({ identifier: "UpdateRelayerRequest" })
 export type UpdateRelayer = typeof UpdateRelayer.Type
 
@@ -122,13 +125,14 @@ export const RelayerFilter = {
   notification_id: Schema.optionalKey(field(NotificationId.schema, "Only relayers with this notification.")),
   paused: Schema.optionalKey(flag("Only relayers that are paused, or that are not.")),
   system_disabled: Schema.optionalKey(flag("Only relayers that the service has disabled, or has not.")),
+  state: Schema.optionalKey(field(HealthStatus, "Only relayers whose last check left them in this state.", "disabled")),
   q: Schema.optionalKey(
     field(text(1, 256), "Only relayers whose name or id contains this text, in upper or lower case.", "pay")
   )
 }
 export type RelayerFilter = { readonly [K in keyof typeof RelayerFilter]?: (typeof RelayerFilter)[K]["Type"] }
 
-export const RelayerSort = Schema.Literals(["created_at", "-created_at", "name", "-name"])
+export const RelayerSort = Schema.Literals(["created_at", "-created_at", "name", "-name", "attention"])
 export type RelayerSort = typeof RelayerSort.Type
 
 export const RelayerQuery = {
@@ -137,12 +141,20 @@ export const RelayerQuery = {
   sort: Schema.optionalKey(
     field(
       RelayerSort,
-      "Order of the list. `-` means descending; names are compared by code points. The default is `created_at`.",
+      "Order of the list. `-` means descending; names are compared by code points. `attention`: disabled relayers first, then failing ones, degraded ones, those with a low balance, and all others in creation order; a relayer whose state changes between two pages may be skipped or repeated. The default is `created_at`.",
       "-name"
+    )
+  ),
+  include: Schema.optionalKey(
+    field(
+      Schema.Literal("health"),
+      "`health`: each relayer has its last check and its open transactions, as the service has stored them. No chain is asked.",
+      "health"
     )
   )
 }
 export interface RelayerQuery extends CursorQuery, RelayerFilter {
+  readonly include?: "health"
   readonly sort?: RelayerSort
 }
 
@@ -164,6 +176,11 @@ export const DisabledReason = Schema.Struct({
 }).annotate({ identifier: "DisabledReason", description: "Why the service has disabled the relayer." })
 export type DisabledReason = typeof DisabledReason.Type
 
+/** Only lists that ask for it have it. It is never stored. */
+const health = Schema.optionalKey(
+  field(ListedHealth, "Its last check and its open transactions. Only in lists, with `include=health`.")
+)
+
 const stored = <Address extends Schema.Top>(address: Address) => ({
   id: RelayerId,
   name: RelayerName,
@@ -183,14 +200,16 @@ export const EvmRelayer = Schema.Struct({
   ...stored(field(EvmAddress, "Address of the signer, in lower case.", "0x2c7536e3605d9c16a7a3d7b1898e529396a65c23")),
   network_type: networkTag("evm"),
   policies: Schema.optionalKey(EvmPolicy),
-  managed_by: Shown.managedBy
+  managed_by: Shown.managedBy,
+  health
 }).annotate({ identifier: "EvmRelayer" })
 
 export const SolanaRelayer = Schema.Struct({
   ...stored(field(SolanaAddress, "Address of the signer, as base58.", "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV")),
   network_type: networkTag("solana"),
   policies: Schema.optionalKey(SolanaPolicy),
-  managed_by: Shown.managedBy
+  managed_by: Shown.managedBy,
+  health
 }).annotate({ identifier: "SolanaRelayer" })
 export type SolanaRelayer = typeof SolanaRelayer.Type
 
@@ -204,7 +223,8 @@ export const StellarRelayer = Schema.Struct({
   ),
   network_type: networkTag("stellar"),
   policies: Schema.optionalKey(StellarPolicy),
-  managed_by: Shown.managedBy
+  managed_by: Shown.managedBy,
+  health
 }).annotate({ identifier: "StellarRelayer" })
 export type StellarRelayer = typeof StellarRelayer.Type
 

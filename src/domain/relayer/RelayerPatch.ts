@@ -26,6 +26,7 @@ export const requestOf = (relayer: Relayer, urls: ReadonlyArray<RpcConfig> | und
     disabled_reason: ___,
     custom_rpc_urls: ____,
     managed_by: _____,
+    health: ______,
     ...fields
   } = relayer
   return { ...fields, ...(urls === undefined ? {} : { custom_rpc_urls: urls }) }

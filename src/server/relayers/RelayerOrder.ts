@@ -1,16 +1,20 @@
 // The orders of the list of relayers, in SQL. Each ends with `seq`, so that no two relayers have the same position.
 import type { SqlClient, Statement } from "effect/sql"
 import type { RelayerSort } from "../../domain/relayer/Relayer.ts"
+import * as RelayerChecks from "./RelayerChecks.ts"
 
-/** The position of a relayer, for every order. */
+/** The position of a relayer. */
 export interface Position {
-  readonly name: string
+  /** What the order compares first: `key` of the order as text. */
+  readonly key: string
   /** Creation order. */
   readonly seq: number
 }
 
 export interface RelayerOrder {
   readonly by: Statement.Fragment
+  /** What is compared before the creation order. Absent: nothing. */
+  readonly key?: Statement.Fragment
   /** Selects the relayers after a position. */
   readonly after: (position: Position) => Statement.Fragment
   /** Skips `offset` relayers of an unfiltered list, by the counts of `relayer_blocks`. Absent: OFFSET has to be used. */
@@ -40,7 +44,7 @@ const firstBlock = (sql: SqlClient.SqlClient, offset: number, direction: Stateme
   offset: sql`${offset}::bigint - (SELECT before FROM start)`
 })
 
-/** The order for `relayers t`. Each order has an index. */
+/** The order for `relayers t`. Each order has an index, except `attention`, which sorts all relayers. */
 export const of = (sql: SqlClient.SqlClient, sort: RelayerSort): RelayerOrder => {
   switch (sort) {
     case "created_at":
@@ -64,12 +68,22 @@ export const of = (sql: SqlClient.SqlClient, sort: RelayerSort): RelayerOrder =>
     case "name":
       return {
         by: sql`t.name COLLATE "C", t.seq`,
-        after: ({ name, seq }) => sql`(t.name COLLATE "C", t.seq) > (${name}, ${seq})`
+        key: sql`t.name`,
+        after: ({ key, seq }) => sql`(t.name COLLATE "C", t.seq) > (${key}, ${seq})`
       }
     case "-name":
       return {
         by: sql`t.name COLLATE "C" DESC, t.seq DESC`,
-        after: ({ name, seq }) => sql`(t.name COLLATE "C", t.seq) < (${name}, ${seq})`
+        key: sql`t.name`,
+        after: ({ key, seq }) => sql`(t.name COLLATE "C", t.seq) < (${key}, ${seq})`
       }
+    case "attention": {
+      const rank = RelayerChecks.rank(sql)
+      return {
+        by: sql`${rank}, t.seq`,
+        key: rank,
+        after: ({ key, seq }) => sql`(${rank}, t.seq) > (${Number(key)}::integer, ${seq}::bigint)`
+      }
+    }
   }
 }

@@ -3,12 +3,14 @@ import { Effect } from "effect"
 import type { PageRequest, Unreadable } from "../../domain/request/Page.ts"
 import { maxResourceBytes } from "../../domain/request/ResourceSize.ts"
 import type { RelayerFilter, RelayerSort } from "../../domain/relayer/Relayer.ts"
+import type { Statement } from "effect/sql"
 import { client, query } from "../../sql/Query.ts"
 import * as FittingRows from "../../sql/FittingRows.ts"
 import * as ManagedBy from "../../sql/ManagedBy.ts"
 import { selectRows } from "../../sql/SelectPage.ts"
 import * as ChangedRow from "../secrets/ChangedRow.ts"
 import { RelayerMacs } from "./RelayerMacs.ts"
+import * as RelayerChecks from "./RelayerChecks.ts"
 import * as RelayerOrder from "./RelayerOrder.ts"
 import type { Position } from "./RelayerOrder.ts"
 import { StoredPage } from "./StoredRelayer.ts"
@@ -19,6 +21,8 @@ export interface RelayerSelection {
   /** For the caller, only these relayers exist. `undefined`: all. */
   readonly ids: ReadonlyArray<string> | undefined
   readonly sort: RelayerSort
+  /** Whether each relayer has its `health`. */
+  readonly hasHealth: boolean
   /** From the cursor: the last relayer of the previous page, and the total. `undefined`: the request has no cursor. */
   readonly from: { readonly position: Position; readonly total: number } | undefined
 }
@@ -41,6 +45,10 @@ const authenticated = ({ id, json, mac }: Readonly<Record<string, unknown>>) => 
   mac: String(mac)
 })
 
+/** After the verification, which remembers the JSON of relayers: their health changes with each check. */
+const withHealth = ({ json, health }: Readonly<Record<string, unknown>>): string =>
+  typeof health === "string" ? `${String(json).slice(0, -1)},"health":${health}}` : String(json)
+
 interface Readable<Row> {
   readonly items: ReadonlyArray<Row>
   readonly unreadable: ReadonlyArray<Unreadable>
@@ -49,23 +57,32 @@ interface Readable<Row> {
 export const make = Effect.gen(function* () {
   const sql = yield* client
   const shown = ManagedBy.inJson(sql, "relayers")
-  const small = selectRows(sql, { table: "relayers", columns: sql`t.id, ${shown} AS json, t.mac, t.name` })
   const bytes = sql`octet_length(t.json)`
 
-  /** The JSON of relayers that do not fit is null. */
-  const large = ({ sort, from }: RelayerSelection) => {
-    const before = FittingRows.bytesBefore(sql, bytes, RelayerOrder.of(sql, sort).by)
-    const most = from === undefined ? FittingRows.maxNumberedBytes : FittingRows.maxPageBytes
+  /** `json`: null for relayers that do not fit. */
+  const selecting = ({ sort, hasHealth }: RelayerSelection, json: Statement.Fragment) => {
+    const { key = sql`''` } = RelayerOrder.of(sql, sort)
+    const health = hasHealth ? RelayerChecks.listed(sql) : sql`NULL`
     return selectRows(sql, {
       table: "relayers",
-      columns: sql`t.id, CASE WHEN ${before} < ${most} THEN ${shown} END AS json, t.mac, t.name`
+      columns: sql`t.id, ${json} AS json, t.mac, ${key} AS key, ${health} AS health`
     })
+  }
+
+  const small = (selection: RelayerSelection) => selecting(selection, shown)
+
+  const large = (selection: RelayerSelection) => {
+    const { sort, from } = selection
+    const before = FittingRows.bytesBefore(sql, bytes, RelayerOrder.of(sql, sort).by)
+    const most = from === undefined ? FittingRows.maxNumberedBytes : FittingRows.maxPageBytes
+    return selecting(selection, sql`CASE WHEN ${before} < ${most} THEN ${shown} END`)
   }
   const macs = yield* RelayerMacs
   const counted = sql`(SELECT sum(count)::bigint FROM relayer_counts)`
 
-  const conditions = ({ q, ...equal }: RelayerFilter, ids: ReadonlyArray<string> | undefined) => [
+  const conditions = ({ q, state, ...equal }: RelayerFilter, ids: ReadonlyArray<string> | undefined) => [
     ...Object.entries(equal).map(([column, value]) => sql`t.${sql(column)} = ${value}`),
+    ...(state === undefined ? [] : [RelayerChecks.hasState(sql, state)]),
     ...(q === undefined ? [] : [sql`strpos(lower(t.name), lower(${q})) + strpos(lower(t.id), lower(${q})) > 0`]),
     ...(ids === undefined ? [] : [sql`${sql.in("id", ids)}`])
   ]
@@ -94,7 +111,7 @@ export const make = Effect.gen(function* () {
   const find = (selection: RelayerSelection) =>
     Effect.suspend(() => {
       const { perPage } = selection.request
-      const select = perPage <= maxSmall ? small : large(selection)
+      const select = perPage <= maxSmall ? small(selection) : large(selection)
       return select({ ...walk(selection), perPage: perPage === 0 ? 0 : perPage + 1 })
     }).pipe(
       Effect.bind("verified", ({ rows }) => readable(rows.filter(({ json }) => json !== null))),
@@ -106,7 +123,7 @@ export const make = Effect.gen(function* () {
         const end = served.at(-1)
         const json = served
           .filter((row) => shown.has(row))
-          .map(({ json }) => json)
+          .map(withHealth)
           .join()
         return {
           served: served.length,
@@ -115,7 +132,7 @@ export const make = Effect.gen(function* () {
           last:
             end === undefined || served.length === rows.length
               ? undefined
-              : { name: String(end.name), seq: Number(end.seq) }
+              : { key: String(end.key), seq: Number(end.seq) }
         }
       }),
       query("RelayerPagesRepo.find")

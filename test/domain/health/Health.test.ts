@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import * as Health from "../../../src/domain/health/Health.ts"
-import type { HealthStatus } from "../../../src/domain/health/Health.ts"
+import { HealthStatus } from "../../../src/domain/health/HealthStatus.ts"
 import { outcomes } from "../../../src/domain/health/HealthFinding.ts"
 import type { Finding, Outcome } from "../../../src/domain/health/HealthFinding.ts"
 import type { DisabledReason } from "../../../src/domain/relayer/Relayer.ts"
@@ -29,7 +29,7 @@ const states = {
   disabled: { status: "disabled", reason: disabledBy(2, away), failures: 2, answered: true, ...quiet }
 } as const satisfies Record<HealthStatus, Health.Health>
 
-const statuses = Health.HealthStatus.literals
+const statuses = HealthStatus.literals
 
 /** All transitions: the status, the outcome of a check, the new status, the events. */
 const table: ReadonlyArray<readonly [HealthStatus, Outcome, HealthStatus, ReadonlyArray<string>]> = [

@@ -53,5 +53,5 @@ export const insert = (request: CreateRelayer) =>
 
 export const page = (query: PageQuery, sort: RelayerSort = "created_at") =>
   Effect.flatMap(RelayerPagesRepo.make, (repo) =>
-    repo.find({ request: pageRequest(query), filter: {}, ids: undefined, sort, from: undefined })
+    repo.find({ request: pageRequest(query), filter: {}, ids: undefined, sort, hasHealth: false, from: undefined })
   ).pipe(Effect.map(({ page }) => page))

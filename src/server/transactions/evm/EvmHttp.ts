@@ -1,9 +1,16 @@
-// The handlers of `NoncesApi` and `PoliciesApi`, which only relayers of evm have.
+// The handlers of `NoncesApi`, `PoliciesApi` and `FeesApi`. Only relayers of evm have the last two.
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../../api/Api.ts"
 import * as GroupServices from "../../responses/GroupServices.ts"
 import * as Respond from "../../responses/Respond.ts"
+import { EvmNodes } from "../../chains/evm/EvmNodes.ts"
+import { Ledger } from "../../ledger/Ledger.ts"
+import { OutboundWork } from "../../limits/OutboundWork.ts"
+import { Networks } from "../../networks/Networks.ts"
+import { Relayers } from "../../relayers/Relayers.ts"
+import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
+import * as BlockFees from "./BlockFees.ts"
 import { Nonces } from "./Nonces.ts"
 import { Rehearsals } from "./Rehearsals.ts"
 
@@ -31,3 +38,14 @@ export const PoliciesHttp = HttpApiBuilder.group(
     })
   })
 ).pipe(GroupServices.limitTo(Rehearsals))
+
+export const FeesHttp = HttpApiBuilder.group(
+  Api,
+  "fees",
+  Effect.fnUntraced(function* (handlers) {
+    const fees = yield* BlockFees.make
+    return handlers.handleAll({
+      ofTransaction: ({ params }) => Respond.one(fees.get(params.relayer_id, params.transaction_id))
+    })
+  })
+).pipe(GroupServices.limitTo(Relayers, Networks, Ledger, EvmNodes, RelayerTargets, OutboundWork))

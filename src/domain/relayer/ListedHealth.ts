@@ -1,0 +1,31 @@
+// What the list of relayers shows of each one's health on request: what the service has stored, without a call to a chain.
+import { Schema } from "effect"
+import { HealthStatus } from "../health/HealthStatus.ts"
+import { field, shown } from "../request/Field.ts"
+import { Instant } from "../request/Instant.ts"
+import * as Shown from "../request/Shown.ts"
+
+const at = "2026-01-02T03:04:05.678Z"
+
+export const ListedHealth = Schema.Struct({
+  state: HealthStatus,
+  code: shown(
+    Schema.String,
+    "What is wrong: a type of `disabled_reason`, `provider_failed`, or `low_balance`. Absent if nothing is.",
+    "BalanceCheckFailed"
+  ),
+  since: shown(Instant, "Since when it is in this state. Absent before the first check.", at),
+  balance: shown(
+    Shown.Digits,
+    "Balance in the chain's smallest unit, as the last check that read it found it. Absent if none did.",
+    "1000000000000000000"
+  ),
+  read_at: shown(Instant, "When the balance was read.", at),
+  open: field(Schema.Natural, "Transactions that are not final.", 2),
+  oldest_open_at: shown(Instant, "When the oldest of them was accepted.", at),
+  last_confirmed_at: shown(Instant, "When its newest confirmed transaction was confirmed.", at)
+}).annotate({
+  identifier: "RelayerHealthSummary",
+  description: "The last check of a relayer, and its open transactions."
+})
+export type ListedHealth = typeof ListedHealth.Type

@@ -1,0 +1,117 @@
+// The base fees of the blocks that could have had a transaction: beside what its attempts offered, they show why it waited.
+import { DateTime, Schema } from "effect"
+import { field, shown } from "../../request/Field.ts"
+import { Instant } from "../../request/Instant.ts"
+import * as Shown from "../../request/Shown.ts"
+import type { Moment, Point } from "../Moment.ts"
+import { isFinal } from "../Transaction.ts"
+import type { Transaction } from "../Transaction.ts"
+import type { Evm } from "./Evm.ts"
+
+/** Points of a response: as many as a plot has room for. */
+export const maxPoints = 512
+
+/** Blocks that nodes answer for in one `eth_feeHistory`: geth, Nethermind, Erigon, Besu and reth allow 1024. */
+export const blocksPerCall = 1024
+
+/** Blocks that are read at most: a day of 12-second blocks, or four hours and a half of 2-second ones. */
+export const maxBlocks = 8 * blocksPerCall
+
+/** Blocks after the one with the transaction, so that a plot does not end at its border. */
+const blocksAfter = 2
+
+const BlockFee = Schema.Struct({
+  number: field(Schema.Natural, "Height of the block.", 19_000_000),
+  at: field(
+    Instant,
+    "When it was made. Between the first and the last block, computed as if all took the same time.",
+    "2026-11-22T12:00:00.000Z"
+  ),
+  base_fee: field(Shown.Digits, "Base fee in wei per gas.", "42000000000")
+}).annotate({ identifier: "BlockFee", description: "The base fee of a block." })
+
+export const TransactionFees = Schema.Struct({
+  cap: shown(
+    Shown.Digits,
+    "`gas_price_cap` of the relayer's policy now, in wei per gas. Absent if there is none.",
+    "60000000000"
+  ),
+  blocks: field(
+    Schema.Array(BlockFee),
+    `Blocks from its acceptance until it was mined, or until now, in order. At most ${maxPoints}: if there are more, each stands for as many, and is the one with the lowest base fee among them. Empty on a network without base fees.`,
+    []
+  )
+}).annotate({
+  identifier: "TransactionFees",
+  description: "Base fees of the blocks in which the transaction could be mined."
+})
+export type TransactionFees = typeof TransactionFees.Type
+
+/** What is known of the chain now. `blockTime`: milliseconds. */
+export interface ChainNow extends Point {
+  readonly blockTime: number
+}
+
+/** Heights, both inclusive. */
+export interface Heights {
+  readonly first: number
+  readonly last: number
+}
+
+/** The lowest known height at a known moment: that of the first send, else the newest block. */
+const anchorOf = ({ attempts }: Transaction<Evm>, now: ChainNow): Point =>
+  attempts.find(({ firstSent }) => firstSent !== undefined)?.firstSent ?? now
+
+/**
+ * The blocks from the acceptance of the transaction until it was mined, else until it ended, else until now. Heights of which
+ * only the moment is known are computed by the network's block time.
+ */
+export const heightsOf = (transaction: Transaction<Evm>, now: ChainNow): Heights => {
+  const anchor = anchorOf(transaction, now)
+  const heightAt = (at: Moment): number => anchor.height + Math.round((at - anchor.at) / now.blockTime)
+  const { mined, createdAt, causeSince } = transaction
+  const end =
+    mined === undefined
+      ? isFinal(transaction)
+        ? heightAt(causeSince)
+        : now.height
+      : mined.receipt.height + blocksAfter
+  const last = Math.max(0, Math.min(end, now.height))
+  return { first: Math.min(last, Math.max(0, heightAt(createdAt), last - maxBlocks + 1)), last }
+}
+
+/** The parts of `heights` that one call answers for. */
+export const callsFor = ({ first, last }: Heights): ReadonlyArray<Heights> =>
+  Array.from({ length: Math.ceil((last - first + 1) / blocksPerCall) }, (_, index) => {
+    const from = first + index * blocksPerCall
+    return { first: from, last: Math.min(last, from + blocksPerCall - 1) }
+  })
+
+export interface BaseFee {
+  readonly number: number
+  readonly baseFee: bigint
+}
+
+/** At most `maxPoints`, each the lowest of as many blocks: what was offered below it fitted into none of them. */
+const thinned = (fees: ReadonlyArray<BaseFee>): ReadonlyArray<BaseFee> => {
+  const size = Math.ceil(fees.length / maxPoints)
+  if (size <= 1) return fees
+  return Array.from({ length: Math.ceil(fees.length / size) }, (_, index) =>
+    fees.slice(index * size, (index + 1) * size).reduce((lowest, fee) => (fee.baseFee < lowest.baseFee ? fee : lowest))
+  )
+}
+
+/** When the first and the last block were made, in milliseconds. */
+export interface Times {
+  readonly first: Moment
+  readonly last: Moment
+}
+
+export const pointsOf = (fees: ReadonlyArray<BaseFee>, { first, last }: Heights, times: Times) =>
+  thinned(fees).map(({ number, baseFee }) => ({
+    number,
+    at: DateTime.makeUnsafe(
+      Math.round(times.first + ((number - first) * (times.last - times.first)) / Math.max(1, last - first))
+    ),
+    base_fee: baseFee
+  }))
