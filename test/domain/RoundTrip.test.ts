@@ -32,6 +32,9 @@ const hasEscapedKey = (value: unknown): boolean =>
   isObject(value) &&
   Object.entries(value).some(([key, child]) => JSON.stringify(key).length > key.length + 2 || hasEscapedKey(child))
 
+/** Not written to a body as they are: `RpcError.data` is what a node answered, and its JSON-RPC answer has a schema of its own. */
+const neverBodies = new Set(["domain/transaction/RpcError.ts RpcError"])
+
 const roundTrips = (schema: Codec) => (value: unknown) => {
   if (hasEscapedKey(value)) return
   const encoded = Schema.encodeSync(schema)(value)
@@ -83,9 +86,11 @@ describe("exported schemas", () => {
   for (const [name, schema] of schemas) {
     it.prop(`${name} round-trips`, [schema], ([value]) => roundTrips(schema)(value))
 
-    it.prop(`${name} round-trips as the text of a body`, [schema], ([value]) =>
-      roundTrips(Json.fromText(schema))(value)
-    )
+    if (!neverBodies.has(name)) {
+      it.prop(`${name} round-trips as the text of a body`, [schema], ([value]) =>
+        roundTrips(Json.fromText(schema))(value)
+      )
+    }
 
     const json: Codec = Schema.toCodecJson(schema)
     it.prop(`${name} round-trips through JSON.stringify and JSON.parse`, [schema], ([value]) => {

@@ -1,17 +1,49 @@
-// This process as a holder of lanes: an id, and a session that shows others that the process is alive.
+// This process as a holder of lanes: an id, a session that shows others that the process is alive, and what it has accepted itself.
 import { Context, Effect, Layer } from "effect"
+import type { Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { latestMigration } from "../../sql/migrations/index.ts"
 import * as SessionLock from "../../sql/SessionLock.ts"
+import type { LaneId } from "./StoredLane.ts"
 
-export class Holder extends Context.Service<Holder, { readonly id: string }>()("effect-relayer/server/ledger/Holder") {
+/** A transaction that this process has accepted. */
+export interface AcceptedHere {
+  readonly laneId: LaneId
+  readonly number: number
+}
+
+type Hear = (accepted: ReadonlyArray<AcceptedHere>) => Effect.Effect<void>
+
+export class Holder extends Context.Service<
+  Holder,
+  {
+    readonly id: string
+    /** Tells the listeners after the running SQL transaction has been committed; at once if none is running. */
+    accepted(rows: ReadonlyArray<AcceptedHere>): Effect.Effect<void>
+    /** Runs `hear` after each commit of accepted transactions, until the scope closes. `hear` must not wait for anything. */
+    listen(hear: Hear): Effect.Effect<void, never, Scope.Scope>
+  }
+>()("effect-relayer/server/ledger/Holder") {
   static readonly layer = Layer.effect(
     Holder,
     Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
       const id = randomUUID()
-      yield* SessionLock.hold(yield* SqlClient.SqlClient, SessionLock.keyOf(id), latestMigration)
-      return Holder.of({ id })
+      const listeners = new Set<Hear>()
+      yield* SessionLock.hold(sql, SessionLock.keyOf(id), latestMigration)
+      return Holder.of({
+        id,
+        accepted: (rows) =>
+          sql.afterCommit(Effect.suspend(() => Effect.forEach(listeners, (hear) => hear(rows), { discard: true }))),
+        listen: (hear) =>
+          Effect.asVoid(
+            Effect.acquireRelease(
+              Effect.sync(() => listeners.add(hear)),
+              () => Effect.sync(() => listeners.delete(hear))
+            )
+          )
+      })
     })
   )
 }

@@ -12,7 +12,7 @@
 // - commit: places and bytes in one transaction of the database, before anything is sent
 // - record: what nodes answered, and what followed, after it happened
 import { Context, Effect, Layer, Option } from "effect"
-import type { Array as Arr, Duration, Redacted } from "effect"
+import type { Array as Arr, Duration, Redacted, Scope } from "effect"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import * as Listen from "../../sql/Listen.ts"
 import { client } from "../../sql/Query.ts"
@@ -44,6 +44,8 @@ import * as LaneFence from "./hold/LaneFence.ts"
 import * as LaneReading from "./hold/LaneReading.ts"
 import * as LaneRecords from "./hold/LaneRecords.ts"
 import type { Account } from "./NewTransaction.ts"
+import { Holder } from "./Holder.ts"
+import type { AcceptedHere } from "./Holder.ts"
 import { commandsChannel } from "./StoredLane.ts"
 import type { Hold, LaneId, LaneState, StoredLane } from "./StoredLane.ts"
 import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
@@ -111,6 +113,10 @@ export class LaneLedger extends Context.Service<
     news(lanes: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyMap<LaneId, LaneNews>>
     /** Runs `heard` whenever a caller of any instance has canceled or replaced something in flight. Never ends. */
     listen(heard: Effect.Effect<void>): Effect.Effect<void>
+    /** Runs `hear` after this process has accepted transactions, until the scope closes. `hear` must not wait for anything. */
+    hearAccepted(
+      hear: (accepted: ReadonlyArray<AcceptedHere>) => Effect.Effect<void>
+    ): Effect.Effect<void, never, Scope.Scope>
 
     /** Rows that did not change since the last read are not read again. */
     read(hold: Hold): Effect.Effect<LaneContents, LaneLost>
@@ -190,9 +196,11 @@ export class LaneLedger extends Context.Service<
       const { among: given, places } = yield* GivenRepo.make
       const { addresses } = yield* LanesRepo.make
       const { landingsOf } = yield* KeyLandingsRepo.make
+      const holder = yield* Holder
       const sql = yield* client
       return LaneLedger.of({
         listen: (heard) => Listen.listen(sql, commandsChannel, heard),
+        hearAccepted: holder.listen,
         bytes,
         own: ({ laneId }, hashes) => own(laneId, hashes),
         given,

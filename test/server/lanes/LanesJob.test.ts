@@ -13,6 +13,7 @@ import * as EvmLane from "../../../src/server/lanes/evm/EvmLane.ts"
 import { SendingNetworks } from "../../../src/server/lanes/LaneNetwork.ts"
 import * as LanesJob from "../../../src/server/lanes/LanesJob.ts"
 import type { HeldLane, LaneContents } from "../../../src/server/ledger/hold/HeldLane.ts"
+import type { AcceptedHere } from "../../../src/server/ledger/Holder.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneId } from "../../../src/server/ledger/StoredLane.ts"
@@ -58,9 +59,12 @@ const newState = () => ({
   reads: 0,
   hasLanes: false,
   warmUps: 0,
+  signalled: 0,
   renewed: new Array<{ readonly at: number; readonly holds: ReadonlyArray<Hold> }>(),
   released: new Array<string>(),
-  commands: new Array<string>()
+  commands: new Array<string>(),
+  /** What the job does with accepted transactions. */
+  hear: (() => Effect.void) as (accepted: ReadonlyArray<AcceptedHere>) => Effect.Effect<void>
 })
 
 type State = ReturnType<typeof newState>
@@ -88,19 +92,21 @@ const ledgerOf = (state: State) =>
       }),
     news: () => Effect.sync(() => new Map([[laneId, { newest: state.newest, commands: new Set(state.commands) }]])),
     listen: () => Effect.never,
+    hearAccepted: (hear) => Effect.sync(() => void (state.hear = hear)),
     apply: () => Effect.succeed([]),
     hasLanes: Effect.sync(() => state.hasLanes),
     hasWork: () => Effect.sync(() => state.isWaitedFor)
   })
 
-/** Nothing is signalled: the job finds out by itself. */
-const signals = Layer.succeed(CommitSignals, {
-  get: () => ({
-    now: Effect.void,
-    afterCommit: Effect.void,
-    wait: (atMost = "1 second") => Effect.sleep(atMost)
+/** Signals are counted, and wake nothing: the job finds out by itself. */
+const signalsOf = (state: State) =>
+  Layer.succeed(CommitSignals, {
+    get: () => ({
+      now: Effect.sync(() => void state.signalled++),
+      afterCommit: Effect.void,
+      wait: (atMost = "1 second") => Effect.sleep(atMost)
+    })
   })
-})
 
 /** Evm, without nodes: its warm-up is counted. */
 const networks = (state: State) =>
@@ -112,7 +118,7 @@ const services = (state: State) =>
   LanesJob.layer.pipe(
     Layer.provide([
       ledgerOf(state),
-      signals,
+      signalsOf(state),
       Layer.mock(Ledger, {}),
       Layer.mock(ApiKeys, {}),
       Layer.mock(Signers, {}),
@@ -208,6 +214,33 @@ describe("the job of lanes", () => {
       yield* TestClock.adjust("1100 millis")
       assert.strictEqual(state.reads, reads + 1)
     })
+  )
+
+  it.effect(
+    "makes a step at once after this process has accepted something for its lane, and no other step for it",
+    () =>
+      Effect.gen(function* () {
+        const { state } = yield* start
+        yield* TestClock.adjust("3 seconds")
+        const { reads } = state
+        state.newest = 2
+        yield* state.hear([{ laneId, number: 2 }])
+        yield* TestClock.adjust("1 millis")
+        assert.strictEqual(state.reads, reads + 1)
+        yield* TestClock.adjust("3 seconds")
+        assert.strictEqual(state.reads, reads + 1)
+      })
+  )
+
+  it.effect(
+    "claims lanes in its next round after this process has accepted something for a lane that it does not hold",
+    () =>
+      Effect.gen(function* () {
+        const { state } = yield* start
+        const { signalled } = state
+        yield* state.hear([{ laneId: LaneId.make(8), number: 3 }])
+        assert.strictEqual(state.signalled, signalled + 1)
+      })
   )
 
   it.effect("makes a step after a transaction in flight was canceled, once", () =>

@@ -1,5 +1,6 @@
 // A transaction of solana as the API shows it. What is unknown is omitted; `null` is never sent.
 import { Schema } from "effect"
+import * as ExactJson from "../../request/ExactJson.ts"
 import { added, field, shown } from "../../request/Field.ts"
 import { Instant } from "../../request/Instant.ts"
 import * as Shown from "../../request/Shown.ts"
@@ -51,7 +52,7 @@ export const SolanaTransactionResponse = Schema.Struct({
     "Lamports that it paid in fees, computed. An upper bound if the message sets a price and no limit of compute units.",
     "5020"
   ),
-  error: more(Schema.Unknown, "Error of the attempt that landed, as the chain has it.", {
+  error: more(ExactJson.Value, "Error of the attempt that landed, as the chain has it.", {
     InstructionError: [0, { Custom: 1 }]
   }),
   attempts: more(Schema.Array(SolanaAttemptResponse), "All signed versions, oldest first.", [])

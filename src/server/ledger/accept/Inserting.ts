@@ -3,8 +3,8 @@ import { Array, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { cause } from "../../../domain/transaction/Cause.ts"
 import { Audit } from "../../audit/Audit.ts"
-import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
 import type { Origin } from "../../responses/Origin.ts"
+import { Holder } from "../Holder.ts"
 import * as LanesRepo from "../hold/LanesRepo.ts"
 import * as NewTransactionsRepo from "./NewTransactionsRepo.ts"
 import type { Account } from "../NewTransaction.ts"
@@ -58,7 +58,7 @@ export const make = Effect.gen(function* () {
   const audit = yield* Audit
   const { changeOf } = yield* Writing.auditing
   const publish = yield* Writing.publishing
-  const work = yield* CommitSignal.make("lanes")
+  const holder = yield* Holder
 
   /** Lanes that are known to exist. The service never deletes a lane. */
   const known = new Set<string>()
@@ -80,7 +80,9 @@ export const make = Effect.gen(function* () {
     yield* publish(
       accepted.map(({ stored, origin }) => ({ type: "transaction.created", stored, requestId: origin.requestId }))
     )
-    yield* work.afterCommit
+    yield* holder.accepted(
+      accepted.map(({ stored: { laneId, transaction } }) => ({ laneId, number: transaction.number }))
+    )
   })
 
   /** In the order of the acceptances; none for those that were not inserted. */
