@@ -4713,11 +4713,13 @@ export interface ReplayDeliveriesRequest {
   readonly until: DateTime.Utc
   /** Only deliveries in this state. If absent, both. Example: `"failed"` */
   readonly state?: "delivered" | "failed"
+  /** Whether to count the deliveries only. Nothing is sent, and the audit log has no record. Example: `true` */
+  readonly dry_run?: boolean
 }
 
 /** The result of a replay. */
 export interface ReplayedDeliveries {
-  /** Deliveries that are sent again. Example: `3` */
+  /** Deliveries that are sent again. With `dry_run`, those that would be. Example: `3` */
   readonly replayed: number
 }
 

@@ -17,23 +17,33 @@ export interface Running {
   readonly browser: Browser
 }
 
+export interface Developing extends Running {
+  /** RPC URL of the evm chain. */
+  readonly chainUrl: string
+}
+
+/** Builds the console of this checkout, and starts a browser. */
+export const browser = Effect.gen(function* () {
+  yield* Effect.promise(() => build(built))
+  return yield* Effect.acquireRelease(
+    Effect.promise(() =>
+      chromium.launch({
+        executablePath: process.env.TEST_CHROMIUM ?? "/usr/bin/chromium",
+        args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+      })
+    ),
+    (opened) => Effect.promise(() => opened.close())
+  )
+})
+
 /** The development service with a relayer and a confirmed transaction, and a browser. */
-export class Console extends Context.Service<Console, Running>()("effect-relayer-browser/ConsoleInBrowser/Console") {
+export class Console extends Context.Service<Console, Developing>()("effect-relayer-browser/ConsoleInBrowser/Console") {
   static readonly layer = Layer.effect(
     Console,
     Effect.gen(function* () {
-      yield* Effect.promise(() => build(built))
-      const { baseUrl, key } = yield* Development.start(yield* Development.place)
-      const browser = yield* Effect.acquireRelease(
-        Effect.promise(() =>
-          chromium.launch({
-            executablePath: process.env.TEST_CHROMIUM ?? "/usr/bin/chromium",
-            args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-          })
-        ),
-        (opened) => Effect.promise(() => opened.close())
-      )
-      return { baseUrl, key, browser }
+      const opened = yield* browser
+      const { baseUrl, key, chainUrl } = yield* Development.start(yield* Development.place)
+      return { baseUrl, key, chainUrl, browser: opened }
     })
   )
 }
@@ -46,6 +56,7 @@ export const patienceOfAll = 900_000
 interface Api {
   readonly status: number
   readonly data: unknown
+  readonly error?: string
 }
 
 export const call = async ({ baseUrl, key }: Running, method: string, route: string, body?: unknown): Promise<Api> => {
@@ -54,16 +65,19 @@ export const call = async ({ baseUrl, key }: Running, method: string, route: str
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     ...(body === undefined ? {} : { body: JSON.stringify(body) })
   })
-  const { data } = (await response.json()) as { readonly data: unknown }
-  return { status: response.status, data }
+  const answer = (await response.json()) as Omit<Api, "status">
+  return { ...answer, status: response.status }
 }
 
-const idOf = (item: unknown): string =>
-  typeof item === "object" && item !== null && "id" in item && typeof item.id === "string" ? item.id : ""
+/** A field of an object of the API. */
+export const fieldOf = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null && name in value ? Reflect.get(value, name) : undefined
+
+export const textOf = (value: unknown, name: string): string => String(fieldOf(value, name) ?? "")
 
 export const firstId = async (running: Running, route: string) => {
   const { data } = await call(running, "GET", route)
-  return Array.isArray(data) ? idOf(data[0]) : ""
+  return Array.isArray(data) ? textOf(data[0], "id") : ""
 }
 
 interface Seen {
@@ -77,13 +91,14 @@ interface Seen {
 export interface Look {
   readonly theme?: "light" | "dark"
   readonly width?: number
+  readonly height?: number
 }
 
 export const open = async (
   { baseUrl, browser }: Running,
-  { theme = "light", width = 1440 }: Look = {}
+  { theme = "light", width = 1440, height = 900 }: Look = {}
 ): Promise<Seen> => {
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme })
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme })
   const page = await context.newPage()
   page.setDefaultTimeout(patience)
   const problems: Array<string> = []
@@ -100,10 +115,15 @@ export const open = async (
   return { page, problems, elsewhere }
 }
 
-export const signIn = async (running: Running, look: Look = {}, isReadOnly = false): Promise<Seen> => {
+export const signIn = async (
+  running: Running,
+  look: Look = {},
+  isReadOnly = false,
+  key = running.key
+): Promise<Seen> => {
   const seen = await open(running, look)
   await seen.page.goto(`${running.baseUrl}/console/`)
-  await seen.page.locator("#key").fill(running.key)
+  await seen.page.locator("#key").fill(key)
   if (isReadOnly) await seen.page.getByRole("checkbox").check()
   await seen.page.getByRole("button", { name: "Sign in" }).click()
   await seen.page.locator("#content h1").waitFor()

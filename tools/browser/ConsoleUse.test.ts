@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Page, Request } from "playwright-core"
-import { Console, call, firstId, settled, signIn } from "./ConsoleInBrowser.ts"
+import { Console, call, fieldOf, firstId, settled, signIn, textOf } from "./ConsoleInBrowser.ts"
 import type { Running } from "./ConsoleInBrowser.ts"
 
 interface Sent {
@@ -12,11 +12,6 @@ interface Sent {
 
 const receiver = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 
-const field = (value: unknown, name: string): unknown =>
-  typeof value === "object" && value !== null && name in value ? Reflect.get(value, name) : undefined
-
-const textField = (value: unknown, name: string): string => String(field(value, name))
-
 /** Sends a transaction and waits until it is confirmed. */
 const confirmed = async (running: Running, relayer: string, external_id: string): Promise<Sent> => {
   const sent = await call(running, "POST", `relayers/${relayer}/transactions`, {
@@ -24,10 +19,10 @@ const confirmed = async (running: Running, relayer: string, external_id: string)
     value: "1",
     external_id
   })
-  const route = `relayers/${relayer}/transactions/${textField(sent.data, "id")}`
+  const route = `relayers/${relayer}/transactions/${textOf(sent.data, "id")}`
   for (;;) {
     const { data } = await call(running, "GET", route)
-    if (field(data, "status") === "confirmed") return { id: textField(data, "id"), hash: textField(data, "hash") }
+    if (fieldOf(data, "status") === "confirmed") return { id: textOf(data, "id"), hash: textOf(data, "hash") }
     await new Promise((resolve) => setTimeout(resolve, 250))
   }
 }
@@ -88,8 +83,8 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person 
     Effect.gen(function* () {
       const running = yield* Console
       yield* Effect.promise(async () => {
-        const evm = textField((await call(running, "GET", "relayers/dev-evm")).data, "address")
-        const solana = textField((await call(running, "GET", "relayers/dev-solana")).data, "address")
+        const evm = textOf((await call(running, "GET", "relayers/dev-evm")).data, "address")
+        const solana = textOf((await call(running, "GET", "relayers/dev-solana")).data, "address")
         const { page, problems } = await signIn(running)
         await search(page, `0x${evm.slice(2).toUpperCase()}`)
         await page.waitForURL("**/console/relayers/dev-evm")
@@ -210,6 +205,33 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person 
         await page.context().setOffline(false)
         await page.getByText("Not connected since").waitFor({ state: "detached" })
         await page.getByRole("link", { name: "dev", exact: true }).first().waitFor()
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("removes what is wrong in an address by a chip, and reads the rest of the page", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        for (const [route, name] of [
+          ["/console/relayers?cursor=forged", "cursor"],
+          ["/console/relayers?sort=age", "sort"],
+          ["/console/transactions?color=red", "color"],
+          ["/console/events?before=yesterday", "before"],
+          ["/console/audit?since=monday", "since"]
+        ] as const) {
+          await page.goto(running.baseUrl + route)
+          const chip = page.locator("a.chip").filter({ hasText: name })
+          await chip.waitFor()
+          await page.getByRole("alert").getByText(name).first().waitFor()
+          await chip.click()
+          await page.getByRole("alert").filter({ hasText: name }).waitFor({ state: "detached" })
+          await settled(page)
+          assert.notInclude(page.url(), name)
+        }
         assert.deepStrictEqual(problems, [])
         await page.context().close()
       })

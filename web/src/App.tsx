@@ -12,6 +12,7 @@ import { clock, duration } from "./data/Times.ts"
 import { words } from "./words.ts"
 import { AuditPage } from "./pages/AuditPage.tsx"
 import { EventsPage } from "./pages/EventsPage.tsx"
+import { KeyPage } from "./pages/KeyPage.tsx"
 import { KeysPage } from "./pages/KeysPage.tsx"
 import { NetworkPage, NetworksPage } from "./pages/NetworksPage.tsx"
 import { NewPage } from "./pages/NewPage.tsx"
@@ -134,6 +135,7 @@ const Routes = () => (
     <Route path="/console/signers/:id" component={SignerPage} />
     <Route path="/console/signed-in" component={SessionsPage} />
     <Route path="/console/keys" component={KeysPage} />
+    <Route path="/console/keys/:id" component={KeyPage} />
     <Route path="/console/audit" component={AuditPage} />
     <Route path="/console/system" component={SystemPage} />
     <Route path="/console/new/:kind" component={NewPage} />

@@ -379,11 +379,22 @@ export const words = {
     key: "Create API key",
     keyTitle: "The new API key",
     keyText: "It is shown once. The service stores only its hash: store it now where your program finds it.",
-    show: "Show",
-    stored: "I have stored it",
+    created: "Created",
+    nextOfSigner: "Verify that its key works. Then create a relayer that signs with it.",
+    nextOfNetwork: "Create its first relayer.",
+    nextOfWebhook: "Send a test. Then name this webhook in a relayer: it gets the events of the relayers that name it.",
+    nextOfRelayer: {
+      asking: "The service asks the providers now.",
+      healthy: "It can send. Send the first transaction.",
+      other: "It is not ready yet. The service looks again every 15 seconds while this page is open."
+    },
     create: "Create",
     busy: "Creating …",
     type: "Type"
+  },
+  secret: {
+    show: "Show",
+    stored: "I have stored it"
   },
   networks: {
     title: "Networks",
@@ -441,6 +452,32 @@ export const words = {
     waits: "waits for an earlier one, or for its first try",
     nextTry: "next try",
     retry: "Retry",
+    resumeTitle: "Send webhooks again?",
+    resumeText: "Deliveries of the last 24 hours are sent, in their order.",
+    pauseTitle: "Pause this webhook?",
+    pauseText: "Deliveries wait. Those that wait for more than 24 hours are given up.",
+    rotate: "Rotate signing key…",
+    rotateTitle: "Rotate the signing key",
+    rotateText:
+      "The new key signs at once. For 24 hours, webhooks also carry a signature by the previous key: give the receiver the new key in this time.",
+    signingKey: "New signing key, at least 32 characters",
+    generate: "Generate",
+    showKey: "Show",
+    rotateAction: "Use this key",
+    replay: "Replay…",
+    replayTitle: "Send deliveries again",
+    replayText:
+      "The deliveries of a period are sent again, in their order and with the same ids. Pending deliveries and tests are left out.",
+    sinceField: "From, UTC",
+    untilField: "Until, UTC",
+    either: "delivered and failed",
+    count: "Count",
+    counting: "Counting …",
+    counted: (count: number, text: string) =>
+      count === 1 ? "1 delivery would be sent again." : `${text} deliveries would be sent again.`,
+    replayAction: (count: number, text: string) => (count === 1 ? "Send 1 again" : `Send ${text} again`),
+    replayed: (count: number, text: string) =>
+      count === 1 ? "1 delivery is sent again." : `${text} deliveries are sent again.`,
     test: "Send a test",
     testing: "Sending …"
   },
@@ -462,6 +499,7 @@ export const words = {
   },
   keys: {
     title: "API keys",
+    one: "API key",
     sub: "The keys that this session may see",
     name: "Name",
     scopes: "Scopes",
@@ -472,6 +510,19 @@ export const words = {
     ends: "Ends",
     createdBy: "Created by",
     none: "An API key gives a program or a person some scopes. The administrator's key is not in this list.",
+    id: "Id",
+    created: "Created",
+    from: "Used from",
+    previous: "The previous value is valid",
+    limits: "Limits",
+    rights: "Rights",
+    rotate: "Rotate…",
+    rotateTitle: "Give this key a new value?",
+    rotateText: (name: string) =>
+      `The key ${name} gets a new value, which is shown once. Its id, scopes and limits stay. The value before the present one is refused at once.`,
+    overlap: "The present value stays valid for",
+    overlaps: { "0": "no time: it is refused at once", "3600": "an hour", "86400": "a day", "604800": "a week" },
+    rotateAction: "Rotate",
     revoke: "Revoke…",
     revokeTitle: "Revoke this key?",
     revokeText: (name: string) =>
@@ -489,6 +540,17 @@ export const words = {
     request: "Request",
     change: "Change",
     position: "Position",
+    verify: "Verify",
+    verifying: "Verifying …",
+    verifyText:
+      "The service checks that each record is as it was written, and that none is missing. Keep the newest head outside of this service, and enter it the next time: so it is seen if records were cut off, or if the log was written anew.",
+    storedHead: "Stored head, as position:hash (optional)",
+    noHead: "A head is a position, a colon and 64 hex digits.",
+    checked: (count: string) => `${count} records checked.`,
+    waits: "The service verifies for somebody else; this page waits for its turn.",
+    whole: (count: string) => `The log is whole: ${count} records are as they were written.`,
+    head: "Newest head:",
+    broken: (position: string) => `The record at position ${position} was changed or is missing.`,
     fields: (count: number) => (count === 1 ? "1 field" : `${count} fields`),
     none: "Nothing was changed yet.",
     noMatch: "No record matches"

@@ -93,7 +93,8 @@ const replay = Command.make(
       {
         since: Field.text("since"),
         until: Field.text("until"),
-        state: Field.choice("state", ["delivered", "failed"])
+        state: Field.choice("state", ["delivered", "failed"]),
+        dry_run: Field.boolean("dry_run")
       },
       {}
     )

@@ -3620,6 +3620,8 @@ export interface ReplayDeliveriesRequest {
   readonly until: string | Date
   /** Only deliveries in this state. If absent, both. Example: `"failed"` */
   readonly state?: "delivered" | "failed"
+  /** Whether to count the deliveries only. Nothing is sent, and the audit log has no record. Example: `true` */
+  readonly dry_run?: boolean
 }
 
 /** What an operator decides about the nonces of an account. */

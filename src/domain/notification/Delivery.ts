@@ -127,6 +127,10 @@ export const ReplayDeliveries = Schema.Struct({
   state: maybe(Schema.Literals(["delivered", "failed"]), {
     description: "Only deliveries in this state. If absent, both.",
     examples: ["failed"]
+  }),
+  dry_run: maybe(Schema.Boolean, {
+    description: "Whether to count the deliveries only. Nothing is sent, and the audit log has no record.",
+    examples: [true]
   })
 })
   .check(
@@ -138,7 +142,7 @@ export const ReplayDeliveries = Schema.Struct({
 export type ReplayDeliveries = typeof ReplayDeliveries.Type
 
 export const ReplayedDeliveries = Schema.Struct({
-  replayed: field(Schema.Natural, "Deliveries that are sent again.", 3)
+  replayed: field(Schema.Natural, "Deliveries that are sent again. With `dry_run`, those that would be.", 3)
 }).annotate({ identifier: "ReplayedDeliveries", description: "The result of a replay." })
 export type ReplayedDeliveries = typeof ReplayedDeliveries.Type
 

@@ -2,8 +2,8 @@
 import { Effect } from "effect"
 import type { ApiKey } from "../../../src/client/Client.ts"
 import { ApiKeyId } from "../../../src/domain/access/ApiKey.ts"
-import { call } from "./Client.ts"
-import { query } from "./Registry.ts"
+import { call, callById, once } from "./Client.ts"
+import { queries, query } from "./Registry.ts"
 
 export type { ApiKey }
 
@@ -13,11 +13,26 @@ export const keyList = query(
   call(({ apiKeys }) => Effect.map(apiKeys.list({ query: { page: 1, per_page: all } }), ({ data }) => data))
 )
 
+const params = (id: string) => ({ key_id: ApiKeyId.make(id) })
+
+export const keyById = queries((id) =>
+  callById(({ apiKeys }) => Effect.map(apiKeys.get({ params: params(id) }), ({ data }) => data))
+)
+
+/** Gives the key a new value, and keeps the old one valid for some seconds. `attempt` is the same for each try of one question. */
+export const rotateKey = (id: string, overlap_seconds: number, attempt: string) =>
+  once(
+    attempt,
+    call(({ apiKeys }) =>
+      Effect.map(apiKeys.rotate({ params: params(id), payload: { overlap_seconds } }), ({ data }) => data.key)
+    )
+  )
+
 /** Revokes the key and all its descendants. */
 export const revokeKey = (id: string) =>
   call(({ apiKeys }) =>
     Effect.map(
-      apiKeys.delete({ params: { key_id: ApiKeyId.make(id) }, query: { descendants: true } }),
+      apiKeys.delete({ params: params(id), query: { descendants: true } }),
       ({ data }) => data
     )
   )

@@ -1,10 +1,10 @@
 // Receivers of webhooks, and the deliveries to them.
 import { Effect } from "effect"
 import type { Delivery, Notification } from "../../../src/client/Client.ts"
-import { DeliveryId, DeliveryQuery } from "../../../src/domain/notification/Delivery.ts"
-import { NotificationId } from "../../../src/domain/notification/Notification.ts"
-import { call, callById } from "./Client.ts"
-import { pageOf, queryReader, versionOf } from "./Pages.ts"
+import { DeliveryId, DeliveryQuery, ReplayDeliveries } from "../../../src/domain/notification/Delivery.ts"
+import { NotificationId, UpdateNotification } from "../../../src/domain/notification/Notification.ts"
+import { call, callById, once } from "./Client.ts"
+import { bodyReader, pageOf, queryReader, versionOf } from "./Pages.ts"
 import { queries, query } from "./Registry.ts"
 
 export type { Delivery, Notification }
@@ -29,7 +29,7 @@ const readQuery = queryReader(DeliveryQuery)
 export const deliveriesKey = (id: string, parameters: URLSearchParams): string => `${id}?${parameters.toString()}`
 
 export const deliveryPage = queries((key) =>
-  callById(({ notifications }) => {
+  call(({ notifications }) => {
     const [id = "", parameters = ""] = key.split("?")
     return Effect.flatMap(readQuery(parameters), (query) =>
       pageOf(notifications.deliveries({ params: params(id), query, responseMode: "decoded-and-response" }))
@@ -44,3 +44,34 @@ export const retryDelivery = (id: string, delivery: string) =>
   call(({ notifications }) =>
     notifications.retry({ params: { ...params(id), delivery_id: DeliveryId.make(delivery) } })
   )
+
+const readPatch = bodyReader(UpdateNotification)
+
+export const changeWebhook = (id: string, patch: unknown, etag: string | undefined) =>
+  call(({ notifications }) =>
+    Effect.flatMap(readPatch(patch), (payload) =>
+      notifications.update({ params: params(id), headers: etag === undefined ? {} : { "if-match": etag }, payload })
+    )
+  )
+
+/** What is sent again: the deliveries of a period, as ISO 8601 texts. */
+export interface Replayed {
+  readonly since: string
+  readonly until: string
+  readonly state?: string
+}
+
+const readReplay = bodyReader(ReplayDeliveries)
+
+/** How many deliveries are sent again, or would be. */
+const replay = (id: string, body: Replayed & { readonly dry_run?: true }) =>
+  call(({ notifications }) =>
+    Effect.flatMap(readReplay(body), (payload) =>
+      Effect.map(notifications.replay({ params: params(id), payload }), ({ data }) => data.replayed)
+    )
+  )
+
+export const countReplayed = (id: string, replayed: Replayed) => replay(id, { ...replayed, dry_run: true })
+
+/** `key` is the same for each try of one question, so that nothing is sent twice. */
+export const replayDeliveries = (id: string, replayed: Replayed, key: string) => once(key, replay(id, replayed))

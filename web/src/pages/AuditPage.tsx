@@ -11,6 +11,7 @@ import type { Column } from "../parts/List.tsx"
 import { Page } from "../parts/Page.tsx"
 import { At } from "../parts/Time.tsx"
 import { useQuery, useSearch } from "../parts/useAtom.ts"
+import { VerifyAudit } from "./audit/Verify.tsx"
 
 const text = words.audit
 
@@ -73,9 +74,12 @@ export const AuditPage = () => {
       title={text.title}
       sub={text.sub}
       actions={
-        <button class="btn" type="button" onClick={query.refresh}>
-          {words.transactions.refresh}
-        </button>
+        <>
+          <button class="btn" type="button" onClick={query.refresh}>
+            {words.transactions.refresh}
+          </button>
+          <VerifyAudit last={query.value?.rows[0]?.position ?? 0} />
+        </>
       }
     >
       <div class="flt">
@@ -84,7 +88,7 @@ export const AuditPage = () => {
         <TextFilter name="resource_id" label={text.resource} />
         <TextFilter name="request_id" label={text.request} />
       </div>
-      {query.failure?.status === 400 && <ActiveFilters names={[...filters, "cursor"]} />}
+      {query.failure?.status === 400 && <ActiveFilters />}
       <Block title={text.title} query={query} rows={10}>
         {({ rows, next }) =>
           rows.length === 0 ? (

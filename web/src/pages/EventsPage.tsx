@@ -51,7 +51,7 @@ const Events = ({ query, rows, isPast = false, hasMore }: ListProps) => {
         <TextFilter name="relayer_id" label={text.relayer} />
         <TextFilter name="resource_id" label={text.resource} />
       </div>
-      {query.failure?.status === 400 && <ActiveFilters names={[...filters, "before"]} />}
+      {query.failure?.status === 400 && <ActiveFilters />}
       <Block title={text.title} query={query} rows={10}>
         {() =>
           rows.length === 0 ? (

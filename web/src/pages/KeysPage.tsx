@@ -1,13 +1,9 @@
-// The API keys that this session may see: what each may do, when it was used last, and its end.
-import { useState } from "preact/hooks"
-import { keyList, revokeKey } from "../data/Keys.ts"
+// The API keys that this session may see: what each may do, when it was used last, and when it ends.
+import { keyList } from "../data/Keys.ts"
 import type { ApiKey } from "../data/Keys.ts"
-import { act, refresh } from "../data/Registry.ts"
 import { may, sessionState } from "../data/Session.ts"
 import { words } from "../words.ts"
 import { Block } from "../parts/Block.tsx"
-import { Confirm } from "../parts/Dialog.tsx"
-import type { Question } from "../parts/Dialog.tsx"
 import { Empty, List } from "../parts/List.tsx"
 import type { Column } from "../parts/List.tsx"
 import { Page } from "../parts/Page.tsx"
@@ -16,15 +12,17 @@ import { useAtom, useQuery } from "../parts/useAtom.ts"
 
 const text = words.keys
 
-const columnsFor = (revoke: ((key: ApiKey) => void) | undefined): ReadonlyArray<Column<ApiKey>> => [
+const hrefOf = (id: string) => `/console/keys/${encodeURIComponent(id)}`
+
+const columns: ReadonlyArray<Column<ApiKey>> = [
   {
     head: text.name,
     card: "title",
     cell: ({ id, name }) => (
-      <span class="two">
+      <a href={hrefOf(id)} class="two">
         <bdi>{name}</bdi>
         <small>{id}</small>
-      </span>
+      </a>
     )
   },
   { head: text.scopes, cell: ({ scopes }) => <code class="wrap">{scopes.join(" ")}</code> },
@@ -40,35 +38,12 @@ const columnsFor = (revoke: ((key: ApiKey) => void) | undefined): ReadonlyArray<
     card: "hidden",
     cell: ({ expires_at }) => (expires_at === undefined ? text.never : <Until at={expires_at} />)
   },
-  { head: text.createdBy, card: "hidden", cell: ({ created_by }) => created_by ?? "–" },
-  ...(revoke === undefined
-    ? []
-    : [
-        {
-          head: text.revoke,
-          card: "state" as const,
-          cell: (key: ApiKey) => (
-            <button class="btn s d" type="button" onClick={() => revoke(key)}>
-              {text.revoke}
-            </button>
-          )
-        }
-      ])
+  { head: text.createdBy, card: "hidden", cell: ({ created_by }) => created_by ?? "–" }
 ]
 
 export const KeysPage = () => {
   const session = useAtom(sessionState)
   const query = useQuery(keyList)
-  const [question, ask] = useState<Question>()
-  const onRevoke = ({ id, name }: ApiKey) =>
-    ask({
-      title: text.revokeTitle,
-      text: text.revokeText(name),
-      action: text.revokeAction,
-      isDangerous: true,
-      typed: id,
-      act: () => act(revokeKey(id)).finally(() => refresh(keyList))
-    })
   return (
     <Page
       title={text.title}
@@ -86,16 +61,10 @@ export const KeysPage = () => {
           keys.length === 0 ? (
             <Empty text={text.none} />
           ) : (
-            <List
-              label={text.title}
-              columns={columnsFor(may(session, "api-keys:write") ? onRevoke : undefined)}
-              rows={keys}
-              keyOf={({ id }) => id}
-            />
+            <List label={text.title} columns={columns} rows={keys} keyOf={({ id }) => id} />
           )
         }
       </Block>
-      {question !== undefined && <Confirm question={question} onClose={() => ask(undefined)} />}
     </Page>
   )
 }

@@ -9,6 +9,7 @@ import { act, refresh } from "../data/Registry.ts"
 import { may, sessionState } from "../data/Session.ts"
 import { words } from "../words.ts"
 import { Block, Loaded } from "../parts/Block.tsx"
+import { Created } from "../parts/Created.tsx"
 import { SelectFilter, TextFilter, choices } from "../parts/Filters.tsx"
 import { Empty, List } from "../parts/List.tsx"
 import type { Column } from "../parts/List.tsx"
@@ -98,32 +99,43 @@ export const NetworkPage = () => {
       <Loaded query={query} rows={8}>
         {({ value, etag }) => {
           const native = unitOf(value.network_type, undefined, undefined)
+          const { name, network_type } = value
+          const relayerForm = new URLSearchParams({ type: network_type, network: name })
           return (
-            <div class="grid g11">
-              <section class="card" aria-label={text.urls}>
-                <h2>
-                  {text.urls}
-                  <span class="x">
-                    <a class="l" href={`/console/relayers?network=${encodeURIComponent(value.name)}`}>
-                      {text.relayers}
-                    </a>
-                  </span>
-                </h2>
-                <p class="pad mut">{words.relayers.networkUrlsHint}</p>
-                <Patch
-                  form={form}
-                  native={native}
-                  present={{ entered: enteredOf(form, value, native), etag }}
-                  isAllowed={may(session, "networks:write")}
-                  save={(patch, seen) => act(changeNetwork(id, patch, seen))}
-                  refresh={() => refresh(networkById(id), networkList)}
-                />
-              </section>
-              <section class="card" aria-label={text.configuration}>
-                <h2>{text.configuration}</h2>
-                <Tree value={value} />
-              </section>
-            </div>
+            <>
+              <Created next={words.create.nextOfNetwork}>
+                {may(session, "relayers:write") && (
+                  <a class="btn s p" href={`/console/new/relayer?${relayerForm.toString()}`}>
+                    {words.create.relayer}
+                  </a>
+                )}
+              </Created>
+              <div class="grid g11">
+                <section class="card" aria-label={text.urls}>
+                  <h2>
+                    {text.urls}
+                    <span class="x">
+                      <a class="l" href={`/console/relayers?network=${encodeURIComponent(value.name)}`}>
+                        {text.relayers}
+                      </a>
+                    </span>
+                  </h2>
+                  <p class="pad mut">{words.relayers.networkUrlsHint}</p>
+                  <Patch
+                    form={form}
+                    native={native}
+                    present={{ entered: enteredOf(form, value, native), etag }}
+                    isAllowed={may(session, "networks:write")}
+                    save={(patch, seen) => act(changeNetwork(id, patch, seen))}
+                    refresh={() => refresh(networkById(id), networkList)}
+                  />
+                </section>
+                <section class="card" aria-label={text.configuration}>
+                  <h2>{text.configuration}</h2>
+                  <Tree value={value} />
+                </section>
+              </div>
+            </>
           )
         }}
       </Loaded>

@@ -6,7 +6,7 @@ import { create } from "../data/Creation.ts"
 import type { Kind } from "../data/Creation.ts"
 import type { Failure } from "../data/Failure.ts"
 import { bodyOf } from "../data/FormFields.ts"
-import type { Entered, Problems } from "../data/FormFields.ts"
+import type { Entered, Form, Problems } from "../data/FormFields.ts"
 import { forms } from "../data/Forms.ts"
 import { unitOf } from "../data/Chains.ts"
 import { networkList } from "../data/Networks.ts"
@@ -15,13 +15,14 @@ import { may, sessionState } from "../data/Session.ts"
 import type { Scope } from "../../../src/domain/access/Scope.ts"
 import { keyList } from "../data/Keys.ts"
 import { signerList } from "../data/Signers.ts"
+import { webhookList } from "../data/Webhooks.ts"
 import { words } from "../words.ts"
 import { Failed } from "../parts/Block.tsx"
-import { CopyButton } from "../parts/Copy.tsx"
-import { Dialog } from "../parts/Dialog.tsx"
+import { createdParameter } from "../parts/Created.tsx"
 import { SchemaForm } from "../parts/Form.tsx"
 import { Page, Tabs } from "../parts/Page.tsx"
 import { refusedFields } from "../parts/Patch.tsx"
+import { Secret } from "../parts/Secret.tsx"
 import { useAtom, useQuery, useSearch } from "../parts/useAtom.ts"
 import { NotFoundPage } from "./NotFoundPage.tsx"
 
@@ -36,6 +37,9 @@ interface Creating {
   readonly next: (id: string) => string
 }
 
+/** The page of the new object, which then says what comes next. */
+const created = (list: string) => (id: string) => `/console/${list}/${encodeURIComponent(id)}?${createdParameter}=true`
+
 const kinds: Readonly<Record<Kind, Creating>> = {
   relayer: {
     title: text.relayer,
@@ -45,7 +49,7 @@ const kinds: Readonly<Record<Kind, Creating>> = {
       solana: "CreateSolanaRelayerRequest",
       stellar: "CreateStellarRelayerRequest"
     },
-    next: (id) => `/console/relayers/${encodeURIComponent(id)}`
+    next: created("relayers")
   },
   network: {
     title: text.network,
@@ -55,7 +59,7 @@ const kinds: Readonly<Record<Kind, Creating>> = {
       solana: "CreateSolanaNetworkRequest",
       stellar: "CreateStellarNetworkRequest"
     },
-    next: () => "/console/networks"
+    next: created("networks")
   },
   signer: {
     title: text.signer,
@@ -71,13 +75,13 @@ const kinds: Readonly<Record<Kind, Creating>> = {
       azure_key_vault: "CreateAzureKeyVaultSignerRequest",
       turnkey: "CreateTurnkeySignerRequest"
     },
-    next: () => "/console/signers"
+    next: created("signers")
   },
   webhook: {
     title: text.webhook,
     scope: "notifications:write",
     forms: { webhook: "CreateNotificationRequest" },
-    next: () => "/console/webhooks"
+    next: created("webhooks")
   },
   key: {
     title: text.key,
@@ -93,46 +97,41 @@ const isKind = (name: string): name is Kind => name in kinds
 const useKnown = (type: string): Readonly<Record<string, ReadonlyArray<string>>> => {
   const networks = useQuery(networkList).value
   const signers = useQuery(signerList).value
+  const webhooks = useQuery(webhookList).value
   return {
     ...(networks === undefined
       ? {}
       : { network: networks.filter(({ network_type }) => network_type === type).map(({ name }) => name) }),
-    ...(signers === undefined ? {} : { signer_id: signers.map(({ id }) => id) })
+    ...(signers === undefined ? {} : { signer_id: signers.map(({ id }) => id) }),
+    ...(webhooks === undefined ? {} : { notification_id: webhooks.map(({ id }) => id) })
   }
 }
 
-/** Shown once, hidden until "Show", and not closed by accident. */
-const NewKey = ({ secret, onStored }: { readonly secret: string; readonly onStored: () => void }) => {
-  const [isShown, show] = useState(false)
-  return (
-    <Dialog title={text.keyTitle}>
-      <p class="text">{text.keyText}</p>
-      <pre tabIndex={0}>{isShown ? secret : "•".repeat(secret.length)}</pre>
-      <div class="do">
-        <button class="btn" type="button" onClick={() => show(true)}>
-          {text.show}
-        </button>
-        <CopyButton text={secret} label={words.copy.copy} />
-        <button class="btn p" type="button" onClick={onStored}>
-          {text.stored}
-        </button>
-      </div>
-    </Dialog>
+/** What the address says of the new object, such as the signer of a relayer. Secrets are never in an address. */
+const givenIn = (form: Form, parameters: URLSearchParams): Entered =>
+  Object.fromEntries(
+    form.flatMap(({ name, kind }) => {
+      const value = kind === "secret" ? null : parameters.get(name)
+      return value === null ? [] : [[name, value]]
+    })
   )
-}
 
 const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string }) => {
   const { scope, forms: names, next } = kinds[kind]
   const session = useAtom(sessionState)
   const { route } = useLocation()
   const known = useKnown(type)
-  const [entered, setEntered] = useState<Entered>(kind === "relayer" ? { paused: "false" } : {})
+  const form = forms[names[type] ?? ""] ?? []
+  const { parameters } = useSearch()
+  const [entered, setEntered] = useState<Entered>({
+    ...(kind === "relayer" ? { paused: "false" } : {}),
+    ...givenIn(form, parameters)
+  })
   const [problems, setProblems] = useState<Problems>({})
   const [failure, setFailure] = useState<Failure>()
   const [isBusy, setBusy] = useState(false)
   const [key, renewKey] = useState(() => crypto.randomUUID())
   const [secret, setSecret] = useState<string>()
-  const form = forms[names[type] ?? ""] ?? []
   const native = unitOf(type, entered["network"], useQuery(networkList).value)
   const isAllowed = may(session, scope)
   const onSubmit = async (event: Event) => {
@@ -151,7 +150,7 @@ const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string
       if (outcome.failure.status === 400) setProblems(refusedFields(outcome.failure))
       return
     }
-    refresh(networkList, signerList, keyList)
+    refresh(networkList, signerList, keyList, webhookList)
     if (outcome.value.key === undefined) route(next(outcome.value.id))
     else setSecret(Redacted.value(outcome.value.key))
   }
@@ -176,7 +175,9 @@ const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string
           </span>
         )}
       </div>
-      {secret !== undefined && <NewKey secret={secret} onStored={() => route(next(""))} />}
+      {secret !== undefined && (
+        <Secret title={text.keyTitle} text={text.keyText} secret={secret} onStored={() => route(next(""))} />
+      )}
     </form>
   )
 }

@@ -29,6 +29,7 @@ import { markOf, relayerMark } from "../parts/States.ts"
 import { Tag } from "../parts/Tag.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
 import { useEventsAbout } from "../parts/useEvents.ts"
+import { FirstCheck } from "./relayer/FirstCheck.tsx"
 import { RelayerEvents, RelayerNonces, RelayerTransactions } from "./relayer/Lists.tsx"
 import { RelayerPolicies } from "./relayer/Policies.tsx"
 import { RelayerSummary } from "./relayer/Summary.tsx"
@@ -211,6 +212,7 @@ export const RelayerPage = () => {
       <Loaded query={details} rows={6}>
         {(value) => (
           <>
+            <FirstCheck id={id} state={said.value?.state} />
             <Loaded query={said} rows={1}>
               {(said) => <Explanation relayer={value.value} said={said} />}
             </Loaded>

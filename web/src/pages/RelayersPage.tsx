@@ -57,7 +57,7 @@ export const RelayersPage = () => {
       }
     >
       <Filters />
-      {query.failure?.status === 400 && <ActiveFilters names={[...filters, "sort", "cursor", "page"]} />}
+      {query.failure?.status === 400 && <ActiveFilters />}
       <Block title={text.title} query={query} rows={10}>
         {({ rows, next }) =>
           rows.length === 0 ? (

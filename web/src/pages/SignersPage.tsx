@@ -10,6 +10,7 @@ import type { Signer } from "../data/Signers.ts"
 import { words } from "../words.ts"
 import { Block, Failed, Loaded } from "../parts/Block.tsx"
 import { Code } from "../parts/Copy.tsx"
+import { Created } from "../parts/Created.tsx"
 import { Dialog } from "../parts/Dialog.tsx"
 import { Empty, List } from "../parts/List.tsx"
 import type { Column } from "../parts/List.tsx"
@@ -176,6 +177,13 @@ export const SignerPage = () => {
       <Loaded query={query} rows={6}>
         {(signer) => (
           <div class="grid">
+            <Created next={words.create.nextOfSigner}>
+              {may(session, "relayers:write") && (
+                <a class="btn s p" href={`/console/new/relayer?signer_id=${encodeURIComponent(id)}`}>
+                  {words.create.relayer}
+                </a>
+              )}
+            </Created>
             <section class="card" aria-label={text.addresses}>
               <h2>{text.addresses}</h2>
               <div class="pad">

@@ -53,7 +53,7 @@ export const TransactionsPage = () => {
         <SelectFilter name="held" label={text.held} choices={yesNo} />
         <SelectFilter name="origin" label={text.origin} choices={choices(["request", "gap"])} />
       </div>
-      {query.failure?.status === 400 && <ActiveFilters names={[...filters, "cursor"]} />}
+      {query.failure?.status === 400 && <ActiveFilters />}
       <Block title={text.title} query={query} rows={10}>
         {({ rows, next }) =>
           rows.length === 0 ? (

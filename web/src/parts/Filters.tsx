@@ -75,12 +75,13 @@ export const TextFilter = ({ name, label }: { readonly name: string; readonly la
   )
 }
 
-/** Filters in force, each with a way to remove it: below an empty list, and after a 400 that names one. */
-export const ActiveFilters = ({ names }: { readonly names: ReadonlyArray<string> }) => {
+/** Filters in force, each with a way to remove it: below an empty list, and after a 400, which may be about any part of the address. */
+export const ActiveFilters = ({ names }: { readonly names?: ReadonlyArray<string> }) => {
   const { parameters, href } = useSearch()
+  const shown = names ?? [...new Set(parameters.keys())]
   return (
     <div class="flt">
-      {names
+      {shown
         .filter((name) => parameters.has(name))
         .map((name) => (
           <a key={name} class="chip on" href={href({ [name]: undefined })}>

@@ -52,7 +52,7 @@ export class Deliveries extends Context.Service<
       notification: NotificationId,
       id: DeliveryId
     ): Effect.Effect<Delivery, NotificationNotFound | DeliveryNotFound>
-    /** Sends all deliveries of a time range again, as if they were new, under the same ids. `BadRequest` if there are too many. */
+    /** Sends all deliveries of a time range again, as if they were new, under the same ids, or only counts them. `BadRequest` if there are too many. */
     replay(
       notification: NotificationId,
       range: ReplayDeliveries
@@ -129,12 +129,17 @@ export class Deliveries extends Context.Service<
         return delivery.value
       }, transaction)
 
-      const replay = Effect.fn("Deliveries.replay")(function* (notification: NotificationId, range: ReplayDeliveries) {
-        const replayed = yield* repo.replay(yield* of(notification), range, maxReplayed + 1)
+      const replay = Effect.fn("Deliveries.replay")(function* (
+        notification: NotificationId,
+        { dry_run = false, ...range }: ReplayDeliveries
+      ) {
+        const send = dry_run ? repo.countReplayed : repo.replay
+        const replayed = yield* send(yield* of(notification), range, maxReplayed + 1)
         if (replayed > maxReplayed) {
           const message = `there are more than ${maxReplayed} deliveries: choose a shorter period`
           return yield* BadRequest.of([{ field: "until", message }])
         }
+        if (dry_run) return { replayed }
         const after = { ...range, replayed }
         yield* audit.record({ action: "notification.deliveries_replayed", id: notification, schema: Replayed, after })
         yield* due.afterCommit

@@ -111,19 +111,27 @@ export const make = Effect.gen(function* () {
     )
 
   /** Makes at most `limit` deliveries due, the oldest first, as if they were new. Returns how many. */
-  const replay = (deliveries: Deliveries, { since, until, state }: ReplayDeliveries, limit: number) =>
+  const replayed = (deliveries: Deliveries, { since, until, state }: ReplayDeliveries, limit: number) => sql`
+    SELECT t.seq FROM deliveries t
+    WHERE ${ofCaller(deliveries)} AND t.lane <> ${testLane}
+      AND ${state === undefined ? sql`state <> 'pending'` : sql`state = ${state}`}
+      AND created_at >= ${DateTime.toDate(since)} AND created_at < ${DateTime.toDate(until)}
+    ORDER BY t.seq LIMIT ${limit}`
+
+  const replay = (...range: Parameters<typeof replayed>) =>
     sql`
       UPDATE deliveries SET state = 'pending', failures = 0, once = false, next_attempt_at = clock_timestamp(),
         give_up_at = clock_timestamp() + interval '24 hours'
-      WHERE seq IN (
-        SELECT t.seq FROM deliveries t
-        WHERE ${ofCaller(deliveries)} AND t.lane <> ${testLane}
-          AND ${state === undefined ? sql`state <> 'pending'` : sql`state = ${state}`}
-          AND created_at >= ${DateTime.toDate(since)} AND created_at < ${DateTime.toDate(until)}
-        ORDER BY t.seq LIMIT ${limit} FOR UPDATE OF t
-      ) RETURNING 1`.pipe(
+      WHERE seq IN (${replayed(...range)} FOR UPDATE OF t) RETURNING 1`.pipe(
       Effect.map((rows) => rows.length),
       query("DeliveriesRepo.replay")
+    )
+
+  /** How many deliveries a replay would send. */
+  const countReplayed = (...range: Parameters<typeof replayed>) =>
+    replayed(...range).pipe(
+      Effect.map((rows) => rows.length),
+      query("DeliveriesRepo.countReplayed")
     )
 
   /** Inserts a test webhook that was sent. */
@@ -149,5 +157,5 @@ export const make = Effect.gen(function* () {
       query("DeliveriesRepo.insertTest")
     )
 
-  return { select, find, retry, replay, insertTest }
+  return { select, find, retry, replay, countReplayed, insertTest }
 })

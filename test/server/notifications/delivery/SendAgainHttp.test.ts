@@ -60,6 +60,10 @@ layer(live)("a delivery", (it) => {
       assert.deepStrictEqual(yield* replay({ state: "failed" }), { replayed: 0 })
       assert.deepStrictEqual(yield* replay({ until: "2020-01-02T00:00:00Z" }), { replayed: 0 })
       const came = receiver.seen.length
+      assert.deepStrictEqual(yield* replay({ dry_run: true }), { replayed: 6 })
+      assert.isEmpty(yield* log(id, "?state=pending"))
+      const { json } = yield* call(`/audit?action=notification.deliveries_replayed&resource_id=${id}&limit=10`)
+      assert.notInclude(JSON.stringify(json.data), '"replayed":6')
       assert.deepStrictEqual(yield* replay({ state: "delivered" }), { replayed: 6 })
       yield* receiver.arrived(came + 6)
       yield* until(id, allDone)
@@ -89,6 +93,8 @@ layer(live)("a delivery", (it) => {
         FROM notifications, generate_series(1, 10001) n WHERE id = ${id}`
       const refused = yield* post(`/notifications/${id}/replay`, always)
       assert.strictEqual(refused.json.error, "until: there are more than 10000 deliveries: choose a shorter period")
+      const counted = yield* post(`/notifications/${id}/replay`, { ...always, dry_run: true })
+      assert.strictEqual(counted.json.error, refused.json.error)
       assert.isEmpty(yield* log(id, "?state=pending"))
     })
   )

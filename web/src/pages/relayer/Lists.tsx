@@ -39,7 +39,7 @@ export const RelayerTransactions = ({ details: { value: relayer } }: Props) => {
           choices={choices([...openStatuses, ...finalStatuses])}
         />
       </div>
-      {query.failure?.status === 400 && <ActiveFilters names={[...filters, "cursor"]} />}
+      {query.failure?.status === 400 && <ActiveFilters />}
       <Block title={text.transactions} query={query} rows={10}>
         {({ rows, next }) =>
           rows.length === 0 ? (

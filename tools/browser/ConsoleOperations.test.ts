@@ -1,0 +1,130 @@
+// The console in Chromium, on the real service with a chain: what operators create, verify, replay and rotate.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Page } from "playwright-core"
+import { Console, call, fieldOf, settled, signIn, textOf } from "./ConsoleInBrowser.ts"
+import type { Developing, Running } from "./ConsoleInBrowser.ts"
+
+/** A private key without funds on the chain of the tests. */
+const privateKey = "0x0101010101010101010101010101010101010101010101010101010101010101"
+
+const setBalance = async ({ chainUrl }: Developing, address: string, wei: bigint) => {
+  const params = [address, `0x${wei.toString(16)}`]
+  await fetch(chainUrl, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "anvil_setBalance", params })
+  })
+}
+
+const statusWith = async ({ baseUrl }: Running, key: string) =>
+  (await fetch(`${baseUrl}/api/v1/relayers`, { headers: { authorization: `Bearer ${key}` } })).status
+
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
+
+layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("an operator in the console", (it) => {
+  it.effect("creates signer and relayer, reads what is missing, sends it, and sees the relayer become healthy", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        await page.goto(`${running.baseUrl}/console/new/signer?config.key=from-the-address`)
+        const secret = page.locator("[id='field-config.key']")
+        assert.strictEqual(await secret.inputValue(), "", "a secret is never taken from an address")
+        await page.locator("#field-id").fill("by-hand")
+        await secret.fill(privateKey)
+        await button(page, "Create").click()
+        await page.getByText("Verify that its key works.").waitFor()
+        await button(page, "Verify").click()
+        await page.getByRole("dialog").getByText("ok").first().waitFor()
+        await button(page, "Close").click()
+        await page.getByRole("link", { name: "Create relayer" }).click()
+        assert.strictEqual(await page.locator("#field-signer_id").inputValue(), "by-hand")
+        await page.locator("#field-id").fill("by-hand")
+        await page.locator("#field-name").fill("By hand")
+        await page.locator("#field-network").selectOption("dev")
+        await button(page, "Create").click()
+
+        await page.getByText("It is not ready yet.").waitFor()
+        const { address } = fieldOf(await call(running, "GET", "relayers/by-hand"), "data") as {
+          readonly address: string
+        }
+        await page.locator(".fund").getByTitle(address).waitFor()
+        await setBalance(running, address, 10n ** 18n)
+        await page.getByText("It can send. Send the first transaction.").waitFor()
+        await page.locator("h1").getByText("Healthy").waitFor()
+        const stored = await page.evaluate(
+          "JSON.stringify([{ ...sessionStorage }, { ...localStorage }, location.href])"
+        )
+        assert.notInclude(String(stored), privateKey.slice(2))
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("verifies the audit log, with a stored head that it contains and with one that it does not", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        await page.goto(`${running.baseUrl}/console/audit`)
+        await settled(page)
+        await button(page, "Verify").click()
+        const dialog = page.getByRole("dialog")
+        const verify = () => dialog.getByRole("button", { name: "Verify" }).click()
+        await verify()
+        await dialog.getByText("The log is whole").waitFor()
+        const head = await dialog.locator("code").innerText()
+        assert.match(head, /^\d+:[0-9a-f]{64}$/)
+        const stored = dialog.getByLabel("Stored head")
+        await stored.fill("12:short")
+        await dialog.getByText("A head is a position").waitFor()
+        await stored.fill(head)
+        await verify()
+        await dialog.getByText("The log is whole").waitFor()
+        const [position = ""] = head.split(":")
+        await stored.fill(`${position}:${"0".repeat(64)}`)
+        await verify()
+        await dialog.getByText(`The record at position ${position} was changed or is missing.`).waitFor()
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("gives an API key a new value, which is shown once and does not close by accident, and revokes it", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const made = await call(running, "POST", "api-keys", { name: "Payouts", scopes: ["relayers:read"] })
+        const [id, old] = [textOf(made.data, "id"), textOf(made.data, "key")]
+        const { page, problems } = await signIn(running)
+        await page.goto(`${running.baseUrl}/console/keys`)
+        await page.getByRole("link", { name: "Payouts" }).click()
+        await button(page, "Rotate…").click()
+        await page.getByLabel("The present value stays valid for").selectOption("0")
+        await button(page, "Rotate").click()
+        const dialog = page.getByRole("dialog")
+        await dialog.getByText("It is shown once.").waitFor()
+        await page.keyboard.press("Escape")
+        assert.notInclude(await dialog.innerText(), "rk_")
+        await button(page, "Show").click()
+        const fresh = (await dialog.locator("pre").innerText()).trim()
+        assert.strictEqual(await statusWith(running, old), 401)
+        assert.strictEqual(await statusWith(running, fresh), 200)
+        await button(page, "I have stored it").click()
+        await dialog.waitFor({ state: "detached" })
+        assert.notInclude(await page.content(), fresh)
+
+        await button(page, "Revoke…").click()
+        await dialog.getByRole("textbox").fill(id)
+        await button(page, "Revoke").click()
+        await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor()
+        assert.strictEqual(await statusWith(running, fresh), 401)
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+})

@@ -1,0 +1,131 @@
+// What a person does with a receiver: send a test, pause it, give it another signing key.
+import { useState } from "preact/hooks"
+import type { Failure } from "../../data/Failure.ts"
+import type { Versioned } from "../../data/Pages.ts"
+import { act, refresh } from "../../data/Registry.ts"
+import { changeWebhook, testWebhook, webhookById, webhookList } from "../../data/Webhooks.ts"
+import type { Notification } from "../../data/Webhooks.ts"
+import { words } from "../../words.ts"
+import { Failed } from "../../parts/Block.tsx"
+import { CopyButton } from "../../parts/Copy.tsx"
+import { Confirm, Dialog } from "../../parts/Dialog.tsx"
+import type { Question } from "../../parts/Dialog.tsx"
+import { Tree } from "../../parts/Tree.tsx"
+import { Replay } from "./Replay.tsx"
+
+const text = words.webhooks
+
+const Test = ({ id }: { readonly id: string }) => {
+  const [result, setResult] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  const onClick = async () => {
+    if (isBusy) return
+    setBusy(true)
+    const outcome = await act(testWebhook(id))
+    setBusy(false)
+    setResult(outcome.ok ? outcome.value : { error: outcome.failure.text })
+  }
+  return (
+    <>
+      <button class="btn" type="button" aria-disabled={isBusy} onClick={onClick}>
+        {isBusy ? text.testing : text.test}
+      </button>
+      {result !== undefined && (
+        <div role="status" class="card test">
+          <Tree value={result} />
+        </div>
+      )}
+    </>
+  )
+}
+
+/** Bytes of a new signing key, which is twice as many hex digits. */
+const keyBytes = 32
+
+const generated = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(keyBytes))].map((byte) => byte.toString(16).padStart(2, "0")).join("")
+
+interface Props {
+  readonly id: string
+  readonly details: Versioned<Notification>
+}
+
+const refreshAll = (id: string) => refresh(webhookById(id), webhookList)
+
+const Rotate = ({ id, details: { etag }, onClose }: Props & { readonly onClose: () => void }) => {
+  const [key, setKey] = useState("")
+  const [isShown, show] = useState(false)
+  const [isBusy, setBusy] = useState(false)
+  const [failure, setFailure] = useState<Failure>()
+  const isReady = !isBusy && key !== ""
+  const input = {
+    value: key,
+    autocomplete: "off" as const,
+    spellcheck: false,
+    onInput: ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => setKey(currentTarget.value)
+  }
+  const onRotate = async (event: Event) => {
+    event.preventDefault()
+    if (!isReady) return
+    setBusy(true)
+    const outcome = await act(changeWebhook(id, { signing_key: key }, etag)).finally(() => refreshAll(id))
+    setBusy(false)
+    if (outcome.ok) onClose()
+    else setFailure(outcome.failure)
+  }
+  return (
+    <Dialog title={text.rotateTitle} onClose={onClose}>
+      <form onSubmit={onRotate}>
+        <p class="text">{text.rotateText}</p>
+        <label class="field">
+          {text.signingKey}
+          {isShown ? <input {...input} type="text" /> : <input {...input} type="password" />}
+        </label>
+        <div class="do">
+          <button class="btn s" type="button" onClick={() => setKey(generated())}>
+            {text.generate}
+          </button>
+          <button class="btn s" type="button" aria-pressed={isShown} onClick={() => show(!isShown)}>
+            {text.showKey}
+          </button>
+          {key !== "" && <CopyButton text={key} label={words.copy.copy} />}
+        </div>
+        {failure !== undefined && <Failed failure={failure} />}
+        <div class="do">
+          <button class="btn" type="button" onClick={onClose}>
+            {words.confirm.cancel}
+          </button>
+          <button class="btn p" type="submit" aria-disabled={!isReady}>
+            {text.rotateAction}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+const pauseQuestion = (id: string, { value: { paused }, etag }: Versioned<Notification>): Question => ({
+  title: paused ? text.resumeTitle : text.pauseTitle,
+  text: paused ? text.resumeText : text.pauseText,
+  action: paused ? words.relayers.resume : words.relayers.pause,
+  act: () => act(changeWebhook(id, { paused: !paused }, etag)).finally(() => refreshAll(id))
+})
+
+export const WebhookActions = ({ id, details }: Props) => {
+  const [question, ask] = useState<Question>()
+  const [isRotating, setRotating] = useState(false)
+  return (
+    <>
+      <Test id={id} />
+      <button class="btn" type="button" onClick={() => ask(pauseQuestion(id, details))}>
+        {details.value.paused ? words.relayers.resume : words.relayers.pause}
+      </button>
+      <button class="btn" type="button" onClick={() => setRotating(true)}>
+        {text.rotate}
+      </button>
+      <Replay id={id} />
+      {question !== undefined && <Confirm question={question} onClose={() => ask(undefined)} />}
+      {isRotating && <Rotate id={id} details={details} onClose={() => setRotating(false)} />}
+    </>
+  )
+}
