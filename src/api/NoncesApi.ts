@@ -68,6 +68,20 @@ export class NoncesApi extends HttpApiGroup.make("nonces")
             "A no-op competes with each open transaction for its nonce. The chain decides which one is mined, so that the transaction may still be executed. A no-op follows the market up to the `gas_price_cap` of the relayer; `max_fee_per_gas` is another limit, for a nonce that no block takes within the cap. It applies to all open transactions of the range, also to those that are being canceled. Only for evm: 409 for stellar, whose accounts have no gaps. Audited."
         })
       ),
+    HttpApiEndpoint.post("releaseChannels", "/:relayer_id/channels/release", {
+      params,
+      success: Envelope.of(ShownSequences),
+      error: [Errors.ForbiddenError, Errors.TransactionLimitExceededError, Errors.TransactionConflictError, ...error]
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "relayers:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "End the channels of a relayer's account",
+          description:
+            "Sets `channels.count` of the policy to 0. Channels that no other relayer of the account wants end: what was sent with them is final first, then their accounts are merged into that of the relayer, which gets their reserves back. Also needs the scope `transactions:write`. Only for stellar: 409 for others. Audited."
+        })
+      ),
     HttpApiEndpoint.post("beginGeneration", "/:relayer_id/nonce/generation", {
       params,
       success: Envelope.of(ShownSequences),

@@ -120,6 +120,8 @@ describe("scopes", () => {
       ],
       "transactions:write": ["transactions.send", "transactions.replace", "transactions.cancel", "nonces.resync"],
       "transactions:sign": ["signing.sign", "signing.signTypedData", "transactionSigning.signTransaction"],
+      // It also needs the scope `transactions:write`.
+      "relayers:write": ["nonces.releaseChannels"],
       // It also needs the scope `transactions:read`.
       "relayers:read": ["policies.rehearse"],
       "rpc:call": ["nodeCalls.rpc"]

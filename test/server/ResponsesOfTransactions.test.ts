@@ -167,8 +167,9 @@ const successes: Readonly<Record<string, Request>> = {
   [`post ${inRelayer}/nonce/generation`]: onNewRelayer()
 }
 
-/** Tested with a solana relayer in `transactions/solana/Signing.test.ts` and `Sponsored.test.ts`. */
+/** Tested with relayers of the networks that have them: `transactions/solana/Signing.test.ts`, `Sponsored.test.ts` and `transactions/stellar/Channels.test.ts`. */
 const elsewhere = [
+  `post ${inRelayer}/channels/release`,
   `post ${inRelayer}/sign-transaction`,
   `post ${inRelayer}/transactions/sponsored/quote`,
   `post ${inRelayer}/transactions/sponsored/build`

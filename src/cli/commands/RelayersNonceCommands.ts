@@ -1,4 +1,4 @@
-// `relayers nonce`, `nonce-resync`, `nonce-clear` and `nonce-generation`: the nonces of a relayer's account.
+// `relayers nonce`, `nonce-resync`, `nonce-clear`, `nonce-generation`, `channels` and `channels-release`: the account of a relayer.
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
@@ -12,6 +12,21 @@ import * as Verb from "../kit/Verb.ts"
 
 const nonce = Verb.onOne("nonce", RelayerId, (client, id) => client.nonces.get({ params: { relayer_id: id } })).pipe(
   Verb.about("Show the nonces of the service next to those of the chain.", "relayers nonce payouts")
+)
+
+const channels = Verb.onOne("channels", RelayerId, (client, id) =>
+  client.nonces.get({ params: { relayer_id: id } })
+).pipe(
+  Verb.about(
+    "Show the channels of a stellar relayer: their stage, sequences and transactions, and what they lock.",
+    "relayers channels payouts"
+  )
+)
+
+const release = Verb.onOne("channels-release", RelayerId, (client, id) =>
+  client.nonces.releaseChannels({ params: { relayer_id: id } })
+).pipe(
+  Verb.about("End the channels of a stellar relayer, and get their reserves back.", "relayers channels-release payouts")
 )
 
 const resync = Verb.send(
@@ -62,4 +77,4 @@ const generation = Verb.onOne("nonce-generation", RelayerId, (client, id) =>
   )
 )
 
-export const RelayersNonceCommands = [nonce, resync, clear, generation] as const
+export const RelayersNonceCommands = [nonce, resync, clear, generation, channels, release] as const

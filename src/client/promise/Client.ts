@@ -842,6 +842,19 @@ export interface NoncesClient {
     readonly payload: ClearNoncesRequest
   }, ClearedNoncesResponse>
   /**
+   * End the channels of a relayer's account.
+   *
+   * Sets `channels.count` of the policy to 0. Channels that no other relayer of the account wants end: what was
+   * sent with them is final first, then their accounts are merged into that of the relayer, which gets their
+   * reserves back. Also needs the scope `transactions:write`. Only for stellar: 409 for others. Audited.
+   */
+  readonly releaseChannels: Method<"nonces", "releaseChannels", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string
+    }
+  }, ShownSequencesResponse>
+  /**
    * Declare that a test network was restarted.
    *
    * Only for networks with `is_testnet`. Transactions that were ever signed end as `failed` with the code
@@ -4239,6 +4252,26 @@ export interface SolanaTransactionResponse {
   readonly attempts?: ReadonlyArray<SolanaTransactionAttempt>
 }
 
+/** An account whose sequences transactions of the relayer use. */
+export interface StellarChannel {
+  /** Account of the channel. Example: `"GAEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEARIHQ"` */
+  readonly address: string
+  /**
+   * `creating`: its account was not seen yet. `draining`: it ends, and nothing is sent with it any more. Example:
+   * `"ready"`
+   */
+  readonly stage: "creating" | "ready" | "draining"
+  /** Sequence that the service assigns next. 0: its account was not read yet. Example: `"257698037760000002"` */
+  readonly next_sequence: bigint
+  /** The open transaction that has its place. Example: `"0196f5a4-6d5c-7b3a-9e3f-2f1a6c8d4e10"` */
+  readonly transaction_id?: string
+  /**
+   * Sequence of its account, read for this response. Absent if no provider answers, or if the account does not
+   * exist. Example: `"257698037760000001"`
+   */
+  readonly chain_sequence?: bigint
+}
+
 /** A memo for the receiver. */
 export type StellarMemoInput = 
   | {
@@ -4340,6 +4373,10 @@ export interface StellarNonceState {
    * wait for such a sequence. Example: `[]`
    */
   readonly given: ReadonlyArray<GivenStellarEnvelope>
+  /** Channels of the account. Example: `[]` */
+  readonly channels: ReadonlyArray<StellarChannel>
+  /** Stroops of reserves that the relayer pays for the channels. Example: `"45000000"` */
+  readonly locked_by_channels: bigint
   /** Why the service signs nothing for the account. Example: `"chain_changed"` */
   readonly code?: TransactionCode
   /** Since when. Example: `"2026-11-22T12:00:00.000Z"` */

@@ -106,6 +106,8 @@ export class Ledger extends Context.Service<
     laneOf(key: LaneKey): Effect.Effect<Option.Option<StoredLane>>
     /** How many transactions of the lane are open. */
     countLane(key: LaneKey): Effect.Effect<LaneCounts>
+    /** Open transactions by the channel of the lane whose place they have. */
+    channelPlaces(lane: LaneId): Effect.Effect<ReadonlyMap<string, TransactionId>>
     /**
      * What the transactions of the lane in flight, and signatures that were given, can cost, in the smallest unit of the chain.
      * `height`: a height that the chain has passed for good. Absent: the height of the lane's latest poll.

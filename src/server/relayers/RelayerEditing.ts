@@ -98,7 +98,7 @@ export const make = Effect.gen(function* () {
     const channels = network_type === "stellar" ? yield* ledger.countChannels(address) : 0
     if (channels === 0 || (yield* repo.sharesAccount(id, relayer))) return
     return yield* new RelayerInUse({
-      error: `has channels: ${channels}; release them by POST /api/v1/relayers/${id}/channels/release, and wait until they have ended`
+      error: `has channels: ${channels}; release them (effect-relayer relayers channels-release ${id}), and wait until they have ended`
     })
   })
 

@@ -55,6 +55,8 @@ const filled = Effect.gen(function* () {
     const { status, text } = yield* call(`/api/v1/${path}`, { body, headers })
     assert.strictEqual(status, 201, text)
   }
+  yield* (yield* SqlClient.SqlClient)`
+    INSERT INTO channel_keys (address, key_sealed) SELECT 'G' || id, key_sealed FROM signers`
   // Links the records of the audit log.
   yield* call("/api/v1/audit")
 })

@@ -1,6 +1,6 @@
 // What the open transactions of a lane amount to. Their call data, up to 128 kB each, stays in the database.
 import { Effect, Schema } from "effect"
-import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import { reservationOf } from "../../../domain/transaction/Totals.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
@@ -18,6 +18,7 @@ const Counts = Rows.withoutNulls(
 )
 
 const readCounts = Rows.one(Counts)
+const readPlaces = Rows.all(Schema.Struct({ address: Schema.String, id: TransactionId }))
 const readCost = Rows.one(Schema.Struct({ cost: Schema.BigIntFromString }))
 const readAhead = Rows.one(Schema.Struct({ ahead: Schema.Int }))
 
@@ -40,6 +41,16 @@ export const make = Effect.gen(function* () {
         ...(oldest_nonce === undefined ? {} : { oldestSequence: oldest_nonce })
       })),
       query("LaneTotalsRepo.counts")
+    )
+
+  /** Open transactions by the account where they have a place, without those of the lane's first account. */
+  const channelPlaces = (lane: LaneId) =>
+    sql`
+      SELECT c.address, t.id FROM transactions t JOIN lanes c ON c.id = t.channel_id
+      WHERE t.lane_id = ${lane}::bigint AND t.state IN ('signed', 'submitted', 'mined')`.pipe(
+      Effect.flatMap(readPlaces),
+      Effect.map((rows): ReadonlyMap<string, TransactionId> => new Map(rows.map(({ address, id }) => [address, id]))),
+      query("LaneTotalsRepo.channelPlaces")
     )
 
   const givenCost = (lane: LaneId, height: number | undefined) =>
@@ -81,5 +92,5 @@ export const make = Effect.gen(function* () {
       query("LaneTotalsRepo.ahead")
     )
 
-  return { counts, reserved, ahead }
+  return { counts, channelPlaces, reserved, ahead }
 })

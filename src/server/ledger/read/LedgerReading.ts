@@ -70,6 +70,7 @@ export const make = Effect.gen(function* () {
     laneOf: lanes.find,
     laneById: lanes.findById,
     countLane,
+    channelPlaces: totals.channelPlaces,
     reserved,
     ahead: totals.ahead,
     ...predecessors

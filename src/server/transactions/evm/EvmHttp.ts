@@ -23,6 +23,7 @@ export const NoncesHttp = HttpApiBuilder.group(
       get: ({ params }) => Respond.one(nonces.get(params.relayer_id)),
       resync: ({ params, payload }) => Respond.one(nonces.resync(params.relayer_id, payload)),
       clear: ({ params, payload }) => Respond.one(nonces.clear(params.relayer_id, payload)),
+      releaseChannels: ({ params }) => Respond.one(nonces.releaseChannels(params.relayer_id)),
       beginGeneration: ({ params }) => Respond.one(nonces.beginGeneration(params.relayer_id))
     })
   })

@@ -92,6 +92,16 @@ export class Nonces extends Context.Service<
       id: RelayerId,
       range: ClearNonces
     ): Effect.Effect<ClearedNonces, Unknown | BadRequest | TransactionConflict | TransactionLimitExceeded>
+    /**
+     * Ends the channels of the relayer's account that no other relayer wants. Fails with `TransactionConflict` if accounts of
+     * the network have no channels.
+     */
+    releaseChannels(
+      id: RelayerId
+    ): Effect.Effect<
+      ShownSequences,
+      Unknown | BadRequest | TransactionConflict | TransactionLimitExceeded | Caller.Forbidden
+    >
     /** Fails with `TransactionConflict` if the network is not a test network. */
     beginGeneration(id: RelayerId): Effect.Effect<ShownSequences, Unknown | TransactionConflict>
   }
@@ -206,7 +216,16 @@ export class Nonces extends Context.Service<
           return state
         })
 
-        return Nonces.of({ get, resync, clear, beginGeneration })
+        /** It changes the relayer, and the service sends for it. */
+        const releaseChannels = Effect.fn("Nonces.releaseChannels")(function* (id: RelayerId) {
+          const caller = yield* Caller.current
+          if (!Caller.hasScope(caller, "transactions:write")) return yield* Caller.Forbidden.of(caller.id)
+          const { sender, other } = yield* find(id)
+          if (other?.releaseChannels !== undefined) return yield* other.releaseChannels(sender)
+          return yield* new TransactionConflict({ error: "only relayers of stellar have channels" })
+        })
+
+        return Nonces.of({ get, resync, clear, releaseChannels, beginGeneration })
       })
     )
 }

@@ -1,6 +1,10 @@
 // The sequences of a stellar relayer's account, for operators.
 import { Clock, DateTime, Effect, Option } from "effect"
+import type { Lane } from "../../../domain/transaction/Lane.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
+import { lockedBy } from "../../../domain/transaction/stellar/Channels.ts"
+import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { StellarNonceState } from "../../../domain/transaction/stellar/StellarNonceState.ts"
 import { maxTimeOfGiven } from "../../../domain/transaction/stellar/StellarPlaces.ts"
 import { momentOf } from "../../../domain/transaction/stellar/Stellar.ts"
@@ -8,10 +12,26 @@ import { stellarRules } from "../../../domain/transaction/stellar/StellarRules.t
 import { Ledger } from "../../ledger/Ledger.ts"
 import type { GivenPlace } from "../../ledger/GivenSignature.ts"
 import type { StoredLane } from "../../ledger/StoredLane.ts"
+import { isLaneOf } from "../../ledger/StoredLane.ts"
 import { OutboundWork } from "../../limits/OutboundWork.ts"
+import { Relayers } from "../../relayers/Relayers.ts"
 import type { Sender } from "../Intake.ts"
 import type { SequenceNetwork } from "../SequenceNetwork.ts"
 import * as RelayerChain from "./RelayerChain.ts"
+
+/** `places`: open transactions by channel. */
+const channelFields = (lane: Lane<Stellar> | undefined, places: ReadonlyMap<string, TransactionId>) => {
+  const [, ...channels] = lane?.accounts ?? []
+  const shown = channels.map(({ address, counters, nextSequence }) => ({
+    address,
+    stage: counters?.stage ?? ("creating" as const),
+    next_sequence: nextSequence,
+    ...present("transaction_id", places.get(address))
+  }))
+  return { channels: shown, locked_by_channels: lockedBy(shown.length) }
+}
+
+const noPlaces: ReadonlyMap<string, TransactionId> = new Map()
 
 const laneFields = (found: Option.Option<StoredLane>) => {
   if (Option.isNone(found)) return { generation: 0, next_sequence: 0n, used_sequence: 0n }
@@ -36,30 +56,52 @@ export const make = Effect.gen(function* () {
   const ledger = yield* Ledger
   const chain = yield* RelayerChain.make
   const outboundWork = yield* OutboundWork
+  const relayers = yield* Relayers
 
   const ofLedger = Effect.fnUntraced(function* ({ account }: Sender) {
     const lane = yield* ledger.laneOf(account)
     const { inFlight, oldestSequence, pending } = yield* ledger.countLane(account)
-    const given = Option.isNone(lane) ? [] : yield* ledger.givenPlaces(lane.value.id, yield* Clock.currentTimeMillis)
+    const stored = Option.getOrUndefined(lane)
+    const isKnown = stored !== undefined && isLaneOf<Stellar>(stellarRules, stored)
+    const given = isKnown ? yield* ledger.givenPlaces(stored.id, yield* Clock.currentTimeMillis) : []
+    const places = isKnown ? yield* ledger.channelPlaces(stored.id) : noPlaces
     const state: StellarNonceState = {
       address: account.address,
       ...laneFields(lane),
       pending,
       in_flight: inFlight,
       ...present("oldest_open_sequence", oldestSequence),
-      given: given.map(givenOf)
+      given: given.map(givenOf),
+      ...channelFields(isKnown ? stored.lane : undefined, places)
     }
     return state
   })
 
   const ofChain = Effect.fnUntraced(
-    function* (sender: Sender) {
-      const { address } = sender.account
-      const { newest, of } = yield* chain.look(yield* chain.providersOf(sender), [address])
-      return { chain_ledger: newest, ...present("chain_sequence", of.get(address)?.sequence) }
+    function* (sender: Sender, { address, channels }: StellarNonceState) {
+      const addresses = [address, ...channels.map((channel) => channel.address)]
+      const { newest, of } = yield* chain.look(yield* chain.providersOf(sender), addresses)
+      return {
+        chain_ledger: newest,
+        ...present("chain_sequence", of.get(address)?.sequence),
+        channels: channels.map((channel) => ({
+          ...channel,
+          ...present("chain_sequence", of.get(channel.address)?.sequence)
+        }))
+      }
     },
     Effect.catchTag("BadGateway", () => Effect.succeed({}))
   )
+
+  /** Without a version, no precondition can fail. */
+  const releaseChannels = Effect.fnUntraced(function* (sender: Sender) {
+    yield* Effect.catchTag(
+      relayers.update(sender.relayer.id, { policies: { channels: { count: 0 } } }),
+      "PreconditionFailed",
+      Effect.die
+    )
+    return yield* ofLedger(sender)
+  })
 
   /** Without an account, or without a provider that answers, no sequence counts as used. */
   const usedBelow = Effect.fnUntraced(function* (sender: Sender) {
@@ -74,8 +116,9 @@ export const make = Effect.gen(function* () {
     ofLedger,
     get: Effect.fnUntraced(function* (sender: Sender) {
       const known = yield* ofLedger(sender)
-      return { ...known, ...(yield* outboundWork.run(ofChain(sender))) }
+      return { ...known, ...(yield* outboundWork.run(ofChain(sender, known))) }
     }),
+    releaseChannels,
     usedBelow: (sender) => outboundWork.run(usedBelow(sender)),
     notCleared:
       "accounts of stellar have no gaps: a sequence that no envelope has used is free when its envelopes are dead; cancel the transactions instead"

@@ -1,11 +1,16 @@
 // Channels in the driver of a lane, on the stand-in ledger: they are made, used by one transaction each, and ended.
 import { assert } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
 import * as MasterKey from "../../../../src/server/masterKey/MasterKey.ts"
+import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
+import { Secrets } from "../../../../src/server/secrets/Secrets.ts"
 import { RowMacs } from "../../../../src/server/secrets/RowMacs.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { accountIn, keyOf } from "../../../../testkit/stellar/Entries.ts"
+import * as TestApi from "../../../../testkit/TestApi.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
+import { masterKey, rotate, withStart } from "../../masterKey/Start.ts"
 import * as World from "./World.ts"
 
 const { payment, receiver, xlm } = World
@@ -39,6 +44,13 @@ const perLedger = (world: World, accounts: ReadonlyArray<string>, from: number) 
     .filter(({ number }) => number > from)
     .map(({ transactions }) => transactions.filter(({ source }) => accounts.includes(source)).length)
     .filter((count) => count > 0)
+
+/** The ledger of a process with another master key. */
+const withMasterKey = (current: Redacted.Redacted<Uint8Array>) =>
+  Effect.map(
+    Layer.build(Layer.fresh(LaneLedger.layerNoDeps).pipe(Layer.provide(Layer.fresh(Secrets.layer({ current }))))),
+    (built) => Context.get(built, LaneLedger)
+  )
 
 /** The master key is marked, as at the start of a process: the database refuses values of an unknown one. */
 const marked = Layer.provideMerge(Layer.provideMerge(MasterKey.layerCheck, RowMacs.layer), ledger)
@@ -119,6 +131,33 @@ layerEach(marked)("channels", (it) => {
     })
   )
 
+  it.effect("sign after a rotation of the master key", () =>
+    Effect.gen(function* () {
+      const world = yield* withChannels(1)
+      const [channel = ""] = yield* ready(world)
+      yield* withStart({ current: masterKey(2), others: [Redacted.make(TestApi.masterKey)] })(rotate)
+      assert.isTrue(Option.isNone(yield* world.channelSeed(channel)), "the former master key opens nothing")
+      world.channelSeed = (yield* withMasterKey(masterKey(2))).channelSeed
+      const [id] = yield* world.accept(payment(xlm))
+      yield* world.claim
+      yield* world.finish
+      const { attempts, state } = yield* world.transaction(id)
+      assert.deepStrictEqual([state, attempts[0]?.place.account], ["confirmed", channel])
+    })
+  )
+
+  it.effect("whose stored key is not that of their account sign nothing", () =>
+    Effect.gen(function* () {
+      const world = yield* withChannels(1)
+      const [id] = yield* world.accept(payment(xlm))
+      world.channelSeed = () => Effect.succeed(Option.some(Redacted.make("11".repeat(32))))
+      yield* world.claim
+      yield* world.poll(2)
+      assert.lengthOf((yield* world.transaction(id)).attempts, 0)
+      assert.strictEqual(world.context?.memory.signerRetry?.code, "row_changed")
+    })
+  )
+
   it.effect("are not used by a relayer that sends one transaction after the other", () =>
     Effect.gen(function* () {
       const world = yield* withChannels(2, { policies: { concurrent_transactions: false } })
@@ -160,6 +199,97 @@ layerEach(marked)("channels", (it) => {
       const { attempts, state } = yield* world.transaction(id)
       assert.deepStrictEqual([state, attempts.length], ["confirmed", 1])
       assert.isUndefined(accountOf(world, channel))
+    })
+  )
+
+  it.effect("are complete after kills of the process that makes them, and none is made twice [31]", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ policies: { channels: { count: 3 } } })
+      yield* world.upkeep
+      const made = (yield* world.channels).map(({ address }) => address)
+      assert.lengthOf(made, 3)
+      // The envelope is lost, and the process dies after it was committed: the next one sends the same bytes.
+      world.lose({ sendTransaction: "before" })
+      yield* world.poll()
+      yield* world.claim
+      yield* world.upkeep
+      world.lose({ sendTransaction: "after" })
+      yield* world.poll()
+      yield* world.claim
+      world.lose({})
+      yield* world.settle
+      assert.deepStrictEqual(yield* ready(world), made)
+      assert.strictEqual(accountOf(world, world.address)?.sponsoring, 9)
+      assert.deepStrictEqual(perLedger(world, [world.address], 0), [1])
+    })
+  )
+
+  it.effect("are made under the same keys if the envelope that makes them dies", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ policies: { channels: { count: 2 } } })
+      world.lose({ sendTransaction: "before" })
+      yield* world.upkeep
+      yield* world.poll(2)
+      const [work] = (yield* world.contents).inFlight
+      if (work === undefined) return assert.fail("nothing is sent")
+      yield* world.cancel(work.id)
+      yield* world.finish
+      assert.strictEqual((yield* world.transaction(work.id)).state, "canceled")
+      const made = (yield* world.channels).map(({ address }) => address)
+      world.lose({})
+      yield* world.settle
+      assert.deepStrictEqual(yield* ready(world), made)
+      assert.lengthOf(made, 2)
+    })
+  )
+
+  it.effect("are as many as the relayer of the account wants that wants the most", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ policies: { channels: { count: 1 } } })
+      world.others.push({ ...world.relayerOf({ channels: { count: 3 } }), id: RelayerId.make("r2") })
+      yield* world.settle
+      assert.lengthOf(yield* ready(world), 3)
+      world.others.pop()
+      yield* world.settle
+      assert.lengthOf(yield* ready(world), 1)
+    })
+  )
+
+  it.effect("wait for funds, and hold up nothing meanwhile", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ policies: { channels: { count: 10 } }, funds: 15n * xlm })
+      yield* world.upkeep
+      const [id] = yield* world.accept(payment(xlm))
+      yield* world.poll(3)
+      assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+      const [work] = (yield* world.contents).pending
+      assert.strictEqual(work?.transaction.cause?.code, "insufficient_funds")
+      world.network.grant(world.address, 100n * xlm)
+      yield* world.settle
+      assert.lengthOf(yield* ready(world), 10)
+    })
+  )
+
+  it.effect("are begun once if two processes look at the same time", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ policies: { channels: { count: 2 } } })
+      yield* Effect.all([world.upkeep, world.upkeep, world.upkeep], { concurrency: "unbounded" })
+      assert.lengthOf(yield* world.channels, 2)
+      yield* world.settle
+      assert.lengthOf(yield* ready(world), 2)
+    })
+  )
+
+  it.effect("whose account was ended by somebody else are made again", () =>
+    Effect.gen(function* () {
+      const world = yield* withChannels(1)
+      const [channel = ""] = yield* ready(world)
+      world.network.put(keyOf.account(channel), undefined)
+      yield* world.accept(payment(xlm))
+      yield* world.finish
+      yield* world.settle
+      assert.deepStrictEqual(yield* ready(world), [channel])
+      assert.isDefined(accountOf(world, channel))
     })
   )
 })

@@ -117,6 +117,10 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
     address,
     relayer: target.relayer,
     relayerOf,
+    /** Other relayers of the account. */
+    others: [] as (typeof target.relayer)[],
+    /** As a process opens the keys of channels that has the present master key. */
+    channelSeed: lanes.channelSeed,
     context: undefined as LaneContext | undefined,
     accept: (
       request: StellarRequest = payment(xlm),
@@ -147,10 +151,14 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
   const targets = {
     get: () => Effect.succeed({ relayer: world.relayer, version: "1.1", network: networkOf(), urls }),
     withChannels: () =>
-      Effect.sync(() => {
-        const { id, policies = {} } = world.relayer
-        return [{ id, address, channels: policies.channels?.count ?? 0, version: "1.1" }]
-      })
+      Effect.sync(() =>
+        [world.relayer, ...world.others].map(({ id, policies = {} }, index) => ({
+          id,
+          address,
+          channels: policies.channels?.count ?? 0,
+          version: `${index + 1}.1`
+        }))
+      )
   }
 
   /** The service looks once whether there are as many channels as the policy wants. */
@@ -175,7 +183,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
           )
       },
       ownAccounts: Effect.map(lanes.addresses("stellar"), (own) => new Set([address, ...own])),
-      ledger: lanes
+      ledger: { channelSeed: (channel) => world.channelSeed(channel) }
     })
     const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make({ use: () => Effect.succeed(backend) }, options)
     const context: LaneContext = {

@@ -41,6 +41,8 @@ layer(api, { excludeTestServices: true })("the sequences of a stellar relayer", 
         pending: 0,
         in_flight: 0,
         given: [],
+        channels: [],
+        locked_by_channels: "0",
         chain_sequence: String(account()?.sequence)
       })
     })

@@ -1,0 +1,132 @@
+// Channels over HTTP: a policy makes them, `GET …/nonce` shows them, and a release ends them.
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import * as Documented from "../../../../testkit/Documented.ts"
+import { until } from "../../../../testkit/process/Folder.ts"
+import { keyNamed } from "../../../../testkit/stellar/Building.ts"
+import { dataOf, pay, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
+import * as TestApi from "../../../../testkit/TestApi.ts"
+
+const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
+  Layer.provideMerge(Logger.layer([]))
+)
+
+const receiver = keyNamed("receiver")
+
+interface Channel {
+  readonly address: string
+  readonly stage: string
+  readonly next_sequence: string
+  readonly chain_sequence?: string
+  readonly transaction_id?: string
+}
+
+interface State {
+  readonly channels: ReadonlyArray<Channel>
+  readonly locked_by_channels: string
+}
+
+const made = Effect.fnUntraced(function* (policies: object) {
+  const relayer = yield* relayerAt({ policies })
+  relayer.network.grant(receiver.publicKey(), 10n * xlm)
+  const { call } = yield* TestApi.TestApi
+  const base = `/api/v1/relayers/${relayer.id}`
+  const state = Effect.map(call(`${base}/nonce`), ({ json }) => json.data as State)
+  const change = (policies: object) => call(base, { method: "PATCH", body: { policies } })
+  const release = (more: TestApi.Call = {}) => call(`${base}/channels/release`, { ...more, method: "POST" })
+  const settles = (count: number) =>
+    until(
+      `${count} channels`,
+      Effect.map(state, (found) =>
+        found.channels.length === count && found.channels.every(({ stage }) => stage === "ready") ? found : undefined
+      ),
+      "60 seconds"
+    )
+  return { ...relayer, base, call, change, release, settles, state }
+})
+
+layer(api, { excludeTestServices: true })("the channels of a stellar relayer", (it) => {
+  it.effect("are made by a change of its policy, and shown beside the chain", () =>
+    Effect.gen(function* () {
+      const { account, base, call, change, path, settles } = yield* made({})
+      const changed = yield* change({ channels: { count: 2 } })
+      assert.strictEqual(changed.status, 200, changed.text)
+      const { channels, locked_by_channels } = yield* settles(2)
+      assert.strictEqual(locked_by_channels, "30000000")
+      assert.deepStrictEqual(
+        Documented.faultsOf("get /api/v1/relayers/{relayer_id}/nonce", yield* call(`${base}/nonce`)),
+        []
+      )
+      for (const { address, chain_sequence, next_sequence } of channels) {
+        assert.strictEqual(BigInt(next_sequence), BigInt(chain_sequence ?? 0) + 1n)
+        assert.strictEqual(account(address)?.balance, 0n)
+      }
+      const shown = yield* call(path)
+      assert.deepStrictEqual(shown.json.data, [], "work on channels is not listed with requests")
+      const work = yield* call(`${path}?origin=channel`)
+      assert.lengthOf(work.json.data as ReadonlyArray<unknown>, 1)
+    })
+  )
+
+  it.effect("carry transactions, which show their channel", () =>
+    Effect.gen(function* () {
+      const { becomes, send, settles } = yield* made({ channels: { count: 2 } })
+      const { channels } = yield* settles(2)
+      const { id } = dataOf(yield* send(pay(receiver.publicKey(), 1n)))
+      const confirmed = yield* becomes(id, "confirmed")
+      const used = (confirmed as { readonly channel_account?: string }).channel_account ?? ""
+      assert.include(
+        channels.map(({ address }) => address),
+        used
+      )
+      assert.match(confirmed.inner_hash ?? "", /^[0-9a-f]{64}$/)
+    })
+  )
+
+  it.effect("end by a release, and keep the last relayer of their account until then", () =>
+    Effect.gen(function* () {
+      const { account, address, base, call, release, settles } = yield* made({ channels: { count: 2 } })
+      const { channels } = yield* settles(2)
+      const refused = yield* call(base, { method: "DELETE" })
+      assert.strictEqual(refused.status, 409, refused.text)
+      assert.include(refused.text, "has channels: 2; release them")
+      const released = yield* release()
+      assert.strictEqual(released.status, 200, released.text)
+      assert.deepStrictEqual(Documented.faultsOf("post /api/v1/relayers/{relayer_id}/channels/release", released), [])
+      yield* settles(0)
+      for (const channel of channels) assert.isUndefined(account(channel.address))
+      assert.strictEqual(account(address)?.sponsoring, 0)
+      const deleted = yield* call(base, { method: "DELETE" })
+      assert.strictEqual(deleted.status, 200, deleted.text)
+    })
+  )
+
+  it.effect("are at most 100, and a whole number", () =>
+    Effect.gen(function* () {
+      const { change } = yield* made({})
+      for (const count of [-1, 101, 1.5, "5"]) {
+        const refused = yield* change({ channels: { count } })
+        assert.strictEqual(refused.status, 400, refused.text)
+        assert.include(refused.text, "channels.count")
+      }
+      assert.strictEqual((yield* change({ channels: { number: 5 } })).status, 400)
+    })
+  )
+
+  it.effect("are released only by a key that may change relayers and send transactions", () =>
+    Effect.gen(function* () {
+      const { call, release } = yield* made({})
+      const keyWith = (scopes: ReadonlyArray<string>) =>
+        Effect.map(
+          call("/api/v1/api-keys", { method: "POST", body: { name: "channels", scopes } }),
+          ({ json }) => (json.data as { readonly key: string }).key
+        )
+      for (const scopes of [["relayers:write"], ["transactions:write"]]) {
+        assert.strictEqual((yield* release({ key: yield* keyWith(scopes) })).status, 403)
+      }
+      const both = yield* keyWith(["relayers:write", "transactions:write"])
+      assert.strictEqual((yield* release({ key: both })).status, 200)
+    })
+  )
+})
