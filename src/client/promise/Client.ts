@@ -2719,7 +2719,7 @@ export interface EvmTransactionAttempt {
   readonly last_sent_at?: string
   /** The newest answer of nodes. `unknown`: none has answered, so it may have left or not. Example: `"accepted"` */
   readonly outcome?: "unknown" | "accepted" | "refused"
-  /** Why nodes refused the bytes of an attempt. */
+  /** Why nodes refused it. Absent if none did. Example: `{"class":"price","needed":"1000000000"}` */
   readonly refusal?: TransactionRefusal
   /** Nonce of its bytes. Example: `7` */
   readonly nonce?: number
@@ -4605,7 +4605,7 @@ export interface StellarTransactionAttempt {
   readonly last_sent_at?: string
   /** The newest answer of nodes. `unknown`: none has answered, so it may have left or not. Example: `"accepted"` */
   readonly outcome?: "unknown" | "accepted" | "refused"
-  /** Why nodes refused the bytes of an attempt. */
+  /** Why nodes refused it. Absent if none did. Example: `{"class":"price","needed":"1000000000"}` */
   readonly refusal?: TransactionRefusal
   /**
    * Account whose sequence its bytes use: the relayer, or a channel of the service. Example:

@@ -45,7 +45,7 @@ export const neutralAttemptFields = {
     "The newest answer of nodes. `unknown`: none has answered, so it may have left or not.",
     "accepted"
   ),
-  refusal: Schema.optionalKey(ShownRefusal)
+  refusal: shown(ShownRefusal, "Why nodes refused it. Absent if none did.", { class: "price", needed: "1000000000" })
 }
 
 /** What a refusal can say, of any network. */
