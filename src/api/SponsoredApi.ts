@@ -8,6 +8,12 @@ import {
   QuoteSolanaTransaction,
   SolanaQuote
 } from "../domain/transaction/solana/SolanaExchanges.ts"
+import {
+  BuildStellarTransaction,
+  BuiltStellarTransaction,
+  QuoteStellarTransaction,
+  StellarQuote
+} from "../domain/transaction/stellar/StellarExchanges.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
@@ -16,22 +22,22 @@ import { RequiredScope } from "./Scopes.ts"
 
 // A network type adds its schemas to these four unions, and `quote` and `build` to its intake (`server/transactions/Intake.ts`).
 
-const Quoting = Schema.Union([QuoteSolanaTransaction]).annotate({
+const Quoting = Schema.Union([QuoteSolanaTransaction, QuoteStellarTransaction]).annotate({
   identifier: "QuoteSponsoredTransactionRequest",
   description: "A transaction whose fee is to be quoted, as the network type of the relayer has it."
 })
 
-const Quote = Schema.Union([SolanaQuote]).annotate({
+const Quote = Schema.Union([SolanaQuote, StellarQuote]).annotate({
   identifier: "SponsoredTransactionQuote",
   description: "What a transaction costs its user, as the network type of the relayer has it."
 })
 
-const Building = Schema.Union([BuildSolanaTransaction]).annotate({
+const Building = Schema.Union([BuildSolanaTransaction, BuildStellarTransaction]).annotate({
   identifier: "BuildSponsoredTransactionRequest",
   description: "A transaction to build, as the network type of the relayer has it."
 })
 
-const Built = Schema.Union([BuiltSolanaTransaction]).annotate({
+const Built = Schema.Union([BuiltSolanaTransaction, BuiltStellarTransaction]).annotate({
   identifier: "SponsoredTransaction",
   description: "A transaction for the user to sign, as the network type of the relayer has it."
 })

@@ -1,14 +1,18 @@
 // The published SDK of another relayer service works with stellar relayers unchanged. The ledger is a stand-in.
 import { assert, layer } from "@effect/vitest"
+import { AssetSpecOneOfTypeEnum, OperationSpecOneOfTypeEnum } from "@openzeppelin/relayer-sdk"
 import type {
   NetworkTransactionRequest,
   SignTransactionResponseStellar,
+  StellarFeeEstimateResult,
+  StellarPrepareTransactionResult,
   StellarTransactionRequest,
   StellarTransactionResponse
 } from "@openzeppelin/relayer-sdk"
 import { Effect, Layer, Logger } from "effect"
 import * as LedgerTables from "../../src/server/ledger/LedgerTables.ts"
 import { envelope, keyNamed, payment, transaction } from "../../testkit/stellar/Building.ts"
+import * as Credits from "../../testkit/stellar/Credits.ts"
 import { counterContract } from "../../testkit/stellar/Contracts.ts"
 import { relayerAt, xlm } from "../../testkit/stellar/Relayers.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
@@ -113,6 +117,38 @@ layer(api, { excludeTestServices: true })("the SDK with a stellar relayer", (it)
       network.submit(0, signed.signedXdr)
       network.close()
       assert.strictEqual(account(receiver.publicKey())?.balance, 10n * xlm + 7n)
+    })
+  )
+
+  it.effect("quotes and builds a transaction whose user pays in a token, and sends it", () =>
+    Effect.gen(function* () {
+      const { account, address, answer, becomes, network, passphrase, post } = yield* make({
+        policies: Credits.policies
+      })
+      network.grant(Credits.issuer.publicKey(), 10n * xlm)
+      Credits.trust(network, user.publicKey(), 1_000_000n)
+      Credits.trust(network, address, 0n)
+      const paid = {
+        type: OperationSpecOneOfTypeEnum.PAYMENT,
+        destination: receiver.publicKey(),
+        amount: 5,
+        asset: { type: AssetSpecOneOfTypeEnum.NATIVE }
+      }
+      const request = { operations: [paid], source_account: user.publicKey(), fee_token: Credits.creditName }
+      const quoted = (yield* answer((sdk, id) =>
+        sdk.quoteSponsoredTransaction(id, request)
+      )) as StellarFeeEstimateResult
+      assert.deepInclude(quoted, { fee_in_token: "9", fee_in_token_ui: "0.0000009", conversion_rate: "0.03" })
+      const built = (yield* answer((sdk, id) =>
+        sdk.buildSponsoredTransaction(id, request)
+      )) as StellarPrepareTransactionResult
+      assert.deepInclude(built, { fee_in_token: "9", fee_in_stroops: "300", fee_token: Credits.creditName })
+      assert.isAbove(Date.parse(built.valid_until), performance.timeOrigin)
+      const signed = Credits.signedBy(user, built.transaction, passphrase)
+      const { id } = yield* post({ transaction_xdr: signed, fee_bump: true })
+      yield* becomes(id, "confirmed")
+      assert.strictEqual(account(receiver.publicKey())?.balance, 10n * xlm + 5n)
+      assert.strictEqual(Credits.creditOf(network, address), 9n)
     })
   )
 

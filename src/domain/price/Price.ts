@@ -68,15 +68,38 @@ const decimals = 6
 
 const millionths = (percentage: number): bigint => BigInt(Math.round(percentage * 10 ** decimals))
 
-const whole = 100n * 10n ** BigInt(decimals)
+const all = 100n * 10n ** BigInt(decimals)
 
 /** The amount and so many percent more, rounded up. */
 export const withMargin = (amount: bigint, percentage: number): bigint =>
-  roundUp(amount * (whole + millionths(percentage)), whole)
+  roundUp(amount * (all + millionths(percentage)), all)
 
 /** The amount less so many percent, rounded up. */
 export const lessSlippage = (amount: bigint, percentage: number): bigint =>
-  roundUp(amount * (whole - millionths(percentage)), whole)
+  roundUp(amount * (all - millionths(percentage)), all)
+
+/** Percentages for a policy that sets none: the margin is added to the fees of users, and a payment may be too low by the slippage. */
+export const defaultMargin = 0
+export const defaultSlippage = 1
+
+/** What a user is charged for a fee, in units of the native token and of the user's token. */
+export interface Charge {
+  readonly native: bigint
+  readonly units: bigint
+}
+
+export const chargeOf = (fee: bigint, price: TokenPrice, { margin }: { readonly margin: number }): Charge => {
+  const native = withMargin(fee, margin)
+  return { native, units: unitsFor(native, price) }
+}
+
+/** An amount of whole tokens: digits, and after a point no zeros at the end. */
+export const decimalOf = (units: bigint, places: number): string => {
+  const digits = String(units).padStart(places + 1, "0")
+  const whole = digits.slice(0, digits.length - places)
+  const rest = digits.slice(digits.length - places).replace(/0+$/, "")
+  return rest === "" ? whole : `${whole}.${rest}`
+}
 
 /** There is no price that the relayer may use now. */
 export class PriceUnavailable extends Schema.TaggedError<PriceUnavailable>()("PriceUnavailable", {

@@ -3,8 +3,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
-import { NotImplemented } from "../../domain/request/Request.ts"
-import type { BadGateway, BadRequest } from "../../domain/request/Request.ts"
+import { BadGateway, BadRequest, NotImplemented } from "../../domain/request/Request.ts"
 import { RelayerPaused } from "../../domain/transaction/AcceptanceErrors.ts"
 import type { ExchangeBody, ShownExchange } from "../../domain/transaction/Family.ts"
 import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
@@ -13,6 +12,18 @@ import type { JsonBody } from "./Intake.ts"
 import * as Senders from "./Senders.ts"
 
 type Failed = RelayerNotFound | NotImplemented | BadRequest | BadGateway | TooManyRequests
+
+/** A refusal of the token, for every network type. */
+const refusedToken = (message: string) => BadRequest.of([{ field: "fee_token", message }])
+
+/** Users pay only relayers whose policy says so. */
+export const needsUserStrategy = refusedToken(
+  "cannot be used while the relayer's policy has fee_payment_strategy relayer; set it to user"
+)
+
+export const notAllowedToken = refusedToken("is not in allowed_tokens of the relayer's policy")
+
+export const priceUnavailable = (reason: string) => new BadGateway({ error: `price_unavailable: ${reason}` })
 
 const notHere = (networkType: string) =>
   new NotImplemented({ error: `users of relayers of ${networkType} cannot pay fees in a token` })

@@ -1,7 +1,14 @@
 // Prices are exact fractions: what a fee costs in a token is rounded once, in favour of the relayer.
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { isWithin, lessSlippage, PriceBounds, unitsFor, withMargin } from "../../../src/domain/price/Price.ts"
+import {
+  decimalOf,
+  isWithin,
+  lessSlippage,
+  PriceBounds,
+  unitsFor,
+  withMargin
+} from "../../../src/domain/price/Price.ts"
 
 const price = (units: bigint, native: bigint) => ({ units, native })
 
@@ -25,6 +32,13 @@ describe("a price", () => {
     assert.isFalse(isWithin(price(2_000_001n, 1_000_000n), bounds))
     assert.isFalse(isWithin(price(1_000_000n, 2_000_001n), bounds))
   })
+})
+
+it("amounts are shown in whole tokens without rounding", () => {
+  assert.deepStrictEqual(
+    [decimalOf(1650n, 6), decimalOf(150_000_000n, 6), decimalOf(7n, 0), decimalOf(0n, 6), decimalOf(1_000_001n, 6)],
+    ["0.00165", "150", "7", "0", "1.000001"]
+  )
 })
 
 describe("bounds", () => {

@@ -1,5 +1,5 @@
 // Payments of users to the relayer (rules V1 to V9): which instructions can be one, what it has to be worth, and what makes it count.
-import { lessSlippage, unitsFor, withMargin } from "../../price/Price.ts"
+import { chargeOf, lessSlippage } from "../../price/Price.ts"
 import type { PriceSource, TokenPrice } from "../../price/Price.ts"
 import type { SolanaPolicy, TokenExtension } from "../../relayer/Policy.ts"
 import type { AccountState, Derivations, Instruction } from "./Instruction.ts"
@@ -117,12 +117,6 @@ export const missingPayment = ({ tokens, relayer }: PaymentTerms): string =>
   tokens.length === 0
     ? "the relayer's policy has fee_payment_strategy user and no allowed_tokens, so no payment counts"
     : `expected a transfer of a token of allowed_tokens to the associated account of ${relayer}, signed by another account`
-
-/** What the user is charged for a fee: in lamports, and in units of the token. */
-export const chargeOf = (fee: bigint, price: TokenPrice, { margin }: Pick<PaymentTerms, "margin">) => {
-  const lamports = withMargin(fee, margin)
-  return { lamports, units: unitsFor(lamports, price) }
-}
 
 /** The least that a payment is accepted with: prices move between quote and send (V5). */
 export const leastOf = (fee: bigint, price: TokenPrice, terms: PaymentTerms): bigint =>

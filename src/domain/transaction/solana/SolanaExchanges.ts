@@ -9,7 +9,6 @@ import { ShownBytes, ShownSignature } from "./SolanaTransactionResponse.ts"
 
 const mint = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
 const address = Shown.shaped(/^[1-9A-HJ-NP-Za-km-z]{43,44}$/)
-const Decimal = Shown.shaped(/^[1-9][0-9]{0,8}(\.[0-9]{1,8}[1-9])?$/)
 
 export const SignSolanaTransaction = Schema.Struct({
   transaction: field(
@@ -42,8 +41,8 @@ export const QuoteSolanaTransaction = Schema.Struct(sponsored).annotate({
 })
 
 export const SolanaQuote = Schema.Struct({
-  estimated_fee: field(Decimal, "The fee in whole tokens.", "0.00075"),
-  conversion_rate: field(Decimal, "Whole tokens that one SOL costs.", "150")
+  estimated_fee: field(Shown.Decimal, "The fee in whole tokens.", "0.00075"),
+  conversion_rate: field(Shown.Decimal, "Whole tokens that one SOL costs.", "150")
 }).annotate({ identifier: "SolanaQuote", description: "What a transaction costs its user." })
 
 export type SolanaQuoting = Exchange<typeof QuoteSolanaTransaction.Type, typeof SolanaQuote.Type>

@@ -126,10 +126,6 @@ export const defaultMaxFee = 1_000_000n
 /** Signatures that instructions of precompiles may claim. Each costs as much as a signature of the transaction. */
 export const maxPrecompileSignatures = 8
 
-/** Percentages for a policy that sets none: the margin is added to the fees of users, and a payment may be too low by the slippage. */
-export const defaultMargin = 0
-export const defaultSlippage = 1
-
 /**
  * A sponsored transaction that fails on the chain costs the relayer its fee and does not pay it. If more than `percent` of the
  * newest `of` of an API key have failed, it gets no signature for `hold` milliseconds after the newest of these.

@@ -1,11 +1,12 @@
 // What the policy of a solana relayer means for its transactions. Admission and lanes read the policy only here.
 import { minBalanceOf } from "../../health/Funding.ts"
 import { finalityByOneOf } from "../../network/NetworkFields.ts"
+import { defaultMargin, defaultSlippage } from "../../price/Price.ts"
 import { present } from "../Presentation.ts"
 import type { Form, GuardTerms } from "./Guard.ts"
 import type { SolanaPolicyTerms, SolanaRequest, SolanaTarget } from "./Solana.ts"
 import type { PaymentTerms } from "./Payment.ts"
-import { defaultMargin, defaultMaxFee, defaultSlippage } from "./SolanaNumbers.ts"
+import { defaultMaxFee } from "./SolanaNumbers.ts"
 
 const lower = (one: bigint, other: bigint | undefined): bigint => (other === undefined || one < other ? one : other)
 

@@ -83,11 +83,3 @@ export const sponsored = (message: Message, { relayer, payment, blockhash, loade
     blockhash,
     ...(message.version === "legacy" ? {} : { tables })
   })
-
-/** An amount of whole tokens: digits, and after a point no zeros at the end. */
-export const decimalOf = (units: bigint, decimals: number): string => {
-  const digits = String(units).padStart(decimals + 1, "0")
-  const whole = digits.slice(0, digits.length - decimals)
-  const rest = digits.slice(digits.length - decimals).replace(/0+$/, "")
-  return rest === "" ? whole : `${whole}.${rest}`
-}

@@ -4,7 +4,10 @@ import type { SendStellarTransaction } from "./SendStellarTransaction.ts"
 import { maxOperations } from "./StellarNumbers.ts"
 import { isSoroban } from "./StellarOperation.ts"
 
-type Rule = (request: SendStellarTransaction) => Violation | undefined
+/** A send, or a request to quote or build one, which has fewer fields. */
+type Checked = Omit<SendStellarTransaction, "network">
+
+type Rule = (request: Checked) => Violation | undefined
 
 const source: Rule = ({ operations, transaction_xdr }) => {
   if (operations !== undefined && transaction_xdr !== undefined) {
@@ -65,5 +68,5 @@ const sequence: Rule = ({ fee_bump, sequence, signed_auth_entry }) =>
 
 const rules: ReadonlyArray<Rule> = [source, count, soroban, memo, bump, authorization, sequence]
 
-export const inconsistenciesOf = (request: SendStellarTransaction): ReadonlyArray<Violation> =>
+export const inconsistenciesOf = (request: Checked): ReadonlyArray<Violation> =>
   rules.flatMap((rule) => rule(request) ?? [])

@@ -14,6 +14,7 @@ import type { Stellar } from "./Stellar.ts"
 import { momentOf } from "./Stellar.ts"
 import type { AskedProvider } from "./StellarHolding.ts"
 import { hold, holdFor, pollNext } from "./StellarHolding.ts"
+import { amountProblem } from "./SponsoredPayment.ts"
 import { shortage } from "./StellarFunds.ts"
 import { authorizationMargin } from "./StellarNumbers.ts"
 import { offerOf, priced } from "./StellarOffers.ts"
@@ -53,8 +54,17 @@ const broken: Row<Stellar, Prepared> = ({ view }) => {
   return fail(ofChain.find((code) => code === broken.code) ?? "policy_changed", broken.detail)
 }
 
-const price: Row<Stellar, Prepared> = (situation) =>
-  situation.view.preparation.isPriceMissing === true ? hold(situation, "price_unavailable") : undefined
+/** The payment of a user is only judged at a price that is known. */
+const payment: Row<Stellar, Prepared> = (situation) => {
+  switch (situation.view.preparation.payment?._tag) {
+    case "NoPrice":
+      return hold(situation, "price_unavailable")
+    case "Unreadable":
+      return hold(situation, "providers_unavailable")
+    default:
+      return undefined
+  }
+}
 
 /** A call may only fail now because an earlier transaction of the relayer was not applied yet. */
 const simulated: Row<Stellar, Prepared> = (situation) => {
@@ -104,6 +114,14 @@ const feeAboveCap: Row<Stellar, Prepared> = (situation) => {
   return hold(situation, "fee_above_cap", { cap, ...(fee === undefined ? {} : { fee }) })
 }
 
+/** The user pays for the fee as it is now, not as it was when the envelope was built. */
+const worth: Row<Stellar, Prepared> = (situation) => {
+  const { payment } = situation.view.preparation
+  if (payment?._tag !== "Priced") return undefined
+  const problem = amountProblem(payment, priceOf(situation).fee ?? 0n)
+  return problem === undefined ? undefined : fail("payment_insufficient", problem.detail)
+}
+
 const payersOf = (asked: ReadonlyArray<AskedProvider>): ReadonlyArray<AccountEntry> =>
   asked.flatMap(({ payer }) => payer ?? [])
 
@@ -144,7 +162,7 @@ const sign = (situation: Situation<Stellar, Prepared>): Commands<Stellar> => {
 }
 
 const decidePrepared = firstOf<Stellar, Prepared>(
-  [broken, price, simulated, restore, authorization, feeAboveCap, funds],
+  [broken, payment, simulated, restore, authorization, feeAboveCap, worth, funds],
   sign
 )
 

@@ -120,6 +120,9 @@ const cap: Rule = (envelope, terms) => {
     : undefined
 }
 
+/** What a user's envelope may do, signed or not. */
+const builtRules: ReadonlyArray<Rule> = [...common, timeBounds, foreignSource, foreignOperationSource, cap]
+
 const foreignRules: ReadonlyArray<Rule> = [
   ...common,
   timeBounds,
@@ -132,9 +135,10 @@ const foreignRules: ReadonlyArray<Rule> = [
 
 /**
  * `operations` and `unsigned`: the relayer's account acts, and the service sets sequence, fee and time bounds. `sign`: the
- * same, but the caller sends the envelope as it is. `bump`: others act, and the relayer pays.
+ * same, but the caller sends the envelope as it is. `bump`: others act, and the relayer pays. `built`: the same, before its user
+ * has signed it.
  */
-export type Mode = "operations" | "unsigned" | "sign" | "bump"
+export type Mode = "operations" | "unsigned" | "sign" | "bump" | "built"
 
 /** The fee is the caller's: nothing is left to bid. */
 const ownFee: Rule = ({ fee }, { cap }) =>
@@ -146,12 +150,13 @@ const rulesOf: Readonly<Record<Mode, ReadonlyArray<Rule>>> = {
   operations: ownRules,
   unsigned: ownRules,
   sign: [...ownRules, timeBounds, ownFee],
-  bump: foreignRules
+  bump: foreignRules,
+  built: builtRules
 }
 
 export const guard = (mode: Mode, envelope: Envelope, terms: Terms): Result.Result<TransactionEnvelope, Refusal> => {
   if (envelope.kind === "feeBump") {
-    return mode === "bump"
+    return mode === "bump" || mode === "built"
       ? refuse("xdr_kind", "the envelope is a fee bump itself")
       : refuse("xdr_signed", "the envelope is a fee bump: send its inner transaction with fee_bump")
   }

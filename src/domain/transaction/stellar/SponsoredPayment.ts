@@ -1,51 +1,55 @@
-// Envelopes for which the user pays the relayer in a token: the payment, its price, and calls that the service built itself.
+// Envelopes for which the user pays the relayer in a token: which payment counts, what it has to be worth, and calls that the service
+// built itself.
+import { Result } from "effect"
+import { lessSlippage, unitsFor } from "../../price/Price.ts"
+import type { PriceSource, TokenPrice } from "../../price/Price.ts"
+import type { StellarPolicy } from "../../relayer/Policy.ts"
 import type { AuthEntry, TransactionEnvelope } from "./Envelope.ts"
-import { refusal } from "./Refusal.ts"
+import { refusal, refuse } from "./Refusal.ts"
 import type { Refusal } from "./Refusal.ts"
-import { maxSponsoredValidity } from "./StellarNumbers.ts"
+import { parse } from "./StrKey.ts"
 
-/** A price as an exact fraction: so many units of the token are worth so many stroops. */
-export interface Price {
-  readonly units: bigint
-  readonly native: bigint
+export type FeeToken = NonNullable<StellarPolicy["allowed_tokens"]>[number]
+
+/** What the policy says about payments of users. */
+export interface PaymentTerms {
+  readonly relayer: string
+  /** Absent in the policy: none. */
+  readonly tokens: ReadonlyArray<FeeToken>
+  /** Absent: there are no prices. */
+  readonly priceSource?: PriceSource
+  /** Percentages. */
+  readonly margin: number
+  readonly slippage: number
 }
 
-/** Millionths of a percentage, so that a percentage with decimals stays exact. */
-const percentScale = 1_000_000n
-const wholePercent = 100n * percentScale
+/** A token that is no contract and not XLM. */
+export interface Credit {
+  readonly code: string
+  readonly issuer: string
+}
 
-const divideUp = (dividend: bigint, divisor: bigint): bigint => (dividend + divisor - 1n) / divisor
+/** The credit of a name, `CODE:ISSUER`. Undefined: it names something else, or an issuer that cannot exist. */
+export const creditOf = (asset: string): Credit | undefined => {
+  const [code = "", issuer = ""] = asset.split(":")
+  return parse(issuer)?.kind === "account" ? { code, issuer } : undefined
+}
 
-const scaled = (percentage: number): bigint => BigInt(Math.round(percentage * Number(percentScale)))
-
-/** Units of the token for a fee. Rounded up. */
-const unitsFor = (fee: bigint, { units, native }: Price): bigint => divideUp(fee * units, native)
-
-/** What a build quotes: the fee with the margin of the policy. */
-export const quoted = (fee: bigint, price: Price, marginPercentage: number): bigint =>
-  divideUp(unitsFor(fee, price) * (wholePercent + scaled(marginPercentage)), wholePercent)
-
-/** The least that a send accepts at the present price. */
-export const accepted = (fee: bigint, price: Price, slippagePercentage: number): bigint =>
-  divideUp(unitsFor(fee, price) * (wholePercent - scaled(slippagePercentage)), wholePercent)
-
-export interface Sponsoring {
-  readonly relayer: string
-  /** Assets that users may pay with. */
-  readonly allowedTokens: ReadonlyArray<string>
-  /** Units of a token that the fee bump is worth at least. Undefined: there is no price. */
-  readonly least: (asset: string) => bigint | undefined
-  /** Unix seconds. */
-  readonly now: number
+/** The payment of a user to the relayer. */
+export interface UserPayment {
+  readonly token: FeeToken
+  readonly credit: Credit
+  readonly payer: string
+  readonly amount: bigint
 }
 
 const insufficient = (detail: string): Refusal => refusal("payment_insufficient", detail)
 
 /** Only a plain payment to the exact address counts, and there must be exactly one. */
-export const paymentProblem = (
-  { operations, timeBounds }: TransactionEnvelope,
-  { allowedTokens, least, now, relayer }: Sponsoring
-): Refusal | undefined => {
+export const paymentIn = (
+  { operations, source }: TransactionEnvelope,
+  { relayer, tokens }: PaymentTerms
+): Result.Result<UserPayment, Refusal> => {
   const toRelayer = operations.flatMap((operation) =>
     operation.type === "payment" && operation.destination.address === relayer && !operation.destination.isMuxed
       ? [operation]
@@ -53,24 +57,82 @@ export const paymentProblem = (
   )
   const [payment] = toRelayer
   if (payment === undefined || toRelayer.length > 1) {
-    return insufficient(`expected one payment to ${relayer}, found ${toRelayer.length}`)
+    return refuse("payment_insufficient", `expected one payment to ${relayer}, found ${toRelayer.length}`)
   }
-  if (!allowedTokens.includes(payment.asset)) return insufficient(`${payment.asset} is not an allowed token`)
-  const needed = least(payment.asset)
-  if (needed === undefined) return insufficient(`${payment.asset} has no price`)
-  if (payment.amount < needed)
-    return insufficient(`the payment is ${payment.amount} units, at least ${needed} are needed`)
-  return timeBounds !== undefined && timeBounds.maxTime > BigInt(now + maxSponsoredValidity)
-    ? refusal(
-        "time_bounds_too_long",
-        `maxTime must be at most ${maxSponsoredValidity} seconds ahead: the price is that of now`
-      )
+  const { amount, asset } = payment
+  const token = tokens.find((one) => one.asset === asset)
+  const credit = creditOf(asset)
+  return token === undefined || credit === undefined
+    ? refuse("payment_insufficient", `${asset} is no token in allowed_tokens of the relayer's policy`)
+    : Result.succeed({ token, credit, payer: (payment.source ?? source).address, amount })
+}
+
+/** What an account has of a credit. */
+export interface Trustline {
+  readonly balance: bigint
+  readonly sellingLiabilities: bigint
+  readonly buyingLiabilities: bigint
+  readonly limit: bigint
+  readonly isAuthorized: boolean
+  readonly hasClawback: boolean
+}
+
+/** The accounts of a payment at one ledger. An issuer has no trust line of its own credit, and needs none. */
+export interface PaidAccounts {
+  /** Whether new trust lines of the issuer can be clawed back. */
+  readonly issuerClawsBack: boolean
+  /** Undefined: there is no trust line. */
+  readonly payer: Trustline | "issuer" | undefined
+  readonly relayer: Trustline | "issuer" | undefined
+}
+
+/** What keeps the token from being one that users pay with: its issuer could take payments back, or the relayer cannot receive it. */
+export const tokenProblem = (asset: string, { issuerClawsBack, relayer }: PaidAccounts): Refusal | undefined => {
+  if (issuerClawsBack || (relayer !== "issuer" && relayer?.hasClawback === true)) {
+    return refusal("fee_token_clawback", `the issuer of ${asset} can take payments back`)
+  }
+  if (relayer === "issuer" || relayer?.isAuthorized === true) return undefined
+  return insufficient(`the relayer has no trust line of ${asset} that can receive payments`)
+}
+
+/** What keeps the payment from being applied, as far as the ledger shows it before. */
+export const payerProblem = (
+  { amount, payer: address, token: { asset } }: Pick<UserPayment, "amount" | "payer" | "token">,
+  { payer, relayer }: PaidAccounts
+): Refusal | undefined => {
+  if (relayer !== "issuer" && relayer !== undefined) {
+    const free = relayer.limit - relayer.balance - relayer.buyingLiabilities
+    if (free < amount) return insufficient(`the relayer's trust line can receive ${free} units of ${asset}`)
+  }
+  if (payer === "issuer") return undefined
+  if (payer?.isAuthorized !== true) return insufficient(`${address} has no trust line of ${asset} that can pay`)
+  const spendable = payer.balance - payer.sellingLiabilities
+  return spendable < amount
+    ? insufficient(`${address} has ${spendable} units of ${asset}, the payment is ${amount}`)
     : undefined
 }
 
-/** The issuer of a token with clawback can take the payment back. */
-export const clawbackProblem = (asset: string, hasClawback: boolean): Refusal | undefined =>
-  hasClawback ? refusal("fee_token_clawback", `the issuer of ${asset} can take payments back`) : undefined
+/** A payment with the price of now. */
+export interface PricedPayment {
+  readonly asset: string
+  readonly amount: bigint
+  readonly price: TokenPrice
+  /** Percentage. */
+  readonly slippage: number
+}
+
+/** The least that a fee bump is worth at the present price. */
+export const leastOf = (fee: bigint, { price, slippage }: Pick<PricedPayment, "price" | "slippage">): bigint =>
+  lessSlippage(unitsFor(fee, price), slippage)
+
+/** `fee`: stroops of the fee bump. */
+export const amountProblem = (payment: PricedPayment, fee: bigint): Refusal | undefined => {
+  const { amount, asset } = payment
+  const least = leastOf(fee, payment)
+  return amount < least
+    ? insufficient(`the payment is ${amount} units of ${asset}, at least ${least} are needed at the present price`)
+    : undefined
+}
 
 /** A call that the service built for a user, as it was stored. */
 export interface Built {

@@ -5,7 +5,7 @@ import type { Family } from "../Family.ts"
 import type { Moment } from "../Moment.ts"
 import type { NodeAnswer } from "./QueueAnswer.ts"
 import type { ReplaceStellarTransaction, SendStellarTransaction } from "./SendStellarTransaction.ts"
-import type { StellarSigning } from "./StellarExchanges.ts"
+import type { StellarBuilding, StellarQuoting, StellarSigning } from "./StellarExchanges.ts"
 import type { StellarNonceState } from "./StellarNonceState.ts"
 import type { StellarSeen } from "./StellarSeen.ts"
 import type { StellarSimulation } from "./StellarSimulation.ts"
@@ -169,8 +169,8 @@ export interface Stellar extends Family {
   readonly simulation: StellarSimulation
   readonly signing: StellarSigning
   readonly sequences: { readonly shown: StellarNonceState }
-  readonly quote: never
-  readonly build: never
+  readonly quote: StellarQuoting
+  readonly build: StellarBuilding
   readonly shown: StellarTransactionResponse
 }
 

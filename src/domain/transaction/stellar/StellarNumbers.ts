@@ -69,6 +69,9 @@ export const lateSlack = 10
 /** Ledgers that have to be left before the entries of an authorization expire. */
 export const authorizationMargin = 2
 
+/** Decimals of XLM and of every credit. */
+export const creditDecimals = 7
+
 // Ledgers
 
 /** Milliseconds. */

@@ -3,6 +3,7 @@ import type { Moment } from "../Moment.ts"
 import type { LedgerPoint, Testimony } from "./Evidence.ts"
 import type { FeeStats } from "./Fees.ts"
 import type { Refusal } from "./Refusal.ts"
+import type { PricedPayment } from "./SponsoredPayment.ts"
 
 /** An account as its entry has it. Amounts in stroops. */
 export interface AccountEntry {
@@ -50,6 +51,9 @@ export type SorobanView =
   /** `Disagrees`: it fails at one provider only. `FailsAlone`: no other provider has an opinion. */
   | { readonly _tag: "Disagrees" | "FailsAlone" | "Unknown" }
 
+/** A payment whose accounts are in order. `NoPrice`: there is no price now. `Unreadable`: no provider shows its accounts. */
+export type PaymentView = ({ readonly _tag: "Priced" } & PricedPayment) | { readonly _tag: "NoPrice" | "Unreadable" }
+
 /** The answer to the question `prepare`. */
 export interface Preparation {
   /** The first rule of the guard that the envelope breaks now, those that need the chain included. */
@@ -64,8 +68,8 @@ export interface Preparation {
   readonly stats?: FeeStats
   /** Absent: it is not a call. */
   readonly soroban?: SorobanView
-  /** Whether the present price of a payment is unknown. */
-  readonly isPriceMissing?: true
+  /** What the user of a fee bump pays. Absent: the policy needs no payment. */
+  readonly payment?: PaymentView
 }
 
 /** Where an envelope can be applied that a caller got signed. */

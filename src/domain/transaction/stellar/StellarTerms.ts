@@ -1,12 +1,15 @@
 // What the policy of a stellar relayer means for its transactions. Admission and lanes read the policy only here.
 import { minBalanceOf } from "../../health/Funding.ts"
 import { finalityByOneOf } from "../../network/NetworkFields.ts"
+import { defaultMargin, defaultSlippage } from "../../price/Price.ts"
+import { present } from "../Presentation.ts"
 import type { Transaction } from "../Transaction.ts"
 import { newestRequest } from "../Transaction.ts"
 import { maxFeeOf } from "./Admission.ts"
 import { usesChannels } from "./Channels.ts"
+import type { PaymentTerms } from "./SponsoredPayment.ts"
 import type { Stellar, StellarPolicyTerms, StellarTarget } from "./Stellar.ts"
-import { envelopeValidity } from "./StellarNumbers.ts"
+import { envelopeValidity, maxForeignValidity, maxSponsoredValidity } from "./StellarNumbers.ts"
 
 /** The nearest bound, if the setting is outside of them: such policies exist, and are shown as they were given. */
 const timeoutOf = (seconds: bigint | undefined): number => {
@@ -16,6 +19,25 @@ const timeoutOf = (seconds: bigint | undefined): number => {
 
 /** Work on channels uses the relayer's own account, and no strategy of payment forbids it. */
 const isRequest = (transaction: Transaction<Stellar>): boolean => newestRequest(transaction).channels === undefined
+
+/** Whether the relayer only pays for envelopes whose users pay it in a token. */
+export const usersPay = ({ relayer: { policies = {} } }: StellarTarget): boolean =>
+  policies.fee_payment_strategy === "user"
+
+/** What payments of users are worth, and which count. */
+export const paymentTermsOf = ({ relayer: { address, policies = {} } }: StellarTarget): PaymentTerms => ({
+  relayer: address,
+  tokens: policies.allowed_tokens ?? [],
+  margin: policies.fee_margin_percentage ?? defaultMargin,
+  slippage: policies.slippage_percentage ?? defaultSlippage,
+  ...present("priceSource", policies.price_source)
+})
+
+/** Seconds that the time bounds of an envelope of a user may lie ahead: fewer if the user pays, because the price is that of now. */
+export const timeLimitOf = (target: StellarTarget): number => {
+  const { sponsor_time_limit_seconds: limit = maxForeignValidity } = target.relayer.policies ?? {}
+  return usersPay(target) ? Math.min(limit, maxSponsoredValidity) : limit
+}
 
 export const stellarTermsOf = (
   { relayer: { policies = {} }, network }: StellarTarget,

@@ -1,5 +1,6 @@
 // Envelopes that are changed before they are signed: another place, fee and times, a fee bump around them, signatures.
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
+import type { Credit } from "../../../domain/transaction/stellar/SponsoredPayment.ts"
 import { parse } from "../../../domain/transaction/stellar/StrKey.ts"
 import { conditionsOf } from "./StellarEncoding.ts"
 import type { Draft, Unsigned } from "./StellarEncoding.ts"
@@ -48,8 +49,30 @@ export const v1In = (envelope: Xdr.TransactionEnvelope): Xdr.TransactionV1Envelo
 /** What the service decides about an envelope that a caller has built. */
 export type Replaced = Pick<Draft, "sequence" | "fee" | "maxTime" | "maxLedger" | "sorobanData">
 
-/** An unsigned envelope of the relayer at its place, with the fee and the times of the service. */
-export const placed = (lib: Library, text: string, given: Replaced, networkId: Uint8Array): Unsigned => {
+export interface CreditPayment {
+  readonly credit: Credit
+  readonly amount: bigint
+  readonly destination: string
+}
+
+const paymentOf = (lib: Library, { amount, credit, destination }: CreditPayment): Xdr.Operation => {
+  const { code, issuer } = credit
+  const payment = new lib.xdr.PaymentOp({
+    destination: lib.decodeAddressToMuxedAccount(destination),
+    asset: new lib.Asset(code, issuer).toXDRObject(),
+    amount
+  })
+  return new lib.xdr.Operation({ sourceAccount: null, body: lib.xdr.OperationBody.payment(payment) })
+}
+
+/** An envelope, unsigned, at another place, with the fee and the times of the service. `payment`: a last operation that is added. */
+export const placed = (
+  lib: Library,
+  text: string,
+  given: Replaced,
+  networkId: Uint8Array,
+  payment?: CreditPayment
+): Unsigned => {
   const { SorobanTransactionData, Transaction, TransactionEnvelope, TransactionExt, TransactionV1Envelope } = lib.xdr
   const { sourceAccount, memo, operations, ext } = v1In(TransactionEnvelope.fromXdr(text, "base64")).tx
   const tx = new Transaction({
@@ -58,7 +81,7 @@ export const placed = (lib: Library, text: string, given: Replaced, networkId: U
     seqNum: given.sequence,
     cond: conditionsOf(lib, given),
     memo,
-    operations,
+    operations: payment === undefined ? operations : [...operations, paymentOf(lib, payment)],
     ext:
       given.sorobanData === undefined
         ? ext

@@ -2,12 +2,8 @@
 import type { StellarTarget } from "../../../domain/transaction/stellar/Stellar.ts"
 import { capOf } from "../../../domain/transaction/stellar/Fees.ts"
 import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
-import {
-  baseFee,
-  defaultMaxFee,
-  defaultMaxSubentries,
-  maxForeignValidity
-} from "../../../domain/transaction/stellar/StellarNumbers.ts"
+import { baseFee, defaultMaxFee, defaultMaxSubentries } from "../../../domain/transaction/stellar/StellarNumbers.ts"
+import { timeLimitOf, usersPay } from "../../../domain/transaction/stellar/StellarTerms.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Library } from "./StellarLibrary.ts"
 
@@ -29,9 +25,6 @@ export interface Guarding {
   readonly now: Moment
 }
 
-const tokensOf = ({ relayer: { policies = {} } }: StellarTarget): ReadonlyArray<string> =>
-  (policies.allowed_tokens ?? []).map(({ asset }) => asset)
-
 /** The rate is the lowest one: a higher one of the market is held, not refused. */
 export const termsOf = (lib: Library, { target, own, maxFee, now }: Guarding): Terms => {
   const { address, policies = {} } = target.relayer
@@ -40,11 +33,11 @@ export const termsOf = (lib: Library, { target, own, maxFee, now }: Guarding): T
     own,
     nativeContract: nativeContractOf(lib, target.network.passphrase),
     now: Math.floor(now / 1000),
-    strategy: policies.fee_payment_strategy === "user" ? "user" : "relayer",
-    allowedOperations: [],
-    allowedTokens: tokensOf(target),
-    maxSubentries: defaultMaxSubentries,
-    timeLimit: maxForeignValidity,
+    strategy: usersPay(target) ? "user" : "relayer",
+    allowedOperations: policies.allowed_operations ?? [],
+    allowedTokens: (policies.allowed_tokens ?? []).map(({ asset }) => asset),
+    maxSubentries: policies.max_subentries ?? defaultMaxSubentries,
+    timeLimit: timeLimitOf(target),
     cap: capOf(maxFee, policies.max_fee === undefined ? undefined : BigInt(policies.max_fee), defaultMaxFee),
     rate: baseFee
   }

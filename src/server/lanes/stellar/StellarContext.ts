@@ -5,6 +5,7 @@ import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { Accounts, Newest } from "../../chains/stellar/StellarLooks.ts"
 import type { Fees } from "../../chains/stellar/StellarCalls.ts"
 import type { StellarNodes, StellarProviders } from "../../chains/stellar/StellarNodes.ts"
+import type { PriceSource } from "../../prices/PriceSource.ts"
 import type { LaneRelayer } from "../LaneNetwork.ts"
 
 export type StellarRelayer = LaneRelayer<Stellar>
@@ -44,6 +45,7 @@ export interface StellarContext {
   /** The account of the relayer, `G…`. */
   readonly address: string
   readonly nodes: StellarNodes["Service"]
+  readonly prices: PriceSource["Service"]
   /** Accounts of all relayers and channels of the service on the network. */
   readonly ownAccounts: Effect.Effect<ReadonlySet<string>>
   readonly memory: StellarMemory

@@ -12,6 +12,7 @@ import type { GivenAmong } from "../../chains/stellar/StellarLooks.ts"
 import { send, StellarNodes } from "../../chains/stellar/StellarNodes.ts"
 import { networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
 import { LaneLedger } from "../../ledger/LaneLedger.ts"
+import { PriceSource } from "../../prices/PriceSource.ts"
 import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
 import * as Metrics from "../LaneMetrics.ts"
 import type { Finding, Inquiry, LaneChain, LaneOptions, Poll, PollOptions, SendingNetwork } from "../LaneNetwork.ts"
@@ -33,12 +34,13 @@ const inParallel = 16
 /** What lanes of stellar need of the service. */
 interface Parts {
   readonly nodes: StellarNodes["Service"]
+  readonly prices: PriceSource["Service"]
   readonly ownAccounts: Effect.Effect<ReadonlySet<string>>
   readonly ledger: Pick<LaneLedger["Service"], "channelSeed">
 }
 
-const open = ({ ledger, nodes, ownAccounts }: Parts, { address, keys }: LaneOptions): LaneChain<Stellar> => {
-  const context: StellarContext.StellarContext = { address, nodes, ownAccounts, memory: StellarContext.make() }
+const open = ({ ledger, nodes, ownAccounts, prices }: Parts, { address, keys }: LaneOptions): LaneChain<Stellar> => {
+  const context: StellarContext.StellarContext = { address, nodes, ownAccounts, prices, memory: StellarContext.make() }
   const own = keys({ curve: "ed25519", isOwn: (publicKey) => Effect.succeed(addressOf(publicKey) === address) })
   /** What the newest poll saw, by `LaneRelayer.urlsKey`. */
   let polls = new Map<string, StellarPoll>()
@@ -125,7 +127,7 @@ export const network = Effect.gen(function* () {
   const targets = yield* RelayerTargets
   const random = yield* SecureRandom.SecureRandom
   const network: SendingNetwork<Stellar> = {
-    ...networkOf({ nodes: yield* StellarNodes, ownAccounts: yield* OwnAccounts.make, ledger }),
+    ...networkOf({ nodes: yield* StellarNodes, prices: yield* PriceSource, ownAccounts: yield* OwnAccounts.make, ledger }),
     upkeep: ChannelUpkeep.make({ ledger, targets, random })
   }
   return network

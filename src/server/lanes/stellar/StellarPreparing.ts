@@ -20,6 +20,7 @@ import { sendsOf } from "../../../domain/transaction/stellar/KeyLimits.ts"
 import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
 import type { Stellar, StellarRequest, StellarTarget } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { Preparation, SorobanView } from "../../../domain/transaction/stellar/StellarSeen.ts"
+import { usersPay } from "../../../domain/transaction/stellar/StellarTerms.ts"
 import { newestRequest } from "../../../domain/transaction/Transaction.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
 import * as Calls from "../../chains/stellar/StellarCalls.ts"
@@ -33,9 +34,12 @@ import { networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
 import { simulatedIn } from "../../chains/stellar/StellarSimulations.ts"
 import type { ReadSimulation } from "../../chains/stellar/StellarSimulations.ts"
 import * as RpcFailure from "../../chains/RpcFailure.ts"
+import type { PriceSource } from "../../prices/PriceSource.ts"
 import type { Inquiry } from "../LaneNetwork.ts"
 import { providersOf } from "./StellarContext.ts"
 import type { StellarContext } from "./StellarContext.ts"
+import { verify } from "./StellarPayments.ts"
+import type { PaymentFindings } from "./StellarPayments.ts"
 
 /** Which rules of the guard hold for a request. */
 export const modeOf = ({ transaction_xdr }: StellarRequest, isGuest: boolean): Mode =>
@@ -176,6 +180,7 @@ interface Preparing {
   /** Accounts of the service on the network. */
   readonly own: ReadonlySet<string>
   readonly providers: StellarProviders
+  readonly prices: PriceSource["Service"]
   /** Undefined: no provider says. */
   readonly fees: Effect.Effect<Calls.Fees | undefined>
   /** The number of the newest ledger. */
@@ -216,9 +221,11 @@ export const prepared = Effect.fnUntraced(function* ({
   const isCall = envelope.operations.some(isSoroban)
   const simulated = simulationMode(request, envelope, isGuest)
   const recording = simulated === "record" ? yield* Effect.orDie(draftOf(address, request, networkId, true)) : text
-  const [fees, { view, read }] = yield* Effect.all(
+  const isPaidByUser = isGuest && usersPay(target)
+  const [fees, paid, { view, read }] = yield* Effect.all(
     [
       rest.fees,
+      isPaidByUser ? verify({ prices: rest.prices, providers, target }, envelope) : Effect.succeed<PaymentFindings>({}),
       isCall
         ? simulate(lib, providers, request, envelope, recording, simulated)
         : Effect.succeed<Simulation>({ view: undefined })
@@ -228,6 +235,7 @@ export const prepared = Effect.fnUntraced(function* ({
   const preparation: Preparation = {
     operations: envelope.operations.length,
     out: isGuest ? 0n : sendsOf(envelope, terms).value,
+    ...paid,
     ...present("broken", brokenOnChain(envelope, terms, read, { ...rest, mode, maxValue: request.max_value })),
     ...(isGuest ? { inner: { fee: envelope.fee, ...present("resourceFee", envelope.resourceFee) } } : {}),
     ...present("stats", isCall ? fees?.sorobanInclusionFee : fees?.inclusionFee),
@@ -255,6 +263,7 @@ export const prepare = Effect.fn("StellarPreparing.prepare")(function* (
     target: relayer.target,
     own: yield* context.ownAccounts,
     providers,
+    prices: context.prices,
     fees: feesOf(context, providers, relayer.urlsKey),
     newest: Math.max(0, ...seen.looks.map((look) => look.newest?.number ?? 0)),
     subentries: seen.looks.find(({ payer }) => payer !== undefined && payer !== null)?.payer?.subentries,

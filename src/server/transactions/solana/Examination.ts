@@ -12,11 +12,11 @@ import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
 import type { Spending } from "../../../domain/transaction/solana/Spending.ts"
 import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 import { readAccounts, readTables } from "../../chains/solana/SolanaStates.ts"
-import { BadGateway } from "../../../domain/request/Request.ts"
 import { verify } from "../../lanes/solana/SolanaPayments.ts"
 import type { PriceSource } from "../../prices/PriceSource.ts"
 import * as Simulations from "../../lanes/solana/SolanaSimulations.ts"
 import { unanswered } from "../ProviderErrors.ts"
+import { priceUnavailable } from "../Sponsoring.ts"
 
 interface Broken {
   readonly code: string
@@ -78,7 +78,7 @@ const payment = Effect.fnUntraced(function* (examiner: Examiner, { form, transac
   const loaded = loadedBy(transaction.message, tables)
   const verdict = yield* verify({ ...examiner, transaction, loaded: isRefusal(loaded) ? [] : loaded })
   if (verdict._tag === "Unreadable") return yield* unanswered("has the accounts of the payment")
-  if (verdict._tag === "NoPrice") return yield* new BadGateway({ error: `price_unavailable: ${verdict.problem}` })
+  if (verdict._tag === "NoPrice") return yield* priceUnavailable(verdict.problem)
   return verdict
 })
 

@@ -1,8 +1,9 @@
 // Quotes and builds transactions whose users pay the fee in a token. Nothing is stored, and nothing of it is trusted later: the payment
 // is verified before the relayer signs.
 import { Effect, Result } from "effect"
-import { BadGateway, BadRequest } from "../../../domain/request/Request.ts"
-import type { TokenPrice } from "../../../domain/price/Price.ts"
+import { BadRequest } from "../../../domain/request/Request.ts"
+import { chargeOf, decimalOf } from "../../../domain/price/Price.ts"
+import type { Charge, TokenPrice } from "../../../domain/price/Price.ts"
 import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
 import { brokenRule } from "../../../domain/transaction/solana/Guard.ts"
 import type { Guarded } from "../../../domain/transaction/solana/Guard.ts"
@@ -18,7 +19,7 @@ import type { SolanaBuilding, SolanaQuoting } from "../../../domain/transaction/
 import { maxMintBytes, solDecimals } from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import { guardTermsOf, paymentTermsOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
-import { decimalOf, paymentOf, sponsored } from "../../../domain/transaction/solana/Sponsored.ts"
+import { paymentOf, sponsored } from "../../../domain/transaction/solana/Sponsored.ts"
 import { decode } from "../../../domain/transaction/solana/WireDecoding.ts"
 import { noBlockhash } from "../../../domain/transaction/solana/Unsigned.ts"
 import type { TransferOfUser } from "../../../domain/transaction/solana/RpcMethods.ts"
@@ -36,6 +37,7 @@ import { priceOf } from "../../lanes/solana/SolanaPayments.ts"
 import { PriceSource } from "../../prices/PriceSource.ts"
 import type { Answering, Sender } from "../Intake.ts"
 import { unanswered } from "../ProviderErrors.ts"
+import { needsUserStrategy, notAllowedToken, priceUnavailable } from "../Sponsoring.ts"
 import { examine } from "./Examination.ts"
 import * as RelayerProviders from "./RelayerProviders.ts"
 
@@ -43,16 +45,11 @@ type Body = SolanaQuoting["request"]
 
 const refused = (field: "transaction" | "fee_token", message: string) => BadRequest.of([{ field, message }])
 
-const checkStrategy = (target: SolanaTarget) =>
-  paysFees(target)
-    ? refused("fee_token", "cannot be used while the relayer's policy has fee_payment_strategy relayer; set it to user")
-    : Effect.void
+const checkStrategy = (target: SolanaTarget) => (paysFees(target) ? needsUserStrategy : Effect.void)
 
 const tokenOf = (target: SolanaTarget, mint: string) => {
   const token = paymentTermsOf(target).tokens.find((one) => one.mint === mint)
-  return token === undefined
-    ? Effect.fail(refused("fee_token", "is not in allowed_tokens of the relayer's policy"))
-    : Effect.succeed(token)
+  return token === undefined ? notAllowedToken : Effect.succeed(token)
 }
 
 /** The message of the user, who is its fee payer until the relayer takes that place. */
@@ -77,7 +74,7 @@ const unsigned = (message: Message): WireTransaction => {
 
 interface Priced {
   readonly guarded: Guarded
-  readonly charge: ReturnType<typeof Payments.chargeOf>
+  readonly charge: Charge
   readonly price: TokenPrice
   readonly decimals: number
   readonly lastValidBlockHeight: number
@@ -135,10 +132,7 @@ export const make = Effect.gen(function* () {
     const mint = yield* mintOf(providers, token, target)
     const resolved = yield* resolve(providers, message)
     const { value: latest } = yield* relayerProviders.first(providers, (node) => node.call(Calls.latestBlockhash))
-    const rate = yield* Effect.mapError(
-      priceOf(prices, target, token),
-      ({ reason }) => new BadGateway({ error: `price_unavailable: ${reason}` })
-    )
+    const rate = yield* Effect.mapError(priceOf(prices, target, token), ({ reason }) => priceUnavailable(reason))
     const [user = ""] = message.keys
     const associated = (wallet: string) => derivations.associated(wallet, token.mint, mint.program)
     const withPayment = (amount: bigint): WireTransaction =>
@@ -160,7 +154,7 @@ export const make = Effect.gen(function* () {
         })
       )
     // The amount does not change what the message costs.
-    const charge = Payments.chargeOf(feeOf(withPayment(0n).message).total, rate, paymentTermsOf(target))
+    const charge = chargeOf(feeOf(withPayment(0n).message).total, rate, paymentTermsOf(target))
     if (token.max_allowed_fee !== undefined && charge.units > token.max_allowed_fee) {
       return yield* refused(
         "transaction",
@@ -182,7 +176,7 @@ export const make = Effect.gen(function* () {
       const providers = yield* relayerProviders.of(sender)
       const message = yield* userMessage(body, sender.relayer.address)
       const { charge, decimals, price: rate } = yield* price(message, body.fee_token, sender, providers)
-      const perSol = Payments.chargeOf(10n ** BigInt(solDecimals), rate, { margin: 0 }).units
+      const perSol = chargeOf(10n ** BigInt(solDecimals), rate, { margin: 0 }).units
       return {
         estimated_fee: decimalOf(charge.units, decimals),
         conversion_rate: decimalOf(perSol, decimals)
@@ -203,7 +197,7 @@ export const make = Effect.gen(function* () {
     const built: SolanaBuilding["response"] = {
       transaction: base64Of(transactionBytes(signatures, bytes)),
       fee_in_spl: charge.units,
-      fee_in_lamports: charge.lamports,
+      fee_in_lamports: charge.native,
       fee_token,
       valid_until_blockheight: lastValidBlockHeight
     }

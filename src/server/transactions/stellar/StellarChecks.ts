@@ -53,7 +53,7 @@ const requestOf = (body: Body): StellarRequest => ({
 const modeOf = ({ fee_bump, transaction_xdr }: Body): Mode =>
   fee_bump === true ? "bump" : transaction_xdr === undefined ? "operations" : "unsigned"
 
-export const fieldOf = ({ transaction_xdr }: Body): string =>
+export const fieldOf = ({ transaction_xdr }: Pick<Body, "transaction_xdr">): string =>
   transaction_xdr === undefined ? "operations" : "transaction_xdr"
 
 export const badRequest = (violations: ReadonlyArray<Violation>, prefix: string) =>
@@ -65,12 +65,6 @@ const notBuilt: Violation = {
   message: "not_built_here: signed_auth_entry is only accepted for an envelope that this service has built"
 }
 
-const unverified: Violation = {
-  field: "fee_bump",
-  message:
-    "cannot be sent while the relayer's policy has fee_payment_strategy user, because the service does not verify payments yet; set fee_payment_strategy to relayer"
-}
-
 /** What is known before the envelope is read. */
 const early = (body: Body, { network, relayer }: StellarTarget, now: Moment): ReadonlyArray<Violation> => {
   const { address, policies: policy = {} } = relayer
@@ -79,8 +73,7 @@ const early = (body: Body, { network, relayer }: StellarTarget, now: Moment): Re
     ...violationsOf(body, { now, relayer: address, network: network.name, policy })
   ]
   if (found.length > 0) return found
-  if (body.signed_auth_entry !== undefined) return [notBuilt]
-  return body.fee_bump === true && policy.fee_payment_strategy === "user" ? [unverified] : []
+  return body.signed_auth_entry === undefined ? [] : [notBuilt]
 }
 
 /** The fields that name the source and the deadline of an envelope agree with it. */

@@ -14,6 +14,7 @@ import { badRequest, fieldOf } from "./StellarChecks.ts"
 import * as StellarChecks from "./StellarChecks.ts"
 import * as StellarSigning from "./StellarSigning.ts"
 import * as StellarSimulating from "./StellarSimulating.ts"
+import * as StellarSponsoring from "./StellarSponsoring.ts"
 
 const encode = Schema.encodeSync(SendStellarTransaction)
 
@@ -23,6 +24,7 @@ export const make = Effect.gen(function* () {
   const { check, examine } = StellarChecks.make(ownAccounts)
   const simulate = yield* StellarSimulating.make
   const signing = yield* StellarSigning.make(ownAccounts)
+  const { build, quote } = yield* StellarSponsoring.make(ownAccounts)
 
   const intake: Intake<Stellar> = {
     rules: stellarRules,
@@ -50,6 +52,8 @@ export const make = Effect.gen(function* () {
       return { request, ...(replacement.valid_until === undefined ? {} : { validUntil }) }
     }),
     signing,
+    quote,
+    build,
     simulate: Effect.fnUntraced(function* (body, sender, { now, limits, forbidden }) {
       const examined = yield* examine(body, sender.target, { now, prefix: "" })
       return yield* simulate(examined, sender, { field: fieldOf(body), now, limits, forbidden })

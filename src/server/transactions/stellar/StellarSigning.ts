@@ -20,6 +20,7 @@ import { library } from "../../chains/stellar/StellarLibrary.ts"
 import { isSignedBy, networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
 import type * as OwnAccounts from "../../lanes/stellar/OwnAccounts.ts"
 import { prepared } from "../../lanes/stellar/StellarPreparing.ts"
+import { PriceSource } from "../../prices/PriceSource.ts"
 import type { Sender, Signing } from "../Intake.ts"
 import { unanswered } from "../ProviderErrors.ts"
 import { feesOf } from "./RelayerChain.ts"
@@ -60,6 +61,7 @@ interface Examined {
 /** `ownAccounts`: of `OwnAccounts.make`. */
 export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typeof OwnAccounts.make>) {
   const chain = yield* RelayerChain.make
+  const prices = yield* PriceSource
 
   const checkFunds = Effect.fnUntraced(function* (
     sender: Sender<Stellar>,
@@ -89,6 +91,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typ
       target,
       own,
       providers,
+      prices,
       fees: feesOf(providers),
       newest,
       subentries: payer?.subentries,

@@ -11,10 +11,12 @@ import { refusal, violationOf } from "../../../domain/transaction/stellar/Refusa
 import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
 import type { Stellar, StellarRequest } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { SorobanView } from "../../../domain/transaction/stellar/StellarSeen.ts"
+import { amountProblem } from "../../../domain/transaction/stellar/SponsoredPayment.ts"
 import { pricedAt } from "../../../domain/transaction/stellar/StellarOffers.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
 import { modeOf, prepared } from "../../lanes/stellar/StellarPreparing.ts"
 import { OutboundWork } from "../../limits/OutboundWork.ts"
+import { PriceSource } from "../../prices/PriceSource.ts"
 import type { Sender } from "../Intake.ts"
 import { unanswered } from "../ProviderErrors.ts"
 import { feesOf } from "./RelayerChain.ts"
@@ -60,6 +62,7 @@ const waitOf = (view: SorobanView | undefined): ReadonlyArray<string> => {
 export const make = Effect.gen(function* () {
   const chain = yield* RelayerChain.make
   const outboundWork = yield* OutboundWork
+  const prices = yield* PriceSource
 
   const simulateIn = Effect.fnUntraced(function* (
     { envelope, isGuest, own, request, terms }: Examined,
@@ -79,17 +82,20 @@ export const make = Effect.gen(function* () {
       target,
       own,
       providers,
+      prices,
       fees: feesOf(providers),
       newest,
       subentries: payer?.subentries,
       now
     })
-    const { out, soroban, stats } = preparation
+    const { out, payment, soroban, stats } = preparation
+    if (payment?._tag === "Unreadable") return yield* unanswered("shows the accounts of the payment")
     if (soroban?._tag === "Unknown") return yield* unanswered("simulates the call")
     const used = isGuest && source !== undefined ? usedSequence(envelope, [source.sequence]) : undefined
-    const broken = preparation.broken ?? used ?? failureOf(soroban)
-    if (broken !== undefined) return yield* badRequest([violationOf(broken, field)], "")
     const { fee, rate, resourceFee } = pricedAt(firstRate(stats), preparation, isGuest ? "guest" : "own")
+    const worth = payment?._tag === "Priced" ? amountProblem(payment, fee ?? 0n) : undefined
+    const broken = preparation.broken ?? used ?? failureOf(soroban) ?? worth
+    if (broken !== undefined) return yield* badRequest([violationOf(broken, field)], "")
     const fits = fee !== undefined && fee <= terms.cap
     const isBeyond = limits !== undefined && !isGuest && beyondLimits(envelope, terms, limits) !== undefined
     const change = read?.balances.find((balance) => balance.address === address)
@@ -106,6 +112,7 @@ export const make = Effect.gen(function* () {
       ...present("balance_change", read && (change === undefined ? 0n : change.after - change.before)),
       verdict: [
         ...waitOf(soroban),
+        ...(payment?._tag === "NoPrice" ? ["price_unavailable"] : []),
         ...(fits ? [] : ["fee_above_cap"]),
         ...((yield* chain.isShort(sender, payer, (fee ?? 0n) + out)) ? ["insufficient_funds"] : []),
         ...(isBeyond || forbidden !== undefined ? ["transaction_limits"] : [])

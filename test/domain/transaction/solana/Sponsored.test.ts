@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { memoProgram, systemProgram, tokenProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
-import { decimalOf, paymentOf, sponsored } from "../../../../src/domain/transaction/solana/Sponsored.ts"
+import { paymentOf, sponsored } from "../../../../src/domain/transaction/solana/Sponsored.ts"
 import { instructionsOf, loadedBy } from "../../../../src/domain/transaction/solana/Instruction.ts"
 import { decode } from "../../../../src/domain/transaction/solana/WireDecoding.ts"
 import { isWritableKey } from "../../../../src/domain/transaction/solana/Message.ts"
@@ -88,12 +88,5 @@ describe("a sponsored message", () => {
     const all = [...built.keys, ...loadedOf(built)]
     assert.strictEqual(new Set(all).size, all.length)
     assert.isFalse(built.keys.includes(text(mint)))
-  })
-
-  it("shows amounts in whole tokens without rounding", () => {
-    assert.deepStrictEqual(
-      [decimalOf(1650n, 6), decimalOf(150_000_000n, 6), decimalOf(7n, 0), decimalOf(0n, 6), decimalOf(1_000_001n, 6)],
-      ["0.00165", "150", "7", "0", "1.000001"]
-    )
   })
 })

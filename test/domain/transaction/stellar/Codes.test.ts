@@ -59,7 +59,7 @@ const situations: Partial<Record<KnownCode, Situation<Stellar>>> = {
   no_account: situation(pending, both(look(undefined, { payer: null }))),
   fee_above_cap: situation(pending, prepared(), { terms: { cap: 1n } }),
   insufficient_funds: situation(pending, prepared({ out: 2n ** 60n })),
-  price_unavailable: situation(pending, prepared({ isPriceMissing: true })),
+  price_unavailable: situation(pending, prepared({ payment: { _tag: "NoPrice" } })),
   signer_unavailable: situation(pending, both(), { signerRetry: { code: "signer_unavailable", at: now + 5 } }),
   throttled: situation(pending, both(), { signerRetry: { code: "throttled", at: now + 5 } }),
   row_changed: situation(pending, both(), { signerRetry: { code: "row_changed", at: now + 5 } }),

@@ -7,6 +7,10 @@ import { check, clock, look, n, newest, now, pending, prepared, seen, situation 
 const closed = (closeTime: number) => ({ number: 500, closeTime })
 const noStats = { operations: 1, out: 0n }
 
+/** A unit of the token is worth a stroop, and 1 % of slippage is allowed: 150 stroops need 149 units. */
+const paying = (amount: bigint) =>
+  prepared({ payment: { _tag: "Priced", asset: "USD", amount, price: { units: 1n, native: 1n }, slippage: 1 } })
+
 describe("a prepared transaction", () => {
   const call = (over: object) =>
     prepared({ soroban: { _tag: "Succeeds", resourceFee: 1000n, data: "AA", recorded: [], ...over } })
@@ -32,7 +36,22 @@ describe("a prepared transaction", () => {
       situation(pending, prepared({ broken: { code: "operation_not_allowed", detail: "x" } })),
       "Finish failed policy_changed"
     ],
-    ["waits for a price", situation(pending, prepared({ isPriceMissing: true })), "Hold price_unavailable"],
+    ["waits for a price", situation(pending, prepared({ payment: { _tag: "NoPrice" } })), "Hold price_unavailable"],
+    [
+      "waits if no provider shows the accounts of its payment",
+      situation(pending, prepared({ payment: { _tag: "Unreadable" } })),
+      "Hold providers_unavailable"
+    ],
+    [
+      "is signed for a payment that is too low by no more than the slippage",
+      situation(pending, paying(149n)),
+      "Sign original 150"
+    ],
+    [
+      "fails if its payment is worth less than the fee at the present price",
+      situation(pending, paying(148n)),
+      "Finish failed payment_insufficient"
+    ],
     [
       "fails if its simulation fails",
       situation(pending, prepared({ soroban: { _tag: "Fails", error: "trap" } })),

@@ -122,6 +122,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
     /** As a process opens the keys of channels that has the present master key. */
     channelSeed: lanes.channelSeed,
     context: undefined as LaneContext | undefined,
+    rate: Effect.succeed({ units: 1n, native: 1n, at: 0 }),
     accept: (
       request: StellarRequest = payment(xlm),
       count = 1,
@@ -182,6 +183,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
             inOrder
           )
       },
+      prices: { rate: () => world.rate },
       ownAccounts: Effect.map(lanes.addresses("stellar"), (own) => new Set([address, ...own])),
       ledger: { channelSeed: (channel) => world.channelSeed(channel) }
     })

@@ -1,0 +1,54 @@
+// A credit on a stand-in ledger, for users who pay in it: its issuer, and trust lines with balances.
+import type { Keypair } from "@stellar/stellar-sdk/base"
+import { Asset, Operation, Transaction } from "@stellar/stellar-sdk/base"
+import { keyNamed } from "./Building.ts"
+import { accountIn, keyOf, trustlineIn } from "./Entries.ts"
+import type { Trustline } from "./Entries.ts"
+import type { Network } from "./Network.ts"
+
+export const issuer = keyNamed("issuer")
+
+export const credit = new Asset("USD", issuer.publicKey())
+
+/** As policies and requests name it. */
+export const creditName = `USD:${issuer.publicKey()}`
+
+const limit = 10n ** 15n
+
+/** Gives an account a trust line with a balance. */
+export const trust = (network: Network, address: string, balance: bigint): void => {
+  const line: Trustline = { kind: "trustline", address, asset: creditName, balance, limit }
+  network.put(keyOf.trustline(address, creditName), line)
+}
+
+export const creditOf = (network: Network, address: string): bigint | undefined =>
+  trustlineIn(network.reads, address, creditName)?.balance
+
+/** Lets the issuer take back what trust lines have. */
+export const allowClawback = (network: Network): void => {
+  const account = accountIn(network.reads, issuer.publicKey())
+  if (account !== undefined) network.put(keyOf.account(account.address), { ...account, clawback: true })
+}
+
+/** A policy whose users pay in the credit: three units of it cost a hundred stroops. */
+export const policies = {
+  fee_payment_strategy: "user",
+  price_source: { type: "fixed" },
+  allowed_tokens: [{ asset: creditName, price: { units: 3, native: 100 } }],
+  slippage_percentage: 1
+}
+
+/** A payment of the credit. */
+export const payCredit = (destination: string, units: bigint) =>
+  Operation.payment({
+    destination,
+    asset: credit,
+    amount: `${units / 10n ** 7n}.${String(units % 10n ** 7n).padStart(7, "0")}`
+  })
+
+/** The text of an envelope with the signature of the user. */
+export const signedBy = (user: Keypair, text: string, network: string): string => {
+  const transaction = new Transaction(text, network)
+  transaction.sign(user)
+  return transaction.toXDR()
+}
