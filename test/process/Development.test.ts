@@ -7,12 +7,16 @@ import * as path from "node:path"
 import { promisify } from "node:util"
 import * as LocalEvm from "../../src/process/development/LocalEvm.ts"
 import * as LocalSolana from "../../src/process/development/LocalSolana.ts"
+import * as LocalStellar from "../../src/process/development/LocalStellar.ts"
 import * as JsonRpc from "../../testkit/JsonRpc.ts"
 import * as Development from "../../testkit/process/Development.ts"
 import { isGone, until } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 
 const usualStates = ["pending", "sent", "submitted", "mined", "confirmed"]
+
+/** A closed ledger is final. */
+const stellarStates = ["pending", "sent", "submitted", "confirmed"]
 
 const stopped = { code: 0, signal: null }
 
@@ -26,6 +30,13 @@ const isFinalized = ({ chainUrl, signature }: { readonly chainUrl: string; reado
     const [status] = (answer as { readonly value: ReadonlyArray<Record<string, unknown> | null> }).value
     return status?.["confirmationStatus"] === "finalized" && status["err"] === null
   })
+
+/** Whether the ledger has the first transaction of the stellar relayer, without an error. */
+const isApplied = ({ chainUrl, hash }: { readonly chainUrl: string; readonly hash: string }) =>
+  Effect.map(
+    JsonRpc.call(chainUrl)("getTransaction", { hash }),
+    (answer) => (answer as { readonly status?: string }).status === "SUCCESS"
+  )
 
 const paste = (command: string) =>
   Effect.promise(() => promisify(execFile)("bash", ["-e", "-c", command], { env: { PATH: process.env.PATH } }))
@@ -63,7 +74,10 @@ describe("effect-relayer dev", () => {
       assert.deepStrictEqual(dev.solana.states, usualStates)
       assert.isTrue(yield* isFinalized(dev.solana))
 
-      assert.strictEqual(dev.curls.length, 2)
+      assert.deepStrictEqual(dev.stellar.states, stellarStates)
+      assert.isTrue(yield* isApplied(dev.stellar))
+
+      assert.strictEqual(dev.curls.length, 3)
       for (const curl of dev.curls) {
         const { stdout } = yield* paste(curl)
         assert.deepInclude(JSON.parse(stdout), { success: true })
@@ -101,6 +115,11 @@ describe("effect-relayer dev", () => {
       for (const { signature } of [first.solana, second.solana]) {
         assert.isTrue(yield* isFinalized({ ...second.solana, signature }))
       }
+      assert.strictEqual(second.stellar.address, first.stellar.address)
+      assert.deepStrictEqual(second.stellar.states, stellarStates)
+      for (const { hash } of [first.stellar, second.stellar]) {
+        assert.isTrue(yield* isApplied({ ...second.stellar, hash }))
+      }
       yield* second.kill("SIGTERM")
       assert.deepStrictEqual(yield* second.exited, stopped)
       assert.isEmpty(yield* Development.processes(place))
@@ -125,6 +144,7 @@ describe("effect-relayer dev", () => {
       const third = yield* Development.start(place)
       assert.deepStrictEqual(third.states, usualStates)
       assert.isTrue(yield* isFinalized({ ...third.solana, signature: first.solana.signature }))
+      assert.isTrue(yield* isApplied({ ...third.stellar, hash: first.stellar.hash }))
       assert.strictEqual(yield* count(third.chainUrl, third.address), 3)
       assert.deepStrictEqual(yield* Service.stop(third), stopped)
       assert.isEmpty(yield* Development.processes(place))
@@ -145,7 +165,7 @@ describe("effect-relayer dev", () => {
       assert.include(dev.text, "It does not use these settings: HOST, DATA_DIR, OUTBOUND_ALLOW, WATCH.")
       const all = yield* Development.processes(place)
       const open = yield* Effect.promise(() => Promise.all(all.map(({ pid }) => listeners(pid))))
-      assert.deepStrictEqual(open.flat(), [loopback, loopback, loopback], "the service and its chains")
+      assert.deepStrictEqual(open.flat(), [loopback, loopback, loopback, loopback], "the service and its chains")
 
       const refusal = "leads elsewhere than to the chains of effect-relayer dev"
       for (const url of ["https://rpc.example.com", "http://127.0.0.1:9", "http://localhost:8545"]) {
@@ -211,13 +231,18 @@ describe("effect-relayer dev", () => {
     })
   )
 
-  it.live("says that solana needs a clone if the cluster of the tests is missing", () =>
+  it.live("says that solana and stellar need a clone if the stand-ins of the tests are missing", () =>
     Effect.gen(function* () {
       const { home } = yield* Development.place
-      const missing = yield* Effect.flip(LocalSolana.findProgram(home))
+      const solana = yield* Effect.flip(LocalSolana.findProgram(home))
       assert.strictEqual(
-        missing.message,
+        solana.message,
         "the local solana network needs a clone of the repository: its cluster is not part of the package"
+      )
+      const stellar = yield* Effect.flip(LocalStellar.findProgram(home))
+      assert.strictEqual(
+        stellar.message,
+        "the local stellar network needs a clone of the repository: its stand-in ledger is not part of the package"
       )
     })
   )

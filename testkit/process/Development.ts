@@ -109,6 +109,12 @@ export const start = Effect.fnUntraced(function* (place: Place, options: Options
       states: statesOf("dev-solana"),
       signature: found(/^ +signature (\w+)$/m)
     },
+    stellar: {
+      chainUrl: found(/^ {2}chain {4}stellar .* on (http:\S+)$/m),
+      address: found(/^ {2}relayer {2}dev-stellar, (\w+)$/m),
+      states: statesOf("dev-stellar"),
+      hash: found(/^ +hash ([0-9a-f]{64})$/m)
+    },
     hash: found(/^ +hash (0x[0-9a-f]{64})$/m),
     /** A command for each relayer. */
     curls: [...text.matchAll(/^( {2}curl -X POST [^]*?)\n\n/gm)].map(([, curl = ""]) => curl),

@@ -8,7 +8,7 @@ import type { Network } from "./Network.ts"
 
 export const issuer = keyNamed("issuer")
 
-export const credit = new Asset("USD", issuer.publicKey())
+const credit = new Asset("USD", issuer.publicKey())
 
 /** As policies and requests name it. */
 export const creditName = `USD:${issuer.publicKey()}`

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import * as http from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Target from "../Target.ts"
+import { accountIn } from "./Entries.ts"
 import type { Network } from "./Network.ts"
 import { RpcError } from "./Methods.ts"
 import { honest, Lost, Provider, Throttled } from "./Provider.ts"
@@ -33,6 +34,8 @@ const answerOne = (provider: Provider, { id, method, params = {} }: Call) => {
 export interface Control {
   readonly close?: number
   readonly grant?: { readonly address: string; readonly stroops: string }
+  /** The same, unless the account exists. */
+  readonly create?: { readonly address: string; readonly stroops: string }
   readonly running?: boolean
   readonly restart?: number
   readonly faults?: { readonly provider: number; readonly set: Partial<Faults> }
@@ -57,12 +60,14 @@ export class StandIn {
   }
 
   /** Absent members of `set` stay; `{}` is nothing to change. */
-  control({ close = 0, grant, running, restart, faults, ledgerOperations, queueOperations }: Control): Status {
+  control({ close = 0, create, grant, running, restart, faults, ledgerOperations, queueOperations }: Control): Status {
     const { network } = this
     if (running !== undefined) network.isRunning = running
     if (ledgerOperations !== undefined) network.ledgerOperations = BigInt(ledgerOperations)
     if (queueOperations !== undefined) for (const queue of network.nodes) queue.capacity = BigInt(queueOperations)
     if (restart !== undefined) network.nodes[restart]?.restart()
+    const isMissing = create !== undefined && accountIn(network.reads, create.address) === undefined
+    if (isMissing) network.grant(create.address, BigInt(create.stroops))
     if (grant !== undefined) network.grant(grant.address, BigInt(grant.stroops))
     const provider = faults === undefined ? undefined : this.providers[faults.provider]
     if (provider !== undefined) provider.faults = { ...provider.faults, ...faults?.set }

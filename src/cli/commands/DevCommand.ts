@@ -31,7 +31,7 @@ export const DevCommand = Command.make(
   })
 ).pipe(
   Verb.about(
-    "Run the service for development, beside local chains with funded relayers that send one transaction each. Not for production: it listens on 127.0.0.1, reaches only its own chains, and prints its API key. The evm chain needs anvil: npm install --save-dev @foundry-rs/anvil. The solana cluster needs a clone.",
+    "Run the service for development, beside local chains with funded relayers that send one transaction each. Not for production: it listens on 127.0.0.1, reaches only its own chains, and prints its API key. The evm chain needs anvil: npm install --save-dev @foundry-rs/anvil. The solana cluster and the stellar ledger need a clone.",
     "dev",
     "dev --port 9090",
     "dev --reset"

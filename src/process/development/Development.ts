@@ -17,9 +17,10 @@ import * as FirstTransaction from "./FirstTransaction.ts"
 import * as JsonCalls from "./JsonCalls.ts"
 import * as LocalEvm from "./LocalEvm.ts"
 import * as LocalSolana from "./LocalSolana.ts"
+import * as LocalStellar from "./LocalStellar.ts"
 
 /** The local networks. One that is added here is started, prepared, used and explained like the others. */
-const networks: ReadonlyArray<DevelopmentNetwork> = [LocalEvm.network, LocalSolana.network]
+const networks: ReadonlyArray<DevelopmentNetwork> = [LocalEvm.network, LocalSolana.network, LocalStellar.network]
 
 export interface Options {
   /** Its HOST is a loopback address, and it has no DATABASE_URL. */

@@ -3,6 +3,9 @@ import { Schema } from "effect"
 import type { Effect, Scope } from "effect"
 import type { NetworkType } from "../../domain/network/NetworkId.ts"
 
+/** The name of each local network. */
+export const networkName = "dev"
+
 /** The message is one line. */
 export class DevelopmentFailed extends Schema.TaggedError<DevelopmentFailed>()("DevelopmentFailed", {
   message: Schema.String

@@ -1,10 +1,8 @@
 // What `effect-relayer dev` does with the API: a network, a signer, a funded relayer, and one transaction until it is final.
 import { Console, Effect, Schema } from "effect"
+import { networkName } from "./DevelopmentNetwork.ts"
 import type { DevelopmentNetwork, LocalChain } from "./DevelopmentNetwork.ts"
 import type { Api } from "./JsonCalls.ts"
-
-/** The name of each local network. */
-const networkName = "dev"
 
 export const relayerId = ({ networkType }: DevelopmentNetwork): string => `dev-${networkType}`
 

@@ -35,6 +35,12 @@ export const rpc = Effect.fnUntraced(function* (url: string, method: string, par
   return yield* new DevelopmentFailed({ message: `${url} refuses ${method}: ${body.error.message}` })
 })
 
+/** Posts JSON to a URL of a local chain that is no JSON-RPC, and ignores the answer. */
+export const post = (url: string, body: object) =>
+  Effect.asVoid(
+    execute(`POST ${url}`, HttpClientRequest.bodyJsonUnsafe(HttpClientRequest.post(url), body), Schema.Unknown)
+  )
+
 const Envelope = Schema.Struct({
   success: Schema.Boolean,
   data: Schema.Unknown,

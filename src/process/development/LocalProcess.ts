@@ -3,12 +3,14 @@ import { Effect } from "effect"
 import type { Scope } from "effect"
 import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
+import { existsSync } from "node:fs"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { createInterface } from "node:readline"
+import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import * as Pid from "../../sql/embedded/Pid.ts"
-import { DevelopmentFailed } from "./DevelopmentNetwork.ts"
+import { DevelopmentFailed, ProgramMissing } from "./DevelopmentNetwork.ts"
 
 export interface Options {
   /** The name of the program, for people. */
@@ -104,6 +106,18 @@ const launch = ({ args, program }: Options) =>
       )
   )
 
+/** The folder of the clone that this file is part of. In a package, it has no test code. */
+export const rootHere = fileURLToPath(new URL("../../..", import.meta.url))
+
+/** Finds a script of the clone `root`. `file`: relative to it. `missing`: the error if it is a package. */
+export const inClone =
+  ({ file, missing }: { readonly file: string; readonly missing: string }) =>
+  (root: string) =>
+    Effect.suspend(() => {
+      const script = path.join(root, file)
+      return existsSync(script) ? Effect.succeed(script) : new ProgramMissing({ message: missing })
+    })
+
 /** Starts the program and waits until it is ready. */
 export const start = Effect.fn("LocalProcess.start")(function* (
   options: Options
@@ -137,4 +151,29 @@ export const start = Effect.fn("LocalProcess.start")(function* (
       (how) => failed(`ended with ${how}: start effect-relayer dev again`)
     )
   }
+})
+
+interface Script extends Options {
+  /** Keeps the state of the chain. */
+  readonly folder: string
+  readonly usualPort: number
+}
+
+/** Starts a script of the clone that serves a chain. Another program may have the usual port, so a free one follows. */
+export const startScript = Effect.fn("LocalProcess.startScript")(function* ({
+  args,
+  folder,
+  program,
+  usualPort,
+  ...options
+}: Script) {
+  // It would still have the port, and write to the file.
+  yield* stopEarlier(path.basename(process.execPath), folder)
+  const startAt = (port: number) =>
+    start({
+      ...options,
+      program: process.execPath,
+      args: [program, "--port", String(port), ...args, "--data", folder]
+    })
+  return yield* Effect.catch(startAt(usualPort), () => startAt(0))
 })

@@ -1,10 +1,6 @@
 // The local solana network: the cluster that the tests use. It is part of a clone, and not of the package.
 import { Effect } from "effect"
 import type { Scope } from "effect"
-import * as fs from "node:fs"
-import * as path from "node:path"
-import { fileURLToPath } from "node:url"
-import { ProgramMissing } from "./DevelopmentNetwork.ts"
 import type { DevelopmentFailed, DevelopmentNetwork, LocalChain } from "./DevelopmentNetwork.ts"
 import * as JsonCalls from "./JsonCalls.ts"
 import * as LocalProcess from "./LocalProcess.ts"
@@ -29,20 +25,10 @@ const systemProgram = "11111111111111111111111111111111"
 /** Data of the instruction Transfer of the System program: its number, and the lamports, little-endian. */
 const transferData = Buffer.from([2, 0, 0, 0, ...new Uint8Array(BigUint64Array.of(sent).buffer)]).toString("base64")
 
-/** Relative to `root`, the folder of the clone. */
-const inClone = "testkit/solana/main.ts"
-
-const rootHere = fileURLToPath(new URL("../../..", import.meta.url))
-
-export const findProgram = (root: string) =>
-  Effect.suspend(() => {
-    const program = path.join(root, inClone)
-    return fs.existsSync(program)
-      ? Effect.succeed(program)
-      : new ProgramMissing({
-          message: "the local solana network needs a clone of the repository: its cluster is not part of the package"
-        })
-  })
+export const findProgram = LocalProcess.inClone({
+  file: "testkit/solana/main.ts",
+  missing: "the local solana network needs a clone of the repository: its cluster is not part of the package"
+})
 
 const fund = (url: string) =>
   Effect.fnUntraced(function* (address: string) {
@@ -57,17 +43,14 @@ const banks: Readonly<Record<string, string>> = {
 
 const startChain = (program: string) =>
   Effect.fnUntraced(function* (folder: string): Effect.fn.Return<LocalChain, DevelopmentFailed, Scope.Scope> {
-    // It would still have the port, and write to the file.
-    yield* LocalProcess.stopEarlier(path.basename(process.execPath), folder)
-    const startAt = (port: number) =>
-      LocalProcess.start({
-        name: "the solana cluster",
-        program: process.execPath,
-        args: [program, "--port", String(port), "--block-ms", String(blockTime), "--data", folder],
-        ready: /^\{"url":"(http:[^"]+)","bank":"(\w+)"\}$/u
-      })
-    // Another program may have the usual port, so a free one follows.
-    const { ended, ready } = yield* Effect.catch(startAt(usualPort), () => startAt(0))
+    const { ended, ready } = yield* LocalProcess.startScript({
+      name: "the solana cluster",
+      program,
+      folder,
+      usualPort,
+      args: ["--block-ms", String(blockTime)],
+      ready: /^\{"url":"(http:[^"]+)","bank":"(\w+)"\}$/u
+    })
     const [, url = "", bank = ""] = ready
     return { description: `solana cluster of the tests (${banks[bank]}), on ${url}`, url, fund: fund(url), ended }
   })
@@ -90,5 +73,5 @@ export const network: DevelopmentNetwork = {
     ]
   }),
   effect: `0.001 SOL to ${receiver}`,
-  find: Effect.map(findProgram(rootHere), startChain)
+  find: Effect.map(findProgram(LocalProcess.rootHere), startChain)
 }
