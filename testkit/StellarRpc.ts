@@ -11,7 +11,11 @@ export interface Account {
   address: string | undefined
   balance: bigint
   sequence: bigint
+  /** `closeTime`: unix seconds. */
+  ledger: { readonly newest: number; readonly oldest: number; readonly closeTime: () => number }
 }
+
+const secondsNow = () => Math.floor((performance.timeOrigin + performance.now()) / 1000)
 
 /** A ledger entry as in the result of `getLedgerEntries`: XDR in base64. */
 export const entry = (address: string, balance: bigint, sequence: bigint) =>
@@ -37,10 +41,18 @@ export const make = (given: Partial<Account> = {}) => {
     address,
     balance: 10n ** 9n,
     sequence: 12_345_678_901_234_567n,
+    // Seven days, as by default.
+    ledger: { newest: 1_000_000, oldest: 1_000_000 - 120_959, closeTime: secondsNow },
     ...given
   }
   return Effect.map(
     RpcServer.make({
+      getTransaction: () => ({
+        status: "NOT_FOUND",
+        latestLedger: account.ledger.newest,
+        latestLedgerCloseTime: String(account.ledger.closeTime()),
+        oldestLedger: account.ledger.oldest
+      }),
       getNetwork: () => ({ passphrase: account.passphrase, protocolVersion: 23 }),
       getLedgerEntries: () => ({
         entries:

@@ -64,6 +64,25 @@ const found = {
   providers: Schema.Array(ProviderReading)
 }
 
+/** Seconds by which the clock and the close time of the newest stellar ledger may differ: beyond that, no envelope is signed. */
+export const maxClockDifference = 60
+
+const StellarLedger = Schema.Struct({
+  age_seconds: field(
+    Schema.Int,
+    "Seconds from the close of the newest ledger to the check. Negative: it was closed after the check, by the clock of the service.",
+    4
+  ),
+  kept_seconds: Schema.optionalKey(
+    field(
+      Schema.Natural,
+      "Seconds that the ledgers of the provider reach back. Absent on test networks, which may have begun recently.",
+      604_800
+    )
+  )
+}).annotate({ identifier: "StellarLedgerReading", description: "The ledgers that a provider has." })
+export type StellarLedger = typeof StellarLedger.Type
+
 export const ChainSnapshot = Schema.Union([
   Schema.Struct({
     network_type: Schema.tag("evm"),
@@ -76,7 +95,9 @@ export const ChainSnapshot = Schema.Union([
     network_type: Schema.tag("stellar"),
     ...found,
     /** Sequence number of the account's last transaction. */
-    sequence_number: Schema.optionalKey(Uint64)
+    sequence_number: Schema.optionalKey(Uint64),
+    /** Absent if it was not read. */
+    ledger: Schema.optionalKey(StellarLedger)
   }).annotate({ identifier: "StellarReading" })
 ])
 export type ChainSnapshot = typeof ChainSnapshot.Type

@@ -1,28 +1,111 @@
 // What an inspection of a relayer's chain found wrong, as sentences for people: its providers, and what its account lacks.
-import type { ChainSnapshot, ProviderReading } from "../chain/ChainSnapshot.ts"
+import { Schema } from "effect"
+import { maxClockDifference } from "../chain/ChainSnapshot.ts"
+import type { ChainSnapshot, ProviderReading, StellarLedger } from "../chain/ChainSnapshot.ts"
 import type { RelayerAccount } from "../relayer/Relayer.ts"
+import { timeoutBounds } from "../relayer/StellarPolicy.ts"
 import type { RelayerStatus } from "../relayer/RelayerStatus.ts"
 import { fundingOf, sentenceOf } from "./Funding.ts"
 import { hasAnswered } from "./HealthSnapshot.ts"
+
+export const HealthWarning = Schema.Literals([
+  "sends_nothing",
+  "timeout_bounded",
+  "not_used",
+  "clock_skew",
+  "ledger_stalled",
+  "store_too_short"
+]).annotate({
+  identifier: "HealthWarning",
+  description:
+    "`sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with. `timeout_bounded`: `timeout_seconds` of a stellar relayer is outside of its bounds. `not_used`: a field of the policy has no effect. `clock_skew`: the newest stellar ledger is ahead of the clock. `ledger_stalled`: it is more than a minute old. `store_too_short`: the provider keeps fewer ledgers than a day has."
+})
+type HealthWarning = typeof HealthWarning.Type
 
 /** Names the RPC URL, masked, and the cause. Empty: the provider works. */
 export const providerWarnings = ({ url, failed, error }: ProviderReading): ReadonlyArray<string> =>
   failed ? [`RPC URL ${url}: ${error ?? "no answer"}.`] : []
 
-/** Whether the policy lets the relayer sign nothing at all: users have to pay it, and there is no token that they may pay with. */
-export const sendsNothing = ({ network_type, policies }: RelayerAccount): boolean => {
-  if (network_type !== "solana") return false
-  const { fee_payment_strategy = "user", allowed_tokens = [] } = policies ?? {}
-  return fee_payment_strategy === "user" && allowed_tokens.length === 0
+/** Something about a relayer that does not disable it. */
+interface HealthNotice {
+  readonly code: HealthWarning
+  readonly text: string
 }
 
-export const sendsNothingText =
-  "It signs nothing: fee_payment_strategy of its policy is user, and allowed_tokens has no token. Name tokens, or set fee_payment_strategy to relayer."
+type Rule = (relayer: RelayerAccount, reading: ChainSnapshot | undefined) => HealthNotice | undefined
+
+/** Who pays if the policy does not say so. */
+const usualStrategy = { solana: "user", stellar: "relayer" } as const
+
+/** Users have to pay the relayer, and there is no token that they may pay with. */
+const sendsNothing: Rule = ({ network_type, policies }) => {
+  if (network_type === "evm") return undefined
+  const { fee_payment_strategy = usualStrategy[network_type], allowed_tokens = [] } = policies ?? {}
+  if (fee_payment_strategy !== "user" || allowed_tokens.length > 0) return undefined
+  return {
+    code: "sends_nothing",
+    text: "It signs nothing: fee_payment_strategy of its policy is user, and allowed_tokens has no token. Name tokens, or set fee_payment_strategy to relayer."
+  }
+}
+
+const timeout: Rule = ({ network_type, policies }) => {
+  const { maximum, minimum } = timeoutBounds
+  const seconds = network_type === "stellar" ? policies?.timeout_seconds : undefined
+  if (seconds === undefined || (seconds >= minimum && seconds <= maximum)) return undefined
+  return {
+    code: "timeout_bounded",
+    text: `timeout_seconds of its policy is ${seconds}; the nearest of ${minimum} and ${maximum} seconds is used.`
+  }
+}
+
+const swaps: Rule = ({ network_type, policies }) =>
+  network_type === "stellar" && policies?.swap_config !== undefined
+    ? { code: "not_used", text: "swap_config of its policy has no effect: the service swaps no tokens." }
+    : undefined
+
+const ledgerIn = (reading: ChainSnapshot | undefined): StellarLedger | undefined =>
+  reading?.network_type === "stellar" ? reading.ledger : undefined
+
+const clock: Rule = (_, reading) => {
+  const age = ledgerIn(reading)?.age_seconds ?? 0
+  if (age >= -maxClockDifference) return undefined
+  return {
+    code: "clock_skew",
+    text: `The newest ledger was closed ${-age} seconds after the clock of the service. Nothing is signed: set the clock, or set the weight of the RPC URL to 0.`
+  }
+}
+
+const stalled: Rule = (_, reading) => {
+  const age = ledgerIn(reading)?.age_seconds ?? 0
+  if (age <= maxClockDifference) return undefined
+  return {
+    code: "ledger_stalled",
+    text: `The newest ledger was closed ${age} seconds ago. Nothing is signed until there is a newer one. If the network goes on, the RPC URL is behind, or the clock of the service is ahead.`
+  }
+}
+
+/** Seconds that the ledgers of a provider should reach back: they prove what became of transactions during an outage. */
+const leastKept = 86_400
+
+const store: Rule = (_, reading) => {
+  const kept = ledgerIn(reading)?.kept_seconds ?? leastKept
+  if (kept >= leastKept) return undefined
+  return {
+    code: "store_too_short",
+    text: `The RPC URL keeps the ledgers of ${Math.floor(kept / 3600)} hours. After a longer outage, nothing proves what became of transactions: use one that keeps ${leastKept / 3600} hours.`
+  }
+}
+
+const rules: ReadonlyArray<Rule> = [sendsNothing, timeout, swaps, clock, stalled, store]
+
+/** `reading`: undefined before the first check. */
+export const noticesOf = (relayer: RelayerAccount, reading: ChainSnapshot | undefined): ReadonlyArray<HealthNotice> =>
+  rules.flatMap((rule) => rule(relayer, reading) ?? [])
 
 /** Empty: the relayer can work. */
 export const chainWarnings = (relayer: RelayerAccount, reading: ChainSnapshot): ReadonlyArray<string> => {
   const providers = [
-    ...(sendsNothing(relayer) ? [sendsNothingText] : []),
+    ...noticesOf(relayer, reading).map(({ text }) => text),
     ...reading.providers.flatMap(providerWarnings)
   ]
   const funding = fundingOf(relayer, reading)

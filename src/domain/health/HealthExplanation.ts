@@ -5,7 +5,7 @@ import { failuresLeft } from "./Health.ts"
 import { HealthStatus } from "./HealthStatus.ts"
 import type { Health } from "./Health.ts"
 import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
-import { providerWarnings, sendsNothing, sendsNothingText } from "./ChainWarnings.ts"
+import { HealthWarning, noticesOf, providerWarnings } from "./ChainWarnings.ts"
 import { Funding, fundingOf, sentenceOf } from "./Funding.ts"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
@@ -25,11 +25,6 @@ export const HealthCode = Schema.Literals([
 })
 export type HealthCode = typeof HealthCode.Type
 
-const HealthWarning = Schema.Literals(["sends_nothing"]).annotate({
-  identifier: "HealthWarning",
-  description: "`sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with."
-})
-
 export const RelayerExplanation = Schema.Struct({
   state: HealthStatus,
   code: HealthCode,
@@ -41,9 +36,7 @@ export const RelayerExplanation = Schema.Struct({
     "It is checked again; one failure alone does not disable it."
   ),
   warnings: Schema.optionalKey(
-    field(Schema.Array(HealthWarning), "What keeps it from sending although its chain is well. Absent: nothing.", [
-      "sends_nothing"
-    ])
+    field(Schema.Array(HealthWarning), "What is wrong although its checks succeed. Absent: nothing.", ["sends_nothing"])
   ),
   funding: Schema.optionalKey(Funding),
   next_at: field(Instant, "When `next` happens. A time in the past means very soon.", "2026-01-02T03:05:05.678Z"),
@@ -121,6 +114,7 @@ const providersOf = (reading: ChainSnapshot | undefined): ReadonlyArray<string> 
 export const explain = ({ relayer, health, reading, next_at, since, waiting }: Situation): RelayerExplanation => {
   const { code, reason, next } = wordsOf(health)
   const funding = fundingOf(relayer, reading, waiting)
+  const notices = noticesOf(relayer, reading)
   return {
     state: health.status,
     code,
@@ -128,11 +122,11 @@ export const explain = ({ relayer, health, reading, next_at, since, waiting }: S
     reason: [
       ...(relayer.paused ? [pausedByOperator] : []),
       reason,
-      ...(sendsNothing(relayer) ? [sendsNothingText] : []),
+      ...notices.map(({ text }) => text),
       ...providersOf(reading)
     ].join(" "),
     next: funding === undefined ? next : `${sentenceOf(funding)} ${next}`,
-    ...(sendsNothing(relayer) ? { warnings: ["sends_nothing"] as const } : {}),
+    ...(notices.length === 0 ? {} : { warnings: notices.map((notice) => notice.code) }),
     ...(funding === undefined ? {} : { funding }),
     next_at,
     ...(since === undefined ? {} : { since })

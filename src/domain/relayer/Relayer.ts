@@ -247,6 +247,8 @@ export interface RelayerAccount {
     readonly min_balance?: bigint
     readonly fee_payment_strategy?: "user" | "relayer"
     readonly allowed_tokens?: ReadonlyArray<unknown>
+    readonly timeout_seconds?: bigint
+    readonly swap_config?: unknown
   }
 }
 

@@ -77,6 +77,9 @@ const StellarChannels = Schema.Struct({
   )
 })
 
+/** Seconds between which `timeout_seconds` is used as it is given. */
+export const timeoutBounds = { minimum: 15, maximum: 300 } as const
+
 export const StellarPolicy = Schema.Struct({
   fee_payment_strategy: maybe(FeePaymentStrategy, doc(`${feePayment} The default is \`relayer\`.`, "relayer")),
   min_balance: maybe(Uint64, doc("Stroops that must stay on the account. The default is 1000000.", 1000000)),
@@ -84,7 +87,13 @@ export const StellarPolicy = Schema.Struct({
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 32 - 1 })),
     doc("Highest fee of a transaction in stroops.", 100000)
   ),
-  timeout_seconds: maybe(Uint64, doc("Seconds for which a transaction is valid.", 60)),
+  timeout_seconds: maybe(
+    Uint64,
+    doc(
+      "Seconds for which an envelope is valid. Below 15 and above 300, the nearest of both is used, and `explain` of the relayer warns.",
+      60
+    )
+  ),
   concurrent_transactions: maybe(
     Schema.Boolean,
     doc("Whether several transactions may be sent at the same time. The default is false.", false)

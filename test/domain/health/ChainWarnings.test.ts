@@ -1,7 +1,8 @@
 // What an inspection of a chain found wrong, as sentences.
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Schema } from "effect"
-import { chainWarnings, sendsNothing, sendsNothingText, snapshotOf } from "../../../src/domain/health/ChainWarnings.ts"
+import { chainWarnings, noticesOf, snapshotOf } from "../../../src/domain/health/ChainWarnings.ts"
+import type { StellarPolicy } from "../../../src/domain/relayer/Policy.ts"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
 import type { RelayerStatus } from "../../../src/domain/relayer/RelayerStatus.ts"
 
@@ -56,16 +57,48 @@ describe("the warnings of a chain", () => {
     ])
   })
 
-  it("say that a solana relayer signs nothing if users have to pay and may pay with no token", () => {
+  it("say that a relayer signs nothing if users have to pay and may pay with no token", () => {
     const solana = { network_type: "solana", network: "devnet", address: "R" } as const
-    const token = { mint: "M" }
-    assert.isTrue(sendsNothing(solana))
-    assert.isTrue(sendsNothing({ ...solana, policies: { allowed_tokens: [] } }))
-    assert.isFalse(sendsNothing({ ...solana, policies: { allowed_tokens: [token] } }))
-    assert.isFalse(sendsNothing({ ...solana, policies: { fee_payment_strategy: "relayer" } }))
-    assert.isFalse(sendsNothing({ ...solana, network_type: "stellar" }))
+    const codes = (given: Parameters<typeof noticesOf>[0]) => noticesOf(given, undefined).map(({ code }) => code)
+    const user = { fee_payment_strategy: "user" } as const
+    assert.deepStrictEqual(codes(solana), ["sends_nothing"])
+    assert.deepStrictEqual(codes({ ...solana, policies: { allowed_tokens: [] } }), ["sends_nothing"])
+    assert.deepStrictEqual(codes({ ...solana, policies: { allowed_tokens: [{ mint: "M" }] } }), [])
+    assert.deepStrictEqual(codes({ ...solana, policies: { fee_payment_strategy: "relayer" } }), [])
+    const stellar = { network_type: "stellar", network: "testnet", address: "G" } as const
+    assert.deepStrictEqual(codes(stellar), [])
+    assert.deepStrictEqual(codes({ ...stellar, policies: user }), ["sends_nothing"])
+    assert.deepStrictEqual(codes({ ...stellar, policies: { ...user, allowed_tokens: [{ asset: "A" }] } }), [])
     const reading = { ...snapshotOf(status({ balance: 10_000_000n })), network_type: "solana" } as const
-    assert.deepStrictEqual(chainWarnings(solana, reading), [sendsNothingText])
+    assert.include(chainWarnings(solana, reading).join(), "It signs nothing")
+  })
+
+  it("name what a policy of a stellar relayer does otherwise than it says", () => {
+    const warned = (policies: StellarPolicy) => noticesOf({ ...relayer, network_type: "stellar", policies }, undefined)
+    for (const seconds of [14n, 301n, 600n]) {
+      const [notice] = warned({ timeout_seconds: seconds })
+      assert.strictEqual(notice?.code, "timeout_bounded")
+      assert.include(notice?.text ?? "", `is ${seconds}; the nearest of 15 and 300 seconds is used`)
+    }
+    for (const seconds of [15n, 300n]) assert.deepStrictEqual(warned({ timeout_seconds: seconds }), [])
+    assert.deepStrictEqual(
+      warned({ swap_config: { strategies: ["order-book"] } }).map(({ code }) => code),
+      ["not_used"]
+    )
+  })
+
+  it("name a clock, a ledger and a store that keep stellar relayers from signing or proving", () => {
+    const codes = (age_seconds: number, kept_seconds?: number) => {
+      const ledger = { age_seconds, ...(kept_seconds === undefined ? {} : { kept_seconds }) }
+      return noticesOf(relayer, { network_type: "stellar", failures: [], providers: [], ledger }).map(
+        ({ code }) => code
+      )
+    }
+    assert.deepStrictEqual(codes(60, 86_400), [])
+    assert.deepStrictEqual(codes(-60), [])
+    assert.deepStrictEqual(codes(61), ["ledger_stalled"])
+    assert.deepStrictEqual(codes(-61), ["clock_skew"])
+    assert.deepStrictEqual(codes(5, 86_399), ["store_too_short"])
   })
 
   it("ignore the balance of an earlier check", () => {

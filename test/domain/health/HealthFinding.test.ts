@@ -9,7 +9,6 @@ import { reasonOf } from "../../../src/domain/health/HealthReason.ts"
 import { delayOf } from "../../../src/domain/health/Health.ts"
 import { CheckFailure } from "../../../src/domain/chain/ChainSnapshot.ts"
 import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
-import { sendsNothingText } from "../../../src/domain/health/ChainWarnings.ts"
 import { DisabledReason, EvmRelayer, SolanaRelayer } from "../../../src/domain/relayer/Relayer.ts"
 
 const good = { url: "https://one.example", weight: 100, breaker: "closed", failed: false } as const
@@ -160,7 +159,7 @@ describe("an explanation", () => {
     }
     const explained = explain({ relayer: decode(given), ...situation })
     assert.deepStrictEqual(explained.warnings, ["sends_nothing"])
-    assert.include(explained.reason, sendsNothingText)
+    assert.include(explained.reason, "It signs nothing: fee_payment_strategy of its policy is user")
     const paying = decode({ ...given, policies: { fee_payment_strategy: "relayer" } })
     assert.isUndefined(explain({ relayer: paying, ...situation }).warnings)
   })

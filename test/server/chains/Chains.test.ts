@@ -149,18 +149,35 @@ describe("an inspection of a solana cluster", () => {
 })
 
 describe("an inspection of a stellar network", () => {
-  it.effect("reads sequence number and balance", () =>
+  it.effect("reads sequence number, balance and the age of the newest ledger", () =>
     Effect.gen(function* () {
-      const server = yield* StellarRpc.make({ balance: 2n ** 63n - 1n })
+      const ledger = { newest: 200, oldest: 101, closeTime: () => 7 }
+      const server = yield* StellarRpc.make({ balance: 2n ** 63n - 1n, ledger })
       const { chains } = yield* make()
       const reading = yield* chains.inspect({ ...stellar(), urls: urls(server.url) })
       assert.deepStrictEqual(reading, {
         network_type: "stellar",
         sequence_number: 12_345_678_901_234_567n,
         balance: 2n ** 63n - 1n,
+        ledger: { age_seconds: -7 },
         failures: [],
         providers: [healthy(server.url)]
       })
+    })
+  )
+
+  it.effect("reads how far the ledgers of a public network reach back", () =>
+    Effect.gen(function* () {
+      const ledger = { newest: 200, oldest: 101, closeTime: () => 0 }
+      const server = yield* StellarRpc.make({ ledger })
+      const { chains } = yield* make()
+      const { network, ...target } = stellar()
+      const reading = yield* chains.inspect({
+        ...target,
+        network: { ...network, average_blocktime_ms: 5000, is_testnet: false },
+        urls: urls(server.url)
+      })
+      assert.deepInclude(reading, { ledger: { age_seconds: 0, kept_seconds: 500 } })
     })
   )
 

@@ -1,4 +1,6 @@
 // Every number that decides something about stellar transactions, with its unit and its source.
+import { maxClockDifference } from "../../chain/ChainSnapshot.ts"
+import { timeoutBounds } from "../../relayer/StellarPolicy.ts"
 import type { Ratio } from "../Numbers.ts"
 
 // Requests
@@ -90,10 +92,9 @@ export const ledgerTime = 5 * second
 export const pollAfter = { ledger: ledgerTime + 50, again: ledgerTime / 4 } as const
 
 /** Seconds for which an envelope of the relayer is valid, and the bounds of the policy's setting. */
-export const envelopeValidity = { standard: 60, minimum: 15, maximum: 300 } as const
+export const envelopeValidity = { standard: 60, ...timeoutBounds } as const
 
-/** Seconds by which the clock and the close time of the newest ledger may differ. */
-export const maxClockDifference = 60
+export { maxClockDifference }
 
 /**
  * Milliseconds after which no envelope of the relayer can be applied that was signed before a moment, by its clock or by a ledger: the

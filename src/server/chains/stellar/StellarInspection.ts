@@ -1,10 +1,13 @@
 // Inspects an account of a Stellar network, and its providers. It calls RPC servers, not Horizon: a relayer can choose its RPC servers and have
 // several of them, while `horizon_url` is optional.
-import { Effect, Result } from "effect"
-import type { CheckFailure } from "../../../domain/chain/ChainSnapshot.ts"
+import { Clock, Effect, Result } from "effect"
+import type { CheckFailure, StellarLedger } from "../../../domain/chain/ChainSnapshot.ts"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
+import type { StellarNetwork } from "../../../domain/network/Network.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
 import * as Inspection from "../Inspection.ts"
 import type { Providers } from "../Providers.ts"
+import * as Calls from "./StellarCalls.ts"
 import * as StellarAccount from "./StellarAccount.ts"
 import { dialect, prove } from "./StellarNodes.ts"
 
@@ -18,6 +21,20 @@ const probe: Inspection.Kind["probe"] = Effect.fn("StellarInspection.probe")(fun
   return yield* Inspection.probe({ nodes, dialect, urls, prove: prove(network.passphrase), budgetMs })
 })
 
+/** What the first provider that answers has of ledgers. Undefined: none answers, which the account says, too. */
+const readLedger = Effect.fnUntraced(function* (network: typeof StellarNetwork.Type, { first }: Providers) {
+  const found = yield* Effect.result(first((node) => node.call(Calls.newest)))
+  if (Result.isFailure(found)) return undefined
+  const { latestLedger, latestLedgerCloseTime, oldestLedger } = found.success
+  const now = yield* Clock.currentTimeMillis
+  const kept = Math.max(0, latestLedger - oldestLedger + 1) * network.average_blocktime_ms
+  const ledger: StellarLedger = {
+    age_seconds: Math.floor(now / 1000) - latestLedgerCloseTime,
+    ...(network.is_testnet ? {} : { kept_seconds: Math.floor(kept / 1000) })
+  }
+  return ledger
+})
+
 const inspect: Inspection.Kind["inspect"] = Effect.fn("StellarInspection.inspect")(function* (
   nodes,
   { relayer, network, urls, budgetMs }
@@ -26,7 +43,7 @@ const inspect: Inspection.Kind["inspect"] = Effect.fn("StellarInspection.inspect
   const { address, policies } = relayer
   const { network_type, passphrase } = network
 
-  const read = Effect.fnUntraced(function* ({ first }: Providers) {
+  const readAccount = Effect.fnUntraced(function* ({ first }: Providers) {
     const call = yield* StellarAccount.get(address)
     const account = yield* Effect.result(first((node) => node.call(call)))
     if (Result.isFailure(account)) return { failures: Inspection.failures("SequenceSyncFailed", account) }
@@ -34,6 +51,12 @@ const inspect: Inspection.Kind["inspect"] = Effect.fn("StellarInspection.inspect
     const failures = Inspection.tooLow(account.success.balance, minBalanceOf(network_type, policies))
     return { ...account.success, failures }
   })
+
+  const read = (providers: Providers) =>
+    Effect.map(
+      Effect.all([readAccount(providers), readLedger(network, providers)], { concurrency: "unbounded" }),
+      ([account, ledger]) => ({ ...account, ...present("ledger", ledger) })
+    )
 
   const chain = { nodes, dialect, urls, prove: prove(passphrase), budgetMs }
   return { network_type, ...(yield* Inspection.run(chain, read)) }

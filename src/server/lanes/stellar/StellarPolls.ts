@@ -9,6 +9,7 @@ import type { AccountAt, Testimony } from "../../../domain/transaction/stellar/E
 import { momentOf } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { GivenPlace, ProviderLook, StellarSeen } from "../../../domain/transaction/stellar/StellarSeen.ts"
+import { agreeing } from "../../../domain/transaction/stellar/StellarNumbers.ts"
 import { isFinal } from "../../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../domain/transaction/Transaction.ts"
 import type { Opinion } from "../../chains/Providers.ts"
@@ -208,6 +209,31 @@ export const movingAt = ({ seen }: StellarPoll, address: string, now: Moment): R
   seen.flatMap((one) =>
     one.sighting === undefined || isStalled(one, now) ? [] : [StellarLooks.accountAt(one.sighting.accounts, address)]
   )
+
+/** The first sequence of an account is the ledger that created it, and 32 zeros (`getStartingSequenceNumber`). */
+const bornAt = (sequence: bigint): bigint => sequence >> 32n
+
+/** The sequence of an account at each provider that shows it. */
+export const sequencesOf = ({ seen }: StellarPoll, address: string): ReadonlyArray<bigint> =>
+  seen.flatMap(({ sighting }) => {
+    if (sighting === undefined) return []
+    const { sequence } = StellarLooks.accountAt(sighting.accounts, address)
+    return sequence === undefined ? [] : [sequence]
+  })
+
+/**
+ * Whether a test network was restarted: every asked provider shows an account that is older than the one whose sequences the lane
+ * knows. A provider that is behind shows the same account, and one alone of two may lie.
+ */
+export const isRestarted = ({ address, settledSequence }: LaneAccount<Stellar>, found: StellarPoll): boolean => {
+  const shown = sequencesOf(found, address)
+  const asked = Math.max(1, Math.min(found.configured, agreeing))
+  return (
+    settledSequence > 0n &&
+    shown.length >= asked &&
+    shown.every((sequence) => bornAt(sequence) < bornAt(settledSequence - 1n))
+  )
+}
 
 const lowestOf = (values: ReadonlyArray<bigint>): bigint | undefined =>
   values.reduce<bigint | undefined>((lowest, one) => (lowest === undefined || one < lowest ? one : lowest), undefined)

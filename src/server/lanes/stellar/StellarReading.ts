@@ -6,7 +6,6 @@ import { stageAfter } from "../../../domain/transaction/stellar/Channels.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import { agreeing } from "../../../domain/transaction/stellar/StellarNumbers.ts"
 import { isFinal, newestRequest } from "../../../domain/transaction/Transaction.ts"
-import { accountAt } from "../../chains/stellar/StellarLooks.ts"
 import type { LaneReading, LaneRow, PollOptions } from "../LaneNetwork.ts"
 import * as StellarPolls from "./StellarPolls.ts"
 import type { StellarPoll } from "./StellarPolls.ts"
@@ -14,13 +13,8 @@ import type { StellarPoll } from "./StellarPolls.ts"
 type Account = LaneAccount<Stellar>
 
 /** With the sequence that its providers show. */
-const read = (account: Account, { seen }: StellarPoll, isTaken: boolean): Account => {
-  const shown = seen.flatMap(({ sighting }) => {
-    const sequence = sighting && accountAt(sighting.accounts, account.address).sequence
-    return sequence === undefined ? [] : [sequence]
-  })
-  return StellarPolls.accountAfter(account, shown, isTaken)
-}
+const read = (account: Account, found: StellarPoll, isTaken: boolean): Account =>
+  StellarPolls.accountAfter(account, StellarPolls.sequencesOf(found, account.address), isTaken)
 
 interface Reading {
   readonly found: StellarPoll

@@ -144,4 +144,28 @@ layerEach(ledger)("a payment on stellar", (it) => {
       yield* endsOnce(world, id)
     })
   )
+
+  it.effect(
+    "is not signed if both providers show that the test network was restarted, and one alone shows nothing",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* World.make({ providers: 2 })
+        const [before] = yield* world.accept()
+        yield* endsOnce(world, before)
+        /** As if the account had been created two ledgers earlier. */
+        const restart = (node: (typeof world.nodes)[number]) => {
+          node.faults.sequenceOffset = -(2 ** 33)
+        }
+        const [honest, liar] = [world.nodes[0], world.nodes[1] ?? assert.fail("there is one node")]
+        restart(liar)
+        const [id] = yield* world.accept(World.payment(xlm), 1, inAnHour)
+        yield* world.poll(1, 0)
+        assert.notStrictEqual(yield* codeOf(world, id), "chain_changed")
+        restart(honest)
+        const [later] = yield* world.accept(World.payment(xlm), 1, inAnHour)
+        yield* world.poll(3)
+        assert.strictEqual(yield* codeOf(world, later), "chain_changed")
+        assert.lengthOf((yield* world.transaction(later)).attempts, 0)
+      })
+  )
 })
