@@ -304,9 +304,9 @@ export interface TransactionsClient {
       readonly created_before?: DateTime.Utc
       /**
        * `gap` lists the no-ops that the service made for unused nonces, `channel` the transactions that make and end
-       * channels of stellar. Example: `"gap"`
+       * channels of stellar, `restore` those that restore what a call needs. Example: `"gap"`
        */
-      readonly origin?: "request" | "gap" | "channel"
+      readonly origin?: "request" | "gap" | "channel" | "restore"
     }
   }, TransactionResponsePageOrListResponse>
   /**
@@ -466,9 +466,9 @@ export interface AllTransactionsClient {
       readonly created_before?: DateTime.Utc
       /**
        * `gap` lists the no-ops that the service made for unused nonces, `channel` the transactions that make and end
-       * channels of stellar. Example: `"gap"`
+       * channels of stellar, `restore` those that restore what a call needs. Example: `"gap"`
        */
-      readonly origin?: "request" | "gap" | "channel"
+      readonly origin?: "request" | "gap" | "channel" | "restore"
     }
   }, TransactionResponseListResponse>
 }
@@ -1856,7 +1856,28 @@ export interface BuildSolanaTransactionRequest {
 }
 
 /** A transaction to build, as the network type of the relayer has it. */
-export type BuildSponsoredTransactionRequest = BuildSolanaTransactionRequest
+export type BuildSponsoredTransactionRequest = BuildSolanaTransactionRequest | BuildStellarTransactionRequest
+
+/** A transaction that is to be built with a payment of its fee. */
+export interface BuildStellarTransactionRequest {
+  /**
+   * An envelope of the user in base64, signed or not, instead of `operations`. Its signatures are dropped.
+   * Example: `"AAAAAgAAAAA="`
+   */
+  readonly transaction_xdr?: string
+  /** 1 to 99 operations, instead of `transaction_xdr`. */
+  readonly operations?: ReadonlyArray<StellarOperation>
+  /**
+   * The user's account. It must be given with `operations`. Example:
+   * `"GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"`
+   */
+  readonly source_account?: string
+  /**
+   * CODE:ISSUER, as `allowed_tokens` of the policy names the token. Example:
+   * `"USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"`
+   */
+  readonly fee_token: string
+}
 
 /** A transaction for the user to sign and send. */
 export interface BuiltSolanaTransaction {
@@ -1873,6 +1894,25 @@ export interface BuiltSolanaTransaction {
   readonly fee_token: string
   /** Last block height at which it can land. Example: `280000150` */
   readonly valid_until_blockheight: number
+}
+
+/** A transaction for the user to sign and send. */
+export interface BuiltStellarTransaction {
+  /**
+   * The unsigned envelope in base64: the operations of the user, and then a payment to the relayer. Example:
+   * `"AAAAAgAAAAA="`
+   */
+  readonly transaction: string
+  /** The fee in units of the token, with the margin of the policy. Example: `"3000"` */
+  readonly fee_in_token: bigint
+  /** The same in whole tokens. Example: `"0.0003"` */
+  readonly fee_in_token_ui: string
+  /** What the fee is worth, in stroops. Example: `"1200"` */
+  readonly fee_in_stroops: bigint
+  /** The token. Example: `"USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"` */
+  readonly fee_token: string
+  /** Until when the envelope is valid. Example: `"2026-11-22T12:02:00.000Z"` */
+  readonly valid_until: DateTime.Utc
 }
 
 /** What a cancel of all open transactions did. */
@@ -3294,8 +3334,13 @@ export type HealthCode =
  */
 export type HealthStatus = "unknown" | "healthy" | "degraded" | "failing" | "disabled"
 
-/** `sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with. */
-export type HealthWarning = "sends_nothing"
+/**
+ * `sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with.
+ * `timeout_bounded`: `timeout_seconds` of a stellar relayer is outside of its bounds. `not_used`: a field of the
+ * policy has no effect. `clock_skew`: the newest stellar ledger is ahead of the clock. `ledger_stalled`: it is
+ * more than a minute old. `store_too_short`: the provider keeps fewer ledgers than a day has.
+ */
+export type HealthWarning = "sends_nothing" | "timeout_bounded" | "not_used" | "clock_skew" | "ledger_stalled" | "store_too_short"
 
 /** Prices that a URL of the operator has. */
 export interface HttpPriceSource {
@@ -4073,7 +4118,28 @@ export interface QuoteSolanaTransactionRequest {
 }
 
 /** A transaction whose fee is to be quoted, as the network type of the relayer has it. */
-export type QuoteSponsoredTransactionRequest = QuoteSolanaTransactionRequest
+export type QuoteSponsoredTransactionRequest = QuoteSolanaTransactionRequest | QuoteStellarTransactionRequest
+
+/** A transaction whose fee is to be quoted in a token. */
+export interface QuoteStellarTransactionRequest {
+  /**
+   * An envelope of the user in base64, signed or not, instead of `operations`. Its signatures are dropped.
+   * Example: `"AAAAAgAAAAA="`
+   */
+  readonly transaction_xdr?: string
+  /** 1 to 99 operations, instead of `transaction_xdr`. */
+  readonly operations?: ReadonlyArray<StellarOperation>
+  /**
+   * The user's account. It must be given with `operations`. Example:
+   * `"GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"`
+   */
+  readonly source_account?: string
+  /**
+   * CODE:ISSUER, as `allowed_tokens` of the policy names the token. Example:
+   * `"USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"`
+   */
+  readonly fee_token: string
+}
 
 /** Whether an instance can answer requests and do its work. */
 export interface Readiness {
@@ -4304,7 +4370,7 @@ export interface RelayerExplanation {
   readonly reason: string
   /** What happens next, for people. Example: `"It is checked again; one failure alone does not disable it."` */
   readonly next: string
-  /** What keeps it from sending although its chain is well. Absent: nothing. Example: `["sends_nothing"]` */
+  /** What is wrong although its checks succeed. Absent: nothing. Example: `["sends_nothing"]` */
   readonly warnings?: ReadonlyArray<HealthWarning>
   /** What to send where, while the balance is below `min_balance` or a transaction waits for funds. */
   readonly funding?: Funding
@@ -5741,10 +5807,10 @@ export interface Span {
 export type Speed = "safeLow" | "average" | "fast" | "fastest"
 
 /** A transaction for the user to sign, as the network type of the relayer has it. */
-export type SponsoredTransaction = BuiltSolanaTransaction
+export type SponsoredTransaction = BuiltSolanaTransaction | BuiltStellarTransaction
 
 /** What a transaction costs its user, as the network type of the relayer has it. */
-export type SponsoredTransactionQuote = SolanaQuote
+export type SponsoredTransactionQuote = SolanaQuote | StellarQuote
 
 export interface SponsoredTransactionQuoteResponse extends ResponseEnvelope {
   /** What a transaction costs its user, as the network type of the relayer has it. */
@@ -6022,7 +6088,10 @@ export interface StellarPolicy {
   readonly min_balance?: bigint
   /** Highest fee of a transaction in stroops. Example: `100000` */
   readonly max_fee?: number
-  /** Seconds for which a transaction is valid. Example: `60` */
+  /**
+   * Seconds for which an envelope is valid. Below 15 and above 300, the nearest of both is used, and `explain` of
+   * the relayer warns. Example: `60`
+   */
   readonly timeout_seconds?: bigint
   /** Whether several transactions may be sent at the same time. The default is false. Example: `false` */
   readonly concurrent_transactions?: boolean
@@ -6065,6 +6134,38 @@ export interface StellarPolicy {
    * wire format.
    */
   readonly price_source?: PriceSource
+  /**
+   * Operations that unsigned envelopes may contain besides payments, path payments, changes of trust lines and
+   * calls of contracts. `accountMerge`, `setOptions` and `bumpSequence` cannot be allowed. An addition to the
+   * common wire format. Example: `["manageData"]`
+   */
+  readonly allowed_operations?: ReadonlyArray<
+    | "createAccount"
+    | "manageSellOffer"
+    | "createPassiveSellOffer"
+    | "manageBuyOffer"
+    | "allowTrust"
+    | "manageData"
+    | "createClaimableBalance"
+    | "claimClaimableBalance"
+    | "beginSponsoringFutureReserves"
+    | "endSponsoringFutureReserves"
+    | "revokeSponsorship"
+    | "clawback"
+    | "clawbackClaimableBalance"
+    | "setTrustLineFlags"
+    | "liquidityPoolDeposit"
+    | "liquidityPoolWithdraw">
+  /**
+   * Seconds that the `maxTime` of an envelope may lie ahead if others sign it or send it. The default is 300. If
+   * users pay, at most 120 count. An addition to the common wire format. Example: `120`
+   */
+  readonly sponsor_time_limit_seconds?: number
+  /**
+   * Entries of the account, such as trust lines, after a change of trust lines at most. The default is 20. An
+   * addition to the common wire format. Example: `20`
+   */
+  readonly max_subentries?: number
   /** How the relayer swaps tokens for XLM. Only if the fee payment strategy is `user`. */
   readonly swap_config?: {
     /** How to swap, in the order of preference. Example: `["order-book"]` */
@@ -6074,6 +6175,16 @@ export interface StellarPolicy {
     /** Stroops below which tokens are swapped. Example: `100000000` */
     readonly min_balance_threshold?: bigint
   }
+}
+
+/** What a transaction costs its user. */
+export interface StellarQuote {
+  /** The fee in units of the token, with the margin of the policy. Example: `"3000"` */
+  readonly fee_in_token: bigint
+  /** The same in whole tokens. Example: `"0.0003"` */
+  readonly fee_in_token_ui: string
+  /** Whole tokens that one XLM costs. Example: `"0.25"` */
+  readonly conversion_rate: string
 }
 
 export interface StellarRelayer {

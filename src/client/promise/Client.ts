@@ -10,7 +10,8 @@ import type {
   AuditHead,
   AuditResource,
   AuditVerificationResponse,
-  BuildSponsoredTransactionRequest,
+  BuildSolanaTransactionRequest,
+  BuiltSolanaTransaction,
   ConfigurationDocumentResponse,
   ConfigurationPlanResponse,
   CreateAwsKmsSignerRequest,
@@ -44,7 +45,7 @@ import type {
   PriceSource,
   ProviderReading,
   PruneAudit,
-  QuoteSponsoredTransactionRequest,
+  QuoteSolanaTransactionRequest,
   Readiness,
   RehearsePolicyRequest,
   RelayerBalanceResponse,
@@ -66,7 +67,6 @@ import type {
   SolanaPolicy,
   Speed,
   SponsoredTransactionQuoteResponse,
-  SponsoredTransactionResponse,
   StellarAsset,
   StellarAuth,
   StellarContractSource,
@@ -97,7 +97,6 @@ export type {
   AuditVerification,
   AuditVerificationResponse,
   BuildSolanaTransactionRequest,
-  BuildSponsoredTransactionRequest,
   BuiltSolanaTransaction,
   ConfigurationDocument,
   ConfigurationDocumentResponse,
@@ -153,7 +152,6 @@ export type {
   ProviderReading,
   PruneAudit,
   QuoteSolanaTransactionRequest,
-  QuoteSponsoredTransactionRequest,
   Readiness,
   RehearsePolicyRequest,
   RelayerBalance,
@@ -194,10 +192,8 @@ export type {
   SolanaTransactionLimits,
   Span,
   Speed,
-  SponsoredTransaction,
   SponsoredTransactionQuote,
   SponsoredTransactionQuoteResponse,
-  SponsoredTransactionResponse,
   StellarAsset,
   StellarAuth,
   StellarContractSource,
@@ -207,6 +203,7 @@ export type {
   StellarNativeAsset,
   StellarOperation,
   StellarPolicy,
+  StellarQuote,
   StellarRequestVersion,
   StellarSimulation,
   StellarTransactionLimits,
@@ -528,9 +525,9 @@ export interface TransactionsClient {
       readonly created_before?: string | Date
       /**
        * `gap` lists the no-ops that the service made for unused nonces, `channel` the transactions that make and end
-       * channels of stellar. Example: `"gap"`
+       * channels of stellar, `restore` those that restore what a call needs. Example: `"gap"`
        */
-      readonly origin?: "request" | "gap" | "channel"
+      readonly origin?: "request" | "gap" | "channel" | "restore"
     }
   }, TransactionResponsePageOrListResponse>
   /**
@@ -690,9 +687,9 @@ export interface AllTransactionsClient {
       readonly created_before?: string | Date
       /**
        * `gap` lists the no-ops that the service made for unused nonces, `channel` the transactions that make and end
-       * channels of stellar. Example: `"gap"`
+       * channels of stellar, `restore` those that restore what a call needs. Example: `"gap"`
        */
-      readonly origin?: "request" | "gap" | "channel"
+      readonly origin?: "request" | "gap" | "channel" | "restore"
     }
   }, TransactionResponseListResponse>
 }
@@ -1924,6 +1921,49 @@ export interface BlockFee {
   readonly at: string
   /** Base fee in wei per gas. Example: `"42000000000"` */
   readonly base_fee: bigint
+}
+
+/** A transaction to build, as the network type of the relayer has it. */
+export type BuildSponsoredTransactionRequest = BuildSolanaTransactionRequest | BuildStellarTransactionRequest
+
+/** A transaction that is to be built with a payment of its fee. */
+export interface BuildStellarTransactionRequest {
+  /**
+   * An envelope of the user in base64, signed or not, instead of `operations`. Its signatures are dropped.
+   * Example: `"AAAAAgAAAAA="`
+   */
+  readonly transaction_xdr?: string
+  /** 1 to 99 operations, instead of `transaction_xdr`. */
+  readonly operations?: ReadonlyArray<StellarOperationInput>
+  /**
+   * The user's account. It must be given with `operations`. Example:
+   * `"GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"`
+   */
+  readonly source_account?: string
+  /**
+   * CODE:ISSUER, as `allowed_tokens` of the policy names the token. Example:
+   * `"USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"`
+   */
+  readonly fee_token: string
+}
+
+/** A transaction for the user to sign and send. */
+export interface BuiltStellarTransaction {
+  /**
+   * The unsigned envelope in base64: the operations of the user, and then a payment to the relayer. Example:
+   * `"AAAAAgAAAAA="`
+   */
+  readonly transaction: string
+  /** The fee in units of the token, with the margin of the policy. Example: `"3000"` */
+  readonly fee_in_token: bigint
+  /** The same in whole tokens. Example: `"0.0003"` */
+  readonly fee_in_token_ui: string
+  /** What the fee is worth, in stroops. Example: `"1200"` */
+  readonly fee_in_stroops: bigint
+  /** The token. Example: `"USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"` */
+  readonly fee_token: string
+  /** Until when the envelope is valid. Example: `"2026-11-22T12:02:00.000Z"` */
+  readonly valid_until: string
 }
 
 /** What a cancel of all open transactions did. */
@@ -3165,6 +3205,30 @@ export interface PolicyRehearsalResponse extends ResponseEnvelope {
   readonly data: PolicyRehearsal
 }
 
+/** A transaction whose fee is to be quoted, as the network type of the relayer has it. */
+export type QuoteSponsoredTransactionRequest = QuoteSolanaTransactionRequest | QuoteStellarTransactionRequest
+
+/** A transaction whose fee is to be quoted in a token. */
+export interface QuoteStellarTransactionRequest {
+  /**
+   * An envelope of the user in base64, signed or not, instead of `operations`. Its signatures are dropped.
+   * Example: `"AAAAAgAAAAA="`
+   */
+  readonly transaction_xdr?: string
+  /** 1 to 99 operations, instead of `transaction_xdr`. */
+  readonly operations?: ReadonlyArray<StellarOperationInput>
+  /**
+   * The user's account. It must be given with `operations`. Example:
+   * `"GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"`
+   */
+  readonly source_account?: string
+  /**
+   * CODE:ISSUER, as `allowed_tokens` of the policy names the token. Example:
+   * `"USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"`
+   */
+  readonly fee_token: string
+}
+
 /** A transaction that the policy would have held. */
 export interface RehearsedHold {
   /** Id of the transaction. Example: `"0198c1de-5f00-7000-8000-000000000001"` */
@@ -3233,7 +3297,7 @@ export interface RelayerExplanation {
   readonly reason: string
   /** What happens next, for people. Example: `"It is checked again; one failure alone does not disable it."` */
   readonly next: string
-  /** What keeps it from sending although its chain is well. Absent: nothing. Example: `["sends_nothing"]` */
+  /** What is wrong although its checks succeed. Absent: nothing. Example: `["sends_nothing"]` */
   readonly warnings?: ReadonlyArray<HealthWarning>
   /** What to send where, while the balance is below `min_balance` or a transaction waits for funds. */
   readonly funding?: Funding
@@ -4252,6 +4316,14 @@ export interface SolanaTransactionResponse {
   readonly attempts?: ReadonlyArray<SolanaTransactionAttempt>
 }
 
+/** A transaction for the user to sign, as the network type of the relayer has it. */
+export type SponsoredTransaction = BuiltSolanaTransaction | BuiltStellarTransaction
+
+export interface SponsoredTransactionResponse extends ResponseEnvelope {
+  /** A transaction for the user to sign, as the network type of the relayer has it. */
+  readonly data: SponsoredTransaction
+}
+
 /** An account whose sequences transactions of the relayer use. */
 export interface StellarChannel {
   /** Account of the channel. Example: `"GAEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIBAEARIHQ"` */
@@ -4448,7 +4520,10 @@ export interface StellarPolicyInput {
   readonly min_balance?: bigint | number | string
   /** Highest fee of a transaction in stroops. Example: `100000` */
   readonly max_fee?: number
-  /** Seconds for which a transaction is valid. Example: `60` */
+  /**
+   * Seconds for which an envelope is valid. Below 15 and above 300, the nearest of both is used, and `explain` of
+   * the relayer warns. Example: `60`
+   */
   readonly timeout_seconds?: bigint | number | string
   /** Whether several transactions may be sent at the same time. The default is false. Example: `false` */
   readonly concurrent_transactions?: boolean
@@ -4491,6 +4566,38 @@ export interface StellarPolicyInput {
    * wire format.
    */
   readonly price_source?: PriceSource
+  /**
+   * Operations that unsigned envelopes may contain besides payments, path payments, changes of trust lines and
+   * calls of contracts. `accountMerge`, `setOptions` and `bumpSequence` cannot be allowed. An addition to the
+   * common wire format. Example: `["manageData"]`
+   */
+  readonly allowed_operations?: ReadonlyArray<
+    | "createAccount"
+    | "manageSellOffer"
+    | "createPassiveSellOffer"
+    | "manageBuyOffer"
+    | "allowTrust"
+    | "manageData"
+    | "createClaimableBalance"
+    | "claimClaimableBalance"
+    | "beginSponsoringFutureReserves"
+    | "endSponsoringFutureReserves"
+    | "revokeSponsorship"
+    | "clawback"
+    | "clawbackClaimableBalance"
+    | "setTrustLineFlags"
+    | "liquidityPoolDeposit"
+    | "liquidityPoolWithdraw">
+  /**
+   * Seconds that the `maxTime` of an envelope may lie ahead if others sign it or send it. The default is 300. If
+   * users pay, at most 120 count. An addition to the common wire format. Example: `120`
+   */
+  readonly sponsor_time_limit_seconds?: number
+  /**
+   * Entries of the account, such as trust lines, after a change of trust lines at most. The default is 20. An
+   * addition to the common wire format. Example: `20`
+   */
+  readonly max_subentries?: number
   /** How the relayer swaps tokens for XLM. Only if the fee payment strategy is `user`. */
   readonly swap_config?: {
     /** How to swap, in the order of preference. Example: `["order-book"]` */

@@ -92,8 +92,8 @@ export const TransactionFilter = {
   created_before: Schema.optionalKey(field(Instant, "Accepted before this moment.", "2026-11-23T12:00:00.000Z")),
   origin: Schema.optionalKey(
     field(
-      Schema.Literals(["request", "gap", "channel"]),
-      "`gap` lists the no-ops that the service made for unused nonces, `channel` the transactions that make and end channels of stellar.",
+      Schema.Literals(["request", "gap", "channel", "restore"]),
+      "`gap` lists the no-ops that the service made for unused nonces, `channel` the transactions that make and end channels of stellar, `restore` those that restore what a call needs.",
       "gap"
     )
   )

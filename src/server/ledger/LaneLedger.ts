@@ -14,6 +14,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import type { Array as Arr, Duration, Redacted, Scope } from "effect"
 import type { Moment } from "../../domain/transaction/Moment.ts"
+import type { TransactionId } from "../../domain/transaction/TransactionId.ts"
 import * as Listen from "../../sql/Listen.ts"
 import { client } from "../../sql/Query.ts"
 import { Events } from "../events/Events.ts"
@@ -39,6 +40,8 @@ import type { KeyLandings } from "./hold/KeyLandingsRepo.ts"
 import * as LanesRepo from "./hold/LanesRepo.ts"
 import * as Channels from "./hold/LaneChannels.ts"
 import type { ChannelWork, LaneChannels, LaneWithChannels } from "./hold/LaneChannels.ts"
+import * as Restores from "./hold/LaneRestores.ts"
+import type { Restore } from "./hold/LaneRestores.ts"
 import * as LaneCommits from "./hold/LaneCommits.ts"
 import * as LaneFence from "./hold/LaneFence.ts"
 import * as LaneReading from "./hold/LaneReading.ts"
@@ -139,6 +142,12 @@ export class LaneLedger extends Context.Service<
      * is open: then another process was first.
      */
     beginChannelWork(account: Account, work: ChannelWork): Effect.Effect<void>
+    /** Transactions of the network type that wait for a restore of entries for which their request pays, and which nothing does yet. */
+    waitingForRestore(
+      type: string
+    ): Effect.Effect<ReadonlyArray<{ readonly id: TransactionId; readonly relayer_number: number }>>
+    /** Stores the transaction that restores them, unless it is there or they are not waited for any more. */
+    beginRestore(chain: string, of: TransactionId, restore: Restore): Effect.Effect<void>
     /** The seed of a channel's key in hex. None: it is not stored, or it cannot be opened. */
     channelSeed(address: string): Effect.Effect<Option.Option<Redacted.Redacted>>
     /** Sequences of all transactions of the lane's first account from `from` on, final ones included, in its generation. */
@@ -209,6 +218,7 @@ export class LaneLedger extends Context.Service<
         landingsOf,
         ...(yield* claimsOf(parts)),
         ...(yield* Channels.make),
+        ...(yield* Restores.make),
         ...(yield* LaneReading.make(parts)),
         ...(yield* LaneCommits.make(parts)),
         ...(yield* LaneRecords.make(parts))

@@ -45,6 +45,7 @@ import consoleSessions from "./0057_console_sessions.ts"
 import relayersInNeed from "./0058_relayers_in_need.ts"
 import search from "./0059_search.ts"
 import channelKeys from "./0062_channel_keys.ts"
+import restores from "./0064_restores.ts"
 import landedByKey from "./0066_landed_by_key.ts"
 
 /** Migrations from before the mark of the schema. Instances of their versions cannot see that they have to stop. */
@@ -95,6 +96,7 @@ const marked = {
   "0058_relayers_in_need": relayersInNeed,
   "0059_search": search,
   "0062_channel_keys": channelKeys,
+  "0064_restores": restores,
   "0066_landed_by_key": landedByKey
 }
 

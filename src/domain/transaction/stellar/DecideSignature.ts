@@ -17,7 +17,7 @@ import { hold, holdFor, pollNext } from "./StellarHolding.ts"
 import { amountProblem } from "./SponsoredPayment.ts"
 import { shortage } from "./StellarFunds.ts"
 import { authorizationMargin } from "./StellarNumbers.ts"
-import { offerOf, priced } from "./StellarOffers.ts"
+import { callFee, offerOf, priced } from "./StellarOffers.ts"
 import type { Form } from "./StellarOffers.ts"
 import type { AccountEntry, Preparation, StellarSeen } from "./StellarSeen.ts"
 
@@ -87,8 +87,28 @@ const simulated: Row<Stellar, Prepared> = (situation) => {
   }
 }
 
-const restore: Row<Stellar, Prepared> = (situation) =>
-  situation.view.preparation.soroban?._tag === "NeedsRestore" ? hold(situation, "needs_restore") : undefined
+/** Work of the service that others have done is not done twice. */
+const obsolete: Row<Stellar, Prepared> = ({ view }) =>
+  view.preparation.isObsolete === true ? [finish({ state: "canceled", cause: cause("canceled") })] : undefined
+
+const capOf = ({ terms }: Situation<Stellar, Prepared>): bigint =>
+  terms.feeLimit !== undefined && terms.feeLimit < terms.cap ? terms.feeLimit : terms.cap
+
+/** If the request pays for it, a transaction of the service restores the entries first. Both fees together stay within the cap. */
+const restore: Row<Stellar, Prepared> = (situation) => {
+  const { transaction, view } = situation
+  const { form, preparation } = view
+  const { soroban } = preparation
+  if (soroban?._tag !== "NeedsRestore") return undefined
+  if (newestRequest(transaction).restore_footprint !== true) return hold(situation, "needs_restore")
+  const cap = capOf(situation)
+  const own = callFee(transaction, preparation, form, soroban.resourceFee)
+  const before = callFee(transaction, preparation, form, soroban.fee)
+  if (own === undefined || before === undefined) return hold(situation, "fee_above_cap", { cap })
+  return own + before > cap
+    ? hold(situation, "fee_above_cap", { cap, fee: own + before })
+    : hold(situation, "needs_restore", { fee: before })
+}
 
 const authorization: Row<Stellar, Prepared> = ({ view }) => {
   const { asked, preparation } = view
@@ -100,9 +120,6 @@ const authorization: Row<Stellar, Prepared> = ({ view }) => {
     ? fail("auth_expired", `ledger ${soroban.untilLedger}`)
     : undefined
 }
-
-const capOf = ({ terms }: Situation<Stellar, Prepared>): bigint =>
-  terms.feeLimit !== undefined && terms.feeLimit < terms.cap ? terms.feeLimit : terms.cap
 
 const priceOf = ({ transaction, view }: Situation<Stellar, Prepared>) =>
   priced(transaction, view.preparation, view.form)
@@ -162,7 +179,7 @@ const sign = (situation: Situation<Stellar, Prepared>): Commands<Stellar> => {
 }
 
 const decidePrepared = firstOf<Stellar, Prepared>(
-  [broken, payment, simulated, restore, authorization, feeAboveCap, worth, funds],
+  [obsolete, broken, payment, simulated, restore, authorization, feeAboveCap, worth, funds],
   sign
 )
 

@@ -19,8 +19,20 @@ export interface ChannelWork {
   readonly addresses: ReadonlyArray<string>
 }
 
+/** Work of the service for a call whose entries are archived: they are restored before the call is signed. */
+interface RestoreWork {
+  /** Id of the transaction that waits for it. */
+  readonly for: string
+  /** What that transaction calls. It is simulated again before each signature. */
+  readonly call: StellarCall
+}
+
+type StellarCall = Pick<StellarRequest, "operations" | "transaction_xdr">
+
 /** What a caller asked for. It has either `operations` or `transaction_xdr`. */
 export interface StellarRequest {
+  /** Only transactions of the service's own have it, with `max_fee`. */
+  readonly restore?: RestoreWork
   /** Only transactions of the service's own have it, and nothing else. */
   readonly channels?: ChannelWork
   readonly operations?: ReadonlyArray<StellarOperation>

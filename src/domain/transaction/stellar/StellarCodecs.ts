@@ -10,11 +10,16 @@ const ChannelWork = Schema.Struct({
   addresses: Schema.Array(Schema.String)
 })
 
-export const RequestJson = Schema.Struct({
-  channels: optional(ChannelWork),
+const call = {
   operations: optional(Schema.Array(StellarOperation)),
+  transaction_xdr: optional(Schema.String)
+}
+
+export const RequestJson = Schema.Struct({
+  restore: optional(Schema.Struct({ for: Schema.String, call: Schema.Struct(call) })),
+  channels: optional(ChannelWork),
+  ...call,
   memo: optional(Memo),
-  transaction_xdr: optional(Schema.String),
   signed_auth_entry: optional(Schema.String),
   max_fee: optional(Amount),
   max_value: optional(Amount),

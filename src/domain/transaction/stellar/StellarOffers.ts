@@ -57,6 +57,19 @@ export const pricedAt = (rate: bigint, preparation: Preparation, form: Form): Pr
 export const priced = (transaction: Transaction<Stellar>, preparation: Preparation, form: Form): Priced =>
   pricedAt(rateOf(transaction, preparation, form), preparation, form)
 
+/** What the envelope of one call costs that needs so much for its resources. Undefined: more than the field of the fee can hold. */
+export const callFee = (
+  transaction: Transaction<Stellar>,
+  preparation: Preparation,
+  form: Form,
+  resourceFee: bigint
+): bigint | undefined =>
+  priced(
+    transaction,
+    { ...preparation, operations: 1, soroban: { _tag: "Succeeds", resourceFee, data: "", recorded: [] } },
+    form
+  ).fee
+
 interface Times {
   /** Unix seconds: the lowest close time that the asked providers show, and the clock. */
   readonly closeTime: number

@@ -47,7 +47,14 @@ export type SorobanView =
       readonly untilLedger?: number
     }
   | { readonly _tag: "Fails"; readonly error: string }
-  | { readonly _tag: "NeedsRestore"; readonly fee: bigint; readonly data: string }
+  | {
+      readonly _tag: "NeedsRestore"
+      /** Stroops that the restore needs, and base64 of its data, with the margins of `resourceMargin`. */
+      readonly fee: bigint
+      readonly data: string
+      /** Stroops that the call needs afterwards. */
+      readonly resourceFee: bigint
+    }
   /** `Disagrees`: it fails at one provider only. `FailsAlone`: no other provider has an opinion. */
   | { readonly _tag: "Disagrees" | "FailsAlone" | "Unknown" }
 
@@ -56,6 +63,8 @@ export type PaymentView = ({ readonly _tag: "Priced" } & PricedPayment) | { read
 
 /** The answer to the question `prepare`. */
 export interface Preparation {
+  /** What the service wanted to do is done, or is of no use any more. */
+  readonly isObsolete?: true
   /** The first rule of the guard that the envelope breaks now, those that need the chain included. */
   readonly broken?: Refusal
   /** How many operations the envelope has. The inner one, if there is one. */

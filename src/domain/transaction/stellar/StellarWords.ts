@@ -36,9 +36,12 @@ const waiting = {
     }.`,
     next: "It is signed when the transactions before it were applied."
   }),
-  needs_restore: () => ({
+  needs_restore: ({ fee }) => ({
     reason: "The call needs entries of the ledger that were archived.",
-    next: "Replace it with `restore_footprint: true`, so that the relayer pays to restore them, or restore them yourself."
+    next:
+      fee !== undefined
+        ? `The service restores them first, for at most ${stroops(fee)}. If that fails, it is not tried again: \`GET …/transactions?origin=restore\` shows it.`
+        : "Replace it with `restore_footprint: true`, so that the relayer pays to restore them, or restore them yourself."
   }),
   no_account: () => ({
     reason: "The account of the relayer does not exist on the network.",

@@ -2,7 +2,7 @@
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import type { Credit } from "../../../domain/transaction/stellar/SponsoredPayment.ts"
 import { parse } from "../../../domain/transaction/stellar/StrKey.ts"
-import { conditionsOf } from "./StellarEncoding.ts"
+import { buildWith, conditionsOf } from "./StellarEncoding.ts"
 import type { Draft, Unsigned } from "./StellarEncoding.ts"
 import type { Library } from "./StellarLibrary.ts"
 import { hashOf } from "./StellarSignatures.ts"
@@ -49,13 +49,13 @@ export const v1In = (envelope: Xdr.TransactionEnvelope): Xdr.TransactionV1Envelo
 /** What the service decides about an envelope that a caller has built. */
 export type Replaced = Pick<Draft, "sequence" | "fee" | "maxTime" | "maxLedger" | "sorobanData">
 
-export interface CreditPayment {
+interface CreditPayment {
   readonly credit: Credit
   readonly amount: bigint
   readonly destination: string
 }
 
-const paymentOf = (lib: Library, { amount, credit, destination }: CreditPayment): Xdr.Operation => {
+export const paymentOf = (lib: Library, { amount, credit, destination }: CreditPayment): Xdr.Operation => {
   const { code, issuer } = credit
   const payment = new lib.xdr.PaymentOp({
     destination: lib.decodeAddressToMuxedAccount(destination),
@@ -65,13 +65,13 @@ const paymentOf = (lib: Library, { amount, credit, destination }: CreditPayment)
   return new lib.xdr.Operation({ sourceAccount: null, body: lib.xdr.OperationBody.payment(payment) })
 }
 
-/** An envelope, unsigned, at another place, with the fee and the times of the service. `payment`: a last operation that is added. */
+/** An envelope, unsigned, at another place, with the fee and the times of the service. `added`: its last operation. */
 export const placed = (
   lib: Library,
   text: string,
   given: Replaced,
   networkId: Uint8Array,
-  payment?: CreditPayment
+  added?: Xdr.Operation
 ): Unsigned => {
   const { SorobanTransactionData, Transaction, TransactionEnvelope, TransactionExt, TransactionV1Envelope } = lib.xdr
   const { sourceAccount, memo, operations, ext } = v1In(TransactionEnvelope.fromXdr(text, "base64")).tx
@@ -81,7 +81,7 @@ export const placed = (
     seqNum: given.sequence,
     cond: conditionsOf(lib, given),
     memo,
-    operations: payment === undefined ? operations : [...operations, paymentOf(lib, payment)],
+    operations: added === undefined ? operations : [...operations, added],
     ext:
       given.sorobanData === undefined
         ? ext
@@ -91,6 +91,18 @@ export const placed = (
     envelope: TransactionEnvelope.envelopeTypeTx(new TransactionV1Envelope({ tx, signatures: [] })).toXdr("base64"),
     hash: hashOf(networkId, tx.toXdr())
   }
+}
+
+/** An envelope, unsigned, that restores the entries that its Soroban data names. */
+export const restoring = (
+  lib: Library,
+  { source, ...given }: Replaced & Pick<Draft, "source">,
+  networkId: Uint8Array
+): Unsigned => {
+  const { ExtensionPoint, Operation, OperationBody, RestoreFootprintOp } = lib.xdr
+  const body = OperationBody.restoreFootprint(new RestoreFootprintOp({ ext: ExtensionPoint.v0() }))
+  const { envelope } = buildWith(lib, { ...given, source, operations: [] }, networkId)
+  return placed(lib, envelope, given, networkId, new Operation({ sourceAccount: null, body }))
 }
 
 /** A fee bump, unsigned, around an envelope that is signed. */

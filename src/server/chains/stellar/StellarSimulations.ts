@@ -55,7 +55,7 @@ export interface ReadSimulation extends Simulated {
   readonly data?: string
   /** `ScVal` in base64. Absent: the operation calls no function. */
   readonly returned?: string
-  /** What a restore of archived entries needs first. */
+  /** What a restore of archived entries needs first: its fee in stroops, and its data with margins. */
   readonly restore?: { readonly fee: bigint; readonly data: string }
 }
 
@@ -74,7 +74,7 @@ const readCall = (lib: Library, answer: SimulatedCall): ReadSimulation => {
       ? {}
       : {
           restore: {
-            fee: declaredResourceFee(restorePreamble.minResourceFee),
+            fee: restorePreamble.minResourceFee,
             data: declared(lib, restorePreamble.transactionData, restorePreamble.minResourceFee)
           }
         })

@@ -5,7 +5,7 @@ import type { StellarOffer, StellarRequest } from "../../../domain/transaction/s
 import { present } from "../../../domain/transaction/Presentation.ts"
 import * as StellarEncoding from "../../chains/stellar/StellarEncoding.ts"
 import type { Unsigned } from "../../chains/stellar/StellarEncoding.ts"
-import { bumped, placed } from "../../chains/stellar/StellarEnvelopes.ts"
+import { bumped, placed, restoring } from "../../chains/stellar/StellarEnvelopes.ts"
 import { library } from "../../chains/stellar/StellarLibrary.ts"
 
 /** Any sequence: a fee bump has none of its own. */
@@ -14,7 +14,7 @@ const anySequence = 1n
 /** The envelope of an attempt. At a place without a sequence, the relayer pays for an envelope of its source. */
 export const unsignedOf = Effect.fnUntraced(function* (
   address: string,
-  { memo, operations, transaction_xdr }: StellarRequest,
+  { memo, operations, restore, transaction_xdr }: StellarRequest,
   { sequence }: Place,
   { fee, maxLedger, maxTime, soroban }: StellarOffer,
   networkId: Uint8Array
@@ -30,6 +30,7 @@ export const unsignedOf = Effect.fnUntraced(function* (
     ...present("maxLedger", maxLedger),
     ...present("sorobanData", soroban?.data)
   }
+  if (restore !== undefined) return restoring(lib, { ...given, source: address }, networkId)
   if (transaction_xdr !== undefined) return placed(lib, transaction_xdr, given, networkId)
   const own: Unsigned = yield* StellarEncoding.build(
     {

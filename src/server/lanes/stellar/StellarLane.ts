@@ -12,12 +12,14 @@ import type { GivenAmong } from "../../chains/stellar/StellarLooks.ts"
 import { send, StellarNodes } from "../../chains/stellar/StellarNodes.ts"
 import { networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
 import { LaneLedger } from "../../ledger/LaneLedger.ts"
+import { Ledger } from "../../ledger/Ledger.ts"
 import { PriceSource } from "../../prices/PriceSource.ts"
 import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
 import * as Metrics from "../LaneMetrics.ts"
 import type { Finding, Inquiry, LaneChain, LaneOptions, Poll, PollOptions, SendingNetwork } from "../LaneNetwork.ts"
 import * as ChannelKeys from "./ChannelKeys.ts"
 import * as ChannelUpkeep from "./ChannelUpkeep.ts"
+import * as RestoreUpkeep from "./RestoreUpkeep.ts"
 import * as OwnAccounts from "./OwnAccounts.ts"
 import * as StellarContext from "./StellarContext.ts"
 import * as StellarMetrics from "./StellarMetrics.ts"
@@ -68,12 +70,14 @@ const open = ({ ledger, nodes, ownAccounts, prices }: Parts, { address, keys }: 
     const all = [...found.values()]
     const [{ relayer: lead }] = rows
     const led = found.get(lead.urlsKey)
+    const isAnew =
+      led !== undefined && lead.target.network.is_testnet && StellarPolls.isRestarted(lane.accounts[0], led)
     const result: Poll<Stellar> = {
       isAnswered: all.some(({ failure }) => failure === undefined),
-      isOtherChain: all.some(({ isOtherChain }) => isOtherChain),
+      isOtherChain: isAnew || all.some(({ isOtherChain }) => isOtherChain),
       seenOf: (row, at) => StellarPolls.seenOf(context, row, found.get(row.relayer.urlsKey), at),
       heightOf: ({ urlsKey }) => StellarPolls.heightOf(found.get(urlsKey)),
-      ...(led === undefined || led.failure !== undefined
+      ...(led === undefined || led.failure !== undefined || isAnew
         ? {}
         : { reading: { ...readingOf(options, led), usedTrust: false, fillers: [], foreign: [] } })
     }
@@ -126,9 +130,18 @@ export const network = Effect.gen(function* () {
   const ledger = yield* LaneLedger
   const targets = yield* RelayerTargets
   const random = yield* SecureRandom.SecureRandom
+  const transactions = yield* Ledger
   const network: SendingNetwork<Stellar> = {
-    ...networkOf({ nodes: yield* StellarNodes, prices: yield* PriceSource, ownAccounts: yield* OwnAccounts.make, ledger }),
-    upkeep: ChannelUpkeep.make({ ledger, targets, random })
+    ...networkOf({
+      nodes: yield* StellarNodes,
+      prices: yield* PriceSource,
+      ownAccounts: yield* OwnAccounts.make,
+      ledger
+    }),
+    upkeep: Effect.andThen(
+      ChannelUpkeep.make({ ledger, targets, random }),
+      RestoreUpkeep.make({ ledger, transactions, random })
+    )
   }
   return network
 }).pipe(Effect.provide(SecureRandom.layerWebCrypto))

@@ -104,7 +104,7 @@ const untilLedger = ({ operations }: TransactionEnvelope): number | undefined =>
 }
 
 const viewOf = (request: StellarRequest, envelope: TransactionEnvelope, read: ReadSimulation): SorobanView => {
-  if (read.restore !== undefined) return { _tag: "NeedsRestore", ...read.restore }
+  if (read.restore !== undefined) return { _tag: "NeedsRestore", ...read.restore, resourceFee: read.resourceFee }
   return {
     _tag: "Succeeds",
     resourceFee: read.resourceFee,
@@ -244,6 +244,20 @@ export const prepared = Effect.fnUntraced(function* ({
   return { preparation, ...present("read", read) } satisfies Prepared
 })
 
+/**
+ * What restores the entries of a call, from the preparation of the call. A call that needs no restore any more, or that ends for
+ * another reason, needs nothing of the service.
+ */
+const restoreOf = ({ broken, soroban, stats }: Preparation): Preparation => {
+  const work = { operations: 1, out: 0n, ...present("stats", stats) }
+  if (broken !== undefined || soroban?._tag === "Succeeds" || soroban?._tag === "Fails") {
+    return { ...work, isObsolete: true }
+  }
+  if (soroban?._tag !== "NeedsRestore") return { ...work, ...present("soroban", soroban) }
+  const { data, fee } = soroban
+  return { ...work, soroban: { _tag: "Succeeds", resourceFee: fee, data, recorded: [] } }
+}
+
 export const prepare = Effect.fn("StellarPreparing.prepare")(function* (
   context: StellarContext,
   lane: Lane<Stellar>,
@@ -258,8 +272,8 @@ export const prepare = Effect.fn("StellarPreparing.prepare")(function* (
   }
   const { preparation } = yield* prepared({
     address: context.address,
-    request,
-    mode: modeOf(request, transaction.facts.guest !== undefined),
+    request: request.restore?.call ?? request,
+    mode: modeOf(request.restore?.call ?? request, transaction.facts.guest !== undefined),
     target: relayer.target,
     own: yield* context.ownAccounts,
     providers,
@@ -269,5 +283,5 @@ export const prepare = Effect.fn("StellarPreparing.prepare")(function* (
     subentries: seen.looks.find(({ payer }) => payer !== undefined && payer !== null)?.payer?.subentries,
     now
   })
-  return preparation
+  return request.restore === undefined ? preparation : restoreOf(preparation)
 })

@@ -20,7 +20,7 @@ export interface Filter {
   /** Accepted before this moment. */
   readonly createdBefore?: Moment
   /** Absent: `request`. */
-  readonly origin?: "request" | "gap" | "channel"
+  readonly origin?: "request" | "gap" | "channel" | "restore"
 }
 
 /** Newest first. */

@@ -30,7 +30,7 @@ import { baseFee, creditDecimals } from "../../../domain/transaction/stellar/Ste
 import { paymentTermsOf, timeLimitOf, usersPay } from "../../../domain/transaction/stellar/StellarTerms.ts"
 import { decode } from "../../chains/stellar/StellarDecoding.ts"
 import { draftOf } from "../../chains/stellar/StellarDrafts.ts"
-import { placed } from "../../chains/stellar/StellarEnvelopes.ts"
+import { paymentOf, placed } from "../../chains/stellar/StellarEnvelopes.ts"
 import { termsOf } from "../../chains/stellar/StellarGuarding.ts"
 import { library } from "../../chains/stellar/StellarLibrary.ts"
 import type { StellarProviders } from "../../chains/stellar/StellarNodes.ts"
@@ -178,7 +178,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typ
       text,
       { sequence: sequence + 1n, fee, maxTime: BigInt(maxTime) },
       networkId,
-      { credit, amount: charge.units, destination: address }
+      paymentOf(lib, { credit, amount: charge.units, destination: address })
     )
     const guarded = (yield* decode(built, { networkId, known: own })).pipe(
       Result.flatMap((one) => guard("built", one, terms)),

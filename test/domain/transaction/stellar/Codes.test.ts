@@ -55,7 +55,7 @@ const situations: Partial<Record<KnownCode, Situation<Stellar>>> = {
   not_before: situation({ ...pending, notBefore: now + 1 }, both()),
   lane_window_full: situation(pending, both(), { lane: lane(true) }),
   waits_for_predecessors: situation(guestPending, both(look(60n))),
-  needs_restore: call({ _tag: "NeedsRestore", fee: 1n, data: "" }),
+  needs_restore: call({ _tag: "NeedsRestore", fee: 1n, data: "", resourceFee: 1n }),
   no_account: situation(pending, both(look(undefined, { payer: null }))),
   fee_above_cap: situation(pending, prepared(), { terms: { cap: 1n } }),
   insufficient_funds: situation(pending, prepared({ out: 2n ** 60n })),

@@ -11,6 +11,9 @@ const noStats = { operations: 1, out: 0n }
 const paying = (amount: bigint) =>
   prepared({ payment: { _tag: "Priced", asset: "USD", amount, price: { units: 1n, native: 1n }, slippage: 1 } })
 
+const archived = prepared({ soroban: { _tag: "NeedsRestore", fee: 9n, data: "AA", resourceFee: 1000n } })
+const paysRestore = { ...pending, versions: [{ operations: [], restore_footprint: true }] as const }
+
 describe("a prepared transaction", () => {
   const call = (over: object) =>
     prepared({ soroban: { _tag: "Succeeds", resourceFee: 1000n, data: "AA", recorded: [], ...over } })
@@ -77,10 +80,18 @@ describe("a prepared transaction", () => {
       situation(pending, prepared({ soroban: { _tag: "Unknown" } })),
       "Hold providers_unavailable"
     ],
+    ["waits for a restore", situation(pending, archived), "Hold needs_restore"],
+    ["waits for a restore that it pays for", situation(paysRestore, archived), "Hold needs_restore"],
     [
-      "waits for a restore",
-      situation(pending, prepared({ soroban: { _tag: "NeedsRestore", fee: 9n, data: "AA" } })),
-      "Hold needs_restore"
+      "waits if the restore and the call cost more than it may",
+      // Twice 150 stroops for a place in a ledger, 9 and 1,000 stroops for resources with a margin.
+      situation(paysRestore, archived, { terms: { cap: 1460n } }),
+      "Hold fee_above_cap"
+    ],
+    [
+      "of the service ends if it is of no use any more",
+      situation(pending, prepared({ isObsolete: true })),
+      "Finish canceled canceled"
     ],
     [
       "fails if its authorization expires",

@@ -1,0 +1,80 @@
+// Transactions of the service that restore what a call needs before it can be signed. They belong to the relayer of the call, and what they
+// cost counts for its API key.
+import { Clock, Effect, Schema } from "effect"
+import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { client, query } from "../../../sql/Query.ts"
+import * as Rows from "../../../sql/Rows.ts"
+import * as Transaction from "../../../sql/Transaction.ts"
+import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
+import { LedgerRules } from "../LedgerRules.ts"
+
+/** A transaction that waits for a restore, which nothing does yet. */
+const Waiting = Schema.Struct({ id: TransactionId, relayer_number: Schema.Int })
+
+const readWaiting = Rows.all(Waiting)
+const readIds = Rows.all(Schema.Struct({ id: TransactionId }))
+
+export interface Restore {
+  readonly id: TransactionId
+  /** As the network stores requests. */
+  readonly request: unknown
+  readonly validUntil: Moment
+}
+
+/** Transactions that are begun in one round. */
+const maxBegun = 100
+
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const networks = yield* LedgerRules
+  const transaction = yield* Transaction.make
+  const due = yield* CommitSignal.make("lanes")
+
+  /** One that failed is not tried again: its fee is lost. */
+  const isBegun = sql`EXISTS (
+    SELECT FROM transactions r
+    WHERE r.lane_id = t.lane_id AND r.origin = 'restore' AND r.request -> 'restore' ->> 'for' = t.id::text
+      AND (r.final_at IS NULL OR r.state = 'failed'))`
+
+  /** It says what the restore costs if its request pays for it. */
+  const isWaiting = sql`t.state = 'pending' AND t.code = 'needs_restore' AND (t.figures -> 'fee') IS NOT NULL`
+
+  const waitingForRestore = (type: string) =>
+    sql`
+      SELECT t.id, t.relayer_number::float8 AS relayer_number FROM lanes l JOIN transactions t ON t.lane_id = l.id
+      WHERE l.parent_id IS NULL AND starts_with(l.chain, ${`${type}:`}) AND ${isWaiting} AND NOT ${isBegun}
+      ORDER BY t.number LIMIT ${maxBegun}`.pipe(Effect.flatMap(readWaiting), query("LaneRestores.waitingForRestore"))
+
+  /** The lock of the row keeps two processes from beginning the same. */
+  const lock = (id: TransactionId) =>
+    sql`SELECT t.id FROM transactions t WHERE t.id = ${id}::uuid AND ${isWaiting} FOR UPDATE`.pipe(
+      Effect.flatMap(readIds),
+      query("LaneRestores.lock")
+    )
+
+  const insert = (chain: string, of: TransactionId, { id, request, validUntil }: Restore, now: Moment) => {
+    const moment = (at: Moment) => sql`to_timestamp(${at}::float8 / 1000)`
+    return sql`
+      INSERT INTO transactions (
+        id, relayer_id, relayer_number, lane_id, generation, origin, request, facts, state, code, code_since, figures,
+        priority, valid_until, api_key_id, created_at
+      )
+      SELECT ${id}::uuid, t.relayer_id, t.relayer_number, t.lane_id, t.generation, 'restore',
+        ${networks.of(chain).request.text(request)}::json, '{}', 'pending', 'queued', ${moment(now)}, '{}', 1,
+        ${moment(validUntil)}, t.api_key_id, ${moment(now)}
+      FROM transactions t WHERE t.id = ${of}::uuid AND NOT ${isBegun}`.pipe(query("LaneRestores.insert"))
+  }
+
+  const beginRestore = Effect.fn("LaneLedger.beginRestore")(function* (
+    chain: string,
+    of: TransactionId,
+    restore: Restore
+  ) {
+    if ((yield* lock(of)).length === 0) return
+    yield* insert(chain, of, restore, yield* Clock.currentTimeMillis)
+    yield* due.afterCommit
+  }, transaction)
+
+  return { waitingForRestore, beginRestore }
+})
