@@ -11,6 +11,7 @@ import { problemText } from "../../src/cli/configuration/Tree.ts"
 import * as Import from "../../src/cli/import/Import.ts"
 import { secretsFile } from "../../src/cli/import/Output.ts"
 import { rawInteger } from "../../src/domain/request/ExactJson.ts"
+import * as Document from "../../src/domain/configuration/Document.ts"
 import * as Wanted from "../../src/domain/configuration/Wanted.ts"
 import { configurationOf } from "./OpenZeppelinConfigurations.ts"
 import type { Generated } from "./OpenZeppelinConfigurations.ts"
@@ -40,7 +41,7 @@ const shapeOf = ({ name, objects }: Wanted.WantedConfiguration) => ({
 })
 
 const intended = ({ document }: Generated, seed: number) =>
-  Result.match(Wanted.decode(document), {
+  Result.match(Document.decode(document), {
     onSuccess: shapeOf,
     onFailure: (violations) => assert.fail(`seed ${seed}: ${JSON.stringify(violations)}`)
   })

@@ -1,7 +1,7 @@
 // `plan` and `diff`: what has to change so that the service has what the files of a configuration say.
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { hasChanges } from "../../domain/configuration/Planning.ts"
+import { hasChanges } from "../../domain/configuration/Plan.ts"
 import { toPlan } from "../../domain/configuration/PlanRequest.ts"
 import { RehearsedDays } from "../../domain/transaction/evm/Rehearsal.ts"
 import * as Configuration from "../configuration/Given.ts"

@@ -2,6 +2,7 @@
 import { Result } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import * as Document from "../../domain/configuration/Document.ts"
 import { kinds } from "../../domain/configuration/Kinds.ts"
 import type { Kind } from "../../domain/configuration/Kinds.ts"
 import * as Wanted from "../../domain/configuration/Wanted.ts"
@@ -211,7 +212,7 @@ const resolve = (tree: MapTree, roots: Roots.Roots, variables: Variables): Resul
   const head = Object.fromEntries(
     [...tree.entries].filter(([name]) => !Wanted.isKind(name)).map(([name, { value }]) => [name, scalar(value)])
   )
-  for (const { field, message } of Wanted.headViolations(head)) {
+  for (const { field, message } of Document.headViolations(head)) {
     problems.push({ path: field, message, place: placeOf(tree, [field], tree.place) })
   }
   const document: Record<string, unknown> = { version: 1, name: head["name"] }

@@ -7,8 +7,8 @@ import { list, maybe, text } from "../request/Text.ts"
 import { SignerId } from "../signer/SignerId.ts"
 import { ConfigurationName, kinds } from "./Kinds.ts"
 import type { Change } from "./Comparison.ts"
-import { countsOf } from "./Planning.ts"
-import type { Plan, Step } from "./Planning.ts"
+import { countsOf } from "./Plan.ts"
+import type { Plan, Step } from "./Plan.ts"
 
 /** A body of a configuration may have more bytes and members than other bodies, because it contains many resources. */
 export const maxDocumentBytes = 8 * 1024 * 1024

@@ -1,7 +1,7 @@
 // A plan as text, for terminals, and as Markdown, for pull requests. The same plan always gives the same bytes.
 import type { Change } from "./Comparison.ts"
-import { countsOf, hasChanges } from "./Planning.ts"
-import type { Action, Plan, Step } from "./Planning.ts"
+import { countsOf, hasChanges } from "./Plan.ts"
+import type { Action, Plan, Step } from "./Plan.ts"
 import { nameOf } from "./States.ts"
 
 /** Replaces what does not print, or moves the cursor. Texts of objects come from users. */

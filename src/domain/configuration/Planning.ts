@@ -11,39 +11,11 @@ import { compare } from "./Comparison.ts"
 import type { Change } from "./Comparison.ts"
 import type { Kind } from "./Kinds.ts"
 import * as Links from "./Links.ts"
+import type { Plan, Step } from "./Plan.ts"
 import { nameOf, unmasked } from "./States.ts"
 import { summaryOf } from "./Summary.ts"
 import type { FoundState, WantedState } from "./States.ts"
 import { allowsMore } from "./Widening.ts"
-
-/** `keep`: not in the document, and not deleted. `none`: equal. */
-export type Action = "create" | "adopt" | "update" | "replace" | "delete" | "keep" | "none"
-
-export interface Step {
-  readonly kind: Kind
-  readonly id: string
-  readonly action: Action
-  readonly changes: ReadonlyArray<Change>
-  /** What a new object is, in parts such as its network and its signer. */
-  readonly summary?: ReadonlyArray<string>
-  /** Why the object is kept, or what the deletion does. */
-  readonly reason?: string
-  /** When and by which caller the object was changed outside of the file, as far as the audit log says. */
-  readonly drift?: Drift
-  readonly isWarning: boolean
-}
-
-export interface Drift {
-  /** In ISO 8601. */
-  readonly at?: string
-  readonly by?: string
-}
-
-export interface Plan {
-  readonly name: string
-  /** In the order of execution: creations and updates, parents first; then deletions, in the reverse order. */
-  readonly steps: ReadonlyArray<Step>
-}
 
 export interface Options {
   readonly prune: boolean
@@ -222,8 +194,17 @@ const byName = <A extends { readonly kind: Kind; readonly id: string }>(
   objects: ReadonlyArray<A>
 ): ReadonlyMap<string, A> => new Map(objects.map((object) => [nameOf(object), object]))
 
-/** All problems are reported at once. */
-export const plan = (input: Input): Result.Result<Plan, Refused> => {
+type Decided = Result.Result<Step, Refused>
+
+/** A plan whose objects are not compared yet: there may be thousands, and comparing one takes a while. */
+export interface Begun {
+  readonly name: string
+  /** Each decides about one object. They are in the order of the steps, and independent of each other. */
+  readonly decisions: ReadonlyArray<() => Decided>
+  readonly problems: Refused
+}
+
+export const begin = (input: Input): Begun => {
   const problems: Array<Violation> = []
   const found = byName(input.found)
   const names = new Set(input.wanted.map(nameOf))
@@ -237,48 +218,35 @@ export const plan = (input: Input): Result.Result<Plan, Refused> => {
     })
   )
   const links = Links.make(wanted, input.found, (object) => isRemoved(object, names, input))
-  problems.push(...links.violations)
-  const steps = (results: ReadonlyArray<Result.Result<Step, Refused>>): ReadonlyArray<Step> =>
-    results.flatMap((result) => {
-      if (Result.isSuccess(result)) return [result.success]
-      problems.push(...result.failure)
-      return []
-    })
-  const kept = steps(
-    links.ordered.map((object) => {
-      const before = found.get(nameOf(object))
-      return before === undefined ? created(object, input) : changed(object, before, input, links)
-    })
-  )
+  const kept = links.ordered.map((object) => () => {
+    const before = found.get(nameOf(object))
+    return before === undefined ? created(object, input) : changed(object, before, input, links)
+  })
   const rest = input.found.filter((object) => object.owner === input.name && !names.has(nameOf(object)))
-  const deleted = steps(
-    Links.inOrder(rest)
-      .toReversed()
-      .map((object) => removed(object, input, links))
+  const deleted = Links.inOrder(rest)
+    .toReversed()
+    .map((object) => () => removed(object, input, links))
+  return { name: input.name, decisions: [...kept, ...deleted], problems: [...problems, ...links.violations] }
+}
+
+/** `decided`: what the decisions have returned. All problems are reported at once. */
+export const end = ({ name, problems }: Begun, decided: ReadonlyArray<Decided>): Result.Result<Plan, Refused> => {
+  const all = [...problems, ...decided.flatMap((result) => (Result.isFailure(result) ? result.failure : []))]
+  if (all.length > 0) return Result.fail(all)
+  return Result.succeed({
+    name,
+    steps: decided.flatMap((result) => (Result.isSuccess(result) ? [result.success] : []))
+  })
+}
+
+export const plan = (input: Input): Result.Result<Plan, Refused> => {
+  const begun = begin(input)
+  return end(
+    begun,
+    begun.decisions.map((decide) => decide())
   )
-  return problems.length > 0
-    ? Result.fail(problems)
-    : Result.succeed({ name: input.name, steps: [...kept, ...deleted] })
 }
 
 /** Whether the plan deletes the object, if nothing prevents it. */
 const isRemoved = (object: FoundState, names: ReadonlySet<string>, { name, options, sections }: Input): boolean =>
   options.prune && object.owner === name && sections.has(object.kind) && !names.has(nameOf(object))
-
-/** Whether the step changes what the object does. An object that only gets an owner stays as it is. */
-const isChange = ({ action, changes }: Step): boolean =>
-  action !== "none" && action !== "keep" && (action !== "adopt" || changes.length > 0)
-
-/** How many objects a plan creates, changes, deletes and leaves alone. */
-export const countsOf = ({ steps }: Plan) => {
-  const count = (...actions: ReadonlyArray<Action>) =>
-    steps.filter((step) => isChange(step) && actions.includes(step.action)).length
-  return {
-    create: count("create"),
-    change: count("adopt", "update", "replace"),
-    delete: count("delete"),
-    unchanged: steps.filter((step) => !isChange(step)).length
-  }
-}
-
-export const hasChanges = ({ steps }: Plan): boolean => steps.some(isChange)

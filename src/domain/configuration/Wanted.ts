@@ -1,4 +1,4 @@
-// A document in which all references are resolved: what the service gets, and what the command checks before it sends it.
+// The objects of a document in which all references are resolved: what the service gets, and what the command checks before it sends it.
 import { Predicate, Result, Schema } from "effect"
 import type { SchemaAST } from "effect"
 import { NetworkId } from "../network/NetworkId.ts"
@@ -6,12 +6,12 @@ import * as Documentation from "../request/Documentation.ts"
 import { resourceId } from "../request/Text.ts"
 import * as Violations from "../request/Violations.ts"
 import type { Violation } from "../request/Violations.ts"
-import { ConfigurationName, keyFields, kinds, pausable, requests } from "./Kinds.ts"
+import { keyFields, kinds, pausable, requests } from "./Kinds.ts"
 import type { Kind } from "./Kinds.ts"
 import { alternatives, fieldOf, isSecret, itemsOf, namesOf, structsOf } from "./Shape.ts"
 import { suggestionFor } from "../request/Suggestion.ts"
 
-type Members = { readonly [name: string]: unknown }
+export type Members = { readonly [name: string]: unknown }
 
 export const isMembers = (value: unknown): value is Members => Predicate.isObject(value) && !Array.isArray(value)
 
@@ -152,7 +152,7 @@ const knownAt = (kind: Kind, body: unknown, path: ReadonlyArray<string>): Readon
   return namesOf(structsOf(shapes, (key) => members[key]))
 }
 
-const unknownField = "is not a known field"
+export const unknownField = "is not a known field"
 
 const suggest = (kind: Kind, body: unknown, { field, message }: Violation): Violation => {
   if (message !== unknownField) return { field, message }
@@ -194,50 +194,4 @@ export const decodeObject = (
       return more === 0 ? named : [...named, { field: "", message: `and ${more} more` }]
     }
   })
-}
-
-const isName = Schema.is(ConfigurationName)
-
-/** Why the members of the document that are no sections are invalid. */
-export const headViolations = (input: Members): ReadonlyArray<Violation> => {
-  const violations: Array<Violation> = []
-  if (input["version"] !== 1) violations.push({ field: "version", message: "expected 1" })
-  if (!isName(input["name"])) {
-    violations.push({ field: "name", message: "expected 1 to 36 letters, digits, dashes and underscores" })
-  }
-  const known: ReadonlyArray<string> = ["version", "name", ...kinds]
-  for (const field of Object.keys(input).filter((name) => !known.includes(name))) {
-    const meant = suggestionFor(field, known)
-    violations.push({ field, message: meant === undefined ? unknownField : `${unknownField}; did you mean ${meant}?` })
-  }
-  return violations
-}
-
-/** Decodes a whole document. All problems are reported at once, each with its path. */
-export const decode = (input: unknown): Result.Result<WantedConfiguration, ReadonlyArray<Violation>> => {
-  if (!isMembers(input)) return Result.fail([{ field: "document", message: "expected an object" }])
-  const violations: Array<Violation> = [...headViolations(input)]
-  const objects: Array<WantedObject> = []
-  const sections = new Set<Kind>()
-  for (const kind of kinds) {
-    const section = input[kind]
-    if (section === undefined || section === null) continue
-    if (!isMembers(section)) {
-      violations.push({ field: kind, message: "expected an object" })
-      continue
-    }
-    sections.add(kind)
-    for (const [id, body] of Object.entries(section)) {
-      const decoded = decodeObject(kind, id, body)
-      if (Result.isSuccess(decoded)) objects.push(decoded.success)
-      else {
-        const at = `${kind}.${id}`
-        violations.push(
-          ...decoded.failure.map(({ field, message }) => ({ field: field === "" ? at : `${at}.${field}`, message }))
-        )
-      }
-    }
-  }
-  if (violations.length > 0) return Result.fail(violations)
-  return Result.succeed({ name: String(input["name"]), sections, objects })
 }

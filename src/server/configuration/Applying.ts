@@ -5,8 +5,8 @@ import * as Applied from "../../domain/configuration/Applied.ts"
 import { ApplyRecord } from "../../domain/configuration/ApplyRequest.ts"
 import type { ApplyConfiguration, ConfigurationApplied } from "../../domain/configuration/ApplyRequest.ts"
 import { PlanOutdated, PlanRefused } from "../../domain/configuration/ConfigurationErrors.ts"
-import { countsOf, hasChanges } from "../../domain/configuration/Planning.ts"
-import type { Plan } from "../../domain/configuration/Planning.ts"
+import { countsOf, hasChanges } from "../../domain/configuration/Plan.ts"
+import type { Plan } from "../../domain/configuration/Plan.ts"
 import { nameOf, unmasked } from "../../domain/configuration/States.ts"
 import type { FoundState } from "../../domain/configuration/States.ts"
 import type { Violation } from "../../domain/request/Request.ts"
@@ -66,7 +66,7 @@ export const make = Effect.fnUntraced(function* (plans: Plans.Plans) {
 
   /** Fails unless the digest is that of the document and of what was found. */
   const checkDigest = Effect.fnUntraced(function* (request: ApplyConfiguration, prepared: Prepared, found: Found) {
-    const { digest, seen: now } = plans.basisOf(prepared, found)
+    const { digest, seen: now } = yield* plans.basisOf(prepared, found)
     if (digest === request.digest) return
     const { seen } = request
     if (seen === undefined) {

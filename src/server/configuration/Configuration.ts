@@ -104,7 +104,7 @@ export class Configuration extends Context.Service<
           yield* transaction(audit.record({ ...change, after: { fields } }))
         }
         const plan = yield* Effect.flatMap(plans.computed(prepared, found, shown), lastChanges.withDrift)
-        return ofPlan(plan, plans.basisOf(prepared, found))
+        return ofPlan(plan, yield* plans.basisOf(prepared, found))
       })
 
       const planning = new Set<string>()

@@ -25,6 +25,8 @@ export interface Name {
 export interface Compared {
   readonly object: WantedObject
   readonly state: WantedState
+  /** A keyed hash of the state. */
+  readonly token: string
 }
 
 /** What is read, and for which document. */

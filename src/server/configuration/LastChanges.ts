@@ -1,7 +1,7 @@
 // When and by which caller objects were changed last, as far as the audit log says.
 import { Effect } from "effect"
 import type { Kind } from "../../domain/configuration/Kinds.ts"
-import type * as Planning from "../../domain/configuration/Planning.ts"
+import type { Drift, Plan, Step } from "../../domain/configuration/Plan.ts"
 import { nameOf } from "../../domain/configuration/States.ts"
 import { isMembers } from "../../domain/configuration/Wanted.ts"
 import { Audit } from "../audit/Audit.ts"
@@ -63,13 +63,13 @@ export const make = Effect.gen(function* () {
   })
 
   /** Says for objects that were changed outside of the file when, and by which caller. */
-  const withDrift = Effect.fnUntraced(function* (plan: Planning.Plan) {
+  const withDrift = Effect.fnUntraced(function* (plan: Plan) {
     const drifted = plan.steps.filter(({ changes }) =>
       changes.some(({ origin }) => origin !== undefined && origin !== "file")
     )
     const last = yield* of(drifted)
     const names = new Set(drifted.map(nameOf))
-    const driftOf = (step: Planning.Step): Planning.Drift => {
+    const driftOf = (step: Step): Drift => {
       const change = last.get(nameOf(step))
       return change === undefined ? {} : { at: change.at, by: change.by }
     }

@@ -4,16 +4,19 @@ import { CreateApiKey } from "../../domain/access/ApiKey.ts"
 import * as Caller from "../../domain/access/Caller.ts"
 import type { Scope } from "../../domain/access/Scope.ts"
 import { PlanRefused } from "../../domain/configuration/ConfigurationErrors.ts"
+import * as Document from "../../domain/configuration/Document.ts"
 import type { Kind } from "../../domain/configuration/Kinds.ts"
 import * as Links from "../../domain/configuration/Links.ts"
+import type { Plan } from "../../domain/configuration/Plan.ts"
 import * as Planning from "../../domain/configuration/Planning.ts"
 import { maxObjects } from "../../domain/configuration/PlanRequest.ts"
 import type { ConfigurationPlan, PlanConfiguration, PlanOptions } from "../../domain/configuration/PlanRequest.ts"
 import { nameOf, wantedState } from "../../domain/configuration/States.ts"
 import type { FoundState } from "../../domain/configuration/States.ts"
-import * as Wanted from "../../domain/configuration/Wanted.ts"
+import type { WantedConfiguration } from "../../domain/configuration/Wanted.ts"
 import { PayloadTooLarge } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
+import * as Paced from "../../sql/Paced.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
 import * as AppliedForms from "./AppliedForms.ts"
 import type { Ownership } from "./AppliedForms.ts"
@@ -43,7 +46,7 @@ const powersOf = Schema.decodeUnknownSync(Schema.toType(CreateApiKey))
 
 /** A document that is decoded, with what it is compared by. */
 export interface Prepared {
-  readonly wanted: Wanted.WantedConfiguration
+  readonly wanted: WantedConfiguration
   readonly compared: ReadonlyMap<string, Compared>
   readonly options: Planning.Options
   readonly templates: ReadonlyMap<string, string>
@@ -51,7 +54,7 @@ export interface Prepared {
 }
 
 /** The digest of a plan, and a short token of each object that was found, by its name. */
-export type Basis = Pick<ConfigurationPlan, "digest" | "seen">
+type Basis = Pick<ConfigurationPlan, "digest" | "seen">
 
 /** What the service has of a document, at one moment. */
 export interface Found {
@@ -60,6 +63,10 @@ export interface Found {
   /** Whether the caller has applied the configuration before, or a key that it has created. Absent: nobody has. */
   readonly isMember: boolean | undefined
 }
+
+/** Other requests are served meanwhile. */
+const inPieces = <A, B>(items: ReadonlyArray<A>, f: (item: A) => B) =>
+  Paced.forEach(items, (item) => Effect.sync(() => f(item)))
 
 export const make = Effect.gen(function* () {
   const repo = yield* ConfigurationRepo.make
@@ -75,16 +82,18 @@ export const make = Effect.gen(function* () {
   })
 
   const prepare = Effect.fnUntraced(function* (request: PlanConfiguration) {
-    const decoded = Wanted.decode(request.document)
+    const opened = Document.open(request.document)
+    const bodies = yield* inPieces(opened.bodies, Document.decodeBody)
+    const decoded = Document.close(opened, bodies)
     if (Result.isFailure(decoded)) return yield* PlanRefused.of(decoded.failure)
     const wanted = decoded.success
     yield* checkCaller(wanted.sections)
     if (wanted.objects.length > maxObjects) return yield* new PayloadTooLarge({})
     const tokens = yield* loadTokens
-    const compared = wanted.objects.map((object): readonly [string, Compared] => [
-      nameOf(object),
-      { object, state: wantedState(object, tokens.ofSecret) }
-    ])
+    const compared = yield* inPieces(wanted.objects, (object): readonly [string, Compared] => {
+      const state = wantedState(object, tokens.ofSecret)
+      return [nameOf(object), { object, state, token: tokens.ofValue(state) }]
+    })
     const prepared: Prepared = {
       wanted,
       compared: new Map(compared),
@@ -158,7 +167,7 @@ export const make = Effect.gen(function* () {
   })
 
   /** Keys that would get more than the caller has, and keys that the caller must not change. */
-  const keyRefusals = Effect.fnUntraced(function* ({ compared }: Prepared, plan: Planning.Plan) {
+  const keyRefusals = Effect.fnUntraced(function* ({ compared }: Prepared, plan: Plan) {
     const violations: Array<Violation> = []
     for (const step of plan.steps) {
       const isChanged = step.action !== "none" && step.action !== "keep"
@@ -179,19 +188,26 @@ export const make = Effect.gen(function* () {
   }
 
   /** What a plan is based on: its digest changes with the document, the options and everything that was found. */
-  const basisOf = ({ compared, options, templates, tokens, wanted }: Prepared, { isMember, objects }: Found): Basis => {
-    const found = objects.map((object) => [nameOf(object), tokens.ofValue(object)] as const)
+  const basisOf = Effect.fnUntraced(function* (
+    { compared, options, templates, tokens, wanted }: Prepared,
+    { isMember, objects }: Found
+  ) {
+    const found = yield* inPieces(objects, (object) => [nameOf(object), tokens.ofValue(object)] as const)
     const digest = tokens.digest({
       name: wanted.name,
       sections: wanted.sections,
-      wanted: Object.fromEntries([...compared].map(([name, { state }]) => [name, state])),
+      wanted: Object.fromEntries([...compared].map(([name, { token }]) => [name, token])),
       found: Object.fromEntries(found),
       isMember,
       options,
       templates
     })
-    return { digest, seen: Object.fromEntries(found.map(([name, token]) => [name, Tokens.shortened(token)])) }
-  }
+    const basis: Basis = {
+      digest,
+      seen: Object.fromEntries(found.map(([name, token]) => [name, Tokens.shortened(token)]))
+    }
+    return basis
+  })
 
   /** The objects of the document that refer to the named one. */
   const usersIn = (compared: Prepared["compared"], name: string): ReadonlyArray<string> =>
@@ -202,7 +218,7 @@ export const make = Effect.gen(function* () {
   /** `shown`: what was found, with only those secrets that the caller may learn about. */
   const computed = Effect.fnUntraced(function* (prepared: Prepared, found: Found, shown: ReadonlyArray<FoundState>) {
     const { wanted, compared, options, templates, tokens } = prepared
-    const planned = Planning.plan({
+    const begun = Planning.begin({
       name: wanted.name,
       sections: wanted.sections,
       wanted: [...compared.values()].map(({ state }) => state),
@@ -212,6 +228,8 @@ export const make = Effect.gen(function* () {
       appliedOf: found.ownership.appliedOf,
       tokenOf: tokens.ofValue
     })
+    const decided = yield* inPieces(begun.decisions, (decide) => decide())
+    const planned = Planning.end(begun, decided)
     const strange = notMember(prepared, found)
     if (Result.isFailure(planned)) return yield* PlanRefused.of([...strange, ...planned.failure])
     const refused = [...strange, ...(yield* keyRefusals(prepared, planned.success))]

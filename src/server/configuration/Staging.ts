@@ -1,7 +1,7 @@
 // Prepares the signers of an apply, outside of its transaction: asks key services for the keys of new signers, and tries new logins.
 import { Duration, Effect, Option, Result } from "effect"
 import { PlanRefused } from "../../domain/configuration/ConfigurationErrors.ts"
-import type { Plan, Step } from "../../domain/configuration/Planning.ts"
+import type { Plan, Step } from "../../domain/configuration/Plan.ts"
 import { nameOf } from "../../domain/configuration/States.ts"
 import type { WantedObject } from "../../domain/configuration/Wanted.ts"
 import { BadGateway } from "../../domain/request/Request.ts"

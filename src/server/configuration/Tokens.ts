@@ -1,5 +1,5 @@
 // Keyed hashes: of secrets, so that they are compared without being in a plan, and of everything that a plan is based on.
-import { createHmac } from "node:crypto"
+import { createHmac, createSecretKey } from "node:crypto"
 import { DateTime, Effect } from "effect"
 import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
 
@@ -18,7 +18,7 @@ const stable = (value: unknown): string => {
   if (value instanceof Map) return stable(Object.fromEntries(value))
   if (value instanceof Set) return stable([...value].toSorted())
   if (DateTime.isDateTime(value)) return JSON.stringify(DateTime.formatIso(value))
-  const members: { readonly [name: string]: unknown } = { ...value }
+  const members = value as { readonly [name: string]: unknown }
   let text = ""
   for (const name of Object.keys(members).toSorted()) {
     const child = members[name]
@@ -39,7 +39,9 @@ export interface Tokens {
   readonly digest: (value: unknown) => string
 }
 
-const of = (key: string): Tokens => {
+const of = (text: string): Tokens => {
+  // Node takes three times as long for a key that is no `KeyObject`.
+  const key = createSecretKey(text, "utf8")
   const hash = (use: string, text: string) => createHmac("sha256", key).update(use).update(text).digest("base64url")
   return {
     ofSecret: (secret) => hash("secret\n", canonicalSecret(secret)),

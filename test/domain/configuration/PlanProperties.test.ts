@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { kinds } from "../../../src/domain/configuration/Kinds.ts"
 import type { Kind } from "../../../src/domain/configuration/Kinds.ts"
+import type { Plan } from "../../../src/domain/configuration/Plan.ts"
 import type * as Planning from "../../../src/domain/configuration/Planning.ts"
 import { nameOf } from "../../../src/domain/configuration/States.ts"
 import type { FoundState, WantedState } from "../../../src/domain/configuration/States.ts"
@@ -55,7 +56,7 @@ const permissive: Planning.Options = {
 }
 
 /** The objects after the plan. */
-const applied = (plan: Planning.Plan, wanted: ReadonlyArray<WantedState>, found: ReadonlyArray<FoundState>) => {
+const applied = (plan: Plan, wanted: ReadonlyArray<WantedState>, found: ReadonlyArray<FoundState>) => {
   const objects = new Map(found.map((object) => [nameOf(object), object]))
   const byName = new Map(wanted.map((object) => [nameOf(object), object]))
   for (const { kind, id, action } of plan.steps) {

@@ -1,14 +1,15 @@
 // Plans: what is compared and how, what is refused, and what is shown.
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import * as Planning from "../../../src/domain/configuration/Planning.ts"
+import { hasChanges } from "../../../src/domain/configuration/Plan.ts"
+import type { Plan } from "../../../src/domain/configuration/Plan.ts"
 import * as PlanText from "../../../src/domain/configuration/PlanText.ts"
 import { wantedState } from "../../../src/domain/configuration/States.ts"
 import type { WantedState } from "../../../src/domain/configuration/States.ts"
 import * as Wanted from "../../../src/domain/configuration/Wanted.ts"
 import { foundOf, planOf, sepolia, wantedOf } from "./PlanInput.ts"
 
-const problemsOf = (result: Result.Result<Planning.Plan, ReadonlyArray<{ field: string; message: string }>>) =>
+const problemsOf = (result: Result.Result<Plan, ReadonlyArray<{ field: string; message: string }>>) =>
   Result.match(result, {
     onSuccess: () => [],
     onFailure: (violations) => violations.map(({ field, message }) => `${field}: ${message}`)
@@ -134,7 +135,7 @@ describe("secrets", () => {
       { url: "https://hooks.example/***" },
       { kept: new Set(["signing_key"]) }
     )
-    assert.isFalse(Planning.hasChanges(Result.getOrThrow(planOf([after], [before]))))
+    assert.isFalse(hasChanges(Result.getOrThrow(planOf([after], [before]))))
     assert.deepStrictEqual(problemsOf(planOf([after], [])), [
       "notifications.ops.url: is masked, and the stored URL has another mask: send the URL itself",
       "notifications.ops.signing_key: there is no stored value, because the object does not exist"
@@ -183,7 +184,7 @@ describe("rules", () => {
     const before = foundOf("notifications", "ops", { url: "https://a.example", paused: true })
     const after = { url: "https://a.example", paused: false }
     const unmanaged = planOf([wantedOf("notifications", "ops", after, { managesPaused: false })], [before])
-    assert.isFalse(Planning.hasChanges(Result.getOrThrow(unmanaged)))
+    assert.isFalse(hasChanges(Result.getOrThrow(unmanaged)))
     assert.include(textOf(planOf([wantedOf("notifications", "ops", after)], [before])), "!     paused  true -> false")
   })
 
@@ -243,7 +244,7 @@ describe("rules", () => {
     assert.include(textOf(planOf([], found)), "notifications.old (not in the document; kept, use --prune)")
     assert.include(textOf(planOf([], found, { prune: true })), "- notifications.old")
     const without = planOf([], found, { prune: true }, { sections: new Set() })
-    assert.isFalse(Planning.hasChanges(Result.getOrThrow(without)))
+    assert.isFalse(hasChanges(Result.getOrThrow(without)))
   })
 
   it("the only copy of a key needs --destroy-key, and channels have to be released", () => {

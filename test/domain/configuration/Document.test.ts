@@ -1,9 +1,10 @@
 // Documents with resolved references are decoded by the schemas of the contract.
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { shapesOfObject, decode } from "../../../src/domain/configuration/Wanted.ts"
+import { decode } from "../../../src/domain/configuration/Document.ts"
 import { isSecret, namesOf, structsOf } from "../../../src/domain/configuration/Shape.ts"
 import { wantedState } from "../../../src/domain/configuration/States.ts"
+import { shapesOfObject } from "../../../src/domain/configuration/Wanted.ts"
 import { suggestionFor } from "../../../src/domain/request/Suggestion.ts"
 import { looksLikeKey } from "../../../src/domain/configuration/UrlKey.ts"
 
@@ -54,8 +55,8 @@ describe("documents", () => {
       "version: expected 1",
       "name: expected 1 to 36 letters, digits, dashes and underscores",
       "relayer: is not a known field; did you mean relayers?",
-      "networks.sepolia: expected the type and the name of a network, such as evm:sepolia",
-      "notifications: expected an object"
+      "notifications: expected an object",
+      "networks.sepolia: expected the type and the name of a network, such as evm:sepolia"
     ])
     assert.include(texts, "signers.hot.config.key: Expected 32 bytes as 64 hex digits")
     assert.include(texts, "signers.hot.extra: is not a known field")
