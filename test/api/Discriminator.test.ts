@@ -1,20 +1,14 @@
 // The error of a body without the discriminator of a union names every missing field.
 import { assert, describe, it } from "@effect/vitest"
-import { Result, Schema } from "effect"
+import { Schema } from "effect"
 import * as Json from "../../src/api/Json.ts"
 import { CreateNetwork } from "../../src/domain/network/NetworkRequest.ts"
 import { CreateRelayer } from "../../src/domain/relayer/Relayer.ts"
-import { BadRequest } from "../../src/domain/request/Request.ts"
+import { errorIn, strict } from "../../testkit/DecodedBody.ts"
 import { CreateSigner } from "../../src/domain/signer/CreateSigner.ts"
 
 const errorOf = (schema: Schema.Codec<unknown, unknown>, body: unknown) =>
-  Result.match(
-    Schema.decodeResult(Json.fromText(schema), { errors: "all", onExcessProperty: "error" })(JSON.stringify(body)),
-    {
-      onFailure: ({ issue }) => BadRequest.fromIssue(issue, "body").error,
-      onSuccess: () => undefined
-    }
-  )
+  errorIn(Schema.decodeResult(Json.fromText(schema), strict)(JSON.stringify(body)))
 
 describe("a body without its discriminator", () => {
   it("that is empty reports every missing field", () => {

@@ -1,21 +1,29 @@
 // Finds the known name that a misspelled one resembles.
 
-/** The number of characters to insert, delete or replace (Levenshtein). */
-const distance = (one: string, other: string): number => {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
-  for (const [index, character] of [...one].entries()) {
-    const next = [index + 1]
-    for (let column = 1; column <= other.length; column += 1) {
-      const replaced = (row[column - 1] ?? 0) + (character === other[column - 1] ? 0 : 1)
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1))
+/** The number of letters that are missing, added, replaced or swapped, which grows row by row (optimal string alignment). */
+export const mistakes = (one: string, other: string): number => {
+  let previous: ReadonlyArray<number> = []
+  let last = Array.from({ length: other.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= one.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= other.length; j++) {
+      const same = one[i - 1] === other[j - 1]
+      const swapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]
+      row[j] = Math.min(
+        (last[j] ?? 0) + 1,
+        (row[j - 1] ?? 0) + 1,
+        (last[j - 1] ?? 0) + (same ? 0 : 1),
+        swapped ? (previous[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY
+      )
     }
-    row = next
+    previous = last
+    last = row
   }
-  return row[other.length] ?? 0
+  return last[other.length] ?? 0
 }
 
-/** A name with more different characters than this was not meant. */
-const maxDistance = 3
+/** A name with more mistakes than this was not meant. */
+const maxMistakes = 3
 
 /** Longer names are not compared, because the time grows with the square of their length. */
 const maxLength = 64
@@ -23,8 +31,8 @@ const maxLength = 64
 export const suggestionFor = (name: string, known: ReadonlyArray<string>): string | undefined => {
   if (name.length > maxLength) return undefined
   const [best] = known
-    .map((candidate) => ({ candidate, steps: distance(name.toLowerCase(), candidate.toLowerCase()) }))
-    .filter(({ candidate, steps }) => steps <= Math.min(maxDistance, Math.floor(candidate.length / 2)))
-    .sort((one, other) => one.steps - other.steps)
+    .map((candidate) => ({ candidate, count: mistakes(name.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ candidate, count }) => count <= Math.min(maxMistakes, Math.floor(candidate.length / 2)))
+    .sort((one, other) => one.count - other.count)
   return best?.candidate
 }

@@ -41,6 +41,23 @@ export interface Attempt<F extends Family = Family> {
   readonly refusal?: F["refusal"]
 }
 
+/** The attempt after a broadcast of its bytes. An earlier refusal does not count any more. */
+export const afterSend = <F extends Family>(
+  attempt: Attempt<F>,
+  at: Point,
+  { outcome, refusal }: { readonly outcome: Outcome; readonly refusal: F["refusal"] | undefined }
+): Attempt<F> => {
+  const { refusal: _, ...former } = attempt
+  return {
+    ...former,
+    sends: attempt.sends + 1,
+    firstSent: attempt.firstSent ?? at,
+    lastSentAt: at.at,
+    outcome,
+    ...(refusal === undefined ? {} : { refusal })
+  }
+}
+
 export const isNoop = ({ kind }: Pick<Attempt, "kind">): boolean => kind === "noop"
 
 /** Whether two attempts do the same on chain: nothing, or the same version of the request. */

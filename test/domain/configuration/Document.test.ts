@@ -111,6 +111,7 @@ describe("suggestions", () => {
   it("a similar name is suggested, and no other", () => {
     assert.strictEqual(suggestionFor("gas_price_capp", ["min_balance", "gas_price_cap"]), "gas_price_cap")
     assert.strictEqual(suggestionFor("completely", ["min_balance", "gas_price_cap"]), undefined)
+    assert.strictEqual(suggestionFor("ulr", ["url"]), "url", "two swapped letters are one mistake")
     assert.strictEqual(suggestionFor("x".repeat(100_000), ["name"]), undefined)
   })
 })

@@ -1,19 +1,15 @@
 // The error of a refused request names each wrong field, unless a name is unsafe or too long.
 import { assert, describe, it } from "@effect/vitest"
-import { Result, Schema } from "effect"
-import { BadRequest, maxErrorLength } from "../../../src/domain/request/Request.ts"
+import { Schema } from "effect"
+import { maxErrorLength } from "../../../src/domain/request/Request.ts"
+import { errorIn, strict } from "../../../testkit/DecodedBody.ts"
 import { maxViolations } from "../../../src/domain/request/Violations.ts"
 
-const decode = Schema.decodeUnknownResult(Schema.Struct({ id: Schema.optionalKey(Schema.String) }), {
-  errors: "all",
-  onExcessProperty: "error"
-})
+const decode = Schema.decodeUnknownResult(Schema.Struct({ id: Schema.optionalKey(Schema.String) }), strict)
 
 /** The error of an object with these unknown fields. */
-const errorOf = (...fields: ReadonlyArray<string>) => {
-  const decoded = decode(Object.fromEntries(fields.map((field) => [field, 1])))
-  return Result.isFailure(decoded) ? BadRequest.fromIssue(decoded.failure.issue, "body").error : undefined
-}
+const errorOf = (...fields: ReadonlyArray<string>) =>
+  errorIn(decode(Object.fromEntries(fields.map((field) => [field, 1]))))
 
 describe("the names of fields", () => {
   const names = [
@@ -30,7 +26,7 @@ describe("the names of fields", () => {
 
   it("make up no more than the error holds, which says how many more there are", () => {
     for (let shift = 0; shift < 4; shift++) {
-      const error = errorOf(...Array.from({ length: 20 }, (_, n) => `${"x".repeat(shift)}${n}${"😀".repeat(60)}`)) ?? ""
+      const error = errorOf(...Array.from({ length: 20 }, (_, n) => `${"x".repeat(shift)}${n}${"😀".repeat(60)}`))
       assert.isAtMost(error.length, maxErrorLength)
       assert.isTrue(error.isWellFormed())
       assert.match(error, /is not a known field; and 1\d more$/)
@@ -38,7 +34,7 @@ describe("the names of fields", () => {
   })
 
   it("are at most 50, however many fields are unknown", () => {
-    const error = errorOf(...Array.from({ length: 80_000 }, (_, n) => `${n}`)) ?? ""
+    const error = errorOf(...Array.from({ length: 80_000 }, (_, n) => `${n}`))
     const [, more] = /; and (\d+) more$/.exec(error) ?? []
     const shown = error.split("; ").length - 1
     assert.isAtMost(shown, maxViolations)

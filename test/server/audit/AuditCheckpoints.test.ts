@@ -5,11 +5,10 @@ import { SqlClient } from "effect/sql"
 import type { AuditExportRecord } from "../../../src/domain/audit/AuditCheckpoint.ts"
 import * as Retentions from "../../../src/server/Retentions.ts"
 import * as Chain from "../../../src/server/audit/Chain.ts"
-import { signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
-import { call, change, changes, records, verify } from "./Log.ts"
+import { call, change, changes, createSigner, records, verify } from "./Log.ts"
 
 interface Checkpoint {
   readonly position: number
@@ -29,8 +28,6 @@ const createOnce = call(path, { method: "POST", headers: { "idempotency-key": "c
 
 const prune = ({ position, hash }: Pick<Checkpoint, "position" | "hash">) =>
   call(`${path}/${position}/prune`, { body: { hash } })
-
-const createSigner = (id: string) => call("/api/v1/signers", { body: { ...signer, id } })
 
 const exportPage = (query = "") =>
   Effect.map(call(`/api/v1/audit/export${query}`), ({ json }) => json.data as ReadonlyArray<AuditExportRecord>)

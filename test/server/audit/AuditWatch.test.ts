@@ -6,15 +6,11 @@ import { TestClock } from "effect/testing"
 import type { AuditHead } from "../../../src/domain/audit/Audit.ts"
 import { AuditHeadStore } from "../../../src/server/audit/AuditHeadStore.ts"
 import type { Store } from "../../../src/server/audit/AuditHeadStore.ts"
-import { signer } from "../../../testkit/fixtures.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
-import { verify } from "./Log.ts"
+import { createSigner, verify } from "./Log.ts"
 
 const reason = "the audit log was cut off or changed after this instance had verified it"
-
-const createSigner = (id: string) =>
-  Effect.flatMap(TestApi.TestApi, (api) => api.call("/api/v1/signers", { body: { ...signer, id } }))
 
 const readiness = Effect.map(
   Effect.flatMap(TestApi.TestApi, (api) => api.call("/api/v1/ready", { key: null })),

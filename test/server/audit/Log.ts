@@ -18,6 +18,9 @@ export interface Entry {
 
 export const { call } = TestApi
 
+/** The smallest change that is recorded. */
+export const createSigner = (id: string) => call("/api/v1/signers", { body: { ...signer, id } })
+
 export const records = Effect.fnUntraced(function* (query = "") {
   const answer = yield* call(`/api/v1/audit?order=oldest&limit=1000${query}`)
   assert.strictEqual(answer.status, 200, answer.text)

@@ -1,5 +1,5 @@
 // What the answers of nodes to one broadcast mean for the attempt, its transaction and its lane.
-import { isNoop } from "../Attempt.ts"
+import { afterSend, isNoop } from "../Attempt.ts"
 import type { Attempt } from "../Attempt.ts"
 import type { Heard } from "../Rules.ts"
 import type { Point } from "../Moment.ts"
@@ -51,18 +51,13 @@ export const hear = (
   answers: ReadonlyArray<NodeAnswer>,
   at: Point
 ): Heard<Evm> => {
-  const { refusal: _, ...former } = attempt
   const isAccepted = answers.some((answer) => classify(answer) === "accepted")
   const refusal = isAccepted ? undefined : refusalOf(answers)
   return {
-    attempt: {
-      ...former,
-      sends: attempt.sends + 1,
-      firstSent: attempt.firstSent ?? at,
-      lastSentAt: at.at,
+    attempt: afterSend(attempt, at, {
       outcome: isAccepted ? "accepted" : refusal === undefined ? "unknown" : "refused",
-      ...(refusal === undefined ? {} : { refusal })
-    },
+      refusal
+    }),
     isAccepted,
     triesOlder: refusal !== undefined && refusal.class !== "nonce",
     isWindowFull: answers.some((answer) => classify(answer) === "window"),

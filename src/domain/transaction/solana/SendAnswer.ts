@@ -1,6 +1,7 @@
 // What the answers of nodes to `sendTransaction` mean. An answer proves nothing about the chain, in either direction: only
 // whether the bytes are worth sending again depends on it.
 import { Predicate } from "effect"
+import { afterSend } from "../Attempt.ts"
 import type { Attempt } from "../Attempt.ts"
 import type { Point } from "../Moment.ts"
 import type { Heard } from "../Rules.ts"
@@ -35,19 +36,14 @@ const classify = (answer: NodeAnswer): AnswerClass => {
 
 /** No answers: no provider could be asked. The bytes are only given up if every provider that was asked refuses them. */
 export const hear = (attempt: Attempt<Solana>, answers: ReadonlyArray<NodeAnswer>, at: Point): Heard<Solana> => {
-  const { refusal: _, ...former } = attempt
   const classes = answers.map(classify)
   const isAccepted = classes.includes("accepted")
   const isRefused = classes.length > 0 && classes.every((one) => one === "refused")
   return {
-    attempt: {
-      ...former,
-      sends: attempt.sends + 1,
-      firstSent: attempt.firstSent ?? at,
-      lastSentAt: at.at,
+    attempt: afterSend(attempt, at, {
       outcome: isAccepted ? "accepted" : isRefused ? "refused" : "unknown",
-      ...(isRefused ? { refusal: { class: "permanent" } as const } : {})
-    },
+      refusal: isRefused ? { class: "permanent" } : undefined
+    }),
     isAccepted,
     triesOlder: false,
     isWindowFull: false

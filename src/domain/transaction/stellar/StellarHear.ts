@@ -1,4 +1,5 @@
 // What the answers of nodes to a broadcast are, taken together. An answer proves nothing; it says what is worth trying next.
+import { afterSend } from "../Attempt.ts"
 import type { Attempt } from "../Attempt.ts"
 import type { Point } from "../Moment.ts"
 import type { Heard } from "../Rules.ts"
@@ -38,7 +39,6 @@ const mostHopeful = (refused: ReadonlyArray<Refused>): Refused | undefined => {
 
 /** No answers: no provider could be asked. */
 export const hear = (attempt: Attempt<Stellar>, answers: ReadonlyArray<NodeAnswer>, at: Point): Heard<Stellar> => {
-  const { refusal: _, ...former } = attempt
   const classes = answers.map(classOf)
   const isAccepted = classes.some(({ kind }) => kind === "accepted")
   const refused = classes.flatMap((one) => (one.kind === "accepted" || one.kind === "provider" ? [] : [one]))
@@ -46,14 +46,10 @@ export const hear = (attempt: Attempt<Stellar>, answers: ReadonlyArray<NodeAnswe
   // An unknown answer of one node is no refusal of all.
   const isRefused = found !== undefined && (refused.length === classes.length || found.kind !== "permanent")
   return {
-    attempt: {
-      ...former,
-      sends: attempt.sends + 1,
-      firstSent: attempt.firstSent ?? at,
-      lastSentAt: at.at,
+    attempt: afterSend(attempt, at, {
       outcome: isAccepted ? "accepted" : found?.kind === "permanent" && isRefused ? "refused" : "unknown",
-      ...(isRefused ? { refusal: refusalOf(found, attempt) } : {})
-    },
+      refusal: isRefused ? refusalOf(found, attempt) : undefined
+    }),
     isAccepted,
     triesOlder: false,
     isWindowFull: false

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Result, Schema } from "effect"
 import * as Json from "../../../../src/api/Json.ts"
-import { BadRequest } from "../../../../src/domain/request/Request.ts"
+import { errorIn, strict } from "../../../../testkit/DecodedBody.ts"
 import { deadlineOf, violationsOf } from "../../../../src/domain/transaction/evm/Admission.ts"
 import { inconsistenciesOf } from "../../../../src/domain/transaction/evm/Admission.ts"
 import { EvmTransaction } from "../../../../src/domain/transaction/evm/EvmTransaction.ts"
@@ -13,7 +13,6 @@ import type { EvmTerms } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { attempt, gwei, hour, mined, network, now, pending, request, submitted, terms } from "./Fixtures.ts"
 
 const to = `0x${"11".repeat(20)}`
-const strict = { errors: "all", onExcessProperty: "error" } as const
 
 /** As a body is read: JSON text with every digit. */
 const decode = (body: object) =>
@@ -22,12 +21,7 @@ const decode = (body: object) =>
     strict
   )(JSON.stringify(body, (_, value) => (typeof value === "bigint" ? JSON.rawJSON(String(value)) : value)))
 
-/** The problems that the response reports: those of the decoder, or else those of the fields in combination. */
-const errorOf = (body: object): string => {
-  const result = decode(body)
-  if (Result.isFailure(result)) return BadRequest.fromIssue(result.failure.issue, "body").error ?? ""
-  return BadRequest.of(inconsistenciesOf(result.success)).error ?? ""
-}
+const errorOf = (body: object): string => errorIn(decode(body), inconsistenciesOf)
 
 describe("a send", () => {
   it.each([

@@ -4,7 +4,7 @@ import type { SolanaTransactionRequest } from "@openzeppelin/relayer-sdk"
 import { DateTime, Result, Schema } from "effect"
 import * as Json from "../../../../src/api/Json.ts"
 import type { SolanaPolicy } from "../../../../src/domain/relayer/Policy.ts"
-import { BadRequest } from "../../../../src/domain/request/Request.ts"
+import { errorIn, strict } from "../../../../testkit/DecodedBody.ts"
 import {
   bytesOf,
   prebuiltOf,
@@ -17,18 +17,10 @@ const now = Date.parse("2026-11-22T12:00:00.000Z")
 const minute = 60_000
 const day = 24 * 60 * minute
 
-const decode = (body: object) =>
-  Schema.decodeResult(Json.fromText(SendSolanaTransaction), { errors: "all", onExcessProperty: "error" })(
-    JSON.stringify(body)
-  )
+const decode = (body: object) => Schema.decodeResult(Json.fromText(SendSolanaTransaction), strict)(JSON.stringify(body))
 
-/** The problems that the response reports: those of the decoder, or else those of the fields in combination. */
-const errorOf = (body: object, policy: SolanaPolicy = { fee_payment_strategy: "relayer" }): string => {
-  const result = decode(body)
-  if (Result.isFailure(result)) return BadRequest.fromIssue(result.failure.issue, "body").error ?? ""
-  const violations = violationsOf(result.success, { now, relayerAddress: relayer, policy })
-  return violations.length === 0 ? "" : (BadRequest.of(violations).error ?? "")
-}
+const errorOf = (body: object, policy: SolanaPolicy = { fee_payment_strategy: "relayer" }): string =>
+  errorIn(decode(body), (sent) => violationsOf(sent, { now, relayerAddress: relayer, policy }))
 
 const zeros = (bytes: number) => Buffer.alloc(bytes).toString("base64")
 const memo = { program_id: "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr", accounts: [], data: "aGVsbG8=" }

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Result, Schema } from "effect"
 import * as Json from "../../../../src/api/Json.ts"
-import { BadRequest } from "../../../../src/domain/request/Request.ts"
+import { errorIn, strict } from "../../../../testkit/DecodedBody.ts"
 import { deadlineOf, maxFeeOf, violationsOf } from "../../../../src/domain/transaction/stellar/Admission.ts"
 import { inconsistenciesOf } from "../../../../src/domain/transaction/stellar/Consistency.ts"
 import { fromParts, toParts } from "../../../../src/domain/transaction/stellar/ScVal.ts"
@@ -21,8 +21,6 @@ const invoke = { type: "invoke_contract", contract_address: contract, function_n
 const pay = { operations: [payment] }
 const bytes = Array.from({ length: 32 }, (_, index) => index)
 
-const strict = { errors: "all", onExcessProperty: "error" } as const
-
 /** As a body is read: JSON text with every digit. */
 const decode = (body: object) =>
   Schema.decodeResult(Json.fromText(SendStellarTransaction), strict)(JSON.stringify({ network: "testnet", ...body }))
@@ -31,13 +29,8 @@ const read = (body: object): SendStellarTransaction => Result.getOrThrow(decode(
 
 const admission = { now, relayer: address, network: "testnet", policy: {} }
 
-/** The problems that the response reports: those of the decoder, or else those of the fields in combination. */
-const errorOf = (body: object, policy = {}): string => {
-  const result = decode(body)
-  if (Result.isFailure(result)) return BadRequest.fromIssue(result.failure.issue, "body").error ?? ""
-  const found = [...inconsistenciesOf(result.success), ...violationsOf(result.success, { ...admission, policy })]
-  return found.length === 0 ? "" : (BadRequest.of(found).error ?? "")
-}
+const errorOf = (body: object, policy = {}): string =>
+  errorIn(decode(body), (sent) => [...inconsistenciesOf(sent), ...violationsOf(sent, { ...admission, policy })])
 
 const vec = (depth: number): object => (depth === 0 ? { u32: 1 } : { vec: [vec(depth - 1)] })
 
