@@ -78,6 +78,7 @@ const beyondSchema = [
   /duplicate|unique/i,
   /cron/,
   /is required if/,
+  /must name a program if/,
   /text without NUL/,
   /RFC 3339|moment/,
   /determined by the key/
