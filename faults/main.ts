@@ -33,6 +33,10 @@ import { RelaySpike } from "./RelaySpike.ts"
 import * as Report from "./Report.ts"
 import { Signals } from "./Signals.ts"
 import { SlowClients } from "./SlowClients.ts"
+import { SolanaDrain } from "./solana/Drain.ts"
+import { SolanaFrozen, SolanaKill } from "./solana/Kill.ts"
+import { SolanaRestore } from "./solana/Restore.ts"
+import { SolanaExpiry, SolanaFork, SolanaHistory, SolanaLate, SolanaLie, SolanaSilent } from "./solana/Troubles.ts"
 import { Starts } from "./Starts.ts"
 import { Timeout } from "./Timeout.ts"
 import { Upgrade } from "./Upgrade.ts"
@@ -67,7 +71,17 @@ const cases: ReadonlyArray<Case> = [
   RelayRpc,
   RelayKms,
   RelaySpike,
-  RelayFunds
+  RelayFunds,
+  SolanaKill,
+  SolanaFrozen,
+  SolanaExpiry,
+  SolanaLate,
+  SolanaFork,
+  SolanaLie,
+  SolanaHistory,
+  SolanaRestore,
+  SolanaSilent,
+  SolanaDrain
 ]
 
 const { values: flags } = parseArgs({

@@ -11,6 +11,35 @@ import * as Node from "./Node.ts"
 import * as Relayers from "./Relayers.ts"
 import * as Verdict from "./Verdict.ts"
 
+/** What the instances send with, and what is checked in the end. */
+export interface Scene {
+  readonly env: Record<string, string>
+  /** Creates relayers, which send when the load begins. */
+  readonly open: (service: Listening) => Effect.Effect<
+    {
+      readonly relayers: ReadonlyArray<Relayers.Relayer>
+      readonly requestOf?: (slot: number, relayer: Relayers.Relayer) => object
+      readonly check: (service: Listening, load: Load.Load) => Effect.Effect<void, never, Scope.Scope>
+    },
+    never,
+    Scope.Scope
+  >
+}
+
+const relayers = 6
+
+const evm = (tally: Context["tally"]): Scene => ({
+  env: Relayers.env,
+  open: Effect.fnUntraced(function* (service) {
+    const node = yield* Node.start
+    const made = yield* Relayers.make(service, node, { count: relayers })
+    return {
+      relayers: made,
+      check: (read, load) => Effect.asVoid(Verdict.check(tally, node, read, made, load))
+    }
+  })
+})
+
 interface Options extends Pick<Context, "random" | "tally"> {
   /** Starts an instance with these settings. */
   readonly listen: (env: Record<string, string>) => Effect.Effect<Listening, never, Scope.Scope>
@@ -18,9 +47,9 @@ interface Options extends Pick<Context, "random" | "tally"> {
   readonly freezes: number
   /** Milliseconds. */
   readonly lease: number
+  /** Absent: relayers on anvil. */
+  readonly scene?: Scene
 }
-
-const relayers = 6
 
 /** Milliseconds between two requests of one sender: a step is in progress most of the time. */
 const pause = 60
@@ -35,14 +64,20 @@ const shuffled = (random: Random, faults: ReadonlyArray<Fault>): ReadonlyArray<F
     .toSorted((one, other) => one.place - other.place)
     .map(({ fault }) => fault)
 
-export const run = Effect.fnUntraced(function* ({ listen, kills, freezes, lease, random, tally }: Options) {
-  const node = yield* Node.start
-  const env = { ...Relayers.env, LANE_LEASE_MS: String(lease) }
+export const run = Effect.fnUntraced(function* (options: Options) {
+  const { listen, kills, freezes, lease, random, tally, scene = evm(options.tally) } = options
+  const env = { ...scene.env, LANE_LEASE_MS: String(lease) }
   const instances: [Listening, Listening] = [yield* listen(env), yield* listen(env)]
   const undisturbed = yield* listen(env)
-  const made = yield* Relayers.make(undisturbed, node, { count: relayers })
+  const { relayers: made, requestOf, check } = yield* scene.open(undisturbed)
   const urls = () => [...instances, undisturbed].map(({ baseUrl }) => baseUrl)
-  const { load, stop } = yield* Load.start({ urls, relayers: made, random, pause })
+  const { load, stop } = yield* Load.start({
+    urls,
+    relayers: made,
+    random,
+    pause,
+    ...(requestOf === undefined ? {} : { requestOf })
+  })
 
   const kill = Effect.fnUntraced(function* (which: 0 | 1, random: Random) {
     yield* instances[which].kill("SIGKILL")
@@ -73,5 +108,5 @@ export const run = Effect.fnUntraced(function* ({ listen, kills, freezes, lease,
     concurrency: 2
   })
   yield* stop
-  yield* Verdict.check(tally, node, undisturbed, made, load)
+  yield* check(undisturbed, load)
 })

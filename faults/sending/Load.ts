@@ -23,6 +23,8 @@ interface Options {
   readonly pause?: number
   /** The first slot that it counts in. Loads of one node need different ones. */
   readonly firstSlot?: number
+  /** The request that has the effect of a slot. Absent: a call of the contract that counts. */
+  readonly requestOf?: (slot: number, relayer: Relayer) => object
 }
 
 /** Requests that are sent at the same time. */
@@ -33,7 +35,10 @@ const patience = 2000
 
 const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-const bodyOf = (slot: number) => ({ ...Counter.requestOf(slot), external_id: `slot-${slot}` })
+const bodyOf = (slot: number, request: object = Counter.requestOf(slot)) => ({
+  ...request,
+  external_id: `slot-${slot}`
+})
 
 const idIn = (text: string) => (JSON.parse(text).data as { readonly id: string }).id
 
@@ -83,8 +88,8 @@ export class Load {
   }
 
   async #one(relayer: Relayer, slot: number) {
-    const { urls } = this.#options
-    const body = bodyOf(slot)
+    const { requestOf, urls } = this.#options
+    const body = bodyOf(slot, requestOf?.(slot, relayer))
     while (!this.#isAbandoned) {
       const all = urls()
       const url = all[this.#random.int(0, all.length - 1)]
@@ -115,10 +120,11 @@ export const send = Effect.fnUntraced(function* (
   service: Listening,
   relayer: Relayer,
   slot: number,
-  more: object = {}
+  more: object = {},
+  request?: object
 ) {
   const path = `/api/v1/relayers/${relayer.id}/transactions`
-  const { status, text } = yield* service.call(path, { body: { ...bodyOf(slot), ...more } })
+  const { status, text } = yield* service.call(path, { body: { ...bodyOf(slot, request), ...more } })
   if (status !== 200) return yield* Effect.die(new Error(`${status} ${text}`))
   const accepted: Accepted = { id: idIn(text), relayer, slot }
   return accepted

@@ -8,7 +8,8 @@ const Relayer = Schema.fromJsonString(
   Schema.Struct({ data: Schema.Struct({ id: Schema.String, address: Schema.String }) })
 )
 
-const create = Effect.fnUntraced(function* (service: Listening, resource: string, body: object) {
+/** Creates a resource, and returns the text of the response. */
+export const create = Effect.fnUntraced(function* (service: Listening, resource: string, body: object) {
   const { status, text } = yield* service.call(`/api/v1/${resource}`, { body })
   if (status !== 201) return yield* Effect.die(new Error(`${resource}: ${status} ${text}`))
   return text
@@ -26,6 +27,14 @@ interface Given extends Added {
   readonly network?: object
 }
 
+/** A relayer with a signer of its own. `fields`: its network, the type of that, and its policies. */
+export const createOne = (service: Listening, fields: object, signer: object = { type: "plain" }) =>
+  Effect.gen(function* () {
+    const { id } = (yield* Schema.decodeEffect(Created)(yield* create(service, "signers", signer))).data
+    const body = { name: "R", paused: false, signer_id: id, ...fields }
+    return (yield* Schema.decodeEffect(Relayer)(yield* create(service, "relayers", body))).data
+  }).pipe(Effect.orDie)
+
 /** Settings of a service whose relayers may use a node of this machine. */
 export const env = { OUTBOUND_ALLOW: "127.0.0.1", WATCH: "on" }
 
@@ -33,17 +42,12 @@ export const env = { OUTBOUND_ALLOW: "127.0.0.1", WATCH: "on" }
 export const funds = "0x3635c9adc5dea00000"
 
 /** Relayers on the network that `make` has created. */
-export const add = (service: Listening, node: Node, { count, policies, signer = () => ({ type: "plain" }) }: Added) =>
+export const add = (service: Listening, node: Node, { count, policies, signer }: Added) =>
   Effect.forEach(Array.range(1, count), () =>
-    Effect.gen(function* () {
-      const created = yield* create(service, "signers", signer())
-      const { id } = (yield* Schema.decodeEffect(Created)(created)).data
-      const body = { name: "R", network: "anvil", network_type: "evm", paused: false, signer_id: id, policies }
-      const { data } = yield* Schema.decodeEffect(Relayer)(yield* create(service, "relayers", body))
-      yield* node.call("anvil_setBalance", [data.address, funds])
-      return data
-    })
-  ).pipe(Effect.orDie)
+    Effect.tap(createOne(service, { network: "anvil", network_type: "evm", policies }, signer?.()), ({ address }) =>
+      node.call("anvil_setBalance", [address, funds])
+    )
+  )
 
 export const make = Effect.fnUntraced(function* (service: Listening, node: Node, { network, ...added }: Given) {
   yield* create(service, "networks", {
@@ -60,4 +64,4 @@ export const make = Effect.fnUntraced(function* (service: Listening, node: Node,
   return yield* add(service, node, added)
 })
 
-export type Relayer = Effect.Success<ReturnType<typeof make>>[number]
+export type Relayer = Effect.Success<ReturnType<typeof createOne>>

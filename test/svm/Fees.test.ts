@@ -11,7 +11,7 @@ import * as Wire from "../../src/domain/transaction/solana/WireEncoding.ts"
 import { derivations } from "../../src/server/chains/solana/SolanaKeys.ts"
 import * as Svm from "../../testkit/solana/Svm.ts"
 import { random } from "../domain/transaction/solana/explorer/Random.ts"
-import { u32, u64 } from "../domain/transaction/solana/Messages.ts"
+import { u32, u64 } from "../../testkit/solana/Messages.ts"
 
 const messages = Number(process.env["SVM_MESSAGES"] ?? 5000)
 const sol = 1_000_000_000n

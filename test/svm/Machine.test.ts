@@ -8,7 +8,7 @@ import * as Machine from "../../testkit/solana/Machine.ts"
 import * as Svm from "../../testkit/solana/Svm.ts"
 import * as Tokens from "../../testkit/solana/Tokens.ts"
 import { addressOf, signed, sol } from "../testkit/solana/World.ts"
-import { u64 } from "../domain/transaction/solana/Messages.ts"
+import { u64 } from "../../testkit/solana/Messages.ts"
 
 const [payer, other, mint, source, destination, frozen] = [1, 2, 8, 11, 12, 13].map(addressOf)
 

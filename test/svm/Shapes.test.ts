@@ -17,7 +17,7 @@ import * as Machine from "../../testkit/solana/Machine.ts"
 import * as Svm from "../../testkit/solana/Svm.ts"
 import * as Tokens from "../../testkit/solana/Tokens.ts"
 import { random } from "../domain/transaction/solana/explorer/Random.ts"
-import { u32, u64 } from "../domain/transaction/solana/Messages.ts"
+import { u32, u64 } from "../../testkit/solana/Messages.ts"
 import { addressOf, sol } from "../testkit/solana/World.ts"
 
 const requests = Number(process.env["SVM_SHAPES"] ?? 1000)

@@ -124,6 +124,8 @@ export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record
     sent: new Map<string, WireTransaction>(),
     /** Whether nodes drop what they are sent. */
     swallows: false,
+    /** Whether nodes keep these bytes to themselves, each time that they are sent. Absent: they forward all of them. */
+    keepsBack: undefined as ((signature: string) => boolean) | undefined,
 
     /** The first of the new blocks has what the pool can execute. */
     produce: (count = 1) => {
@@ -174,7 +176,7 @@ export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record
       const wire = decoded.success
       const signature = signatureOf(wire)
       cluster.sent.set(signature, wire)
-      if (!cluster.swallows) cluster.pool.set(signature, wire)
+      if (!cluster.swallows && cluster.keepsBack?.(signature) !== true) cluster.pool.set(signature, wire)
       return undefined
     },
     /** How often a signature of the address landed with success. */

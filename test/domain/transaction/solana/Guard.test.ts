@@ -6,9 +6,20 @@ import type { AccountState } from "../../../../src/domain/transaction/solana/Ins
 import * as Programs from "../../../../src/domain/transaction/solana/Programs.ts"
 import { brokenSimulation } from "../../../../src/domain/transaction/solana/SimulatedRules.ts"
 import type { SimulatedAccounts } from "../../../../src/domain/transaction/solana/SimulatedRules.ts"
-import * as Attacks from "./Attacks.ts"
-import { address, compiled, guarded, other, reading, relayer, u32, u64, user, wire } from "./Messages.ts"
-import type { Given } from "./Messages.ts"
+import * as Attacks from "../../../../testkit/solana/Attacks.ts"
+import {
+  address,
+  compiled,
+  guarded,
+  other,
+  reading,
+  relayer,
+  u32,
+  u64,
+  user,
+  wire
+} from "../../../../testkit/solana/Messages.ts"
+import type { Given } from "../../../../testkit/solana/Messages.ts"
 
 const userTransfer: Given = { program: Programs.systemProgram, accounts: [user, other], data: [...u32(2), ...u64(1)] }
 const sound = compiled([userTransfer], [user])

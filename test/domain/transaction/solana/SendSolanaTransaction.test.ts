@@ -11,7 +11,7 @@ import {
   SendSolanaTransaction
 } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { deadlineOf, violationsOf } from "../../../../src/domain/transaction/solana/SolanaAdmission.ts"
-import { address, other, relayer } from "./Messages.ts"
+import { address, other, relayer } from "../../../../testkit/solana/Messages.ts"
 
 const now = Date.parse("2026-11-22T12:00:00.000Z")
 const minute = 60_000

@@ -7,7 +7,7 @@ import { instructionsOf, loadedBy } from "../../../../src/domain/transaction/sol
 import { decode } from "../../../../src/domain/transaction/solana/WireDecoding.ts"
 import { isWritableKey } from "../../../../src/domain/transaction/solana/Message.ts"
 import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
-import { address } from "./Messages.ts"
+import { address } from "../../../../testkit/solana/Messages.ts"
 
 const [relayer, user, cosigner, to, mint, source, destination, table, other] = [1, 2, 3, 4, 5, 6, 7, 8, 9].map(
   (number) => address(number)

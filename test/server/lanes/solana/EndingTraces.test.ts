@@ -49,6 +49,24 @@ layerEach(ledger)("a process that dies", (it) => {
     })
   )
 
+  it.effect("does not sign a refresh that a cancel overtakes between the decision and the commit", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [id] = yield* world.accept()
+      world.cluster.swallows = true
+      yield* world.poll(36)
+      const cancel = Effect.orDie(world.cancel(id))
+      for (let round = 0; round < 15; round++) {
+        yield* world.stepWith("signed", cancel)
+        if ((yield* world.transaction(id)).intent === "cancel") break
+      }
+      assert.deepStrictEqual(yield* shown(world, id), ["submitted", "canceling", 1])
+      assert.strictEqual(world.cluster.sent.size, 1)
+      yield* endsAs(world, id, "canceled", "canceled", 1)
+      assert.strictEqual(world.cluster.sent.size, 1)
+    })
+  )
+
   it.effect("after a proof was seen makes the proof again", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

@@ -261,6 +261,10 @@ export const make = Effect.fnUntraced(function* ({
     return isDead
   })
 
+  /** A step in which something happens at this point, as another process or a caller would do it. */
+  const stepWith = (point: CrashPoint, happens: Effect.Effect<unknown>) =>
+    Effect.provideService(step(), CrashPoints, (at) => (at === point ? Effect.asVoid(happens) : Effect.void))
+
   const poll = Effect.fnUntraced(function* (times = 1, blocks = blocksPerStep) {
     for (let done = 0; done < times; done++) yield* step(blocks)
   })
@@ -274,5 +278,5 @@ export const make = Effect.fnUntraced(function* ({
     }
   })
 
-  return Object.assign(world, { claim, dieAt, poll, finish })
+  return Object.assign(world, { claim, dieAt, stepWith, poll, finish })
 })

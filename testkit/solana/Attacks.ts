@@ -1,7 +1,7 @@
 // Instructions that take something from the relayer if they are signed without rules: the attacks of the design.
 import { address, bytesOf, derivations, other, relayer, u32, u64, user } from "./Messages.ts"
 import type { Given } from "./Messages.ts"
-import * as Programs from "../../../../src/domain/transaction/solana/Programs.ts"
+import * as Programs from "../../src/domain/transaction/solana/Programs.ts"
 
 const { associatedTokenProgram, systemProgram, token2022Program, tokenProgram } = Programs
 
@@ -54,7 +54,7 @@ export const tokenTransferChecked = (of = mint, further: ReadonlyArray<string> =
 
 export const closeOwn = token([ownTokens, relayer, relayer], [9])
 
-const createAssociated = (program = tokenProgram, wallet = other): Given => ({
+export const createAssociated = (program = tokenProgram, wallet = other): Given => ({
   program: associatedTokenProgram,
   accounts: [relayer, derivations.associated(wallet, mint, program), wallet, mint, systemProgram, program],
   data: [1]

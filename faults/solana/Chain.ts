@@ -1,0 +1,64 @@
+// The chain of the cases about solana: a cluster in memory, with a node for each provider of the service, in this process.
+import { Array, Effect, Schedule } from "effect"
+import { createHash } from "node:crypto"
+import * as Bank from "../../testkit/solana/Bank.ts"
+import * as Cluster from "../../testkit/solana/Cluster.ts"
+import type { WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
+import * as Serving from "../../testkit/solana/Serving.ts"
+
+/** Milliseconds between two blocks: a blockhash lives for 22 seconds instead of 60. */
+const blockMillis = 150
+
+/** Whether the bytes with this signature are among so many percent of all. The same bytes always are, or never. */
+export const isAmong = (percent: number, signature: string): boolean =>
+  (createHash("sha256").update(signature).digest()[0] ?? 0) < percent * 2.56
+
+export const start = Effect.fnUntraced(function* (providers: number, run: Bank.Run = Bank.run) {
+  const cluster = Cluster.make({ run })
+  const nodes = yield* Effect.forEach(Array.range(1, providers), () => Serving.node(cluster))
+  /** What happens just before a block is made. A case may replace it. */
+  const chain = { cluster, nodes, beforeBlock: () => {} }
+  yield* Effect.sync(() => {
+    chain.beforeBlock()
+    cluster.produce()
+  }).pipe(Effect.repeat(Schedule.spaced(blockMillis)), Effect.forkScoped)
+  return chain
+})
+
+export type Chain = Effect.Success<ReturnType<typeof start>>
+
+/** The age of a blockhash in the next block. Undefined: no block has it. */
+const ageOf = ({ cluster: { blocks } }: Chain, blockhash: string): number | undefined => {
+  const height = blocks.findLastIndex((block) => block.blockhash === blockhash)
+  return height < 0 ? undefined : blocks.length - height
+}
+
+/** Holds so many percent of the bytes back, and gives them to the network in the last block in which they can land. */
+export const holdBack = (chain: Chain, percent: number) => {
+  const held = new Map<string, WireTransaction>()
+  const counts = { held: 0, released: 0 }
+  chain.cluster.keepsBack = (signature) => {
+    const isHeld = isAmong(percent, signature)
+    const wire = chain.cluster.sent.get(signature)
+    if (isHeld && wire !== undefined && !held.has(signature)) {
+      held.set(signature, wire)
+      counts.held += 1
+    }
+    return isHeld
+  }
+  chain.beforeBlock = () => {
+    for (const [signature, wire] of held) {
+      const age = ageOf(chain, wire.message.blockhash)
+      if (age !== undefined && age < Cluster.life + 1) continue
+      held.delete(signature)
+      if (age !== Cluster.life + 1) continue
+      chain.cluster.pool.set(signature, wire)
+      counts.released += 1
+    }
+  }
+  return counts
+}
+
+/** Drops the newest blocks with their transactions. Less than what is finalized. */
+export const fork = ({ cluster }: Chain, depth: number) =>
+  Effect.sync(() => cluster.reorg(Math.min(depth, cluster.blocks.length - 2)))

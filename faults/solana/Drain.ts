@@ -1,0 +1,134 @@
+// A hostile client posts attacks on the fee payer of solana beside honest load. The relayers lose what that costs, and nothing else.
+import { Effect } from "effect"
+import { feeOf } from "../../src/domain/transaction/solana/Fee.ts"
+import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import * as Bank from "../../testkit/solana/Bank.ts"
+import * as Machine from "../../testkit/solana/Machine.ts"
+import * as RawAttacks from "../../testkit/solana/RawAttacks.ts"
+import * as Svm from "../../testkit/solana/Svm.ts"
+import type { Case } from "../Case.ts"
+import type { Random } from "../Random.ts"
+import type { Relayer } from "../sending/Relayers.ts"
+import type * as Chain from "./Chain.ts"
+import * as Effects from "./Effects.ts"
+import * as Opening from "./Opening.ts"
+import * as Verdict from "./Verdict.ts"
+
+/** What the hostile client may do: everything with transactions, and no lamports of the relayer. */
+const scopes = ["transactions:read", "transactions:write", "transactions:sign", "rpc:call"]
+const limits = { solana: { max_value: "0" } }
+
+/** Requests of the hostile client at the same time. */
+const attackers = 4
+
+type Opened = Effect.Success<ReturnType<typeof Opening.open>>
+
+interface Request {
+  readonly path: string
+  readonly body: object
+}
+
+/** Each attack by each of the ways in. */
+const requestsOf = ({ cluster }: Chain.Chain, { id, address }: Relayer): ReadonlyArray<Request> => {
+  const at = (suffix: string) => `/api/v1/relayers/${id}${suffix}`
+  const blockhash = cluster.blocks.at(-2)?.blockhash ?? ""
+  const raw = RawAttacks.attacks.map((attack) => attack.raw(address, blockhash))
+  const bodies = [...raw.map((transaction) => ({ transaction })), ...RawAttacks.ownAttacks(address)]
+  return [
+    ...bodies.flatMap((body) => [
+      { path: at("/transactions"), body },
+      { path: at("/transactions/batch"), body: { transactions: [body] } }
+    ]),
+    ...raw.flatMap((transaction) => [
+      { path: at("/sign-transaction"), body: { transaction } },
+      { path: at("/rpc"), body: { method: "signTransaction", params: { transaction } } },
+      { path: at("/rpc"), body: { method: "signAndSendTransaction", params: { transaction } } }
+    ])
+  ]
+}
+
+const isRefused = (status: number, text: string): boolean => status >= 400 || text.includes('"error":{')
+
+const shuffled = <A>(random: Random, items: ReadonlyArray<A>): ReadonlyArray<A> =>
+  items
+    .map((item) => ({ item, place: random.int(0, 1_000_000) }))
+    .toSorted((one, other) => one.place - other.place)
+    .map(({ item }) => item)
+
+interface Attack {
+  readonly random: Random
+  /** Milliseconds, and requests at least. */
+  readonly lasts: number
+  readonly least: number
+}
+
+/** Posts attacks in a random order. Returns how many were refused, and what was not. */
+const attack = Effect.fnUntraced(function* ({ chain, relayers, service }: Opened, { lasts, least, random }: Attack) {
+  const { status, text } = yield* service.call("/api/v1/api-keys", {
+    body: { name: "hostile", scopes, transaction_limits: limits }
+  })
+  if (status !== 201) return yield* Effect.die(new Error(text))
+  const { key } = (JSON.parse(text) as { readonly data: { readonly key: string } }).data
+  const until = performance.now() + lasts
+  let refused = 0
+  const passed: Array<string> = []
+  const isOver = () => performance.now() >= until && refused + passed.length >= least
+  while (!isOver()) {
+    const relayer = random.pick([relayers[0] as Relayer, ...relayers.slice(1)])
+    yield* Effect.forEach(
+      shuffled(random, requestsOf(chain, relayer)),
+      Effect.fnUntraced(function* ({ body, path }) {
+        if (isOver()) return
+        const answer = yield* service.call(path, { body, key })
+        if (isRefused(answer.status, answer.text)) refused += 1
+        else passed.push(`${path} ${JSON.stringify(body)}: ${answer.text}`)
+      }),
+      { concurrency: attackers, discard: true }
+    )
+  }
+  return { refused, passed }
+})
+
+/** Lamports of fees, and of transfers that the load has asked for, of all transactions that a relayer has paid for. */
+const costsOf = ({ cluster }: Chain.Chain, relayer: string): bigint => {
+  let costs = 0n
+  for (const { error, wire } of cluster.blocks.flatMap(({ transactions }) => transactions)) {
+    if (wire.message.keys[0] !== relayer) continue
+    costs += feeOf(wire.message).total
+    if (error === null) costs += Effects.transferredBy(wire.message, relayer)
+  }
+  return costs
+}
+
+export const SolanaDrain: Case = {
+  name: "solana-drain",
+  promise:
+    "attacks on the fee payer for a minute beside honest load: the relayers lose fees and what the load sends, exactly",
+  run: ({ amount, random, tally }) =>
+    Effect.gen(function* () {
+      const machine = Svm.installed()
+      tally.set("machine", machine === undefined ? "transfers only" : "agave")
+      const run = machine === undefined ? Bank.run : Machine.make(machine)
+      const opened = yield* Opening.open({ run })
+      const { chain, relayers, send, service } = opened
+      const before = relayers.map(({ address }) => chain.cluster.balanceOf(address))
+      const { load, stop } = yield* send(random)
+      const { passed, refused } = yield* attack(opened, {
+        random,
+        lasts: amount(60_000, 8000),
+        least: amount(500, 100)
+      })
+      yield* stop
+      yield* Verdict.check(tally, chain, service, load)
+      tally.set("attacks refused", refused)
+      tally.expect(refused > 0 && passed.length === 0, `every attack is refused: ${passed[0]}`)
+      for (const [index, { address }] of relayers.entries()) {
+        const account = chain.cluster.accountOf(address)
+        const expected = (before[index] ?? 0n) - costsOf(chain, address)
+        tally.expect(
+          account?.lamports === expected && account.owner === systemProgram && account.data.length === 0,
+          `relayer ${address} has ${expected} lamports and belongs to the System program: ${account?.lamports}`
+        )
+      }
+    })
+}

@@ -1,0 +1,79 @@
+// SIGKILL of the service, its PostgreSQL or both while transactions of solana are sent, and freezes of instances beyond their lease.
+import { Effect } from "effect"
+import { until } from "../../testkit/process/Folder.ts"
+import type { Case, Context } from "../Case.ts"
+import * as ExternalPostgres from "../ExternalPostgres.ts"
+import * as Instances from "../sending/Instances.ts"
+import * as Load from "../sending/Load.ts"
+import * as World from "../World.ts"
+import * as Chain from "./Chain.ts"
+import * as Opening from "./Opening.ts"
+import * as Verdict from "./Verdict.ts"
+
+/** Requests that are accepted between two kills at least, so that there is something to lose. */
+const betweenKills = 5
+
+export const SolanaKill: Case = {
+  name: "solana-kill",
+  promise:
+    "kills while sending: each accepted transaction is confirmed or expired as the chain says, each effect is there once",
+  run: ({ amount, random, tally }) =>
+    Effect.gen(function* () {
+      const world = yield* World.make
+      const chain = yield* Chain.start(2)
+      const listen = world.listen(Opening.env)
+      let service = yield* listen
+      const relayers = yield* Opening.relayersOn(service, chain)
+      const { load, stop } = yield* Load.start({
+        urls: () => [service.baseUrl],
+        relayers,
+        random,
+        requestOf: Opening.requestOn(chain)
+      })
+      for (let kills = 0; kills < amount(80, 3); kills++) {
+        const before = load.accepted.length
+        yield* until(
+          "accepted requests between two kills",
+          Effect.sync(() => (load.accepted.length >= before + betweenKills ? true : undefined))
+        )
+        yield* Effect.sleep(random.int(100, 2500))
+        const victims = random.pick(["service", "postgres", "both"])
+        const postgres = yield* world.postgres
+        const pids = { service: [service.pid], postgres: [postgres], both: [service.pid, postgres] }[victims]
+        yield* World.signal(pids, "SIGKILL")
+        for (const pid of pids) yield* World.gone(pid)
+        if (victims !== "postgres") service = yield* listen
+        tally.add(`kills of ${victims}`)
+      }
+      yield* stop
+      yield* Verdict.check(tally, chain, service, load)
+    })
+}
+
+/** Half of the bytes get lost, so that an instance is often in the middle of a refresh when it is frozen. */
+const lost = 50
+
+/** Relayers of several instances. `tally` gets the counts of the check. */
+export const scene = (tally: Context["tally"]): Instances.Scene => ({
+  env: Opening.env,
+  open: Effect.fnUntraced(function* (service) {
+    const chain = yield* Chain.start(2)
+    chain.cluster.keepsBack = (signature) => Chain.isAmong(lost, signature)
+    return {
+      relayers: yield* Opening.relayersOn(service, chain, { count: 6 }),
+      requestOf: Opening.requestOn(chain),
+      check: (read, load) => Effect.asVoid(Verdict.check(tally, chain, read, load))
+    }
+  })
+})
+
+export const SolanaFrozen: Case = {
+  name: "solana-frozen",
+  promise: "two of three instances hang beyond their lease in the middle of refreshes: each request is executed once",
+  run: ({ amount, random, tally }) =>
+    Effect.gen(function* () {
+      const { listen } = yield* ExternalPostgres.make
+      const freezes = amount(20, 2)
+      yield* Instances.run({ random, tally, listen, kills: 0, freezes, lease: 3000, scene: scene(tally) })
+    })
+}
