@@ -110,7 +110,10 @@ describe("apply", () => {
       }
 
       const exported = yield* call(["export", "--all", "--name", "first"])
-      assert.match(exported.stdout, /^# yaml-language-server/)
+      const [, schema = ""] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(exported.stdout) ?? []
+      assert.strictEqual(schema, `${service.baseUrl}/relayers.schema.json`)
+      const { properties } = JSON.parse((yield* service.call("/relayers.schema.json")).text) as { properties: object }
+      assert.containsAllKeys(properties, ["relayers", "signers", "api_keys"])
       assert.include(exported.stdout, "signing_key:\n      stored: true")
       yield* write("first.yaml", exported.stdout)
       const same = yield* call(["plan", "-f", "first.yaml", "--take-over", "--detailed-exitcode"])

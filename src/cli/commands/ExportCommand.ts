@@ -41,7 +41,7 @@ export const ExportCommand = Command.make(
       ? withVariables(value.data.document)
       : { document: value.data.document, variables: [] }
     if (output === "json") yield* Print.json(document)
-    else yield* Console.log(toYaml(document, value.data.remarks).trimEnd())
+    else yield* Console.log(toYaml(document, value.data.remarks, baseUrl).trimEnd())
     if (variables.length > 0) yield* Console.error(`the file reads the variables ${variables.join(", ")}`)
   })
 ).pipe(

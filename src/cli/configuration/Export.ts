@@ -1,7 +1,8 @@
 // Turns an exported document into a file: YAML with comments, and references to variables in the places of stored values.
+import * as fs from "node:fs"
 import { isMembers } from "../../domain/configuration/Wanted.ts"
 import { isMasked } from "../../domain/chain/Rpc.ts"
-import { yaml } from "../import/Output.ts"
+import { packagedSchema, yaml } from "../import/Output.ts"
 
 export interface File {
   readonly document: object
@@ -37,7 +38,11 @@ const targetOf = (name: string): ReadonlyArray<string> => {
   return [name.slice(0, dot), name.slice(dot + 1)]
 }
 
-export const toYaml = (document: object, remarks: Readonly<Record<string, string>>): string => {
+/** The schema of the package if it is installed in the folder, else that of the service. */
+const schemaOf = (baseUrl: string): string =>
+  fs.existsSync(packagedSchema) ? packagedSchema : `${baseUrl}/relayers.schema.json`
+
+export const toYaml = (document: object, remarks: Readonly<Record<string, string>>, baseUrl: string): string => {
   const objects = Object.entries(remarks).map(([name, text]) => ({ target: targetOf(name), text }))
   const present = new Set(
     Object.entries(document).flatMap(([kind, section]) =>
@@ -48,6 +53,6 @@ export const toYaml = (document: object, remarks: Readonly<Record<string, string
   return yaml(
     document,
     objects.filter(({ target }) => present.has(target.join("."))),
-    unsaid.length === 0 ? undefined : unsaid.join("; ")
+    { head: unsaid.length === 0 ? undefined : unsaid.join("; "), schema: schemaOf(baseUrl) }
   )
 }

@@ -43,7 +43,7 @@ const outcomeOf = ({ document, remarks, report, secrets }: Imported.Context, hea
   for (const name of secrets.moved.keys()) if (!moved.has(name)) report.add(name, "needs", unwritable)
   return {
     document,
-    yaml: Output.yaml(Imported.toPlain(document), remarks, head),
+    yaml: Output.yaml(Imported.toPlain(document), remarks, { head }),
     moved,
     needed: secrets.needed,
     entries: report.entries

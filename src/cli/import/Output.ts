@@ -10,7 +10,8 @@ const maxCommentLength = 200
 const comment = (text: string): string =>
   ` ${text.replace(/[\p{C}\u0085\u2028\u2029]/gu, " ").slice(0, maxCommentLength)}`
 
-const schemaLine = " yaml-language-server: $schema=./node_modules/effect-relayer/relayers.schema.json"
+/** Where the package has the schema, if it is installed in the folder of the file. */
+export const packagedSchema = "./node_modules/effect-relayer/relayers.schema.json"
 
 /** Beside a scalar, and above the first member of a map. */
 const setComment = (node: Node, text: string) => {
@@ -18,13 +19,21 @@ const setComment = (node: Node, text: string) => {
   else node.comment = comment(text)
 }
 
-/** Digits of large amounts stay as they are. Scalars are quoted by the library where that is needed. */
-export const yaml = (document: object, remarks: ReadonlyArray<Imported.Remark>, head?: string): string => {
+/**
+ * The first line names the schema, by which editors complete fields and mark wrong ones.
+ * Digits of large amounts stay as they are. Scalars are quoted by the library where that is needed.
+ */
+export const yaml = (
+  document: object,
+  remarks: ReadonlyArray<Imported.Remark>,
+  { head, schema = packagedSchema }: { readonly head?: string | undefined; readonly schema?: string } = {}
+): string => {
   const written = new Document(document, { aliasDuplicateObjects: false })
   for (const { target, text } of remarks) {
     const node: unknown = written.getIn(target, true)
     if (isNode(node)) setComment(node, text)
   }
+  const schemaLine = ` yaml-language-server: $schema=${schema}`
   written.commentBefore = [schemaLine, ...(head === undefined ? [] : [comment(head)])].join("\n")
   return written.toString({ lineWidth: 0 })
 }

@@ -159,7 +159,7 @@ const changed = (
 const undeletable = (found: FoundState, { options }: Input, links: Links.Links): string | undefined => {
   const { openTransactions = 0, channels = 0 } = found
   if (channels > 0) {
-    return `it has ${channels} channels: release them first with POST /api/v1/relayers/${found.id}/channels/release`
+    return `it has ${channels} channels: release them first with effect-relayer relayers channels-release ${found.id}`
   }
   if (openTransactions > 0) return `${openTransactions} of its transactions are open`
   if (found.hasOnlyCopyOfKey === true && !options.destroyKeys.has(found.id)) {

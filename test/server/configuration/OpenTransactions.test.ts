@@ -113,7 +113,7 @@ layerEach(TestApi.layer())("a relayer of a configuration", (it) => {
   it.effect("with channels is neither deleted nor replaced until they are released", () =>
     Effect.gen(function* () {
       const { given, release } = yield* withChannels(3)
-      const command = "it has 3 channels: release them first with POST /api/v1/relayers/star/channels/release"
+      const command = "it has 3 channels: release them first with effect-relayer relayers channels-release star"
       const removed = { ...given, relayers: {} }
       assert.strictEqual(yield* refusedPlan(removed, prune), `relayers.star: cannot be deleted: ${command}`)
       const moved = { ...given, relayers: { star: { ...given.relayers.star, network: "mainnet" } } }
