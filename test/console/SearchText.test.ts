@@ -29,6 +29,7 @@ describe("the text of a search", () => {
     assert.deepStrictEqual(formsOf(hash), ["hash", "exact"])
     assert.deepStrictEqual(formsOf(signature), ["hash", "exact"])
     assert.deepStrictEqual(formsOf(stellar), ["address", "exact"])
+    assert.deepStrictEqual(formsOf("payouts#42"), ["place", "exact"])
     assert.deepStrictEqual(formsOf("order-1"), ["exact"])
   })
 

@@ -8,6 +8,7 @@ import type { Running } from "./ConsoleInBrowser.ts"
 interface Sent {
   readonly id: string
   readonly hash: string
+  readonly nonce: string
 }
 
 const receiver = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -22,7 +23,9 @@ const confirmed = async (running: Running, relayer: string, external_id: string)
   const route = `relayers/${relayer}/transactions/${textOf(sent.data, "id")}`
   for (;;) {
     const { data } = await call(running, "GET", route)
-    if (fieldOf(data, "status") === "confirmed") return { id: textOf(data, "id"), hash: textOf(data, "hash") }
+    if (fieldOf(data, "status") === "confirmed") {
+      return { id: textOf(data, "id"), hash: textOf(data, "hash"), nonce: textOf(data, "nonce") }
+    }
     await new Promise((resolve) => setTimeout(resolve, 250))
   }
 }
@@ -57,7 +60,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person 
       Effect.gen(function* () {
         const running = yield* Console
         yield* Effect.promise(async () => {
-          const { hash, id } = await confirmed(running, "dev-evm", "order 4711")
+          const { hash, id, nonce } = await confirmed(running, "dev-evm", "order 4711")
           const { page, problems } = await signIn(running)
           const bare = hash.slice(2)
           for (const text of [
@@ -66,6 +69,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person 
             hash,
             `0x${bare.toUpperCase()}`,
             bare,
+            `dev-evm#${nonce}`,
             `https://explorer.example/tx/${hash}?tab=logs`
           ]) {
             await page.goto(`${running.baseUrl}/console/relayers`)

@@ -1,4 +1,5 @@
 // The router: it shows the sign-in page, or a page inside the frame with navigation, connection and session.
+import type { ComponentType } from "preact"
 import { LocationProvider, Route, Router } from "preact-iso"
 import { version } from "../../src/api/Version.ts"
 import type { CurrentSession } from "../../src/domain/access/Session.ts"
@@ -31,8 +32,10 @@ import { TransactionPage } from "./pages/TransactionPage.tsx"
 import { TransactionsPage } from "./pages/TransactionsPage.tsx"
 import { Dialog } from "./parts/Dialog.tsx"
 import { Icon } from "./parts/Icon.tsx"
+import { NoScope } from "./parts/NoScope.tsx"
 import { SearchBox } from "./parts/SearchBox.tsx"
 import { Shell } from "./parts/Shell.tsx"
+import { Shortcuts } from "./parts/Shortcuts.tsx"
 import type { Entry } from "./parts/Shell.tsx"
 import { useAtom, useSecond } from "./parts/useAtom.ts"
 
@@ -117,26 +120,51 @@ const Who = ({ session }: { readonly session: CurrentSession }) => {
   )
 }
 
+/** A page without the scope that it needs says so, and asks for nothing. */
+const guarded = (scope: Scope | ReadonlyArray<Scope>, title: string, Content: ComponentType) => () => {
+  const session = useAtom(sessionState)
+  const missing = [scope].flat().find((needed) => !may(session, needed))
+  return missing === undefined ? <Content /> : <NoScope title={title} scope={missing} />
+}
+
+const pages = {
+  relayers: guarded("relayers:read", words.relayers.title, RelayersPage),
+  relayer: guarded("relayers:read", words.relayers.one, RelayerPage),
+  send: guarded(["relayers:read", "transactions:write"], words.send.title, SendPage),
+  transactions: guarded("transactions:read", words.transactions.title, TransactionsPage),
+  transaction: guarded("transactions:read", words.transactions.one, TransactionPage),
+  webhooks: guarded("notifications:read", words.webhooks.title, WebhooksPage),
+  webhook: guarded("notifications:read", words.webhooks.title, WebhookPage),
+  events: guarded("events:read", words.events.title, EventsPage),
+  networks: guarded("networks:read", words.networks.title, NetworksPage),
+  network: guarded("networks:read", words.networks.title, NetworkPage),
+  signers: guarded("signers:read", words.signers.title, SignersPage),
+  signer: guarded("signers:read", words.signers.title, SignerPage),
+  keys: guarded("api-keys:read", words.keys.title, KeysPage),
+  key: guarded("api-keys:read", words.keys.one, KeyPage),
+  audit: guarded("audit:read", words.audit.title, AuditPage)
+}
+
 const Routes = () => (
   <Router>
     <Route path="/console" component={OverviewPage} />
-    <Route path="/console/relayers" component={RelayersPage} />
-    <Route path="/console/relayers/:id/send" component={SendPage} />
-    <Route path="/console/relayers/:id/:tab?" component={RelayerPage} />
-    <Route path="/console/transactions" component={TransactionsPage} />
-    <Route path="/console/transactions/:id" component={TransactionPage} />
-    <Route path="/console/webhooks" component={WebhooksPage} />
-    <Route path="/console/webhooks/:id" component={WebhookPage} />
-    <Route path="/console/events" component={EventsPage} />
-    <Route path="/console/networks" component={NetworksPage} />
-    <Route path="/console/networks/:id" component={NetworkPage} />
+    <Route path="/console/relayers" component={pages.relayers} />
+    <Route path="/console/relayers/:id/send" component={pages.send} />
+    <Route path="/console/relayers/:id/:tab?" component={pages.relayer} />
+    <Route path="/console/transactions" component={pages.transactions} />
+    <Route path="/console/transactions/:id" component={pages.transaction} />
+    <Route path="/console/webhooks" component={pages.webhooks} />
+    <Route path="/console/webhooks/:id" component={pages.webhook} />
+    <Route path="/console/events" component={pages.events} />
+    <Route path="/console/networks" component={pages.networks} />
+    <Route path="/console/networks/:id" component={pages.network} />
     <Route path="/console/search" component={SearchPage} />
-    <Route path="/console/signers" component={SignersPage} />
-    <Route path="/console/signers/:id" component={SignerPage} />
+    <Route path="/console/signers" component={pages.signers} />
+    <Route path="/console/signers/:id" component={pages.signer} />
     <Route path="/console/signed-in" component={SessionsPage} />
-    <Route path="/console/keys" component={KeysPage} />
-    <Route path="/console/keys/:id" component={KeyPage} />
-    <Route path="/console/audit" component={AuditPage} />
+    <Route path="/console/keys" component={pages.keys} />
+    <Route path="/console/keys/:id" component={pages.key} />
+    <Route path="/console/audit" component={pages.audit} />
     <Route path="/console/system" component={SystemPage} />
     <Route path="/console/new/:kind" component={NewPage} />
     <Route default component={NotFoundPage} />
@@ -160,6 +188,7 @@ const Pages = () => {
         head={
           <>
             <Live />
+            <Shortcuts />
             <Who session={session} />
           </>
         }

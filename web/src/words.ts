@@ -24,6 +24,8 @@ export const words = {
     request: "Request",
     again: "Try again",
     needs: "This session lacks the scope",
+    who: "An administrator, or a key with api-keys:write that has the scope itself, can give it to the key of this session.",
+    needsOne: "The overview shows what the session may see. This session has none of the scopes",
     shown: "Shown: the answer of",
     ago: "ago"
   },
@@ -31,7 +33,7 @@ export const words = {
     title: "Search",
     label: "Search by id, hash, external id or address",
     placeholder: "Id, hash, external id, address …",
-    what: "Enter an id, a hash or signature, an external id, an address, the URL of an explorer, or the beginning of a relayer's name.",
+    what: "Enter an id, a hash or signature, an external id, an address, the URL of an explorer, the beginning of a relayer's name, or a relayer and a nonce such as payouts#42.",
     of: (text: string) => `For “${text}”`,
     cut: (most: number) => `The text is too long: only its first ${most} characters were searched for.`,
     none: "Nothing found",
@@ -40,7 +42,8 @@ export const words = {
       exact: "an external id, the id of a resource, and the beginning of a relayer's name",
       uuid: "the id of a transaction",
       hash: "a hash or signature",
-      address: "the address of a relayer"
+      address: "the address of a relayer",
+      place: "the nonce or sequence of a relayer"
     },
     base58: "Base58 and addresses of stellar are read exactly: upper and lower case are different characters.",
     limits: "Only resources that this session may read are found.",
@@ -308,6 +311,11 @@ export const words = {
     versions: (count: number) => (count === 1 ? "1 signed version" : `${count} signed versions`),
     noAttempt: "Nothing is signed yet.",
     kind: "Kind",
+    answer: "Answer of nodes",
+    outcomes: { accepted: "Accepted", refused: "Refused", unknown: "No answer" },
+    needed: "needs at least",
+    sends: (count: number) => (count === 1 ? "sent once" : `sent ${count} times`),
+    version: "request",
     noop: "does nothing, uses the nonce",
     maxFee: "Max fee, gwei",
     tip: "Tip, gwei",
@@ -391,6 +399,23 @@ export const words = {
     create: "Create",
     busy: "Creating …",
     type: "Type"
+  },
+  shortcuts: {
+    title: "Keys",
+    button: "Keys of the keyboard",
+    on: "Single keys work on pages. In a field they are text.",
+    keys: [
+      ["/", "search"],
+      ["g o", "overview"],
+      ["g r", "relayers"],
+      ["g t", "transactions"],
+      ["g w", "webhooks"],
+      ["g e", "events"],
+      ["g a", "audit log"],
+      ["j, k", "next and previous row of a list"],
+      ["p", "pause or follow events"],
+      ["?", "this list"]
+    ]
   },
   secret: {
     show: "Show",
@@ -562,7 +587,9 @@ export const words = {
     component: "Component",
     state: "State",
     reason: "Reason",
-    metrics: "Metrics"
+    metrics: "Metrics",
+    clock: (difference: string, isAhead: boolean) =>
+      `The clock of this browser is ${difference} ${isAhead ? "ahead of" : "behind"} that of the service. Ages are counted by the clock of the service.`
   },
   attention: {
     since: "for",

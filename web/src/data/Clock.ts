@@ -9,3 +9,6 @@ export const noteServerTime = (date: string | undefined): void => {
   const served = Date.parse(date ?? "")
   if (!Number.isNaN(served)) offset = served - (performance.timeOrigin + performance.now())
 }
+
+/** Milliseconds by which the clock of the browser is ahead of that of the service. */
+export const clockAhead = (): number => -offset

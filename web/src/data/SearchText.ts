@@ -21,15 +21,16 @@ export const wantedOf = (given: string): Wanted => {
 export const searchHref = (given: string): string =>
   `/console/search?q=${encodeURIComponent([...cleaned(given)].slice(0, longestSearch + 1).join(""))}`
 
-export type SearchForm = "exact" | "uuid" | "hash" | "address"
+export type SearchForm = "exact" | "uuid" | "hash" | "address" | "place"
 
 /** What the text may be. */
 export const formsOf = (text: string): ReadonlyArray<SearchForm> => {
-  const { uuid, hashes, address } = termsOf(text)
+  const { uuid, hashes, address, place } = termsOf(text)
   return [
     ...(uuid === undefined ? [] : ["uuid" as const]),
     ...(hashes.length === 0 ? [] : ["hash" as const]),
     ...(address === undefined ? [] : ["address" as const]),
+    ...(place === undefined ? [] : ["place" as const]),
     "exact"
   ]
 }

@@ -129,11 +129,17 @@ const Latest = () => {
   )
 }
 
+/** Scopes of the blocks. */
+const scopes = ["relayers:read", "transactions:read", "events:read"] as const
+
 export const OverviewPage = () => {
   const session = useAtom(sessionState)
   return (
     <Page title={text.title}>
       <div class="grid">
+        {!scopes.some((scope) => may(session, scope)) && (
+          <Empty text={`${words.failure.needsOne} ${scopes.join(", ")}.`} />
+        )}
         {may(session, "relayers:read") && <Relayers />}
         {may(session, "transactions:read") && <Open />}
         {may(session, "events:read") && <Latest />}

@@ -1,5 +1,6 @@
 // A relayer: what the service says of it, and its tabs. Each tab has an address.
 import type { ComponentChildren } from "preact"
+import type { Scope } from "../../../src/domain/access/Scope.ts"
 import { useLocation, useRoute } from "preact-iso"
 import { useState } from "preact/hooks"
 import {
@@ -50,10 +51,11 @@ const tabs: ReadonlyArray<{
   readonly name: string
   readonly label: string
   readonly isOf?: (relayer: Relayer) => boolean
+  readonly scope?: Scope
   readonly content: (props: TabProps) => ComponentChildren
 }> = [
   { name: "", label: text.summary, content: RelayerSummary },
-  { name: "transactions", label: text.transactions, content: RelayerTransactions },
+  { name: "transactions", label: text.transactions, scope: "transactions:read", content: RelayerTransactions },
   { name: "policies", label: text.policies, content: RelayerPolicies },
   { name: "urls", label: text.urls, content: RelayerUrls },
   {
@@ -62,7 +64,7 @@ const tabs: ReadonlyArray<{
     isOf: ({ network_type }) => network_type === "evm",
     content: RelayerNonces
   },
-  { name: "events", label: text.events, content: RelayerEvents }
+  { name: "events", label: text.events, scope: "events:read", content: RelayerEvents }
 ]
 
 const hrefOf = (id: string, tab: string) => `/console/relayers/${encodeURIComponent(id)}${tab === "" ? "" : `/${tab}`}`
@@ -160,7 +162,10 @@ const Actions = ({ id, details }: { readonly id: string; readonly details: Detai
 
 const Content = ({ details, tab }: { readonly details: Details; readonly tab: string }) => {
   const { value: relayer } = details
-  const shown = tabs.filter(({ isOf }) => isOf === undefined || isOf(relayer))
+  const session = useAtom(sessionState)
+  const shown = tabs.filter(
+    ({ isOf, scope }) => (isOf === undefined || isOf(relayer)) && (scope === undefined || may(session, scope))
+  )
   const current = shown.find(({ name }) => name === tab) ?? shown[0]
   const Tab = current?.content
   return (

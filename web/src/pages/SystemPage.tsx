@@ -1,5 +1,7 @@
 // The state of the instance that answers: its components and jobs.
+import { clockAhead } from "../data/Clock.ts"
 import { readiness } from "../data/System.ts"
+import { duration } from "../data/Times.ts"
 import { words } from "../words.ts"
 import { Block } from "../parts/Block.tsx"
 import { List } from "../parts/List.tsx"
@@ -35,6 +37,19 @@ const rowsOf = (components: object): ReadonlyArray<Row> =>
 /** Milliseconds. */
 const refreshed = 15_000
 
+/** Milliseconds of difference that a person has to know. The header field `Date` has a resolution of a second. */
+const noticeable = 60_000
+
+const ClockNote = () => {
+  const ahead = clockAhead()
+  if (Math.abs(ahead) < noticeable) return null
+  return (
+    <p class="read-only" role="status">
+      {text.clock(duration(Math.abs(ahead)), ahead > 0)}
+    </p>
+  )
+}
+
 export const SystemPage = () => {
   const query = useQuery(readiness, refreshed)
   return (
@@ -53,6 +68,7 @@ export const SystemPage = () => {
         </a>
       }
     >
+      <ClockNote />
       <Block title={text.components} query={query} rows={10}>
         {({ components }) => (
           <List label={text.components} columns={columns} rows={rowsOf(components)} keyOf={({ name }) => name} />

@@ -53,11 +53,15 @@ export const Confirm = ({ question, onClose }: { readonly question: Question; re
   const [written, write] = useState("")
   const [isBusy, setBusy] = useState(false)
   const [failure, setFailure] = useState<Failure>()
+  // A second click may come before the button is drawn as busy.
+  const isActing = useRef(false)
   const isReady = !isBusy && (typed === undefined || written.trim() === typed)
   const onAct = async () => {
-    if (!isReady) return
+    if (!isReady || isActing.current) return
+    isActing.current = true
     setBusy(true)
     const outcome = await act()
+    isActing.current = false
     setBusy(false)
     if (outcome.ok) onClose()
     else setFailure(outcome.failure)

@@ -12,8 +12,6 @@ interface Props {
   readonly hrefOf: (text: string) => string
 }
 
-const searchBoxId = "search"
-
 export const SearchBox = ({ hrefOf }: Props) => {
   const { path, route } = useLocation()
   const { parameters } = useSearch()
@@ -28,7 +26,7 @@ export const SearchBox = ({ hrefOf }: Props) => {
     <form class="search" role="search" onSubmit={onSubmit}>
       <Icon name="find" />
       <input
-        id={searchBoxId}
+        id="search"
         type="search"
         value={written}
         placeholder={text.placeholder}

@@ -5,6 +5,7 @@ import { networkList } from "../../data/Networks.ts"
 import type { Versioned } from "../../data/Pages.ts"
 import { relayerStatus } from "../../data/Relayers.ts"
 import type { Relayer, RelayerStatus } from "../../data/Relayers.ts"
+import { may, sessionState } from "../../data/Session.ts"
 import { openStatuses, transactionPage } from "../../data/Transactions.ts"
 import { words } from "../../words.ts"
 import { Amount } from "../../parts/Amount.tsx"
@@ -15,7 +16,7 @@ import { Facts } from "../../parts/Page.tsx"
 import { Tag, mark } from "../../parts/Tag.tsx"
 import { Age, At, Until } from "../../parts/Time.tsx"
 import { TransactionRows } from "../../parts/TransactionRows.tsx"
-import { useQuery } from "../../parts/useAtom.ts"
+import { useAtom, useQuery } from "../../parts/useAtom.ts"
 import { useEventsAbout } from "../../parts/useEvents.ts"
 
 const text = words.relayers
@@ -98,6 +99,7 @@ const OpenTransactions = ({ relayer }: { readonly relayer: Relayer }) => {
 
 export const RelayerSummary = ({ details: { value: relayer } }: { readonly details: Versioned<Relayer> }) => {
   const status = useQuery(relayerStatus(relayer.id))
+  const session = useAtom(sessionState)
   return (
     <div class="grid">
       <div class="grid g11">
@@ -122,7 +124,7 @@ export const RelayerSummary = ({ details: { value: relayer } }: { readonly detai
           }
         </Block>
       </div>
-      <OpenTransactions relayer={relayer} />
+      {may(session, "transactions:read") && <OpenTransactions relayer={relayer} />}
     </div>
   )
 }

@@ -10,6 +10,7 @@ import { Code } from "../../parts/Copy.tsx"
 import { ExternalLink } from "../../parts/ExternalLink.tsx"
 import { Empty, List } from "../../parts/List.tsx"
 import type { Column } from "../../parts/List.tsx"
+import { Tag, mark } from "../../parts/Tag.tsx"
 import { At } from "../../parts/Time.tsx"
 
 const text = words.transaction
@@ -32,6 +33,35 @@ const hashOf = (attempt: Attempt) => ("hash" in attempt ? attempt.hash : attempt
 const price = (value: bigint | undefined) => (value === undefined ? "–" : exact(value, gwei.decimals))
 
 const kindText = (kind: string) => (kind === "noop" ? text.noop : kind)
+
+const outcomeMark = (outcome: "unknown" | "accepted" | "refused") => {
+  if (outcome === "accepted") return mark("ok", text.outcomes.accepted)
+  return outcome === "refused" ? mark("bad", text.outcomes.refused) : mark("off", text.outcomes.unknown)
+}
+
+/** What nodes answered last: the class of a refusal, and what the node wanted at least. */
+const Answer = ({ attempt }: { readonly attempt: Attempt }) => {
+  if (!("outcome" in attempt) || attempt.outcome === undefined) return <>–</>
+  const { outcome, refusal, sends = 0 } = attempt
+  return (
+    <>
+      <Tag {...outcomeMark(outcome)} />{" "}
+      {refusal !== undefined && (
+        <>
+          <code>{refusal.result ?? refusal.class}</code>
+          {refusal.needed !== undefined && ` ${text.needed} ${refusal.needed}`}{" "}
+        </>
+      )}
+      <span class="mut">{text.sends(sends)}</span>
+    </>
+  )
+}
+
+/** The version of the request, if it was replaced. */
+const versionOf = (attempt: Attempt) =>
+  "request_version" in attempt && attempt.request_version !== undefined && attempt.request_version > 1
+    ? ` · ${text.version} ${attempt.request_version}`
+    : ""
 
 const columnsOf = ({ relayer, network }: Props): ReadonlyArray<Column<Numbered>> => {
   const unit = unitOf(relayer.network_type, relayer.network, network === undefined ? [] : [network])
@@ -63,7 +93,7 @@ const columnsOf = ({ relayer, network }: Props): ReadonlyArray<Column<Numbered>>
         ]
   return [
     { head: "#", card: "hidden", cell: ({ ordinal }) => ordinal },
-    { head: text.kind, card: "state", cell: ({ attempt }) => kindText(attempt.kind) },
+    { head: text.kind, card: "state", cell: ({ attempt }) => kindText(attempt.kind) + versionOf(attempt) },
     {
       head: text.hash,
       card: "title",
@@ -78,6 +108,7 @@ const columnsOf = ({ relayer, network }: Props): ReadonlyArray<Column<Numbered>>
       }
     },
     ...prices,
+    { head: text.answer, cell: ({ attempt }) => <Answer attempt={attempt} /> },
     {
       head: text.sent,
       cell: ({ attempt }) => (attempt.sent_at === undefined ? text.notSent : <At at={attempt.sent_at} />)

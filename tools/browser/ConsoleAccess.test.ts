@@ -1,0 +1,241 @@
+// The console in Chromium: keys of the keyboard, narrow sessions, small windows, wrong clocks, and browsers without JavaScript.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Page } from "playwright-core"
+import { Console, call, open, settled, signIn, textOf, violations } from "./ConsoleInBrowser.ts"
+import type { Running } from "./ConsoleInBrowser.ts"
+
+const keyWith = async (running: Running, scopes: ReadonlyArray<string>): Promise<string> =>
+  textOf((await call(running, "POST", "api-keys", { name: scopes.join(" "), scopes })).data, "key")
+
+/** Pages with their title, and the scopes that each needs. */
+const pages = [
+  ["/console/relayers", "Relayers", ["relayers:read"]],
+  ["/console/relayers/dev-evm", "Relayer", ["relayers:read"]],
+  ["/console/relayers/dev-evm/send", "Send a transaction", ["relayers:read", "transactions:write"]],
+  ["/console/transactions", "Transactions", ["transactions:read"]],
+  ["/console/webhooks", "Webhooks", ["notifications:read"]],
+  ["/console/events", "Events", ["events:read"]],
+  ["/console/networks", "Networks", ["networks:read"]],
+  ["/console/signers", "Signers", ["signers:read"]],
+  ["/console/keys", "API keys", ["api-keys:read"]],
+  ["/console/audit", "Audit log", ["audit:read"]]
+] as const
+
+const scopes = [...new Set(pages.flatMap(([, , needed]) => needed))]
+
+/** Names of the navigation that every session has. */
+const always = ["Overview", "Sessions", "System"]
+
+/** Most steps of the focus to anything on a page. */
+const furthest = 80
+
+/** Moves the focus with the Tab key until it is on what the selector names. */
+const tabTo = async (page: Page, selector: string) => {
+  await page.locator(selector).first().waitFor()
+  for (let step = 0; step < furthest; step += 1) {
+    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted) === true, selector)) return
+    await page.keyboard.press("Tab")
+  }
+  assert.fail(`the Tab key does not lead to ${selector} at ${page.url()}`)
+}
+
+/** The selector of a button or link by its text cannot be matched by `matches`, so that the element is marked first. */
+const tabToText = async (page: Page, role: "button" | "link", name: string) => {
+  const wanted = page.getByRole(role, { name, exact: true }).first()
+  await wanted.waitFor()
+  await wanted.evaluate((element) => element.setAttribute("data-wanted", ""))
+  await tabTo(page, "[data-wanted]")
+  await wanted.evaluate((element) => element.removeAttribute("data-wanted"))
+}
+
+layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the console", (it) => {
+  it.effect("names the missing scope on each page, and its navigation has only what the session may see", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        for (const scope of scopes) {
+          const key = await keyWith(running, [scope])
+          const { page, problems } = await signIn(running, {}, false, key)
+          const entries = await page.locator("#navigation > a").allInnerTexts()
+          const own = pages.filter(([route, , needed]) => needed[0] === scope && route.split("/").length === 3)
+          assert.sameMembers(
+            entries.map((entry) => entry.trim()),
+            [...always, ...own.map(([, title]) => title)]
+          )
+          for (const [route, , needed] of pages) {
+            await page.goto(running.baseUrl + route)
+            await settled(page)
+            const missing = needed.find((one) => one !== scope)
+            const said = page.getByText(/session lacks the scope/)
+            if (missing === undefined) assert.strictEqual(await said.count(), 0, `${route} with ${scope}`)
+            else await page.getByText(`This session lacks the scope ${missing}.`).waitFor()
+          }
+          assert.deepStrictEqual(problems, [], scope)
+          await page.context().close()
+        }
+      })
+    })
+  )
+
+  it.effect("is used with the keyboard alone: to sign in, send, cancel and sign out", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await open(running)
+        await page.goto(`${running.baseUrl}/console/`)
+        await tabTo(page, "#key")
+        await page.keyboard.type(running.key)
+        await page.keyboard.press("Enter")
+        await page.locator("#content h1").waitFor()
+        await page.keyboard.type("gr")
+        await page.getByRole("heading", { name: "Relayers", level: 1 }).waitFor()
+        await page.getByRole("link", { name: "Development, evm" }).waitFor()
+        await page.keyboard.press("j")
+        assert.include(await page.evaluate("document.activeElement.getAttribute('href')"), "/console/relayers/dev-")
+        await page.keyboard.type("/")
+        await page.keyboard.type("dev-evm")
+        await page.keyboard.press("Enter")
+        // A relayer and its signer have this id.
+        await tabToText(page, "link", "Development, evm")
+        await page.keyboard.press("Enter")
+        await page.waitForURL("**/console/relayers/dev-evm")
+        await tabToText(page, "link", "Send")
+        await page.keyboard.press("Enter")
+        await tabTo(page, "#field-to")
+        await page.keyboard.type("0x70997970C51812dc3A010C7d01b50e0d17dc79C8")
+        await tabTo(page, "#field-value")
+        await page.keyboard.type("0.001")
+        await tabTo(page, "#field-external_id")
+        await page.keyboard.type("by-keyboard?/")
+        await tabToText(page, "button", "Send")
+        await page.keyboard.press("Enter")
+        await page.getByRole("heading", { name: "by-keyboard?/" }).waitFor()
+        await page.keyboard.press("?")
+        const list = page.getByRole("dialog", { name: "Keys" })
+        await list.waitFor()
+        await tabTo(page, "dialog input[type=checkbox]")
+        await page.keyboard.press("Space")
+        await page.keyboard.press("Escape")
+        await list.waitFor({ state: "detached" })
+        await page.keyboard.type("gr")
+        await page.keyboard.press("?")
+        assert.strictEqual(await page.getByRole("dialog").count(), 0)
+        assert.include(page.url(), "/console/transactions/")
+        await tabToText(page, "button", "Sign out")
+        await page.keyboard.press("Enter")
+        await page.locator("#key").waitFor()
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("asks for one cancel after a double click, and says afterwards that it is being canceled or final", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        const cancels: Array<string> = []
+        page.on("request", (request) => {
+          if (request.method() === "DELETE") cancels.push(request.url())
+        })
+        // A price below that of the chain keeps it open.
+        const { data } = await call(running, "POST", "relayers/dev-evm/transactions", {
+          to: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+          value: "1",
+          max_fee_per_gas: "1",
+          max_priority_fee_per_gas: "1"
+        })
+        await page.goto(`${running.baseUrl}/console/transactions/${textOf(data, "id")}?relayer=dev-evm`)
+        await page.getByRole("button", { name: "Cancel…" }).click()
+        await page.getByRole("dialog").getByRole("button", { name: "Cancel transaction" }).dblclick()
+        await page.getByRole("dialog").waitFor({ state: "detached" })
+        await page.getByRole("button", { name: /^Cancel….*(being canceled|is final|is mined)/ }).waitFor()
+        assert.strictEqual(cancels.length, 1)
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("shows names with markup, writing from the right and many emoji as text, without leaving their place", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running, { width: 360 })
+        for (const name of ["<img src=x onerror=alert(1)>", "\u202Egnp.exe\u202C \u05D0\u05D1", "😀".repeat(60)]) {
+          const changed = await call(running, "PATCH", "relayers/dev-evm", { name })
+          if (changed.status !== 200) assert.fail(`${name}: ${changed.error}`)
+          for (const route of ["/console/relayers", "/console/relayers/dev-evm", "/console/audit"]) {
+            await page.goto(running.baseUrl + route)
+            await settled(page)
+            assert.strictEqual(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, route)
+            assert.strictEqual(await page.locator("img").count(), 0)
+          }
+          await page.goto(`${running.baseUrl}/console/relayers`)
+          const link = page.locator("tbody a bdi").filter({ hasText: name })
+          await link.waitFor()
+        }
+        await call(running, "PATCH", "relayers/dev-evm", { name: "Development, evm" })
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("fits a window of 320 pixels, which is what a zoom of 400 % leaves of 1280", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running, { width: 320, height: 256 })
+        for (const [route] of pages) {
+          await page.goto(running.baseUrl + route)
+          await settled(page)
+          assert.strictEqual(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, route)
+        }
+        await page.goto(`${running.baseUrl}/console/`)
+        await settled(page)
+        assert.deepStrictEqual(await violations(page), [])
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("counts ages by the clock of the service, and says that the clock of the browser is wrong by an hour", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page } = await open(running)
+        await page.clock.install({ time: Date.now() + 3_600_000 })
+        await page.goto(`${running.baseUrl}/console/`)
+        await page.locator("#key").fill(running.key)
+        await page.getByRole("button", { name: "Sign in" }).click()
+        await page.locator("#content h1").waitFor()
+        await page.goto(`${running.baseUrl}/console/signed-in`)
+        await page.getByText("this session").waitFor()
+        const used = await page.locator("tbody tr", { hasText: "this session" }).locator("time").first().innerText()
+        assert.match(used, /^(\d+ s|[0-4] min)$/)
+        await page.getByRole("link", { name: "System" }).click()
+        await page.getByText("The clock of this browser is 1 h ahead of that of the service.").waitFor()
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("says in one sentence what it needs where there is no JavaScript, with a call of the API", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const context = await running.browser.newContext({ javaScriptEnabled: false })
+        const page = await context.newPage()
+        await page.goto(`${running.baseUrl}/console/relayers`)
+        const said = await page.locator("body").innerText()
+        assert.include(said, "This page needs JavaScript.")
+        assert.include(said, 'curl -H "Authorization: Bearer $API_KEY"')
+        await context.close()
+      })
+    })
+  )
+})
