@@ -48,7 +48,7 @@ const provider = (address: string, chainUrl: string): Effect.Effect<Provider, ne
   )
 
 /** Milliseconds between two checks of a healthy relayer. */
-const checkInterval = 5_000
+export const checkInterval = 5_000
 
 const freePort = Effect.promise(
   () =>
@@ -61,7 +61,7 @@ const freePort = Effect.promise(
 )
 
 /** Ids of the relayers: two use the URL of their network, the third has two URLs of its own. */
-const relayers = ["first", "second", "third"] as const
+export const relayers = ["first", "second", "third"] as const
 
 const ether = 10n ** 18n
 
