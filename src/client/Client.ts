@@ -3337,10 +3337,18 @@ export type HealthStatus = "unknown" | "healthy" | "degraded" | "failing" | "dis
 /**
  * `sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with.
  * `timeout_bounded`: `timeout_seconds` of a stellar relayer is outside of its bounds. `not_used`: a field of the
- * policy has no effect. `clock_skew`: the newest stellar ledger is ahead of the clock. `ledger_stalled`: it is
- * more than a minute old. `store_too_short`: the provider keeps fewer ledgers than a day has.
+ * policy has no effect. `no_channels`: `concurrent_transactions` of a stellar relayer is true, and it has no
+ * channels. `clock_skew`: the newest stellar ledger is ahead of the clock. `ledger_stalled`: it is more than a
+ * minute old. `store_too_short`: the provider keeps fewer ledgers than a day has.
  */
-export type HealthWarning = "sends_nothing" | "timeout_bounded" | "not_used" | "clock_skew" | "ledger_stalled" | "store_too_short"
+export type HealthWarning = 
+  | "sends_nothing"
+  | "timeout_bounded"
+  | "not_used"
+  | "no_channels"
+  | "clock_skew"
+  | "ledger_stalled"
+  | "store_too_short"
 
 /** Prices that a URL of the operator has. */
 export interface HttpPriceSource {
@@ -4374,6 +4382,8 @@ export interface RelayerExplanation {
   readonly warnings?: ReadonlyArray<HealthWarning>
   /** What to send where, while the balance is below `min_balance` or a transaction waits for funds. */
   readonly funding?: Funding
+  /** Stroops of reserves that a stellar relayer pays for its channels. Absent: it has none. Example: `"75000000"` */
+  readonly locked_by_channels?: bigint
   /** When `next` happens. A time in the past means very soon. Example: `"2026-01-02T03:05:05.678Z"` */
   readonly next_at: DateTime.Utc
   /** Since when the relayer is in its state. Absent before the first check. Example: `"2026-01-02T03:04:05.678Z"` */

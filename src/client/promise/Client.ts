@@ -3301,6 +3301,8 @@ export interface RelayerExplanation {
   readonly warnings?: ReadonlyArray<HealthWarning>
   /** What to send where, while the balance is below `min_balance` or a transaction waits for funds. */
   readonly funding?: Funding
+  /** Stroops of reserves that a stellar relayer pays for its channels. Absent: it has none. Example: `"75000000"` */
+  readonly locked_by_channels?: bigint
   /** When `next` happens. A time in the past means very soon. Example: `"2026-01-02T03:05:05.678Z"` */
   readonly next_at: string
   /** Since when the relayer is in its state. Absent before the first check. Example: `"2026-01-02T03:04:05.678Z"` */

@@ -12,13 +12,14 @@ export const HealthWarning = Schema.Literals([
   "sends_nothing",
   "timeout_bounded",
   "not_used",
+  "no_channels",
   "clock_skew",
   "ledger_stalled",
   "store_too_short"
 ]).annotate({
   identifier: "HealthWarning",
   description:
-    "`sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with. `timeout_bounded`: `timeout_seconds` of a stellar relayer is outside of its bounds. `not_used`: a field of the policy has no effect. `clock_skew`: the newest stellar ledger is ahead of the clock. `ledger_stalled`: it is more than a minute old. `store_too_short`: the provider keeps fewer ledgers than a day has."
+    "`sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with. `timeout_bounded`: `timeout_seconds` of a stellar relayer is outside of its bounds. `not_used`: a field of the policy has no effect. `no_channels`: `concurrent_transactions` of a stellar relayer is true, and it has no channels. `clock_skew`: the newest stellar ledger is ahead of the clock. `ledger_stalled`: it is more than a minute old. `store_too_short`: the provider keeps fewer ledgers than a day has."
 })
 type HealthWarning = typeof HealthWarning.Type
 
@@ -63,6 +64,16 @@ const swaps: Rule = ({ network_type, policies }) =>
     ? { code: "not_used", text: "swap_config of its policy has no effect: the service swaps no tokens." }
     : undefined
 
+const channels: Rule = ({ network_type, policies }) => {
+  if (network_type !== "stellar" || policies?.concurrent_transactions !== true) return undefined
+  return (policies.channels?.count ?? 0) > 0
+    ? undefined
+    : {
+        code: "no_channels",
+        text: "concurrent_transactions of its policy is true, and its transactions are sent one after the other all the same: set channels.count."
+      }
+}
+
 const ledgerIn = (reading: ChainSnapshot | undefined): StellarLedger | undefined =>
   reading?.network_type === "stellar" ? reading.ledger : undefined
 
@@ -96,7 +107,7 @@ const store: Rule = (_, reading) => {
   }
 }
 
-const rules: ReadonlyArray<Rule> = [sendsNothing, timeout, swaps, clock, stalled, store]
+const rules: ReadonlyArray<Rule> = [sendsNothing, timeout, swaps, channels, clock, stalled, store]
 
 /** `reading`: undefined before the first check. */
 export const noticesOf = (relayer: RelayerAccount, reading: ChainSnapshot | undefined): ReadonlyArray<HealthNotice> =>

@@ -12,6 +12,7 @@ import * as Shown from "../request/Shown.ts"
 import { Instant } from "../request/Instant.ts"
 import { DisabledReason } from "../relayer/Relayer.ts"
 import type { Relayer } from "../relayer/Relayer.ts"
+import { channelReserve } from "../relayer/StellarPolicy.ts"
 
 export const HealthCode = Schema.Literals([
   "not_checked",
@@ -39,6 +40,13 @@ export const RelayerExplanation = Schema.Struct({
     field(Schema.Array(HealthWarning), "What is wrong although its checks succeed. Absent: nothing.", ["sends_nothing"])
   ),
   funding: Schema.optionalKey(Funding),
+  locked_by_channels: Schema.optionalKey(
+    field(
+      Shown.Digits,
+      "Stroops of reserves that a stellar relayer pays for its channels. Absent: it has none.",
+      "75000000"
+    )
+  ),
   next_at: field(Instant, "When `next` happens. A time in the past means very soon.", "2026-01-02T03:05:05.678Z"),
   since: Schema.optionalKey(
     field(Instant, "Since when the relayer is in its state. Absent before the first check.", "2026-01-02T03:04:05.678Z")
@@ -105,13 +113,16 @@ export interface Situation {
   readonly since: DateTime.Utc | undefined
   /** What the transaction lacks that waits for the largest sum. 0: none waits for funds. */
   readonly waiting: bigint
+  /** How many channels the account has. Absent: its network has none. */
+  readonly channels?: number
 }
 
 /** The RPC URLs that failed in the last check. */
 const providersOf = (reading: ChainSnapshot | undefined): ReadonlyArray<string> =>
   (reading?.providers ?? []).flatMap(providerWarnings)
 
-export const explain = ({ relayer, health, reading, next_at, since, waiting }: Situation): RelayerExplanation => {
+export const explain = (situation: Situation): RelayerExplanation => {
+  const { channels = 0, relayer, health, reading, next_at, since, waiting } = situation
   const { code, reason, next } = wordsOf(health)
   const funding = fundingOf(relayer, reading, waiting)
   const notices = noticesOf(relayer, reading)
@@ -123,11 +134,13 @@ export const explain = ({ relayer, health, reading, next_at, since, waiting }: S
       ...(relayer.paused ? [pausedByOperator] : []),
       reason,
       ...notices.map(({ text }) => text),
+      ...(channels === 0 ? [] : [`Its ${channels} channels lock ${BigInt(channels) * channelReserve} stroops.`]),
       ...providersOf(reading)
     ].join(" "),
     next: funding === undefined ? next : `${sentenceOf(funding)} ${next}`,
     ...(notices.length === 0 ? {} : { warnings: notices.map((notice) => notice.code) }),
     ...(funding === undefined ? {} : { funding }),
+    ...(channels === 0 ? {} : { locked_by_channels: BigInt(channels) * channelReserve }),
     next_at,
     ...(since === undefined ? {} : { since })
   }

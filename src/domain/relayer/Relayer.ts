@@ -249,6 +249,8 @@ export interface RelayerAccount {
     readonly allowed_tokens?: ReadonlyArray<unknown>
     readonly timeout_seconds?: bigint
     readonly swap_config?: unknown
+    readonly concurrent_transactions?: boolean
+    readonly channels?: { readonly count: number }
   }
 }
 

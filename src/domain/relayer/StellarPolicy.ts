@@ -68,6 +68,9 @@ const stellarOperations = [
 /** Accounts that a lane of stellar may use besides the relayer's own. */
 export const maxChannels = 100
 
+/** Stroops that a channel locks on the account of its relayer: two base reserves for the account, one for its signer. */
+export const channelReserve = 15_000_000n
+
 /** Accounts besides that of the relayer, whose sequences its transactions use. */
 const StellarChannels = Schema.Struct({
   count: field(

@@ -2,7 +2,8 @@
 import { Context, Effect, Layer } from "effect"
 import type { Array as Arr, Option } from "effect"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
-import type { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import type { Network } from "../../domain/network/Network.ts"
+import type { Relayer, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import type { FeeLimitExceeded, RelayerPaused } from "../../domain/transaction/AcceptanceErrors.ts"
 import type { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
@@ -64,6 +65,8 @@ export class Ledger extends Context.Service<
     countOpen(relayerNumber: number): Effect.Effect<number>
     /** Channels that are not released, of the account with this address. */
     countChannels(address: string): Effect.Effect<number>
+    /** The same of the account of a relayer on its network. */
+    countChannelsOf(of: { readonly relayer: Relayer; readonly network: Network }): Effect.Effect<number>
     /** The largest sum that an open transaction of the relayer waits for. 0: none waits for funds. */
     largestShortage(relayerNumber: number): Effect.Effect<bigint>
     /** Final requests of each day, the newest day first. Days are 24 hours that end now. */

@@ -1,6 +1,7 @@
 // The rules of changing and deleting a relayer.
 import { Effect, Equal } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
+import { networkId } from "../../domain/network/NetworkId.ts"
 import { RelayerInUse } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, Relayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import * as RelayerPatch from "../../domain/relayer/RelayerPatch.ts"
@@ -11,6 +12,7 @@ import * as Transaction from "../../sql/Transaction.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
 import { Changes } from "../changes/Changes.ts"
 import { Ledger } from "../ledger/Ledger.ts"
+import { Networks } from "../networks/Networks.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import * as RelayerReferences from "./RelayerReferences.ts"
 import * as RelayersRepo from "./RelayersRepo.ts"
@@ -25,6 +27,7 @@ export const make = Effect.gen(function* () {
   const urls = yield* RelayerUrls.make
   const transaction = yield* Transaction.make
   const ledger = yield* Ledger
+  const networks = yield* Networks
   const keys = yield* ApiKeys
 
   const matching = <A extends StoredRelayer>(ifMatch: string | undefined, found: A) =>
@@ -94,8 +97,11 @@ export const make = Effect.gen(function* () {
 
   /** Only a relayer can end the channels of its account. */
   const checkChannels = Effect.fnUntraced(function* (relayer: Relayer) {
-    const { address, id, network_type } = relayer
-    const channels = network_type === "stellar" ? yield* ledger.countChannels(address) : 0
+    const { id, network: name, network_type } = relayer
+    if (network_type !== "stellar") return
+    // A network exists as long as its relayers do.
+    const network = yield* Effect.orDie(networks.get(networkId(network_type, name)))
+    const channels = yield* ledger.countChannelsOf({ relayer, network: network.value })
     if (channels === 0 || (yield* repo.sharesAccount(id, relayer))) return
     return yield* new RelayerInUse({
       error: `has channels: ${channels}; release them (effect-relayer relayers channels-release ${id}), and wait until they have ended`

@@ -45,6 +45,7 @@ import consoleSessions from "./0057_console_sessions.ts"
 import relayersInNeed from "./0058_relayers_in_need.ts"
 import search from "./0059_search.ts"
 import channelKeys from "./0062_channel_keys.ts"
+import innerHashes from "./0063_inner_hashes.ts"
 import restores from "./0064_restores.ts"
 import landedByKey from "./0066_landed_by_key.ts"
 
@@ -96,6 +97,7 @@ const marked = {
   "0058_relayers_in_need": relayersInNeed,
   "0059_search": search,
   "0062_channel_keys": channelKeys,
+  "0063_inner_hashes": innerHashes,
   "0064_restores": restores,
   "0066_landed_by_key": landedByKey
 }

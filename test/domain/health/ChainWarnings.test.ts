@@ -85,6 +85,11 @@ describe("the warnings of a chain", () => {
       warned({ swap_config: { strategies: ["order-book"] } }).map(({ code }) => code),
       ["not_used"]
     )
+    const codes = (policies: StellarPolicy) => warned(policies).map(({ code }) => code)
+    assert.deepStrictEqual(codes({ concurrent_transactions: true }), ["no_channels"])
+    assert.deepStrictEqual(codes({ concurrent_transactions: true, channels: { count: 0 } }), ["no_channels"])
+    assert.deepStrictEqual(codes({ concurrent_transactions: true, channels: { count: 1 } }), [])
+    assert.deepStrictEqual(codes({ concurrent_transactions: false }), [])
   })
 
   it("name a clock, a ledger and a store that keep stellar relayers from signing or proving", () => {

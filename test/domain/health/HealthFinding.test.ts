@@ -162,6 +162,10 @@ describe("an explanation", () => {
     assert.include(explained.reason, "It signs nothing: fee_payment_strategy of its policy is user")
     const paying = decode({ ...given, policies: { fee_payment_strategy: "relayer" } })
     assert.isUndefined(explain({ relayer: paying, ...situation }).warnings)
+    assert.isUndefined(explain({ relayer: paying, ...situation }).locked_by_channels)
+    const locking = explain({ relayer: paying, ...situation, channels: 3 })
+    assert.strictEqual(locking.locked_by_channels, 45_000_000n)
+    assert.include(locking.reason, "Its 3 channels lock 45000000 stroops.")
   })
 
   it.prop(

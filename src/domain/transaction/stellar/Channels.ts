@@ -1,11 +1,12 @@
 // Channels: accounts of a lane that give it places besides the one of its relayer. Which of them are made, used and ended.
 import type { LaneAccount, Lane } from "../Lane.ts"
+import { channelReserve } from "../../relayer/StellarPolicy.ts"
 import type { Moment } from "../Moment.ts"
 import type { FeeStats } from "./Fees.ts"
 import { present } from "../Presentation.ts"
 import { refusal } from "./Refusal.ts"
 import type { ChannelStage, ChannelWork, Stellar } from "./Stellar.ts"
-import { channelReserve, channelsPerEnvelope, channelWorkPause, operationsPerChannel } from "./StellarNumbers.ts"
+import { channelsPerEnvelope, channelWorkPause, operationsPerChannel } from "./StellarNumbers.ts"
 import type { Preparation } from "./StellarSeen.ts"
 
 export interface Channel {

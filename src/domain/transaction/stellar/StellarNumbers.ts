@@ -116,9 +116,6 @@ export const maxGuests = 64
 /** Channels that one envelope makes or ends: an envelope has at most 20 signatures, and each channel gives one. */
 export const channelsPerEnvelope = 10
 
-/** Stroops that a channel locks on the account of its relayer: two base reserves for the account, one for its signer. */
-export const channelReserve = 3n * baseReserve
-
 /** Operations that work takes for each of its channels. */
 export const operationsPerChannel = { create: 4, merge: 1 } as const
 

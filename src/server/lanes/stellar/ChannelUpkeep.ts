@@ -16,6 +16,7 @@ import { isLaneOf } from "../../ledger/StoredLane.ts"
 import type { RelayerTargets, WithChannels } from "../../relayers/RelayerTargets.ts"
 import * as ChangedRow from "../../secrets/ChangedRow.ts"
 import { generate } from "./ChannelKeys.ts"
+import * as StellarMetrics from "./StellarMetrics.ts"
 
 /** A lane, with how many channels its relayers want. */
 interface WantedChannels {
@@ -79,7 +80,7 @@ export const make = ({ ledger, random, targets }: Parts): Effect.Effect<void> =>
     return account
   })
 
-  /** A relayer that is not readable wants nobody knows what: nothing is done for its account. */
+  /** The row of a relayer was changed in the database, so its wish is unknown: nothing is done for its account. */
   const readable = Effect.fnUntraced(function* (relayers: ReadonlyArray<WithChannels>) {
     const unreadable = new Set<string>()
     const wanted: Array<WantedChannels> = []
@@ -125,6 +126,7 @@ export const make = ({ ledger, random, targets }: Parts): Effect.Effect<void> =>
 
   return Effect.gen(function* () {
     const lanes = yield* ledger.lanesWithChannels(stellarRules.type)
+    yield* StellarMetrics.showChannels(lanes)
     const relayers = yield* targets.withChannels(lanes.map(({ address }) => address))
     const wanted = wantedIn(yield* readable(relayers))
     yield* Effect.forEach(dueIn(wanted, lanes), begin, { discard: true })

@@ -3,6 +3,7 @@ import { Effect, Metric } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { NodeAnswer } from "../../../domain/transaction/stellar/QueueAnswer.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
+import type { LaneWithChannels } from "../../ledger/hold/LaneChannels.ts"
 import type { Transaction } from "../../../domain/transaction/Transaction.ts"
 
 const total = (name: string, description: string) => Metric.counter(name, { description, incremental: true })
@@ -36,7 +37,16 @@ const ledgerAge = Metric.gauge("stellar_ledger_age_seconds", {
   description: "Age of the newest ledger that the newest poll of a lane has seen, by network."
 })
 
-export const all = [feesBid, feesCharged, envelopesDead, sequencesTaken, sends, ledgerAge]
+const channels = Metric.gauge("stellar_channels", {
+  description: "Channels of all accounts, by state: `ready`, or `unready` while they are made or ended."
+})
+
+const placesInUse = Metric.gauge("stellar_channel_places_in_use", {
+  description:
+    "Channels of all accounts on which a transaction has a place. All in use for long: more channels send more."
+})
+
+export const all = [channels, placesInUse, feesBid, feesCharged, envelopesDead, sequencesTaken, sends, ledgerAge]
 
 const countFees = Effect.fnUntraced(function* ({ attempts, mined }: Transaction<Stellar>) {
   const applied = attempts.find(({ ordinal }) => ordinal === mined?.ordinal)
@@ -64,3 +74,17 @@ export const countAnswers = (answers: ReadonlyArray<NodeAnswer>) =>
 /** `closeTime`: of the newest ledger. */
 export const showLedgerAge = (network: string, closeTime: Moment, now: Moment) =>
   Metric.update(Metric.withAttributes(ledgerAge, { network }), Math.max(0, now - closeTime) / 1000)
+
+const sumOf = <A>(items: ReadonlyArray<A>, of: (item: A) => number): number =>
+  items.reduce((sum, item) => sum + of(item), 0)
+
+export const showChannels = Effect.fnUntraced(function* (lanes: ReadonlyArray<LaneWithChannels>) {
+  const unready = sumOf(lanes, (lane) => lane.unready)
+  const ready = sumOf(lanes, ({ count }) => count) - unready
+  yield* Metric.update(Metric.withAttributes(channels, { state: "ready" }), ready)
+  yield* Metric.update(Metric.withAttributes(channels, { state: "unready" }), unready)
+  yield* Metric.update(
+    placesInUse,
+    sumOf(lanes, ({ used }) => used)
+  )
+})

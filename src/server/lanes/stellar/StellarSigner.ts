@@ -35,7 +35,7 @@ interface Parts extends Pick<StellarContext, "address" | "ownAccounts"> {
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
-/** The guard has allowed it before the decision: the service has built other bytes than it decided about. */
+/** The guard allowed the draft before the decision. A refusal here is a defect: the service built other bytes than it decided about. */
 const refused = ({ code }: Refusal) => Effect.die(new Error(`is not signed: ${code}`))
 
 const bytesOf = (lib: Library, { envelope, hash }: UnsignedEnvelope, signatures: ReadonlyArray<Signature>) => ({

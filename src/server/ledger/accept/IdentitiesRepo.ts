@@ -25,7 +25,8 @@ export const make = Effect.gen(function* () {
 
   /**
    * Those that the unique indexes of `identity`, in the generation of the lane, and of `exclusive` do not allow beside these
-   * transactions. A transaction does not exclude itself.
+   * transactions, and those with an attempt that has the bytes inside of it and may be, or was, executed. A transaction does not
+   * exclude itself.
    */
   const rivals = Effect.fnUntraced(function* ({ chain, address }: LaneKey, added: ReadonlyArray<Identified>) {
     const identities = given(added.map(({ identity }) => identity))
@@ -37,6 +38,10 @@ export const make = Effect.gen(function* () {
       SELECT 'identity' AS kind, t.id, t.relayer_number::float8 AS relayer_number FROM transactions t
       WHERE t.generation = coalesce((SELECT generation FROM lane), 0) AND t.identity = ANY(${identities}::text[])
         AND t.id <> ALL(${own}::uuid[])
+      UNION ALL
+      SELECT 'identity', t.id, t.relayer_number::float8 FROM attempts a JOIN transactions t ON t.id = a.transaction_id
+      WHERE (a.offer ->> 'innerHash') IS NOT NULL AND (a.offer ->> 'innerHash') = ANY(${identities}::text[])
+        AND (t.final_at IS NULL OR t.mined_attempt IS NOT NULL) AND t.id <> ALL(${own}::uuid[])
       UNION ALL
       SELECT 'exclusive' AS kind, t.id, t.relayer_number::float8 AS relayer_number FROM transactions t JOIN lane ON lane.id = t.lane_id
       WHERE t.exclusive = ANY(${exclusives}::text[]) AND t.final_at IS NULL AND t.id <> ALL(${own}::uuid[])`.pipe(

@@ -27,7 +27,9 @@ const LaneWithChannels = Schema.Struct({
   address: Schema.String,
   count: Schema.Int,
   /** How many of them transactions cannot use: they are being made or ended. */
-  unready: Schema.Int
+  unready: Schema.Int,
+  /** On how many of them an open transaction has a place. */
+  used: Schema.Int
 })
 
 const readLanes = Rows.all(LaneWithChannels)
@@ -45,7 +47,10 @@ export const make = Effect.gen(function* () {
   const lanes = (type: string) =>
     sql`
       SELECT p.chain, p.address, count(*)::float8 AS count,
-        count(*) FILTER (WHERE c.counters ->> 'stage' IS DISTINCT FROM 'ready')::float8 AS unready
+        count(*) FILTER (WHERE c.counters ->> 'stage' IS DISTINCT FROM 'ready')::float8 AS unready, (
+          SELECT count(*) FROM transactions t
+          WHERE t.lane_id = p.id AND t.channel_id IS NOT NULL AND t.state IN ('signed', 'submitted', 'mined')
+        )::float8 AS used
       FROM lanes c JOIN lanes p ON p.id = c.parent_id
       WHERE c.parent_id IS NOT NULL AND c.released_at IS NULL AND starts_with(c.chain, ${`${type}:`})
       GROUP BY p.id`.pipe(Effect.flatMap(readLanes), query("ChannelsRepo.lanes"))

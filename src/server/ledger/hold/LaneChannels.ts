@@ -17,6 +17,8 @@ export interface LaneWithChannels extends LaneKey {
   readonly count: number
   /** How many of them transactions cannot use: they are being made or ended. */
   readonly unready: number
+  /** On how many of them an open transaction has a place. */
+  readonly used: number
 }
 
 /** A new account, with the seed of its key in hex. */

@@ -1,5 +1,7 @@
 // What the ledger shows to callers.
 import { Clock, Effect, Option } from "effect"
+import type { Network } from "../../../domain/network/Network.ts"
+import type { Relayer } from "../../../domain/relayer/Relayer.ts"
 import { TransactionNotFound } from "../../../domain/transaction/TransactionId.ts"
 import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import * as AttemptsRepo from "../write/AttemptsRepo.ts"
@@ -11,6 +13,7 @@ import * as LaneTotalsRepo from "./LaneTotalsRepo.ts"
 import * as PredecessorsRepo from "./PredecessorsRepo.ts"
 import * as RelayerTransactionsRepo from "./RelayerTransactionsRepo.ts"
 import type { LaneKey } from "../../../domain/transaction/Rules.ts"
+import { LedgerRules } from "../LedgerRules.ts"
 import type { LaneCounts, LaneId } from "../StoredLane.ts"
 import * as TransactionPagesRepo from "./TransactionPagesRepo.ts"
 import * as TransactionsRepo from "../write/TransactionsRepo.ts"
@@ -24,6 +27,7 @@ export const make = Effect.gen(function* () {
   const totals = yield* LaneTotalsRepo.make
   const predecessors = yield* PredecessorsRepo.make
   const { bytes } = yield* AttemptsRepo.make
+  const networks = yield* LedgerRules
 
   const get = Effect.fn("Ledger.get")(function* (relayerNumber: number, id: TransactionId) {
     const [found] = yield* transactions.find([id])
@@ -38,6 +42,14 @@ export const make = Effect.gen(function* () {
 
   const countOpen = (relayerNumber: number) =>
     Effect.map(relayers.countOpen([relayerNumber]), (counts) => counts.get(relayerNumber) ?? 0)
+
+  const countChannelsOf = (of: { readonly relayer: Relayer; readonly network: Network }) => {
+    const { rules } = networks.of(of.relayer.network_type)
+    const target = rules.targetOf(of)
+    if (target === undefined) return Effect.succeed(0)
+    const { address, chain } = rules.laneOf(target)
+    return relayers.countChannels(address, chain)
+  }
 
   const feesOfLastDay = Effect.fn("Ledger.feesOfLastDay")(function* (limit: LimitKey) {
     return yield* fees.sum(limit, (yield* Clock.currentTimeMillis) - feePeriod)
@@ -61,7 +73,8 @@ export const make = Effect.gen(function* () {
     count: pages.count,
     cancelable: relayers.cancelable,
     countOpen,
-    countChannels: relayers.countChannels,
+    countChannels: (address: string) => relayers.countChannels(address),
+    countChannelsOf,
     countFinalByDay: relayers.countFinalByDay,
     lastConfirmed: relayers.lastConfirmed,
     largestShortage: relayers.largestShortage,

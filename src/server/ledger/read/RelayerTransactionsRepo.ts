@@ -105,11 +105,11 @@ export const make = Effect.gen(function* () {
       query("RelayerTransactionsRepo.countOpen")
     )
 
-  /** Accounts that sign with the account of a relayer, on every chain on which it has any. */
-  const countChannels = (address: string) =>
+  /** Accounts that sign with the account of a relayer, on the chain, or on every one on which it has any. */
+  const countChannels = (address: string, chain?: string) =>
     sql`
       SELECT count(*)::float8 AS count FROM lanes c JOIN lanes p ON p.id = c.parent_id
-      WHERE p.address = ${address} AND c.released_at IS NULL`.pipe(
+      WHERE p.address = ${address} AND c.released_at IS NULL AND ${chain === undefined ? sql`true` : sql`p.chain = ${chain}`}`.pipe(
       Effect.flatMap(readChannels),
       Effect.map(({ count }) => count),
       query("RelayerTransactionsRepo.countChannels")

@@ -4,10 +4,12 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
 import * as MasterKey from "../../../../src/server/masterKey/MasterKey.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
+import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import { Secrets } from "../../../../src/server/secrets/Secrets.ts"
 import { RowMacs } from "../../../../src/server/secrets/RowMacs.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { accountIn, keyOf } from "../../../../testkit/stellar/Entries.ts"
+import { newTransaction } from "../../../../testkit/LedgerRows.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
 import { masterKey, rotate, withStart } from "../../masterKey/Start.ts"
@@ -290,6 +292,22 @@ layerEach(marked)("channels", (it) => {
       yield* world.settle
       assert.deepStrictEqual(yield* ready(world), [channel])
       assert.isDefined(accountOf(world, channel))
+    })
+  )
+
+  it.effect("have envelopes that nobody can have sent once more, alive or applied", () =>
+    Effect.gen(function* () {
+      const world = yield* withChannels(1)
+      const accepted = yield* Ledger
+      const repeat = (identity: string) =>
+        Effect.flip(accepted.accept(world.account, [{ ...newTransaction(0), request: payment(xlm), identity }]))
+      const [id] = yield* world.accept(payment(xlm))
+      yield* world.poll()
+      const inner = (yield* world.transaction(id)).attempts[0]?.offer.innerHash ?? assert.fail("was not signed")
+      const named = { error: `already_accepted: transaction ${id} has the same bytes` }
+      assert.deepInclude(yield* repeat(inner), named)
+      yield* world.finish
+      assert.deepInclude(yield* repeat(inner), named)
     })
   )
 })

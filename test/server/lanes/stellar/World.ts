@@ -150,7 +150,10 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
   }
 
   const targets = {
-    get: () => Effect.succeed({ relayer: world.relayer, version: "1.1", network: networkOf(), urls }),
+    get: (id: RelayerId) => {
+      const relayer = world.others.find((other) => other.id === id) ?? world.relayer
+      return Effect.succeed({ relayer, version: "1.1", network: networkOf(), urls })
+    },
     withChannels: () =>
       Effect.sync(() =>
         [world.relayer, ...world.others].map(({ id, policies = {} }, index) => ({
