@@ -38,6 +38,8 @@ import { SolanaFrozen, SolanaKill } from "./solana/Kill.ts"
 import { SolanaRestore } from "./solana/Restore.ts"
 import { SolanaExpiry, SolanaFork, SolanaHistory, SolanaLate, SolanaLie, SolanaSilent } from "./solana/Troubles.ts"
 import { Starts } from "./Starts.ts"
+import { StellarFrozen, StellarRelay } from "./stellar/Kill.ts"
+import { StellarForeign, StellarHalt, StellarLiar, StellarRpc, StellarSecond } from "./stellar/Troubles.ts"
 import { Timeout } from "./Timeout.ts"
 import { Upgrade } from "./Upgrade.ts"
 import { Versions } from "./Versions.ts"
@@ -81,7 +83,14 @@ const cases: ReadonlyArray<Case> = [
   SolanaHistory,
   SolanaRestore,
   SolanaSilent,
-  SolanaDrain
+  SolanaDrain,
+  StellarRelay,
+  StellarFrozen,
+  StellarRpc,
+  StellarLiar,
+  StellarSecond,
+  StellarForeign,
+  StellarHalt
 ]
 
 const { values: flags } = parseArgs({

@@ -1,0 +1,89 @@
+// The chain of the cases about stellar: a stand-in ledger with several providers, in this process.
+import { Effect, Schedule } from "effect"
+import { decode } from "../../testkit/stellar/Envelope.ts"
+import { accountIn, keyOf } from "../../testkit/stellar/Entries.ts"
+import { Network } from "../../testkit/stellar/Network.ts"
+import { honest } from "../../testkit/stellar/Provider.ts"
+import type { Faults } from "../../testkit/stellar/Provider.ts"
+import { serve } from "../../testkit/stellar/Serving.ts"
+import { keyNamed } from "../../testkit/stellar/Building.ts"
+
+/** Milliseconds between two ledgers. Close times are whole seconds and rise, so that it is a second at least. */
+export const ledgerMillis = 1000
+
+const passphrase = "Stand-in of the fault tests"
+
+/** Payments go to it. */
+const receiver = keyNamed("receiver of the fault tests").publicKey()
+
+/** Stroops of the payment for slot 0. Each slot has one more, and no other payment has as few. */
+const base = 10_000n
+
+/** Slots that a load can have. */
+const slots = 1_000_000n
+
+/** The request whose effect is the payment of a slot. */
+export const requestOf = (slot: number) => ({
+  network: "stand-in",
+  valid_until: new Date(performance.timeOrigin + performance.now() + 3_600_000).toISOString(),
+  operations: [
+    { type: "payment", destination: receiver, amount: String(base + BigInt(slot)), asset: { type: "native" } }
+  ]
+})
+
+export const start = Effect.fnUntraced(function* (providers: number) {
+  const network = new Network({
+    passphrase,
+    now: () => performance.timeOrigin + performance.now(),
+    nodes: providers
+  })
+  network.grant(receiver, 1_000_000_000n)
+  const { standIn, url } = yield* serve(network)
+  /** What happens just before a ledger is closed. A case may replace it. */
+  const chain = {
+    network,
+    urls: Array.from({ length: providers }, (_, index) => url(index)),
+    passphrase,
+    beforeLedger: () => {},
+    /** One provider does this wrong from now on, and nothing else. */
+    misbehave: (provider: number, faults: Partial<Faults>) => {
+      const found = standIn.providers[provider]
+      if (found !== undefined) found.faults = { ...honest(), ...faults }
+    },
+    recover: () => standIn.recover()
+  }
+  yield* Effect.sync(() => {
+    chain.beforeLedger()
+    network.close()
+  }).pipe(Effect.repeat(Schedule.spaced(ledgerMillis)), Effect.forkScoped)
+  return chain
+})
+
+export type Chain = Effect.Success<ReturnType<typeof start>>
+
+/** Something else uses the next sequence of an account. */
+export const useSequence = ({ network }: Chain, address: string): void => {
+  const account = accountIn(network.reads, address)
+  if (account !== undefined) network.put(keyOf.account(address), { ...account, sequence: account.sequence + 1n })
+}
+
+export const sequenceOf = ({ network }: Chain, address: string): bigint =>
+  accountIn(network.reads, address)?.sequence ?? 0n
+
+/** How often each slot has its payment in a ledger. */
+export const countIn = ({ network }: Chain): ReadonlyMap<number, number> => {
+  const counts = new Map<number, number>()
+  for (const { envelope, isSuccess } of network.ledgers.flatMap(({ transactions }) => transactions)) {
+    const operations = isSuccess ? (decode(network.networkId, envelope)?.transaction.operations ?? []) : []
+    for (const { body } of operations) {
+      if (body.type !== "payment") continue
+      const slot = body.paymentOp.amount - base
+      if (slot >= 0n && slot < slots) counts.set(Number(slot), (counts.get(Number(slot)) ?? 0) + 1)
+    }
+  }
+  return counts
+}
+
+/** How many sequences of an account ledgers have used. */
+export const usesOf = ({ network }: Chain, address: string): number =>
+  network.ledgers.flatMap(({ transactions }) => transactions).filter(({ source }) => source === address).length

@@ -1,0 +1,87 @@
+// SIGKILL of the service, its PostgreSQL or both while transactions of stellar are sent, and several instances of which two are killed or
+// frozen beyond their lease.
+import { Effect } from "effect"
+import type { Case, Context } from "../Case.ts"
+import * as ExternalPostgres from "../ExternalPostgres.ts"
+import * as Instances from "../sending/Instances.ts"
+import * as Load from "../sending/Load.ts"
+import * as World from "../World.ts"
+import * as Chain from "./Chain.ts"
+import * as Opening from "./Opening.ts"
+import * as Verdict from "./Verdict.ts"
+
+/** Milliseconds, and those of the short form. */
+const duration = 120_000
+const shortDuration = 15_000
+
+/** Also if kills take long: on a busy machine, a start takes ten seconds. */
+const leastKills = 3
+
+export const StellarRelay: Case = {
+  name: "stellar-relay",
+  promise: "kills while sending on stellar: each accepted payment is confirmed, and made once; sequences have no holes",
+  run: ({ amount, random, tally }) =>
+    Effect.gen(function* () {
+      const world = yield* World.make
+      const chain = yield* Chain.start(2)
+      const listen = world.listen(Opening.env)
+      let service = yield* listen
+      const relayers = yield* Opening.relayersOn(service, chain)
+      const before = Verdict.sequencesOf(chain, relayers)
+      const { load, stop } = yield* Load.start({
+        urls: () => [service.baseUrl],
+        relayers,
+        random,
+        pause: Opening.pause,
+        requestOf: Chain.requestOf
+      })
+      const until = performance.now() + amount(duration, shortDuration)
+      for (let kills = 0; kills < leastKills || performance.now() < until; kills++) {
+        yield* Effect.sleep(random.int(100, 2500))
+        const victims = random.pick(["service", "postgres", "both", "node"])
+        tally.add(`kills of ${victims}`)
+        if (victims === "node") {
+          // A node that was restarted has forgotten its queue and its bans.
+          for (const queue of chain.network.nodes) queue.restart()
+          continue
+        }
+        const postgres = yield* world.postgres
+        const pids = { service: [service.pid], postgres: [postgres], both: [service.pid, postgres] }[victims]
+        yield* World.signal(pids, "SIGKILL")
+        for (const pid of pids) yield* World.gone(pid)
+        if (victims !== "postgres") service = yield* listen
+      }
+      yield* stop
+      yield* Verdict.check(tally, service, { chain, load, before })
+    })
+}
+
+/** Relayers of several instances. `tally` gets the counts of the check. */
+const scene = (tally: Context["tally"]): Instances.Scene => ({
+  env: Opening.env,
+  open: Effect.fnUntraced(function* (service) {
+    const chain = yield* Chain.start(2)
+    const relayers = yield* Opening.relayersOn(service, chain, { count: 6 })
+    const before = Verdict.sequencesOf(chain, relayers)
+    return {
+      relayers,
+      requestOf: Chain.requestOf,
+      check: (read, load) => Verdict.check(tally, read, { chain, load, before })
+    }
+  })
+})
+
+/** Milliseconds: an instance that is frozen for longer has lost its lanes. */
+const lease = 3000
+
+export const StellarFrozen: Case = {
+  name: "stellar-frozen",
+  promise:
+    "two of three instances die or hang beyond their lease while all send on stellar: each payment is confirmed, and made once",
+  run: ({ amount, random, tally }) =>
+    Effect.gen(function* () {
+      const { listen } = yield* ExternalPostgres.make
+      const [kills, freezes] = amount([80, 20], [10, 10])
+      yield* Instances.run({ random, tally, listen, kills, freezes, lease, scene: scene(tally) })
+    })
+}
