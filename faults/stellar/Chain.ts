@@ -1,5 +1,5 @@
 // The chain of the cases about stellar: a stand-in ledger with several providers, in this process.
-import { Effect, Schedule } from "effect"
+import { DateTime, Effect, Schedule } from "effect"
 import { decode } from "../../testkit/stellar/Envelope.ts"
 import { accountIn, keyOf } from "../../testkit/stellar/Entries.ts"
 import { Network } from "../../testkit/stellar/Network.ts"
@@ -25,7 +25,7 @@ const slots = 1_000_000n
 /** The request whose effect is the payment of a slot. */
 export const requestOf = (slot: number) => ({
   network: "stand-in",
-  valid_until: new Date(performance.timeOrigin + performance.now() + 3_600_000).toISOString(),
+  valid_until: DateTime.formatIso(DateTime.makeUnsafe(performance.timeOrigin + performance.now() + 3_600_000)),
   operations: [
     { type: "payment", destination: receiver, amount: String(base + BigInt(slot)), asset: { type: "native" } }
   ]

@@ -101,6 +101,8 @@ const restore: Row<Stellar, Prepared> = (situation) => {
   const { soroban } = preparation
   if (soroban?._tag !== "NeedsRestore") return undefined
   if (newestRequest(transaction).restore_footprint !== true) return hold(situation, "needs_restore")
+  // The fee of the restore counts for no API key, so that a key could spend more than its limit.
+  if (situation.terms.feeLimit !== undefined) return hold(situation, "needs_restore")
   const cap = capOf(situation)
   const own = callFee(transaction, preparation, form, soroban.resourceFee)
   const before = callFee(transaction, preparation, form, soroban.fee)

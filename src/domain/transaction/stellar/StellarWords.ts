@@ -41,7 +41,7 @@ const waiting = {
     next:
       fee !== undefined
         ? `The service restores them first, for at most ${stroops(fee)}. If that fails, it is not tried again: \`GET …/transactions?origin=restore\` shows it.`
-        : "Replace it with `restore_footprint: true`, so that the relayer pays to restore them, or restore them yourself."
+        : "Replace it with `restore_footprint: true`, so that the relayer pays to restore them, or restore them yourself. For an API key with `max_fee_per_day`, the relayer does not pay."
   }),
   no_account: () => ({
     reason: "The account of the relayer does not exist on the network.",

@@ -1,5 +1,4 @@
-// Transactions of the service that restore what a call needs before it can be signed. They belong to the relayer of the call, and what they
-// cost counts for its API key.
+// Transactions of the service that restore what a call needs before it can be signed. They belong to the relayer of the call.
 import { Clock, Effect, Schema } from "effect"
 import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
