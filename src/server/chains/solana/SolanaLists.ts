@@ -34,7 +34,7 @@ const settledOf = ({ entries, ...rest }: Read, slot: number): Read => ({
   entries: new Map([...entries].filter(([, at]) => at <= slot - listSettled))
 })
 
-export interface Wanted {
+export interface SoughtList {
   readonly address: string
   /** The finalized slot that the list has to reach at its upper end. */
   readonly slot: number
@@ -43,7 +43,11 @@ export interface Wanted {
 }
 
 /** From the top, until it meets what an earlier look has read, and then from the lower end of that. */
-const pages = Effect.fnUntraced(function* (node: RpcNode, { address, slot, until }: Wanted, earlier: Read | undefined) {
+const pages = Effect.fnUntraced(function* (
+  node: RpcNode,
+  { address, slot, until }: SoughtList,
+  earlier: Read | undefined
+) {
   const entries = new Map<string, number>()
   let known = earlier?.entries.size === 0 ? undefined : earlier
   let before: string | undefined
@@ -75,7 +79,7 @@ const pages = Effect.fnUntraced(function* (node: RpcNode, { address, slot, until
 })
 
 /** Signatures of the address. `lists`: what earlier looks have read, which this one adds to. */
-export const read = Effect.fnUntraced(function* (node: RpcNode, wanted: Wanted, lists: Lists, now: Moment) {
+export const read = Effect.fnUntraced(function* (node: RpcNode, wanted: SoughtList, lists: Lists, now: Moment) {
   const { read: found, isContinued, failure } = yield* pages(node, wanted, lists.get(node.url)?.read)
   // A look that failed above what an earlier one has read keeps that.
   if (failure === undefined || isContinued) {
