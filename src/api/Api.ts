@@ -6,6 +6,7 @@ import { AttentionApi } from "./AttentionApi.ts"
 import { AuditApi } from "./AuditApi.ts"
 import { EventsApi } from "./EventsApi.ts"
 import { FeesApi } from "./FeesApi.ts"
+import { InstancesApi } from "./InstancesApi.ts"
 import { MasterKeyApi } from "./MasterKeyApi.ts"
 import { MetricsApi } from "./MetricsApi.ts"
 import { NetworksApi } from "./NetworksApi.ts"
@@ -15,6 +16,7 @@ import { NotificationsApi } from "./NotificationsApi.ts"
 import { ConfigurationApi } from "./ConfigurationApi.ts"
 import * as Document from "./document/Document.ts"
 import { PoliciesApi } from "./PoliciesApi.ts"
+import { ProvidersApi } from "./ProvidersApi.ts"
 import { RelayerHealthApi } from "./RelayerHealthApi.ts"
 import { RelayersApi } from "./RelayersApi.ts"
 import { scopesOf } from "./Scopes.ts"
@@ -22,6 +24,7 @@ import { SearchApi } from "./SearchApi.ts"
 import { SignersApi } from "./SignersApi.ts"
 import { SponsoredApi } from "./SponsoredApi.ts"
 import { SigningApi } from "./SigningApi.ts"
+import { StatisticsApi } from "./StatisticsApi.ts"
 import { SystemApi } from "./SystemApi.ts"
 import { TransactionSigningApi } from "./TransactionSigningApi.ts"
 import { TransactionsApi } from "./TransactionsApi.ts"
@@ -42,6 +45,7 @@ const endpoints = HttpApi.make("effect-relayer")
   .add(SignersApi)
   .add(NotificationsApi)
   .add(NetworksApi)
+  .add(ProvidersApi)
   .add(ApiKeysApi)
   .add(ConfigurationApi)
   .add(AuditApi)
@@ -49,6 +53,8 @@ const endpoints = HttpApi.make("effect-relayer")
   .add(MasterKeyApi)
   .add(AttentionApi)
   .add(SearchApi)
+  .add(StatisticsApi)
+  .add(InstancesApi)
   .add(SystemApi)
   .add(MetricsApi)
 

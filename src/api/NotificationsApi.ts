@@ -18,6 +18,8 @@ import {
 import { PageQuery } from "../domain/request/Page.ts"
 import * as Condition from "./Condition.ts"
 import { linked, versioned } from "./document/Operation.ts"
+import { DeliveryStatistics } from "../domain/notification/DeliveryStatistics.ts"
+import { SeriesQuery } from "../domain/request/Series.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
@@ -128,6 +130,20 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
           description:
             "Deliveries of the last 30 days, newest first, each with its body and the responses of the receiver. The `Link` header leads to the next page.",
           transform: linked
+        })
+      ),
+    HttpApiEndpoint.get("statistics", "/:notification_id/statistics", {
+      params,
+      query: SeriesQuery,
+      success: Envelope.of(DeliveryStatistics),
+      error: [Errors.NotificationNotFoundError, ...Errors.any]
+    })
+      .annotate(RequiredScope, "notifications:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Get statistics of deliveries",
+          description:
+            "Deliveries by steps of time, for at most 24 hours, and what waits now. Deliveries are counted at the time of their creation, and tests are left out. A key that is limited to relayers sees those about its relayers."
         })
       ),
     HttpApiEndpoint.get("delivery", "/:notification_id/deliveries/:delivery_id", {

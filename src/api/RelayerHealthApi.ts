@@ -1,6 +1,7 @@
 // The endpoints of relayer health: status, balance, check, explain.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { BalanceTrend, BalanceTrendQuery } from "../domain/health/BalanceTrend.ts"
 import { RelayerExplanation } from "../domain/health/HealthExplanation.ts"
 import { RelayerId } from "../domain/relayer/Relayer.ts"
 import { RelayerBalance, RelayerStatus } from "../domain/relayer/RelayerStatus.ts"
@@ -48,6 +49,20 @@ export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
           summary: "Check a relayer now",
           description:
             "Runs the regular health check now, with the same consequences: two failed checks in a row disable the relayer (three until its chain has answered once, and a wrong chain at once), and one successful check enables it."
+        })
+      ),
+    HttpApiEndpoint.get("balances", "/:relayer_id/balances", {
+      params,
+      query: BalanceTrendQuery,
+      success: Envelope.of(BalanceTrend),
+      error
+    })
+      .annotate(RequiredScope, "relayers:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Get what a relayer's balance was",
+          description:
+            "The balance hour by hour, as the checks of all instances read it, what is spent in a day, and for how long the rest suffices. No provider is asked."
         })
       ),
     HttpApiEndpoint.get("explain", "/:relayer_id/explain", { params, success: Envelope.of(RelayerExplanation), error })

@@ -14,7 +14,7 @@ const Component = Schema.Struct({
   status: field(Schema.Literals(["healthy", "unhealthy"]), "State of the component.", "healthy")
 })
 
-const JobStatus = Schema.Literals(["healthy", "unhealthy", "off"]).annotate({
+export const JobStatus = Schema.Literals(["healthy", "unhealthy", "off"]).annotate({
   identifier: "JobStatus",
   description:
     "`unhealthy`: a task of the job has not succeeded for half a minute. `off`: this instance is configured to leave the job to others.",

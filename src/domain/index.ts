@@ -18,7 +18,7 @@ export { Action, AuditResource, KnownAction, KnownAuditResource } from "./audit/
 export { PositiveUint64, Uint64, Uint128 } from "./chain/Amount.ts"
 export { MaskedRpcConfig, RpcConfig } from "./chain/Rpc.ts"
 export { Event, EventType, KnownEventType } from "./event/Event.ts"
-export { HealthStatus } from "./health/HealthStatus.ts"
+export { HealthStatus } from "./health/ListedHealth.ts"
 export { HealthCode, RelayerExplanation } from "./health/HealthExplanation.ts"
 export { MasterKeyRotation, RotationRunning } from "./masterKey/MasterKey.ts"
 export { Network, NetworkIdTaken, NetworkInUse, NetworkNotFound } from "./network/Network.ts"

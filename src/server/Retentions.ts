@@ -2,6 +2,7 @@
 import { Duration, Effect, Layer } from "effect"
 import * as AuditCheckpointsRepo from "./audit/AuditCheckpointsRepo.ts"
 import * as EventRetentionRepo from "./events/EventRetentionRepo.ts"
+import * as BalancesRepo from "./health/BalancesRepo.ts"
 import { IdempotencyStore, pruneBatch } from "./idempotency/IdempotencyStore.ts"
 import * as TransactionRetention from "./ledger/read/TransactionRetention.ts"
 import * as Retention from "./lifecycle/Retention.ts"
@@ -27,6 +28,11 @@ export const events = (age: Duration.Duration) =>
       )
     : Layer.empty
 
+/** Balances of relayers after 30 days. */
+const balances = Layer.effectDiscard(
+  Effect.flatMap(BalancesRepo.make, ({ prune }) => Retention.run("balances", batch, prune(batch)))
+)
+
 /** All of them until the scope closes. `age` applies to events and final transactions. */
 export const layer = (age: Duration.Duration) =>
-  Layer.mergeAll(audit, idempotency, events(age), TransactionRetention.layer(age))
+  Layer.mergeAll(audit, idempotency, balances, events(age), TransactionRetention.layer(age))

@@ -5,9 +5,9 @@ import { HttpIncomingMessage, HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { ApiKeysHttp } from "./access/ApiKeysHttp.ts"
-import { AttentionHttp } from "./attention/AttentionHttp.ts"
+import { AttentionHttp, InstancesHttp } from "./attention/AttentionHttp.ts"
 import { AuditHttp } from "./audit/AuditHttp.ts"
-import { RelayerHealthHttp } from "./health/RelayerHealthHttp.ts"
+import { ProvidersHttp, RelayerHealthHttp } from "./health/RelayerHealthHttp.ts"
 import { ConfigurationHttp } from "./configuration/ConfigurationHttp.ts"
 import { EventsHttp } from "./events/EventsHttp.ts"
 import { IdempotencyHttp } from "./idempotency/IdempotencyHttp.ts"
@@ -18,7 +18,7 @@ import { MasterKeyHttp } from "./masterKey/MasterKeyHttp.ts"
 import { SearchHttp } from "./search/SearchHttp.ts"
 import { SignersHttp } from "./signers/SignersHttp.ts"
 import { NodeCallsHttp, SponsoredHttp, TransactionSigningHttp } from "./transactions/ExchangesHttp.ts"
-import { AllTransactionsHttp, TransactionsHttp } from "./transactions/TransactionsHttp.ts"
+import { AllTransactionsHttp, StatisticsHttp, TransactionsHttp } from "./transactions/TransactionsHttp.ts"
 import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
 import * as Documents from "./http/Documents.ts"
 import * as HomeHttp from "./http/HomeHttp.ts"
@@ -48,10 +48,13 @@ export const defaults: Options = { requestTimeoutMs: 30_000, maxBodyBytes: 1_048
 const handlers = Layer.mergeAll(
   AttentionHttp,
   SearchHttp,
+  InstancesHttp,
   RelayersHttp,
   RelayerHealthHttp,
+  ProvidersHttp,
   TransactionsHttp,
   AllTransactionsHttp,
+  StatisticsHttp,
   TransactionSigningHttp,
   NodeCallsHttp,
   SponsoredHttp,

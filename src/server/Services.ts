@@ -20,6 +20,7 @@ import { IdempotencyStore } from "./idempotency/IdempotencyStore.ts"
 import { CallerRequests } from "./limits/CallerRequests.ts"
 import { Strangers } from "./limits/Strangers.ts"
 import { OutboundWork } from "./limits/OutboundWork.ts"
+import * as Instances from "./attention/Instances.ts"
 import { LaneLedger } from "./ledger/LaneLedger.ts"
 import { Ledger } from "./ledger/Ledger.ts"
 import * as LedgerTables from "./ledger/LedgerTables.ts"
@@ -205,6 +206,7 @@ const gauges = ({ metricsPerRelayer = false }: Options) =>
   Layer.mergeAll(
     GaugeJob.layerConnections,
     RelayerGauge.layer,
+    Instances.layerPresence,
     LedgerGauges.layer,
     EventDelay.layer,
     metricsPerRelayer ? RelayerGauges.layer : Layer.empty

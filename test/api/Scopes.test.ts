@@ -71,7 +71,8 @@ describe("scopes", () => {
     "nodeCalls",
     "nonces",
     "policies",
-    "fees"
+    "fees",
+    "statistics"
   ])
 
   /** The handler checks the scopes of the sections of the document as well. */
@@ -94,14 +95,14 @@ describe("scopes", () => {
     for (const name of forEveryCaller) assert.isUndefined(declared.find((one) => one.name === name)?.scope)
   })
 
-  /** It shows relayers, and what else the key may read. */
-  const ofRelayers = "attention.list"
+  /** They show relayers, or what their operators need to know besides. */
+  const ofRelayers = new Set(["attention.list", "instances.list"])
 
   it("every other endpoint declares a scope of its resource, to read or to write", () => {
     for (const { name, method, path, scope, isProtected } of declared) {
       if (!isProtected || ofTransactions.has(name.split(".")[0] ?? "")) continue
       if (ofConfigurations.has(name) || forEveryCaller.includes(name)) continue
-      const resource = name === ofRelayers ? "relayers" : path.split("/")[3]
+      const resource = ofRelayers.has(name) ? "relayers" : path.split("/")[3]
       assert.strictEqual(scope, `${resource}:${method === "GET" ? "read" : "write"}`, name)
     }
   })
@@ -115,6 +116,7 @@ describe("scopes", () => {
         "allTransactions.list",
         "nonces.get",
         "fees.ofTransaction",
+        "statistics.get",
         "sponsored.quote",
         "sponsored.build"
       ],

@@ -2,6 +2,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { NotificationId } from "../../src/domain/notification/Notification.ts"
+import { maxCountedDeliveries } from "../../src/domain/notification/DeliveryStatistics.ts"
+import { NetworkId } from "../../src/domain/network/NetworkId.ts"
+import * as NetworkProviders from "../../src/server/health/NetworkProviders.ts"
+import { Ledger } from "../../src/server/ledger/Ledger.ts"
+import * as DeliveriesRepo from "../../src/server/notifications/delivery/DeliveriesRepo.ts"
+import * as Prepared from "../../testkit/Prepared.ts"
 import { Relayers } from "../../src/server/relayers/Relayers.ts"
 import * as Attention from "../../src/server/attention/Attention.ts"
 import * as Search from "../../src/server/search/Search.ts"
@@ -11,6 +18,16 @@ import * as LargeLedger from "../../testkit/LargeLedger.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 
 const transactions = 1_000_000
+
+/** Milliseconds. */
+const hour = 3_600_000
+
+/** Rows have moments of the database, and the clock of tests stands still. Milliseconds. */
+const databaseTime = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{ readonly now: number }>`SELECT (extract(epoch FROM now()) * 1000)::float8 AS now`
+  return row?.now ?? assert.fail("no time")
+})
 
 const filled = Layer.effectDiscard(LargeLedger.fill(transactions)).pipe(Layer.provideMerge(TestApi.layer()))
 
@@ -63,7 +80,58 @@ layer(filled, { timeout: "10 minutes" })("with a million transactions", (it) => 
     })
   )
 
-  it.effect("a search costs at most 60 pages, and at most 100 by relayer and nonce", () =>
+  it.effect("statistics of the last hour cost at most 400 pages, and those of six hours 2500", () =>
+    Effect.gen(function* () {
+      const { finalSteps, openSummary } = yield* Ledger
+      const sum = (rows: ReadonlyArray<{ readonly confirmed: number }>) =>
+        rows.reduce((all, { confirmed }) => all + confirmed, 0)
+      const now = yield* databaseTime
+      const lastHours = (hours: number) => ({ since: now - hours * hour, step: hour / 4, steps: 4 * hours })
+      const one = yield* LargeLedger.pagesOf(finalSteps(lastHours(1), undefined))
+      assert.isAbove(sum(one.value), 4000)
+      assert.isAtMost(one.pages, 400)
+      const six = yield* LargeLedger.pagesOf(finalSteps(lastHours(6), undefined))
+      assert.isAbove(sum(six.value), 5 * sum(one.value))
+      assert.isAtMost(six.pages, 2500)
+      const open = yield* LargeLedger.pagesOf(openSummary(undefined))
+      assert.deepInclude(open.value, { pending: 2 * LargeLedger.withEachCode, held: LargeLedger.withEachCode })
+      assert.isAtMost(open.pages, 400)
+    })
+  )
+
+  it.effect("statistics of a receiver cost a page for each few deliveries, and at most those that are counted", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { steps } = yield* DeliveriesRepo.make
+      yield* Prepared.create("notifications", { id: "busy", url: "https://hooks.example.com/x" })
+      // A thousand in each of the last twenty hours, with bodies of the usual size.
+      yield* sql`
+        INSERT INTO deliveries (id, notification_seq, lane, event, body, state, created_at, delivered_at)
+        SELECT 'd' || i, n.seq, 'r1', 'relayer.paused', repeat('x', 1500), 'delivered', at, at + interval '1 second'
+        FROM generate_series(1, 20000) i, LATERAL (SELECT now() - (20000 - i) * interval '3.6 seconds' AS at) given,
+          notifications n WHERE n.id = 'busy'`
+      yield* sql`VACUUM ANALYZE deliveries`
+      const of = { notification: NotificationId.make("busy"), relayers: undefined }
+      const lastHour = { since: (yield* databaseTime) - hour, step: hour, steps: 1 }
+      const { value, pages } = yield* LargeLedger.pagesOf(steps(of, lastHour, maxCountedDeliveries))
+      const delivered = (rows: typeof value) => rows.reduce((all, one) => all + one.delivered, 0)
+      assert.isAbove(delivered(value), 800)
+      assert.isAtMost(pages, 500)
+      const all = yield* steps(of, { ...lastHour, since: 0 }, maxCountedDeliveries)
+      assert.strictEqual(delivered(all), maxCountedDeliveries)
+    })
+  )
+
+  it.effect("the providers of a network cost at most 1200 pages, whatever the number of its relayers is", () =>
+    Effect.gen(function* () {
+      const { list } = yield* NetworkProviders.make
+      const { value, pages } = yield* LargeLedger.pagesOf(list(NetworkId.make("evm:sepolia")))
+      assert.isNotEmpty(value)
+      assert.isAtMost(pages, 1200)
+    })
+  )
+
+  it.effect("a search costs at most 80 pages, and at most 120 by relayer and nonce", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { find } = yield* Search.make
@@ -83,7 +151,7 @@ layer(filled, { timeout: "10 minutes" })("with a million transactions", (it) => 
       ] as const) {
         const { value, pages } = yield* LargeLedger.pagesOf(find({ q }))
         assert.strictEqual(value.length, count, q)
-        assert.isAtMost(pages, q.includes("#") ? 100 : 60, q)
+        assert.isAtMost(pages, q.includes("#") ? 120 : 80, q)
       }
     })
   )

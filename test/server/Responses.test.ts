@@ -51,7 +51,15 @@ const bodyFor = (name: string) =>
 const isNotOfEvm = (name: string) => /\/(sign-transaction|sponsored\/)/.test(name)
 
 /** They have no parameter. */
-const takesNothing = new Set(["get /api/v1/audit/checkpoints", "get /api/v1/attention", "get /api/v1/api-keys/current"])
+const takesNothing = new Set([
+  "get /api/v1/audit/checkpoints",
+  "get /api/v1/attention",
+  "get /api/v1/instances",
+  "get /api/v1/api-keys/current"
+])
+
+/** The relayer that may not exist is in their query. */
+const namesRelayerInQuery = new Set(["get /api/v1/statistics"])
 
 /** They need no scope. */
 const isForEveryKey = new Set(["get /api/v1/search", "get /api/v1/api-keys/current"])
@@ -61,6 +69,7 @@ const isExempt = (status: number, name: string) =>
   (status === 400 && isNotOfEvm(name)) ||
   (status === 400 && takesNothing.has(name)) ||
   (status === 403 && isForEveryKey.has(name)) ||
+  (status === 404 && namesRelayerInQuery.has(name)) ||
   (status === 404 && hasBody(name) && isAboutTransactions(name))
 
 const noTransaction = "00000000-0000-4000-8000-000000000000"

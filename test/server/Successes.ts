@@ -88,6 +88,7 @@ export const successes: Readonly<Record<string, Request>> = {
   [`get ${inRelayer}/status`]: (name) => Effect.flatMap(onChain, (params) => send(name, params)),
   [`get ${inRelayer}/balance`]: (name) => Effect.flatMap(onChain, (params) => send(name, params)),
   [`post ${inRelayer}/check`]: (name) => Effect.flatMap(onChain, (params) => send(name, params)),
+  [`get ${inRelayer}/balances`]: (name) => Effect.forEach(relayers, ({ id }) => send(name, { relayer_id: id })),
   [`get ${inRelayer}/explain`]: (name) => Effect.forEach(relayers, ({ id }) => send(name, { relayer_id: id })),
   [`post ${inRelayer}/policies/rehearse`]: (name) =>
     Effect.flatMap(onChain, (params) => send(name, params, { body: { policies: {} } })),
@@ -104,6 +105,8 @@ export const successes: Readonly<Record<string, Request>> = {
   "post /api/v1/signers/{signer_id}/verify": (name) => send(name, { signer_id }),
   "post /api/v1/notifications": (name) => send(name, {}, { body: { ...notification, id: "post-notification" } }),
   "get /api/v1/notifications": (name) => send(name),
+  [`get ${inNotification}/statistics`]: (name) =>
+    Effect.flatMap(notified, ({ notification_id }) => send(name, { notification_id })),
   [`get ${inNotification}`]: (name) => send(name, { notification_id }),
   [`patch ${inNotification}`]: (name) =>
     Effect.flatMap(made("notifications", { url: notification.url }), (notification_id) =>
@@ -133,6 +136,9 @@ export const successes: Readonly<Record<string, Request>> = {
   "delete /api/v1/networks/{network_id}": (name) =>
     Effect.flatMap(ownNetwork, (network_id) => send(name, { network_id })),
   "post /api/v1/api-keys": (name) => send(name, {}, { body: newKey }),
+  "get /api/v1/networks/{network_id}/providers": (name) => send(name, { network_id }),
+  "get /api/v1/statistics": (name) => send(name),
+  "get /api/v1/instances": (name) => send(name),
   "get /api/v1/search": (name) => send(name, { query: "?q=relayer-1" }),
   "get /api/v1/attention": (name) => send(name),
   "get /api/v1/api-keys/current": (name) => send(name),

@@ -2,7 +2,7 @@
 import { Effect, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as WholeUnits from "../../domain/chain/WholeUnits.ts"
-import { HealthStatus } from "../../domain/health/HealthStatus.ts"
+import { HealthStatus } from "../../domain/health/ListedHealth.ts"
 import { NetworkName, NetworkType, networkId } from "../../domain/network/NetworkId.ts"
 import { NotificationId } from "../../domain/notification/Notification.ts"
 import { RelayerQuery, RelayerSort } from "../../domain/relayer/Relayer.ts"

@@ -26,11 +26,13 @@ import type {
   EvmRequestVersion,
   EvmSignature,
   EvmSignatureResponse,
+  FinalCounts,
   FoundItemListResponse,
   Funding,
   HealthCode,
   HealthStatus,
   HealthWarning,
+  JobStatus,
   JsonRpcCalls,
   JsonRpcReplies,
   KnownAuditAction,
@@ -117,6 +119,7 @@ export type {
   EvmRequestVersion,
   EvmSignature,
   EvmSignatureResponse,
+  FinalCounts,
   FixedPriceSource,
   FoundItem,
   FoundItemListResponse,
@@ -253,6 +256,8 @@ export interface Client {
   readonly notifications: NotificationsClient
   /** Configurations of chains that relayers can be bound to. */
   readonly networks: NetworksClient
+  /** How the RPC providers of networks do. */
+  readonly providers: ProvidersClient
   /** Credentials of callers. The administrator's key, which is in the configuration, may do everything. */
   readonly apiKeys: ApiKeysClient
   /** Configurations as code: networks, notifications, signers, relayers and API keys in one document. */
@@ -267,6 +272,10 @@ export interface Client {
   readonly attention: AttentionClient
   /** Finds resources by ids, hashes and addresses. */
   readonly search: SearchClient
+  /** Numbers of transactions over time. */
+  readonly statistics: StatisticsClient
+  /** Processes that share the database. */
+  readonly instances: InstancesClient
   /** Health and readiness of an instance. */
   readonly system: SystemClient
   /**
@@ -447,6 +456,25 @@ export interface RelayerHealthClient {
       readonly relayer_id: string
     }
   }, RelayerStatusResponse>
+  /**
+   * Get what a relayer's balance was.
+   *
+   * The balance hour by hour, as the checks of all instances read it, what is spent in a day, and for how long the
+   * rest suffices. No provider is asked.
+   */
+  readonly balances: Method<"relayerHealth", "balances", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string
+    }
+    readonly query?: {
+      /**
+       * First moment. The default is seven days ago, and balances are kept for 30 days. Example:
+       * `"2026-01-02T03:00:00.000Z"`
+       */
+      readonly since?: string | Date
+    }
+  }, BalanceTrendResponse>
   /**
    * Explain a relayer's state.
    *
@@ -1114,6 +1142,27 @@ export interface NotificationsClient {
     }
   }, DeliveryListResponse>
   /**
+   * Get statistics of deliveries.
+   *
+   * Deliveries by steps of time, for at most 24 hours, and what waits now. Deliveries are counted at the time of
+   * their creation, and tests are left out. A key that is limited to relayers sees those about its relayers.
+   */
+  readonly statistics: Method<"notifications", "statistics", {
+    readonly params: {
+      /** Identifier of the notification. Example: `"ops"` */
+      readonly notification_id: string
+    }
+    readonly query?: {
+      /**
+       * First moment of the series; the first step contains it. The default is an hour ago. Example:
+       * `"2026-01-02T03:00:00Z"`
+       */
+      readonly since?: string | Date
+      /** Seconds of a step. At most 1000 steps fit into a response. Example: `60` */
+      readonly step?: number
+    }
+  }, DeliveryStatisticsResponse>
+  /**
    * Get a delivery.
    *
    * A delivery of the last 30 days, with its body and the responses of the receiver.
@@ -1248,6 +1297,22 @@ export interface NetworksClient {
       /** What was done. Example: `"Network deleted successfully"` */
       readonly data: "Network deleted successfully" | "Network reset successfully"
     }>
+}
+
+/** How the RPC providers of networks do. */
+export interface ProvidersClient {
+  /**
+   * List the providers of a network with their health.
+   *
+   * The RPC URLs of the network, masked, each with what the last checks of relayers found, of all instances. No
+   * provider is asked.
+   */
+  readonly list: Method<"providers", "list", {
+    readonly params: {
+      /** Identifier of the network: its type and its name. Example: `"evm:sepolia"` */
+      readonly network_id: string
+    }
+  }, NetworkProviderListResponse>
 }
 
 /** Credentials of callers. The administrator's key, which is in the configuration, may do everything. */
@@ -1603,13 +1668,48 @@ export interface SearchClient {
     readonly query: {
       /**
        * An id, a hash, a signature, an address, the URL of an explorer that ends with one of them, an `external_id`,
-       * the name of a relayer, or a relayer and a nonce or sequence such as `payouts#42`. Spaces around it have no
-       * meaning. Hexadecimal digits are read in any case, base58 and addresses of stellar exactly. Example:
-       * `"order-1234"`
+       * the name of a relayer, a relayer and a nonce or sequence such as `payouts#42`, or the `x-request-id` of a
+       * request, for what it has changed. Spaces around it have no meaning. Hexadecimal digits are read in any case,
+       * base58 and addresses of stellar exactly. Example: `"order-1234"`
        */
       readonly q: string
     }
   }, FoundItemListResponse>
+}
+
+/** Numbers of transactions over time. */
+export interface StatisticsClient {
+  /**
+   * Get statistics of transactions.
+   *
+   * How many transactions became final in each step, for at most six hours, how long they took to be confirmed,
+   * and how many are open now. They are those of all instances. A key that is limited to relayers sees theirs. A
+   * response may be two seconds old.
+   */
+  readonly get: Method<"statistics", "get", {
+    readonly query?: {
+      /**
+       * First moment of the series; the first step contains it. The default is an hour ago. Example:
+       * `"2026-01-02T03:00:00Z"`
+       */
+      readonly since?: string | Date
+      /** Seconds of a step. At most 1000 steps fit into a response. Example: `60` */
+      readonly step?: number
+      /** Only transactions of this relayer. Example: `"payouts"` */
+      readonly relayer_id?: string
+    }
+  }, TransactionStatisticsResponse>
+}
+
+/** Processes that share the database. */
+export interface InstancesClient {
+  /**
+   * List instances.
+   *
+   * The processes that share the database, the one that started first at the beginning. One that stops is removed,
+   * and one that was killed after an hour.
+   */
+  readonly list: Method<"instances", "list", {}, InstanceListResponse>
 }
 
 /** Health and readiness of an instance. */
@@ -1908,6 +2008,40 @@ export interface AzureKeyVaultSigner {
    * owns it. Example: `"payments"`
    */
   readonly managed_by?: string
+}
+
+/** The balance of a relayer's account in an hour. */
+export interface BalancePoint {
+  /** Beginning of the hour, or the moment of the last reading. Example: `"2026-01-02T03:00:00.000Z"` */
+  readonly at: string
+  /** Balance at its end, in `unit`. Example: `"1000000000000000000"` */
+  readonly balance: bigint
+}
+
+/** What the balance of a relayer was, and how long it suffices. */
+export interface BalanceTrend {
+  /** The chain's smallest unit. Example: `"wei"` */
+  readonly unit: "wei" | "lamport" | "stroop"
+  /**
+   * Hours in which the balance changed, the oldest first, and the last reading. Between two points it stayed the
+   * same. Example: `[]`
+   */
+  readonly points: ReadonlyArray<BalancePoint>
+  /**
+   * What left the account in the period, for one day: the sum of all decreases. What was sent to it is not
+   * subtracted. Absent for less than two hours. Example: `"20000000000000000"`
+   */
+  readonly spent_per_day?: bigint
+  /**
+   * For how long the balance above `min_balance` suffices if as much is spent. Absent if nothing was spent.
+   * Example: `432000`
+   */
+  readonly runway_seconds?: number
+}
+
+export interface BalanceTrendResponse extends ResponseEnvelope {
+  /** What the balance of a relayer was, and how long it suffices. */
+  readonly data: BalanceTrend
 }
 
 /** The base fee of a block. */
@@ -2539,6 +2673,50 @@ export interface DeliveryResponse extends ResponseEnvelope {
   readonly data: Delivery
 }
 
+/** How a receiver of webhooks did, and what waits. */
+export interface DeliveryStatistics {
+  /** All steps, the oldest first. Example: `[]` */
+  readonly steps: ReadonlyArray<DeliveryStep>
+  /**
+   * Whether all deliveries of the period are counted. False if there are more than 10000: the newest are counted.
+   * Example: `true`
+   */
+  readonly complete: boolean
+  /** Deliveries that wait now, counted to 10000. Example: `3` */
+  readonly pending: number
+  /** When the oldest of them was created. Example: `"2026-01-02T03:04:00.000Z"` */
+  readonly oldest_pending_at?: string
+  /** When the first of them is given up. Example: `"2026-01-02T03:04:00.000Z"` */
+  readonly gives_up_at?: string
+  /**
+   * Since when the receiver accepts nothing. Absent if its last attempt was accepted, and for a key that is
+   * limited to relayers. Example: `"2026-01-02T03:04:00.000Z"`
+   */
+  readonly failing_since?: string
+}
+
+export interface DeliveryStatisticsResponse extends ResponseEnvelope {
+  /** How a receiver of webhooks did, and what waits. */
+  readonly data: DeliveryStatistics
+}
+
+/** Deliveries of a step of time. */
+export interface DeliveryStep {
+  /** Beginning of the step. Example: `"2026-01-02T03:04:00.000Z"` */
+  readonly at: string
+  /** Deliveries created in the step that the receiver has accepted. Example: `41` */
+  readonly delivered: number
+  /** Deliveries created in the step that were given up. Example: `0` */
+  readonly failed: number
+  /** Deliveries created in the step that still wait. Example: `1` */
+  readonly pending: number
+  /**
+   * Milliseconds from creation to acceptance, in which 95 % of those that were delivered were accepted. Absent if
+   * none was. Example: `240`
+   */
+  readonly p95_ms?: number
+}
+
 /** A fact about a resource. */
 export interface Event {
   /** Position in the order of all events, for `after` and `Last-Event-ID`. Example: `7` */
@@ -2936,6 +3114,32 @@ export interface GoogleCloudKmsSigner {
   readonly managed_by?: string
 }
 
+/** A running process of the service. */
+export interface Instance {
+  /** Identifies the process, until it ends. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+  readonly id: string
+  /** Version of the service that it runs. Example: `"0.1.0"` */
+  readonly version: string
+  /** When it started, by the clock of the database. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly started_at: string
+  /**
+   * When it last wrote that it runs, which it does every ten seconds. One that was killed is listed for an hour.
+   * Example: `"2026-01-02T03:04:05.678Z"`
+   */
+  readonly last_seen_at: string
+  /** Its background jobs, by name. Example: `{"lanes":"healthy"}` */
+  readonly jobs: { readonly [key: string]: JobStatus }
+  /** Accounts whose transactions it sends now. Absent for a key that is limited to relayers. Example: `12` */
+  readonly lanes_held?: number
+  /** Whether it is the one that answers. Example: `true` */
+  readonly is_this: boolean
+}
+
+export interface InstanceListResponse extends ResponseEnvelope {
+  /** The items of this page. */
+  readonly data: ReadonlyArray<Instance>
+}
+
 export interface LocalSigner {
   /** Identifier of the signer. Example: `"hot-1"` */
   readonly id: string
@@ -2960,6 +3164,42 @@ export interface NetworkPageResponse extends ResponseEnvelope {
   readonly data: ReadonlyArray<Network>
   /** The page that was served and the number of all items. */
   readonly pagination: Pagination
+}
+
+/** An RPC provider of a network, as the last checks of relayers found it. */
+export interface NetworkProvider {
+  /** URL of the provider, without path, query and credentials. Example: `"https://rpc.example.com/***"` */
+  readonly url: string
+  /** Share of the calls, relative to the other URLs. A URL with weight 0 is never called. Example: `100` */
+  readonly weight: number
+  /**
+   * `failing`: it failed the last check of at least one relayer. `unknown`: no relayer without RPC URLs of its own
+   * was checked yet. Example: `"failing"`
+   */
+  readonly state: "working" | "failing" | "unknown"
+  /** Why it failed most recently. Example: `"rate_limited"` */
+  readonly code?: "unreachable" | "rate_limited" | "refused" | "invalid_answer" | "mismatch" | "too_low" | "no_account"
+  /** The call that failed, and how. Never text of the provider. Example: `"the call has timed out"` */
+  readonly error?: string
+  /**
+   * Since when the relayer is degraded, failing or disabled that has been so for the longest time, of those that
+   * it failed. Example: `"2026-01-02T03:04:05.678Z"`
+   */
+  readonly since?: string
+  /**
+   * Relayers whose last check asked it, of the newest 200 of the network without RPC URLs of their own. Example:
+   * `12`
+   */
+  readonly relayers: number
+  /** How many of them it failed. Example: `2` */
+  readonly failing: number
+  /** When it was last asked by a check. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly checked_at?: string
+}
+
+export interface NetworkProviderListResponse extends ResponseEnvelope {
+  /** The items of this page. */
+  readonly data: ReadonlyArray<NetworkProvider>
 }
 
 export interface NetworkResponse extends ResponseEnvelope {
@@ -3092,6 +3332,18 @@ export interface NotificationPageResponse extends ResponseEnvelope {
 export interface NotificationResponse extends ResponseEnvelope {
   /** A receiver of webhooks. */
   readonly data: Notification
+}
+
+/** Transactions that are not final. */
+export interface OpenCounts {
+  /** Transactions that nothing was signed for. Example: `12` */
+  readonly pending: number
+  /** Signed transactions that are not final. Example: `4` */
+  readonly in_flight: number
+  /** How many of both wait for something else than their turn. Example: `2` */
+  readonly held: number
+  /** When the oldest of them was accepted. Example: `"2026-01-02T03:04:00.000Z"` */
+  readonly oldest_at?: string
 }
 
 /** A transaction of a network type that a newer version of the service has stored. */
@@ -5187,6 +5439,34 @@ export interface TransactionResponsePageOrListResponse extends ResponseEnvelope 
 export interface TransactionResponseResponse extends ResponseEnvelope {
   /** A transaction, as its network type shows it. */
   readonly data: TransactionResponse
+}
+
+/** Final transactions by steps of time, and open ones. */
+export interface TransactionStatistics {
+  /** All steps, the oldest first. Example: `[]` */
+  readonly steps: ReadonlyArray<TransactionStep>
+  /** What is open now. */
+  readonly open: OpenCounts
+}
+
+export interface TransactionStatisticsResponse extends ResponseEnvelope {
+  /** Final transactions by steps of time, and open ones. */
+  readonly data: TransactionStatistics
+}
+
+/** Transactions that became final in a step of time. */
+export interface TransactionStep {
+  /** Beginning of the step. Example: `"2026-01-02T03:04:00.000Z"` */
+  readonly at: string
+  /** Transactions that became final in the step. */
+  readonly final: FinalCounts
+  /**
+   * Milliseconds from acceptance to confirmation, of half of those confirmed in the step at most. Absent if none
+   * was. Example: `14000`
+   */
+  readonly p50_ms?: number
+  /** The same of 95 % of them. Example: `31000` */
+  readonly p95_ms?: number
 }
 
 export interface TurnkeySigner {

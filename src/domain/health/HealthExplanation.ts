@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import type { DateTime } from "effect"
 import { failuresLeft } from "./Health.ts"
-import { HealthStatus } from "./HealthStatus.ts"
+import { HealthStatus } from "./ListedHealth.ts"
 import type { Health } from "./Health.ts"
 import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
 import { HealthWarning, noticesOf, providerWarnings } from "./ChainWarnings.ts"

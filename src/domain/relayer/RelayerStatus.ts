@@ -1,7 +1,7 @@
 // The status and the balance of a relayer, as responses show them.
 import { Schema } from "effect"
 import { Uint128 } from "../chain/Amount.ts"
-import { HealthStatus } from "../health/HealthStatus.ts"
+import { HealthStatus } from "../health/ListedHealth.ts"
 import { Instant } from "../request/Instant.ts"
 import { networkTag } from "../network/NetworkId.ts"
 import type { NetworkType } from "../network/NetworkId.ts"

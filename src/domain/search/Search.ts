@@ -12,7 +12,7 @@ export const longestSearch = 512
 export const SearchQuery = {
   q: field(
     text(1, longestSearch),
-    "An id, a hash, a signature, an address, the URL of an explorer that ends with one of them, an `external_id`, the name of a relayer, or a relayer and a nonce or sequence such as `payouts#42`. Spaces around it have no meaning. Hexadecimal digits are read in any case, base58 and addresses of stellar exactly.",
+    "An id, a hash, a signature, an address, the URL of an explorer that ends with one of them, an `external_id`, the name of a relayer, a relayer and a nonce or sequence such as `payouts#42`, or the `x-request-id` of a request, for what it has changed. Spaces around it have no meaning. Hexadecimal digits are read in any case, base58 and addresses of stellar exactly.",
     "order-1234"
   )
 }
@@ -46,6 +46,8 @@ export interface Terms {
   readonly hashes: ReadonlyArray<string>
   /** Addresses of relayers as they are stored. */
   readonly address?: string
+  /** The id of a request. */
+  readonly requestId?: string
   /** The nonce or sequence of a transaction of a relayer. */
   readonly place?: { readonly relayerId: string; readonly sequence: bigint }
 }
@@ -77,6 +79,9 @@ const addressOf = (wanted: string) => {
   return otherAddress.test(wanted) ? { address: wanted } : {}
 }
 
+/** The ids of requests that the service takes from callers. */
+const requestId = /^[A-Za-z0-9._:-]{1,128}$/
+
 const placeOf = (wanted: string) => {
   const [, relayerId, digits] = place.exec(wanted) ?? []
   if (relayerId === undefined || digits === undefined) return {}
@@ -93,6 +98,7 @@ export const termsOf = (given: string): Terms => {
     ...(uuid.test(wanted) ? { uuid: wanted.toLowerCase() } : {}),
     hashes: hashesOf(wanted),
     ...addressOf(wanted),
-    ...placeOf(wanted)
+    ...placeOf(wanted),
+    ...(requestId.test(wanted) ? { requestId: wanted } : {})
   }
 }

@@ -1,13 +1,15 @@
-// The handler of `AttentionApi`.
+// The handlers of `AttentionApi` and `InstancesApi`: what an operator looks at first.
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { Api } from "../../api/Api.ts"
+import { Holder } from "../ledger/Holder.ts"
 import { LedgerRules } from "../ledger/LedgerRules.ts"
 import { Readiness } from "../lifecycle/Readiness.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import * as Attention from "./Attention.ts"
+import * as Instances from "./Instances.ts"
 
 export const AttentionHttp = HttpApiBuilder.group(
   Api,
@@ -17,3 +19,12 @@ export const AttentionHttp = HttpApiBuilder.group(
     return handlers.handleAll({ list: () => Respond.one(attention.list) })
   })
 ).pipe(GroupServices.limitTo(SqlClient.SqlClient, LedgerRules, Readiness))
+
+export const InstancesHttp = HttpApiBuilder.group(
+  Api,
+  "instances",
+  Effect.fnUntraced(function* (handlers) {
+    const instances = yield* Instances.make
+    return handlers.handleAll({ list: () => Respond.one(instances.list()) })
+  })
+).pipe(GroupServices.limitTo(SqlClient.SqlClient, Holder))

@@ -89,6 +89,8 @@ export class Audit extends Context.Service<
     recordMany(changes: ReadonlyArray<EncodedChange>): Effect.Effect<void>
     /** When and by which caller each of these resources was last changed. Resources without a record are left out. */
     lastChanges(resources: ReadonlyArray<ResourceName>): Effect.Effect<ReadonlyArray<LastChange>>
+    /** The resources that a request has changed, at most `limit` of them. */
+    changedBy(requestId: string, limit: number): Effect.Effect<ReadonlyArray<ResourceName>>
     /** Includes the records that were committed before the call. `BadRequest` if the cursor does not belong to this list. */
     list(query: AuditQuery): Effect.Effect<Items<AuditRecord>, BadRequest>
     /**
@@ -135,6 +137,11 @@ export class Audit extends Context.Service<
       const lastChanges = Effect.fn("Audit.lastChanges")(function* (resources: ReadonlyArray<ResourceName>) {
         const rows = yield* repo.lastChanges(resources)
         return rows.map(({ key_id, ...row }): LastChange => ({ ...row, keyId: key_id }))
+      })
+
+      const changedBy = Effect.fn("Audit.changedBy")(function* (requestId: string, limit: number) {
+        yield* link
+        return yield* repo.changedBy(requestId, limit)
       })
 
       const list = Effect.fn("Audit.list")(function* ({ limit, order = "newest", cursor, ...filter }: AuditQuery) {
@@ -191,7 +198,7 @@ export class Audit extends Context.Service<
 
       const latest = Effect.andThen(link, repo.head)
 
-      return Audit.of({ record, recordMany, lastChanges, list, verify, export: exported, latest })
+      return Audit.of({ record, recordMany, lastChanges, changedBy, list, verify, export: exported, latest })
     })
   ).pipe(Layer.provide([ServiceSecrets.layer, Cursors.layer]))
 }

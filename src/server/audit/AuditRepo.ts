@@ -57,6 +57,8 @@ export interface ResourceName {
 /** Ends of the actions that change a resource. */
 const changes = ["created", "updated", "credentials_replaced", "deleted"]
 
+const readNames = Rows.all(Schema.Struct({ resource: Schema.String, id: Schema.String }))
+
 const readLastChanges = Rows.all(
   Schema.Struct({
     resource: Schema.String,
@@ -111,6 +113,15 @@ export const make = Effect.gen(function* () {
           AND split_part(a.action, '.', 2) = ANY(${changes}::text[])
         ORDER BY a.position DESC NULLS FIRST, a.id DESC LIMIT 1
       ) last ON true`.pipe(Effect.flatMap(readLastChanges), query("AuditRepo.lastChanges"))
+
+  /** What a request has changed, of linked records. */
+  const changedBy = (requestId: string, limit: number) =>
+    sql`
+      SELECT DISTINCT a.resource, a.resource_id AS id FROM audit a
+      WHERE a.request_id = ${requestId} AND a.position IS NOT NULL LIMIT ${limit}`.pipe(
+      Effect.flatMap(readNames),
+      query("AuditRepo.changedBy")
+    )
 
   const lastLink = Effect.flatMap(
     sql`SELECT ${position}, ${hash} FROM audit WHERE position IS NOT NULL ORDER BY audit.position DESC LIMIT 1`,
@@ -223,7 +234,7 @@ export const make = Effect.gen(function* () {
     }).pipe(query("AuditRepo.select"))
   }
 
-  return { append, lastChanges, link, countUnlinked, rows, last, head, hashAt, select }
+  return { append, lastChanges, changedBy, link, countUnlinked, rows, last, head, hashAt, select }
 })
 
 export type AuditRepo = Effect.Success<typeof make>

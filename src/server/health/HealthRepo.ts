@@ -109,7 +109,16 @@ export const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const state = JSON.stringify(yield* encodeHealth(health))
       const read = JSON.stringify(yield* encodeReading(reading))
+      const balance = isRead && reading.balance !== undefined ? String(reading.balance) : null
+      // An hour has a row only if the balance is another one than before.
       yield* sql`
+        WITH kept AS (
+          INSERT INTO relayer_balances AS b (relayer_id, at, balance)
+          SELECT c.relayer_id, date_trunc('hour', clock_timestamp()), ${balance}::numeric FROM relayer_checks c
+          WHERE c.relayer_id = ${id} AND ${balance}::numeric IS NOT NULL AND ${balance}::numeric IS DISTINCT FROM (
+            SELECT o.balance FROM relayer_balances o WHERE o.relayer_id = ${id} ORDER BY o.at DESC LIMIT 1)
+          ON CONFLICT (relayer_id, at) DO UPDATE SET balance = excluded.balance
+        )
         UPDATE relayer_checks t SET state = ${state}::text::json, reading = ${read}::text::json, claimed_by = NULL,
           since = CASE WHEN t.state ->> 'status' = ${health.status}
             THEN coalesce(t.since, clock_timestamp()) ELSE clock_timestamp() END,

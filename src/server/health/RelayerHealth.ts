@@ -1,6 +1,8 @@
 // The health of a relayer: from an inspection now, or from the last check.
-import { Context, DateTime, Duration, Effect, Layer, Option } from "effect"
-import { fundingOf } from "../../domain/health/Funding.ts"
+import { Clock, Context, DateTime, Duration, Effect, Layer, Option } from "effect"
+import { sinceOf, trendOf } from "../../domain/health/BalanceTrend.ts"
+import type { BalanceTrend, BalanceTrendQuery } from "../../domain/health/BalanceTrend.ts"
+import { fundingOf, minBalanceOf } from "../../domain/health/Funding.ts"
 import type { Funding } from "../../domain/health/Funding.ts"
 import { explain } from "../../domain/health/HealthExplanation.ts"
 import type { RelayerExplanation } from "../../domain/health/HealthExplanation.ts"
@@ -19,6 +21,7 @@ import type { StoredRelayer } from "../relayers/StoredRelayer.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import { Chains } from "../chains/Chains.ts"
 import { HealthChecks } from "./HealthChecks.ts"
+import * as BalancesRepo from "./BalancesRepo.ts"
 import * as HealthRepo from "./HealthRepo.ts"
 import type { Check } from "./HealthRepo.ts"
 
@@ -40,6 +43,8 @@ export class RelayerHealth extends Context.Service<
     /** Runs a check now and returns the resulting status. */
     check(id: RelayerId): Effect.Effect<RelayerStatus, RelayerNotFound | TooManyRequests>
     explain(id: RelayerId): Effect.Effect<RelayerExplanation, RelayerNotFound>
+    /** What the balance was at the checks, of all instances. No provider is asked. */
+    balances(id: RelayerId, query: BalanceTrendQuery): Effect.Effect<BalanceTrend, RelayerNotFound>
     /**
      * What to send to the relayer for a transaction that lacks `waiting`. Undefined: the balance is not known, or nothing is missing.
      *
@@ -53,6 +58,7 @@ export class RelayerHealth extends Context.Service<
     RelayerHealth,
     Effect.gen(function* () {
       const repo = yield* HealthRepo.make
+      const balances = yield* BalancesRepo.make
       const relayers = yield* Relayers
       const ledger = yield* Ledger
       const targets = yield* RelayerTargets
@@ -128,12 +134,24 @@ export class RelayerHealth extends Context.Service<
         return explain({ relayer, health, reading, next_at, since, waiting, channels })
       })
 
+      const trend = Effect.fn("RelayerHealth.balances")(function* (id: RelayerId, query: BalanceTrendQuery) {
+        const { value: relayer } = yield* relayers.get(id)
+        const { reading, read_at } = yield* find(id)
+        const stored = yield* balances.since(id, sinceOf(query, yield* Clock.currentTimeMillis))
+        const balance = reading && balanceOf(reading)
+        const newest = stored.at(-1)
+        const readAt = read_at === undefined ? undefined : DateTime.toEpochMillis(read_at)
+        const isLater = balance !== undefined && readAt !== undefined && (newest === undefined || readAt > newest.at)
+        const readings = isLater ? [...stored, { at: readAt, balance }] : stored
+        return trendOf(unitOf[relayer.network_type], readings, minBalanceOf(relayer.network_type, relayer.policies))
+      })
+
       const funding = Effect.fn("RelayerHealth.funding")(function* (id: RelayerId, waiting: bigint) {
         const { value: relayer } = yield* relayers.get(id)
         return fundingOf(relayer, (yield* find(id)).reading, waiting)
       })
 
-      return RelayerHealth.of({ status, balance, check, explain: explanation, funding })
+      return RelayerHealth.of({ status, balance, check, explain: explanation, balances: trend, funding })
     })
   )
 }

@@ -9,6 +9,7 @@ import type { FeeLimitExceeded, RelayerPaused } from "../../domain/transaction/A
 import type { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
 import type { TransactionId, TransactionNotFound } from "../../domain/transaction/TransactionId.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
+import type { Series } from "../../domain/request/Series.ts"
 import type { LaneKey } from "../../domain/transaction/Rules.ts"
 import { Events } from "../events/Events.ts"
 import { Outbox } from "../outbox/Outbox.ts"
@@ -23,6 +24,7 @@ import type { Cleared, Clearing, Decision } from "./read/LedgerOperations.ts"
 import * as LedgerReading from "./read/LedgerReading.ts"
 import type { Accepted, Account, FeeLimit, NewTransaction } from "./NewTransaction.ts"
 import type { OpenRequest, PastDays } from "./read/RelayerTransactionsRepo.ts"
+import type { FinalStep, OpenSummary } from "./read/StatisticsRepo.ts"
 import type { Filter, SelectedTransactions, Selection } from "./read/Selection.ts"
 import type { LaneCounts, LaneId, StoredLane } from "./StoredLane.ts"
 import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
@@ -71,6 +73,10 @@ export class Ledger extends Context.Service<
     largestShortage(relayerNumber: number): Effect.Effect<bigint>
     /** Final requests of each day, the newest day first. Days are 24 hours that end now. */
     countFinalByDay(relayerNumber: number, past: PastDays): Effect.Effect<ReadonlyArray<number>>
+    /** Requests that became final, by steps of time; steps without any are left out. Without `relayers`: of all. */
+    finalSteps(series: Series, relayers: ReadonlyArray<number> | undefined): Effect.Effect<ReadonlyArray<FinalStep>>
+    /** Requests that are open. Without `relayers`: of all. */
+    openSummary(relayers: ReadonlyArray<number> | undefined): Effect.Effect<OpenSummary>
     /** When the relayer's last request was confirmed. */
     lastConfirmed(relayerNumber: number): Effect.Effect<Option.Option<Moment>>
     bytes(attempts: ReadonlyArray<AttemptKey>): Effect.Effect<ReadonlyArray<Bytes>>

@@ -26,6 +26,7 @@ export const NotificationsHttp = HttpApiBuilder.group(
         ),
       test: ({ params }) => Respond.one(deliveries.test(params.notification_id)),
       deliveries: ({ params, query }) => Respond.items(deliveries.list(params.notification_id, query)),
+      statistics: ({ params, query }) => Respond.one(deliveries.statistics(params.notification_id, query)),
       delivery: ({ params }) => Respond.one(deliveries.get(params.notification_id, params.delivery_id)),
       retry: ({ params }) => Respond.one(deliveries.retry(params.notification_id, params.delivery_id)),
       replay: ({ params, payload }) => Respond.one(deliveries.replay(params.notification_id, payload))

@@ -1,7 +1,7 @@
 // What the last check of a relayer and its open transactions say, as expressions in lists of `relayers t`. The feature `health`
 // writes the checks; lists only read them, in the statement of their page.
 import type { SqlClient, Statement } from "effect/sql"
-import type { HealthStatus } from "../../domain/health/HealthStatus.ts"
+import type { HealthStatus } from "../../domain/health/ListedHealth.ts"
 
 /** `relayer_checks_need_idx` has the same condition. */
 const inNeed = (sql: SqlClient.SqlClient) =>

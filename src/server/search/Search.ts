@@ -6,6 +6,7 @@ import { maxFound, termsOf } from "../../domain/search/Search.ts"
 import type { FoundItem, SearchQuery, Terms } from "../../domain/search/Search.ts"
 import { statusOf } from "../../domain/transaction/Presentation.ts"
 import type { State } from "../../domain/transaction/Transaction.ts"
+import { Audit } from "../audit/Audit.ts"
 import { Networks } from "../networks/Networks.ts"
 import { NetworkId } from "../../domain/network/NetworkId.ts"
 import { Ledger } from "../ledger/Ledger.ts"
@@ -24,6 +25,7 @@ export const make = Effect.gen(function* () {
   const networks = yield* Networks
   const relayers = yield* Relayers
   const ledger = yield* Ledger
+  const audit = yield* Audit
 
   /** The transaction of a relayer with this nonce or sequence. */
   const atPlace = Effect.fnUntraced(
@@ -34,6 +36,13 @@ export const make = Effect.gen(function* () {
     },
     Effect.catchTag(["RelayerNotFound", "TransactionNotFound"], () => Effect.succeed([]))
   )
+
+  const network = Effect.fnUntraced(function* (text: string) {
+    const id = Option.getOrUndefined(decodeNetworkId(text))
+    if (id === undefined) return []
+    const found = Option.getOrUndefined(yield* Effect.option(networks.get(id)))
+    return found === undefined ? [] : [{ id, name: found.value.name }]
+  })
 
   const find = Effect.fn("Search.find")(function* ({ q }: SearchQuery) {
     const caller = yield* Caller.current
@@ -47,8 +56,13 @@ export const make = Effect.gen(function* () {
     const ofAll = (scope: Scope, found: Effect.Effect<ReadonlyArray<FoundItem>>) =>
       relayerIds === undefined ? of(scope, found) : Effect.succeed<ReadonlyArray<FoundItem>>([])
 
+    const changed = terms.requestId === undefined ? [] : yield* audit.changedBy(terms.requestId, maxFound)
+    const changedOf = (kind: FoundItem["kind"]) =>
+      changed.filter(({ resource }) => resource === kind).map(({ id }) => id)
+
     const transactions = Effect.gen(function* () {
-      const rows = yield* repo.transactions(terms, yield* atPlace(terms), relayerIds)
+      const known = [...(yield* atPlace(terms)), ...changedOf("transaction")]
+      const rows = yield* repo.transactions(terms, known, relayerIds)
       return rows.map(({ id, relayer_id, external_id, state }): FoundItem => ({
         kind: "transaction",
         id,
@@ -57,26 +71,23 @@ export const make = Effect.gen(function* () {
         state: statusOf(state as State)
       }))
     })
-    const ofRelayers = Effect.map(repo.relayers(terms, relayerIds), (rows) => rows.map(named("relayer")))
-    const byId = (kind: FoundItem["kind"], table: Parameters<typeof repo.byId>[0]) =>
-      Effect.map(repo.byId(table, text), (rows) => rows.map(named(kind)))
-    const network = Effect.fnUntraced(function* () {
-      const id = Option.getOrUndefined(decodeNetworkId(text))
-      if (id === undefined) return []
-      const found = Option.getOrUndefined(yield* Effect.option(networks.get(id)))
-      return found === undefined ? [] : [{ id, name: found.value.name }]
-    })
+    const ofRelayers = Effect.map(repo.relayers(terms, changedOf("relayer"), relayerIds), (rows) =>
+      rows.map(named("relayer"))
+    )
+    const byIds = (kind: FoundItem["kind"], table: Parameters<typeof repo.byIds>[0]) =>
+      Effect.map(repo.byIds(table, [text, ...changedOf(kind)]), (rows) => rows.map(named(kind)))
+    const ofNetworks = Effect.forEach(new Set([text, ...changedOf("network")]), network)
 
     const found = yield* Effect.all([
       of("transactions:read", transactions),
       of("relayers:read", ofRelayers),
-      ofAll("signers:read", byId("signer", "signers")),
-      ofAll("notifications:read", byId("notification", "notifications")),
+      ofAll("signers:read", byIds("signer", "signers")),
+      ofAll("notifications:read", byIds("notification", "notifications")),
       ofAll(
         "networks:read",
-        Effect.map(network(), (rows) => rows.map(named("network")))
+        Effect.map(ofNetworks, (found) => found.flat().map(named("network")))
       ),
-      ofAll("api-keys:read", byId("key", "api_keys"))
+      ofAll("api-keys:read", byIds("key", "api_keys"))
     ])
     return found.flat().slice(0, maxFound)
   })

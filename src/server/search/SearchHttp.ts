@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { Api } from "../../api/Api.ts"
+import { Audit } from "../audit/Audit.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import { Networks } from "../networks/Networks.ts"
 import { Relayers } from "../relayers/Relayers.ts"
@@ -17,4 +18,4 @@ export const SearchHttp = HttpApiBuilder.group(
     const search = yield* Search.make
     return handlers.handleAll({ find: ({ query }) => Respond.one(search.find(query)) })
   })
-).pipe(GroupServices.limitTo(SqlClient.SqlClient, Networks, Relayers, Ledger))
+).pipe(GroupServices.limitTo(SqlClient.SqlClient, Networks, Relayers, Ledger, Audit))

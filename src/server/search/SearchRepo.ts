@@ -53,9 +53,10 @@ export const make = Effect.gen(function* () {
       ])}
       ORDER BY t.number DESC LIMIT ${maxFound}`.pipe(Effect.flatMap(readTransactions), query("SearchRepo.transactions"))
 
-  const relayers = ({ text, address }: Terms, relayerIds: Ids) => {
+  /** `known`: ids of further relayers. */
+  const relayers = ({ text, address }: Terms, known: ReadonlyArray<string>, relayerIds: Ids) => {
     const found = [
-      sql`SELECT r.seq FROM relayers r WHERE r.id = ${text}`,
+      sql`SELECT r.seq FROM relayers r WHERE r.id = ANY(${[text, ...known]}::text[])`,
       ...(address === undefined
         ? []
         : [sql`(SELECT r.seq FROM relayers r WHERE r.address = ${address} LIMIT ${maxFound})`]),
@@ -73,14 +74,14 @@ export const make = Effect.gen(function* () {
       ORDER BY t.seq LIMIT ${maxFound}`.pipe(Effect.flatMap(readNamed), query("SearchRepo.relayers"))
   }
 
-  /** By id. */
-  const byId = (table: "signers" | "notifications" | "api_keys", id: string) => {
+  /** By their ids. */
+  const byIds = (table: "signers" | "notifications" | "api_keys", ids: ReadonlyArray<string>) => {
     const name = table === "api_keys" ? sql`t.name` : sql`t.id`
-    return sql`SELECT t.id, ${name} AS name FROM ${sql(table)} t WHERE t.id = ${id}`.pipe(
+    return sql`SELECT t.id, ${name} AS name FROM ${sql(table)} t WHERE t.id = ANY(${ids}::text[])`.pipe(
       Effect.flatMap(readNamed),
-      query("SearchRepo.byId")
+      query("SearchRepo.byIds")
     )
   }
 
-  return { transactions, relayers, byId }
+  return { transactions, relayers, byIds }
 })

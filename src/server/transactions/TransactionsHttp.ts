@@ -1,10 +1,13 @@
-// The handlers of `TransactionsApi` and `AllTransactionsApi`. The network of the relayer decodes bodies.
+// The handlers of `TransactionsApi`, `AllTransactionsApi` and `StatisticsApi`. The network of the relayer decodes bodies.
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import { Ledger } from "../ledger/Ledger.ts"
+import { Relayers } from "../relayers/Relayers.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { bodyOf } from "./Intake.ts"
+import * as Statistics from "./Statistics.ts"
 import { Transactions } from "./Transactions.ts"
 
 export const TransactionsHttp = HttpApiBuilder.group(
@@ -38,6 +41,15 @@ export const TransactionsHttp = HttpApiBuilder.group(
       })
   })
 ).pipe(GroupServices.limitTo(Transactions))
+
+export const StatisticsHttp = HttpApiBuilder.group(
+  Api,
+  "statistics",
+  Effect.fnUntraced(function* (handlers) {
+    const statistics = yield* Statistics.make
+    return handlers.handleAll({ get: ({ query }) => Respond.one(statistics.get(query)) })
+  })
+).pipe(GroupServices.limitTo(Ledger, Relayers))
 
 export const AllTransactionsHttp = HttpApiBuilder.group(
   Api,

@@ -48,6 +48,8 @@ import channelKeys from "./0062_channel_keys.ts"
 import innerHashes from "./0063_inner_hashes.ts"
 import restores from "./0064_restores.ts"
 import landedByKey from "./0066_landed_by_key.ts"
+import operators from "./0068_operators.ts"
+import balances from "./0069_balances.ts"
 
 /** Migrations from before the mark of the schema. Instances of their versions cannot see that they have to stop. */
 const unmarked = {
@@ -99,7 +101,9 @@ const marked = {
   "0062_channel_keys": channelKeys,
   "0063_inner_hashes": innerHashes,
   "0064_restores": restores,
-  "0066_landed_by_key": landedByKey
+  "0066_landed_by_key": landedByKey,
+  "0068_operators": operators,
+  "0069_balances": balances
 }
 
 export const migrations: Readonly<Record<string, Migration.Migration>> = {

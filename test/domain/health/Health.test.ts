@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import * as Health from "../../../src/domain/health/Health.ts"
-import { HealthStatus } from "../../../src/domain/health/HealthStatus.ts"
+import { HealthStatus } from "../../../src/domain/health/ListedHealth.ts"
 import { outcomes } from "../../../src/domain/health/HealthFinding.ts"
 import type { Finding, Outcome } from "../../../src/domain/health/HealthFinding.ts"
 import type { DisabledReason } from "../../../src/domain/relayer/Relayer.ts"

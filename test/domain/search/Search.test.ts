@@ -44,8 +44,9 @@ describe("the terms of a search", () => {
     }
   })
 
-  it("are at least the text itself", () => {
-    for (const text of ["order-1234", "<img src=x onerror=alert(1)>", "%", "'; DROP TABLE relayers; --"]) {
+  it("are at least the text itself, and the id of a request if it can be one", () => {
+    assert.deepStrictEqual(termsOf("order-1234"), { text: "order-1234", hashes: [], requestId: "order-1234" })
+    for (const text of ["<img src=x onerror=alert(1)>", "%", "'; DROP TABLE relayers; --"]) {
       assert.deepStrictEqual(termsOf(text), { text, hashes: [] })
     }
     assert.strictEqual(termsOf("   ").text, "")

@@ -4,6 +4,7 @@ import { Deferred, Effect, Fiber, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Health from "../../../src/domain/health/Health.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
+import * as BalancesRepo from "../../../src/server/health/BalancesRepo.ts"
 import * as HealthRepo from "../../../src/server/health/HealthRepo.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import { idOf, insertRelayers, well } from "./fixtures.ts"
@@ -131,6 +132,36 @@ layer(TestDatabase.layer)("checks in the database", (it) => {
       yield* repo.save(idOf(1), { ...found, health: { ...healthy, status: "degraded" } })
       const third = Option.getOrThrow(yield* repo.find(idOf(1)))
       assert.notDeepEqual(third.since, first.since)
+    })
+  )
+
+  it.effect("keep the balance of each hour in which it changed, for 30 days and at least the newest", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const repo = yield* fresh(1)
+      const balances = yield* BalancesRepo.make
+      /** After every row. */
+      const later = 4_000_000_000_000
+      const since = Effect.map(balances.since(idOf(1), 0), (rows) => rows.map(({ balance }) => balance))
+      const read = (balance: bigint) => repo.save(idOf(1), { ...found, reading: { ...well, balance } })
+      const anHourPasses = sql`UPDATE relayer_balances SET at = at - interval '1 hour'`
+      yield* read(2n ** 128n - 1n)
+      yield* read(5n)
+      assert.deepStrictEqual(yield* since, [5n])
+      yield* anHourPasses
+      yield* read(5n)
+      yield* repo.save(idOf(1), { ...found, reading: { ...well, balance: 4n }, isRead: false })
+      assert.deepStrictEqual(yield* since, [5n], "an hour without a change has no row")
+      yield* read(3n)
+      assert.deepStrictEqual(yield* since, [5n, 3n])
+      assert.deepStrictEqual(
+        (yield* balances.since(idOf(1), later)).map(({ balance }) => balance),
+        [3n],
+        "what it was at the first moment"
+      )
+      yield* sql`UPDATE relayer_balances SET at = at - interval '31 days'`
+      assert.strictEqual(yield* balances.prune(10), 1)
+      assert.deepStrictEqual(yield* since, [3n])
     })
   )
 

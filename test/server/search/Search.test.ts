@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { authenticateRows } from "../../../testkit/authenticateRows.ts"
 import { notification } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as LedgerRows from "../../../testkit/LedgerRows.ts"
@@ -83,6 +84,31 @@ layerEach(TestApi.layer())("a search", (it) => {
       assert.deepStrictEqual(kinds(yield* find("evm:sepolia")), [["network", "evm:sepolia"]])
       assert.deepStrictEqual(kinds(yield* find(notification.id)), [["notification", notification.id]])
       assert.deepStrictEqual(kinds(yield* find("support")), [["key", "support"]])
+    })
+  )
+
+  it.effect("finds what a request has changed, as far as the key may read it", () =>
+    Effect.gen(function* () {
+      yield* prepare
+      yield* authenticateRows()
+      const created = yield* TestApi.call("/api/v1/notifications", { body: notification })
+      const request = created.headers.get("x-request-id") ?? ""
+      assert.deepStrictEqual(kinds(yield* find(request)), [["notification", notification.id]])
+      const headers = { "x-request-id": "change:1" }
+      for (const id of ["r1", "r3"]) {
+        const body = { notification_id: notification.id }
+        const { status } = yield* TestApi.call(`/api/v1/relayers/${id}`, { method: "PATCH", body, headers })
+        assert.strictEqual(status, 200)
+      }
+      assert.deepStrictEqual(kinds(yield* find("change:1")), [
+        ["relayer", "r1"],
+        ["relayer", "r3"]
+      ])
+      const limited = yield* Prepared.createKey({ scopes: ["relayers:read"], relayer_ids: ["r3"] })
+      assert.deepStrictEqual(kinds(yield* find("change:1", limited)), [["relayer", "r3"]])
+      const signers = yield* Prepared.createKey({ scopes: ["signers:read"] })
+      assert.isEmpty(yield* find("change:1", signers))
+      assert.isEmpty(yield* find("change:2"))
     })
   )
 

@@ -15,6 +15,7 @@ import * as RelayerTransactionsRepo from "./RelayerTransactionsRepo.ts"
 import type { LaneKey } from "../../../domain/transaction/Rules.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import type { LaneCounts, LaneId } from "../StoredLane.ts"
+import * as StatisticsRepo from "./StatisticsRepo.ts"
 import * as TransactionPagesRepo from "./TransactionPagesRepo.ts"
 import * as TransactionsRepo from "../write/TransactionsRepo.ts"
 
@@ -26,6 +27,7 @@ export const make = Effect.gen(function* () {
   const lanes = yield* LanesRepo.make
   const totals = yield* LaneTotalsRepo.make
   const predecessors = yield* PredecessorsRepo.make
+  const statistics = yield* StatisticsRepo.make
   const { bytes } = yield* AttemptsRepo.make
   const networks = yield* LedgerRules
 
@@ -86,6 +88,7 @@ export const make = Effect.gen(function* () {
     channelPlaces: totals.channelPlaces,
     reserved,
     ahead: totals.ahead,
+    ...statistics,
     ...predecessors
   }
 })

@@ -1,5 +1,5 @@
 // Deliveries of a notification, for callers: list, retry, replay, test.
-import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Caller from "../../../domain/access/Caller.ts"
 import {
@@ -11,6 +11,10 @@ import {
   maxReplayed
 } from "../../../domain/notification/Delivery.ts"
 import type { Delivery, DeliveryQuery, TestDelivery } from "../../../domain/notification/Delivery.ts"
+import { longestSeries, maxCountedDeliveries } from "../../../domain/notification/DeliveryStatistics.ts"
+import type { DeliveryStatistics } from "../../../domain/notification/DeliveryStatistics.ts"
+import { filled, seriesOf } from "../../../domain/request/Series.ts"
+import type { SeriesQuery } from "../../../domain/request/Series.ts"
 import { NotificationNotFound } from "../../../domain/notification/Notification.ts"
 import type { NotificationId } from "../../../domain/notification/Notification.ts"
 import type { Items } from "../../../domain/request/Page.ts"
@@ -44,6 +48,11 @@ export class Deliveries extends Context.Service<
       query: DeliveryQuery
     ): Effect.Effect<Items<Delivery>, NotificationNotFound | BadRequest>
     get(notification: NotificationId, id: DeliveryId): Effect.Effect<Delivery, NotificationNotFound | DeliveryNotFound>
+    /** How the receiver did since a moment, and what waits. `BadRequest` if the series is too long. */
+    statistics(
+      notification: NotificationId,
+      query: SeriesQuery
+    ): Effect.Effect<DeliveryStatistics, NotificationNotFound | BadRequest>
     /**
      * Sends a delivery again, under the same id. If it is pending, its next attempt is due now, after the earlier deliveries of
      * its lane. Otherwise it gets a single attempt.
@@ -112,6 +121,25 @@ export class Deliveries extends Context.Service<
         return yield* Effect.mapError(Effect.fromOption(delivery), () => new DeliveryNotFound({}))
       })
 
+      const statistics = Effect.fn("Deliveries.statistics")(function* (
+        notification: NotificationId,
+        query: SeriesQuery
+      ) {
+        const deliveries = yield* of(notification)
+        const series = yield* seriesOf(query, yield* Clock.currentTimeMillis, longestSeries)
+        const found = yield* repo.steps(deliveries, series, maxCountedDeliveries + 1)
+        const counted = found.reduce((sum, { delivered, failed, pending }) => sum + delivered + failed + pending, 0)
+        return {
+          steps: filled(series, found, (row) => {
+            const { at: _, ...step } = row ?? { at: 0, delivered: 0, failed: 0, pending: 0 }
+            return step
+          }),
+          complete: counted <= maxCountedDeliveries,
+          ...(yield* repo.waiting(deliveries, maxCountedDeliveries)),
+          ...(deliveries.relayers === undefined ? yield* repo.failingSince(notification) : {})
+        }
+      })
+
       const retry = Effect.fn("Deliveries.retry")(function* (notification: NotificationId, id: DeliveryId) {
         const delivery = yield* repo.retry(yield* of(notification), id)
         if (Option.isNone(delivery)) return yield* new DeliveryNotFound({})
@@ -167,7 +195,7 @@ export class Deliveries extends Context.Service<
         return sent
       })
 
-      return Deliveries.of({ list, get, retry, replay, test })
+      return Deliveries.of({ list, get, statistics, retry, replay, test })
     })
   ).pipe(Layer.provide([Cursors.layer, SecureRandom.layerWebCrypto]))
 }

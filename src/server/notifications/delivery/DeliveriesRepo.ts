@@ -9,6 +9,8 @@ import type {
 } from "../../../domain/notification/Delivery.ts"
 import { NotificationNotFound } from "../../../domain/notification/Notification.ts"
 import type { NotificationId } from "../../../domain/notification/Notification.ts"
+import { Instant } from "../../../domain/request/Instant.ts"
+import type { Series } from "../../../domain/request/Series.ts"
 import * as FittingRows from "../../../sql/FittingRows.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
@@ -41,6 +43,30 @@ const columns = { attempts: (column: unknown): unknown => JSON.parse(String(colu
 const readDelivery = Rows.first(Rows.withoutNulls(Delivery, columns))
 const Placed = Schema.Struct({ ...Delivery.fields, seq: Rows.Integer })
 const readPlaced = Rows.allPaced(Rows.withoutNulls(Placed, columns))
+
+const readSteps = Rows.all(
+  Rows.withoutNulls(
+    Schema.Struct({
+      at: Schema.Int,
+      delivered: Schema.Int,
+      failed: Schema.Int,
+      pending: Schema.Int,
+      p95_ms: Schema.optionalKey(Schema.Int)
+    })
+  )
+)
+
+const readWaiting = Rows.one(
+  Rows.withoutNulls(
+    Schema.Struct({
+      pending: Schema.Int,
+      oldest_pending_at: Schema.optionalKey(Instant),
+      gives_up_at: Schema.optionalKey(Instant)
+    })
+  )
+)
+
+const readFailing = Rows.one(Rows.withoutNulls(Schema.Struct({ failing_since: Schema.optionalKey(Instant) })))
 
 export const make = Effect.gen(function* () {
   const sql = yield* client
@@ -157,5 +183,37 @@ export const make = Effect.gen(function* () {
       query("DeliveriesRepo.insertTest")
     )
 
-  return { select, find, retry, replay, countReplayed, insertTest }
+  /** The newest deliveries since a moment, by steps of their creation. Tests are left out. */
+  const steps = (deliveries: Deliveries, { since, step }: Series, limit: number) =>
+    sql`
+      SELECT (floor(extract(epoch FROM d.created_at) * 1000 / ${step}::float8) * ${step}::float8)::float8 AS at,
+        (count(*) FILTER (WHERE d.state = 'delivered'))::float8 AS delivered,
+        (count(*) FILTER (WHERE d.state = 'failed'))::float8 AS failed,
+        (count(*) FILTER (WHERE d.state = 'pending'))::float8 AS pending,
+        round(percentile_disc(0.95) WITHIN GROUP (ORDER BY d.ms) FILTER (WHERE d.state = 'delivered'))::float8 AS p95_ms
+      FROM (
+        SELECT t.created_at, t.state, greatest(0, extract(epoch FROM t.delivered_at - t.created_at) * 1000) AS ms
+        FROM deliveries t
+        WHERE ${ofCaller(deliveries)} AND t.lane <> ${testLane} AND t.created_at >= to_timestamp(${since}::float8 / 1000)
+        ORDER BY t.seq DESC LIMIT ${limit}
+      ) d GROUP BY 1`.pipe(Effect.flatMap(readSteps), query("DeliveriesRepo.steps"))
+
+  /** What waits now, counted to `limit`. */
+  const waiting = (deliveries: Deliveries, limit: number) =>
+    sql`
+      SELECT count(*)::float8 AS pending, to_json(min(p.created_at)) #>> '{}' AS oldest_pending_at,
+        to_json(min(p.give_up_at)) #>> '{}' AS gives_up_at
+      FROM (
+        SELECT t.created_at, t.give_up_at FROM deliveries t
+        WHERE ${ofCaller(deliveries)} AND t.state = 'pending' LIMIT ${limit}
+      ) p`.pipe(Effect.flatMap(readWaiting), query("DeliveriesRepo.waiting"))
+
+  const failingSince = (notification: NotificationId) =>
+    sql`
+      SELECT to_json(t.failing_since) #>> '{}' AS failing_since FROM notifications t WHERE t.id = ${notification}`.pipe(
+      Effect.flatMap(readFailing),
+      query("DeliveriesRepo.failingSince")
+    )
+
+  return { select, find, retry, replay, countReplayed, insertTest, steps, waiting, failingSince }
 })

@@ -1,9 +1,16 @@
-// What the list of relayers shows of each one's health on request: what the service has stored, without a call to a chain.
+// The name of a relayer's health, and what lists of relayers show of it on request: what the service has stored, without a call to a chain.
 import { Schema } from "effect"
-import { HealthStatus } from "../health/HealthStatus.ts"
 import { field, shown } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import * as Shown from "../request/Shown.ts"
+
+export const HealthStatus = Schema.Literals(["unknown", "healthy", "degraded", "failing", "disabled"]).annotate({
+  identifier: "HealthStatus",
+  description:
+    "`unknown`: not checked yet. `degraded`: it works, but not with all providers. `failing`: checks have failed, but too few to disable it.",
+  examples: ["healthy"]
+})
+export type HealthStatus = typeof HealthStatus.Type
 
 const at = "2026-01-02T03:04:05.678Z"
 

@@ -1,0 +1,30 @@
+// The endpoint that shows how the RPC providers of a network do.
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { NetworkId } from "../domain/network/NetworkId.ts"
+import { NetworkProvider } from "../domain/network/NetworkProvider.ts"
+import * as Envelope from "./Envelope.ts"
+import * as Errors from "./Errors.ts"
+import { Authorization, DecodeErrors } from "./Middleware.ts"
+import { RequiredScope } from "./Scopes.ts"
+
+export class ProvidersApi extends HttpApiGroup.make("providers")
+  .add(
+    HttpApiEndpoint.get("list", "/:network_id/providers", {
+      params: Schema.Struct({ network_id: NetworkId }),
+      success: Envelope.listOf(NetworkProvider),
+      error: [Errors.NetworkNotFoundError, ...Errors.any]
+    })
+      .annotate(RequiredScope, "networks:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "List the providers of a network with their health",
+          description:
+            "The RPC URLs of the network, masked, each with what the last checks of relayers found, of all instances. No provider is asked."
+        })
+      )
+  )
+  .middleware(DecodeErrors)
+  .middleware(Authorization)
+  .prefix("/api/v1/networks")
+  .annotateMerge(OpenApi.annotations({ title: "Providers", description: "How the RPC providers of networks do." })) {}

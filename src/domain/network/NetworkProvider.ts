@@ -1,0 +1,39 @@
+// How the RPC providers of a network did in the last checks of its relayers.
+import { Schema } from "effect"
+import { CheckCode } from "../chain/ChainSnapshot.ts"
+import { MaskedRpcConfig } from "../chain/Rpc.ts"
+import { field, shown } from "../request/Field.ts"
+import { Instant } from "../request/Instant.ts"
+import * as Shown from "../request/Shown.ts"
+
+/** Relayers whose last checks are read: the newest of the network. */
+export const maxChecked = 200
+
+const at = "2026-01-02T03:04:05.678Z"
+
+export const NetworkProvider = Schema.Struct({
+  ...MaskedRpcConfig.fields,
+  state: field(
+    Schema.Literals(["working", "failing", "unknown"]),
+    "`failing`: it failed the last check of at least one relayer. `unknown`: no relayer without RPC URLs of its own was checked yet.",
+    "failing"
+  ),
+  code: shown(CheckCode, "Why it failed most recently.", "rate_limited"),
+  error: shown(Shown.Words, "The call that failed, and how. Never text of the provider.", "the call has timed out"),
+  since: shown(
+    Instant,
+    "Since when the relayer is degraded, failing or disabled that has been so for the longest time, of those that it failed.",
+    at
+  ),
+  relayers: field(
+    Schema.Natural,
+    `Relayers whose last check asked it, of the newest ${maxChecked} of the network without RPC URLs of their own.`,
+    12
+  ),
+  failing: field(Schema.Natural, "How many of them it failed.", 2),
+  checked_at: shown(Instant, "When it was last asked by a check.", at)
+}).annotate({
+  identifier: "NetworkProvider",
+  description: "An RPC provider of a network, as the last checks of relayers found it."
+})
+export type NetworkProvider = typeof NetworkProvider.Type

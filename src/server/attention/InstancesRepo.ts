@@ -1,0 +1,58 @@
+// The table `instances`. All times are those of the database, because clocks of instances may differ.
+import { Effect, Schema } from "effect"
+import { JobStatus } from "../../api/SystemApi.ts"
+import { Instant } from "../../domain/request/Instant.ts"
+import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
+
+/** Time for which an instance is listed that was killed: an operator still sees that it is missing. */
+const keptAfterDeath = "1 hour"
+
+const Row = Rows.withoutNulls(
+  Schema.Struct({
+    id: Schema.String,
+    version: Schema.String,
+    started_at: Instant,
+    last_seen_at: Instant,
+    jobs: Schema.Record(Schema.String, JobStatus),
+    lanes_held: Schema.Int
+  }),
+  { jobs: (column: unknown): unknown => JSON.parse(String(column)) }
+)
+
+const readRows = Rows.all(Row)
+
+/** What an instance writes about itself. */
+export interface Presence {
+  readonly id: string
+  readonly version: string
+  readonly jobs: Readonly<Record<string, JobStatus>>
+}
+
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const at = (column: string) => sql`to_json(i.${sql(column)}) #>> '{}' AS ${sql(column)}`
+
+  /** Also deletes the rows of instances that were killed long ago. */
+  const write = ({ id, version, jobs }: Presence) =>
+    sql`
+      WITH ended AS (DELETE FROM instances WHERE last_seen_at < now() - ${keptAfterDeath}::interval AND id <> ${id}::uuid)
+      INSERT INTO instances (id, version, jobs) VALUES (${id}::uuid, ${version}, ${JSON.stringify(jobs)}::text::json)
+      ON CONFLICT (id) DO UPDATE SET jobs = excluded.jobs, last_seen_at = now()`.pipe(
+      Effect.asVoid,
+      query("InstancesRepo.write")
+    )
+
+  const remove = (id: string) =>
+    sql`DELETE FROM instances WHERE id = ${id}::uuid`.pipe(Effect.asVoid, query("InstancesRepo.remove"))
+
+  const list = sql`
+    SELECT i.id::text AS id, i.version, ${at("started_at")}, ${at("last_seen_at")}, i.jobs::text AS jobs,
+      coalesce(held.count, 0)::float8 AS lanes_held
+    FROM instances i LEFT JOIN (
+      SELECT l.holder, count(*) AS count FROM lanes l WHERE l.held_until > now() GROUP BY l.holder
+    ) held ON held.holder = i.id
+    ORDER BY i.started_at, i.id`.pipe(Effect.flatMap(readRows), query("InstancesRepo.list"))
+
+  return { write, remove, list }
+})

@@ -1,0 +1,61 @@
+// The health of a network's providers: its RPC URLs, and what the last checks of its relayers say about them.
+import { Effect, Schema } from "effect"
+import { CheckCode } from "../../domain/chain/ChainSnapshot.ts"
+import type { NetworkId } from "../../domain/network/NetworkId.ts"
+import { maxChecked } from "../../domain/network/NetworkProvider.ts"
+import type { NetworkProvider } from "../../domain/network/NetworkProvider.ts"
+import { Instant } from "../../domain/request/Instant.ts"
+import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
+import { Networks } from "../networks/Networks.ts"
+
+const Found = Rows.withoutNulls(
+  Schema.Struct({
+    url: Schema.String,
+    relayers: Schema.Int,
+    failing: Schema.Int,
+    since: Schema.optionalKey(Instant),
+    checked_at: Schema.optionalKey(Instant),
+    code: Schema.optionalKey(CheckCode),
+    error: Schema.optionalKey(Schema.String)
+  })
+)
+
+const readFound = Rows.all(Found)
+
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const networks = yield* Networks
+
+  /** By masked URL: two URLs with the same mask are one. */
+  const found = (type: string, name: string) =>
+    sql`
+      SELECT p.url, count(DISTINCT p.relayer_id)::float8 AS relayers,
+        (count(DISTINCT p.relayer_id) FILTER (WHERE p.failed))::float8 AS failing,
+        to_json(min(p.since) FILTER (WHERE p.failed)) #>> '{}' AS since, to_json(max(p.checked_at)) #>> '{}' AS checked_at,
+        (array_agg(p.code ORDER BY p.checked_at DESC) FILTER (WHERE p.failed))[1] AS code,
+        (array_agg(p.error ORDER BY p.checked_at DESC) FILTER (WHERE p.failed))[1] AS error
+      FROM (
+        SELECT c.relayer_id, c.since, c.checked_at, e.value ->> 'url' AS url, (e.value ->> 'failed')::boolean AS failed,
+          e.value ->> 'code' AS code, e.value ->> 'error' AS error
+        FROM (
+          SELECT r.id FROM relayers r
+          WHERE r.network_type = ${type} AND r.network = ${name} AND r.custom_rpc_urls IS NULL
+          ORDER BY r.seq DESC LIMIT ${maxChecked}
+        ) newest
+        JOIN relayer_checks c ON c.relayer_id = newest.id
+        CROSS JOIN LATERAL json_array_elements(c.reading -> 'providers') e
+      ) p GROUP BY p.url`.pipe(Effect.flatMap(readFound), query("NetworkProviders.found"))
+
+  const list = Effect.fn("NetworkProviders.list")(function* (id: NetworkId) {
+    const { value: network } = yield* networks.get(id)
+    const checked = new Map((yield* found(network.network_type, network.name)).map((row) => [row.url, row]))
+    return network.rpc_urls.map((config): NetworkProvider => {
+      const row = checked.get(config.url)
+      if (row === undefined) return { ...config, state: "unknown", relayers: 0, failing: 0 }
+      return { ...row, ...config, state: row.failing > 0 ? "failing" : "working" }
+    })
+  })
+
+  return { list }
+})

@@ -1,0 +1,87 @@
+// The health of a network's providers, from the last checks of its relayers.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { authenticateRows } from "../../../testkit/authenticateRows.ts"
+import * as LedgerRows from "../../../testkit/LedgerRows.ts"
+import * as Prepared from "../../../testkit/Prepared.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+
+const hosts = ["one", "two", "three"] as const
+const urls = hosts.map((host) => `https://${host}.example.com/key`)
+const maskOf = (host: (typeof hosts)[number]) => `https://${host}.example.com/***`
+
+interface Provider {
+  readonly url: string
+  readonly weight: number
+  readonly state: string
+  readonly relayers: number
+  readonly failing: number
+  readonly code?: string
+  readonly error?: string
+  readonly since?: string
+}
+
+const list = Effect.fnUntraced(function* (network: string) {
+  const { status, text, json } = yield* TestApi.call(`/api/v1/networks/${network}/providers`)
+  assert.strictEqual(status, 200, text)
+  return json.data as ReadonlyArray<Provider>
+})
+
+/** r1 and r2 ask the network's URLs, and the second one has failed r2. r3 has URLs of its own, with the third mask. */
+const prepare = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* TestApi.call("/api/v1/networks/evm:sepolia", { method: "PATCH", body: { rpc_urls: urls } })
+  yield* LedgerRows.insertRelayers(3)
+  const provider = (url: string, failure: object = {}) => ({
+    url,
+    weight: 100,
+    breaker: "closed",
+    failed: false,
+    ...failure
+  })
+  const failure = { failed: true, code: "rate_limited", error: "eth_getBalance: HTTP 429" }
+  const readings = {
+    r1: [provider(maskOf("one")), provider(maskOf("two"))],
+    r2: [provider(maskOf("one")), provider(maskOf("two"), failure)],
+    r3: [provider(maskOf("three"), failure)]
+  }
+  for (const [id, providers] of Object.entries(readings)) {
+    const reading = JSON.stringify({ network_type: "evm", failures: [], providers })
+    yield* sql`
+      UPDATE relayer_checks SET reading = ${reading}::text::json, checked_at = now(), since = '2026-01-02T03:04:05Z'
+      WHERE relayer_id = ${id}`
+  }
+  yield* sql`UPDATE relayers SET custom_rpc_urls = ${JSON.stringify([{ url: maskOf("three"), weight: 100 }])}::text::json WHERE id = 'r3'`
+  yield* authenticateRows()
+})
+
+layer(Prepared.layer(prepare))("the providers of a network", (it) => {
+  it.effect("are its masked URLs in their order, with what the last checks of its relayers found", () =>
+    Effect.gen(function* () {
+      const [one, two, three] = yield* list("evm:sepolia")
+      assert.deepInclude(one, { url: maskOf("one"), state: "working", relayers: 2, failing: 0 })
+      assert.notProperty(one, "since")
+      assert.deepInclude(two, {
+        url: maskOf("two"),
+        state: "failing",
+        relayers: 2,
+        failing: 1,
+        code: "rate_limited",
+        error: "eth_getBalance: HTTP 429"
+      })
+      assert.match(two?.since ?? "", /^2026-01-02T03:04:05/)
+      assert.deepStrictEqual(three, { url: maskOf("three"), weight: 100, state: "unknown", relayers: 0, failing: 0 })
+    })
+  )
+
+  it.effect("are unknown before a check, and need the scope networks:read", () =>
+    Effect.gen(function* () {
+      for (const { state } of yield* list("stellar:testnet")) assert.strictEqual(state, "unknown")
+      const key = yield* Prepared.createKey({ scopes: ["relayers:read"] })
+      assert.strictEqual((yield* TestApi.call("/api/v1/networks/evm:sepolia/providers", { key })).status, 403)
+      assert.strictEqual((yield* TestApi.call("/api/v1/networks/evm:nowhere/providers")).status, 404)
+      assert.strictEqual((yield* TestApi.call("/api/v1/networks/abc/providers")).status, 400)
+    })
+  )
+})
