@@ -1,6 +1,7 @@
 // Brings the schema of a database up to date.
 import { Effect, Schedule, Schema } from "effect"
-import type { SqlError } from "effect/sql"
+import { SqlError } from "effect/sql"
+import type { Migrator } from "effect/sql"
 import { DatabaseError } from "./DatabaseError.ts"
 import { isIncompatible, latestMigration, migrateTo, migrationsTable } from "./migrations/index.ts"
 import { client } from "./Query.ts"
@@ -103,13 +104,23 @@ const refuseBeside = (place: string) =>
     return yield* DatabaseError.of("OlderInstances", message)
   }).pipe(Effect.retry({ ...patience, while: ({ _tag }) => _tag === "DatabaseError" }))
 
+/** Each deadlock ends one transaction, so another one has made progress. */
+const deadlocks = 10
+
+/** PostgreSQL has ended the transaction of the migrations, because it and one of an instance waited for each other. */
+const isDeadlock = (error: Migrator.MigrationError | SqlError.SqlError): boolean => {
+  const reason = error._tag === "MigrationError" ? error.cause : error
+  return SqlError.isSqlError(reason) && reason.reason._tag === "DeadlockError"
+}
+
 /** Returns the names of the migrations that it applied. `place` names the database in errors. */
 export const migrate = (place: string) =>
   Effect.gen(function* () {
     yield* checkServerVersion(place)
     yield* refuseNewer(place, yield* presentVersion)
     yield* refuseBeside(place)
-    const applied = yield* migrateTo()
+    // Instances of an earlier version may write meanwhile, if the changes are compatible.
+    const applied = yield* Effect.retry(migrateTo(), { while: isDeadlock, times: deadlocks })
     const names = applied.map(([id, name]) => `${String(id).padStart(4, "0")}_${name}`)
     if (names.length > 0) {
       yield* Effect.annotateLogs(Effect.logInfo("database schema updated"), { schema: latestMigration })

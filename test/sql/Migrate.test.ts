@@ -166,6 +166,35 @@ it.effect("the mark of the schema is the number of the newest incompatible migra
   })
 )
 
+it.live("a migration that PostgreSQL ends because an instance writes beside it is repeated", () =>
+  Effect.gen(function* () {
+    const database = yield* TestDatabase.make
+    const names = yield* on(
+      database,
+      "psql",
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`DROP INDEX attempts_signature_key, transactions_commands_idx`
+        yield* sql`DELETE FROM ${sql(migrationsTable)} WHERE name IN ('solana_signatures', 'commands')`
+        const isWaiting = sql`
+          SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))`
+        // As an instance that changes a transaction, then stores its attempt. The migrations create an index of attempts, then one of
+        // transactions.
+        const writing = Effect.gen(function* () {
+          yield* sql`SET LOCAL deadlock_timeout = '1min'`
+          yield* sql`LOCK TABLE transactions IN ROW EXCLUSIVE MODE`
+          const migrating = yield* Effect.forkChild(start(database))
+          yield* Effect.repeat(isWaiting, { until: (rows) => rows.length > 0 })
+          yield* sql`LOCK TABLE attempts IN ROW EXCLUSIVE MODE`
+          return migrating
+        })
+        return yield* Fiber.join(yield* sql.withTransaction(writing))
+      })
+    )
+    assert.deepStrictEqual(names, ["0039_solana_signatures", "0043_commands"])
+  })
+)
+
 it.effect("a migration that landed below the newest one of a database is applied", () =>
   Effect.gen(function* () {
     const database = yield* TestDatabase.make
