@@ -13,6 +13,9 @@ import { Vault } from "../../../testkit/Vault.ts"
 import { evmNetwork } from "../networks/fixtures.ts"
 import { config, prepared } from "../signers/fixtures.ts"
 
+/** Keys of channels are sealed by the job of lanes: `lanes/stellar/Channels.test.ts` rotates the master key, and sends with them. */
+const columns = sealedColumns.filter(({ table }) => table !== "channel_keys")
+
 const withStore = Layer.succeed(MasterKeyStore, Option.some({ keep: () => Effect.void, files: Effect.succeed([]) }))
 
 layer(Layer.provideMerge(Layer.provide(TestApi.layer(), withStore), Vault.layer))("everything that is sealed", (it) => {
@@ -42,17 +45,17 @@ layer(Layer.provideMerge(Layer.provide(TestApi.layer(), withStore), Vault.layer)
       assert.strictEqual(audit.status, 200, audit.text)
 
       const present: Array<string> = []
-      for (const { table, sealed } of sealedColumns) {
+      for (const { table, sealed } of columns) {
         const rows = yield* sql`SELECT 1 FROM ${sql(table)} WHERE ${sql(sealed)} IS NOT NULL`
         if (rows.length > 0) present.push(`${table}.${sealed}`)
       }
       assert.deepStrictEqual(
         present,
-        sealedColumns.map(({ table, sealed }) => `${table}.${sealed}`)
+        columns.map(({ table, sealed }) => `${table}.${sealed}`)
       )
 
       const { rotate } = yield* MasterKeys
-      assert.isAtLeast((yield* rotate).rewrapped, sealedColumns.length)
+      assert.isAtLeast((yield* rotate).rewrapped, columns.length)
       const replayed = yield* api.call("/api/v1/notifications", { body: notification, headers: key })
       assert.strictEqual(replayed.headers.get("idempotency-replayed"), "true", replayed.text)
       for (const id of [signer.id, "vault-1"]) {
