@@ -5870,6 +5870,24 @@ export interface SolanaRelayerStatus {
   readonly providers: ReadonlyArray<ProviderReading>
 }
 
+/** What a caller asked for, in one of its versions. */
+export interface SolanaRequestVersion {
+  /** Number of the version, from 1. Example: `1` */
+  readonly version: number
+  /** The prebuilt transaction as base64. Example: `"AQAAAA=="` */
+  readonly transaction?: string
+  /** The instructions. Example: `[]` */
+  readonly instructions?: ReadonlyArray<SolanaInstructionSpec>
+  /** Percentile of recent prices that it offers. Example: `"fast"` */
+  readonly speed?: Speed
+  /** Compute units at most. Example: `20000` */
+  readonly compute_unit_limit?: number
+  /** Micro-lamports per compute unit. Example: `"1000"` */
+  readonly compute_unit_price?: bigint
+  /** Highest fee in lamports. Example: `"100000"` */
+  readonly max_fee_lamports?: bigint
+}
+
 /** What a send would do and cost now. */
 export interface SolanaSimulation {
   /** Compute units that it uses now. Example: `18000` */
@@ -5919,10 +5937,24 @@ export interface SolanaTransactionAttempt {
   readonly compute_unit_price: bigint
   /** Highest fee in lamports. Example: `"5020"` */
   readonly max_fee: bigint
+  /** Number of the attempt, from 1, in the order of signatures. Example: `1` */
+  readonly ordinal?: number
+  /** Version of the request that it carries, from 1. A replacement adds a version. Example: `1` */
+  readonly request_version?: number
   /** When it was signed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly signed_at: DateTime.Utc
   /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly sent_at?: DateTime.Utc
+  /** How often it was sent to nodes. Example: `2` */
+  readonly sends?: number
+  /** When it was last sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly last_sent_at?: DateTime.Utc
+  /** The newest answer of nodes. `unknown`: none has answered, so it may have left or not. Example: `"accepted"` */
+  readonly outcome?: "unknown" | "accepted" | "refused"
+  /** Why nodes refused it. Absent if none did. Example: `{"class":"price","needed":"1000000000"}` */
+  readonly refusal?: TransactionRefusal
+  /** Slot that contains it. Absent if none does. Example: `300000000` */
+  readonly slot?: number
 }
 
 /** What an API key may send on solana networks. */
@@ -5997,6 +6029,11 @@ export interface SolanaTransactionPayload {
   readonly error?: unknown
   /** All signed versions, oldest first. An addition to the common wire format. Example: `[]` */
   readonly attempts?: ReadonlyArray<SolanaTransactionAttempt>
+  /**
+   * All versions of the request, oldest first. Only in the response of one transaction, if its request was
+   * replaced. An addition to the common wire format. Example: `[]`
+   */
+  readonly request_versions?: ReadonlyArray<SolanaRequestVersion>
 }
 
 /** A solana transaction. */
@@ -6053,6 +6090,11 @@ export interface SolanaTransactionResponse {
   readonly error?: unknown
   /** All signed versions, oldest first. An addition to the common wire format. Example: `[]` */
   readonly attempts?: ReadonlyArray<SolanaTransactionAttempt>
+  /**
+   * All versions of the request, oldest first. Only in the response of one transaction, if its request was
+   * replaced. An addition to the common wire format. Example: `[]`
+   */
+  readonly request_versions?: ReadonlyArray<SolanaRequestVersion>
 }
 
 /** A span of the request. */

@@ -67,6 +67,7 @@ import type {
   SimulatedTransactionResponse,
   SolanaInstructionSpec,
   SolanaPolicy,
+  SolanaRequestVersion,
   Speed,
   SponsoredTransactionQuoteResponse,
   StellarAsset,
@@ -191,6 +192,7 @@ export type {
   SolanaInstructionSpec,
   SolanaPolicy,
   SolanaQuote,
+  SolanaRequestVersion,
   SolanaSimulation,
   SolanaTransactionLimits,
   Span,
@@ -4492,10 +4494,24 @@ export interface SolanaTransactionAttempt {
   readonly compute_unit_price: bigint
   /** Highest fee in lamports. Example: `"5020"` */
   readonly max_fee: bigint
+  /** Number of the attempt, from 1, in the order of signatures. Example: `1` */
+  readonly ordinal?: number
+  /** Version of the request that it carries, from 1. A replacement adds a version. Example: `1` */
+  readonly request_version?: number
   /** When it was signed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly signed_at: string
   /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly sent_at?: string
+  /** How often it was sent to nodes. Example: `2` */
+  readonly sends?: number
+  /** When it was last sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly last_sent_at?: string
+  /** The newest answer of nodes. `unknown`: none has answered, so it may have left or not. Example: `"accepted"` */
+  readonly outcome?: "unknown" | "accepted" | "refused"
+  /** Why nodes refused it. Absent if none did. Example: `{"class":"price","needed":"1000000000"}` */
+  readonly refusal?: TransactionRefusal
+  /** Slot that contains it. Absent if none does. Example: `300000000` */
+  readonly slot?: number
 }
 
 /** What an API key may send on solana networks. */
@@ -4568,6 +4584,11 @@ export interface SolanaTransactionResponse {
   readonly error?: unknown
   /** All signed versions, oldest first. An addition to the common wire format. Example: `[]` */
   readonly attempts?: ReadonlyArray<SolanaTransactionAttempt>
+  /**
+   * All versions of the request, oldest first. Only in the response of one transaction, if its request was
+   * replaced. An addition to the common wire format. Example: `[]`
+   */
+  readonly request_versions?: ReadonlyArray<SolanaRequestVersion>
 }
 
 /** A transaction for the user to sign, as the network type of the relayer has it. */

@@ -4,8 +4,11 @@ import { DateTime, Schema } from "effect"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { EvmTransaction } from "../../../src/domain/transaction/evm/EvmTransaction.ts"
 import { evmRules } from "../../../src/domain/transaction/evm/EvmRules.ts"
+import type { Solana } from "../../../src/domain/transaction/solana/Solana.ts"
+import { solanaRules } from "../../../src/domain/transaction/solana/SolanaRules.ts"
 import { stellarRules } from "../../../src/domain/transaction/stellar/StellarRules.ts"
 import { StellarTransactionResponse } from "../../../src/domain/transaction/stellar/StellarTransactionResponse.ts"
+import type { Transaction } from "../../../src/domain/transaction/Transaction.ts"
 import { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import * as Evm from "./evm/Fixtures.ts"
 import * as Stellar from "./stellar/Situations.ts"
@@ -72,6 +75,45 @@ describe("an attempt", () => {
       refusal: { class: "fee", needed: 900n, result: "txInsufficientFee" }
     })
     assert.notProperty(attempt, "ledger")
+  })
+
+  it("of solana has the slot that contains it", () => {
+    const { causeSince, validUntil, createdAt } = Evm.pending()
+    const transaction: Transaction<Solana> = {
+      ...Evm.pending(),
+      versions: [{ instructions: [], compute_unit_price: 3n }, { transaction: "AQAAAA==" }],
+      facts: { isPrebuilt: false, isRefreshable: true },
+      attempts: [
+        {
+          ordinal: 1,
+          kind: "original",
+          generation: 0,
+          requestVersion: 2,
+          hash: "5".repeat(88),
+          place: { account: "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV" },
+          offer: { blockhash: "h1", bound: 300, signedSlot: 100, computeUnitPrice: 0n, fee: 5000n, out: 0n },
+          maxFee: 5000n,
+          signedAt: createdAt,
+          sends: 1,
+          outcome: "refused",
+          refusal: { class: "permanent" }
+        }
+      ],
+      mined: { ordinal: 1, receipt: { height: 222, isSuccess: true, paid: 5000n, details: {} } },
+      state: "mined",
+      causeSince,
+      validUntil
+    }
+    const shown = solanaRules.show(transaction, whole)
+    assert.deepInclude(("attempts" in shown ? shown.attempts : undefined)?.[0], {
+      request_version: 2,
+      refusal: { class: "permanent" },
+      slot: 222
+    })
+    assert.deepStrictEqual("request_versions" in shown ? shown.request_versions : undefined, [
+      { version: 1, instructions: [], compute_unit_price: 3n },
+      { version: 2, transaction: "AQAAAA==" }
+    ])
   })
 })
 

@@ -1,25 +1,45 @@
 // How a solana transaction of the ledger is shown.
 import { Schema } from "effect"
 import type { Attempt } from "../Attempt.ts"
-import { instant, present, shownAttempt, shownFields } from "../Presentation.ts"
+import { heightOf, shownAttemptFields, shownVersions } from "../AttemptPresentation.ts"
+import { present, shownAttempt, shownFields } from "../Presentation.ts"
 import type { Identity } from "../Presentation.ts"
 import { newestRequest } from "../Transaction.ts"
 import type { Mined, Transaction } from "../Transaction.ts"
-import type { Solana } from "./Solana.ts"
+import type { Solana, SolanaRequest } from "./Solana.ts"
 import { base64Of } from "./SendSolanaTransaction.ts"
 import type { SolanaTransactionResponse } from "./SolanaTransactionResponse.ts"
 import { explain } from "./SolanaWords.ts"
 
-const attemptOf = ({ hash, kind, offer, maxFee, signedAt, firstSent }: Attempt<Solana>) => ({
-  signature: hash,
-  kind: kind === "refresh" ? ("refresh" as const) : ("original" as const),
-  blockhash: offer.blockhash,
-  last_valid_block_height: offer.bound,
-  ...present("compute_unit_limit", offer.computeUnitLimit),
-  compute_unit_price: offer.computeUnitPrice,
-  max_fee: maxFee,
-  signed_at: instant(signedAt),
-  ...present("sent_at", firstSent && instant(firstSent.at))
+const attemptOf = (transaction: Transaction<Solana>, attempt: Attempt<Solana>) => {
+  const { hash, kind, offer, maxFee, refusal } = attempt
+  return {
+    signature: hash,
+    kind: kind === "refresh" ? ("refresh" as const) : ("original" as const),
+    blockhash: offer.blockhash,
+    last_valid_block_height: offer.bound,
+    ...present("compute_unit_limit", offer.computeUnitLimit),
+    compute_unit_price: offer.computeUnitPrice,
+    max_fee: maxFee,
+    ...shownAttemptFields(attempt, refusal),
+    ...present("slot", heightOf(transaction, attempt))
+  }
+}
+
+const versionOf = ({
+  transaction,
+  instructions,
+  speed,
+  compute_unit_limit,
+  compute_unit_price,
+  max_fee_lamports
+}: SolanaRequest) => ({
+  ...present("transaction", transaction),
+  ...present("instructions", instructions),
+  ...present("speed", speed),
+  ...present("compute_unit_limit", compute_unit_limit),
+  ...present("compute_unit_price", compute_unit_price),
+  ...present("max_fee_lamports", max_fee_lamports)
 })
 
 const parse = Schema.decodeSync(Schema.fromJsonString(Schema.Json))
@@ -43,7 +63,8 @@ export const show = (
     transaction: raw === undefined ? "" : base64Of(raw),
     ...present("signature", shownAttempt(transaction)?.hash),
     ...present("instructions", newestRequest(transaction).instructions),
-    ...(attempts.length === 0 ? {} : { attempts: attempts.map(attemptOf) }),
+    ...(attempts.length === 0 ? {} : { attempts: attempts.map((one) => attemptOf(transaction, one)) }),
+    ...shownVersions(transaction, identity, versionOf),
     ...(mined === undefined ? {} : receiptOf(mined))
   }
 }

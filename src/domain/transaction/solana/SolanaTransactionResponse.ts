@@ -4,7 +4,9 @@ import * as ExactJson from "../../request/ExactJson.ts"
 import { added, field, shown } from "../../request/Field.ts"
 import { Instant } from "../../request/Instant.ts"
 import * as Shown from "../../request/Shown.ts"
+import { neutralAttemptFields, versionField, versionsText } from "../AttemptPresentation.ts"
 import { neutralFields } from "../Presentation.ts"
+import { Speed } from "../Speed.ts"
 import { SolanaInstruction } from "./SendSolanaTransaction.ts"
 
 /** Base58 of 64 bytes. */
@@ -32,9 +34,20 @@ const SolanaAttemptResponse = Schema.Struct({
   compute_unit_limit: shown(Schema.Natural, "Compute units at most.", 20_000),
   compute_unit_price: field(Shown.Digits, "Micro-lamports per compute unit.", "1000"),
   max_fee: field(Shown.Digits, "Highest fee in lamports.", "5020"),
+  ...neutralAttemptFields,
   signed_at: field(Instant, "When it was signed.", at),
-  sent_at: shown(Instant, "When it was first sent.", at)
+  slot: shown(Schema.Natural, "Slot that contains it. Absent if none does.", 300_000_000)
 }).annotate({ identifier: "SolanaTransactionAttempt", description: "A signed version of the transaction." })
+
+const SolanaRequestVersion = Schema.Struct({
+  version: versionField,
+  transaction: shown(ShownBytes, "The prebuilt transaction as base64.", "AQAAAA=="),
+  instructions: shown(Schema.Array(SolanaInstruction), "The instructions.", []),
+  speed: shown(Speed, "Percentile of recent prices that it offers.", "fast"),
+  compute_unit_limit: shown(Schema.Natural, "Compute units at most.", 20_000),
+  compute_unit_price: shown(Shown.Digits, "Micro-lamports per compute unit.", "1000"),
+  max_fee_lamports: shown(Shown.Digits, "Highest fee in lamports.", "100000")
+}).annotate({ identifier: "SolanaRequestVersion", description: "What a caller asked for, in one of its versions." })
 
 export const SolanaTransactionResponse = Schema.Struct({
   network_type: field(Schema.Literal("solana"), "Network type of the relayer.", "solana"),
@@ -55,6 +68,7 @@ export const SolanaTransactionResponse = Schema.Struct({
   error: more(ExactJson.Value, "Error of the attempt that landed, as the chain has it.", {
     InstructionError: [0, { Custom: 1 }]
   }),
-  attempts: more(Schema.Array(SolanaAttemptResponse), "All signed versions, oldest first.", [])
+  attempts: more(Schema.Array(SolanaAttemptResponse), "All signed versions, oldest first.", []),
+  request_versions: more(Schema.Array(SolanaRequestVersion), versionsText, [])
 }).annotate({ identifier: "SolanaTransactionResponse", description: "A solana transaction." })
 export type SolanaTransactionResponse = typeof SolanaTransactionResponse.Type
