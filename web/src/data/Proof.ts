@@ -8,6 +8,14 @@ const channel = new BroadcastChannel("effect-relayer.session")
 
 const stored = () => sessionStorage.getItem(key) ?? undefined
 
+/** A tab that has lost its proof takes the next one of another tab. A tab that never had one asks for it. */
+let hasHadOne = stored() !== undefined
+
+const store = (value: string) => {
+  hasHadOne = true
+  sessionStorage.setItem(key, value)
+}
+
 const isMessage = (value: unknown): value is Message => typeof value === "object" && value !== null && "type" in value
 
 const listen = (act: (message: Message) => void) => {
@@ -24,7 +32,7 @@ export const proof = stored
 
 /** After a sign-in. The other tabs take the new proof. */
 export const keepProof = (value: string): void => {
-  sessionStorage.setItem(key, value)
+  store(value)
   send({ type: "proof", proof: value })
 }
 
@@ -45,7 +53,7 @@ export const findProof = (): Promise<string | undefined> => {
     const done = (found: string | undefined) => {
       stop()
       clearTimeout(timer)
-      if (found !== undefined) sessionStorage.setItem(key, found)
+      if (found !== undefined) store(found)
       resolve(found)
     }
     const stop = listen((message) => {
@@ -65,8 +73,8 @@ export const shareProof = (onChange: (proof: string | undefined) => void): void 
       sessionStorage.removeItem(key)
       onChange(undefined)
     }
-    if (message.type === "proof" && own !== undefined && own !== message.proof) {
-      sessionStorage.setItem(key, message.proof)
+    if (message.type === "proof" && hasHadOne && own !== message.proof) {
+      store(message.proof)
       onChange(message.proof)
     }
   })

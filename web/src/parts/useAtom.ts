@@ -7,6 +7,7 @@ import type { Failure } from "../data/Failure.ts"
 import { isAway } from "../data/Presence.ts"
 import { registry } from "../data/Registry.ts"
 import type { Query } from "../data/Registry.ts"
+import { sessionState } from "../data/Session.ts"
 
 /** The value of the atom. The component is drawn again when it changes. */
 export const useAtom = <A>(atom: Atom.Atom<A>): A => {
@@ -65,6 +66,18 @@ const useRecovery = (failure: Failure | undefined, refresh: () => void) => {
   }, [isWaiting])
 }
 
+/** What was refused because the session had ended is asked for again after the next sign-in, in whichever tab that is. */
+const useNextSession = (failure: Failure | undefined, refresh: () => void) => {
+  const isRefused = failure?.status === 401
+  useEffect(() => {
+    if (!isRefused) return
+    const refreshIfIn = () => {
+      if (registry.get(sessionState).kind === "in") refresh()
+    }
+    return registry.subscribe(sessionState, refreshIfIn, { immediate: true })
+  }, [isRefused])
+}
+
 const failureOf = <A>(result: AsyncResult.AsyncResult<A, Failure>): Failure | undefined => {
   if (result._tag !== "Failure") return undefined
   const [reason] = result.cause.reasons
@@ -79,6 +92,7 @@ export const useQuery = <A>(query: Query<A>, every?: number): Shown<A> => {
   const refresh = () => registry.refresh(query)
   useInterval(every, refresh, query)
   useRecovery(failure, refresh)
+  useNextSession(failure, refresh)
   const shared = { isWaiting: result.waiting, refresh }
   if (result._tag === "Success") return { ...shared, value: result.value, at: result.timestamp }
   if (failure === undefined || result._tag !== "Failure") return { ...shared, isWaiting: true }
