@@ -1,9 +1,9 @@
-// The images of others that the files of deploy/ name. A tag can be moved to other bytes; a digest cannot.
+// The third-party images that the files in deploy/ use. A tag can be moved to other bytes; a digest cannot.
 
-/** Files of deploy/ that name images of others. */
+/** The files in deploy/ that use third-party images. */
 export const files = ["deploy/Dockerfile", "deploy/compose.yaml"]
 
-/** An image with a tag, as a Dockerfile and Compose name it. A stage of a build, and the image of the service, have no tag. */
+/** An image with a tag, as a Dockerfile and Compose name it. Build stages and the image of the service have no tag. */
 const tagged = /^(\s*(?:FROM|image:)\s+)([^\s@]+:[^\s@]+)(@sha256:[0-9a-f]{64})?(?=\s|$)/gm
 
 /** The images that a file names without a digest. */

@@ -1,5 +1,5 @@
-// Writes the digests that the registry has now for the images in deploy/: npm run images. Change a tag in deploy/ first to move to another
-// version. Needs Docker with buildx, and no daemon.
+// Writes the digests that the registry has now for the images in deploy/: npm run images. To use another version, change the
+// tag in deploy/ first. Needs Docker with buildx, and no daemon.
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -7,7 +7,7 @@ import * as BaseImages from "./BaseImages.ts"
 
 const root = path.resolve(process.argv[2] ?? path.join(import.meta.dirname, ".."))
 
-/** The digest of the index of all platforms, so that the name means the same on each. */
+/** The digest of the multi-platform index, so that the same name is valid on each platform. */
 const digestOf = (name: string): string => {
   const format = ["--format", "{{.Manifest.Digest}}"]
   const digest = execFileSync("docker", ["buildx", "imagetools", "inspect", name, ...format], {

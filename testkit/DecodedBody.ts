@@ -1,13 +1,13 @@
-// What the response to a request says about a body that is wrong.
+// The error that the service answers if a body is invalid.
 import { Result } from "effect"
 import type { Schema } from "effect"
 import { BadRequest } from "../src/domain/request/Request.ts"
 import type { Violation } from "../src/domain/request/Request.ts"
 
-/** As bodies are decoded: every problem is reported, and so is each unknown field. */
+/** The options with which the service decodes bodies: it reports all problems, and refuses unknown fields. */
 export const strict = { errors: "all", onExcessProperty: "error" } as const
 
-/** The problems of the decoder, or else those of the fields in combination. Empty: there is none. */
+/** The problems of the decoder. If there are none, those of `violationsOf`. Empty: the body is valid. */
 export const errorIn = <A>(
   decoded: Result.Result<A, Schema.SchemaError>,
   violationsOf: (body: A) => ReadonlyArray<Violation> = () => []

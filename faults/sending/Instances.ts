@@ -11,7 +11,7 @@ import * as Node from "./Node.ts"
 import * as Relayers from "./Relayers.ts"
 import * as Verdict from "./Verdict.ts"
 
-/** What the instances send with, and what is checked in the end. */
+/** The chain and relayers that the instances send through, and the check after the run. */
 export interface Scene {
   readonly env: Record<string, string>
   /** Creates relayers, which send when the load begins. */

@@ -23,7 +23,7 @@ interface Options {
   readonly pause?: number
   /** The first slot that it counts in. Loads of one node need different ones. */
   readonly firstSlot?: number
-  /** The request that has the effect of a slot. Absent: a call of the contract that counts. */
+  /** Builds the request whose effect is counted for a slot. Absent: a call of the counter contract. */
   readonly requestOf?: (slot: number, relayer: Relayer) => object
 }
 

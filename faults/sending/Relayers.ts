@@ -27,7 +27,7 @@ interface Given extends Added {
   readonly network?: object
 }
 
-/** A relayer with a signer of its own. `fields`: its network, the type of that, and its policies. */
+/** Creates a relayer and a signer for it. `fields`: `network`, `network_type` and `policies` of the relayer. */
 export const createOne = (service: Listening, fields: object, signer: object = { type: "plain" }) =>
   Effect.gen(function* () {
     const { id } = (yield* Schema.decodeEffect(Created)(yield* create(service, "signers", signer))).data

@@ -9,14 +9,14 @@ import * as Serving from "../../testkit/solana/Serving.ts"
 /** Milliseconds between two blocks: a blockhash lives for 22 seconds instead of 60. */
 const blockMillis = 150
 
-/** Whether the bytes with this signature are among so many percent of all. The same bytes always are, or never. */
+/** Selects `percent` of all signatures by a hash, so that the answer for one signature is always the same. */
 export const isAmong = (percent: number, signature: string): boolean =>
   (createHash("sha256").update(signature).digest()[0] ?? 0) < percent * 2.56
 
 export const start = Effect.fnUntraced(function* (providers: number, run: Bank.Run = Bank.run) {
   const cluster = Cluster.make({ run })
   const nodes = yield* Effect.forEach(Array.range(1, providers), () => Serving.node(cluster))
-  /** What happens just before a block is made. A case may replace it. */
+  /** `beforeBlock` runs just before each block is made. A case may replace it. */
   const chain = { cluster, nodes, beforeBlock: () => {} }
   yield* Effect.sync(() => {
     chain.beforeBlock()
@@ -33,7 +33,7 @@ const ageOf = ({ cluster: { blocks } }: Chain, blockhash: string): number | unde
   return height < 0 ? undefined : blocks.length - height
 }
 
-/** Holds so many percent of the bytes back, and gives them to the network in the last block in which they can land. */
+/** Holds back `percent` of the transactions, and releases each in the last block in which its blockhash is valid. */
 export const holdBack = (chain: Chain, percent: number) => {
   const held = new Map<string, WireTransaction>()
   const counts = { held: 0, released: 0 }
@@ -59,6 +59,6 @@ export const holdBack = (chain: Chain, percent: number) => {
   return counts
 }
 
-/** Drops the newest blocks with their transactions. Less than what is finalized. */
+/** Drops the newest `depth` blocks with their transactions, but never the first two blocks. */
 export const fork = ({ cluster }: Chain, depth: number) =>
   Effect.sync(() => cluster.reorg(Math.min(depth, cluster.blocks.length - 2)))

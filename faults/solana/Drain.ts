@@ -14,7 +14,7 @@ import * as Effects from "./Effects.ts"
 import * as Opening from "./Opening.ts"
 import * as Verdict from "./Verdict.ts"
 
-/** What the hostile client may do: everything with transactions, and no lamports of the relayer. */
+/** The hostile client has every scope for transactions, and its key may spend no lamports of the relayer. */
 const scopes = ["transactions:read", "transactions:write", "transactions:sign", "rpc:call"]
 const limits = { solana: { max_value: "0" } }
 
@@ -28,7 +28,7 @@ interface Request {
   readonly body: object
 }
 
-/** Each attack by each of the ways in. */
+/** Sends each attack to each endpoint that accepts transactions. */
 const requestsOf = ({ cluster }: Chain.Chain, { id, address }: Relayer): ReadonlyArray<Request> => {
   const at = (suffix: string) => `/api/v1/relayers/${id}${suffix}`
   const blockhash = cluster.blocks.at(-2)?.blockhash ?? ""
@@ -57,12 +57,12 @@ const shuffled = <A>(random: Random, items: ReadonlyArray<A>): ReadonlyArray<A> 
 
 interface Attack {
   readonly random: Random
-  /** Milliseconds, and requests at least. */
+  /** `lasts`: milliseconds. `least`: the attack goes on until it has sent so many requests. */
   readonly lasts: number
   readonly least: number
 }
 
-/** Posts attacks in a random order. Returns how many were refused, and what was not. */
+/** Posts attacks in a random order. Returns the number of refused requests, and the text of each accepted one. */
 const attack = Effect.fnUntraced(function* ({ chain, relayers, service }: Opened, { lasts, least, random }: Attack) {
   const { status, text } = yield* service.call("/api/v1/api-keys", {
     body: { name: "hostile", scopes, transaction_limits: limits }
@@ -89,7 +89,7 @@ const attack = Effect.fnUntraced(function* ({ chain, relayers, service }: Opened
   return { refused, passed }
 })
 
-/** Lamports of fees, and of transfers that the load has asked for, of all transactions that a relayer has paid for. */
+/** Lamports that the relayer has paid in all blocks: fees, and the transfers that the load requested. */
 const costsOf = ({ cluster }: Chain.Chain, relayer: string): bigint => {
   let costs = 0n
   for (const { error, wire } of cluster.blocks.flatMap(({ transactions }) => transactions)) {

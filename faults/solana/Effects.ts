@@ -17,7 +17,7 @@ const slots = 1_000_000
 
 const user = Keys.make("ed25519")
 
-/** A user who signs together with the relayer, and whose transfers the relayer only pays the fee of. */
+/** A user who sends their own lamports. The relayer signs as well, and pays only the fee. */
 export const userAddress = Base58.encode(user.publicKey)
 
 const transferData = (slot: number) =>
@@ -57,7 +57,7 @@ const cosigned = ({ blocks }: Cluster, slot: number, relayer: string) => {
   return { transaction: base64Of(Wire.transactionBytes([undefined, user.sign(message)], message)) }
 }
 
-/** Every fourth one has bytes that may not be changed. Only these can expire. */
+/** Every fourth request is prebuilt, so that the service may not sign new bytes for it. Only these can expire. */
 export const isFixed = (slot: number): boolean => slot % 4 === 3
 
 export const requestOf = (cluster: Cluster, slot: number, relayer: string): object => {

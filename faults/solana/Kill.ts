@@ -10,7 +10,7 @@ import * as Chain from "./Chain.ts"
 import * as Opening from "./Opening.ts"
 import * as Verdict from "./Verdict.ts"
 
-/** Requests that are accepted between two kills at least, so that there is something to lose. */
+/** The service accepts at least so many requests between two kills, so that each kill can lose some. */
 const betweenKills = 5
 
 export const SolanaKill: Case = {
@@ -53,7 +53,7 @@ export const SolanaKill: Case = {
 /** Half of the bytes get lost, so that an instance is often in the middle of a refresh when it is frozen. */
 const lost = 50
 
-/** Relayers of several instances. `tally` gets the counts of the check. */
+/** The scene for several instances on solana. The check writes its counts to `tally`. */
 export const scene = (tally: Context["tally"]): Instances.Scene => ({
   env: Opening.env,
   open: Effect.fnUntraced(function* (service) {

@@ -13,10 +13,10 @@ import * as Effects from "./Effects.ts"
 /** 100,000 SOL. */
 const funds = 100_000_000_000_000n
 
-/** Blocks until what funds the relayers is finalized. */
+/** Blocks after which the funds of the relayers are finalized. */
 const settling = 40
 
-/** Settings of the service. A relayer that a check has disabled while its providers were away sends again soon. */
+/** Settings of the service. Checks are frequent, so that a disabled relayer is enabled soon after its providers answer. */
 export const env = { ...Relayers.env, HEALTH_CHECK_INTERVAL_MS: "1000" }
 
 interface Given {
@@ -60,7 +60,7 @@ export const requestOn =
 
 interface Open extends Given {
   readonly providers?: number
-  /** What executes transactions. Absent: what the cluster knows itself. */
+  /** Executes transactions. Absent: the bank of the stand-in cluster. */
   readonly run?: Bank.Run
   /** Settings of the service that differ. */
   readonly env?: Readonly<Record<string, string>>

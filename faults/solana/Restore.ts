@@ -1,4 +1,4 @@
-// A backup while transactions of solana are open, then sends, cancels and replacements, and a restore: the ledger has forgotten them.
+// A backup while transactions of solana are open, then sends, cancels and replacements, then a restore, which loses their rows.
 import { Array, Effect } from "effect"
 import * as path from "node:path"
 import { until } from "../../testkit/process/Folder.ts"
@@ -24,7 +24,7 @@ const forgotten = 20
 /** The slot of the new version of a replaced request. */
 const newVersion = 100_000
 
-/** Two lives of a blockhash and their finality, on a machine with other work. */
+/** Enough for two blockhashes to expire and to be finalized, on a busy machine. */
 const patience = "5 minutes"
 
 const become = (service: Listening, status: string, sent: ReadonlyArray<Accepted>) =>
@@ -60,7 +60,7 @@ export const SolanaRestore: Case = {
       let slot = 0
       const sendAll = (service: Listening, relayer: Relayer, count: number) =>
         Effect.forEach(Array.range(1, count), () => {
-          // Bytes that may not be changed would expire, which is no matter of this case.
+          // Skips the slots of prebuilt requests: these could expire, and this case does not test that.
           slot += Effects.isFixed(slot + 1) ? 2 : 1
           return Load.send(service, relayer, slot, {}, Effects.requestOf(chain.cluster, slot, relayer.address))
         })
@@ -89,7 +89,7 @@ export const SolanaRestore: Case = {
         }
         yield* become(service, "canceled", canceled)
         for (const one of replaced) {
-          // A memo, as the version before.
+          // A memo, as in the request that it replaces.
           const body = Effects.memoOf(newVersion + one.slot)
           const { status, text } = yield* service.call(pathOf(one), { method: "PUT", body })
           tally.expect(status === 200, `a pending transaction is replaced: ${text}`)

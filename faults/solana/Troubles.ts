@@ -14,7 +14,7 @@ type Opened = Effect.Success<ReturnType<typeof Opening.open>>
 
 interface Trouble extends Pick<Context, "tally" | "amount" | "random"> {
   readonly opened: Opened
-  /** A number of milliseconds that passes while transactions are sent. */
+  /** Waits while transactions are sent: `full` milliseconds, or `short` with `--short`. */
   readonly pass: (full: number, short: number) => Effect.Effect<void>
 }
 
@@ -87,7 +87,7 @@ export const SolanaFork: Case = {
     )
 }
 
-/** What a node says wrong, each as a name and what it does to the node. */
+/** Wrong answers of a node: a name, and the function that makes the node give them. */
 const lies: ReadonlyArray<readonly [string, (chain: Chain.Chain, node: Node) => void]> = [
   [
     "no status",
@@ -152,7 +152,7 @@ export const SolanaLie: Case = {
     )
 }
 
-/** What keeps a node from a proof. */
+/** Settings of a node with which it cannot prove that bytes did not land. */
 const gaps: ReadonlyArray<(node: Node) => Partial<Node>> = [
   () => ({ hasHistory: false }),
   () => ({ firstAvailable: 10 ** 6 }),

@@ -36,6 +36,7 @@ export const check = Effect.fnUntraced(function* (
     rows.reduce((sum, { attempts = [] }) => sum + attempts.length, 0)
   )
   tally.set("expired", rows.filter(({ status }) => status === "expired").length)
+  tally.expect(accepted.length > 0, "requests are accepted")
   tally.expect(refused.length === 0, `every request is accepted: ${refused[0]}`)
   const wrong = accepted.flatMap(({ slot }, index) => {
     const row = rows[index]

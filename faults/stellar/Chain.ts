@@ -39,13 +39,13 @@ export const start = Effect.fnUntraced(function* (providers: number) {
   })
   network.grant(receiver, 1_000_000_000n)
   const { standIn, url } = yield* serve(network)
-  /** What happens just before a ledger is closed. A case may replace it. */
+  /** `beforeLedger` runs just before each ledger is closed. A case may replace it. */
   const chain = {
     network,
     urls: Array.from({ length: providers }, (_, index) => url(index)),
     passphrase,
     beforeLedger: () => {},
-    /** One provider does this wrong from now on, and nothing else. */
+    /** Sets the faults of one provider, and removes its former ones. */
     misbehave: (provider: number, faults: Partial<Faults>) => {
       const found = standIn.providers[provider]
       if (found !== undefined) found.faults = { ...honest(), ...faults }
@@ -61,7 +61,7 @@ export const start = Effect.fnUntraced(function* (providers: number) {
 
 export type Chain = Effect.Success<ReturnType<typeof start>>
 
-/** Something else uses the next sequence of an account. */
+/** Uses the next sequence of an account, as another program with the same key would. */
 export const useSequence = ({ network }: Chain, address: string): void => {
   const account = accountIn(network.reads, address)
   if (account !== undefined) network.put(keyOf.account(address), { ...account, sequence: account.sequence + 1n })
@@ -84,6 +84,6 @@ export const countIn = ({ network }: Chain): ReadonlyMap<number, number> => {
   return counts
 }
 
-/** How many sequences of an account ledgers have used. */
+/** How many transactions in ledgers have this source account. Each has used one sequence. */
 export const usesOf = ({ network }: Chain, address: string): number =>
   network.ledgers.flatMap(({ transactions }) => transactions).filter(({ source }) => source === address).length

@@ -10,11 +10,11 @@ import * as Chain from "./Chain.ts"
 import * as Opening from "./Opening.ts"
 import * as Verdict from "./Verdict.ts"
 
-/** Milliseconds, and those of the short form. */
+/** Milliseconds of the case, and of the case with `--short`. */
 const duration = 120_000
 const shortDuration = 15_000
 
-/** Also if kills take long: on a busy machine, a start takes ten seconds. */
+/** The case makes so many kills even if its time is over: on a busy machine, a start takes ten seconds. */
 const leastKills = 3
 
 export const StellarRelay: Case = {
@@ -56,7 +56,7 @@ export const StellarRelay: Case = {
     })
 }
 
-/** Relayers of several instances. `tally` gets the counts of the check. */
+/** The scene for several instances on stellar. The check writes its counts to `tally`. */
 const scene = (tally: Context["tally"]): Instances.Scene => ({
   env: Opening.env,
   open: Effect.fnUntraced(function* (service) {

@@ -10,7 +10,7 @@ import * as Chain from "./Chain.ts"
 /** 100,000 XLM. */
 const funds = 1_000_000_000_000n
 
-/** Settings of the service. A relayer that a check has disabled while its providers were away sends again soon. */
+/** Settings of the service. Checks are frequent, so that a disabled relayer is enabled soon after its providers answer. */
 export const env = { ...Relayers.env, HEALTH_CHECK_INTERVAL_MS: "1000" }
 
 interface Given {

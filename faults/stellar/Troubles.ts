@@ -11,7 +11,7 @@ import * as Verdict from "./Verdict.ts"
 
 type Opened = Effect.Success<ReturnType<typeof Opening.open>>
 
-/** Sends while `trouble` lasts, and checks all of it afterwards. `trouble` returns how many sequences something else has used. */
+/** Sends while `trouble` runs, then checks all sent requests. `trouble` returns how many sequences another program has used. */
 const during = (
   { random, tally }: Context,
   open: Parameters<typeof Opening.open>[0],
@@ -29,7 +29,7 @@ const during = (
 
 type Fault = readonly [name: string, faults: Partial<Faults>]
 
-/** Milliseconds that a fault lasts, and that the providers work after it. */
+/** Milliseconds of each fault, and of the time without a fault after it. */
 const lasts = 10_000
 const works = 5000
 
@@ -48,7 +48,7 @@ const inTurn = Effect.fnUntraced(function* (
   tally.set("faults", faults.map(([name]) => name).join("; "))
 })
 
-/** What both providers do at once. */
+/** Faults that both providers have at the same time. */
 const failures: ReadonlyArray<Fault> = [
   ["lag", { lag: 5 }],
   ["balancer", { balancerLag: 3 }],
@@ -68,7 +68,7 @@ export const StellarRpc: Case = {
     during(context, {}, (opened) => inTurn(opened, context, context.amount(failures, failures.slice(4, 6)), [0, 1]))
 }
 
-/** What one of two providers claims. */
+/** Wrong answers of one of two providers. */
 const lies: ReadonlyArray<Fault> = [
   ["higher sequence", { sequenceOffset: 3 }],
   ["lower sequence", { sequenceOffset: -3 }],

@@ -17,13 +17,13 @@ export const sequencesOf = (chain: Chain.Chain, relayers: ReadonlyArray<Relayer>
 interface Checked {
   readonly chain: Chain.Chain
   readonly load: Load
-  /** Of `sequencesOf`. */
+  /** The result of `sequencesOf`. */
   readonly before: ReadonlyMap<string, bigint>
   /** Sequences that something else has used, in all. A transaction that collides with it for the fourth time fails without an effect. */
   readonly foreign?: number
 }
 
-/** Checks all that a load has sent, when all of it is final. */
+/** Waits until all requests of a load are final, then checks them. */
 export const check = Effect.fnUntraced(function* (
   tally: Tally,
   service: Listening,
@@ -37,6 +37,7 @@ export const check = Effect.fnUntraced(function* (
     "envelopes",
     rows.reduce((sum, { attempts = [] }) => sum + attempts.length, 0)
   )
+  tally.expect(accepted.length > 0, "requests are accepted")
   tally.expect(refused.length === 0, `every request is accepted: ${refused[0]}`)
   const collided = rows.filter(({ code }) => foreign > 0 && code === "nonce_taken_too_often")
   const other = rows.filter((row) => row.status !== "confirmed" && !collided.includes(row))

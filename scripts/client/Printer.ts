@@ -88,7 +88,7 @@ export const typesFrom = (keyword: "import" | "export", names: Iterable<string>,
 export const namesUsed = (text: string, names: ReadonlySet<string>): ReadonlySet<string> =>
   new Set(referencesOf(text).filter((name) => names.has(name)))
 
-/** An interface that is declared once. Each type that has all of its properties extends it. */
+/** An interface that the client declares once. Each type that has all properties of the interface extends it. */
 export interface Base {
   readonly name: string
   readonly description: string
@@ -96,7 +96,7 @@ export interface Base {
 }
 
 interface Options {
-  /** Gives types of this dialect names of their own. */
+  /** Gives the types of this dialect their own names. */
   readonly rename?: (name: string) => string
   readonly base?: Base
 }
@@ -110,7 +110,7 @@ export const make = (dialect: Dialect, { base, rename = (name) => name }: Option
       return `${documentationOf(property)}readonly ${nameOf(name)}${isOptional ? "?" : ""}: ${type(shape)}`
     })
 
-  /** The members that a struct declares itself, and the name of the base that declares the others. */
+  /** The members that the struct declares itself, and the name of the interface that declares the other members. */
   const inherited = (properties: ReadonlyArray<Property>): readonly [ReadonlyArray<string>, base?: string] => {
     const own = members(properties)
     if (base === undefined) return [own]

@@ -1,4 +1,4 @@
-// The endpoint that shows the base fees of the blocks that could have had a transaction.
+// The endpoint that shows the base fees of the blocks that could have contained a transaction.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RelayerId } from "../domain/relayer/Relayer.ts"

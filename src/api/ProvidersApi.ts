@@ -1,4 +1,4 @@
-// The endpoint that shows how the RPC providers of a network do.
+// The endpoint that shows the health of a network's RPC providers.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { NetworkId } from "../domain/network/NetworkId.ts"

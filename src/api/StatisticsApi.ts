@@ -1,4 +1,4 @@
-// The endpoint of the numbers of an overview.
+// The endpoint that returns the numbers of the console's overview.
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { StatisticsQuery, TransactionStatistics } from "../domain/transaction/Statistics.ts"
 import * as Envelope from "./Envelope.ts"

@@ -107,7 +107,7 @@ const refuseBeside = (place: string) =>
 /** Each deadlock ends one transaction, so another one has made progress. */
 const deadlocks = 10
 
-/** PostgreSQL has ended the transaction of the migrations, because it and one of an instance waited for each other. */
+/** PostgreSQL ended the transaction of the migrations, because it and a transaction of an instance waited for each other. */
 const isDeadlock = (error: Migrator.MigrationError | SqlError.SqlError): boolean => {
   const reason = error._tag === "MigrationError" ? error.cause : error
   return SqlError.isSqlError(reason) && reason.reason._tag === "DeadlockError"

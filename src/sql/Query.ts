@@ -22,7 +22,7 @@ const isUnexpected = <E>(error: E): error is Extract<E, Unexpected> => {
 /** The name identifies the query. A stack trace would cost time even if no spans are exported. */
 const untraced = { captureStackTrace: false }
 
-/** The attribute of OpenTelemetry that spans of queries and of their statements have. */
+/** The OpenTelemetry attribute of the spans of queries and of their statements. */
 export const systemAttribute = "db.system.name"
 
 const ofDatabase = { attributes: { [systemAttribute]: "postgresql" } }

@@ -95,7 +95,7 @@ describe("scopes", () => {
     for (const name of forEveryCaller) assert.isUndefined(declared.find((one) => one.name === name)?.scope)
   })
 
-  /** They show relayers, or what their operators need to know besides. */
+  /** These lists show relayers, or the state of the service to operators of relayers. */
   const ofRelayers = new Set(["attention.list", "instances.list"])
 
   it("every other endpoint declares a scope of its resource, to read or to write", () => {
@@ -122,7 +122,7 @@ describe("scopes", () => {
       ],
       "transactions:write": ["transactions.send", "transactions.replace", "transactions.cancel", "nonces.resync"],
       "transactions:sign": ["signing.sign", "signing.signTypedData", "transactionSigning.signTransaction"],
-      // It also needs the scope `transactions:write`.
+      // `nonces.releaseChannels` also needs the scope `transactions:write`.
       "relayers:write": ["nonces.releaseChannels"],
       // It also needs the scope `transactions:read`.
       "relayers:read": ["policies.rehearse"],

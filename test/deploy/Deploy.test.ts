@@ -41,7 +41,9 @@ describe("the image", () => {
     assert.include(image, `ENTRYPOINT ["node", "${packageJson.bin["effect-relayer"].replace("./", "")}"]`)
     assert.match(image, /^USER node$/m)
     const [, least = ""] = /^>=(\d+)/.exec(packageJson.engines.node) ?? []
-    for (const [, major] of dockerfile.matchAll(/^FROM node:(\d+)\./gm)) assert.isAtLeast(Number(major), Number(least))
+    const majors = [...dockerfile.matchAll(/^FROM node:(\d+)\./gm)]
+    assert.isNotEmpty(majors)
+    for (const [, major] of majors) assert.isAtLeast(Number(major), Number(least))
     const { NODE_ENV, ...rest } = baked
     assert.strictEqual(NODE_ENV, "production")
     for (const name of Object.keys(rest)) assert.isTrue(settings.has(name), name)

@@ -32,7 +32,7 @@ const hasEscapedKey = (value: unknown): boolean =>
   isObject(value) &&
   Object.entries(value).some(([key, child]) => JSON.stringify(key).length > key.length + 2 || hasEscapedKey(child))
 
-/** Not written to a body as they are: `RpcError.data` is what a node answered, and its JSON-RPC answer has a schema of its own. */
+/** Bodies never contain these as they are: `RpcError.data` is the answer of a node, and JSON-RPC answers have their own schema. */
 const neverBodies = new Set(["domain/transaction/RpcError.ts RpcError"])
 
 const roundTrips = (schema: Codec) => (value: unknown) => {

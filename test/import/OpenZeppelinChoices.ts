@@ -25,7 +25,7 @@ export const choicesOf = (seed: number) => {
   const isSo = () => below(2) === 0
   const one = <A>(items: ReadonlyArray<A>): A => items[below(items.length)] as A
   const maybe = (fields: object) => (isSo() ? fields : {})
-  /** Some of the fields. */
+  /** A random subset of the fields. */
   const some = (fields: object) => Object.fromEntries(Object.entries(fields).filter(() => isSo()))
   /** An amount that may be beyond 2^53. */
   const amount = (digits: number) => 10n ** BigInt(below(digits)) + BigInt(below(1000))
@@ -35,7 +35,7 @@ export const choicesOf = (seed: number) => {
 
 export type Choices = ReturnType<typeof choicesOf>
 
-/** A value of the input, and the value of the document. */
+/** Fields of the generated input, and the fields that the imported document must have. */
 export interface Both {
   readonly given: Record<string, unknown>
   readonly wanted: Record<string, unknown>

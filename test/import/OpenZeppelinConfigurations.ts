@@ -7,7 +7,7 @@ import { signersOf } from "./OpenZeppelinSigners.ts"
 export interface Generated {
   /** `config.json`. */
   readonly config: object
-  /** What the service gets after the import: values in the places of references. */
+  /** The document that the service receives after the import, with values in place of references. */
   readonly document: { readonly version: 1; readonly name: string } & Readonly<Record<string, unknown>>
   /** The environment of the old service. */
   readonly variables: Readonly<Record<string, string>>
@@ -129,7 +129,7 @@ const policiesOf = (choices: Choices, type: string, network: string): object => 
   return type === "solana" ? solanaPolicies(choices, network) : stellarPolicies(choices)
 }
 
-/** With the networks that the chosen ones inherit from. */
+/** The given networks, and the networks that they inherit from. */
 const withParents = (ids: Iterable<string>): ReadonlySet<string> =>
   new Set([...ids].flatMap((id) => (id === "evm:child" ? [id, "evm:parent"] : [id])))
 

@@ -1,11 +1,11 @@
-// The file of secrets that an import writes: every value that it has is read exactly, and a value that it cannot have is reported.
+// The file of secrets that an import writes: a reader gets exactly the written values, and unwritable values are reported.
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { parseEnv } from "node:util"
 import * as Import from "../../src/cli/import/Import.ts"
 import { isWritable, secretsFile } from "../../src/cli/import/Output.ts"
 
-/** Mostly of what decides about quotes. */
+/** Mostly characters that decide which quotes the file needs. */
 const Value = Schema.Array(
   Schema.Literals(["'", '"', "`", "\\", "\\n", "\n", "\r", "$", "${A}", "#", "=", " ", "x"])
 ).check(Schema.isMaxLength(8))

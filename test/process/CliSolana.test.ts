@@ -66,8 +66,8 @@ layer(api, { excludeTestServices: true })("the commands for solana", (it) => {
         "--fee-token",
         Paying.mint
       )
-      assert.notStrictEqual(code, 0)
-      assert.include(stderr, "transaction")
+      assert.strictEqual(code, 2)
+      assert.strictEqual(stderr, "effect-relayer: transaction: Expected base64 with padding\n")
     })
   )
 })

@@ -58,7 +58,7 @@ const takesNothing = new Set([
   "get /api/v1/api-keys/current"
 ])
 
-/** The relayer that may not exist is in their query. */
+/** Endpoints that answer 404 if the relayer in their query does not exist. */
 const namesRelayerInQuery = new Set(["get /api/v1/statistics"])
 
 /** They need no scope. */

@@ -1,5 +1,5 @@
-// Prebuilt transactions and own instructions that take something from a relayer if they are signed without rules. The numbers are
-// those of `docs/security/solana.md`.
+// Prebuilt transactions and own instructions that would take something from a relayer if it signed them without rules.
+// `docs/security/solana.md` has the numbers of the attacks.
 import { createHash } from "node:crypto"
 import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
 import { computeBudgetProgram, memoProgram, systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
@@ -12,20 +12,20 @@ import type { Given } from "./Messages.ts"
 
 const ed25519Program = "Ed25519SigVerify111111111111111111111111111"
 
-/** The table names derived addresses by texts. Any address takes their place here: it is the relayer that matters. */
+/** `Attacks` names derived addresses by texts. Here a hash of the text replaces each: only the relayer's address matters. */
 const accountOf = (named: string, relayer: string): string => {
   if (named === model) return relayer
   return Base58.decode(named) === undefined ? Base58.encode(createHash("sha256").update(named).digest()) : named
 }
 
-/** The instruction of the table with the address of a real relayer, as a prebuilt message has it. */
+/** An instruction of `Attacks` with the address of a real relayer, for a prebuilt message. */
 const built = ({ program, accounts, data }: Given, relayer: string): BuiltInstruction => ({
   program,
   accounts: accounts.map((one) => ({ address: accountOf(one, relayer), isWritable: true })),
   data: Uint8Array.from(data)
 })
 
-/** The same as an own instruction. */
+/** The same instruction, for a request with own instructions. */
 export const own = ({ program, accounts, data }: Given, relayer: string) => ({
   program_id: program,
   accounts: accounts.map((one) => ({
@@ -42,7 +42,7 @@ const budget = (...data: ReadonlyArray<number>): BuiltInstruction => ({
   data: Uint8Array.from(data)
 })
 
-/** Claims signatures that it does not have. */
+/** A precompile instruction whose data claims `count` signatures, and has none. */
 const claiming = (count: number): BuiltInstruction => ({
   program: ed25519Program,
   accounts: [],
@@ -97,7 +97,7 @@ const good = (relayer: string, blockhash: string) => prebuilt(relayer, blockhash
 const beforeMessage = 65
 
 const others: ReadonlyArray<Attack> = [
-  // The rule about the relayer in an instruction and this one both hold.
+  // Two rules forbid this one; the guard reports `durable_nonce`.
   ofInstructions("9: AdvanceNonce by the relayer", "durable_nonce", (relayer) => withMemo(advanceNonce(relayer))),
   ofInstructions("10: AdvanceNonce by a user", "durable_nonce", () => withMemo(advanceNonce(addressOf(52)))),
   ofInstructions(

@@ -10,7 +10,7 @@ export const issuer = keyNamed("issuer")
 
 const credit = new Asset("USD", issuer.publicKey())
 
-/** As policies and requests name it. */
+/** The credit as policies and requests name it. */
 export const creditName = `USD:${issuer.publicKey()}`
 
 const limit = 10n ** 15n

@@ -34,7 +34,7 @@ const answerOne = (provider: Provider, { id, method, params = {} }: Call) => {
 export interface Control {
   readonly close?: number
   readonly grant?: { readonly address: string; readonly stroops: string }
-  /** The same, unless the account exists. */
+  /** Grants the stroops, but only if the account does not exist. */
   readonly create?: { readonly address: string; readonly stroops: string }
   readonly running?: boolean
   readonly restart?: number

@@ -24,10 +24,10 @@ const pages = [
 
 const scopes = [...new Set(pages.flatMap(([, , needed]) => needed))]
 
-/** Names of the navigation that every session has. */
+/** Entries of the navigation that every session has. */
 const always = ["Overview", "Sessions", "System"]
 
-/** Most steps of the focus to anything on a page. */
+/** The Tab key reaches each element of a page within so many presses. */
 const furthest = 80
 
 /** Moves the focus with the Tab key until it is on what the selector names. */
@@ -40,7 +40,7 @@ const tabTo = async (page: Page, selector: string) => {
   assert.fail(`the Tab key does not lead to ${selector} at ${page.url()}`)
 }
 
-/** The selector of a button or link by its text cannot be matched by `matches`, so that the element is marked first. */
+/** No CSS selector finds a button or link by its text, so that an attribute marks the element for `tabTo`. */
 const tabToText = async (page: Page, role: "button" | "link", name: string) => {
   const wanted = page.getByRole(role, { name, exact: true }).first()
   await wanted.waitFor()

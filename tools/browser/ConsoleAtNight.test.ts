@@ -29,7 +29,7 @@ const until = async <A>(check: () => Promise<A | undefined>): Promise<A> => {
   }
 }
 
-/** Sends one wei after another through each relayer until it is stopped. What the service refuses is not accepted. */
+/** Sends transactions of one wei through each relayer until `stop`. `accepted` has those that the service accepted. */
 const startLoad = (running: Running) => {
   const accepted: Array<Accepted> = []
   const stopping = new AbortController()
@@ -57,7 +57,7 @@ const isFinal = (data: unknown) => ["confirmed", "failed", "canceled", "expired"
 
 const heading = (page: Page, name: string) => page.getByRole("heading", { name, level: 1 }).waitFor()
 
-/** Counts what a finger does. */
+/** Taps elements, and counts the taps. */
 const fingers = (page: Page) => {
   let taps = 0
   const tap = async (name: string, role: "button" | "link" = "button") => {

@@ -153,7 +153,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person 
         assert.strictEqual(await page.locator("tbody tr").filter({ hasText: "relayer.resumed" }).count(), 0)
         assert.strictEqual(await rows(page).count(), before + 1)
 
-        // The tab that reads the stream is closed: another one takes over.
+        // When the tab that reads the stream is closed, another tab reads it.
         const listsBefore = lists
         streams.clear()
         await page.close()

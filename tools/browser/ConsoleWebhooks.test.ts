@@ -47,7 +47,7 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("an ope
         await button(page, "Count").click()
         await dialog.getByText(/deliveries would be sent again\.$/).waitFor()
         assert.strictEqual(receiver.seen.length, arrived)
-        // Another question has no answer yet.
+        // The form has no count for the changed filter yet.
         await dialog.getByLabel("State").selectOption("failed")
         assert.strictEqual(await dialog.getByText(/would be sent again/).count(), 0)
         await dialog.getByLabel("State").selectOption("delivered")

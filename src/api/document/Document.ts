@@ -27,7 +27,7 @@ const withLowerCaseSchemes = (document: Node): Node => {
   return { ...document, components: { ...components, securitySchemes } }
 }
 
-/** OpenAPI has no place for the meaning of scopes of a bearer token. */
+/** OpenAPI has no field that describes the scopes of a bearer token. */
 const withScopes = (document: Node): Node => ({ ...document, "x-scopes": scopeTexts })
 
 /** The description of a parameter's schema is that of the parameter. */

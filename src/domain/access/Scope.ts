@@ -23,7 +23,7 @@ export const scopeTexts: Readonly<Record<Scope, string>> = {
   "api-keys:read": "See API keys with their scopes, limits and last use. The keys themselves are never shown.",
   "api-keys:write":
     "Create, change, rotate and revoke API keys, and end sessions of the console. A key gives others no more than it has itself.",
-  "audit:read": "See who has changed what and when; verify and export the audit log.",
+  "audit:read": "Read the audit log: each change, its author and its time. Verify and export it.",
   "audit:write": "Create checkpoints of the audit log.",
   "master-key:write": "Rotate the master key, which encrypts all secrets in the database.",
   "events:read": "See events and follow them as a stream.",

@@ -1,5 +1,5 @@
-// Amounts of the smallest unit of a chain, written in the unit that people think in: 1.5 ETH. It imports nothing that a browser would have
-// to load.
+// Converts amounts from the smallest unit of a chain to the unit that people use: 1.5 ETH. The console uses this
+// file, so it imports only types: a browser loads nothing else for it.
 import type { NetworkType } from "../network/NetworkId.ts"
 
 /** Digits after the point of the native token. The symbol of an evm network is one of its fields. */
@@ -11,7 +11,7 @@ export const native = {
   Record<NetworkType, { readonly symbol?: string; readonly decimals: number; readonly smallest: string }>
 >
 
-/** All digits, as a decimal number of whole units: `1.5`. */
+/** The exact amount as a decimal number of whole units: `1.5`. */
 export const exact = (value: bigint, decimals: number): string => {
   const digits = (value < 0n ? -value : value).toString().padStart(decimals + 1, "0")
   const whole = digits.slice(0, digits.length - decimals)

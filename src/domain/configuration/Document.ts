@@ -11,7 +11,7 @@ type Violations = ReadonlyArray<Violation>
 
 const isName = Schema.is(ConfigurationName)
 
-/** Why the members of the document that are no sections are invalid. */
+/** Problems of the members of the document that are not sections: the version, the name and unknown members. */
 export const headViolations = (input: Members): Violations => {
   const violations: Array<Violation> = []
   if (input["version"] !== 1) violations.push({ field: "version", message: "expected 1" })
@@ -26,14 +26,14 @@ export const headViolations = (input: Members): Violations => {
   return violations
 }
 
-/** An object of a section, as it is in the document. */
+/** An object of a section, not decoded. */
 interface Body {
   readonly kind: Kind
   readonly id: string
   readonly body: unknown
 }
 
-/** A document whose objects are not decoded yet: there may be thousands, and decoding one takes a while. */
+/** A document whose objects are not decoded yet. There may be thousands, so the caller decodes them in parts. */
 export interface Opened {
   readonly name: string
   readonly sections: ReadonlySet<Kind>
@@ -66,7 +66,7 @@ export const decodeBody = ({ kind, id, body }: Body): Result.Result<WantedObject
     violations.map(({ field, message }) => ({ field: `${kind}.${id}${field === "" ? "" : `.${field}`}`, message }))
   )
 
-/** `decoded`: the results for all bodies. */
+/** `decoded`: the decoding results of all bodies. */
 export const close = (
   { name, sections, violations }: Opened,
   decoded: ReadonlyArray<Result.Result<WantedObject, Violations>>

@@ -1,4 +1,4 @@
-// A plan: what happens to each object, and how many objects it concerns.
+// A plan: what an apply does to each object, and how many objects it creates, changes, deletes and leaves alone.
 import type { Change } from "./Comparison.ts"
 import type { Kind } from "./Kinds.ts"
 
@@ -10,7 +10,7 @@ export interface Step {
   readonly id: string
   readonly action: Action
   readonly changes: ReadonlyArray<Change>
-  /** What a new object is, in parts such as its network and its signer. */
+  /** Describes a new object in parts, such as its network and its signer. */
   readonly summary?: ReadonlyArray<string>
   /** Why the object is kept, or what the deletion does. */
   readonly reason?: string
@@ -31,7 +31,7 @@ export interface Plan {
   readonly steps: ReadonlyArray<Step>
 }
 
-/** Whether the step changes what the object does. An object that only gets an owner stays as it is. */
+/** Whether the step changes the object itself. A step that only sets the owner does not. */
 const isChange = ({ action, changes }: Step): boolean =>
   action !== "none" && action !== "keep" && (action !== "adopt" || changes.length > 0)
 

@@ -58,12 +58,12 @@ const title = (step: Step): string => {
 
 const widest = (texts: ReadonlyArray<string>): number => texts.reduce((most, { length }) => Math.max(most, length), 0)
 
-/** Between the columns of a plan. */
+/** The space between the columns of a plan. */
 const gap = "  "
 
 const summaryOf = ({ summary = [] }: Step): string => summary.join(gap)
 
-/** Summaries are in one column, beside the longest name of a new object. */
+/** All summaries start in one column, to the right of the longest name of a new object. */
 const titled = (step: Step, column: number): string =>
   summaryOf(step) === "" ? title(step) : `${title(step).padEnd(column)}${gap}${summaryOf(step)}`
 

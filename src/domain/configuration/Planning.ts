@@ -36,7 +36,7 @@ export interface Input {
   readonly options: Options
   /** Texts with `${NAME}`, by path. The values of the variables are not shown. */
   readonly templates: ReadonlyMap<string, string>
-  /** The last applied form of the object with a name such as `relayers.treasury`. */
+  /** The last applied form of the object that has a name such as `relayers.treasury`. */
   readonly appliedOf: (name: string) => Applied.AppliedState | undefined
   /** A keyed hash of a value that may contain a secret. */
   readonly tokenOf: (value: unknown) => string
@@ -196,10 +196,10 @@ const byName = <A extends { readonly kind: Kind; readonly id: string }>(
 
 type Decided = Result.Result<Step, Refused>
 
-/** A plan whose objects are not compared yet: there may be thousands, and comparing one takes a while. */
+/** A plan whose objects are not compared yet. There may be thousands, so the caller compares them in parts. */
 export interface Begun {
   readonly name: string
-  /** Each decides about one object. They are in the order of the steps, and independent of each other. */
+  /** Each function decides about one object. They are in the order of the steps, and do not depend on each other. */
   readonly decisions: ReadonlyArray<() => Decided>
   readonly problems: Refused
 }
@@ -229,7 +229,7 @@ export const begin = (input: Input): Begun => {
   return { name: input.name, decisions: [...kept, ...deleted], problems: [...problems, ...links.violations] }
 }
 
-/** `decided`: what the decisions have returned. All problems are reported at once. */
+/** `decided`: the results of all decisions. The result has all problems. */
 export const end = ({ name, problems }: Begun, decided: ReadonlyArray<Decided>): Result.Result<Plan, Refused> => {
   const all = [...problems, ...decided.flatMap((result) => (Result.isFailure(result) ? result.failure : []))]
   if (all.length > 0) return Result.fail(all)

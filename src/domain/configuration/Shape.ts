@@ -22,10 +22,10 @@ const alternativesOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
   return SchemaAST.isNull(ast) ? [] : [ast]
 }
 
-/** The answers of `alternatives`: a document asks for the same types of each of its objects. */
+/** A cache of `alternatives`: all objects of a kind ask for the same types. */
 const known = new WeakMap<SchemaAST.AST, ReadonlyArray<SchemaAST.AST>>()
 
-/** What the encoded side may be: the members of unions, with a secret as one member. Null counts as left out. */
+/** The types that the encoded value may have: the members of unions. A secret is one member. Null is left out. */
 export const alternatives = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> => {
   const found = known.get(ast)
   if (found !== undefined) return found

@@ -1,4 +1,4 @@
-// What a new object is, in a few words: a plan shows them beside its name, so that a reviewer sees which key, chain and rights it gets.
+// Describes a new object in a few words. A plan shows them beside the name, so that a reviewer sees its key, chain and rights.
 import { maskUrl } from "../chain/Rpc.ts"
 import { shown } from "./Comparison.ts"
 import type { Kind } from "./Kinds.ts"
@@ -6,10 +6,10 @@ import { nameOf } from "./States.ts"
 import type { WantedState } from "./States.ts"
 import { isMembers } from "./Wanted.ts"
 
-/** Entries of a list that are shown. */
+/** How many entries of a list a summary shows. */
 const maxShown = 5
 
-/** The fields of a configuration that name the key of a signer, by the type of the signer. Other types have no such field. */
+/** By type of signer: the configuration fields that name its key. Other types have no such field. */
 const keyNames: Readonly<Record<string, ReadonlyArray<string>>> = {
   aws_kms: ["region", "key_id"],
   azure_key_vault: ["vault_url", "key_name", "key_version"],
@@ -20,7 +20,7 @@ const keyNames: Readonly<Record<string, ReadonlyArray<string>>> = {
   vault_transit: ["address", "mount_point", "key_name"]
 }
 
-/** Texts of fields, by their paths. A value that came from a variable is shown as in the file. */
+/** The text of a field, by its path. If the value came from a variable, the text is that of the file. */
 type TextAt = (path: string) => string | undefined
 
 const listed = (items: ReadonlyArray<unknown>): string => {

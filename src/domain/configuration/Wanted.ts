@@ -1,4 +1,4 @@
-// The objects of a document in which all references are resolved: what the service gets, and what the command checks before it sends it.
+// The objects of a document after all references are resolved. The command checks them before it sends them to the service.
 import { Predicate, Result, Schema } from "effect"
 import type { SchemaAST } from "effect"
 import { NetworkId } from "../network/NetworkId.ts"
@@ -84,7 +84,7 @@ const placeholder = (type: SchemaAST.AST): unknown => {
   return Documentation.of(encoded).example ?? Documentation.of(type).example
 }
 
-/** Whether a mark may be somewhere in the value. Only then is its schema walked. */
+/** Whether the value may contain a mark. If it contains none, its schema is not walked. */
 const mayHaveMark = (value: unknown): boolean => {
   if (Array.isArray(value)) return value.some(mayHaveMark)
   return isMembers(value) && (markOf(value) !== undefined || Object.values(value).some(mayHaveMark))

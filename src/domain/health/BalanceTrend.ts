@@ -1,4 +1,4 @@
-// What the balance of a relayer was, hour by hour, what it spends in a day, and for how long it suffices.
+// The balance of a relayer by hour, what the relayer spends per day, and how long the balance lasts.
 import { DateTime, Schema } from "effect"
 import { field, shown } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
@@ -7,13 +7,13 @@ import * as Shown from "../request/Shown.ts"
 const hour = 3_600_000
 const day = 24 * hour
 
-/** Milliseconds for which balances are kept: at most 720 rows for each relayer. */
+/** Milliseconds for which the service keeps balances: at most 720 rows per relayer. */
 export const keptBalances = 30 * day
 
 /** Milliseconds that a trend reaches back if the caller does not say. */
 const usualTrend = 7 * day
 
-/** Milliseconds that must have passed before spending is computed: one payout would look like a trend. */
+/** The shortest period, in milliseconds, for which spending is computed. In a shorter one, one payout looks like a trend. */
 const leastTrend = 2 * hour
 
 const at = "2026-01-02T03:00:00.000Z"
@@ -61,14 +61,14 @@ export interface BalanceReading {
   readonly balance: bigint
 }
 
-/** The sum of all decreases from each reading to the next. */
+/** The sum of all decreases between neighboring readings. */
 const spentIn = (readings: ReadonlyArray<BalanceReading>): bigint =>
   readings.reduce((spent, { balance }, index) => {
     const before = readings[index - 1]?.balance ?? balance
     return before > balance ? spent + before - balance : spent
   }, 0n)
 
-/** `readings`: in order; the last one is the newest. `minimum`: what must stay on the account. */
+/** `readings`: the oldest first. `minimum`: the amount that must stay on the account. */
 export const trendOf = (
   unit: BalanceTrend["unit"],
   readings: ReadonlyArray<BalanceReading>,

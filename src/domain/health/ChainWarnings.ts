@@ -27,7 +27,7 @@ type HealthWarning = typeof HealthWarning.Type
 export const providerWarnings = ({ url, failed, error }: ProviderReading): ReadonlyArray<string> =>
   failed ? [`RPC URL ${url}: ${error ?? "no answer"}.`] : []
 
-/** Something about a relayer that does not disable it. */
+/** A problem of a relayer that does not disable it. */
 interface HealthNotice {
   readonly code: HealthWarning
   readonly text: string
@@ -38,7 +38,7 @@ type Rule = (relayer: RelayerAccount, reading: ChainSnapshot | undefined) => Hea
 /** Who pays if the policy does not say so. */
 const usualStrategy = { solana: "user", stellar: "relayer" } as const
 
-/** Users have to pay the relayer, and there is no token that they may pay with. */
+/** Users must pay the relayer in a token, and the policy allows no token. */
 const sendsNothing: Rule = ({ network_type, policies }) => {
   if (network_type === "evm") return undefined
   const { fee_payment_strategy = usualStrategy[network_type], allowed_tokens = [] } = policies ?? {}
@@ -95,7 +95,7 @@ const stalled: Rule = (_, reading) => {
   }
 }
 
-/** Seconds that the ledgers of a provider should reach back: they prove what became of transactions during an outage. */
+/** Seconds of ledgers that a provider should keep: after an outage, these ledgers prove how transactions ended. */
 const leastKept = 86_400
 
 const store: Rule = (_, reading) => {

@@ -113,7 +113,7 @@ export interface Situation {
   readonly since: DateTime.Utc | undefined
   /** What the transaction lacks that waits for the largest sum. 0: none waits for funds. */
   readonly waiting: bigint
-  /** How many channels the account has. Absent: its network has none. */
+  /** The number of channels of the account. Absent: accounts of its network have no channels. */
   readonly channels?: number
 }
 

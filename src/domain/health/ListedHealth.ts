@@ -1,4 +1,4 @@
-// The name of a relayer's health, and what lists of relayers show of it on request: what the service has stored, without a call to a chain.
+// The state of a relayer's health, as lists of relayers show it on request. It is what the service has stored; no chain is called.
 import { Schema } from "effect"
 import { field, shown } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
@@ -6,6 +6,7 @@ import * as Shown from "../request/Shown.ts"
 
 export const HealthStatus = Schema.Literals(["unknown", "healthy", "degraded", "failing", "disabled"]).annotate({
   identifier: "HealthStatus",
+  message: "Expected unknown, healthy, degraded, failing or disabled",
   description:
     "`unknown`: not checked yet. `degraded`: it works, but not with all providers. `failing`: checks have failed, but too few to disable it.",
   examples: ["healthy"]

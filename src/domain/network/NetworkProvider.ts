@@ -1,4 +1,4 @@
-// How the RPC providers of a network did in the last checks of its relayers.
+// The results of a network's RPC providers in the last checks of its relayers.
 import { Schema } from "effect"
 import { CheckCode } from "../chain/ChainSnapshot.ts"
 import { MaskedRpcConfig } from "../chain/Rpc.ts"
@@ -6,7 +6,7 @@ import { field, shown } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import * as Shown from "../request/Shown.ts"
 
-/** Relayers whose last checks are read: the newest of the network. */
+/** How many relayers of the network have their last check read: the newest relayers. */
 export const maxChecked = 200
 
 const at = "2026-01-02T03:04:05.678Z"

@@ -15,6 +15,7 @@ export type DeliveryId = typeof DeliveryId.Type
 
 export const DeliveryState = Schema.Literals(["pending", "delivered", "failed"]).annotate({
   identifier: "DeliveryState",
+  message: "Expected pending, delivered or failed",
   description: "`failed`: the service makes no further attempts.",
   examples: ["delivered"]
 })

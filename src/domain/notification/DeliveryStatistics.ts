@@ -1,12 +1,12 @@
-// How a receiver of webhooks did: deliveries by steps of time, and what waits now.
+// Statistics of a webhook receiver: its deliveries per time step, and the deliveries that wait now.
 import { Schema } from "effect"
 import { field, shown } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 
-/** Deliveries that are counted at most, the newest ones: a busy receiver has a shorter series. */
+/** At most so many deliveries are counted, the newest ones. The series of a busy receiver covers a shorter time. */
 export const maxCountedDeliveries = 10_000
 
-/** Milliseconds that a series reaches back at most. */
+/** The longest time, in milliseconds, that a series covers. */
 export const longestSeries = 24 * 3_600_000
 
 const at = "2026-01-02T03:04:00.000Z"

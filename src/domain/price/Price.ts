@@ -78,7 +78,7 @@ export const withMargin = (amount: bigint, percentage: number): bigint =>
 export const lessSlippage = (amount: bigint, percentage: number): bigint =>
   roundUp(amount * (all - millionths(percentage)), all)
 
-/** Percentages for a policy that sets none: the margin is added to the fees of users, and a payment may be too low by the slippage. */
+/** Default percentages of a policy: the margin is added to the fees of users; a payment may be too low by the slippage. */
 export const defaultMargin = 0
 export const defaultSlippage = 1
 
@@ -93,7 +93,7 @@ export const chargeOf = (fee: bigint, price: TokenPrice, { margin }: { readonly 
   return { native, units: unitsFor(native, price) }
 }
 
-/** An amount of whole tokens: digits, and after a point no zeros at the end. */
+/** An amount in whole tokens, without zeros at the end of the decimals. */
 export const decimalOf = (units: bigint, places: number): string => {
   const digits = String(units).padStart(places + 1, "0")
   const whole = digits.slice(0, digits.length - places)

@@ -175,7 +175,7 @@ export const DisabledReason = Schema.Struct({
 }).annotate({ identifier: "DisabledReason", description: "Why the service has disabled the relayer." })
 export type DisabledReason = typeof DisabledReason.Type
 
-/** Only lists that ask for it have it. It is never stored. */
+/** Present only in lists, if the request asks for it. It is never stored. */
 const health = Schema.optionalKey(
   field(ListedHealth, "Its last check and its open transactions. Only in lists, with `include=health`.")
 )

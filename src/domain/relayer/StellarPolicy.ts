@@ -46,7 +46,7 @@ const StellarSwap = Schema.Struct({
 })
 
 /** Operations that no relayer signs by itself unless its policy says so. What gives the account away is not among them. */
-const stellarOperations = [
+export const allowableOperations = [
   "createAccount",
   "manageSellOffer",
   "createPassiveSellOffer",
@@ -114,7 +114,7 @@ export const StellarPolicy = Schema.Struct({
   ),
   price_source: priceSource,
   allowed_operations: maybe(
-    Schema.Array(Schema.Literals(stellarOperations)).check(Schema.isMaxLength(100), Schema.isUnique()),
+    Schema.Array(Schema.Literals(allowableOperations)).check(Schema.isMaxLength(100), Schema.isUnique()),
     doc(
       added(
         "Operations that unsigned envelopes may contain besides payments, path payments, changes of trust lines and calls of contracts. `accountMerge`, `setOptions` and `bumpSequence` cannot be allowed."

@@ -1,11 +1,11 @@
-// Steps of time that a series of numbers has: every response has all of them, also those in which nothing happened.
+// The time steps of a series of numbers. A response has all steps of its period, also those in which nothing happened.
 import { DateTime, Effect, Schema } from "effect"
 import { field } from "./Field.ts"
 import { Instant } from "./Instant.ts"
 import { count } from "./Page.ts"
 import { BadRequest } from "./Request.ts"
 
-/** Steps of a response: more than a plot has pixels for is of no use. */
+/** The most steps of a response. A plot has no pixels for more. */
 const maxSteps = 1000
 
 const second = 1000
@@ -31,14 +31,14 @@ export interface SeriesQuery {
   readonly step?: number
 }
 
-/** Milliseconds. `since` is the beginning of a step: steps begin at multiples of their length. */
+/** In milliseconds. `since` is the beginning of a step: steps begin at multiples of their length. */
 export interface Series {
   readonly since: number
   readonly step: number
   readonly steps: number
 }
 
-/** `longest`: milliseconds from `since` to now at most. */
+/** `longest`: the most milliseconds between `since` and now. */
 export const seriesOf = (
   { since, step: seconds = defaultStep }: SeriesQuery,
   now: number,
@@ -59,7 +59,7 @@ export const seriesOf = (
   return Effect.succeed({ since: first, step, steps })
 }
 
-/** All steps in order: with the row of the step, or with `none`. `at`: the beginning of the step of a row. */
+/** All steps in order. A step without a row has `none`. `at` returns the beginning of the step of a row. */
 export const filled = <Row extends { readonly at: number }, A>(
   { since, step, steps }: Series,
   rows: ReadonlyArray<Row>,

@@ -25,7 +25,7 @@ export const Digits = Schema.BigIntFromString.check(
   })
 )
 
-/** A number above zero with a point before its decimals. */
+/** A decimal number above zero. */
 export const Decimal = shaped(/^[1-9][0-9]{0,8}(\.[0-9]{1,8}[1-9])?$/)
 
 /** The id of a resource, of a caller or of a request. */

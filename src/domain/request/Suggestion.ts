@@ -1,6 +1,6 @@
 // Finds the known name that a misspelled one resembles.
 
-/** The number of letters that are missing, added, replaced or swapped, which grows row by row (optimal string alignment). */
+/** The number of missing, added, replaced or swapped letters, computed row by row (optimal string alignment). */
 export const mistakes = (one: string, other: string): number => {
   let previous: ReadonlyArray<number> = []
   let last = Array.from({ length: other.length + 1 }, (_, at) => at)
@@ -22,7 +22,7 @@ export const mistakes = (one: string, other: string): number => {
   return last[other.length] ?? 0
 }
 
-/** A name with more mistakes than this was not meant. */
+/** If a name differs by more mistakes than this, the user did not mean it. */
 const maxMistakes = 3
 
 /** Longer names are not compared, because the time grows with the square of their length. */

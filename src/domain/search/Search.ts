@@ -1,4 +1,4 @@
-// What a person can paste to find something: the forms of ids, hashes, addresses and sequences, and what is found.
+// The texts that a person can search for: the forms of ids, hashes, addresses and sequences. And the results of a search.
 import { Schema } from "effect"
 import { canonicalHash } from "../chain/TransactionHash.ts"
 import { field, shown } from "../request/Field.ts"

@@ -1,4 +1,4 @@
-// How a signed version of a transaction is shown: what is the same for all networks.
+// Shows the attempts of a transaction: the part that is the same for all networks.
 import { Schema } from "effect"
 import { field, shown } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
@@ -26,8 +26,8 @@ const ShownRefusal = Schema.Struct({
 }).annotate({ identifier: "TransactionRefusal", description: "Why nodes refused the bytes of an attempt." })
 
 /**
- * The properties of attempts in responses that all networks have. All are optional: events that earlier versions of the
- * service have stored lack them.
+ * The properties that attempts in responses have on all networks. All are optional, because events that earlier versions of
+ * the service stored do not have them.
  */
 export const neutralAttemptFields = {
   ordinal: shown(Schema.Natural, "Number of the attempt, from 1, in the order of signatures.", 1),
@@ -73,7 +73,7 @@ export const shownAttemptFields = <F extends Family>(
   )
 })
 
-/** The height of the block, slot or ledger that contains the attempt. Undefined: none does. */
+/** The height of the block, slot or ledger that contains the attempt. Undefined: no block contains it. */
 export const heightOf = <F extends Family>({ mined }: Transaction<F>, { ordinal }: Attempt<F>): number | undefined =>
   mined?.ordinal === ordinal ? mined.receipt.height : undefined
 
@@ -83,7 +83,7 @@ export const versionField = field(Schema.Natural, "Number of the version, from 1
 export const versionsText =
   "All versions of the request, oldest first. Only in the response of one transaction, if its request was replaced."
 
-/** The value of `request_versions`: what `show` makes of each version. */
+/** The value of `request_versions`. `show` presents one version. */
 export const shownVersions = <F extends Family, A extends object>(
   { versions }: Transaction<F>,
   { isWhole = false }: Identity,

@@ -28,7 +28,7 @@ export interface Sign<F extends Family = Family> {
 export interface Ask<F extends Family = Family> {
   readonly _tag: "Ask"
   readonly question: F["question"]
-  /** A pending transaction keeps its next place for the answer, so that those behind it ask about other places, or about none. */
+  /** The transaction keeps its place until the answer, so that later transactions ask about other places, or about none. */
   readonly takesPlace?: true
 }
 

@@ -48,10 +48,10 @@ export type PolicyTerms<F extends Family = Family> = F["terms"] & {
   readonly minBalance: bigint
 }
 
-/** Too many of the newest transactions of an API key have failed on their chain, which the relayer paid for. */
+/** An API key gets no signature: too many of its newest transactions failed on the chain, and the relayer paid for them. */
 export interface KeyHold {
   readonly failed: number
-  /** Of how many. */
+  /** The number of newest transactions that were counted. */
   readonly of: number
   readonly until: Moment
 }

@@ -22,7 +22,7 @@ export interface Identity {
   readonly from: string
   readonly externalId?: string
   readonly confirmedAt?: Moment
-  /** Whether what can be large is shown, as in the response of one transaction: versions of a request, operations of stellar. */
+  /** Whether large parts are shown: versions of a request, operations of stellar. Responses with one transaction show them. */
   readonly isWhole?: boolean
 }
 

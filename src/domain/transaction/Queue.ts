@@ -26,7 +26,7 @@ export interface Candidate<F extends Family = Family> {
   readonly view: F["seen"] | Unreachable
   /** The same text means the same providers. */
   readonly providers: string
-  /** What the providers of its relayer doubt. Absent: nothing. */
+  /** Why the providers of its relayer allow no place, or not to all. Absent: they allow places. */
   readonly doubt?: OwnDoubt
 }
 
@@ -100,7 +100,7 @@ const withSignature = <F extends Family>(
   }
 }
 
-/** It takes room in the window, or the place itself, so that no more questions are asked than could be signed. */
+/** The question takes room in the window, or the place itself, so that the lane asks no more questions than it could sign. */
 const withQuestion = <F extends Family>(
   turn: Turn<F>,
   transaction: Transaction<F>,

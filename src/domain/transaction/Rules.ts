@@ -68,7 +68,7 @@ export interface Predecessors<F extends Family = Family> {
   causeBehind(transaction: Transaction<F>, front: Transaction<F>, id: TransactionId | undefined): Cause | undefined
 }
 
-/** An API key is held if more than `percent` of the newest `of` that landed have failed, for `hold` since the newest of these. */
+/** If more than `percent` % of the newest `of` landed transactions failed, the key is held for `hold` after the last failure. */
 interface FailingLimit {
   readonly of: number
   readonly percent: number
@@ -108,7 +108,7 @@ export interface Rules<F extends Family = Family> {
    */
   withGiven?(facts: F["facts"], given: { readonly hash: string; readonly offer: F["offer"] }): F["facts"]
 
-  /** Which API keys are held because too many of their prebuilt transactions fail on the chain. Absent: none is. */
+  /** When an API key is held because too many of its prebuilt transactions failed on the chain. Absent: never. */
   readonly failing?: FailingLimit
 
   /** What policy and network allow the transaction now. `address`: the first account of the lane. */

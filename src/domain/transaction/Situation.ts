@@ -25,11 +25,11 @@ export interface LaneSituation<F extends Family = Family> {
   readonly signerRetry?: SignerRetry
 }
 
-/** What the providers of a relayer keep from getting a place: rows of relayers with the same providers, and no others. */
+/** Why transactions get no place while their providers are in doubt. It applies only to relayers with the same providers. */
 export interface OwnDoubt {
-  /** Why none of them gets a place. */
+  /** The reason, if no transaction of these relayers gets a place. */
   readonly ownStop?: Cause
-  /** Those that were accepted before this moment get no place yet. */
+  /** Transactions that the service accepted before this moment get no place yet. */
   readonly unsettledBefore?: Moment
 }
 
@@ -41,7 +41,7 @@ export interface Situation<F extends Family = Family, V = F["seen"] | Unreachabl
   readonly now: Moment
 }
 
-/** Whether it was accepted before a start of the database that no poll of its relayer's providers is younger than. */
+/** Whether the transaction was accepted before a start of the database, and no poll of its providers is younger than the start. */
 export const isUnsettled = ({ createdAt }: Pick<Transaction, "createdAt">, before: Moment | undefined): boolean =>
   before !== undefined && createdAt < before
 

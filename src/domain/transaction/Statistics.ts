@@ -1,11 +1,11 @@
-// How many transactions became final, how long they took, and what is open: the numbers of an overview.
+// The numbers of an overview: how many transactions became final, how long they took, and how many are open.
 import { Schema } from "effect"
 import { field, shown } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { SeriesQuery } from "../request/Series.ts"
 import { RelayerId } from "../relayer/Relayer.ts"
 
-/** Milliseconds that a series reaches back at most: the rows of transactions are counted, about 250 pages of the database for 6,000. */
+/** The longest time, in milliseconds, of a series. Each request counts rows: 6,000 transactions are about 250 database pages. */
 export const longestStatistics = 6 * 3_600_000
 
 const at = "2026-01-02T03:04:00.000Z"

@@ -13,6 +13,7 @@ interface Prepared {
 
 /** The pages of the service, and what they are for. */
 const pages: ReadonlyArray<readonly [path: string, use: string]> = [
+  ["/console", "the console; sign in with the API key"],
   ["/", "version and readiness"],
   ["/docs", "API documents"]
 ]
@@ -35,7 +36,6 @@ interface Started {
 export const started = ({ baseUrl, folder, prepared }: Started): string =>
   [
     `\neffect-relayer listens on ${baseUrl}   version ${running}   data in ${folder}`,
-    `  console  ${baseUrl}/console`,
     ...prepared.flatMap(({ network, chain, relayer }) => [
       `  chain    ${chain.description}`,
       `  relayer  ${FirstTransaction.relayerId(network)}, ${relayer.address}${relayer.paused ? ", paused" : ""}`

@@ -30,7 +30,7 @@ const Held = Rows.withoutNulls(
     count: Schema.Int,
     since: Instant,
     oldest: Instant,
-    /** The figures of the transaction that has had the code for the longest time. Absent if this version cannot read them. */
+    /** The figures of the transaction that has had the code longest. Absent if this version cannot read them. */
     figures: Schema.optionalKey(Schema.Unknown)
   }),
   { figures: json }

@@ -1,4 +1,4 @@
-// The instances that share the database: each writes that it runs, and all are listed.
+// The instances that share the database. Each instance writes that it runs, and lists all instances.
 import { Effect, Layer } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
 import type { Instance } from "../../api/InstancesApi.ts"
@@ -12,7 +12,7 @@ export const make = Effect.gen(function* () {
   const repo = yield* InstancesRepo.make
   const { id: own } = yield* Holder
 
-  /** How many lanes there are in all is no business of a key that is limited to relayers. */
+  /** A key that is limited to relayers does not see the number of lanes. */
   const list = Effect.fn("Instances.list")(function* () {
     const { relayerIds } = yield* Caller.current
     const rows = yield* repo.list
@@ -26,7 +26,7 @@ export const make = Effect.gen(function* () {
   return { list }
 })
 
-/** Writes that this instance runs, with the other measurements of it, until the scope closes. */
+/** Writes that this instance runs, together with its other measurements, until the scope closes. */
 export const layerPresence = Layer.effectDiscard(
   Effect.gen(function* () {
     const repo = yield* InstancesRepo.make

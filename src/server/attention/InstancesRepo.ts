@@ -1,11 +1,11 @@
-// The table `instances`. All times are those of the database, because clocks of instances may differ.
+// The table `instances`. All times are by the clock of the database, because the clocks of instances may differ.
 import { Effect, Schema } from "effect"
 import { JobStatus } from "../../api/SystemApi.ts"
 import { Instant } from "../../domain/request/Instant.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 
-/** Time for which an instance is listed that was killed: an operator still sees that it is missing. */
+/** How long a killed instance stays in the list, so that an operator sees that it is missing. */
 const keptAfterDeath = "1 hour"
 
 const Row = Rows.withoutNulls(

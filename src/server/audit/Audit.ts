@@ -89,7 +89,7 @@ export class Audit extends Context.Service<
     recordMany(changes: ReadonlyArray<EncodedChange>): Effect.Effect<void>
     /** When and by which caller each of these resources was last changed. Resources without a record are left out. */
     lastChanges(resources: ReadonlyArray<ResourceName>): Effect.Effect<ReadonlyArray<LastChange>>
-    /** The resources that a request has changed, at most `limit` of them. */
+    /** The resources that a request has changed, at most `limit`. */
     changedBy(requestId: string, limit: number): Effect.Effect<ReadonlyArray<ResourceName>>
     /** Includes the records that were committed before the call. `BadRequest` if the cursor does not belong to this list. */
     list(query: AuditQuery): Effect.Effect<Items<AuditRecord>, BadRequest>

@@ -114,7 +114,7 @@ export const make = Effect.gen(function* () {
         ORDER BY a.position DESC NULLS FIRST, a.id DESC LIMIT 1
       ) last ON true`.pipe(Effect.flatMap(readLastChanges), query("AuditRepo.lastChanges"))
 
-  /** What a request has changed, of linked records. */
+  /** The resources that a request has changed, by linked records. */
   const changedBy = (requestId: string, limit: number) =>
     sql`
       SELECT DISTINCT a.resource, a.resource_id AS id FROM audit a

@@ -1,4 +1,4 @@
-// When and by which caller objects were changed last, as far as the audit log says.
+// The last change of objects: when, and by which caller, according to the audit log.
 import { Effect } from "effect"
 import type { Kind } from "../../domain/configuration/Kinds.ts"
 import type { Drift, Plan, Step } from "../../domain/configuration/Plan.ts"
@@ -7,7 +7,7 @@ import { isMembers } from "../../domain/configuration/Wanted.ts"
 import { Audit } from "../audit/Audit.ts"
 import type { Name } from "./FoundStates.ts"
 
-/** How the audit log names the kinds. */
+/** The names of the kinds in the audit log. */
 const auditResources = {
   networks: "network",
   notifications: "notification",
@@ -31,14 +31,14 @@ interface LastChange {
 
 const parsed = (json: string | null): unknown => (json === null ? undefined : JSON.parse(json))
 
-/** The members in which two values differ. Empty if one of them is no object. */
+/** The members in which two values differ. Empty if one of them is not an object. */
 const differing = (one: unknown, other: unknown): ReadonlyArray<string> => {
   if (!isMembers(one) || !isMembers(other)) return []
   const names = [...new Set([...Object.keys(one), ...Object.keys(other)])].toSorted()
   return names.filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]))
 }
 
-/** The fields in which two JSON texts differ: of objects, their members. Empty if one of them is missing. */
+/** The paths in which two JSON texts differ: fields and members of fields. Empty if a text is missing. */
 const changedFields = (before: string | null, after: string | null): ReadonlyArray<string> => {
   const [old, now] = [parsed(before), parsed(after)]
   return differing(old, now).flatMap((name) => {
@@ -62,7 +62,7 @@ export const make = Effect.gen(function* () {
     )
   })
 
-  /** Says for objects that were changed outside of the file when, and by which caller. */
+  /** Adds when, and by which caller, objects were changed outside of the file. */
   const withDrift = Effect.fnUntraced(function* (plan: Plan) {
     const drifted = plan.steps.filter(({ changes }) =>
       changes.some(({ origin }) => origin !== undefined && origin !== "file")

@@ -53,7 +53,7 @@ export interface Prepared {
   readonly tokens: Tokens.Tokens
 }
 
-/** The digest of a plan, and a short token of each object that was found, by its name. */
+/** The digest of a plan, and a short token of each found object, by name. */
 type Basis = Pick<ConfigurationPlan, "digest" | "seen">
 
 /** What the service has of a document, at one moment. */
@@ -64,7 +64,7 @@ export interface Found {
   readonly isMember: boolean | undefined
 }
 
-/** Other requests are served meanwhile. */
+/** Yields in between, so that other requests are served. */
 const inPieces = <A, B>(items: ReadonlyArray<A>, f: (item: A) => B) =>
   Paced.forEach(items, (item) => Effect.sync(() => f(item)))
 
@@ -187,7 +187,7 @@ export const make = Effect.gen(function* () {
     return [{ field: "name", message }]
   }
 
-  /** What a plan is based on: its digest changes with the document, the options and everything that was found. */
+  /** The basis of a plan. Its digest changes with the document, with the options, and with each object that was found. */
   const basisOf = Effect.fnUntraced(function* (
     { compared, options, templates, tokens, wanted }: Prepared,
     { isMember, objects }: Found

@@ -27,7 +27,7 @@ const stable = (value: unknown): string => {
   return `{${text}}`
 }
 
-/** 96 bits, which tell the states of one object apart. */
+/** 96 bits are enough to distinguish the states of one object. */
 const shortLength = 16
 
 export const shortened = (token: string): string => token.slice(0, shortLength)
@@ -40,7 +40,7 @@ export interface Tokens {
 }
 
 const of = (text: string): Tokens => {
-  // Node takes three times as long for a key that is no `KeyObject`.
+  // With a key that is not a `KeyObject`, Node needs three times as long.
   const key = createSecretKey(text, "utf8")
   const hash = (use: string, text: string) => createHmac("sha256", key).update(use).update(text).digest("base64url")
   return {

@@ -10,7 +10,7 @@ const readRows = Rows.all(Schema.Struct({ at: Schema.Int, balance: Schema.BigInt
 export const make = Effect.gen(function* () {
   const sql = yield* client
 
-  /** Since a moment, in order. The first one is the balance that the relayer had then, if it is known. */
+  /** Balances since a moment, the oldest first. The first one is the balance at that moment, if it is known. */
   const since = (id: RelayerId, moment: number) =>
     sql`
       SELECT greatest(extract(epoch FROM b.at) * 1000, ${moment}::float8)::bigint::float8 AS at, b.balance::text AS balance
@@ -20,7 +20,7 @@ export const make = Effect.gen(function* () {
         WHERE o.relayer_id = ${id} AND o.at <= to_timestamp(${moment}::float8 / 1000)), '-infinity')
       ORDER BY b.at`.pipe(Effect.flatMap(readRows), query("BalancesRepo.since"))
 
-  /** Deletes rows that are older than they are kept, at most `limit`; the newest of each relayer stays. Returns how many. */
+  /** Deletes at most `limit` expired rows, but never the newest row of a relayer. Returns the number of deleted rows. */
   const prune = (limit: number) =>
     sql`
       DELETE FROM relayer_balances WHERE (relayer_id, at) IN (

@@ -110,7 +110,7 @@ export const make = Effect.gen(function* () {
       const state = JSON.stringify(yield* encodeHealth(health))
       const read = JSON.stringify(yield* encodeReading(reading))
       const balance = isRead && reading.balance !== undefined ? String(reading.balance) : null
-      // An hour has a row only if the balance is another one than before.
+      // An hour gets a row only if the balance has changed.
       yield* sql`
         WITH kept AS (
           INSERT INTO relayer_balances AS b (relayer_id, at, balance)

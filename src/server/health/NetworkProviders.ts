@@ -27,7 +27,7 @@ export const make = Effect.gen(function* () {
   const sql = yield* client
   const networks = yield* Networks
 
-  /** By masked URL: two URLs with the same mask are one. */
+  /** By masked URL. Two URLs with the same mask count as one provider. */
   const found = (type: string, name: string) =>
     sql`
       SELECT p.url, count(DISTINCT p.relayer_id)::float8 AS relayers,

@@ -43,7 +43,7 @@ export class RelayerHealth extends Context.Service<
     /** Runs a check now and returns the resulting status. */
     check(id: RelayerId): Effect.Effect<RelayerStatus, RelayerNotFound | TooManyRequests>
     explain(id: RelayerId): Effect.Effect<RelayerExplanation, RelayerNotFound>
-    /** What the balance was at the checks, of all instances. No provider is asked. */
+    /** The balances that the checks of all instances have read. No provider is asked. */
     balances(id: RelayerId, query: BalanceTrendQuery): Effect.Effect<BalanceTrend, RelayerNotFound>
     /**
      * What to send to the relayer for a transaction that lacks `waiting`. Undefined: the balance is not known, or nothing is missing.

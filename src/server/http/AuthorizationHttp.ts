@@ -34,7 +34,7 @@ export const makeCredentials = Effect.map(Effect.all([Authentication, Strangers]
     )
 }))
 
-/** Takes one token of a caller's bucket. The response says what is left, whatever its status. */
+/** Takes one token from the caller's bucket. Each response, whatever its status, says how many tokens are left. */
 export const makeBuckets = Effect.map(RateLimits, (limits) => {
   const headersOf = rateLimitHeaders(limits.options)
   return (callerId: string, current: RequestState | undefined) => {

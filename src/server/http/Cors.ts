@@ -36,7 +36,7 @@ const exposedHeaders = [
 
 type Request = HttpServerRequest.HttpServerRequest
 
-/** A preflight brings no credentials: it is answered without them, within the limit of its address. */
+/** A preflight has no credentials. The service answers it without them, within the limit of its address. */
 const isPreflight = ({ headers, method }: Request): boolean =>
   method === "OPTIONS" && headers["origin"] !== undefined && headers["access-control-request-method"] !== undefined
 

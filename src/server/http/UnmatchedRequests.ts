@@ -17,7 +17,7 @@ export const make = Effect.fnUntraced(function* ({ docs }: { readonly docs: bool
   const consume = yield* makeBuckets
   const strangers = yield* Strangers
 
-  /** Below `/api`, the caller's bucket pays for the request. Elsewhere, nothing needs a key. */
+  /** Below `/api`, the request takes a token from the caller's bucket. Other paths need no key. */
   const admit = Effect.gen(function* () {
     const token = yield* HttpApiBuilder.securityDecode(HttpApiSecurity.bearer)
     const { id } = yield* credentials.authenticate(token, undefined)

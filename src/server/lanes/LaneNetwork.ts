@@ -87,7 +87,7 @@ export interface Poll<F extends Family = Family> {
   readonly isOtherChain: boolean
   /** Also for a row that changed since. */
   seenOf(row: LaneRow<F>, now: Moment): F["seen"] | Unreachable
-  /** What the relayer's providers keep from getting a place. Absent, or undefined: nothing. */
+  /** Why the relayer's providers allow no place, or not to all. Absent, or undefined: they allow places. */
   doubtOf?(relayer: LaneRelayer<F>): OwnDoubt | undefined
   /** The newest height that the relayer's providers have. */
   heightOf(relayer: LaneRelayer<F>): number
@@ -142,7 +142,7 @@ export interface Unsigned<F extends Family = Family> {
 export interface SignedBytes<F extends Family = Family> {
   readonly hash: string
   readonly raw: Uint8Array
-  /** With what only the signature has made known. Absent: the offer of the decision. */
+  /** The offer with values that are known only after the signature. Absent: the offer of the decision. */
   readonly offer?: F["offer"]
 }
 
@@ -156,7 +156,7 @@ export interface LaneChain<F extends Family = Family> {
   broadcast(relayer: LaneRelayer<F>, raw: Uint8Array, sends: number): Effect.Effect<ReadonlyArray<F["answer"]>>
   /** Transactions on their way to a node at once. 1: each one after the chain has accepted the former. */
   broadcastsAtOnce(relayers: ReadonlyArray<LaneRelayer<F>>): number
-  /** A transaction became final: for metrics of the network. `apiKeyId`: of the caller that sent it. */
+  /** Updates metrics of the network after a transaction became final. `apiKeyId`: the key that sent it. */
   noteFinal(transaction: Transaction<F>, apiKeyId?: string): Effect.Effect<void>
 }
 
@@ -173,7 +173,7 @@ export interface SendingNetwork<F extends Family = Family> {
   open(lane: LaneOptions): LaneChain<F>
   /** Loads what the first signature of a process would wait for. */
   readonly warmUp: Effect.Effect<void>
-  /** Begins what lanes need besides what callers send. It runs again and again, in every process. Absent: nothing. */
+  /** Begins the service's own transactions, such as work on channels. Each process runs it repeatedly. Absent: there are none. */
   readonly upkeep?: Effect.Effect<void>
 }
 

@@ -28,7 +28,7 @@ type Next =
   /** Until then, or until the lane is woken. */
   | { readonly _tag: "Wait"; readonly until: Moment }
 
-/** API keys of pending transactions that are held, because too many of their transactions fail. */
+/** The API keys of pending transactions that are held, because too many of their transactions failed. */
 const keyHoldsOf = Effect.fnUntraced(function* ({ rules, ledger }: LaneContext, { pending }: LaneContents) {
   const { failing, type } = rules
   const keyIds = [...new Set(pending.flatMap(({ apiKeyId }) => apiKeyId ?? []))]
@@ -45,11 +45,11 @@ const keyHoldsOf = Effect.fnUntraced(function* ({ rules, ledger }: LaneContext, 
 
 /**
  * Milliseconds between the moments at which lanes poll. Lanes that are due in the same second read the ledger and ask their
- * providers together, in batches; those with longer intervals stay spread over the seconds of an interval.
+ * providers together, in batches. Lanes with longer intervals stay spread over the seconds of their interval.
  */
 const pollGrid = 1000
 
-/** When a lane polls that has polled `now`: after the interval, or up to a second earlier. */
+/** The next poll after one at `now`: after the interval, or up to a second earlier. */
 const nextPoll = (now: Moment, interval: number): Moment => {
   const grid = Math.min(pollGrid, interval)
   return Math.floor((now + interval) / grid) * grid

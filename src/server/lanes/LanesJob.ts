@@ -28,10 +28,10 @@ const maxClaimed = 32
 /** Work that other instances accepted is found within this time. */
 const pollEvery = "1 second"
 
-/** Between two rounds of what networks need besides what callers send: two statements that find nothing, as a rule. */
+/** The pause between two runs of `upkeep`. A run usually is two statements that find nothing. */
 const upkeepEvery = "2 seconds"
 
-/** Between two rounds, however often the job is woken: each round is two statements. */
+/** The shortest pause between two rounds, however often the job is woken. Each round is two statements. */
 const pause = "25 millis"
 
 /** Renewals in the time of a lease: one or two of them may fail or be late. */
@@ -133,7 +133,7 @@ const make = Effect.gen(function* () {
     }
   })
 
-  /** Without a statement: a lane that this process holds steps at once, another lane is claimed in the next round. */
+  /** Runs no statement. If this process holds the lane, it steps at once; otherwise, the next round claims it. */
   const hearAccepted = (accepted: ReadonlyArray<AcceptedHere>) =>
     Effect.forEach(
       accepted,

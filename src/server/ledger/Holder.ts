@@ -1,4 +1,4 @@
-// This process as a holder of lanes: an id, a session that shows others that the process is alive, and what it has accepted itself.
+// This process as a holder of lanes: its id, its database session, which shows that it lives, and the transactions it has accepted.
 import { Context, Effect, Layer } from "effect"
 import type { Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -19,7 +19,7 @@ export class Holder extends Context.Service<
   Holder,
   {
     readonly id: string
-    /** Tells the listeners after the running SQL transaction has been committed; at once if none is running. */
+    /** Calls the listeners after the commit of the running SQL transaction, or at once if none is running. */
     accepted(rows: ReadonlyArray<AcceptedHere>): Effect.Effect<void>
     /** Runs `hear` after each commit of accepted transactions, until the scope closes. `hear` must not wait for anything. */
     listen(hear: Hear): Effect.Effect<void, never, Scope.Scope>

@@ -142,13 +142,13 @@ export class LaneLedger extends Context.Service<
      * is open: then another process was first.
      */
     beginChannelWork(account: Account, work: ChannelWork): Effect.Effect<void>
-    /** Transactions of the network type that wait for a restore of entries for which their request pays, and which nothing does yet. */
+    /** Transactions of the network type whose request pays for a restore, and whose restore has not begun. */
     waitingForRestore(
       type: string
     ): Effect.Effect<ReadonlyArray<{ readonly id: TransactionId; readonly relayer_number: number }>>
-    /** Stores the transaction that restores them, unless it is there or they are not waited for any more. */
+    /** Stores the restore for a waiting transaction, unless it exists already or the transaction does not wait any more. */
     beginRestore(chain: string, of: TransactionId, restore: Restore): Effect.Effect<void>
-    /** The seed of a channel's key in hex. None: it is not stored, or it cannot be opened. */
+    /** The seed of a channel's key in hex. None: the seed is not stored, or it cannot be opened. */
     channelSeed(address: string): Effect.Effect<Option.Option<Redacted.Redacted>>
     /** Sequences of all transactions of the lane's first account from `from` on, final ones included, in its generation. */
     committedFrom(hold: Hold, from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>

@@ -69,7 +69,7 @@ export class Ledger extends Context.Service<
     countChannels(address: string): Effect.Effect<number>
     /** The same of the account of a relayer on its network. */
     countChannelsOf(of: { readonly relayer: Relayer; readonly network: Network }): Effect.Effect<number>
-    /** The largest sum that an open transaction of the relayer waits for. 0: none waits for funds. */
+    /** The largest sum for which an open transaction of the relayer waits. 0: no transaction waits for funds. */
     largestShortage(relayerNumber: number): Effect.Effect<bigint>
     /** Final requests of each day, the newest day first. Days are 24 hours that end now. */
     countFinalByDay(relayerNumber: number, past: PastDays): Effect.Effect<ReadonlyArray<number>>

@@ -1,5 +1,5 @@
-// What the last check of a relayer and its open transactions say, as expressions in lists of `relayers t`. The feature `health`
-// writes the checks; lists only read them, in the statement of their page.
+// SQL expressions for lists of `relayers t`: the last check of a relayer, and its open transactions. The feature `health` writes the
+// checks. Lists read them in the statement of their page.
 import type { SqlClient, Statement } from "effect/sql"
 import type { HealthStatus } from "../../domain/health/ListedHealth.ts"
 
@@ -15,8 +15,8 @@ export const hasState = (sql: SqlClient.SqlClient, state: HealthStatus) => {
 }
 
 /**
- * How much the relayer needs an operator: 0 is the most. Each part is a subquery that is evaluated once and reads the index of
- * relayers in need, so that the others cost nothing.
+ * How urgently the relayer needs an operator: 0 is the most urgent. PostgreSQL evaluates each subquery once, with the index of
+ * relayers in need, so that healthy relayers cost nothing.
  */
 export const rank = (sql: SqlClient.SqlClient) => {
   const among = (condition: Statement.Fragment) =>

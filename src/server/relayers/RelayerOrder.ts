@@ -5,7 +5,7 @@ import * as RelayerChecks from "./RelayerChecks.ts"
 
 /** The position of a relayer. */
 export interface Position {
-  /** What the order compares first: `key` of the order as text. */
+  /** The value that the order compares first: `key` as text. */
   readonly key: string
   /** Creation order. */
   readonly seq: number
@@ -13,7 +13,7 @@ export interface Position {
 
 export interface RelayerOrder {
   readonly by: Statement.Fragment
-  /** What is compared before the creation order. Absent: nothing. */
+  /** The expression that is compared before the creation order. Absent: only the creation order counts. */
   readonly key?: Statement.Fragment
   /** Selects the relayers after a position. */
   readonly after: (position: Position) => Statement.Fragment

@@ -45,7 +45,7 @@ const authenticated = ({ id, json, mac }: Readonly<Record<string, unknown>>) => 
   mac: String(mac)
 })
 
-/** After the verification, which remembers the JSON of relayers: their health changes with each check. */
+/** Adds the health after the verification. The verification remembers the JSON of relayers, and health changes often. */
 const withHealth = ({ json, health }: Readonly<Record<string, unknown>>): string =>
   typeof health === "string" ? `${String(json).slice(0, -1)},"health":${health}}` : String(json)
 

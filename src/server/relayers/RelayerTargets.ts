@@ -28,7 +28,7 @@ export interface RelayerTarget {
 export interface WithChannels {
   readonly id: RelayerId
   readonly address: string
-  /** How many channels it wants. */
+  /** The number of channels that its policy wants. */
   readonly channels: number
   readonly version: string
 }

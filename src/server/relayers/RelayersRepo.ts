@@ -36,7 +36,7 @@ const readAddresses = Rows.all(Schema.Struct({ address: Schema.String }))
 const WithChannels = Schema.Struct({
   id: RelayerId,
   address: Schema.String,
-  /** How many it wants. */
+  /** The number of channels that its policy wants. */
   channels: Schema.Int,
   version: Schema.String
 })
@@ -59,7 +59,7 @@ export const make = Effect.gen(function* () {
       onFailure: () => Effect.forEach(all, (one) => Effect.exit(Effect.as(macs.verify([one]), Option.some(one))))
     })
 
-  /** In the order of the ids. A row that was changed in the database is a failure of its own relayer. */
+  /** In the order of the ids. If a row was changed in the database, only the result of its relayer is a failure. */
   const verifiedEach = <A extends StoredRelayer>(ids: ReadonlyArray<RelayerId>, all: ReadonlyArray<A>) =>
     Effect.map(exitsOf(all), (exits) => {
       const found = new Map(Array.zip(all, exits).map(([{ id }, exit]) => [id, exit]))
@@ -115,7 +115,7 @@ export const make = Effect.gen(function* () {
         UNION SELECT r.id FROM relayers r WHERE r.network_type = 'stellar' AND r.address = ANY(${addresses}))
       ORDER BY t.seq`.pipe(Effect.flatMap(readWithChannels), query("RelayersRepo.withChannels"))
 
-  /** Whether another relayer of stellar has the address of this one. One that is being deleted at the same time is none. */
+  /** Whether another stellar relayer has the same address. A relayer that is being deleted at the same time does not count. */
   const sharesAccount = (id: RelayerId, { address, network }: Pick<Relayer, "address" | "network">) =>
     sql`
       SELECT 1 FROM relayers r WHERE r.network_type = 'stellar' AND r.address = ${address} AND r.network = ${network}

@@ -55,10 +55,10 @@ const statusOf = ({ status }: Tracer.Span) => {
   return status.exit._tag === "Success" ? "ok" : "error"
 }
 
-/** What a key that is limited to relayers gets instead of the names of repositories, tables and the database. */
+/** A key that is limited to relayers gets this name instead of the names of repositories, tables and the database. */
 const database = "database"
 
-/** A query, such as `SignersRepo.insert`, or one of its statements. */
+/** Whether the span is a query, such as `SignersRepo.insert`, or a statement of a query. */
 const isOfDatabase = ({ attributes }: Tracer.Span) => attributes.has(Query.systemAttribute)
 
 /** A span as the caller may see it: `isNarrow` if its key is limited to relayers. */

@@ -39,8 +39,8 @@ export const make = Effect.gen(function* () {
   ]
 
   /**
-   * `known`: ids of further transactions. A caller that is limited to relayers does not see what earlier ones with the same
-   * ids have left.
+   * `known`: ids of further transactions. If a deleted relayer had the same id as a present one, a caller that is limited to
+   * relayers does not see the transactions of the deleted relayer.
    */
   const transactions = (terms: Terms, known: ReadonlyArray<string>, relayerIds: Ids) =>
     sql`

@@ -1,4 +1,4 @@
-// AES-256-GCM by `node:crypto`, without a promise and an import of the key for each secret: a plan of a configuration opens thousands of them.
+// AES-256-GCM by `node:crypto`. It needs no promise and no import of the key per secret: a plan of a configuration opens thousands.
 import { Layer } from "effect"
 import { Aead, SecureRandom } from "effect/crypto"
 import { createCipheriv, createDecipheriv, createSecretKey } from "node:crypto"
@@ -10,7 +10,7 @@ const tagLength = 16
 
 const options = { authTagLength: tagLength }
 
-/** Node takes three times as long for a key that is no `KeyObject`. */
+/** With a key that is not a `KeyObject`, Node needs three times as long. */
 const implementation: Aead.Implementation = {
   encrypt: (key, nonce, plaintext, aad) => {
     const cipher = createCipheriv(name, createSecretKey(key), nonce, options).setAAD(aad)
@@ -24,7 +24,7 @@ const implementation: Aead.Implementation = {
     try {
       return Uint8Array.from(Buffer.concat([plaintext, decipher.final()]))
     } catch {
-      // The tag is not that of the ciphertext.
+      // The tag does not match the ciphertext.
       return undefined
     }
   }

@@ -1,4 +1,4 @@
-// Numbers of transactions over time, for a caller. Pages ask again and again: callers that see the same share a result.
+// Statistics of transactions over time. Pages ask repeatedly, so callers that see the same transactions share a result.
 import { Array as Arr, Cache, Clock, Effect } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
 import { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
@@ -43,7 +43,7 @@ export const make = Effect.gen(function* () {
     lookup: (counting: string) => count(JSON.parse(counting) as Counting)
   })
 
-  /** Those of the caller that exist; undefined: all. */
+  /** The existing relayers of the caller. Undefined: the caller sees all relayers. */
   const numbersFor = Effect.fnUntraced(function* (wanted: RelayerId | undefined) {
     const caller = yield* Caller.current
     if (wanted !== undefined) {

@@ -53,10 +53,10 @@ interface Batch {
 /** Transactions that one SQL transaction cancels. Each can have 128 kB of data. */
 const cancelsPerCommit = 100
 
-/** Milliseconds that a cancel of all takes if it is not called by a request. */
+/** The time limit of a cancel of all without an HTTP request, in milliseconds. */
 const programTime = 30_000
 
-/** The part of its time after which a cancel of all begins no further commit. The rest is for a commit that waits for locks. */
+/** After this part of its time, a cancel of all begins no further commit. The rest is for a commit that waits for locks. */
 const cancelShare = 1 / 3
 
 export class Transactions extends Context.Service<
@@ -198,7 +198,7 @@ export class Transactions extends Context.Service<
         return yield* views.one(yield* cancelOwn(yield* senders.numberOf(relayerId), id))
       })
 
-      /** The open transactions that the caller may cancel, and those that it may not. Each API key that sent some is checked once. */
+      /** The open transactions that the caller may cancel, and those that it may not. Each sending API key is checked once. */
       const cancelableOf = Effect.fnUntraced(function* (relayerNumber: number) {
         const open = yield* ledger.cancelable(relayerNumber)
         const senders = Arr.dedupeWith(open, (one, other) => one.apiKeyId === other.apiKeyId)

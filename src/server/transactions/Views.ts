@@ -30,7 +30,7 @@ export const make = Effect.gen(function* () {
     return stored.map((one) => viewOf(one, shownBytes(one).map((bytes) => raws.get(keyOf(bytes)))[0]))
   })
 
-  /** With what lists leave out because it can be large. */
+  /** The view with the large parts that lists leave out. */
   const one = (stored: StoredTransaction) => {
     const whole = { ...stored, isWhole: true }
     return Effect.map(many([whole]), ([view]) => view ?? viewOf(whole, undefined))

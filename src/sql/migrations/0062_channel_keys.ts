@@ -1,4 +1,4 @@
-// Stores the keys of accounts that lanes sign with besides those of their relayers, and finds relayers that want such accounts.
+// Stores the keys of channels, and finds relayers whose policy wants channels.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Migration from "./Migration.ts"
@@ -8,7 +8,7 @@ export default Migration.make(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    // A table of its own, because lanes have numbers as ids, and a sealed value is bound to a text. A key is never deleted: its
+    // A separate table, because lanes have numbers as ids, and a sealed value is bound to a text. A key is never deleted: its
     // account can still exist. As with all sealed values, the mark of the master key stays while a value needs it.
     yield* sql`
       CREATE TABLE channel_keys (

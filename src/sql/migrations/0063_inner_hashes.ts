@@ -1,4 +1,4 @@
-// Finds attempts by the hash of the bytes inside of them: those bytes are public once they are sent.
+// Finds attempts by the hash of their inner envelope. That envelope is public after it was sent.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Migration from "./Migration.ts"

@@ -1,4 +1,4 @@
-// Finds the transactions of the service that restore what a call needs.
+// Finds the transactions of the service that restore archived entries for a call.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Migration from "./Migration.ts"

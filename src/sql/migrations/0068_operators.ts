@@ -1,4 +1,4 @@
-// What operators look up: the running instances, and what a request has changed.
+// Creates what operators look up: the running instances, and the changes of a request.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Migration from "./Migration.ts"
@@ -18,7 +18,7 @@ export default Migration.make(
         last_seen_at timestamptz NOT NULL DEFAULT now()
       )`
 
-    // A record gets its position once, after its insertion: the index does not slow the insertion down.
+    // A record gets its position after its insertion, so the index does not slow the insertion down.
     yield* sql`
       CREATE INDEX audit_request_id_idx ON audit USING hash (request_id) WHERE position IS NOT NULL AND request_id IS NOT NULL`
   })

@@ -1,4 +1,4 @@
-// Creates the table of what balances of relayers were, hour by hour.
+// Creates the table of the balances of relayers by hour.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Migration from "./Migration.ts"
@@ -8,7 +8,7 @@ export default Migration.make(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    // The last balance that a check read in the hour that begins `at`. An hour without a row had the balance of the row before it.
+    // The last balance that a check read in the hour that begins `at`. If an hour has no row, it has the balance of the row before.
     yield* sql`
       CREATE TABLE relayer_balances (
         relayer_id text NOT NULL

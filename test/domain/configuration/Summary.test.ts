@@ -5,11 +5,11 @@ import type { Kind } from "../../../src/domain/configuration/Kinds.ts"
 import { wantedState } from "../../../src/domain/configuration/States.ts"
 import { summaryOf } from "../../../src/domain/configuration/Summary.ts"
 import * as Wanted from "../../../src/domain/configuration/Wanted.ts"
-import { planOf, wantedOf } from "./PlanInput.ts"
+import { foundOf, planOf, wantedOf } from "./PlanInput.ts"
 
 const uuid = "2a1f3c7e-1111-4222-8333-444455556666"
 
-/** Of an object as a document has it. */
+/** The summary of an object that a document contains. */
 const summary = (kind: Kind, id: string, body: object, templates: Readonly<Record<string, string>> = {}) => {
   const object = Result.getOrThrow(Wanted.decodeObject(kind, id, body))
   const state = wantedState(object, () => "a token")
@@ -96,7 +96,7 @@ describe("summaries of new objects", () => {
     ])
   })
 
-  it("no secret is in the form that they are made of", () => {
+  it("the state that they are made of has no secret", () => {
     const object = Result.getOrThrow(
       Wanted.decodeObject("signers", "hot", { type: "plain", config: { key: "1".repeat(64) } })
     )
@@ -111,6 +111,12 @@ describe("summaries of new objects", () => {
     assert.deepStrictEqual(
       steps.map(({ action, summary }) => [action, summary]),
       [["create", ["https://hooks.example.com"]]]
+    )
+    const found = foundOf("notifications", "ops", { url: "https://other.example.com" })
+    const changed = Result.getOrThrow(planOf([wanted], [found])).steps
+    assert.deepStrictEqual(
+      changed.map(({ action, summary }) => [action, summary]),
+      [["update", undefined]]
     )
   })
 })

@@ -8,14 +8,14 @@ const read = (name: string) => fs.readFileSync(new URL(name, folder), "utf8")
 
 const [traces = "", inputs = ""] = read("server/configuration/README.md").split("\n## What bad input gets\n")
 
-/** The rows of a table. Its head is no row. */
+/** The rows of a table, without its header. */
 const rowsOf = (text: string) => [...text.matchAll(/^\| ((?!Trace|Input|-)\S.*?) +\| (.*?) +\|$/gm)]
 
 const rows = rowsOf(traces)
 
 const inputRows = rowsOf(inputs)
 
-/** The tests that a row names are there. */
+/** Asserts that each test which a row names exists. */
 const checkTests = (tests: string) => {
   const named = [...tests.matchAll(/`([\w/]+)`: (.*?)(?=; `|$)/g)]
   assert.isAbove(named.length, 0, tests)

@@ -22,7 +22,7 @@ describe("the trend of a balance", () => {
     assert.strictEqual(trendOf("wei", readings(100n, 90n, 80n), 90n).runway_seconds, 0)
   })
 
-  it("has no runway if nothing is spent, and nothing at all of less than two hours", () => {
+  it("has no runway if nothing is spent, and no spending if the readings span less than two hours", () => {
     assert.deepInclude(trendOf("lamport", readings(5n, 5n, 5n), 0n), { spent_per_day: 0n })
     assert.notProperty(trendOf("lamport", readings(5n, 5n, 5n), 0n), "runway_seconds")
     for (const few of [readings(), readings(5n), readings(5n, 4n)]) {

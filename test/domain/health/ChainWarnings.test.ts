@@ -73,7 +73,7 @@ describe("the warnings of a chain", () => {
     assert.include(chainWarnings(solana, reading).join(), "It signs nothing")
   })
 
-  it("name what a policy of a stellar relayer does otherwise than it says", () => {
+  it("name settings of a stellar policy that the service bounds or does not use", () => {
     const warned = (policies: StellarPolicy) => noticesOf({ ...relayer, network_type: "stellar", policies }, undefined)
     for (const seconds of [14n, 301n, 600n]) {
       const [notice] = warned({ timeout_seconds: seconds })

@@ -34,7 +34,7 @@ describe("the terms of a search", () => {
     assert.strictEqual(termsOf(`0x${"AB".repeat(20)}`).address, `0x${"ab".repeat(20)}`)
   })
 
-  it("know a relayer with a nonce or sequence, up to the largest", () => {
+  it("recognize the id of a relayer with a nonce or sequence, up to 2^63 - 1", () => {
     for (const text of ["payouts#42", "payouts 42", " payouts # 42 "]) {
       assert.deepStrictEqual(termsOf(text).place, { relayerId: "payouts", sequence: 42n }, text)
     }
@@ -44,7 +44,7 @@ describe("the terms of a search", () => {
     }
   })
 
-  it("are at least the text itself, and the id of a request if it can be one", () => {
+  it("always have the text itself, and the id of a request if the text has its form", () => {
     assert.deepStrictEqual(termsOf("order-1234"), { text: "order-1234", hashes: [], requestId: "order-1234" })
     for (const text of ["<img src=x onerror=alert(1)>", "%", "'; DROP TABLE relayers; --"]) {
       assert.deepStrictEqual(termsOf(text), { text, hashes: [] })

@@ -53,7 +53,7 @@ describe("an attempt", () => {
     assert.notProperty(second, "refusal")
   })
 
-  it("that was never sent says so", () => {
+  it("has no send time, block or refusal if it was never sent", () => {
     const { firstSent: _, lastSentAt: __, ...signed } = Evm.attempt(1, { sends: 0, outcome: "unknown" })
     const shown = evmRules.show(Evm.submitted({ attempts: [signed] }), identity)
     const [attempt] = ("attempts" in shown ? shown.attempts : undefined) ?? []
@@ -146,7 +146,7 @@ describe("the versions of a request", () => {
     assert.notProperty(evmRules.show(replaced, identity), "request_versions")
   })
 
-  it("of stellar have the operations, which the response shows in their newest form", () => {
+  it("have their operations on stellar, and the response itself has those of the newest version", () => {
     const pay = (amount: bigint) => ({
       operations: [
         {

@@ -18,7 +18,7 @@ export interface Entry {
 
 export const { call } = TestApi
 
-/** The smallest change that is recorded. */
+/** Creates a signer, which adds one record to the audit log. */
 export const createSigner = (id: string) => call("/api/v1/signers", { body: { ...signer, id } })
 
 export const records = Effect.fnUntraced(function* (query = "") {

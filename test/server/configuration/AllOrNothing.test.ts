@@ -67,7 +67,7 @@ const begun = {
   api_keys: { ...document.api_keys, renamed: key("Before") }
 }
 
-/** 20 changes of it: in each kind, objects are created, changed and deleted; a signer only as a whole, and a relayer is replaced. */
+/** `begun` with 20 changes: each kind has creations, changes and deletions (signers have no changes), and one relayer is replaced. */
 const changed = {
   ...document,
   networks: {

@@ -10,10 +10,10 @@ import { applied, planned } from "./requests.ts"
 
 const maxStatements = 20
 
-/** Other processes may have the processor for most of the time, so that the time of the clock says nothing. */
+/** Other processes may use the processor most of the time, so that the test limits processor time instead of elapsed time. */
 const patience = Duration.toMillis("5 minutes")
 
-/** Milliseconds of the processor that an effect takes in this process. */
+/** Processor time, in milliseconds, that this process uses while it runs an effect. */
 const processorTimeOf = <A, E, R>(self: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const before = process.cpuUsage()

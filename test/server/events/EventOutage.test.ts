@@ -29,7 +29,7 @@ describe("while the table of events cannot be read", () => {
       const readers = yield* Effect.forEach([1, 2, 3], () => EventReader.open(api.baseUrl))
       for (const reader of readers) yield* reader.until((frames) => frames.length > 0)
       yield* sql`ALTER TABLE events RENAME TO elsewhere`
-      // Another job that reads events may fail first.
+      // Another job that reads events may become unhealthy before the job `tail`.
       const degraded = yield* passUntil(
         (text) => JSON.parse(text).components.jobs.events === "unhealthy" && tasks.includes("tail")
       )

@@ -140,7 +140,7 @@ layer(TestDatabase.layer)("checks in the database", (it) => {
       const sql = yield* SqlClient.SqlClient
       const repo = yield* fresh(1)
       const balances = yield* BalancesRepo.make
-      /** After every row. */
+      /** A time after the times of all rows. */
       const later = 4_000_000_000_000
       const since = Effect.map(balances.since(idOf(1), 0), (rows) => rows.map(({ balance }) => balance))
       const read = (balance: bigint) => repo.save(idOf(1), { ...found, reading: { ...well, balance } })

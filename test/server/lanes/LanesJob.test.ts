@@ -63,7 +63,7 @@ const newState = () => ({
   renewed: new Array<{ readonly at: number; readonly holds: ReadonlyArray<Hold> }>(),
   released: new Array<string>(),
   commands: new Array<string>(),
-  /** What the job does with accepted transactions. */
+  /** The callback that the job has registered for accepted transactions. */
   hear: (() => Effect.void) as (accepted: ReadonlyArray<AcceptedHere>) => Effect.Effect<void>
 })
 
@@ -98,7 +98,7 @@ const ledgerOf = (state: State) =>
     hasWork: () => Effect.sync(() => state.isWaitedFor)
   })
 
-/** Signals are counted, and wake nothing: the job finds out by itself. */
+/** Counts signals, and wakes nobody: the job runs again only when its own wait ends. */
 const signalsOf = (state: State) =>
   Layer.succeed(CommitSignals, {
     get: () => ({

@@ -115,7 +115,7 @@ const putBack = Effect.fnUntraced(function* ({ world }: Shared) {
   world.databaseStartedAt = world.chain.blocks.length * 1000 - 500
 })
 
-/** Each relayer has a request in the copy that is executed after it, and the nodes do not show yet that it was. */
+/** Copies the database with an open request of each relayer, executes both requests, then puts the copy back. */
 const copied = Effect.gen(function* () {
   const scene = yield* shared
   const { world } = scene
@@ -131,7 +131,7 @@ const copied = Effect.gen(function* () {
   return { ...scene, first, other }
 })
 
-/** Blocks by which a node lags that has not seen what was executed after the copy. */
+/** A lag, in blocks, with which a node does not show the transactions that were executed after the copy. */
 const before = ({ world }: Shared) => world.chain.blocks.length - 10
 
 layerEach(ledger)("after a start of the database", (it) => {

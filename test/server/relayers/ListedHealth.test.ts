@@ -79,7 +79,9 @@ layer(Prepared.layer(fill))("a list of relayers", (it) => {
 
   it.effect("has no health otherwise, and nobody can set it", () =>
     Effect.gen(function* () {
-      for (const relayer of (yield* list("")).relayers) assert.notProperty(relayer, "health")
+      const { relayers } = yield* list("")
+      assert.lengthOf(relayers, 7)
+      for (const relayer of relayers) assert.notProperty(relayer, "health")
       const { status, json } = yield* TestApi.call("/api/v1/relayers/r1", {
         method: "PATCH",
         body: { health: { state: "healthy", open: 0 } }

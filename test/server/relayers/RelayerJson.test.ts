@@ -8,7 +8,7 @@ import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 /** The names in the fragments of JSON that the expression concatenates, such as `,"paused":`. */
 const fieldsIn = (expression: string) => [...expression.matchAll(/"(\w+)":/g)].map(([, name]) => name)
 
-/** They are added when the row is read. */
+/** Fields of responses that are not in the stored row. */
 const notStored = ["managed_by", "health"]
 
 layer(TestDatabase.layer)("the column `json` of the table `relayers`", (it) => {

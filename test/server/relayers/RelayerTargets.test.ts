@@ -43,7 +43,7 @@ layerEach(Prepared.layer(setUp))("relayers that are read together", (it) => {
     })
   )
 
-  it.effect("fail alone if they were changed in the database", () =>
+  it.effect("fail one by one: a changed or deleted row does not affect the others", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`UPDATE relayers SET mac = 'changed' WHERE id = 'second'`

@@ -15,7 +15,7 @@ interface Canceled {
   readonly remaining?: number
 }
 
-/** Less than the default, so that the time limit of the request counts. */
+/** Shorter than the default. A cancel of all stops after a third of it. */
 const requestTimeoutMs = 24_000
 
 const cancelAll = (key?: string) =>

@@ -60,7 +60,7 @@ const happened = ({ steps }: Statistics) =>
   })
 
 layer(Prepared.layer(prepare))("statistics of transactions", (it) => {
-  it.effect("count final ones by the minute in which they became final, and open ones by what they do", () =>
+  it.effect("count final ones by the minute in which they became final, and open ones by their state", () =>
     Effect.gen(function* () {
       const found = yield* read()
       assert.lengthOf(found.steps, 61)
@@ -73,7 +73,7 @@ layer(Prepared.layer(prepare))("statistics of transactions", (it) => {
     })
   )
 
-  it.effect("reach back six hours, and are those of one relayer if it is named", () =>
+  it.effect("reach back six hours at most, and cover one relayer if the query names it", () =>
     Effect.gen(function* () {
       const { steps } = yield* read("?since=1969-12-31T18:00:00Z&step=3600")
       assert.lengthOf(steps, 7)

@@ -1,4 +1,4 @@
-// The base fees of the blocks that could have had a transaction: beside what its attempts offered, they show why it waited.
+// The base fees of the blocks that could have contained a transaction. Compared with its offers, they show why it waited.
 import { DateTime, Schema } from "effect"
 import { field, shown } from "../../request/Field.ts"
 import { Instant } from "../../request/Instant.ts"
@@ -8,16 +8,16 @@ import { isFinal } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
 import type { Evm } from "./Evm.ts"
 
-/** Points of a response: as many as a plot has room for. */
+/** The most points of a response. A plot has no room for more. */
 export const maxPoints = 512
 
-/** Blocks that nodes answer for in one `eth_feeHistory`: geth, Nethermind, Erigon, Besu and reth allow 1024. */
+/** The most blocks of one `eth_feeHistory` call: geth, Nethermind, Erigon, Besu and reth allow 1024. */
 export const blocksPerCall = 1024
 
-/** Blocks that are read at most: a day of 12-second blocks, or four hours and a half of 2-second ones. */
+/** The most blocks that are read: a day of 12-second blocks, or four and a half hours of 2-second blocks. */
 export const maxBlocks = 8 * blocksPerCall
 
-/** Blocks after the one with the transaction, so that a plot does not end at its border. */
+/** Blocks after the one that contains the transaction, so that the transaction is not at the edge of a plot. */
 const blocksAfter = 2
 
 const BlockFee = Schema.Struct({
@@ -47,7 +47,7 @@ export const TransactionFees = Schema.Struct({
 })
 export type TransactionFees = typeof TransactionFees.Type
 
-/** What is known of the chain now. `blockTime`: milliseconds. */
+/** The newest block of the chain. `blockTime`: milliseconds. */
 export interface ChainNow extends Point {
   readonly blockTime: number
 }
@@ -58,13 +58,13 @@ export interface Heights {
   readonly last: number
 }
 
-/** The lowest known height at a known moment: that of the first send, else the newest block. */
+/** The earliest moment with a known height: the first send, or else the newest block. */
 const anchorOf = ({ attempts }: Transaction<Evm>, now: ChainNow): Point =>
   attempts.find(({ firstSent }) => firstSent !== undefined)?.firstSent ?? now
 
 /**
- * The blocks from the acceptance of the transaction until it was mined, else until it ended, else until now. Heights of which
- * only the moment is known are computed by the network's block time.
+ * The blocks from the acceptance of the transaction until it was mined, or else ended, or else until now. If only the moment
+ * of a height is known, the height is estimated with the network's block time.
  */
 export const heightsOf = (transaction: Transaction<Evm>, now: ChainNow): Heights => {
   const anchor = anchorOf(transaction, now)
@@ -80,7 +80,7 @@ export const heightsOf = (transaction: Transaction<Evm>, now: ChainNow): Heights
   return { first: Math.min(last, Math.max(0, heightAt(createdAt), last - maxBlocks + 1)), last }
 }
 
-/** The parts of `heights` that one call answers for. */
+/** Splits the heights into the parts that one call can answer. */
 export const callsFor = ({ first, last }: Heights): ReadonlyArray<Heights> =>
   Array.from({ length: Math.ceil((last - first + 1) / blocksPerCall) }, (_, index) => {
     const from = first + index * blocksPerCall
@@ -92,7 +92,7 @@ export interface BaseFee {
   readonly baseFee: bigint
 }
 
-/** At most `maxPoints`, each the lowest of as many blocks: what was offered below it fitted into none of them. */
+/** At most `maxPoints` points. Each is the lowest base fee of a group of blocks: a lower offer fitted into no block of the group. */
 const thinned = (fees: ReadonlyArray<BaseFee>): ReadonlyArray<BaseFee> => {
   const size = Math.ceil(fees.length / maxPoints)
   if (size <= 1) return fees
@@ -101,7 +101,7 @@ const thinned = (fees: ReadonlyArray<BaseFee>): ReadonlyArray<BaseFee> => {
   )
 }
 
-/** When the first and the last block were made, in milliseconds. */
+/** The moments of the first and the last block, in milliseconds. */
 export interface Times {
   readonly first: Moment
   readonly last: Moment

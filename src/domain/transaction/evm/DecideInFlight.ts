@@ -73,7 +73,7 @@ const missingFunds = ({ transaction, rest, view: { balance } }: Situation<Evm, S
   return balance === undefined ? required : { ...required, available: availableOf(balance, reserved) }
 }
 
-/** `chain_stalled`, if no provider has shown a new block for long, and the transaction has waited as long. */
+/** `chain_stalled`, if no provider has shown a new block for a long time, and the transaction has waited as long. */
 const stalledCause = ({ view: { head, stalledSince }, terms, now }: Situation<Evm, Seen>, since: Moment) =>
   stalledSince === undefined || now - since < stalledAfter(terms.network.blockTime)
     ? undefined

@@ -158,7 +158,7 @@ const openWords: Readonly<Record<Question, string>> = {
   history: "does not keep the blocks since the signature"
 }
 
-/** How much of the list was read, if not all of it that the proof needs. */
+/** How many entries of the list were read, if the proof needs more. */
 const readOf = ({ listed }: Look, question: Question): string =>
   question !== "list" || listed === undefined || listed.isWhole === true
     ? ""

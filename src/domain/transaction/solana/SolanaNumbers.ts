@@ -42,7 +42,7 @@ export const maxAskedProviders = 5
 /** Entries of the list of an address that one call returns, and pages of it that one look reads. */
 export const listPage = { entries: 1000, pages: 20 } as const
 
-/** Slots below the finalized one whose entries of the list of an address the next look reads again: an index may lag so much. */
+/** Slots below the finalized slot that the next look at the list of an address reads again, because an index may lag so far. */
 export const listSettled = 32
 
 /** Milliseconds for which a lane remembers what it has read of the list of its address. */
@@ -127,8 +127,8 @@ export const defaultMaxFee = 1_000_000n
 export const maxPrecompileSignatures = 8
 
 /**
- * A sponsored transaction that fails on the chain costs the relayer its fee and does not pay it. If more than `percent` of the
- * newest `of` of an API key have failed, it gets no signature for `hold` milliseconds after the newest of these.
+ * If a sponsored transaction fails on the chain, the relayer pays the fee, and the user does not pay the relayer. If more than
+ * `percent` % of the newest `of` of an API key failed, the key gets no signature for `hold` milliseconds after the last failure.
  */
 export const failing = { of: 50, percent: 20, hold: minute } as const
 

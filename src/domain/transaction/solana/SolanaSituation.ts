@@ -90,7 +90,7 @@ interface SolanaTerms {
   readonly finalityByOne: number | "never"
   /** Whether a payment of the user covers the fee. */
   readonly isSponsored: boolean
-  /** Too many sponsored transactions of the API key have failed. Absent: it is not held. */
+  /** Present if the API key is held, because too many of its sponsored transactions failed. */
   readonly keyHold?: KeyHold
 }
 

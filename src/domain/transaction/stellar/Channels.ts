@@ -1,4 +1,4 @@
-// Channels: accounts of a lane that give it places besides the one of its relayer. Which of them are made, used and ended.
+// Channels: accounts whose sequences a lane uses besides those of its relayer. This decides when they are made, used and ended.
 import type { LaneAccount, Lane } from "../Lane.ts"
 import { channelReserve } from "../../relayer/StellarPolicy.ts"
 import type { Moment } from "../Moment.ts"
@@ -23,7 +23,7 @@ interface ChannelPolicy {
   readonly concurrent_transactions?: boolean
 }
 
-/** How many channels a lane has: as many as the relayer wants that wants the most. */
+/** How many channels a lane should have: the highest count that one of its relayers wants. */
 export const wantedBy = (policies: ReadonlyArray<ChannelPolicy>): number =>
   Math.max(0, ...policies.map(({ channels }) => channels?.count ?? 0))
 
@@ -31,11 +31,11 @@ export const wantedBy = (policies: ReadonlyArray<ChannelPolicy>): number =>
 export const usesChannels = ({ channels, concurrent_transactions }: ChannelPolicy): boolean =>
   concurrent_transactions !== false && (channels?.count ?? 0) > 0
 
-/** What the ledger knows of the channels of a lane. */
+/** The channels of a lane, as the service has stored them. */
 export interface ChannelState {
   readonly wanted: number
   readonly channels: ReadonlyArray<Channel>
-  /** Whether a transaction that makes or ends channels is open: its outcome comes first. */
+  /** Whether a transaction that makes or ends channels is open. No other one begins before it is final. */
   readonly isWorking: boolean
   /** When such a transaction failed last. Absent: never. */
   readonly failedAt?: Moment
@@ -43,8 +43,8 @@ export interface ChannelState {
 }
 
 /**
- * What is begun next. `fresh`: how many channels get a new key. An account that was to be made and is not there is made again under
- * its key: a process may have died before it sent the envelope.
+ * The work that begins next. `again`: channels whose accounts do not exist, for example because a process died before it sent the
+ * envelope; they are made with their old keys. `fresh`: how many channels get a new key.
  */
 export type Upkeep =
   | { readonly _tag: "Nothing" }
@@ -56,7 +56,7 @@ const nothing: Upkeep = { _tag: "Nothing" }
 const addressesOf = (channels: ReadonlyArray<Channel>): ReadonlyArray<string> =>
   channels.slice(0, channelsPerEnvelope).map(({ address }) => address)
 
-/** Those that were never used come first, and then the newest ones. */
+/** The channels that are too many: first those that are not made yet, then the newest ones. */
 const surplusOf = (creating: ReadonlyArray<Channel>, ready: ReadonlyArray<Channel>, wanted: number) =>
   [...creating, ...ready.toReversed()].slice(0, Math.max(0, creating.length + ready.length - wanted))
 
@@ -72,7 +72,7 @@ export const upkeepOf = ({ channels, failedAt, isWorking, now, wanted }: Channel
   return again.length + fresh === 0 ? nothing : { _tag: "Create", again, fresh }
 }
 
-/** What a poll has found out about a channel. */
+/** What a poll says about a channel. */
 export interface ChannelSighting {
   /** Whether its account is in the ledger. Undefined: the providers differ, or too few of them answered. */
   readonly exists: boolean | undefined
@@ -82,7 +82,7 @@ export interface ChannelSighting {
   readonly isEnding: boolean
 }
 
-/** The stage after a poll. Undefined: the account has ended, and is no channel any more. */
+/** The stage after a poll. Undefined: the account does not exist any more, so the channel is removed. */
 export const stageAfter = (
   stage: ChannelStage,
   { exists, isEnding, isTaken }: ChannelSighting
@@ -90,24 +90,24 @@ export const stageAfter = (
   if (stage === "draining" || isEnding) return exists === false && !isTaken ? undefined : "draining"
   if (exists === undefined) return stage
   if (exists) return "ready"
-  // Only the proof about its envelopes says what became of a transaction there.
+  // A transaction still uses the channel, and only the proof about its envelopes says how it ended.
   return isTaken ? stage : "creating"
 }
 
-/** Whether work on a channel of this stage is still to be done. */
+/** Whether a channel of this stage still needs the work. */
 const isLeft = ({ kind }: ChannelWork, stage: ChannelStage | undefined): boolean =>
   stage === (kind === "create" ? "creating" : "draining")
 
-/** The channels of the work for which it is still needed. */
+/** The work, limited to the channels that still need it. */
 export const leftOf = (work: ChannelWork, { accounts }: Lane<Stellar>): ChannelWork => {
   const stages = new Map(accounts.map(({ address, counters }: LaneAccount<Stellar>) => [address, counters?.stage]))
   return { ...work, addresses: work.addresses.filter((address) => isLeft(work, stages.get(address))) }
 }
 
-/** Stroops that channels lock on the account of their relayer. */
+/** Stroops that this number of channels locks on the account of the relayer. */
 export const lockedBy = (channels: number): bigint => BigInt(channels) * channelReserve
 
-/** What a signature of the work needs. The accounts of its channels were read by the poll: nothing else is asked. */
+/** What a signature of the work needs. The poll has read the accounts of the channels, so no provider is asked again. */
 export const preparationOfWork = ({ addresses, kind }: ChannelWork, stats: FeeStats | undefined): Preparation => ({
   operations: addresses.length * operationsPerChannel[kind],
   out: kind === "create" ? lockedBy(addresses.length) : 0n,

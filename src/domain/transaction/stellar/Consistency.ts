@@ -4,7 +4,7 @@ import type { SendStellarTransaction } from "./SendStellarTransaction.ts"
 import { maxOperations } from "./StellarNumbers.ts"
 import { isSoroban } from "./StellarOperation.ts"
 
-/** A send, or a request to quote or build one, which has fewer fields. */
+/** A request to send, quote or build. Requests to quote or build have fewer fields. */
 type Checked = Omit<SendStellarTransaction, "network">
 
 type Rule = (request: Checked) => Violation | undefined

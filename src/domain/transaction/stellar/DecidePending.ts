@@ -91,13 +91,13 @@ const required: Row<Stellar, AskedView> = (situation) => {
 }
 
 /**
- * A transaction of the relayer that waits for a place does not hold up envelopes of guests, which need none. Work on channels waits
- * for that of the relayer's own account, and holds up nothing that may use a channel.
+ * What else waits. While a transaction of the relayer waits for a place, envelopes of guests go on, because they need no place.
+ * While work on channels waits for the place of the relayer's own account, transactions that may use a channel go on.
  */
 const scopeOf = ({ rest, transaction }: AskedSituation): Scope =>
   rest.survey.hasPendingGuests || newestRequest(transaction).channels !== undefined ? "transaction" : "relayer"
 
-/** Work on channels that others have done is not done twice. A channel ends when nothing of it can be applied any more. */
+/** Cancels work on channels that is already done. A channel ends only after no transaction uses it any more. */
 const channelWork: Row<Stellar, AskedView> = (situation) => {
   const { lane, rest, transaction } = situation
   const work = newestRequest(transaction).channels

@@ -87,7 +87,7 @@ const simulated: Row<Stellar, Prepared> = (situation) => {
   }
 }
 
-/** Work of the service that others have done is not done twice. */
+/** Cancels work of the service that is already done or not needed any more. */
 const obsolete: Row<Stellar, Prepared> = ({ view }) =>
   view.preparation.isObsolete === true ? [finish({ state: "canceled", cause: cause("canceled") })] : undefined
 
@@ -101,7 +101,7 @@ const restore: Row<Stellar, Prepared> = (situation) => {
   const { soroban } = preparation
   if (soroban?._tag !== "NeedsRestore") return undefined
   if (newestRequest(transaction).restore_footprint !== true) return hold(situation, "needs_restore")
-  // The fee of the restore counts for no API key, so that a key could spend more than its limit.
+  // The fee of a restore counts for no API key. With restores, a key could spend more than its limit.
   if (situation.terms.feeLimit !== undefined) return hold(situation, "needs_restore")
   const cap = capOf(situation)
   const own = callFee(transaction, preparation, form, soroban.resourceFee)
@@ -144,7 +144,7 @@ const worth: Row<Stellar, Prepared> = (situation) => {
 const payersOf = (asked: ReadonlyArray<AskedProvider>): ReadonlyArray<AccountEntry> =>
   asked.flatMap(({ payer }) => payer ?? [])
 
-/** Transactions of callers do not wait until channels can be paid for. */
+/** If funds for channels are missing, only the work on channels waits, and not the transactions of callers. */
 const isWork = (transaction: Transaction<Stellar>): boolean => newestRequest(transaction).channels !== undefined
 
 const funds: Row<Stellar, Prepared> = (situation) => {
@@ -188,7 +188,7 @@ const decidePrepared = firstOf<Stellar, Prepared>(
 export const decideSignature = (situation: Situation<Stellar, StellarSeen>, signing: Signing): Commands<Stellar> => {
   const { view } = situation
   const { preparation } = view
-  // Of the channels that are free, each gets one transaction with its question.
+  // Each free channel gets one transaction, which asks its question for this place.
   const question = signing.form === "channel" ? ask<Stellar>("prepare", { takesPlace: true }) : ask<Stellar>("prepare")
   return preparation === undefined
     ? [question, ...pollNext(situation)]

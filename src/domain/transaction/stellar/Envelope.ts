@@ -1,4 +1,5 @@
 // An envelope as plain data: what the guard reads. `server/chains/stellar/` makes it from XDR.
+import { allowableOperations } from "../../relayer/StellarPolicy.ts"
 import type { ScVal } from "./ScVal.ts"
 
 /** An account. A muxed spelling of it has an id beside the key. */
@@ -70,26 +71,11 @@ type OperationBody =
 
 /** Operations of which the guard only needs to know what they take. */
 const otherOperations = [
-  "createAccount",
-  "manageSellOffer",
-  "createPassiveSellOffer",
+  ...allowableOperations,
   "setOptions",
-  "allowTrust",
   "accountMerge",
   "inflation",
-  "manageData",
   "bumpSequence",
-  "manageBuyOffer",
-  "createClaimableBalance",
-  "claimClaimableBalance",
-  "beginSponsoringFutureReserves",
-  "endSponsoringFutureReserves",
-  "revokeSponsorship",
-  "clawback",
-  "clawbackClaimableBalance",
-  "setTrustLineFlags",
-  "liquidityPoolDeposit",
-  "liquidityPoolWithdraw",
   "extendFootprintTtl",
   "restoreFootprint"
 ] as const

@@ -120,7 +120,7 @@ const cap: Rule = (envelope, terms) => {
     : undefined
 }
 
-/** What a user's envelope may do, signed or not. */
+/** The rules of a user's envelope before the user has signed it. */
 const builtRules: ReadonlyArray<Rule> = [...common, timeBounds, foreignSource, foreignOperationSource, cap]
 
 const foreignRules: ReadonlyArray<Rule> = [
@@ -135,8 +135,8 @@ const foreignRules: ReadonlyArray<Rule> = [
 
 /**
  * `operations` and `unsigned`: the relayer's account acts, and the service sets sequence, fee and time bounds. `sign`: the
- * same, but the caller sends the envelope as it is. `bump`: others act, and the relayer pays. `built`: the same, before its user
- * has signed it.
+ * same, but the caller sends the envelope as it is. `bump`: the account of a user acts, and the relayer pays. `built`: the same,
+ * before the user has signed the envelope.
  */
 export type Mode = "operations" | "unsigned" | "sign" | "bump" | "built"
 

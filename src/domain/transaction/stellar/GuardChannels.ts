@@ -1,4 +1,4 @@
-// The guard of envelopes that make and end channels. What they do is in no list that callers can use.
+// The guard of envelopes that make and end channels. Callers cannot send these operations.
 import { Equal } from "effect"
 import type { Envelope, Operation, Party } from "./Envelope.ts"
 import { refusal } from "./Refusal.ts"
@@ -7,7 +7,7 @@ import type { ChannelWork } from "./Stellar.ts"
 
 const partyOf = (address: string): Party => ({ address, isMuxed: false })
 
-/** For the relayer, a creation only pays for the reserves of a channel, which gets no XLM. All else acts for the channel. */
+/** In a creation, the relayer only pays the reserves of the channel, which gets no XLM. The other operations act for the channel. */
 const creationOf = (channel: string): ReadonlyArray<Operation> => [
   { type: "beginSponsoringFutureReserves", takes: [], receivers: [] },
   { type: "createAccount", takes: [{ asset: "native", amount: 0n }], receivers: [channel] },
@@ -25,7 +25,7 @@ const mergeOf = (channel: string, relayer: string): Operation => ({
 const operationsOf = ({ addresses, kind }: ChannelWork, relayer: string): ReadonlyArray<Operation> =>
   addresses.flatMap((channel) => (kind === "create" ? creationOf(channel) : [mergeOf(channel, relayer)]))
 
-/** Why an envelope is not the work on these channels. Undefined: it is that, and nothing else. */
+/** Why an envelope does not do exactly this work. Undefined: it does exactly this work. */
 export const workRefusal = (envelope: Envelope, work: ChannelWork, relayer: string): Refusal | undefined => {
   if (envelope.kind !== "transaction") return refusal("xdr_kind", "the envelope is no transaction")
   const { operations, preconditions, source } = envelope

@@ -1,5 +1,5 @@
-// Envelopes for which the user pays the relayer in a token: which payment counts, what it has to be worth, and calls that the service
-// built itself.
+// Envelopes whose user pays the relayer in a token: which payment counts, what it must be worth, and calls that the service built
+// itself.
 import { Result } from "effect"
 import { lessSlippage, unitsFor } from "../../price/Price.ts"
 import type { PriceSource, TokenPrice } from "../../price/Price.ts"
@@ -23,13 +23,13 @@ export interface PaymentTerms {
   readonly slippage: number
 }
 
-/** A token that is no contract and not XLM. */
+/** A classic token: neither XLM nor a contract. */
 export interface Credit {
   readonly code: string
   readonly issuer: string
 }
 
-/** The credit of a name, `CODE:ISSUER`. Undefined: it names something else, or an issuer that cannot exist. */
+/** Parses `CODE:ISSUER`. Undefined: the text is something else, or the issuer is not a valid address. */
 export const creditOf = (asset: string): Credit | undefined => {
   const [code = "", issuer = ""] = asset.split(":")
   return parse(issuer)?.kind === "account" ? { code, issuer } : undefined
@@ -67,7 +67,7 @@ export const paymentIn = (
     : Result.succeed({ token, credit, payer: (payment.source ?? source).address, amount })
 }
 
-/** What an account has of a credit. */
+/** The trust line of an account for a credit. */
 export interface Trustline {
   readonly balance: bigint
   readonly sellingLiabilities: bigint
@@ -77,16 +77,16 @@ export interface Trustline {
   readonly hasClawback: boolean
 }
 
-/** The accounts of a payment at one ledger. An issuer has no trust line of its own credit, and needs none. */
+/** The accounts of a payment at one ledger. An issuer needs no trust line for its own credit. */
 export interface PaidAccounts {
-  /** Whether new trust lines of the issuer can be clawed back. */
+  /** Whether the issuer can claw back from new trust lines. */
   readonly issuerClawsBack: boolean
   /** Undefined: there is no trust line. */
   readonly payer: Trustline | "issuer" | undefined
   readonly relayer: Trustline | "issuer" | undefined
 }
 
-/** What keeps the token from being one that users pay with: its issuer could take payments back, or the relayer cannot receive it. */
+/** Why users cannot pay with the token: its issuer can take payments back, or the relayer cannot receive it. */
 export const tokenProblem = (asset: string, { issuerClawsBack, relayer }: PaidAccounts): Refusal | undefined => {
   if (issuerClawsBack || (relayer !== "issuer" && relayer?.hasClawback === true)) {
     return refusal("fee_token_clawback", `the issuer of ${asset} can take payments back`)
@@ -95,7 +95,7 @@ export const tokenProblem = (asset: string, { issuerClawsBack, relayer }: PaidAc
   return insufficient(`the relayer has no trust line of ${asset} that can receive payments`)
 }
 
-/** What keeps the payment from being applied, as far as the ledger shows it before. */
+/** Why the payment would fail, by the accounts of the ledger. */
 export const payerProblem = (
   { amount, payer: address, token: { asset } }: Pick<UserPayment, "amount" | "payer" | "token">,
   { payer, relayer }: PaidAccounts
@@ -112,7 +112,7 @@ export const payerProblem = (
     : undefined
 }
 
-/** A payment with the price of now. */
+/** A payment with the present price of its token. */
 export interface PricedPayment {
   readonly asset: string
   readonly amount: bigint
@@ -121,7 +121,7 @@ export interface PricedPayment {
   readonly slippage: number
 }
 
-/** The least that a fee bump is worth at the present price. */
+/** The smallest payment that covers a fee bump at the present price. */
 export const leastOf = (fee: bigint, { price, slippage }: Pick<PricedPayment, "price" | "slippage">): bigint =>
   lessSlippage(unitsFor(fee, price), slippage)
 

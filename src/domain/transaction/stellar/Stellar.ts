@@ -12,7 +12,7 @@ import type { StellarSimulation } from "./StellarSimulation.ts"
 import type { StellarTransactionResponse } from "./StellarTransactionResponse.ts"
 import type { Memo, StellarOperation } from "./StellarOperation.ts"
 
-/** Work of the service on channels of a lane. `addresses`: of at most as many channels as one envelope can have. */
+/** Work of the service on channels of a lane. `addresses`: at most `channelsPerEnvelope`. */
 export interface ChannelWork {
   /** `create`: the accounts are made. `merge`: their balance goes to the relayer, and they end. */
   readonly kind: "create" | "merge"
@@ -31,9 +31,9 @@ type StellarCall = Pick<StellarRequest, "operations" | "transaction_xdr">
 
 /** What a caller asked for. It has either `operations` or `transaction_xdr`. */
 export interface StellarRequest {
-  /** Only transactions of the service's own have it, with `max_fee`. */
+  /** Only in transactions that the service makes itself, with `max_fee`. */
   readonly restore?: RestoreWork
-  /** Only transactions of the service's own have it, and nothing else. */
+  /** Only in transactions that the service makes itself. They have no other field. */
   readonly channels?: ChannelWork
   readonly operations?: ReadonlyArray<StellarOperation>
   readonly memo?: Memo
@@ -117,7 +117,7 @@ interface StellarReceiptDetails {
   readonly hash: string
 }
 
-/** `creating`: its account was not seen yet. `draining`: nothing is sent with it any more, and its account is to end. */
+/** `creating`: no poll has seen its account yet. `draining`: no transaction may use it any more, and its account will end. */
 export type ChannelStage = "creating" | "ready" | "draining"
 
 /** What a lane remembers of an account besides its sequences. */

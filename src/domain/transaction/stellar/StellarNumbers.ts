@@ -116,16 +116,16 @@ export const maxGuests = 64
 /** Channels that one envelope makes or ends: an envelope has at most 20 signatures, and each channel gives one. */
 export const channelsPerEnvelope = 10
 
-/** Operations that work takes for each of its channels. */
+/** Operations for each channel, by kind of work. */
 export const operationsPerChannel = { create: 4, merge: 1 } as const
 
-/** Milliseconds for which work on channels may be tried. After that, the service looks anew at what is to be done. */
+/** Milliseconds after which work on channels expires. The service then decides again what to do. */
 export const channelWorkValidity = 3_600_000
 
-/** Before transactions of callers: while there are no channels, these wait for the same place. */
+/** Work on channels goes before transactions of callers: without channels, both wait for the same place. */
 export const channelWorkPriority = 1000
 
-/** Milliseconds after work on channels has failed for which none is begun: each failure can cost a fee. */
+/** Milliseconds before new work on channels begins after a failure. Each failure can cost a fee. */
 export const channelWorkPause = 300_000
 
 /** Milliseconds after a signature for which a transaction waits for the sequence that it requires. */

@@ -57,7 +57,7 @@ export const pricedAt = (rate: bigint, preparation: Preparation, form: Form): Pr
 export const priced = (transaction: Transaction<Stellar>, preparation: Preparation, form: Form): Priced =>
   pricedAt(rateOf(transaction, preparation, form), preparation, form)
 
-/** What the envelope of one call costs that needs so much for its resources. Undefined: more than the field of the fee can hold. */
+/** The fee of an envelope with one call, by its resource fee. Undefined: the fee does not fit into its field. */
 export const callFee = (
   transaction: Transaction<Stellar>,
   preparation: Preparation,

@@ -15,7 +15,7 @@ const isFree = ({ nextSequence, chainSequence }: LaneAccount<Stellar>): boolean 
 
 const isReady = ({ counters }: LaneAccount<Stellar>): boolean => counters?.stage === "ready"
 
-/** Channels that transactions may use, free or not. */
+/** Channels in the stage `ready`, whether a transaction uses them now or not. */
 const readyChannels = ({ accounts }: Lane<Stellar>): ReadonlyArray<LaneAccount<Stellar>> => accounts.filter(isReady)
 
 const placeAt = ({ address, nextSequence }: LaneAccount<Stellar>): Place => ({
@@ -26,20 +26,20 @@ const placeAt = ({ address, nextSequence }: LaneAccount<Stellar>): Place => ({
 /** The channel that has been idle for longest: its sequence was used at the lowest ledger. */
 const idleSince = ({ chainBlock }: LaneAccount<Stellar>): number => chainBlock?.number ?? 0
 
-/** The channel whose turn it is. Undefined: a transaction has a place on each of them. */
+/** The next channel to use. Undefined: no channel is free. */
 const channelIn = (channels: ReadonlyArray<LaneAccount<Stellar>>): LaneAccount<Stellar> | undefined =>
   channels.filter(isFree).toSorted((one, other) => idleSince(one) - idleSince(other))[0]
 
 type Placed = Pick<Transaction<Stellar>, "facts" | "requiredSequence">
 
-/** The channels of which a transaction uses one. A required sequence is one of the relayer's own account. */
+/** The channels that a transaction may use. A required sequence is always one of the relayer's own account. */
 export const channelsFor = (
   lane: Lane<Stellar>,
   { requiredSequence }: Placed,
   { usesChannels }: Pick<Terms<Stellar>, "usesChannels">
 ): ReadonlyArray<LaneAccount<Stellar>> => (usesChannels && requiredSequence === undefined ? readyChannels(lane) : [])
 
-/** While there are channels, their transactions leave the relayer's own account to those that can use no other one. */
+/** A transaction that can use a channel never uses the relayer's own account, which others need. */
 export const placeOf = (
   lane: Lane<Stellar>,
   transaction: Placed,

@@ -63,7 +63,7 @@ export type PaymentView = ({ readonly _tag: "Priced" } & PricedPayment) | { read
 
 /** The answer to the question `prepare`. */
 export interface Preparation {
-  /** What the service wanted to do is done, or is of no use any more. */
+  /** The work of the service is already done, or is not needed any more. */
   readonly isObsolete?: true
   /** The first rule of the guard that the envelope breaks now, those that need the chain included. */
   readonly broken?: Refusal

@@ -17,14 +17,14 @@ const timeoutOf = (seconds: bigint | undefined): number => {
   return seconds === undefined ? standard : Math.min(maximum, Math.max(minimum, Number(seconds)))
 }
 
-/** Work on channels uses the relayer's own account, and no strategy of payment forbids it. */
+/** False for work on channels: it uses the relayer's own account, and each payment strategy allows it. */
 const isRequest = (transaction: Transaction<Stellar>): boolean => newestRequest(transaction).channels === undefined
 
 /** Whether the relayer only pays for envelopes whose users pay it in a token. */
 export const usersPay = ({ relayer: { policies = {} } }: StellarTarget): boolean =>
   policies.fee_payment_strategy === "user"
 
-/** What payments of users are worth, and which count. */
+/** The terms of payments: which tokens count, and at which prices, margin and slippage. */
 export const paymentTermsOf = ({ relayer: { address, policies = {} } }: StellarTarget): PaymentTerms => ({
   relayer: address,
   tokens: policies.allowed_tokens ?? [],
@@ -33,7 +33,7 @@ export const paymentTermsOf = ({ relayer: { address, policies = {} } }: StellarT
   ...present("priceSource", policies.price_source)
 })
 
-/** Seconds that the time bounds of an envelope of a user may lie ahead: fewer if the user pays, because the price is that of now. */
+/** The most seconds that a user's envelope may stay valid: fewer if the user pays, because the present price is used. */
 export const timeLimitOf = (target: StellarTarget): number => {
   const { sponsor_time_limit_seconds: limit = maxForeignValidity } = target.relayer.policies ?? {}
   return usersPay(target) ? Math.min(limit, maxSponsoredValidity) : limit

@@ -1,5 +1,5 @@
-// The list of an address at one provider, newest first. One look reads a limited number of pages; the next look continues below
-// what an earlier one has read, because what lies below a finalized slot does not change.
+// The list of an address at one provider, newest first. One look reads a limited number of pages. The next look continues
+// below the entries that earlier looks have read, because entries below a finalized slot do not change.
 import { Effect, Result } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { listKept, listPage, listSettled } from "../../../domain/transaction/solana/SolanaNumbers.ts"
@@ -7,16 +7,16 @@ import type { RpcFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import * as Calls from "./SolanaCalls.ts"
 
-/** Complete from the slot `from` to the newest slot in it. */
+/** The part of the list that was read: complete from the slot `from` to its newest slot. */
 interface Read {
   readonly from: number
   /** Slots by signature, newest first. */
   readonly entries: ReadonlyMap<string, number>
-  /** The list ended: the node has no older entry. It has entries, because something has funded the account. */
+  /** The end of the list was reached: the node has no older entry. A list has entries, because someone funded the account. */
   readonly isWhole?: true
 }
 
-/** What looks of one provider have read, without its newest slots: an index that lags may still get entries there. */
+/** What looks at one provider have read, without the newest slots, where an index that lags may still add entries. */
 interface Kept {
   readonly read: Read
   readonly at: Moment
@@ -36,13 +36,13 @@ const settledOf = ({ entries, ...rest }: Read, slot: number): Read => ({
 
 export interface SoughtList {
   readonly address: string
-  /** The finalized slot that the list has to reach at its upper end. */
+  /** The finalized slot. The list must reach it at its upper end. */
   readonly slot: number
   /** The list is read down to a slot below this one, or to its end. */
   readonly until: number
 }
 
-/** From the top, until it meets what an earlier look has read, and then from the lower end of that. */
+/** Reads from the top down to the entries that an earlier look has read, and then continues below them. */
 const pages = Effect.fnUntraced(function* (
   node: RpcNode,
   { address, slot, until }: SoughtList,
@@ -78,10 +78,10 @@ const pages = Effect.fnUntraced(function* (
   return ended()
 })
 
-/** Signatures of the address. `lists`: what earlier looks have read, which this one adds to. */
+/** Signatures of the address. `lists`: what earlier looks have read. This look adds its entries. */
 export const read = Effect.fnUntraced(function* (node: RpcNode, wanted: SoughtList, lists: Lists, now: Moment) {
   const { read: found, isContinued, failure } = yield* pages(node, wanted, lists.get(node.url)?.read)
-  // A look that failed above what an earlier one has read keeps that.
+  // If a look fails above the entries of an earlier look, those entries are kept.
   if (failure === undefined || isContinued) {
     lists.set(node.url, { read: settledOf(found, wanted.slot), at: now })
   }

@@ -1,4 +1,4 @@
-// Envelopes of channels: those that make and end them, and transactions of the relayer that use the sequence of one.
+// Envelopes of channels: those that make and end channels, and transactions of the relayer that use the sequence of a channel.
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import type { ChannelWork } from "../../../domain/transaction/stellar/Stellar.ts"
 import { parse } from "../../../domain/transaction/stellar/StrKey.ts"
@@ -9,7 +9,7 @@ import type { Replaced } from "./StellarEnvelopes.ts"
 import type { Library } from "./StellarLibrary.ts"
 import { hashOf } from "./StellarSignatures.ts"
 
-/** The relayer can sign for the channel: an account whose key is lost can still be ended. */
+/** The relayer can sign for the channel, so that it can end the account if the key of the channel is lost. */
 const relayerWeight = 1
 
 const keyOf = (lib: Library, address: string): Xdr.PublicKey =>
@@ -21,7 +21,7 @@ const signerOf = ({ xdr }: Library, address: string): Xdr.Signer =>
     weight: relayerWeight
   })
 
-/** The relayer pays for the reserves of the account, which gets no XLM. */
+/** The relayer pays the reserves of the account. The account gets no XLM. */
 const creationOf = (lib: Library, relayer: string, channel: string): ReadonlyArray<Xdr.Operation> => {
   const { BeginSponsoringFutureReservesOp, CreateAccountOp, Operation, OperationBody, SetOptionsOp } = lib.xdr
   const byRelayer = (body: Xdr.OperationBody) => new Operation({ sourceAccount: null, body })
@@ -80,7 +80,7 @@ export const workOf = (
   }
 }
 
-/** Operations that need nothing of the relayer: calls without credentials of their source, uploads, and what only pays rent. */
+/** False for calls without credentials of their source, for uploads, and for operations that only pay rent. */
 const needsRelayer = ({ body }: Xdr.Operation): boolean => {
   switch (body.type) {
     case "extendFootprintTtl":
@@ -96,11 +96,11 @@ const needsRelayer = ({ body }: Xdr.Operation): boolean => {
 }
 
 export interface OnChannel extends Unsigned {
-  /** Whether an operation acts for the relayer, so that it signs, too. */
+  /** Whether an operation acts for the relayer, so that the relayer signs the inner envelope, too. */
   readonly needsRelayer: boolean
 }
 
-/** Stroops that the envelope offers. `operations`: how many it has. */
+/** The fee that the envelope offers, in stroops. `operations`: its number of operations. */
 type InnerFee = (operations: number) => bigint
 
 /** An unsigned envelope of the relayer at the sequence of a channel, which is its source. The relayer acts in its operations. */

@@ -93,7 +93,7 @@ export const placed = (
   }
 }
 
-/** An envelope, unsigned, that restores the entries that its Soroban data names. */
+/** An unsigned envelope that restores the entries in its Soroban data. */
 export const restoring = (
   lib: Library,
   { source, ...given }: Replaced & Pick<Draft, "source">,

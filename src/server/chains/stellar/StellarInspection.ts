@@ -21,7 +21,7 @@ const probe: Inspection.Kind["probe"] = Effect.fn("StellarInspection.probe")(fun
   return yield* Inspection.probe({ nodes, dialect, urls, prove: prove(network.passphrase), budgetMs })
 })
 
-/** What the first provider that answers has of ledgers. Undefined: none answers, which the account says, too. */
+/** The ledgers of the first provider that answers. Undefined: no provider answers; the read of the account reports that. */
 const readLedger = Effect.fnUntraced(function* (network: typeof StellarNetwork.Type, { first }: Providers) {
   const found = yield* Effect.result(first((node) => node.call(Calls.newest)))
   if (Result.isFailure(found)) return undefined

@@ -1,4 +1,4 @@
-// Trust lines as they are at one numbered ledger: whether a user can pay in a credit, and whether the relayer can receive it.
+// Trust lines at one ledger: whether a user can pay in a credit, and whether the relayer can receive it.
 import { Effect } from "effect"
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import type { Credit, PaidAccounts, Trustline } from "../../../domain/transaction/stellar/SponsoredPayment.ts"
@@ -32,7 +32,7 @@ const lineOf = ({ balance, ext, flags: set, limit }: Xdr.TrustLineEntry): Trustl
   }
 }
 
-/** Issuers and holders of trust lines by address. Throws if an entry is no XDR. */
+/** Issuers and holders of trust lines by address. Throws if an entry is not valid XDR. */
 const entriesIn = (lib: Library, { entries }: Calls.Entries) => {
   const accounts = new Map<string, Xdr.AccountEntry>()
   const lines = new Map<string, Trustline>()
@@ -46,11 +46,11 @@ const entriesIn = (lib: Library, { entries }: Calls.Entries) => {
 
 interface Holders {
   readonly relayer: string
-  /** Absent: no user is known yet. */
+  /** Absent: the user is not known yet. */
   readonly payer?: string
 }
 
-/** The accounts of a payment in a credit, of one provider at one ledger. */
+/** The accounts of a payment in a credit, from one provider at one ledger. */
 export const paidAccounts = Effect.fnUntraced(function* (
   lib: Library,
   node: RpcNode,

@@ -88,9 +88,9 @@ const pollsBeforeDemotion = 3
 const settling = { still: 10_000, blocks: 2, longest: 600_000 } as const
 
 /**
- * Transactions that were accepted before the start of the database get no place before a poll that is younger than it: the
- * database may have been put back from a copy, and a node that lags may not show yet what was sent since. A poll with a doubt settles
- * nothing. The moment of that start. Undefined: this poll, or one before it, is younger.
+ * The start of the database, if no poll is younger than it. Undefined: this poll, or an earlier one, is younger. Transactions that
+ * were accepted before the start get no place before a younger poll, because the database may have been restored from a copy, and
+ * a node that lags may not show yet what was sent since. A poll with a doubt does not count as younger.
  */
 const unsettledBefore = (
   beliefs: Beliefs,
@@ -162,7 +162,7 @@ const read = Effect.fnUntraced(function* (
   return { reading, unsettled }
 })
 
-/** What the polls say about the lane, and what each set of providers doubts, by `LaneRelayer.urlsKey`. */
+/** What the polls say about the lane, and the doubts of each set of providers, by `LaneRelayer.urlsKey`. */
 interface Readings {
   readonly reading?: LaneReading<Evm>
   readonly doubts: ReadonlyMap<string, OwnDoubt>
@@ -184,9 +184,9 @@ const isSettled = (
 ): boolean => start <= beliefsOf(memory, relayer.urlsKey).seenStart
 
 /**
- * The first set of providers without a doubt says what is true of the lane; one that has shown a poll younger than the start of the
- * database comes before the others. What a set doubts holds only the rows that use it, and what it shows frees no others. If each
- * set has a doubt, the lane has that of the first one.
+ * The first set of providers without a doubt gives the counters of the lane. A set with a poll that is younger than the start of the
+ * database comes before the others. A doubt of a set holds only the rows that use the set, and its answers free no other rows. If
+ * each set has a doubt, the lane has the doubt of the first set.
  */
 export const readAll = Effect.fnUntraced(function* (
   context: EvmContext,

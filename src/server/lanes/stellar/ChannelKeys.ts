@@ -1,4 +1,4 @@
-// The keys of channels: made by the service, stored sealed, and opened by the holder of the lane.
+// The keys of channels. The service makes them and stores them sealed; the holder of the lane opens them.
 import { Effect, Option, Redacted } from "effect"
 import type { SecureRandom } from "effect/crypto"
 import { Hex } from "effect/encoding"
@@ -24,7 +24,7 @@ const unusable = (address: string) =>
     message: `the key of the channel ${address} is not what the service stored`
   })
 
-/** Keys that were opened are kept as long as the lane is held. */
+/** Keeps opened keys as long as this process holds the lane. */
 export const make = ({ channelSeed }: Pick<LaneLedger["Service"], "channelSeed">) => {
   const opened = new Map<string, SignerBackend>()
 

@@ -1,5 +1,5 @@
-// Keeps as many channels on each lane as its relayers want: begins what makes or ends some of them. Any number of processes may do
-// this at the same time. The holder of the lane does the work.
+// Keeps as many channels on each lane as its relayers want: begins transactions that make or end channels. Any number of processes
+// may do this at the same time. The holder of the lane sends the transactions.
 import { Clock, Effect, Option } from "effect"
 import type { SecureRandom } from "effect/crypto"
 import { channelsOf, upkeepOf } from "../../../domain/transaction/stellar/Channels.ts"
@@ -18,9 +18,9 @@ import * as ChangedRow from "../../secrets/ChangedRow.ts"
 import { generate } from "./ChannelKeys.ts"
 import * as StellarMetrics from "./StellarMetrics.ts"
 
-/** A lane, with how many channels its relayers want. */
+/** A lane, and the number of channels that its relayers want. */
 interface WantedChannels {
-  /** The relayer that the work is for: the one that wants the most. */
+  /** The account, with the relayer that wants the most channels. The work belongs to this relayer. */
   readonly account: Account
   readonly count: number
 }
@@ -38,7 +38,7 @@ const wantedIn = (relayers: ReadonlyArray<WantedChannels>): ReadonlyMap<string, 
   return lanes
 }
 
-/** Lanes that have other channels than they should. */
+/** Lanes whose number of channels is wrong, or whose channels are being made or ended. */
 const dueIn = (
   wanted: ReadonlyMap<string, WantedChannels>,
   lanes: ReadonlyArray<LaneWithChannels>
@@ -66,7 +66,7 @@ interface Parts {
 }
 
 export const make = ({ ledger, random, targets }: Parts): Effect.Effect<void> => {
-  /** Lanes of relayers by id, and the version of the relayer that they were read from. */
+  /** By id of the relayer: its lane, and the version of the relayer from which the lane was read. */
   const accounts = new Map<string, { readonly version: string; readonly account: Account }>()
 
   const accountOf = Effect.fnUntraced(function* ({ id, version }: WithChannels) {
@@ -80,7 +80,7 @@ export const make = ({ ledger, random, targets }: Parts): Effect.Effect<void> =>
     return account
   })
 
-  /** The row of a relayer was changed in the database, so its wish is unknown: nothing is done for its account. */
+  /** If the row of a relayer was changed in the database, its count is unknown, and nothing is done for its account. */
   const readable = Effect.fnUntraced(function* (relayers: ReadonlyArray<WithChannels>) {
     const unreadable = new Set<string>()
     const wanted: Array<WantedChannels> = []

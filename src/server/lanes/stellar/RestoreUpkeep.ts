@@ -1,4 +1,4 @@
-// Begins the restores of archived entries that calls wait for, if their requests pay for them.
+// Begins restores of archived entries for calls that wait for them, if the requests of the calls pay for them.
 import { Effect } from "effect"
 import { isOf } from "../../ledger/StoredTransaction.ts"
 import type { StoredTransaction } from "../../ledger/StoredTransaction.ts"
@@ -17,7 +17,7 @@ interface Parts {
   readonly random: SecureRandom.SecureRandom["Service"]
 }
 
-/** The call as it is now, and what it may cost. */
+/** The request of the restore: the newest version of the call, and its highest fee. */
 const workOf = ({ id, transaction }: StoredTransaction<Stellar>): StellarRequest => {
   const { max_fee, operations, transaction_xdr } = newestRequest(transaction)
   return {
@@ -41,7 +41,7 @@ export const make = ({ ledger, random, transactions }: Parts): Effect.Effect<voi
       })
     }
   }).pipe(
-    // It was deleted meanwhile.
+    // The transaction was deleted meanwhile.
     Effect.catchTag("TransactionNotFound", () => Effect.void),
     Effect.withSpan("RestoreUpkeep.run")
   )

@@ -1,5 +1,5 @@
-// Verifies what the user of a fee bump pays the relayer in a token, against the ledger and the present price. Lanes do it before every
-// signature, and requests before they answer.
+// Verifies the payment in a token by the user of a fee bump, against the ledger and the present price. Lanes verify it before each
+// signature, and requests before the response.
 import { Effect, Result } from "effect"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
@@ -32,7 +32,7 @@ interface Verifying {
   readonly target: StellarTarget
 }
 
-/** `broken`: why no payment counts. The amount is not judged: it depends on the fee. */
+/** `broken`: why no payment counts. The amount is not checked here, because it depends on the fee. */
 export interface PaymentFindings {
   readonly broken?: Refusal
   readonly payment?: PaymentView

@@ -46,7 +46,7 @@ export interface StellarPoll {
   readonly seen: ReadonlyArray<Seen>
   readonly failure?: Unreachable
   readonly isOtherChain: boolean
-  /** Places of the lane that signatures without a transaction hold. */
+  /** Places of the lane that are taken by signatures without a transaction. */
   readonly given: ReadonlyArray<GivenPlace>
 }
 
@@ -210,7 +210,7 @@ export const movingAt = ({ seen }: StellarPoll, address: string, now: Moment): R
     one.sighting === undefined || isStalled(one, now) ? [] : [StellarLooks.accountAt(one.sighting.accounts, address)]
   )
 
-/** The first sequence of an account is the ledger that created it, and 32 zeros (`getStartingSequenceNumber`). */
+/** An account starts at the number of the ledger that created it, shifted left by 32 bits (`getStartingSequenceNumber`). */
 const bornAt = (sequence: bigint): bigint => sequence >> 32n
 
 /** The sequence of an account at each provider that shows it. */

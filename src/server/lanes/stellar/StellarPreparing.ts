@@ -245,8 +245,8 @@ export const prepared = Effect.fnUntraced(function* ({
 })
 
 /**
- * What restores the entries of a call, from the preparation of the call. A call that needs no restore any more, or that ends for
- * another reason, needs nothing of the service.
+ * The preparation of a restore, from the preparation of its call. If the call needs no restore any more, or ends for another
+ * reason, the restore is obsolete.
  */
 const restoreOf = ({ broken, soroban, stats }: Preparation): Preparation => {
   const work = { operations: 1, out: 0n, ...present("stats", stats) }

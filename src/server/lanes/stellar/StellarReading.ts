@@ -12,16 +12,16 @@ import type { StellarPoll } from "./StellarPolls.ts"
 
 type Account = LaneAccount<Stellar>
 
-/** With the sequence that its providers show. */
+/** The account with the sequence that its providers show. */
 const read = (account: Account, found: StellarPoll, isTaken: boolean): Account =>
   StellarPolls.accountAfter(account, StellarPolls.sequencesOf(found, account.address), isTaken)
 
 interface Reading {
   readonly found: StellarPoll
   readonly now: Moment
-  /** Accounts where a transaction has a place. */
+  /** Accounts on which a transaction has a place. */
   readonly taken: ReadonlySet<string>
-  /** Channels that open transactions are to end. */
+  /** Channels that open transactions end. */
   readonly ending: ReadonlySet<string>
 }
 
@@ -33,13 +33,13 @@ const exists = ({ found, now }: Reading, address: string): boolean | undefined =
   return shown.every(({ sequence }) => sequence === undefined) ? false : undefined
 }
 
-/** The lane uses the channel first that was not used for longest. `seqLedger` is absent before its first use. */
+/** Stores the ledger of the last use: the lane first uses the channel that has been idle longest. No `seqLedger`: never used. */
 const withUse = (channel: Account, { found, now }: Reading): Account => {
   const used = Math.max(0, ...StellarPolls.movingAt(found, channel.address, now).map(({ seqLedger = 0 }) => seqLedger))
   return used === 0 ? channel : { ...channel, chainBlock: { number: used, hash: "" } }
 }
 
-/** Undefined: its account has ended. */
+/** The channel after the poll. Undefined: its account does not exist any more. */
 const channelAfter = (before: Account, reading: Reading): Account | undefined => {
   const { address, counters } = before
   const isTaken = reading.taken.has(address)

@@ -1,4 +1,4 @@
-// Signatures of stellar lanes. The guard reads the final bytes: what it does not allow is never signed.
+// Signs for stellar lanes. The guard reads the final bytes. If it refuses them, nothing is signed.
 import { Clock, Effect, Result } from "effect"
 import { leftOf } from "../../../domain/transaction/stellar/Channels.ts"
 import type { Envelope } from "../../../domain/transaction/stellar/Envelope.ts"
@@ -35,7 +35,7 @@ interface Parts extends Pick<StellarContext, "address" | "ownAccounts"> {
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
-/** The guard allowed the draft before the decision. A refusal here is a defect: the service built other bytes than it decided about. */
+/** The guard allowed the draft before the decision. A refusal here is a defect: the final bytes differ from the draft. */
 const refused = ({ code }: Refusal) => Effect.die(new Error(`is not signed: ${code}`))
 
 const bytesOf = (lib: Library, { envelope, hash }: UnsignedEnvelope, signatures: ReadonlyArray<Signature>) => ({
@@ -55,7 +55,7 @@ export const make = ({ address, channelKeys, own, ownAccounts }: Parts) => {
     return decodeWith(lib, text, { networkId, known: yield* ownAccounts })
   })
 
-  /** `text`: what the guard reads. `channel`: whose sequence it uses, if it is not that of the relayer. */
+  /** `text`: the envelope for the guard. `channel`: the channel whose sequence it uses. Absent: it uses that of the relayer. */
   const check = Effect.fnUntraced(function* (lib: Library, signing: Signing, text: string, channel?: string) {
     const { place, relayer, request = {}, sign } = signing
     const terms = {
@@ -78,7 +78,7 @@ export const make = ({ address, channelKeys, own, ownAccounts }: Parts) => {
   const build = ({ place, relayer, request = {}, sign: { offer } }: Signing) =>
     unsignedOf(address, request, place, offer, networkIdOf(relayer.target.network.passphrase))
 
-  /** At a place of the relayer's own account, or around the envelope of a guest, whose rules are about what the guest has signed. */
+  /** An envelope of the relayer's own account, or a fee bump around a guest's envelope. The guard reads what the guest signed. */
   const signOwn = Effect.fnUntraced(function* (lib: Library, signing: Signing) {
     const { place, request = {} } = signing
     const unsigned = yield* build(signing)
@@ -86,7 +86,7 @@ export const make = ({ address, channelKeys, own, ownAccounts }: Parts) => {
     return bytesOf(lib, unsigned, [yield* byRelayer(signing, unsigned.hash)])
   })
 
-  /** The channel is the source, the relayer acts in the operations, and pays by a fee bump around them. */
+  /** The channel is the source of the inner envelope. The relayer acts in its operations, and pays with a fee bump around it. */
   const signOnChannel = Effect.fnUntraced(function* (lib: Library, signing: Signing) {
     const { relayer, sign } = signing
     const { offer } = sign
@@ -107,8 +107,8 @@ export const make = ({ address, channelKeys, own, ownAccounts }: Parts) => {
   })
 
   /**
-   * Each channel signs for itself, before the relayer: as a signer of the channel, the relayer would otherwise make its signature
-   * superfluous, and nodes refuse an envelope with such a signature.
+   * Each channel signs before the relayer. The relayer is a signer of the channel: if it signed first, the channel's signature
+   * would be superfluous, and nodes refuse an envelope with a superfluous signature.
    */
   const signWork = Effect.fnUntraced(function* (lib: Library, signing: Signing, work: ChannelWork) {
     const { place, relayer, sign } = signing

@@ -24,9 +24,9 @@ export const make = Effect.gen(function* () {
   const sql = yield* client
 
   /**
-   * Those that the unique indexes of `identity`, in the generation of the lane, and of `exclusive` do not allow beside these
-   * transactions, and those with an attempt that has the bytes inside of it and may be, or was, executed. A transaction does not
-   * exclude itself.
+   * Stored transactions that conflict with the added ones: by the unique index of `identity` in the generation of the lane, by that
+   * of `exclusive`, or because an attempt contains the same inner bytes and may be, or was, executed. A transaction does not conflict
+   * with itself.
    */
   const rivals = Effect.fnUntraced(function* ({ chain, address }: LaneKey, added: ReadonlyArray<Identified>) {
     const identities = given(added.map(({ identity }) => identity))

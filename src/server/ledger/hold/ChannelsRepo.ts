@@ -1,4 +1,4 @@
-// Writes accounts that lanes sign with besides their first one, their keys, and the transactions that make and end them.
+// Reads and writes channels: the further accounts of lanes, their keys, and the transactions that make and end them.
 import { Effect, Option, Schema } from "effect"
 import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
@@ -8,7 +8,7 @@ import { LedgerRules } from "../LedgerRules.ts"
 import type { Account } from "../NewTransaction.ts"
 import type { LaneId } from "../StoredLane.ts"
 
-/** A transaction of the service's own. */
+/** A transaction that the service makes itself. */
 export interface Work {
   readonly id: TransactionId
   readonly request: unknown
@@ -26,9 +26,9 @@ const LaneWithChannels = Schema.Struct({
   chain: Schema.String,
   address: Schema.String,
   count: Schema.Int,
-  /** How many of them transactions cannot use: they are being made or ended. */
+  /** The number of channels that are being made or ended, so that transactions cannot use them. */
   unready: Schema.Int,
-  /** On how many of them an open transaction has a place. */
+  /** The number of channels on which an open transaction has a place. */
   used: Schema.Int
 })
 
@@ -62,7 +62,7 @@ export const make = Effect.gen(function* () {
       query("ChannelsRepo.findKey")
     )
 
-  /** Whether such a transaction is open, and when one failed last. */
+  /** Whether a transaction that makes or ends channels is open, and when one failed last. */
   const work = (lane: LaneId) =>
     sql`
       SELECT coalesce(bool_or(t.final_at IS NULL), false) AS is_open,

@@ -16,7 +16,7 @@ const readLandings = Rows.all(Rows.withoutNulls(KeyLandings))
 export const make = Effect.gen(function* () {
   const sql = yield* client
 
-  /** Of the newest `last` of each key that landed on networks of the type. */
+  /** Counts, for each key, the failures among its newest `last` transactions that landed on networks of the type. */
   const landingsOf = (keyIds: ReadonlyArray<string>, networkType: string, last: number) =>
     sql`
       SELECT k.id AS key_id, count(*) FILTER (WHERE newest.state = 'failed')::float8 AS failed,

@@ -1,4 +1,4 @@
-// Accounts that a lane signs with besides its first one: their keys, and the transactions of the service that make and end them.
+// Channels: the further accounts of a lane, their keys, and the transactions of the service that make and end them.
 import { Clock, Effect, Option } from "effect"
 import type { Redacted } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
@@ -15,9 +15,9 @@ import * as LanesRepo from "./LanesRepo.ts"
 /** A lane with channels that are not ended. */
 export interface LaneWithChannels extends LaneKey {
   readonly count: number
-  /** How many of them transactions cannot use: they are being made or ended. */
+  /** The number of channels that are being made or ended, so that transactions cannot use them. */
   readonly unready: number
-  /** On how many of them an open transaction has a place. */
+  /** The number of channels on which an open transaction has a place. */
   readonly used: number
 }
 
@@ -37,12 +37,12 @@ export interface LaneChannels {
 }
 
 export interface ChannelWork extends Work {
-  /** Channels that are new with it, and what the network remembers of them. */
+  /** The new channels, and the counters that the network stores of each. */
   readonly channels: ReadonlyArray<NewChannel>
   readonly counters: unknown
 }
 
-/** The address is that of the key: it cannot be exchanged for another one without this being noticed. */
+/** The seal binds the key to the address: if somebody exchanges one of them, the service notices it. */
 const placeOf = (address: string) => ({ table: "channel_keys", id: address, column: "key" })
 
 export const make = Effect.gen(function* () {
@@ -76,7 +76,7 @@ export const make = Effect.gen(function* () {
   const sealedOf = ({ address, seed }: NewChannel) =>
     Effect.map(secrets.seal(seed, placeOf(address)), (sealed) => ({ address, sealed }))
 
-  /** The lock keeps two processes from beginning the same work. */
+  /** The lock prevents two processes from beginning the same work. */
   const beginChannelWork = Effect.fn("LaneLedger.beginChannelWork")(function* (
     account: Account,
     { channels, counters, ...work }: ChannelWork

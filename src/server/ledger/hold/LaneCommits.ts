@@ -55,7 +55,7 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
   const { spend } = yield* FeeLimits.make
   const { writeSigned, writeUnchanged } = yield* Writing.make
 
-  /** Another lane, or an acceptance, may have used what was left when the fees were decided. Undefined: nothing is limited. */
+  /** Since the decision, another lane or an acceptance may have used the rest of the limits. Undefined: there is no limit. */
   const spending = (hold: Hold, signatures: ReadonlyArray<Signature>, now: Moment) => {
     const spendings = FeeLimits.spendingsOf(signatures, now)
     return spendings.length === 0

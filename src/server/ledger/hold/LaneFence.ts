@@ -63,11 +63,11 @@ type Passed<E> = Exclude<E, Extract<E, GateClosed>>
 interface LaneFence {
   /** Runs writes while the lane is locked. Fails with `LaneLost` before them. */
   held<A, E>(hold: Hold, writes: Effect.Effect<A, E>): Effect.Effect<A, E | LaneLost>
-  /** The same with one round trip less. */
+  /** The same, with one round trip fewer. */
   gated<A, E>(hold: Hold, writes: GatedWrites<A, E>): Effect.Effect<A, Passed<E> | LaneLost>
   /**
-   * The same, and gives away sequences, if there are any. Fails with `LaneChanged` if the lane would assign others. `before`
-   * runs while the lane is locked, before the writes.
+   * The same, and assigns sequences, if there are any. Fails with `LaneChanged` if the next sequences of the lane are others.
+   * `before` runs after the lane is locked and before the writes.
    */
   assigning<A, E>(
     hold: Hold,

@@ -1,4 +1,4 @@
-// Transactions of the service that restore what a call needs before it can be signed. They belong to the relayer of the call.
+// Transactions of the service that restore the entries of a call before it can be signed. They belong to the relayer of the call.
 import { Clock, Effect, Schema } from "effect"
 import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
@@ -8,7 +8,7 @@ import * as Transaction from "../../../sql/Transaction.ts"
 import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 
-/** A transaction that waits for a restore, which nothing does yet. */
+/** A transaction that waits for a restore that has not begun. */
 const Waiting = Schema.Struct({ id: TransactionId, relayer_number: Schema.Int })
 
 const readWaiting = Rows.all(Waiting)
@@ -21,7 +21,7 @@ export interface Restore {
   readonly validUntil: Moment
 }
 
-/** Transactions that are begun in one round. */
+/** The most restores that begin in one round. */
 const maxBegun = 100
 
 export const make = Effect.gen(function* () {
@@ -30,13 +30,13 @@ export const make = Effect.gen(function* () {
   const transaction = yield* Transaction.make
   const due = yield* CommitSignal.make("lanes")
 
-  /** One that failed is not tried again: its fee is lost. */
+  /** A failed restore counts as begun: it is not tried again, because its fee is lost. */
   const isBegun = sql`EXISTS (
     SELECT FROM transactions r
     WHERE r.lane_id = t.lane_id AND r.origin = 'restore' AND r.request -> 'restore' ->> 'for' = t.id::text
       AND (r.final_at IS NULL OR r.state = 'failed'))`
 
-  /** It says what the restore costs if its request pays for it. */
+  /** The figures contain the fee of the restore only if the request pays for it. */
   const isWaiting = sql`t.state = 'pending' AND t.code = 'needs_restore' AND (t.figures -> 'fee') IS NOT NULL`
 
   const waitingForRestore = (type: string) =>
@@ -45,7 +45,7 @@ export const make = Effect.gen(function* () {
       WHERE l.parent_id IS NULL AND starts_with(l.chain, ${`${type}:`}) AND ${isWaiting} AND NOT ${isBegun}
       ORDER BY t.number LIMIT ${maxBegun}`.pipe(Effect.flatMap(readWaiting), query("LaneRestores.waitingForRestore"))
 
-  /** The lock of the row keeps two processes from beginning the same. */
+  /** The row lock prevents two processes from beginning the same restore. */
   const lock = (id: TransactionId) =>
     sql`SELECT t.id FROM transactions t WHERE t.id = ${id}::uuid AND ${isWaiting} FOR UPDATE`.pipe(
       Effect.flatMap(readIds),

@@ -91,13 +91,13 @@ export const make = Effect.gen(function* () {
   /** Locks the lane until the transaction ends. No row if it is not held. */
   const holding = (hold: Hold) => sql`SELECT 1 FROM lanes l WHERE ${held(hold)} FOR NO KEY UPDATE`
 
-  /** The same, and gives away sequences. No row also if its first account has another next sequence or generation. */
+  /** The same, and assigns sequences. No row also if the first account has another next sequence or generation. */
   const assigningOwn = (hold: Hold, { from, count }: Assignment, generation: number) => sql`
     UPDATE lanes l SET next_nonce = ${String(from + count)}::bigint
     WHERE ${held(hold)} AND l.next_nonce = ${String(from)}::bigint AND l.generation = ${generation}
     RETURNING 1`
 
-  /** The fence as the gate of a write. Undefined: other accounts than the first one get sequences, so it needs `assign`. */
+  /** The fence as the gate of a write. Undefined: channels get sequences as well, so `assign` is needed. */
   const gate = (hold: Hold, assignments: Assignments | undefined): Gate | undefined => {
     if (assignments === undefined) return holding(hold)
     const { own, channels, generation } = assignments

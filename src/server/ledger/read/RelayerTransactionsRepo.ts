@@ -52,8 +52,8 @@ export const make = Effect.gen(function* () {
   const sql = yield* client
   const isOpen = sql`t.state IN ('pending', 'signed', 'submitted', 'mined')`
 
-  /** With this sequence in the present generation of the relayer's lane, of its own account before those of channels. */
-  // The expression is that of the index `transactions_nonce_key`: by `lane_id` alone, all transactions of the relayer would be read.
+  /** The transaction with this sequence in the present generation of the lane: of the own account first, then of channels. */
+  // The expression matches the index `transactions_nonce_key`. By `lane_id` alone, the query would read all its transactions.
   const bySequence = (relayerNumber: number, sequence: bigint) =>
     sql`
       WITH lane AS MATERIALIZED (
@@ -105,7 +105,7 @@ export const make = Effect.gen(function* () {
       query("RelayerTransactionsRepo.countOpen")
     )
 
-  /** Accounts that sign with the account of a relayer, on the chain, or on every one on which it has any. */
+  /** Channels of the relayer's account: on the chain, or on all chains. */
   const countChannels = (address: string, chain?: string) =>
     sql`
       SELECT count(*)::float8 AS count FROM lanes c JOIN lanes p ON p.id = c.parent_id

@@ -61,7 +61,7 @@ export const make = Effect.gen(function* () {
       ) f GROUP BY 1`.pipe(Effect.flatMap(readFinals), query("StatisticsRepo.finalSteps"))
   }
 
-  /** Reads every open transaction. Two parts, so that each one uses its partial index. */
+  /** Reads every open transaction. The query has two parts, so that each uses its partial index. */
   const open = (numbers: RelayerNumbers) => {
     const part = (states: Statement.Fragment) => sql`
       SELECT t.state, t.code, t.created_at FROM transactions t WHERE ${sql.and([states, ...conditions(numbers)])}`

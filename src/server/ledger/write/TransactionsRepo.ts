@@ -62,10 +62,10 @@ export type RowState = typeof RowState.Type
 
 const readStates = Rows.all(RowState)
 
-/** A statement that locks what has to be held while rows are written. If it has no row, nothing is written. */
+/** A statement that takes the locks for a write. If it returns no row, nothing is written. */
 export type Gate = Statement.Fragment
 
-/** The gate of a write had no row. */
+/** The gate of a write returned no row. */
 export class GateClosed extends Data.TaggedError("GateClosed") {}
 
 /** One row without an id if the gate is open and nothing was written. */

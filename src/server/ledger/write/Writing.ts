@@ -191,7 +191,7 @@ export const make = Effect.gen(function* () {
   const writeGated = (given: ReadonlyArray<Change>, now: Moment, gate: Gate | undefined) =>
     Effect.catchTag(writeSigned(given, now, [], gate), "SignatureTaken", Effect.die)
 
-  /** The same in a transaction that holds what it needs. */
+  /** The same in a SQL transaction that already has the locks. */
   const writeUnchanged = (given: ReadonlyArray<Change>, now: Moment) => Effect.orDie(writeSigned(given, now, []))
 
   /** The running transaction holds the rows. */

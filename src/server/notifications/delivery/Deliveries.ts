@@ -48,7 +48,7 @@ export class Deliveries extends Context.Service<
       query: DeliveryQuery
     ): Effect.Effect<Items<Delivery>, NotificationNotFound | BadRequest>
     get(notification: NotificationId, id: DeliveryId): Effect.Effect<Delivery, NotificationNotFound | DeliveryNotFound>
-    /** How the receiver did since a moment, and what waits. `BadRequest` if the series is too long. */
+    /** Deliveries to the receiver since a moment, and deliveries that wait. `BadRequest` if the series is too long. */
     statistics(
       notification: NotificationId,
       query: SeriesQuery
@@ -61,7 +61,7 @@ export class Deliveries extends Context.Service<
       notification: NotificationId,
       id: DeliveryId
     ): Effect.Effect<Delivery, NotificationNotFound | DeliveryNotFound>
-    /** Sends all deliveries of a time range again, as if they were new, under the same ids, or only counts them. `BadRequest` if there are too many. */
+    /** Sends all deliveries of a period again, as new ones with the same ids, or only counts them. `BadRequest` if there are too many. */
     replay(
       notification: NotificationId,
       range: ReplayDeliveries

@@ -198,7 +198,7 @@ export const make = Effect.gen(function* () {
         ORDER BY t.seq DESC LIMIT ${limit}
       ) d GROUP BY 1`.pipe(Effect.flatMap(readSteps), query("DeliveriesRepo.steps"))
 
-  /** What waits now, counted to `limit`. */
+  /** The deliveries that wait now, counted up to `limit`. */
   const waiting = (deliveries: Deliveries, limit: number) =>
     sql`
       SELECT count(*)::float8 AS pending, to_json(min(p.created_at)) #>> '{}' AS oldest_pending_at,

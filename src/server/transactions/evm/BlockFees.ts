@@ -1,4 +1,4 @@
-// Asks a provider of the relayer for the base fees of the blocks that could have had a transaction.
+// Asks a provider of the relayer for the base fees of the blocks that could have contained a transaction.
 import { Cache, Clock, Duration, Effect, Exit } from "effect"
 import { networkId } from "../../../domain/network/NetworkId.ts"
 import { RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
@@ -21,11 +21,11 @@ import { Networks } from "../../networks/Networks.ts"
 import { Relayers } from "../../relayers/Relayers.ts"
 import * as RelayerNodes from "./RelayerNodes.ts"
 
-/** Base fees of final transactions, which change no more: how many are remembered, and for how long. */
+/** Base fees of final transactions do not change. This is how many are remembered, and for how long. */
 const capacity = 200
 const kept = Duration.hours(1)
 
-/** The blocks of a transaction, and the relayer whose provider is asked. As JSON it is the key of what is remembered. */
+/** The blocks of a transaction, and the relayer whose provider is asked. Its JSON is the key of the cache. */
 interface BlockRange extends Heights {
   readonly id: RelayerId
   readonly chainId: number
@@ -35,7 +35,7 @@ interface BlockRange extends Heights {
 
 const seconds = 1000
 
-/** A node that does not tell base fees of the whole range makes the list shorter. */
+/** If the node does not return base fees of the whole range, the list is shorter. */
 const feesIn = Effect.fnUntraced(function* (node: RpcNode, { first, last }: Heights) {
   const { baseFeePerGas } = yield* node.call(baseFeesAfter(first - 1, last))
   return (baseFeePerGas ?? [])

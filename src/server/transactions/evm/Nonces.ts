@@ -169,7 +169,7 @@ export class Nonces extends Context.Service<
           return state
         })
 
-        /** If a network type shows no sequences, an operator can only decide about transactions without a place. */
+        /** If the network type shows no sequences, operators can only decide about transactions without a place. */
         const usedBelowOf = (sender: Sender, other: SequenceNetwork | undefined) => {
           if (other !== undefined) return other.usedBelow(sender)
           const target = evmRules.targetOf(sender)
@@ -216,7 +216,7 @@ export class Nonces extends Context.Service<
           return state
         })
 
-        /** It changes the relayer, and the service sends for it. */
+        /** Needs the scopes to change a relayer and to send: it changes the policy, and the service then sends transactions. */
         const releaseChannels = Effect.fn("Nonces.releaseChannels")(function* (id: RelayerId) {
           const caller = yield* Caller.current
           if (!Caller.hasScope(caller, "transactions:write")) return yield* Caller.Forbidden.of(caller.id)

@@ -93,7 +93,7 @@ export const make = Effect.gen(function* () {
     Effect.catchTag("BadGateway", () => Effect.succeed({}))
   )
 
-  /** Without a version, no precondition can fail. */
+  /** The update names no version, so `PreconditionFailed` cannot happen. */
   const releaseChannels = Effect.fnUntraced(function* (sender: Sender) {
     yield* Effect.catchTag(
       relayers.update(sender.relayer.id, { policies: { channels: { count: 0 } } }),

@@ -1,5 +1,5 @@
-// Quotes and builds transactions whose users pay the fee in a token: the user's operations, and then a payment to the relayer. Nothing
-// is stored, and nothing of it is trusted later: the payment is verified before the relayer signs.
+// Quotes and builds transactions whose users pay the fee in a token: the user's operations, and then a payment to the relayer. The
+// service stores nothing of a build, and does not trust it later: it verifies the payment before the relayer signs.
 import { Clock, DateTime, Effect, Result } from "effect"
 import { chargeOf, decimalOf } from "../../../domain/price/Price.ts"
 import type { Charge, Rate } from "../../../domain/price/Price.ts"
@@ -49,7 +49,7 @@ type Body = StellarQuoting["request"]
 
 const invalid = (field: string, message: string) => BadRequest.of([{ field, message }])
 
-/** What is wrong with the fields of a body before its envelope is read. */
+/** Problems of the fields of a body, before its envelope is read. */
 const violationsOf = ({ operations, source_account, transaction_xdr }: Body): ReadonlyArray<Violation> => [
   ...inconsistenciesOf({ ...present("operations", operations), ...present("transaction_xdr", transaction_xdr) }),
   ...(operations === undefined || source_account !== undefined
@@ -86,7 +86,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typ
   const chain = yield* RelayerChain.make
   const prices = yield* PriceSource
 
-  /** The envelope of the user as it is, or of the user's operations. */
+  /** The envelope that the user gave, or one with the operations that the user gave. */
   const readEnvelope = Effect.fnUntraced(function* (body: Body, { target }: Sender<Stellar>, own: ReadonlySet<string>) {
     const refused = (found: Refusal) => BadRequest.of([violationOf(found, fieldOf(body))])
     const violations = violationsOf(body)
@@ -122,7 +122,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typ
     return account?.sequence ?? (yield* invalid(field, `no_account: ${source.address} does not exist on the network`))
   })
 
-  /** What the fee bump costs now, in stroops and in the token. */
+  /** The present cost of the fee bump, in stroops and in the token. */
   const chargeFor = Effect.fnUntraced(function* (
     { asset, max_allowed_fee }: FeeToken,
     outer: bigint,

@@ -22,7 +22,7 @@ describe("the blocks of a transaction", () => {
     assert.deepStrictEqual(heightsOf(waited, at(130)), { first: 90, last: 130 })
   })
 
-  it("end with the block that has it, and not beyond the newest", () => {
+  it("end with the block that confirms it, and never after the newest block", () => {
     assert.deepStrictEqual(heightsOf(mined(), at(500)), { first: 100, last: 102 })
     assert.deepStrictEqual(heightsOf(mined(), at(100)), { first: 100, last: 100 })
   })
@@ -32,7 +32,7 @@ describe("the blocks of a transaction", () => {
     assert.deepStrictEqual(heightsOf(expired, at(900)), { first: 100, last: 105 })
   })
 
-  it("of one that was never sent are those of its time", () => {
+  it("begin at its acceptance if it was never sent", () => {
     assert.deepStrictEqual(heightsOf(pending({ createdAt: now - 3 * blockTime }), at(50)), { first: 47, last: 50 })
     assert.deepStrictEqual(heightsOf(pending({ createdAt: now - 99 * blockTime }), at(50)), { first: 0, last: 50 })
   })
@@ -89,7 +89,7 @@ describe("the points of a plot", () => {
     }
   })
 
-  it("of one block are one, and of a network without base fees none", () => {
+  it("are one for one block, and none on a network without base fees", () => {
     assert.lengthOf(pointsOf(fees(1), { first: 7, last: 7 }, { first: 5, last: 5 }), 1)
     assert.isEmpty(pointsOf([], { first: 7, last: 9 }, { first: 5, last: 6 }))
   })

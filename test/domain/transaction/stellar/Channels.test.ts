@@ -127,7 +127,7 @@ describe("a channel", () => {
     assert.strictEqual(stageAfter(from, sighting(seen)), to)
   })
 
-  it("is work only as long as its stage says so", () => {
+  it("is left in an open transaction only while its stage is that of the work", () => {
     const accounts = [...named("creating", 1), ...named("ready", 1), ...named("draining", 1)]
     const found = lane(
       false,
@@ -145,7 +145,7 @@ describe("a channel", () => {
     assert.strictEqual(lockedBy(3), 45_000_000n)
   })
 
-  it("is wanted by the relayer that wants the most, and used by those that may send at the same time", () => {
+  it("is wanted up to the highest count of all policies, and used unless concurrent_transactions is false", () => {
     assert.strictEqual(wantedBy([{}, { channels: { count: 2 } }, { channels: { count: 7 } }]), 7)
     assert.strictEqual(wantedBy([]), 0)
     assert.isTrue(usesChannels({ channels: { count: 1 } }))

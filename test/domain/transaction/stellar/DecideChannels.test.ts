@@ -89,7 +89,7 @@ const used = (address: string, number: number) => ({
 describe("the place of a transaction that may use channels", () => {
   const terms = { usesChannels: true }
 
-  it("is the channel that was not used for longest", () => {
+  it("is the channel whose last use is the oldest", () => {
     const channels = [used("a", 30), used("b", 10), used("c", 20)]
     assert.strictEqual(placeOf(lane(false, channels), pending, terms)?.account, "b")
     assert.strictEqual(placeOf(lane(false, [...channels, used("new", 0)]), pending, terms)?.account, "new")

@@ -57,7 +57,7 @@ describe("the work on channels", () => {
     assert.strictEqual(codeOf(textOf("merge"), "create"), "operation_not_allowed")
   })
 
-  it("has no operation more or less, and the relayer as its source", () => {
+  it("has exactly the expected operations, and the relayer as its source", () => {
     assert.strictEqual(
       changed("create", (all) => [...all, payment(attacker, 1n)]),
       "operation_not_allowed"

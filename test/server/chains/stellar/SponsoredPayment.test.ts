@@ -99,7 +99,7 @@ describe("a sponsored envelope", () => {
     assert.strictEqual(code({ relayer: { ...line, buyingLiabilities: 801n } }), "payment_insufficient")
   })
 
-  it("is paid for the fee of now, less the slippage, rounded up", () => {
+  it("must cover the present fee less the slippage, rounded up", () => {
     assert.strictEqual(leastOf(10_000n, { price, slippage: 1 }), 297n)
     assert.strictEqual(leastOf(401n, { price, slippage: 0 }), 13n)
     const payment = { asset: usdName, amount: 297n, price, slippage: 1 }

@@ -1,4 +1,4 @@
-// Codes of section 5 of the design that no trace ends in, each reached by a lane on a real ledger, with what the explanation says.
+// The codes of section 5 of the design that no trace ends with: a lane on a real ledger reaches each, and explains it.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { SolanaPolicy } from "../../../../src/domain/relayer/Policy.ts"
@@ -28,9 +28,9 @@ interface Reached {
   readonly providers?: number
   readonly request?: (world: World) => SolanaRequest
   readonly over?: typeof prebuilt
-  /** What happens to the cluster and its nodes before the first step. */
+  /** Changes the cluster and its nodes before the first step. */
   readonly prepare?: (world: World) => void
-  /** After it was accepted. Absent: three steps. */
+  /** Runs after the transaction was accepted. Absent: three steps of the lane. */
   readonly run?: (world: World) => Effect.Effect<void, unknown, LaneLedger>
   readonly explained: RegExp
 }
@@ -41,7 +41,7 @@ const onAll = (world: World, method: string, lie: Parameters<World["nodes"][numb
   for (const { lies } of world.nodes) lies.set(method, lie)
 }
 
-/** Executions change an account, as a program could that the rules do not know. */
+/** Each execution changes the account, as an unknown program could. */
 const changing = (world: World, address: string, change: (account: Account) => Account) => {
   const { run } = world.cluster
   const changed: Bank.Run = (accounts, transaction) => {
@@ -73,7 +73,7 @@ const withTable = (world: World, index: number): SolanaRequest => {
 
 const tableProgram = "AddressLookupTab1e1111111111111111111111111"
 
-/** Its header, and one address. */
+/** A lookup table: its header, and one address. */
 const table = (address: string): Account => ({
   lamports: 10_000_000n,
   owner: tableProgram,
@@ -86,7 +86,7 @@ const table = (address: string): Account => ({
   ])
 })
 
-/** The relayer sends tokens of its own. */
+/** A request that sends tokens of the relayer. */
 const tokens = ({ address }: World): SolanaRequest => ({
   instructions: [
     {
@@ -211,7 +211,7 @@ const codes: Readonly<Record<string, Reached>> = {
     prepare: (world) => {
       world.cluster.swallows = true
     },
-    // Each step is longer than a blockhash lives and its end takes to be final.
+    // 200 blocks a step: the blockhash has expired, and the block of its end is finalized.
     run: (world) => world.poll(25, 200),
     explained: /None of its 20 signed versions landed/u
   }

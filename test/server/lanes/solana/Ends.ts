@@ -45,7 +45,7 @@ export const signedMemo = Effect.fnUntraced(function* ({ address, cluster }: Wor
 
 export const prebuilt = { facts: { isPrebuilt: true, isRefreshable: false } }
 
-/** Steps of five blocks after which every blockhash of before is dead and its end is final. */
+/** So many steps of five blocks later, every earlier blockhash has expired, and the block of its end is finalized. */
 export const untilDead = 40
 
 /** A transfer whose bytes the network holds back. */

@@ -188,7 +188,7 @@ layerEach(ledger)("41: a lane of solana", (it) => {
       })
   )
 
-  it.effect("whose rows are of the version before this schema goes on with them as they are", () =>
+  it.effect("continues without a change of its transactions if an earlier version wrote its rows", () =>
     Effect.gen(function* () {
       const world = yield* World.make({ providers: 2 })
       const [id] = yield* world.accept()

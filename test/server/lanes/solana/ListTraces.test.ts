@@ -1,5 +1,5 @@
-// Traces of lists that foreign transactions make long: they are read over pages, and over several looks. The numbers are those of
-// the table in README.md of this folder.
+// Traces in which foreign transactions make the list of the address long: a look reads it page by page, and the next look goes on.
+// README.md of this folder has the numbers of the traces.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
@@ -44,7 +44,7 @@ layerEach(ledger)("the list of the address", (it) => {
     }
   })
 
-  it.effect("43: that foreign transactions make thousands of entries long is read over pages", () =>
+  it.effect("43: is read page by page when foreign transactions make it thousands of entries long", () =>
     Effect.gen(function* () {
       const { id, world } = yield* crowded(5000)
       yield* world.poll(untilDead + 8)
@@ -53,7 +53,7 @@ layerEach(ledger)("the list of the address", (it) => {
   )
 
   it.effect(
-    "43b: that is longer than one look may read is continued by the next look, and the explanation counts",
+    "43b: is continued by the next look if it is longer than one look may read, and the explanation has the count",
     () =>
       Effect.gen(function* () {
         const { id, pagesOf, world } = yield* crowded(25_000)
@@ -64,14 +64,14 @@ layerEach(ledger)("the list of the address", (it) => {
         const { attempts, cause } = yield* world.transaction(id)
         assert.deepStrictEqual([cause?.code, attempts.length], ["landing_unproven", 1])
         assert.include(cause?.figures.error ?? "", "20000 of its entries were read so far")
-        // From the top to what is known, and what is below it. A provider that is alone has to prove it again after ten seconds.
+        // The look reads new entries, then the older rest. A single provider must repeat its proof after ten seconds.
         assert.strictEqual(yield* pagesOf(world.poll()), 7)
         yield* world.poll(5)
         assert.lengthOf((yield* world.transaction(id)).attempts, 2)
       })
   )
 
-  it.effect("43c: keeps what a look has read before a page that does not arrive", () =>
+  it.effect("43c: keeps the pages that a look has read when the next page does not arrive", () =>
     Effect.gen(function* () {
       const { id, node, pagesOf, world } = yield* crowded(12_000)
       yield* world.poll(untilDead - 6)

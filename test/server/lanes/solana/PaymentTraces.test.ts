@@ -128,7 +128,7 @@ layerEach(ledger)("a payment of a user", (it) => {
 })
 
 layerEach(ledger)("an API key whose sponsored transactions fail on the chain", (it) => {
-  /** What the key has sent before: so many of its newest 50 have failed at this moment. */
+  /** Inserts the newest 50 transactions of the key, which became final now. `failed` of them have failed. */
   const past = Effect.fnUntraced(function* (world: Effect.Success<ReturnType<typeof make>>["world"], failed: number) {
     const sql = yield* SqlClient.SqlClient
     const now = yield* Clock.currentTimeMillis

@@ -261,7 +261,7 @@ export const make = Effect.fnUntraced(function* ({
     return isDead
   })
 
-  /** A step in which something happens at this point, as another process or a caller would do it. */
+  /** Makes a step, and runs `happens` at this point of it, as another process or a caller could. */
   const stepWith = (point: CrashPoint, happens: Effect.Effect<unknown>) =>
     Effect.provideService(step(), CrashPoints, (at) => (at === point ? Effect.asVoid(happens) : Effect.void))
 

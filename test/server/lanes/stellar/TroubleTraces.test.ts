@@ -152,7 +152,7 @@ layerEach(ledger)("a payment on stellar", (it) => {
         const world = yield* World.make({ providers: 2 })
         const [before] = yield* world.accept()
         yield* endsOnce(world, before)
-        /** As if the account had been created two ledgers earlier. */
+        /** The sequence of the account begins two ledgers earlier, as after a restart of the test network. */
         const restart = (node: (typeof world.nodes)[number]) => {
           node.faults.sequenceOffset = -(2 ** 33)
         }

@@ -119,7 +119,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
     relayerOf,
     /** Other relayers of the account. */
     others: [] as (typeof target.relayer)[],
-    /** As a process opens the keys of channels that has the present master key. */
+    /** Decrypts the key of a channel, with the master key of this process. */
     channelSeed: lanes.channelSeed,
     context: undefined as LaneContext | undefined,
     rate: Effect.succeed({ units: 1n, native: 1n, at: 0 }),
@@ -165,7 +165,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
       )
   }
 
-  /** The service looks once whether there are as many channels as the policy wants. */
+  /** The service compares the channels with the policy once, and starts to make or end channels if they differ. */
   const upkeep = ChannelUpkeep.make({ ledger: lanes, targets, random })
 
   /** A process that remembers nothing holds the lane from now on. */
@@ -247,7 +247,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
   return Object.assign(world, { claim, run, poll, finish, upkeep, settle, channels })
 })
 
-/** A world whose node loses what it is sent, with one payment that was signed at the sequence `first`. `heal` ends the loss. */
+/** A world whose nodes lose each send. It has one payment, signed at the sequence `first`. After `heal`, nodes accept sends. */
 export const losing = Effect.gen(function* () {
   const world = yield* make()
   const [id] = yield* world.accept()

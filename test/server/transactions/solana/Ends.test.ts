@@ -34,7 +34,7 @@ layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
     })
   )
 
-  it.effect("names both sums of a fee above the cap", () =>
+  it.effect("names the fee and the cap if the fee is above the cap", () =>
     Effect.gen(function* () {
       const { address, cluster, send } = yield* relayerAt()
       const price = { program: computeBudgetProgram, accounts: [], data: Uint8Array.of(3, 0, 0, 0, 0, 0, 1, 0, 0) }

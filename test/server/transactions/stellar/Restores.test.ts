@@ -62,7 +62,7 @@ layer(api, { excludeTestServices: true })("a call of archived entries", (it) => 
     })
   )
 
-  it.effect("that several wait for is restored once, and what is not needed any more is not signed", () =>
+  it.effect("shares one restore with other calls, and restores that are no longer needed are not signed", () =>
     Effect.gen(function* () {
       const { becomes, counter, restores, send } = yield* archived()
       const ids: Array<string> = []

@@ -51,7 +51,7 @@ const sponsoring = Effect.fnUntraced(function* (more: object = {}, given: Parame
       call(`${path}/sponsored/${what}`, { ...more, method: "POST", body })
   const sign = (text: string) => signedBy(user, text, passphrase)
   const sequence = () => (relayer.account(user.publicKey())?.sequence ?? 0n) + 1n
-  /** What the user signs without a build. */
+  /** An envelope that the user makes and signs without the endpoint `build`. */
   const own = (...operations: Parameters<typeof envelope>[1]) =>
     envelope(user, operations, { sequence: sequence(), maxTime: soon(), network: passphrase })
   return { ...relayer, quote: ask("quote"), build: ask("build"), sign, own, sequence }
@@ -245,7 +245,7 @@ layer(api, { excludeTestServices: true })("a transaction whose user pays in a to
 
   it.effect("costs at most what the token allows, and is only built for a user who can pay", () =>
     Effect.gen(function* () {
-      const { build, network, quote } = yield* sponsoring(
+      const { build, quote } = yield* sponsoring(
         { allowed_tokens: [{ ...policies.allowed_tokens[0], max_allowed_fee: 8 }] },
         { ledgerMs: 0 }
       )
@@ -254,7 +254,6 @@ layer(api, { excludeTestServices: true })("a transaction whose user pays in a to
       trust(poor.network, user.publicKey(), 8n)
       assert.strictEqual((yield* poor.quote(wanted)).status, 200)
       assert.include((yield* poor.build(wanted)).json.error ?? "", "operations: payment_insufficient")
-      assert.isAbove(network.latest.number, 0)
       assert.strictEqual((yield* build(wanted)).status, 400)
     })
   )
