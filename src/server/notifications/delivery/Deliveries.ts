@@ -61,7 +61,7 @@ export class Deliveries extends Context.Service<
       notification: NotificationId,
       id: DeliveryId
     ): Effect.Effect<Delivery, NotificationNotFound | DeliveryNotFound>
-    /** Sends all deliveries of a period again, as new ones with the same ids, or only counts them. `BadRequest` if there are too many. */
+    /** Sends all deliveries of a period again, as new ones with the same ids, or counts them. `BadRequest` if they are too many. */
     replay(
       notification: NotificationId,
       range: ReplayDeliveries
