@@ -4,30 +4,28 @@ import { SqlClient } from "effect/sql"
 import * as Fill from "../harness/Fill.ts"
 import * as Measure from "../harness/Measure.ts"
 import * as Writes from "../harness/Writes.ts"
-import { receiver } from "./Sending.ts"
-import { network } from "./World.ts"
 import type { World } from "./World.ts"
 
 const connections = 64
 
-const transaction = {
-  method: "POST",
-  path: "/api/v1/relayers/@ID@/transactions",
-  body: JSON.stringify({ to: receiver, value: 1, gas_limit: 21_000, speed: "fast" })
-} as const
+const transactionOf = ({ accepting }: World) =>
+  ({
+    method: "POST",
+    path: "/api/v1/relayers/@ID@/transactions",
+    body: accepting.transaction
+  }) as const
 
-const relayer = {
-  method: "POST",
-  path: "/api/v1/relayers",
-  body: JSON.stringify({
-    name: "Relayer of a benchmark",
-    network,
-    network_type: "evm",
-    paused: false,
-    signer_id: `${Fill.freshSigner}@N@`,
-    policies: Fill.policies
-  })
-} as const
+const relayerOf = ({ accepting }: World) =>
+  ({
+    method: "POST",
+    path: "/api/v1/relayers",
+    body: JSON.stringify({
+      name: "Relayer of a benchmark",
+      paused: false,
+      signer_id: `${Fill.freshSigner}@N@`,
+      ...accepting.relayer
+    })
+  }) as const
 
 /**
  * Brings the statistics of the planner up to date, as autovacuum does within a minute: plans for a table of twenty rows read
@@ -47,16 +45,16 @@ const clear = Effect.gen(function* () {
 
 /** In turn, round by round. */
 export const measure = Effect.fnUntraced(function* (world: World, rounds: Measure.Rounds) {
-  const { installation, ids } = world
+  const { accepting, installation } = world
   const onDatabase = Effect.provideService(SqlClient.SqlClient, installation.sql)
   const target = { server: installation.service, installation }
   const accept = (seconds: number) =>
     Effect.map(
-      Measure.load(target, { requests: [transaction], ids, from: 0 }, connections, seconds),
+      Measure.load(target, { requests: [transactionOf(world)], ids: accepting.ids, from: 0 }, connections, seconds),
       ({ reading }) => reading
     )
   const create = (seconds: number) =>
-    Effect.tap(Writes.writes(target, [relayer], connections, seconds), () => onDatabase(analyze))
+    Effect.tap(Writes.writes(target, [relayerOf(world)], connections, seconds), () => onDatabase(analyze))
   const [accepted, created] = yield* Measure.alternate(
     "acceptance",
     connections,

@@ -7,7 +7,7 @@ import * as Machine from "../harness/Machine.ts"
 export interface Confirmation {
   /** Milliseconds since 1970. */
   readonly at: number
-  /** The block that has the transaction. */
+  /** The block, slot or ledger that has the transaction. */
   readonly block: number
 }
 
@@ -28,7 +28,8 @@ const readFrame = (frame: string, seen: Map<string, Confirmation>, at: number) =
   const data = /^data: (.*)$/m.exec(frame)?.[1]
   if (data === undefined) return
   const event = JSON.parse(data)
-  seen.set(event.resource_id, { at, block: event.data.block_number })
+  const { block_number: block, ledger, slot } = event.data
+  seen.set(event.resource_id, { at, block: block ?? ledger ?? slot })
 }
 
 /** Follows the service at `url` until the scope closes. */

@@ -1,7 +1,7 @@
 // Tables of a run, for a terminal and for `bench/performance.md`.
+import type { Goal } from "../harness/Goals.ts"
 import * as Markdown from "../harness/Markdown.ts"
 import * as Print from "../harness/Print.ts"
-import { judged } from "./Goals.ts"
 import { fields } from "./Results.ts"
 import type { Acceptance, Results, Row } from "./Results.ts"
 
@@ -71,18 +71,23 @@ export const ratios = ({ acceptances, before, rows }: Results): ReadonlyArray<st
   return [...ofCases, ...ofAcceptance]
 }
 
-export const text = (results: Results): string => {
+/** `goals`: of the network. */
+export const text = (results: Results, goals: ReadonlyArray<Goal>): string => {
   const compared = ratios(results)
   return [
     rowsOf(results.rows),
     facts(results).join("\n"),
-    Print.goals(judged(results)),
+    Print.goals(goals),
     ...(compared.length === 0 ? [] : [["Now, relative to the other checkout:", ...compared].join("\n")])
   ].join("\n\n")
 }
 
-/** By the name of their section. */
-export const sections = (results: Results): Readonly<Record<string, string>> => ({
-  "transaction goals": Markdown.goals(judged(results)),
-  transactions: `${Markdown.table(Object.keys(columns), lines(results.rows))}\n\n${facts(results).join("\n")}`
+/** By the name of their section. `of`: what follows the names of the sections of a network. */
+export const sections = (
+  results: Results,
+  goals: ReadonlyArray<Goal>,
+  of: string
+): Readonly<Record<string, string>> => ({
+  [`transaction goals${of}`]: Markdown.goals(goals),
+  [`transactions${of}`]: `${Markdown.table(Object.keys(columns), lines(results.rows))}\n\n${facts(results).join("\n")}`
 })

@@ -7,11 +7,6 @@ import * as Usage from "./Usage.ts"
 import { NotConfirmed } from "./Confirmations.ts"
 import type { Relayer, Sender } from "./World.ts"
 
-/** Each transaction sends 1 wei there: the balance counts them. */
-export const receiver = `0x${"cd".repeat(20)}` as const
-
-export const body = JSON.stringify({ to: receiver, value: 1, gas_limit: 21_000, speed: "fast" })
-
 const Accepted = Schema.fromJsonString(Schema.Struct({ data: Schema.Struct({ id: Schema.String }) }))
 
 interface Sent {
@@ -21,9 +16,10 @@ interface Sent {
 }
 
 /** Sends one transaction of a relayer. */
-export const sendOne = Effect.fnUntraced(function* ({ client }: Sender, relayer: Relayer) {
+export const sendOne = Effect.fnUntraced(function* ({ body, client }: Sender, relayer: Relayer) {
+  const request = body()
   const at = Machine.now()
-  const text = yield* client.post(`/api/v1/relayers/${relayer.id}/transactions`, body)
+  const text = yield* client.post(`/api/v1/relayers/${relayer.id}/transactions`, request)
   const sent: Sent = { id: (yield* Schema.decodeEffect(Accepted)(text)).data.id, at }
   return sent
 })
@@ -46,7 +42,7 @@ const firstSends = Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {
   return new Map(rows.map(({ id, at }) => [id, at]))
 })
 
-/** With one required confirmation, the block after that of a transaction confirms it. */
+/** `required`: 0 if the block that has a transaction confirms it, 1 if the next one does. */
 const latencyOf = Effect.fnUntraced(function* (sender: Sender, all: ReadonlyArray<Sent>, required: number) {
   const { confirmations, heads, installation } = sender
   const sends = yield* firstSends(all.map(({ id }) => id)).pipe(
@@ -62,8 +58,6 @@ const latencyOf = Effect.fnUntraced(function* (sender: Sender, all: ReadonlyArra
   }
   return latency
 })
-
-const effects = ({ node }: Sender) => Effect.map(node.call("eth_getBalance", [receiver, "latest"]), Number)
 
 export interface Measured extends Latency {
   readonly acceptedPerSecond: number
@@ -86,8 +80,8 @@ export const measure = Effect.fnUntraced(function* <E, R>(
   sends: Effect.Effect<ReadonlyArray<Sent>, E, R>,
   { confirmations: required, whenAccepted = Effect.void }: Expected
 ) {
-  const { confirmations, heads } = sender
-  const effectsBefore = yield* effects(sender)
+  const { confirmations, effects, heads } = sender
+  const effectsBefore = yield* effects
   const before = yield* Usage.read(sender)
   const start = Machine.now()
   const all = yield* sends
@@ -98,7 +92,7 @@ export const measure = Effect.fnUntraced(function* <E, R>(
   const blocks = ids.map((id) => confirmations.seen.get(id)?.block ?? Number.NaN)
   const onChain = heads.arrivalOf(Math.max(...blocks)) ?? Number.NaN
   const end = Math.max(...ids.map((id) => confirmations.seen.get(id)?.at ?? 0))
-  const happened = (yield* effects(sender)) - effectsBefore
+  const happened = (yield* effects) - effectsBefore
   if (happened !== all.length) {
     return yield* new NotConfirmed({ message: `${all.length} transactions had ${happened} effects` })
   }

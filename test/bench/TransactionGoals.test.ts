@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { judged } from "../../bench/transactions/Goals.ts"
+import { judged } from "../../bench/transactions/evm/Goals.ts"
 import { ratios } from "../../bench/transactions/Report.ts"
 import type { Results, Row } from "../../bench/transactions/Results.ts"
 

@@ -2,10 +2,10 @@
 // serves well. No service is faster than this.
 import { Effect, Random } from "effect"
 import { privateKeyToAccount } from "viem/accounts"
-import * as Machine from "../harness/Machine.ts"
-import * as Http from "./Http.ts"
-import { receiver } from "./Sending.ts"
-import type { World } from "./World.ts"
+import * as Machine from "../../harness/Machine.ts"
+import * as Http from "../Http.ts"
+import { receiver } from "./World.ts"
+import type { EvmWorld } from "./World.ts"
 
 const inFlight = 8
 const gwei = 10n ** 9n
@@ -19,7 +19,7 @@ const newKey = Effect.map(
 )
 
 /** `each` raw transactions of a new account with funds. */
-const signAll = Effect.fnUntraced(function* ({ node }: World, each: number) {
+const signAll = Effect.fnUntraced(function* ({ node }: EvmWorld, each: number) {
   const account = privateKeyToAccount(yield* newKey)
   yield* node.call("anvil_setBalance", [account.address, "0xd3c21bcecceda1000000"])
   return yield* Effect.forEach(Array.from({ length: each }), (_, nonce) =>
@@ -43,7 +43,7 @@ const blockOf = (text: string): number | undefined => {
 }
 
 /** Transactions per second that the node accepts, and until one block is on top of the last one. */
-export const run = Effect.fnUntraced(function* (world: World, accounts: number, each: number) {
+export const run = Effect.fnUntraced(function* (world: EvmWorld, accounts: number, each: number) {
   const signed = yield* Effect.forEach(Array.from({ length: accounts }), () => signAll(world, each))
   const raw = Array.from({ length: accounts * each }, (_, n) => signed[n % accounts]?.[Math.floor(n / accounts)] ?? "")
   const client = yield* Http.make(world.node.url, inFlight)

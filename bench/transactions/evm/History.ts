@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { firstNonce } from "./World.ts"
-import type { World } from "./World.ts"
+import type { EvmWorld } from "./World.ts"
 
 /** Bytes of a signed transfer. */
 const rawBytes = 116
@@ -37,7 +37,7 @@ const insert = Effect.fnUntraced(function* (ids: ReadonlyArray<string>, count: n
     FROM transactions WHERE nonce < ${firstNonce}::int`
 })
 
-export const fill = ({ installation, wide }: World, count: number) =>
+export const fill = ({ installation, wide }: EvmWorld, count: number) =>
   insert(
     wide.relayers.map(({ id }) => id),
     count

@@ -1,12 +1,13 @@
 // How soon a replacement and a cancel of a transaction that a node has reach the node, while nothing else happens.
 import { Effect, Schedule } from "effect"
-import type { AttemptKind } from "../../src/domain/transaction/Attempt.ts"
-import * as Installation from "../harness/Installation.ts"
-import * as Machine from "../harness/Machine.ts"
-import { median } from "../harness/Statistics.ts"
-import * as Http from "./Http.ts"
-import { body, sendOne } from "./Sending.ts"
-import type { Relayer, Sender } from "./World.ts"
+import type { AttemptKind } from "../../../src/domain/transaction/Attempt.ts"
+import * as Installation from "../../harness/Installation.ts"
+import * as Machine from "../../harness/Machine.ts"
+import { median } from "../../harness/Statistics.ts"
+import * as Http from "../Http.ts"
+import { sendOne } from "../Sending.ts"
+import type { Relayer, Sender } from "../World.ts"
+import type { EvmWorld } from "./World.ts"
 
 /** Medians, in milliseconds. */
 interface Commanded {
@@ -43,7 +44,7 @@ const commandOne = Effect.fnUntraced(function* (sender: Sender, client: Http.Htt
   // The moment between two polls is another one for each transaction.
   yield* Effect.sleep(pause)
   const replacedAt = Machine.now()
-  yield* client.put(path, body)
+  yield* client.put(path, sender.body())
   const toReplace = (yield* sentAt(sender, id, "replace")) - replacedAt
   yield* Effect.sleep(pause)
   const canceledAt = Machine.now()
@@ -52,7 +53,7 @@ const commandOne = Effect.fnUntraced(function* (sender: Sender, client: Http.Htt
 })
 
 /** Blocks stand still, so that no transaction is mined before its commands. Every second one is given to the other instance. */
-export const commands = Effect.fnUntraced(function* (sender: Sender, count: number) {
+export const commands = Effect.fnUntraced(function* (sender: Sender<EvmWorld>, count: number) {
   const { client, installation, node, wide } = sender
   const other = yield* Http.make(installation.service.url, 1, Installation.key)
   const mine = (seconds: number) => node.call("evm_setIntervalMining", [seconds])
