@@ -40,23 +40,44 @@ const hashOf = (text: string): string => Base58.encode(createHash("sha256").upda
 const signatureOf = ({ signatures: [first] }: WireTransaction): string =>
   first === undefined ? "" : Base58.encode(first)
 
-/** Undefined: no block has it. */
-export const landed = (blocks: Blocks, signature: string) => {
-  for (const block of blocks) {
-    const found = block.transactions.find((one) => one.signature === signature)
-    if (found !== undefined) return { block, ...found }
+/** Where each signature and each blockhash is, in all forks. Blocks are searched thousands of times while transactions wait for them. */
+interface Index {
+  /** By signature, with the transactions of its block: the block of another fork at that height has others. */
+  readonly places: Map<string, Array<{ readonly height: number; readonly among: Block["transactions"] }>>
+  /** By blockhash. */
+  readonly heights: Map<string, number>
+}
+
+const indexOf = (blocks: Blocks): Index => {
+  const index: Index = { places: new Map(), heights: new Map() }
+  for (const block of blocks) note(index, block)
+  return index
+}
+
+const note = ({ heights, places }: Index, { blockhash, height, transactions }: Block): void => {
+  heights.set(blockhash, height)
+  for (const { signature } of transactions) {
+    const place = { height, among: transactions }
+    const found = places.get(signature)
+    if (found === undefined) places.set(signature, [place])
+    else found.push(place)
+  }
+}
+
+/** Undefined: none of the blocks has it. */
+const landedIn = ({ places }: Index, blocks: Blocks, signature: string) => {
+  for (const { among, height } of places.get(signature) ?? []) {
+    const block = blocks[height]
+    const found = block?.transactions === among ? among.find((one) => one.signature === signature) : undefined
+    if (block !== undefined && found !== undefined) return { block, ...found }
   }
   return undefined
 }
 
-const isAlive = (blocks: Blocks, blockhash: string): boolean => {
-  const height = blocks.findIndex((block) => block.blockhash === blockhash)
-  return height >= 0 && blocks.length - height <= life + 1
-}
-
-export const isValid = (blocks: Blocks, blockhash: string): boolean => {
-  const height = blocks.findIndex((block) => block.blockhash === blockhash)
-  return height >= 0 && blocks.length - 1 - height <= life
+/** How many blocks are on top of the block with the blockhash. Undefined: none of the blocks has it. */
+const depthOf = ({ heights }: Index, blocks: Blocks, blockhash: string): number | undefined => {
+  const height = heights.get(blockhash)
+  return height === undefined || blocks[height]?.blockhash !== blockhash ? undefined : blocks.length - 1 - height
 }
 
 const isSigned = ({ message, messageBytes, signatures }: WireTransaction): boolean =>
@@ -65,17 +86,25 @@ const isSigned = ({ message, messageBytes, signatures }: WireTransaction): boole
     return signature !== undefined && isSignedBy(signature, messageBytes, key)
   })
 
-/** What the next block has of the pool. Transactions that cannot get in stay out without a trace. */
-const grow = (run: Bank.Run, blocks: Blocks, pool: Iterable<WireTransaction>, salt: string): Blocks => {
+interface Growth {
+  readonly run: Bank.Run
+  readonly index: Index
+  /** By signature. */
+  readonly pool: ReadonlyMap<string, WireTransaction>
+  /** Blockhashes of another fork have another one. */
+  readonly salt: string
+}
+
+/** The blocks with one more, which has what the pool can execute. Transactions that cannot get in stay out without a trace. */
+const grow = (blocks: Blocks, { index, pool, run, salt }: Growth): Blocks => {
   const head = blocks.at(-1)
   if (head === undefined) return blocks
   let { accounts } = head
   const transactions: Array<Executed> = []
-  for (const wire of pool) {
-    const signature = signatureOf(wire)
-    const isRepeated =
-      landed(blocks, signature) !== undefined || transactions.some((one) => one.signature === signature)
-    if (isRepeated || !isAlive(blocks, wire.message.blockhash) || !isSigned(wire)) continue
+  for (const [signature, wire] of pool) {
+    const depth = depthOf(index, blocks, wire.message.blockhash)
+    const isAlive = depth !== undefined && depth <= life
+    if (landedIn(index, blocks, signature) !== undefined || !isAlive || !isSigned(wire)) continue
     const execution = run(accounts, wire)
     if (!execution.isIncluded) continue
     accounts = execution.accounts
@@ -84,7 +113,9 @@ const grow = (run: Bank.Run, blocks: Blocks, pool: Iterable<WireTransaction>, sa
   // Every seventh slot has no block.
   const slot = head.slot + (blocks.length % 7 === 0 ? 2 : 1)
   const height = blocks.length
-  return [...blocks, { slot, height, blockhash: hashOf(`${salt} ${height}`), transactions, accounts }]
+  const block: Block = { slot, height, blockhash: hashOf(`${salt} ${height}`), transactions, accounts }
+  note(index, block)
+  return [...blocks, block]
 }
 
 interface Options {
@@ -108,7 +139,12 @@ const firstBlock = (text: string): Block => ({
 
 export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record = () => {} }: Options = {}) => {
   const genesis = firstBlock(text)
+  const first: Blocks = blocks ?? [genesis]
+  const index = indexOf(first)
   let forks = 0
+  /** A block with these transactions on top of others. */
+  const grown = (onto: Blocks, pool: ReadonlyMap<string, WireTransaction>): Blocks =>
+    grow(onto, { run: cluster.run, index, pool, salt: `${text} fork ${forks}` })
   const append = (grown: Blocks) => {
     cluster.blocks = grown
     const newest = grown.at(-1)
@@ -117,7 +153,7 @@ export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record
   const cluster = {
     genesis: genesis.blockhash,
     run,
-    blocks: blocks ?? ([genesis] as Blocks),
+    blocks: first,
     /** By signature. */
     pool: new Map<string, WireTransaction>(),
     /** All bytes that any node was sent, taken or not. */
@@ -130,7 +166,7 @@ export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record
     /** The first of the new blocks has what the pool can execute. */
     produce: (count = 1) => {
       for (let done = 0; done < count; done++) {
-        append(grow(cluster.run, cluster.blocks, cluster.pool.values(), `${text} fork ${forks}`))
+        append(grown(cluster.blocks, cluster.pool))
         cluster.pool.clear()
       }
     },
@@ -138,7 +174,7 @@ export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record
     reorg: (depth: number) => {
       forks += 1
       cluster.blocks = cluster.blocks.slice(0, -depth)
-      for (let done = 0; done < depth; done++) cluster.blocks = grow(run, cluster.blocks, [], `${text} fork ${forks}`)
+      for (let done = 0; done < depth; done++) cluster.blocks = grown(cluster.blocks, new Map())
     },
     /** A transfer out of nothing, which the list of the address shows as its oldest entry. Returns its signature. */
     fund: (address: string, lamports: bigint): string => {
@@ -154,6 +190,7 @@ export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record
         transactions: [{ signature, wire, error: null }],
         accounts: Bank.credited(head.accounts, address, lamports)
       }
+      note(index, block)
       append([...cluster.blocks, block])
       return signature
     },
@@ -167,18 +204,26 @@ export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record
       }
       cluster.blocks = [...cluster.blocks.slice(0, -1), { ...head, accounts: changed }]
     },
+    /** Where a signature is among the blocks, which may be those of a fork. Undefined: nowhere. */
+    landed: (among: Blocks, signature: string) => landedIn(index, among, signature),
+    /** Whether nodes that have these blocks call the blockhash valid. */
+    isValid: (among: Blocks, blockhash: string): boolean => {
+      const depth = depthOf(index, among, blockhash)
+      return depth !== undefined && depth <= life
+    },
     accountOf: (address: string): Account | undefined => cluster.blocks.at(-1)?.accounts.get(address),
     balanceOf: (address: string): bigint => cluster.accountOf(address)?.lamports ?? 0n,
-    /** The error of bytes that are no transaction, as text. Undefined: they are in the pool, or swallowed. */
-    take: (raw: Uint8Array): string | undefined => {
-      const decoded = decode(raw)
-      if (Result.isFailure(decoded)) return decoded.failure.message
-      const wire = decoded.success
-      const signature = signatureOf(wire)
-      cluster.sent.set(signature, wire)
-      if (!cluster.swallows && cluster.keepsBack?.(signature) !== true) cluster.pool.set(signature, wire)
-      return undefined
-    },
+    /** The signature of a transaction, which is in the pool now, or swallowed. Fails with the error of bytes that are none. */
+    take: (raw: Uint8Array): Result.Result<string, string> =>
+      Result.map(
+        Result.mapError(decode(raw), ({ message }) => message),
+        (wire) => {
+          const signature = signatureOf(wire)
+          cluster.sent.set(signature, wire)
+          if (!cluster.swallows && cluster.keepsBack?.(signature) !== true) cluster.pool.set(signature, wire)
+          return signature
+        }
+      ),
     /** How often a signature of the address landed with success. */
     successes: (address: string): number =>
       cluster.blocks

@@ -61,13 +61,13 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
 
   const withContext = (all: Blocks, value: unknown) => result({ context: context(all), value })
 
-  const levelOf = (block: Block): string => {
-    if (at("finalized").includes(block)) return "finalized"
-    return at("confirmed").includes(block) ? "confirmed" : "processed"
+  const levelOf = ({ height }: Block): string => {
+    if (height < at("finalized").length) return "finalized"
+    return height < at("confirmed").length ? "confirmed" : "processed"
   }
 
-  const statusOf = (signature: string) => {
-    const found = Cluster.landed(blocks(), signature)
+  const statusIn = (all: Blocks) => (signature: string) => {
+    const found = cluster.landed(all, signature)
     return found === undefined
       ? null
       : {
@@ -76,6 +76,12 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
           err: found.error,
           confirmationStatus: levelOf(found.block)
         }
+  }
+
+  const statuses = (params: Params): Answer => {
+    if (!node.hasHistory) return error(-32_011, "Transaction history is not available from this node")
+    const all = blocks()
+    return withContext(all, textsOf(params[0]).map(statusIn(all)))
   }
 
   /** An account as calls show it, whose data may be a part. */
@@ -98,21 +104,33 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     return { all, shown: addresses.map((address) => shownOf(accounts, address, optionOf(params, "dataSlice"))) }
   }
 
+  /** The transactions that name the address, newest first. */
+  const namesOf = function* (indexed: Blocks, address: string) {
+    for (let height = indexed.length - 1; height >= 0; height--) {
+      const { slot, transactions } = indexed[height] ?? headOf([])
+      for (const { error, signature, wire } of transactions.toReversed()) {
+        if (wire.message.keys.includes(address)) yield { signature, slot, err: error }
+      }
+    }
+  }
+
   const listOf = (params: Params) => {
-    const [address] = params
     const before = optionOf(params, "before")
     const limit = Number(optionOf(params, "limit") ?? 1000)
-    const indexed = at("finalized")
-    const all = indexed
-      .slice(0, indexed.length - node.indexLag)
-      .flatMap((block) =>
-        block.transactions
-          .filter(({ wire }) => wire.message.keys.includes(textOf(address)))
-          .map(({ signature, error }) => ({ signature, slot: block.slot, err: error }))
-      )
-      .toReversed()
-    const start = before === undefined ? 0 : all.findIndex(({ signature }) => signature === before) + 1
-    return all.slice(start, start + limit)
+    const finalized = at("finalized")
+    const indexed = finalized.slice(0, Math.max(0, finalized.length - node.indexLag))
+    const last = before === undefined ? undefined : cluster.landed(indexed, textOf(before))
+    const list: Array<{ readonly signature: string; readonly slot: number; readonly err: unknown }> = []
+    let isBelow = last === undefined
+    for (const entry of namesOf(
+      last === undefined ? indexed : indexed.slice(0, last.block.height + 1),
+      textOf(params[0])
+    )) {
+      if (list.length === limit) break
+      if (isBelow) list.push(entry)
+      isBelow ||= entry.signature === before
+    }
+    return list
   }
 
   const simulate = (params: Params): Answer => {
@@ -167,15 +185,12 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     },
     isBlockhashValid: (params) => {
       const all = at(optionOf(params, "commitment"))
-      return withContext(all, Cluster.isValid(all, textOf(params[0])))
+      return withContext(all, cluster.isValid(all, textOf(params[0])))
     },
-    getSignatureStatuses: (params) =>
-      node.hasHistory
-        ? withContext(blocks(), textsOf(params[0]).map(statusOf))
-        : error(-32_011, "Transaction history is not available from this node"),
+    getSignatureStatuses: statuses,
     getSignaturesForAddress: (params) => result(listOf(params)),
     getTransaction: (params) => {
-      const found = Cluster.landed(at("finalized"), textOf(params[0]))
+      const found = cluster.landed(at("finalized"), textOf(params[0]))
       if (found === undefined) return result(null)
       const { signatures, messageBytes } = found.wire
       const raw = base64Of(transactionBytes(signatures, messageBytes))
@@ -209,9 +224,8 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     sendTransaction: (params) => {
       const refusal = preflight(textOf(params[0]))
       if (refusal !== undefined) return refusal
-      const problem = cluster.take(bytesOf(textOf(params[0])))
-      const [signature = ""] = [...cluster.sent.keys()].slice(-1)
-      return problem === undefined ? result(signature) : error(-32_602, problem)
+      const taken = cluster.take(bytesOf(textOf(params[0])))
+      return Result.isSuccess(taken) ? result(taken.success) : error(-32_602, taken.failure)
     }
   }
 

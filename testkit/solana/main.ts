@@ -33,6 +33,8 @@ let due = busyFor
 
 /** The chain rests when nothing can happen any more, so that its file does not grow. */
 const tick = () => {
+  // Only tests ask what a node was asked.
+  node.seen.length = 0
   const isFunded = (cluster.blocks.at(-1)?.transactions.length ?? 0) > 0
   if (isFunded || cluster.pool.size > 0) due = busyFor
   if (due === 0) return
