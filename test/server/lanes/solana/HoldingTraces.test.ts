@@ -1,8 +1,9 @@
 // Traces of equal bytes, and of what keeps a transaction from its signature. The numbers are those of the table in README.md of this
 // folder.
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Array, Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { maxSignaturesPerCommit } from "../../../../src/domain/transaction/Numbers.ts"
 import { SolanaRelayer } from "../../../../src/domain/relayer/Relayer.ts"
 import { computeBudgetProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
@@ -133,6 +134,34 @@ layerEach(ledger)("what waits", (it) => {
       yield* world.poll(4)
       const later = yield* Effect.forEach(ids, (id) => world.transaction(id))
       assert.isTrue(later.every(({ attempts }) => attempts.length === 1))
+    })
+  )
+
+  it.effect("37b: 1,000 are in flight if the network allows it, and new bytes for all of them land once", () =>
+    Effect.gen(function* () {
+      const [groups, window] = [10, 1000]
+      const world = yield* World.make({ providers: 2, window })
+      world.cluster.swallows = true
+      const accepted = yield* Effect.forEach(Array.range(1, groups), (group) =>
+        world.accept(memo(`group ${group}`), window / groups + 1)
+      )
+      const ids = accepted.flat()
+      const rows = Effect.forEach(ids, (id) => world.transaction(id))
+      // A step signs as many as one commit takes.
+      yield* world.poll(Math.ceil(ids.length / maxSignaturesPerCommit) + 1)
+      const waiting = (yield* rows).filter(({ attempts }) => attempts.length === 0)
+      assert.strictEqual(waiting.length, groups)
+      assert.isTrue(waiting.every(({ state }) => state === "pending"))
+      assert.isTrue(waiting.some(({ cause }) => cause?.code === "lane_window_full"))
+      // Few steps, because each of them sends 1,000 transactions again.
+      yield* world.poll(3, 100)
+      world.cluster.swallows = false
+      yield* world.poll(3, 40)
+      yield* world.finish
+      const ended = yield* rows
+      assert.strictEqual(ended.filter(({ state }) => state === "confirmed").length, ids.length)
+      assert.strictEqual(ended.filter(({ attempts }) => attempts.length === 2).length, window)
+      assert.strictEqual(world.cluster.successes(world.address), ids.length)
     })
   )
 

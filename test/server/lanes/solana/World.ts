@@ -17,6 +17,7 @@ import { memoProgram, systemProgram } from "../../../../src/domain/transaction/s
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import type { Solana, SolanaRequest } from "../../../../src/domain/transaction/solana/Solana.ts"
 import type { Answer } from "../../../../src/domain/transaction/Rules.ts"
+import { windowSize } from "../../../../src/domain/transaction/solana/SolanaNumbers.ts"
 import { solanaRules } from "../../../../src/domain/transaction/solana/SolanaRules.ts"
 import { TransactionId } from "../../../../src/domain/transaction/TransactionId.ts"
 import { Unanswered } from "../../../../src/server/chains/RpcBatch.ts"
@@ -60,10 +61,13 @@ export interface Given {
   readonly funds?: bigint
   /** `finality_by_one` of the network. */
   readonly finalityByOne?: string
+  /** `transaction_window` of the network. */
+  readonly window?: number
 }
 
-const networkOf = (finalityByOne?: string): typeof SolanaNetwork.Type => ({
+const networkOf = ({ finalityByOne, window }: Given): typeof SolanaNetwork.Type => ({
   ...(finalityByOne === undefined ? {} : { finality_by_one: finalityByOne }),
+  ...(window === undefined ? {} : { transaction_window: window }),
   id: NetworkId.make("solana:local"),
   name: NetworkName.make("local"),
   source: "own",
@@ -131,12 +135,8 @@ const claimOne = Effect.flatMap(LaneLedger, (lanes) =>
   Effect.map(lanes.claim(["solana"], 1), ([held]) => held ?? assert.fail("no lane is free"))
 )
 
-export const make = Effect.fnUntraced(function* ({
-  providers = 1,
-  policies = {},
-  funds = 10n * sol,
-  finalityByOne
-}: Given = {}) {
+export const make = Effect.fnUntraced(function* (given: Given = {}) {
+  const { providers = 1, policies = {}, funds = 10n * sol, window = windowSize } = given
   const lanes = yield* LaneLedger
   const ledger = yield* Ledger
   const sql = yield* SqlClient.SqlClient
@@ -152,7 +152,7 @@ export const make = Effect.fnUntraced(function* ({
     relayerNumber: 1,
     chain: "solana:local",
     address,
-    window: 64
+    window
   }
   const relayerOf = (given: SolanaPolicy) =>
     SolanaRelayer.make({
@@ -231,7 +231,7 @@ export const make = Effect.fnUntraced(function* ({
       rules: network.rules,
       chain: network.open({ chain: account.chain, address, genesis, keys }),
       targets: {
-        get: () => Effect.succeed({ relayer: world.relayer, version: "1", network: networkOf(finalityByOne), urls })
+        get: () => Effect.succeed({ relayer: world.relayer, version: "1", network: networkOf(given), urls })
       },
       fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
       newId: Effect.sync(() => TransactionId.make(randomUUID())),
@@ -245,6 +245,8 @@ export const make = Effect.fnUntraced(function* ({
   /** `blocks`: that the cluster makes before the step. */
   const step = Effect.fnUntraced(function* (blocks = blocksPerStep) {
     const context = world.context ?? (yield* claim)
+    // As the job of lanes does: steps of a busy machine may take longer than the lease.
+    if (hold !== undefined) yield* lanes.renew([hold])
     cluster.produce(blocks)
     yield* TestClock.adjust(stepTime)
     // A commit that was refused is tried again in the next step.
