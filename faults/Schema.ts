@@ -1,7 +1,12 @@
 // Databases of earlier versions: an earlier schema with the rows of the current one, as far as it has their columns.
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import * as SealedRepo from "../src/server/masterKey/SealedRepo.ts"
+import { sealedColumns } from "../src/server/masterKey/SealedRepo.ts"
+import { currentVersion } from "../src/server/secrets/Envelope.ts"
+import { Secrets } from "../src/server/secrets/Secrets.ts"
 import { migrations, migrationsTable } from "../src/sql/migrations/index.ts"
+import * as OlderSeals from "../testkit/OlderSeals.ts"
 
 const names = Object.keys(migrations)
 
@@ -30,6 +35,34 @@ export const read = Effect.gen(function* () {
       ([row]): Table => ({ name, rows: row?.rows ?? "[]" })
     )
   )
+})
+
+/** Whether the versions of the service with this schema wrote MACs of rows. Earlier ones sealed secrets in another format. */
+export const hasMacs = (last: number): boolean =>
+  last >= Number.parseInt(names.find((name) => name.endsWith("_row_macs")) ?? "", 10)
+
+const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex")
+
+/** The same tables with the secrets sealed as versions before the MACs of rows did. Runs on the database of the tables. */
+export const withOlderSeals = Effect.fnUntraced(function* (tables: ReadonlyArray<Table>, masterKey: Uint8Array) {
+  const sql = yield* SqlClient.SqlClient
+  const { open } = yield* Effect.provide(Secrets, Secrets.layer({ current: Redacted.make(masterKey) }))
+  const { stale } = yield* SealedRepo.make
+  const older = new Map<string, string>()
+  for (const column of sealedColumns) {
+    const values = yield* stale(column, { versionBelow: currentVersion + 1 }, "", Number.MAX_SAFE_INTEGER)
+    for (const { id, sealed, context } of values) {
+      const place = { table: column.table, id, column: column.column }
+      const secret = yield* open(sealed, { ...place, ...(context === null ? {} : { context }) })
+      older.set(hexOf(sealed), hexOf(OlderSeals.sealV2(masterKey, Redacted.value(secret), place)))
+    }
+  }
+  for (const { sealed } of yield* sql<{ readonly sealed: Uint8Array }>`SELECT sealed FROM master_key`) {
+    older.set(hexOf(sealed), hexOf(OlderSeals.markV2(masterKey)))
+  }
+  // JSON of PostgreSQL has bytes in hex.
+  const resealed = (rows: string) => rows.replace(/(?<=\\\\x)[0-9a-f]+/g, (bytes) => older.get(bytes) ?? bytes)
+  return tables.map(({ name, rows }): Table => ({ name, rows: resealed(rows) }))
 })
 
 /** Writes rows into the existing tables and columns, without triggers, because `tables` contains the rows of triggers. */

@@ -10,7 +10,7 @@ import * as Sql from "./Sql.ts"
 import * as World from "./World.ts"
 import * as Writer from "./Writer.ts"
 
-const encryptionKey = Buffer.alloc(32, 7).toString("base64")
+const masterKey = Buffer.alloc(32, 7)
 
 /** The resources that every schema knows, as a caller sees them, and whether the key of a signer can still be read. */
 const seen = Effect.fnUntraced(function* (service: Service.Listening) {
@@ -29,11 +29,11 @@ export const Upgrade: Case = {
   run: (context) =>
     Effect.gen(function* () {
       const { tally } = context
-      const env = { STORAGE_ENCRYPTION_KEY: encryptionKey }
+      const env = { STORAGE_ENCRYPTION_KEY: masterKey.toString("base64") }
       // The content is created by this version through its API.
       const world = yield* World.make
       const ledger = new Writer.Ledger()
-      const { before, tables } = yield* Effect.gen(function* () {
+      const { before, tables, olderTables } = yield* Effect.gen(function* () {
         const service = yield* world.listen(env)
         yield* service.call("/api/v1/notifications", {
           body: { id: "n", type: "webhook", url: "https://example.com/n" }
@@ -41,8 +41,10 @@ export const Upgrade: Case = {
         const writer = yield* Writer.start({ baseUrl: () => service.baseUrl, prefix: "u", lanes: 4, ledger })
         yield* Effect.sleep(2000)
         yield* writer.stop
+        const before = yield* seen(service)
         const tables = yield* Sql.on(yield* world.database, Schema.read)
-        return { before: yield* seen(service), tables }
+        const olderTables = yield* Sql.on(yield* world.database, Schema.withOlderSeals(tables, masterKey))
+        return { before, tables, olderTables }
       }).pipe(Effect.scoped)
       tally.set(
         "rows",
@@ -62,7 +64,7 @@ export const Upgrade: Case = {
             database,
             Effect.gen(function* () {
               yield* migrateTo(last)
-              yield* Schema.write(tables)
+              yield* Schema.write(Schema.hasMacs(last) ? tables : olderTables)
               return yield* Schema.describe
             })
           )

@@ -1,7 +1,6 @@
 // Starts the services that use secrets, and writes sealed rows for them.
 import { Effect, Layer, Option, Redacted, Ref } from "effect"
 import { SqlClient } from "effect/sql"
-import { createCipheriv, createHash } from "node:crypto"
 import { Audit } from "../../../src/server/audit/Audit.ts"
 import { Changes } from "../../../src/server/changes/Changes.ts"
 import type { Place } from "../../../src/server/secrets/Envelope.ts"
@@ -14,6 +13,7 @@ import type { Store } from "../../../src/server/masterKey/MasterKeyStore.ts"
 import { sealedColumns } from "../../../src/server/masterKey/SealedRepo.ts"
 import { RowMacs } from "../../../src/server/secrets/RowMacs.ts"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
+import * as OlderSeals from "../../../testkit/OlderSeals.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
 /** On a database of its own. */
@@ -22,8 +22,7 @@ export const tested = <A, E, R>(self: Effect.Effect<A, E, R>) =>
 
 export const masterKey = (byte: number) => Redacted.make(new Uint8Array(32).fill(byte))
 
-export const keyIdOf = (key: Redacted.Redacted<Uint8Array>) =>
-  createHash("sha256").update(Redacted.value(key)).digest("hex").slice(0, 8)
+export const keyIdOf = (key: Redacted.Redacted<Uint8Array>) => OlderSeals.keyIdOf(Redacted.value(key))
 
 /** The first byte is that of the current key. */
 export const keys = (current: number, ...others: ReadonlyArray<number>): Keys => ({
@@ -55,34 +54,18 @@ export const inMemory = Effect.map(Ref.make<ReadonlyArray<Redacted.Redacted<Uint
   store: { keep: (keys) => Ref.set(kept, keys), files: Effect.succeed([]) } satisfies Store
 }))
 
-const encrypt = (key: Uint8Array, secret: Uint8Array, aad: Uint8Array) => {
-  const iv = Buffer.alloc(12, 9)
-  const cipher = createCipheriv("aes-256-gcm", key, iv).setAAD(aad)
-  return Buffer.concat([iv, cipher.update(secret), cipher.final(), cipher.getAuthTag()])
-}
+/** As the first version wrote it. */
+export const sealV1 = (text: string, place: Place, byte = 1) =>
+  OlderSeals.sealV1(Redacted.value(masterKey(byte)), text, place)
 
-const boundTo = ({ table, id, column }: Place) => Buffer.from(JSON.stringify([table, id, column]))
-
-/** As the first version wrote it: version, key id, nonce, ciphertext and tag. */
-export const sealV1 = (text: string, place: Place, byte = 1) => {
-  const key = masterKey(byte)
-  const header = Buffer.from(`01${keyIdOf(key)}`, "hex")
-  return new Uint8Array(Buffer.concat([header, encrypt(Redacted.value(key), Buffer.from(text), boundTo(place))]))
-}
-
-/** As the second version wrote it: version, key id, wrapped data key, and the secret under the data key. */
-export const sealV2 = (text: string, place: Place, byte = 1) => {
-  const key = masterKey(byte)
-  const header = Buffer.from(`02${keyIdOf(key)}`, "hex")
-  const dataKey = Buffer.alloc(32, 77)
-  const wrapped = encrypt(Redacted.value(key), dataKey, Buffer.concat([header, boundTo(place)]))
-  return new Uint8Array(Buffer.concat([header, wrapped, encrypt(dataKey, Buffer.from(text), boundTo(place))]))
-}
+/** As the second version wrote it. */
+export const sealV2 = (text: string, place: Place, byte = 1) =>
+  OlderSeals.sealV2(Redacted.value(masterKey(byte)), text, place)
 
 /** Makes the database one that a version before the third format wrote with this key. */
 export const markOlder = Effect.fnUntraced(function* (byte = 1) {
   const sql = yield* SqlClient.SqlClient
-  const sealed = sealV2("effect-relayer", { table: "master_key", id: "true", column: "sealed" }, byte)
+  const sealed = OlderSeals.markV2(Redacted.value(masterKey(byte)))
   yield* sql`INSERT INTO master_key (key_id, sealed) VALUES (${keyIdOf(masterKey(byte))}, ${sealed})
     ON CONFLICT (key_id) DO UPDATE SET sealed = excluded.sealed`
 })
