@@ -1,5 +1,6 @@
-// The tests of `npm test`, in two projects: `unit` starts no database, `postgres` starts one PostgreSQL for all its files.
+// The tests of `npm test`, in three projects: `unit` starts no database, `postgres` and `calls` start one PostgreSQL each.
 import { existsSync, statfsSync } from "node:fs"
+import { availableParallelism } from "node:os"
 import { configDefaults, defineConfig } from "vitest/config"
 import { entries } from "./testkit/Entries.ts"
 
@@ -33,6 +34,13 @@ const unit = [
   "test/server/transactions/{SignedBytes,Simulated}.test.ts"
 ]
 
+/** Tests of HTTP, clients and nodes: they store rows, but another version of PostgreSQL cannot change their results. */
+const calls = [
+  "test/client/**/*.test.ts",
+  "test/server/{http,transactions/wallet}/**/*.test.ts",
+  "test/server/lanes/{BadProviders,Misbehaviour,PoolRules,Unusable}.test.ts"
+]
+
 /** Their services or packages are installed apart: `npm run test:redis`, `npm run test:browser`, and so on. */
 const elsewhere = ["test/{redis,svm,wallets,pkcs11,ministack,packages}/**"]
 
@@ -47,7 +55,8 @@ export default defineConfig({
   test: {
     // A worker loads the modules once, not once per file, which took 46 % of the whole time.
     isolate: false,
-    maxWorkers: "100%",
+    // Tests that start processes wait for two thirds of their time.
+    maxWorkers: Math.ceil(1.5 * availableParallelism()),
     silent: "passed-only",
     testTimeout: patience,
     hookTimeout: patience,
@@ -58,7 +67,16 @@ export default defineConfig({
         test: {
           name: "postgres",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...elsewhere, ...unit],
+          exclude: [...configDefaults.exclude, ...elsewhere, ...unit, ...calls],
+          globalSetup: ["testkit/Postgres.ts"]
+        }
+      },
+      {
+        extends: true,
+        test: {
+          name: "calls",
+          include: calls,
+          exclude: [...configDefaults.exclude, ...unit],
           globalSetup: ["testkit/Postgres.ts"]
         }
       }
