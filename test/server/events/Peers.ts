@@ -10,18 +10,25 @@ import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
 export type Peer = Layer.Success<ReturnType<typeof TestApi.layer>>
 
-export class Peers extends Context.Service<Peers, readonly [Context.Context<Peer>, Context.Context<Peer>]>()(
+export type Instance = Context.Context<Peer>
+
+export class Peers extends Context.Service<Peers, readonly [Instance, Instance]>()(
   "effect-relayer/test/server/events/Peers"
 ) {}
 
-export const layer = Layer.unwrap(
-  Effect.map(TestDatabase.make, (name) => {
-    const database = PgClient.layer({ ...clientConfig(inject("postgres"), name), applicationName: "effect-relayer" })
-    const instance = Layer.build(Layer.fresh(TestApi.layerWith({}, Layer.fresh(database))))
-    return Layer.effect(Peers, Effect.all([instance, instance])).pipe(
-      Layer.merge(Layer.provide(Events.layer, Lifecycle.layer)),
-      Layer.provideMerge(database),
-      Layer.provideMerge(Logger.layer([]))
-    )
-  })
-)
+/** The two instances may have different options. */
+export const layerOf = (first: TestApi.Options, second: TestApi.Options) =>
+  Layer.unwrap(
+    Effect.map(TestDatabase.make, (name) => {
+      const database = PgClient.layer({ ...clientConfig(inject("postgres"), name), applicationName: "effect-relayer" })
+      const instance = (options: TestApi.Options) =>
+        Layer.build(Layer.fresh(TestApi.layerWith(options, Layer.fresh(database))))
+      return Layer.effect(Peers, Effect.all([instance(first), instance(second)])).pipe(
+        Layer.merge(Layer.provide(Events.layer, Lifecycle.layer)),
+        Layer.provideMerge(database),
+        Layer.provideMerge(Logger.layer([]))
+      )
+    })
+  )
+
+export const layer = layerOf({}, {})
