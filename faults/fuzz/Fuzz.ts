@@ -50,8 +50,14 @@ export const sum = (reports: ReadonlyArray<Report>): Report => {
 
 const shown = (bytes: Buffer, length: number) => JSON.stringify(bytes.toString("latin1", 0, length))
 
-/** Texts that no response and no log record may contain: API keys, and a part of every secret that a case sends. */
-export const secretsOf = (world: World): ReadonlyArray<string> => [world.administrator, ...world.keys, marker]
+/** Texts that no response and no log record may contain: API keys, both halves of the session, and a part of every other secret. */
+export const secretsOf = ({ administrator, keys, session }: World): ReadonlyArray<string> => [
+  administrator,
+  ...keys,
+  session.proof,
+  session.cookie.replace(/^[^=]*=/, ""),
+  marker
+]
 
 export const run = (options: Options): Effect.Effect<Report, never, Scope.Scope> =>
   Effect.gen(function* () {

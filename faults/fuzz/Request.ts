@@ -9,6 +9,7 @@ import type { World } from "./World.ts"
 /** A request and its operation. */
 export interface Request {
   readonly method: string
+  readonly host: string
   readonly target: string
   readonly fields: ReadonlyArray<Headers.Field>
   readonly body: Buffer | undefined
@@ -123,6 +124,9 @@ const body = (random: Random, world: World, { bodies }: OpenApi.Operation) => {
   return { type, bytes: Buffer.from(text, encoding) }
 }
 
+/** The host of requests to the API, which answers for every host. */
+const anyHost = "fuzz.example"
+
 export const make = (random: Random, world: World): Request => {
   const described = operation(random)
   const filled = described.parameters
@@ -143,6 +147,7 @@ export const make = (random: Random, world: World): Request => {
     described.id === "events.list" && random.chance(0.1) ? [["accept", "text/event-stream"]] : []
   return {
     method,
+    host: anyHost,
     target: path + query(random, world, described.parameters),
     fields: [
       ...Headers.authorization(random, world),
@@ -172,10 +177,10 @@ const chunked = (random: Random, bytes: Buffer): ReadonlyArray<Buffer> => {
 }
 
 /** The bytes on the wire. Header fields are Latin-1, so other characters change. */
-export const encode = (random: Random, { method, target, fields, body, isChunked }: Request): Buffer => {
+export const encode = (random: Random, { method, host, target, fields, body, isChunked }: Request): Buffer => {
   const length: ReadonlyArray<Headers.Field> =
     body === undefined ? [] : [isChunked ? ["transfer-encoding", "chunked"] : ["content-length", String(body.length)]]
-  const lines = [["host", "fuzz.example"] as const, ...fields, ...length].map(([name, value]) => `${name}: ${value}`)
+  const lines = [["host", host] as const, ...fields, ...length].map(([name, value]) => `${name}: ${value}`)
   const head = Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`, "latin1")
   if (body === undefined) return head
   return Buffer.concat([head, ...(isChunked ? chunked(random, body) : [body])])

@@ -50,8 +50,9 @@ type Seen = Pick<Service.Listening, "call" | "stdout" | "stderr">
 /** `env` has the database and the keys. */
 export const start = Effect.fnUntraced(function* (folder: string, env: Record<string, string>) {
   const service = yield* Service.listen({ folder, env: { ...env, ...settings } })
-  const world = yield* World.make(service.call, Service.apiKey, yield* receiver)
-  return { service, world, port: Number(new URL(service.baseUrl).port) }
+  const port = Number(new URL(service.baseUrl).port)
+  const world = yield* World.make(service.call, Service.apiKey, yield* receiver, port)
+  return { service, world, port }
 })
 
 /** A service that runs already with the settings above. Its log is not checked. */
@@ -59,12 +60,19 @@ export const existing = Effect.fnUntraced(function* (port: number, key: string) 
   const call: Service.Listening["call"] = (path, options) =>
     Service.call(`http://127.0.0.1:${port}${path}`, { key, ...options })
   const service: Seen = { call, stdout: () => "", stderr: () => "" }
-  return { service, world: yield* World.make(call, key, yield* receiver), port }
+  return { service, world: yield* World.make(call, key, yield* receiver, port), port }
 })
 
-/** The problems of the service after a run: its health, its log, and its standard error. */
-export const aftermath = Effect.fnUntraced(function* (service: Seen, secrets: ReadonlyArray<string>) {
+/** The problems of the service after a run: its health, the session of the cases, its log, and its standard error. */
+export const aftermath = Effect.fnUntraced(function* (
+  service: Seen,
+  { session }: World.World,
+  secrets: ReadonlyArray<string>
+) {
   const wrong: Array<string> = []
+  const halves = { cookie: session.cookie, "x-console": session.proof, "sec-fetch-site": "same-origin" }
+  const { status } = yield* service.call("/console/session", { headers: halves })
+  if (status !== 200) wrong.push(`the session of the cases is ${status} afterwards`)
   for (const path of ["/v1/health", "/api/v1/ready", "/api/v1/relayers"]) {
     const { status, text } = yield* service.call(path)
     if (status !== 200) wrong.push(`${path} is ${status} afterwards: ${text}`)

@@ -54,15 +54,24 @@ const envelope = (answer: Answer.Answer): ReadonlyArray<string> => {
   ]
 }
 
-/** Only resources have envelopes, not health, metrics and documents. */
+/** The console has the resources of the API below its own path. */
 const pathOf = (asked: Asked | undefined) =>
   asked?.target
     .replace(/^http:\/\/[^/]*/, "")
     .replace(/\/+/g, "/")
-    .toLowerCase() ?? ""
+    .toLowerCase()
+    .replace(/^\/console(?=\/api\/)/, "") ?? ""
 
-/** A success of the JSON-RPC endpoint is a JSON-RPC response. */
-const isResource = (path: string) => /^\/api\/v1\/(?!health|ready|relayers\/[^/]*\/rpc)/.test(path)
+/**
+ * Only resources and sessions have envelopes, not health, metrics, documents and pages. A success of the JSON-RPC endpoint is a
+ * JSON-RPC response.
+ */
+const isResource = (path: string) =>
+  /^\/(api\/v1\/(?!health|ready|relayers\/[^/]*\/rpc)|console\/sessions?(?![^/?]))/.test(path)
+
+/** A checkout whose console was not built says so in a text instead of its pages. */
+const isUnbuiltPage = ({ status, body }: Answer.Answer, path: string): boolean =>
+  status === 503 && path.startsWith("/console") && body.startsWith("The console is not built")
 
 /** Readiness is 503 if the database does not answer within two seconds, which may happen on a small machine. */
 const mayBeAway = /^\/api\/v1\/ready/
@@ -99,6 +108,7 @@ export const ofAnswer = (
   const { status } = answer
   const path = pathOf(asked)
   const isEmpty = asked?.method === "HEAD" || status === 204 || status === 304
+  if (isUnbuiltPage(answer, path)) return headers(answer)
   const isEnveloped = status >= 400 ? !path.startsWith("/api/v1/ready") : isResource(path)
   const text = `${answer.fields.map((field) => field.join(": ")).join("\n")}\n${answer.body}`
   const isDocumented = asked?.operation === undefined || asked.operation.statuses.has(status) || anywhere.has(status)

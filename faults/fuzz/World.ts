@@ -5,6 +5,14 @@ import * as keystores from "../../testkit/keystores.ts"
 /** Part of every secret that a case sends. No response and no log record may contain it. */
 export const marker = "5ec7e75ec7e75ec7"
 
+interface Session {
+  /** As a browser names the service. */
+  readonly host: string
+  /** Name and value. */
+  readonly cookie: string
+  readonly proof: string
+}
+
 export interface World {
   /** Ids of relayers, signers, notifications, keys and deliveries that exist or may exist. */
   readonly ids: ReadonlyArray<string>
@@ -15,6 +23,8 @@ export interface World {
   readonly keys: ReadonlyArray<string>
   /** The URL of a server for the outbound requests of the service. */
   readonly receiver: string
+  /** A session of the administrator in the console. */
+  readonly session: Session
   readonly keystore: object
   /** The passphrase of the keystore. */
   readonly passphrase: string
@@ -23,7 +33,7 @@ export interface World {
 /** Sends a request as the administrator. */
 export type Call = (
   path: string,
-  call?: { readonly body?: unknown; readonly key?: string }
+  call?: { readonly body?: unknown; readonly key?: string; readonly headers?: Record<string, string> }
 ) => Effect.Effect<{ readonly status: number; readonly headers: Headers; readonly text: string }>
 
 const resource = ["a", "b", "c", "d", "e", "f"].flatMap((kind) => [`${kind}-1`, `${kind}-2`, `${kind}-3`])
@@ -38,6 +48,18 @@ const grants = [
   { scopes: ["*"], expires_at: "2030-01-01T00:00:00Z" }
 ]
 
+const signIn = Effect.fnUntraced(function* (call: Call, key: string, host: string) {
+  const answer = yield* call("/console/session", {
+    body: { key },
+    headers: { "sec-fetch-site": "same-origin", "x-console": "1" }
+  })
+  if (answer.status !== 201) return yield* Effect.die(new Error(`sign-in: ${answer.status} ${answer.text}`))
+  const { proof }: { readonly proof: string } = JSON.parse(answer.text).data
+  const [cookie = ""] = (answer.headers.getSetCookie()[0] ?? "").split(";")
+  const session: Session = { host, cookie, proof }
+  return session
+})
+
 const relayer = (id: string, signer_id: string) => ({
   id,
   name: `Relayer ${id}`,
@@ -49,7 +71,7 @@ const relayer = (id: string, signer_id: string) => ({
 })
 
 /** `administrator` is the key that `call` uses. */
-export const make = Effect.fnUntraced(function* (call: Call, administrator: string, receiver: string) {
+export const make = Effect.fnUntraced(function* (call: Call, administrator: string, receiver: string, port: number) {
   /** The resource may exist from an earlier run. */
   const create = Effect.fnUntraced(function* (
     path: string,
@@ -95,6 +117,7 @@ export const make = Effect.fnUntraced(function* (call: Call, administrator: stri
     administrator,
     keys,
     receiver,
+    session: yield* signIn(call, administrator, `127.0.0.1:${port}`),
     keystore: keystores.make(Buffer.from(marker.repeat(4), "hex"), passphrase),
     passphrase
   }

@@ -67,7 +67,7 @@ const program = Effect.gen(function* () {
   }
   const report = Fuzz.sum(parts)
   const seconds = (performance.now() - started) / 1000
-  const wrong = yield* Subject.aftermath(service, [encryptionKey, ...Fuzz.secretsOf(world)])
+  const wrong = yield* Subject.aftermath(service, world, [encryptionKey, ...Fuzz.secretsOf(world)])
 
   yield* Console.log(
     `${report.requests} requests and ${report.garbage} times garbage with seed ${seed} in ${seconds.toFixed(0)} s, ${(count / seconds).toFixed(0)} a second`

@@ -107,6 +107,7 @@ const world: World = {
   administrator: "administrator",
   keys: ["reader"],
   receiver: "http://127.0.0.1:1",
+  session: { host: "127.0.0.1:8080", cookie: `relayer-console-8080=${"c".repeat(43)}`, proof: "p".repeat(43) },
   keystore: {},
   passphrase: "x"
 }
@@ -128,6 +129,29 @@ describe("a case", () => {
         section
       )
     }
+  })
+
+  it("is sent in a session of the console, without a half of it, and to the endpoints of sessions", () => {
+    const { host, cookie, proof } = world.session
+    const below = Array.from({ length: 3000 }, (_, at) => Case.make(1, at, world)).flatMap((one) =>
+      one._tag === "Request" && one.request.target.startsWith("/console") ? [one.request] : []
+    )
+    const has =
+      (name: string, value: string) => (request: { readonly fields: ReadonlyArray<readonly [string, string]> }) =>
+        request.fields.some(([field, text]) => field === name && text === value)
+    const inSession = below.filter((request) => has("cookie", cookie)(request) && has("x-console", proof)(request))
+    assert.isAbove(inSession.filter(({ target }) => target.startsWith("/console/api/v1/")).length, 50)
+    assert.isAbove(below.filter((request) => has("cookie", cookie)(request) && !inSession.includes(request)).length, 5)
+    assert.isAbove(below.filter((request) => request.host !== host).length, 5)
+    for (const target of ["/console/session", "/console/sessions", "/console"]) {
+      assert.isTrue(
+        below.some((request) => request.target === target),
+        target
+      )
+    }
+    // A case that ends the session, or signs the administrator in, would make the later ones fruitless.
+    assert.isFalse(below.some(({ method, target }) => method === "DELETE" && /^\/console\/session$/i.test(target)))
+    assert.isFalse(below.some(({ body }) => String(body ?? "").includes('"key":"administrator"')))
   })
 
   it("among 3,000 covers every operation of the document, with a body if it has one", () => {

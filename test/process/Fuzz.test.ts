@@ -26,8 +26,8 @@ describe("invalid requests, and bytes that are not a request", () => {
             assert.isAbove(report.counts.get(status) ?? 0, 0, status)
           }
         }
-        assert.deepStrictEqual(yield* Subject.aftermath(service, [...secrets, ...Fuzz.secretsOf(world)]), [])
+        assert.deepStrictEqual(yield* Subject.aftermath(service, world, [...secrets, ...Fuzz.secretsOf(world)]), [])
       }),
-    120_000
+    300_000
   )
 })

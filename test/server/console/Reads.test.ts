@@ -59,7 +59,9 @@ interface World {
   readonly pathOf: (read: Read) => string
 }
 
-class ReadsWorld extends Context.Service<ReadsWorld, World>()("effect-relayer/test/server/console/Reads/World") {
+class ReadsWorld extends Context.Service<ReadsWorld, World>()(
+  "effect-relayer/test/server/console/Reads.test/ReadsWorld"
+) {
   static readonly layer = Layer.effect(
     ReadsWorld,
     Effect.gen(function* () {

@@ -8,7 +8,7 @@ import { clientConfig } from "../../../testkit/Postgres.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
-export type Peer = Layer.Success<ReturnType<typeof TestApi.layer>>
+type Peer = Layer.Success<ReturnType<typeof TestApi.layer>>
 
 export type Instance = Context.Context<Peer>
 
