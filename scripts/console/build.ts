@@ -17,6 +17,9 @@ const formsModule = path.join(web, "src/data/Forms.ts")
 
 const openapi = () => JSON.parse(fs.readFileSync(path.join(root, "openapi.json"), "utf8")) as OpenApiDocument
 
+/** Plots need a few rules of their library. */
+const stylesheets = [path.join(web, "src/theme.css"), path.join(root, "node_modules/uplot/dist/uPlot.min.css")]
+
 /** Where the service serves the folder. */
 const base = "/console/"
 
@@ -60,7 +63,7 @@ const page = (names: ReadonlyMap<string, string>) => {
 export const build = async (target: string) => {
   const chunks = [...(await bundled("main.tsx", "es")), ...(await bundled("theme.ts", "iife"))]
   const entry = (name: string) => chunks.find((chunk) => chunk.isEntry && chunk.name === name)?.fileName ?? name
-  const styles = fs.readFileSync(path.join(web, "src/theme.css"), "utf8")
+  const styles = stylesheets.map((file) => fs.readFileSync(file, "utf8")).join("\n")
   const stylesheet = hashed("theme.css", styles)
   const html = page(
     new Map([

@@ -39,12 +39,20 @@ describe("the build of the console", () => {
     assert.isBelow(bytes, firstLoadLimit)
   })
 
+  it("loads the library of plots later, when a plot is shown", () => {
+    const plots = fs.readdirSync(target).filter((name) => /^uPlot.*\.js$/.test(name))
+    assert.strictEqual(plots.length, 1)
+    for (const name of named.filter((name) => name.endsWith(".js"))) {
+      assert.notInclude(importedAtOnce(name), plots[0])
+    }
+  })
+
   it("has no inline script or style, which the content security policy refuses", () => {
     assert.notMatch(page, /<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=|javascript:/i)
   })
 
   it("passes on the licences of the packages in the bundle", () => {
     const licenses = fs.readFileSync(path.join(target, "LICENSES"), "utf8")
-    for (const name of ["preact", "preact-iso"]) assert.match(licenses, new RegExp(`^${name}$`, "m"))
+    for (const name of ["preact", "preact-iso", "uplot"]) assert.match(licenses, new RegExp(`^${name}$`, "m"))
   })
 })

@@ -1,13 +1,13 @@
 // Networks, and the units of their native tokens.
 import { Effect } from "effect"
-import type { Network } from "../../../src/client/Client.ts"
+import type { Network, NetworkProvider } from "../../../src/client/Client.ts"
 import { NetworkId } from "../../../src/domain/network/NetworkId.ts"
 import { UpdateNetwork } from "../../../src/domain/network/NetworkRequest.ts"
 import { call, callById } from "./Client.ts"
 import { bodyReader, versionOf } from "./Pages.ts"
 import { queries, query } from "./Registry.ts"
 
-export type { Network }
+export type { Network, NetworkProvider }
 
 /** More networks than an installation has: the API counts up to this many on a page. */
 const all = 1_000
@@ -21,6 +21,11 @@ const params = (id: string) => ({ network_id: NetworkId.make(id) })
 /** By id, with the version that a change names. */
 export const networkById = queries((id) =>
   callById(({ networks }) => versionOf(networks.get({ params: params(id), responseMode: "decoded-and-response" })))
+)
+
+/** What the last checks of relayers found at its providers. No provider is asked. */
+export const networkProviders = queries((id) =>
+  callById(({ providers }) => Effect.map(providers.list({ params: params(id) }), ({ data }) => data))
 )
 
 const readPatch = bodyReader(UpdateNetwork)

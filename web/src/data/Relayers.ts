@@ -1,12 +1,19 @@
 // Relayers: lists, one relayer with its health, and what a person does with it.
 import { Effect } from "effect"
-import type { Relayer, RelayerExplanation, RelayerStatus } from "../../../src/client/Client.ts"
+import type {
+  BalanceTrend,
+  Relayer,
+  RelayerExplanation,
+  RelayerStatus,
+  ShownSequences
+} from "../../../src/client/Client.ts"
 import { RelayerId, RelayerQuery, UpdateRelayer } from "../../../src/domain/relayer/Relayer.ts"
+import { ClearNonces } from "../../../src/domain/transaction/evm/NonceState.ts"
 import { call, callById } from "./Client.ts"
 import { bodyReader, pageOf, queryReader, versionOf } from "./Pages.ts"
 import { queries } from "./Registry.ts"
 
-export type { Relayer, RelayerExplanation, RelayerStatus }
+export type { BalanceTrend, Relayer, RelayerExplanation, RelayerStatus, ShownSequences }
 
 const readQuery = queryReader(RelayerQuery)
 
@@ -40,6 +47,32 @@ export const relayerStatus = queries((id) =>
 export const relayerNonces = queries((id) =>
   callById(({ nonces }) => Effect.map(nonces.get({ params: params(id) }), ({ data }) => data))
 )
+
+/** Hour by hour, as the checks of the last week read it. No provider is asked. */
+export const relayerBalances = queries((id) =>
+  callById(({ relayerHealth }) =>
+    Effect.map(relayerHealth.balances({ params: params(id), query: {} }), ({ data }) => data)
+  )
+)
+
+/** Resolves `nonce_ahead`: the service accepts the count of the chain when it reads it next. */
+export const acceptChainCount = (id: string) => call(({ nonces }) => nonces.resync({ params: params(id), payload: {} }))
+
+/** Declares that the test network of the relayer was restarted. */
+export const beginGeneration = (id: string) => call(({ nonces }) => nonces.beginGeneration({ params: params(id) }))
+
+const readCleared = bodyReader(ClearNonces)
+
+/** Replaces open transactions by no-ops. */
+export const clearNonces = (id: string, body: unknown) =>
+  call(({ nonces }) =>
+    Effect.flatMap(readCleared(body), (payload) =>
+      Effect.map(nonces.clear({ params: params(id), payload }), ({ data }) => data)
+    )
+  )
+
+/** Ends the channels of a stellar relayer. Their reserves come back to its account. */
+export const releaseChannels = (id: string) => call(({ nonces }) => nonces.releaseChannels({ params: params(id) }))
 
 export const checkRelayer = (id: string) => call(({ relayerHealth }) => relayerHealth.check({ params: params(id) }))
 

@@ -1,6 +1,11 @@
 // Transactions: lists over all relayers and of one, one transaction with its explanation, and what a person does with it.
 import { Effect } from "effect"
-import type { ReplaceTransactionRequest, SendTransactionRequest, TransactionResponse } from "../../../src/client/Client.ts"
+import type {
+  ReplaceTransactionRequest,
+  SendTransactionRequest,
+  TransactionResponse,
+  TransactionStatistics
+} from "../../../src/client/Client.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { SendEvmTransaction } from "../../../src/domain/transaction/evm/SendEvmTransaction.ts"
 import { SendSolanaTransaction } from "../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
@@ -9,9 +14,11 @@ import { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import { AllTransactionsQuery } from "../../../src/domain/transaction/TransactionRequests.ts"
 import { call, callById, once } from "./Client.ts"
 import { bodyReader, pageOf, queryReader } from "./Pages.ts"
-import { queries } from "./Registry.ts"
+import { queries, query } from "./Registry.ts"
 
 export type Transaction = TransactionResponse
+
+export type { TransactionStatistics }
 
 export const openStatuses = ["pending", "sent", "submitted", "mined"] as const
 
@@ -49,6 +56,18 @@ export const transactionExplanation = queries((key) =>
   callById(({ transactions }) =>
     Effect.map(transactions.explain({ params: params(key) }), ({ data }) => data)
   )
+)
+
+/** Asks a provider for the base fees of its blocks. evm only. */
+export const transactionFees = queries((key) =>
+  callById(({ fees }) =>
+    Effect.map(fees.ofTransaction({ params: params(key) }), ({ data }) => data)
+  )
+)
+
+/** Of the last hour, minute by minute, and what is open now. */
+export const transactionStatistics = query(
+  call(({ statistics }) => Effect.map(statistics.get({ query: {} }), ({ data }) => data))
 )
 
 export const cancelTransaction = (key: string) =>

@@ -1,13 +1,13 @@
 // Receivers of webhooks, and the deliveries to them.
 import { Effect } from "effect"
-import type { Delivery, Notification } from "../../../src/client/Client.ts"
+import type { Delivery, DeliveryStatistics, Notification } from "../../../src/client/Client.ts"
 import { DeliveryId, DeliveryQuery, ReplayDeliveries } from "../../../src/domain/notification/Delivery.ts"
 import { NotificationId, UpdateNotification } from "../../../src/domain/notification/Notification.ts"
 import { call, callById, once } from "./Client.ts"
 import { bodyReader, pageOf, queryReader, versionOf } from "./Pages.ts"
 import { queries, query } from "./Registry.ts"
 
-export type { Delivery, Notification }
+export type { Delivery, DeliveryStatistics, Notification }
 
 const all = 1_000
 
@@ -35,6 +35,13 @@ export const deliveryPage = queries((key) =>
       pageOf(notifications.deliveries({ params: params(id), query, responseMode: "decoded-and-response" }))
     )
   })
+)
+
+/** Of the last hour, minute by minute, and what waits now. */
+export const webhookStatistics = queries((id) =>
+  callById(({ notifications }) =>
+    Effect.map(notifications.statistics({ params: params(id), query: {} }), ({ data }) => data)
+  )
 )
 
 export const testWebhook = (id: string) =>

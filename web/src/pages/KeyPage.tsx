@@ -17,6 +17,7 @@ import { Secret } from "../parts/Secret.tsx"
 import { Age, At, Until } from "../parts/Time.tsx"
 import { Tree } from "../parts/Tree.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
+import { Writes } from "../parts/Writes.tsx"
 
 const text = words.keys
 
@@ -74,9 +75,11 @@ const Rotate = ({
         <button class="btn" type="button" autofocus onClick={onClose}>
           {words.confirm.cancel}
         </button>
-        <button class="btn p" type="button" aria-disabled={isBusy} onClick={onRotate}>
-          {text.rotateAction}
-        </button>
+        <Writes>
+          <button class="btn p" type="button" aria-disabled={isBusy} onClick={onRotate}>
+            {text.rotateAction}
+          </button>
+        </Writes>
       </div>
     </Dialog>
   )

@@ -3,7 +3,7 @@ import { useRoute } from "preact-iso"
 import { enteredOf } from "../data/FormFields.ts"
 import { forms } from "../data/Forms.ts"
 import { unitOf } from "../data/Chains.ts"
-import { changeNetwork, networkById, networkList } from "../data/Networks.ts"
+import { changeNetwork, networkById, networkList, networkProviders } from "../data/Networks.ts"
 import type { Network } from "../data/Networks.ts"
 import { act, refresh } from "../data/Registry.ts"
 import { may, sessionState } from "../data/Session.ts"
@@ -17,6 +17,7 @@ import { Page } from "../parts/Page.tsx"
 import { Patch } from "../parts/Patch.tsx"
 import { Tree } from "../parts/Tree.tsx"
 import { useAtom, useQuery, useSearch } from "../parts/useAtom.ts"
+import { Providers } from "./network/Providers.tsx"
 
 const text = words.networks
 
@@ -110,30 +111,33 @@ export const NetworkPage = () => {
                   </a>
                 )}
               </Created>
-              <div class="grid g11">
-                <section class="card" aria-label={text.urls}>
-                  <h2>
-                    {text.urls}
-                    <span class="x">
-                      <a class="l" href={`/console/relayers?network=${encodeURIComponent(value.name)}`}>
-                        {text.relayers}
-                      </a>
-                    </span>
-                  </h2>
-                  <p class="pad mut">{words.relayers.networkUrlsHint}</p>
-                  <Patch
-                    form={form}
-                    native={native}
-                    present={{ entered: enteredOf(form, value, native), etag }}
-                    isAllowed={may(session, "networks:write")}
-                    save={(patch, seen) => act(changeNetwork(id, patch, seen))}
-                    refresh={() => refresh(networkById(id), networkList)}
-                  />
-                </section>
-                <section class="card" aria-label={text.configuration}>
-                  <h2>{text.configuration}</h2>
-                  <Tree value={value} />
-                </section>
+              <div class="grid">
+                <Providers id={id} />
+                <div class="grid g11">
+                  <section class="card" aria-label={text.urls}>
+                    <h2>
+                      {text.urls}
+                      <span class="x">
+                        <a class="l" href={`/console/relayers?network=${encodeURIComponent(value.name)}`}>
+                          {text.relayers}
+                        </a>
+                      </span>
+                    </h2>
+                    <p class="pad mut">{words.relayers.networkUrlsHint}</p>
+                    <Patch
+                      form={form}
+                      native={native}
+                      present={{ entered: enteredOf(form, value, native), etag }}
+                      isAllowed={may(session, "networks:write")}
+                      save={(patch, seen) => act(changeNetwork(id, patch, seen))}
+                      refresh={() => refresh(networkById(id), networkList, networkProviders(id))}
+                    />
+                  </section>
+                  <section class="card" aria-label={text.configuration}>
+                    <h2>{text.configuration}</h2>
+                    <Tree value={value} />
+                  </section>
+                </div>
               </div>
             </>
           )

@@ -25,6 +25,7 @@ import { refusedFields } from "../parts/Patch.tsx"
 import { Secret } from "../parts/Secret.tsx"
 import { useAtom, useQuery, useSearch } from "../parts/useAtom.ts"
 import { NotFoundPage } from "./NotFoundPage.tsx"
+import { Writes } from "../parts/Writes.tsx"
 
 const text = words.create
 
@@ -166,9 +167,11 @@ const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string
       />
       {failure !== undefined && Object.keys(problems).length === 0 && <Failed failure={failure} />}
       <div class="do">
-        <button class="btn p" type="submit" aria-disabled={isBusy || !isAllowed}>
-          {isBusy ? text.busy : text.create}
-        </button>
+        <Writes>
+          <button class="btn p" type="submit" aria-disabled={isBusy || !isAllowed}>
+            {isBusy ? text.busy : text.create}
+          </button>
+        </Writes>
         {!isAllowed && (
           <span class="mut">
             {words.failure.needs} <code>{scope}</code>

@@ -1,10 +1,8 @@
-// The first page: what needs attention, how many relayers there are, what is open, and what happened last.
+// The first page: what needs attention, the numbers of relayers and transactions, what is open, and what happened last.
 import { connection } from "../data/Connection.ts"
-import { grouped } from "../data/Amounts.ts"
 import { eventPage } from "../data/Events.ts"
 import { may, sessionState } from "../data/Session.ts"
 import { attention } from "../data/Attention.ts"
-import { relayerPage } from "../data/Relayers.ts"
 import { above } from "../data/Tail.ts"
 import { openStatuses, transactionPage } from "../data/Transactions.ts"
 import { words } from "../words.ts"
@@ -18,10 +16,14 @@ import { TransactionRows } from "../parts/TransactionRows.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
 import { useEventsAbout, useTail } from "../parts/useEvents.ts"
 import { AttentionRow } from "./overview/AttentionItems.tsx"
+import { RelayerCounts, Statistics } from "./overview/Statistics.tsx"
 
 const text = words.overview
 
-/** Milliseconds between two reads. An open overview may cost the service 0.4 requests a second: one block is urgent, four are not, and events come by one stream. */
+/**
+ * Milliseconds between two reads. An open overview may cost the service 0.4 requests a second: what needs attention is urgent, transactions
+ * are asked for every 30 seconds (two requests), relayers are counted every minute (five requests), and events come by one stream.
+ */
 const urgent = 5_000
 const refreshed = 30_000
 
@@ -58,28 +60,6 @@ const Attention = () => {
     </Block>
   )
 }
-
-const Count = ({ label, filter }: { readonly label: string; readonly filter: string }) => {
-  const query = useQuery(relayerPage(`${filter}${filter === "" ? "" : "&"}per_page=1`), refreshed)
-  const href = filter === "" ? "/console/relayers" : `/console/relayers?${filter}`
-  return (
-    <a class="card pad stat" href={href}>
-      <div class="k">{label}</div>
-      <div class="v">{query.value?.total === undefined ? "–" : grouped(query.value.total)}</div>
-    </a>
-  )
-}
-
-const Relayers = () => (
-  <>
-    <Attention />
-    <div class="grid g4">
-      <Count label={text.relayers} filter="" />
-      <Count label={text.countDisabled} filter="system_disabled=true" />
-      <Count label={text.countPaused} filter="paused=true" />
-    </div>
-  </>
-)
 
 const Open = () => {
   const key = new URLSearchParams([["per_page", "20"], ...openStatuses.map((status) => ["status", status])])
@@ -140,8 +120,15 @@ export const OverviewPage = () => {
         {!scopes.some((scope) => may(session, scope)) && (
           <Empty text={`${words.failure.needsOne} ${scopes.join(", ")}.`} />
         )}
-        {may(session, "relayers:read") && <Relayers />}
-        {may(session, "transactions:read") && <Open />}
+        {may(session, "relayers:read") && <Attention />}
+        {may(session, "transactions:read") ? (
+          <>
+            <Statistics hasRelayers={may(session, "relayers:read")} />
+            <Open />
+          </>
+        ) : (
+          may(session, "relayers:read") && <RelayerCounts />
+        )}
         {may(session, "events:read") && <Latest />}
       </div>
     </Page>

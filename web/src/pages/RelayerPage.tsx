@@ -31,10 +31,12 @@ import { Tag } from "../parts/Tag.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
 import { useEventsAbout } from "../parts/useEvents.ts"
 import { FirstCheck } from "./relayer/FirstCheck.tsx"
-import { RelayerEvents, RelayerNonces, RelayerTransactions } from "./relayer/Lists.tsx"
+import { RelayerEvents, RelayerTransactions } from "./relayer/Lists.tsx"
+import { RelayerNonces } from "./relayer/Nonces.tsx"
 import { RelayerPolicies } from "./relayer/Policies.tsx"
 import { RelayerSummary } from "./relayer/Summary.tsx"
 import { RelayerUrls } from "./relayer/Urls.tsx"
+import { Writes } from "../parts/Writes.tsx"
 
 const text = words.relayers
 
@@ -61,7 +63,9 @@ const tabs: ReadonlyArray<{
   {
     name: "nonces",
     label: text.nonces,
-    isOf: ({ network_type }) => network_type === "evm",
+    // The service answers 501 for solana, whose accounts have no sequences.
+    isOf: ({ network_type }) => network_type !== "solana",
+    scope: "transactions:read",
     content: RelayerNonces
   },
   { name: "events", label: text.events, scope: "events:read", content: RelayerEvents }
@@ -142,19 +146,21 @@ const Actions = ({ id, details }: { readonly id: string; readonly details: Detai
           {words.send.send}
         </a>
       )}
-      <button class="btn" type="button" aria-disabled={isChecking} onClick={onCheck}>
-        {isChecking ? text.checking : text.check}
-      </button>
-      {mayWrite && (
-        <>
-          <button class="btn" type="button" onClick={() => ask(pause)}>
-            {details.value.paused ? text.resume : text.pause}
-          </button>
-          <button class="btn d" type="button" onClick={() => ask(remove)}>
-            {text.delete}
-          </button>
-        </>
-      )}
+      <Writes>
+        <button class="btn" type="button" aria-disabled={isChecking} onClick={onCheck}>
+          {isChecking ? text.checking : text.check}
+        </button>
+        {mayWrite && (
+          <>
+            <button class="btn" type="button" onClick={() => ask(pause)}>
+              {details.value.paused ? text.resume : text.pause}
+            </button>
+            <button class="btn d" type="button" onClick={() => ask(remove)}>
+              {text.delete}
+            </button>
+          </>
+        )}
+      </Writes>
       {question !== undefined && <Confirm question={question} onClose={() => ask(undefined)} />}
     </>
   )

@@ -22,6 +22,7 @@ import { Page } from "../parts/Page.tsx"
 import { refusedFields } from "../parts/Patch.tsx"
 import { Tree } from "../parts/Tree.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
+import { Writes } from "../parts/Writes.tsx"
 
 const text = words.send
 
@@ -79,12 +80,14 @@ const SendForm = ({ relayer, type }: { readonly relayer: Relayer; readonly type:
         <SchemaForm form={form} native={native} entered={entered} problems={problems} onChange={setEntered} />
         {failure !== undefined && Object.keys(problems).length === 0 && <Failed failure={failure} />}
         <div class="do">
-          <button class="btn p" type="submit" aria-disabled={isBusy || !isAllowed}>
-            {isBusy ? text.busy : text.send}
-          </button>
-          <button class="btn" type="button" aria-disabled={isBusy} onClick={onSimulate}>
-            {text.simulate}
-          </button>
+          <Writes>
+            <button class="btn p" type="submit" aria-disabled={isBusy || !isAllowed}>
+              {isBusy ? text.busy : text.send}
+            </button>
+            <button class="btn" type="button" aria-disabled={isBusy} onClick={onSimulate}>
+              {text.simulate}
+            </button>
+          </Writes>
           {!isAllowed && <span class="mut">{words.transaction.notAllowed}</span>}
         </div>
       </form>

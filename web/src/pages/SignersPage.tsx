@@ -19,6 +19,7 @@ import { RelayerRows } from "../parts/RelayerRows.tsx"
 import { Tag, mark } from "../parts/Tag.tsx"
 import { Tree } from "../parts/Tree.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
+import { Writes } from "../parts/Writes.tsx"
 
 const text = words.signers
 
@@ -55,9 +56,11 @@ const Verify = ({ id }: { readonly id: string }) => {
   }
   return (
     <>
-      <button class="btn s" type="button" aria-disabled={isBusy} onClick={onClick}>
-        {isBusy ? text.verifying : text.verify}
-      </button>
+      <Writes>
+        <button class="btn s" type="button" aria-disabled={isBusy} onClick={onClick}>
+          {isBusy ? text.verifying : text.verify}
+        </button>
+      </Writes>
       {(steps !== undefined || failure !== undefined) && (
         <Dialog title={text.verification(id)} onClose={close}>
           {failure !== undefined && <Failed failure={failure} />}

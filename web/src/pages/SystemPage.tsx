@@ -1,5 +1,6 @@
-// The state of the instance that answers: its components and jobs.
+// The instances of the service, and the components and jobs of the one that answers.
 import { clockAhead } from "../data/Clock.ts"
+import { may, sessionState } from "../data/Session.ts"
 import { readiness } from "../data/System.ts"
 import { duration } from "../data/Times.ts"
 import { words } from "../words.ts"
@@ -9,7 +10,8 @@ import type { Column } from "../parts/List.tsx"
 import { Page } from "../parts/Page.tsx"
 import { Tag, mark } from "../parts/Tag.tsx"
 import type { Tone } from "../parts/Tag.tsx"
-import { useQuery } from "../parts/useAtom.ts"
+import { useAtom, useQuery } from "../parts/useAtom.ts"
+import { Instances } from "./system/Instances.tsx"
 
 const text = words.system
 
@@ -51,6 +53,7 @@ const ClockNote = () => {
 }
 
 export const SystemPage = () => {
+  const session = useAtom(sessionState)
   const query = useQuery(readiness, refreshed)
   return (
     <Page
@@ -69,11 +72,14 @@ export const SystemPage = () => {
       }
     >
       <ClockNote />
-      <Block title={text.components} query={query} rows={10}>
-        {({ components }) => (
-          <List label={text.components} columns={columns} rows={rowsOf(components)} keyOf={({ name }) => name} />
-        )}
-      </Block>
+      <div class="grid">
+        {may(session, "relayers:read") && <Instances />}
+        <Block title={text.components} query={query} rows={10}>
+          {({ components }) => (
+            <List label={text.components} columns={columns} rows={rowsOf(components)} keyOf={({ name }) => name} />
+          )}
+        </Block>
+      </div>
     </Page>
   )
 }

@@ -21,6 +21,7 @@ import { useChange, useQuery, useSearch } from "../parts/useAtom.ts"
 import { useEventsAbout } from "../parts/useEvents.ts"
 import { TransactionActions } from "./transaction/Actions.tsx"
 import { Attempts } from "./transaction/Attempts.tsx"
+import { FeePlot } from "./transaction/FeePlot.tsx"
 import { Timeline } from "./transaction/Timeline.tsx"
 
 const text = words.transaction
@@ -156,6 +157,7 @@ const Content = ({ id, transaction }: { readonly id: string; readonly transactio
             <Explained id={id} transaction={transaction} />
             <div class="grid g21">
               <div class="grid">
+                {isEvm(transaction) && <FeePlot id={id} transaction={transaction} />}
                 <Attempts transaction={transaction} {...context} />
               </div>
               <div class="grid">

@@ -14,8 +14,14 @@ import { Tag } from "../parts/Tag.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
 import { WebhookActions } from "./webhooks/Actions.tsx"
 import { Deliveries } from "./webhooks/Deliveries.tsx"
+import { WebhookHealth, WebhookStatistics } from "./webhooks/Statistics.tsx"
 
 const text = words.webhooks
+
+/** Each receiver of the list costs a request, so that a longer list does not show how they do. */
+const mostAsked = 20
+
+const health: Column<Notification> = { head: text.lastHour, cell: ({ id }) => <WebhookHealth id={id} /> }
 
 const columns: ReadonlyArray<Column<Notification>> = [
   {
@@ -51,7 +57,12 @@ export const WebhooksPage = () => {
           webhooks.length === 0 ? (
             <Empty text={text.none} />
           ) : (
-            <List label={text.title} columns={columns} rows={webhooks} keyOf={({ id }) => id} />
+            <List
+              label={text.title}
+              columns={webhooks.length > mostAsked ? columns : [...columns, health]}
+              rows={webhooks}
+              keyOf={({ id }) => id}
+            />
           )
         }
       </Block>
@@ -83,10 +94,11 @@ export const WebhookPage = () => {
     >
       <Loaded query={query} rows={6}>
         {() => (
-          <>
+          <div class="grid">
             <Created next={words.create.nextOfWebhook} />
+            <WebhookStatistics id={id} />
             <Deliveries id={id} />
-          </>
+          </div>
         )}
       </Loaded>
     </Page>

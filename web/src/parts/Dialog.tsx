@@ -5,6 +5,7 @@ import type { Failure } from "../data/Failure.ts"
 import type { Outcome } from "../data/Registry.ts"
 import { words } from "../words.ts"
 import { Failed } from "./Block.tsx"
+import { Writes } from "./Writes.tsx"
 
 interface DialogProps {
   readonly title: string
@@ -85,9 +86,11 @@ export const Confirm = ({ question, onClose }: { readonly question: Question; re
         <button class="btn" type="button" autofocus onClick={onClose}>
           {words.confirm.cancel}
         </button>
-        <button class={isDangerous ? "btn d" : "btn p"} type="button" aria-disabled={!isReady} onClick={onAct}>
-          {action}
-        </button>
+        <Writes>
+          <button class={isDangerous ? "btn d" : "btn p"} type="button" aria-disabled={!isReady} onClick={onAct}>
+            {action}
+          </button>
+        </Writes>
       </div>
     </Dialog>
   )

@@ -9,6 +9,7 @@ import type { Outcome } from "../data/Registry.ts"
 import { words } from "../words.ts"
 import { Failed } from "./Block.tsx"
 import { Diff, SchemaForm } from "./Form.tsx"
+import { Writes } from "./Writes.tsx"
 
 const text = words.form
 
@@ -126,9 +127,11 @@ export const Patch = ({ form, native, present, isAllowed, save, refresh, known }
         </section>
       )}
       <div class="do">
-        <button class="btn p" type="submit" aria-disabled={!isAllowed || isBusy || mine.length === 0 || isConflict}>
-          {isBusy ? text.saving : text.save}
-        </button>
+        <Writes>
+          <button class="btn p" type="submit" aria-disabled={!isAllowed || isBusy || mine.length === 0 || isConflict}>
+            {isBusy ? text.saving : text.save}
+          </button>
+        </Writes>
         <button
           class="btn"
           type="button"

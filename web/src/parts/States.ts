@@ -25,13 +25,15 @@ const marks: Readonly<Record<string, Mark>> = {
 
 export const markOf = (state: string): Mark => marks[state] ?? mark("off", state)
 
-interface RelayerFlags {
+interface RelayerState {
   readonly paused: boolean
   readonly system_disabled: boolean
+  /** Only some lists have it. */
+  readonly health?: { readonly state: string }
 }
 
-/** The mark of a relayer in a list, which does not have its health. */
-export const relayerMark = ({ paused, system_disabled }: RelayerFlags): Mark => {
+/** The mark of a relayer in a list. A relayer that is paused and disabled is shown as disabled, because that is what needs a repair. */
+export const relayerMark = ({ paused, system_disabled, health }: RelayerState): Mark => {
   if (system_disabled) return markOf("disabled")
-  return markOf(paused ? "paused" : "enabled")
+  return markOf(paused ? "paused" : (health?.state ?? "enabled"))
 }

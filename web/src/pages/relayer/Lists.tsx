@@ -1,8 +1,7 @@
-// The lists of a relayer: its transactions, nonces and events.
+// The lists of a relayer: its transactions and events.
 import { isAboutRelayer } from "../../data/EventFilter.ts"
 import { eventPage } from "../../data/Events.ts"
 import type { Versioned } from "../../data/Pages.ts"
-import { relayerNonces } from "../../data/Relayers.ts"
 import type { Relayer } from "../../data/Relayers.ts"
 import { above } from "../../data/Tail.ts"
 import { finalStatuses, openStatuses, transactionPage } from "../../data/Transactions.ts"
@@ -11,7 +10,6 @@ import { Block } from "../../parts/Block.tsx"
 import { EventRows } from "../../parts/EventRows.tsx"
 import { ActiveFilters, SelectFilter, TextFilter, choices } from "../../parts/Filters.tsx"
 import { Empty, Pager } from "../../parts/List.tsx"
-import { Facts } from "../../parts/Page.tsx"
 import { TransactionRows } from "../../parts/TransactionRows.tsx"
 import { useQuery, useSearch } from "../../parts/useAtom.ts"
 import { useTail } from "../../parts/useEvents.ts"
@@ -58,32 +56,6 @@ export const RelayerTransactions = ({ details: { value: relayer } }: Props) => {
         }
       </Block>
     </>
-  )
-}
-
-export const RelayerNonces = ({ details: { value: relayer } }: Props) => {
-  const query = useQuery(relayerNonces(relayer.id))
-  return (
-    <Block
-      title={text.nonces}
-      aside={
-        <button class="btn s" type="button" onClick={query.refresh}>
-          {text.ask}
-        </button>
-      }
-      query={query}
-    >
-      {(nonces) => (
-        <div class="pad">
-          <Facts
-            facts={Object.entries(nonces).map(([name, value]) => [
-              name,
-              typeof value === "object" ? JSON.stringify(value) : String(value)
-            ])}
-          />
-        </div>
-      )}
-    </Block>
   )
 }
 

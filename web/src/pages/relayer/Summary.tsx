@@ -18,6 +18,7 @@ import { Age, At, Until } from "../../parts/Time.tsx"
 import { TransactionRows } from "../../parts/TransactionRows.tsx"
 import { useAtom, useQuery } from "../../parts/useAtom.ts"
 import { useEventsAbout } from "../../parts/useEvents.ts"
+import { RelayerBalance } from "./Balance.tsx"
 
 const text = words.relayers
 
@@ -40,7 +41,7 @@ const countOf = (status: RelayerStatus) => {
   return status.network_type === "stellar" ? status.sequence_number?.toString() : undefined
 }
 
-const Balance = ({ relayer, status }: { readonly relayer: Relayer; readonly status: RelayerStatus }) => {
+const Details = ({ relayer, status }: { readonly relayer: Relayer; readonly status: RelayerStatus }) => {
   const unit = unitOf(relayer.network_type, relayer.network, useQuery(networkList).value)
   const minimum = relayer.policies?.min_balance
   const count = countOf(status)
@@ -103,9 +104,7 @@ export const RelayerSummary = ({ details: { value: relayer } }: { readonly detai
   return (
     <div class="grid">
       <div class="grid g11">
-        <Block title={text.details} query={status} rows={5}>
-          {(status) => <Balance relayer={relayer} status={status} />}
-        </Block>
+        <RelayerBalance relayer={relayer} />
         <Block
           title={text.providers}
           aside={
@@ -124,7 +123,12 @@ export const RelayerSummary = ({ details: { value: relayer } }: { readonly detai
           }
         </Block>
       </div>
-      {may(session, "transactions:read") && <OpenTransactions relayer={relayer} />}
+      <div class="grid g21">
+        {may(session, "transactions:read") && <OpenTransactions relayer={relayer} />}
+        <Block title={text.details} query={status} rows={5}>
+          {(status) => <Details relayer={relayer} status={status} />}
+        </Block>
+      </div>
     </div>
   )
 }

@@ -18,6 +18,7 @@ import { Failed } from "../../parts/Block.tsx"
 import { Confirm, Dialog } from "../../parts/Dialog.tsx"
 import type { Question } from "../../parts/Dialog.tsx"
 import { useAtom } from "../../parts/useAtom.ts"
+import { Writes } from "../../parts/Writes.tsx"
 
 const text = words.transaction
 
@@ -115,9 +116,11 @@ const SpeedUp = ({
         <button class="btn" type="button" autofocus onClick={onClose}>
           {words.confirm.cancel}
         </button>
-        <button class="btn p" type="button" aria-disabled={!isReady} onClick={onSend}>
-          {text.speedUp}
-        </button>
+        <Writes>
+          <button class="btn p" type="button" aria-disabled={!isReady} onClick={onSend}>
+            {text.speedUp}
+          </button>
+        </Writes>
       </div>
     </Dialog>
   )

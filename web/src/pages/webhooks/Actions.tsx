@@ -12,6 +12,7 @@ import { Confirm, Dialog } from "../../parts/Dialog.tsx"
 import type { Question } from "../../parts/Dialog.tsx"
 import { Tree } from "../../parts/Tree.tsx"
 import { Replay } from "./Replay.tsx"
+import { Writes } from "../../parts/Writes.tsx"
 
 const text = words.webhooks
 
@@ -27,9 +28,11 @@ const Test = ({ id }: { readonly id: string }) => {
   }
   return (
     <>
-      <button class="btn" type="button" aria-disabled={isBusy} onClick={onClick}>
-        {isBusy ? text.testing : text.test}
-      </button>
+      <Writes>
+        <button class="btn" type="button" aria-disabled={isBusy} onClick={onClick}>
+          {isBusy ? text.testing : text.test}
+        </button>
+      </Writes>
       {result !== undefined && (
         <div role="status" class="card test">
           <Tree value={result} />
@@ -95,9 +98,11 @@ const Rotate = ({ id, details: { etag }, onClose }: Props & { readonly onClose: 
           <button class="btn" type="button" onClick={onClose}>
             {words.confirm.cancel}
           </button>
-          <button class="btn p" type="submit" aria-disabled={!isReady}>
-            {text.rotateAction}
-          </button>
+          <Writes>
+            <button class="btn p" type="submit" aria-disabled={!isReady}>
+              {text.rotateAction}
+            </button>
+          </Writes>
         </div>
       </form>
     </Dialog>

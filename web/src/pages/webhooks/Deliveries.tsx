@@ -15,6 +15,7 @@ import { Tag, mark } from "../../parts/Tag.tsx"
 import { At, Until } from "../../parts/Time.tsx"
 import { useAtom, useQuery, useSearch } from "../../parts/useAtom.ts"
 import { useEventsAbout } from "../../parts/useEvents.ts"
+import { Writes } from "../../parts/Writes.tsx"
 
 const text = words.webhooks
 
@@ -72,9 +73,11 @@ const deliveryColumns = (retry: ((id: string) => void) | undefined): ReadonlyArr
           head: text.retry,
           cell: ({ id, state }: Delivery) =>
             state === "failed" ? (
-              <button class="btn s" type="button" onClick={() => retry(id)}>
-                {text.retry}
-              </button>
+              <Writes>
+                <button class="btn s" type="button" onClick={() => retry(id)}>
+                  {text.retry}
+                </button>
+              </Writes>
             ) : (
               ""
             )

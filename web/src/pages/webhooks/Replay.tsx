@@ -10,6 +10,7 @@ import type { Replayed } from "../../data/Webhooks.ts"
 import { words } from "../../words.ts"
 import { Failed } from "../../parts/Block.tsx"
 import { Dialog } from "../../parts/Dialog.tsx"
+import { Writes } from "../../parts/Writes.tsx"
 
 const text = words.webhooks
 
@@ -109,13 +110,17 @@ const ReplayDialog = ({ id, onClose }: { readonly id: string; readonly onClose: 
           {words.confirm.close}
         </button>
         {sent === undefined && count !== undefined && count > 0 ? (
-          <button class="btn p" type="button" aria-disabled={isBusy} onClick={onReplay}>
-            {text.replayAction(count, grouped(count))}
-          </button>
+          <Writes>
+            <button class="btn p" type="button" aria-disabled={isBusy} onClick={onReplay}>
+              {text.replayAction(count, grouped(count))}
+            </button>
+          </Writes>
         ) : (
-          <button class="btn p" type="button" aria-disabled={isBusy || sent !== undefined} onClick={onCount}>
-            {isBusy ? text.counting : text.count}
-          </button>
+          <Writes>
+            <button class="btn p" type="button" aria-disabled={isBusy || sent !== undefined} onClick={onCount}>
+              {isBusy ? text.counting : text.count}
+            </button>
+          </Writes>
         )}
       </div>
     </Dialog>

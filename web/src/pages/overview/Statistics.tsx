@@ -1,0 +1,173 @@
+// The numbers of the overview: relayers by state, open transactions, and those that became final in the last hour.
+import { grouped } from "../../data/Amounts.ts"
+import { relayerPage } from "../../data/Relayers.ts"
+import { step } from "../../data/Times.ts"
+import { transactionStatistics } from "../../data/Transactions.ts"
+import type { TransactionStatistics } from "../../data/Transactions.ts"
+import { words } from "../../words.ts"
+import { Block } from "../../parts/Block.tsx"
+import { Plot } from "../../parts/Plot.tsx"
+import type { Line } from "../../parts/Plot.tsx"
+import { Age } from "../../parts/Time.tsx"
+import { useQuery } from "../../parts/useAtom.ts"
+
+const text = words.overview
+
+/** Milliseconds. Relayers change seldom: what stops one is in the list of what needs attention. */
+const refreshed = 30_000
+const seldom = 60_000
+
+const useCount = (filter: string): string => {
+  const { value } = useQuery(relayerPage(`${filter}${filter === "" ? "" : "&"}per_page=1`), seldom)
+  return value?.total === undefined ? "–" : grouped(value.total)
+}
+
+const hrefOf = (filter: string) => (filter === "" ? "/console/relayers" : `/console/relayers?${filter}`)
+
+const Count = ({ label, filter }: { readonly label: string; readonly filter: string }) => (
+  <a class="l" href={hrefOf(filter)}>
+    {useCount(filter)} {label}
+  </a>
+)
+
+/** States other than healthy. A relayer may be counted in two of them: a paused one can be degraded. */
+const states = [
+  { label: text.disabled, filter: "state=disabled" },
+  { label: text.failing, filter: "state=failing" },
+  { label: text.degraded, filter: "state=degraded" },
+  { label: text.paused, filter: "paused=true" }
+]
+
+export const RelayerCounts = () => (
+  <section class="card pad stat" aria-label={text.relayers}>
+    <div class="k">{text.relayers}</div>
+    <div class="v">
+      <a href="/console/relayers">{useCount("")}</a>
+    </div>
+    <div class="f counts">
+      {states.map((state) => (
+        <Count key={state.filter} {...state} />
+      ))}
+    </div>
+  </section>
+)
+
+const Open = ({ open }: Pick<TransactionStatistics, "open">) => (
+  <section class="card pad stat" aria-label={text.open}>
+    <div class="k">{text.open}</div>
+    <div class="v">
+      {grouped(open.pending + open.in_flight)}
+      {open.oldest_at !== undefined && (
+        <small>
+          {text.oldest} <Age at={open.oldest_at} />
+        </small>
+      )}
+    </div>
+    <div class="f counts">
+      <a class="l" href="/console/transactions?held=true">
+        {grouped(open.held)} {text.held}
+      </a>
+      <span>
+        {grouped(open.in_flight)} {text.inFlight}
+      </span>
+    </div>
+  </section>
+)
+
+type Steps = TransactionStatistics["steps"]
+
+/** The newest minute in which a transaction was confirmed. The last one has just begun. */
+const newest = (steps: Steps) => steps.findLast(({ p95_ms }) => p95_ms !== undefined)
+
+const Confirmation = ({ steps }: { readonly steps: Steps }) => {
+  const { p50_ms, p95_ms } = newest(steps) ?? {}
+  return (
+    <section class="card pad stat" aria-label={text.confirmation}>
+      <div class="k">{text.confirmation}</div>
+      <div class="v">
+        {p50_ms === undefined ? "–" : step(p50_ms)}
+        {p95_ms !== undefined && <small>{text.p95(step(p95_ms))}</small>}
+      </div>
+      <div class="f">{p50_ms === undefined ? text.noneConfirmed : text.lastMinute}</div>
+    </section>
+  )
+}
+
+const sumOf = (steps: Steps, count: (final: Steps[number]["final"]) => number) =>
+  steps.reduce((sum, { final }) => sum + count(final), 0)
+
+const unsuccessful = ({ failed, canceled, expired }: Steps[number]["final"]) => failed + canceled + expired
+
+const Final = ({ steps }: { readonly steps: Steps }) => (
+  <section class="card pad stat" aria-label={text.final}>
+    <div class="k">{text.final}</div>
+    <div class="v">
+      {grouped(sumOf(steps, ({ confirmed }) => confirmed))}
+      <small>{text.confirmed}</small>
+    </div>
+    <div class="f counts">
+      <span>
+        {grouped(sumOf(steps, ({ failed }) => failed))} {text.failed}
+      </span>
+      <span>
+        {grouped(sumOf(steps, ({ canceled, expired }) => canceled + expired))} {text.ended}
+      </span>
+    </div>
+  </section>
+)
+
+const perMinute = (steps: Steps): ReadonlyArray<Line> => [
+  {
+    label: text.perMinute,
+    shape: "bars",
+    color: "p4",
+    values: steps.map(({ final }) => BigInt(final.confirmed + unsuccessful(final)))
+  },
+  {
+    label: text.notConfirmed,
+    shape: "bars",
+    color: "p2",
+    values: steps.map(({ final }) => BigInt(unsuccessful(final)))
+  }
+]
+
+const count = { symbol: "", decimals: 0 }
+const seconds = { symbol: "s", decimals: 3 }
+
+const latency = (steps: Steps): ReadonlyArray<Line> => [
+  {
+    label: text.p95Line,
+    shape: "line",
+    color: "p1",
+    values: steps.map(({ p95_ms }) => (p95_ms === undefined ? undefined : BigInt(p95_ms)))
+  }
+]
+
+/** Of all instances. The counts of relayers need another scope. */
+export const Statistics = ({ hasRelayers }: { readonly hasRelayers: boolean }) => {
+  const query = useQuery(transactionStatistics, refreshed)
+  const { value } = query
+  const positions = value?.steps.map(({ at }) => at.epochMilliseconds) ?? []
+  return (
+    <>
+      <div class="grid g4">
+        {hasRelayers && <RelayerCounts />}
+        {value !== undefined && (
+          <>
+            <Open open={value.open} />
+            <Confirmation steps={value.steps} />
+            <Final steps={value.steps} />
+          </>
+        )}
+      </div>
+      <Block title={text.lastHour} query={query} rows={6}>
+        {({ steps }) => (
+          <div class="grid g11">
+            <Plot label={text.perMinute} axis="time" positions={positions} unit={count} lines={perMinute(steps)} />
+            <Plot label={text.p95Line} axis="time" positions={positions} unit={seconds} lines={latency(steps)} />
+          </div>
+        )}
+      </Block>
+    </>
+  )
+}
