@@ -2,6 +2,7 @@
 // sent to the chain directly in the same run. Only the ratios are comparable between runs.
 //
 //   npm run bench:transactions
+//   npm run bench:transactions -- --network solana
 //   npm run bench:transactions -- --report bench
 //   npm run bench:transactions -- --against ../before
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
@@ -15,8 +16,9 @@ import * as Names from "./harness/Names.ts"
 import { evm } from "./transactions/evm/Evm.ts"
 import * as Report from "./transactions/Report.ts"
 import * as Run from "./transactions/Run.ts"
+import { solana } from "./transactions/solana/Solana.ts"
 
-const networks = { evm: Run.on(evm) } as const
+const networks = { evm: Run.on(evm), solana: Run.on(solana) } as const
 
 /** Of all networks. A run refuses those that its network does not have. */
 const names = [...new Set<string>(Object.values(networks).flatMap(({ names }) => names))]

@@ -26,7 +26,9 @@ const columns: Readonly<Record<string, (row: Row) => string>> = {
   "CPU ms, PostgreSQL": ({ postgresMs }) => number(postgresMs, 2),
   rows: ({ inserted }) => number(inserted, 1),
   updates: ({ updated }) => number(updated, 1),
-  "WAL bytes": ({ walBytes }) => number(walBytes)
+  "WAL bytes": ({ walBytes }) => number(walBytes),
+  "landed %": ({ landed }) => number(landed === undefined ? undefined : 100 * landed, 1),
+  "signature ms": ({ signMs }) => number(signMs, 3)
 }
 
 const lines = (rows: ReadonlyArray<Row>) => rows.map((row) => Object.values(columns).map((column) => column(row)))

@@ -22,6 +22,10 @@ export interface Figures {
   readonly inserted?: number
   readonly updated?: number
   readonly walBytes?: number
+  /** The share whose first bytes are on the chain, although nodes drop a part of what they are sent. */
+  readonly landed?: number
+  /** Milliseconds of processor time for a signature. */
+  readonly signMs?: number
 }
 
 /** A case, with medians over the rounds. */
@@ -69,7 +73,9 @@ export const fields = [
   "postgresMs",
   "inserted",
   "updated",
-  "walBytes"
+  "walBytes",
+  "landed",
+  "signMs"
 ] as const satisfies ReadonlyArray<keyof Figures>
 
 export const figuresOf = ({ usage, ...rest }: Measured): Figures => ({ ...rest, ...usage })

@@ -50,7 +50,7 @@ const latencyOf = Effect.fnUntraced(function* (sender: Sender, all: ReadonlyArra
   )
   const events = all
     .flatMap(({ id }) => confirmations.seen.get(id) ?? [])
-    .map(({ at, block }) => ({ at, ms: at - (heads.arrivalOf(block + required) ?? Number.NaN) }))
+    .map(({ at, block }) => ({ at, ms: at - (heads.confirmationOf(block, required) ?? Number.NaN) }))
   const latency: Latency = {
     toBroadcast: median(all.map(({ id, at }) => (sends.get(id) ?? Number.NaN) - at)),
     toEvent: median(events.map(({ ms }) => ms)),
