@@ -50,6 +50,7 @@ import restores from "./0064_restores.ts"
 import landedByKey from "./0066_landed_by_key.ts"
 import operators from "./0068_operators.ts"
 import balances from "./0069_balances.ts"
+import lighterWrites from "./0070_lighter_writes.ts"
 
 /** Migrations from before the mark of the schema. Instances of their versions cannot see that they have to stop. */
 const unmarked = {
@@ -103,7 +104,8 @@ const marked = {
   "0064_restores": restores,
   "0066_landed_by_key": landedByKey,
   "0068_operators": operators,
-  "0069_balances": balances
+  "0069_balances": balances,
+  "0070_lighter_writes": lighterWrites
 }
 
 export const migrations: Readonly<Record<string, Migration.Migration>> = {

@@ -58,15 +58,19 @@ const givenOf = (
   now: String(now)
 })
 
+/** Has what another transaction may have, too. The rest is inserted faster without a look for conflicts. */
+const canConflict = ({ transaction: { externalId, identity, exclusive } }: Acceptance): boolean =>
+  externalId !== undefined || identity !== undefined || exclusive !== undefined
+
 export const make = Effect.gen(function* () {
   const sql = yield* client
   const networks = yield* LedgerRules
   const moment = (column: string) => momentOf(sql, column)
 
   /**
-   * Inserts them in their order. Left out are those of relayers that are paused or do not exist, those whose
-   * account belongs to the lane of another one, and those whose
-   * `external_id`, `identity` or `exclusive` another transaction has. `waits`: for relayers that are being changed; otherwise their transactions are left out.
+   * Inserts them in their order. Left out are those of relayers that are paused or do not exist, those whose account belongs to the
+   * lane of another one, and those whose `external_id`, `identity` or `exclusive` another transaction has. `waits`: for relayers
+   * that are being changed; otherwise their transactions are left out.
    */
   const insert = (acceptances: ReadonlyArray<Acceptance>, waits: boolean) =>
     sql`
@@ -89,7 +93,7 @@ export const make = Effect.gen(function* () {
       FROM given JOIN sending ON sending.seq = given.relayer_number::bigint
       JOIN lanes l ON l.chain = given.chain AND l.address = given.address AND l.parent_id IS NULL
       ORDER BY n
-      ON CONFLICT DO NOTHING
+      ${acceptances.some(canConflict) ? sql`ON CONFLICT DO NOTHING` : sql``}
       RETURNING id, number::float8 AS number, lane_id::float8 AS lane_id, generation`.pipe(
       Effect.flatMap(readInserted),
       query("NewTransactionsRepo.insert")
