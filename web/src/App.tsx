@@ -1,6 +1,7 @@
 // The router: it shows the sign-in page, or a page inside the frame with navigation, connection and session.
 import type { ComponentType } from "preact"
-import { LocationProvider, Route, Router } from "preact-iso"
+import { LocationProvider, Route, Router, useLocation } from "preact-iso"
+import { useEffect } from "preact/hooks"
 import { version } from "../../src/api/Version.ts"
 import type { CurrentSession } from "../../src/domain/access/Session.ts"
 import type { Scope } from "../../src/domain/access/Scope.ts"
@@ -145,6 +146,13 @@ const pages = {
   audit: guarded("audit:read", words.audit.title, AuditPage)
 }
 
+/** A bookmark of the sign-in leads to the overview, whatever its query says. */
+const AfterSignIn = () => {
+  const { route } = useLocation()
+  useEffect(() => route("/console/", true), [route])
+  return null
+}
+
 const Routes = () => (
   <Router>
     <Route path="/console" component={OverviewPage} />
@@ -166,6 +174,7 @@ const Routes = () => (
     <Route path="/console/keys/:id" component={pages.key} />
     <Route path="/console/audit" component={pages.audit} />
     <Route path="/console/system" component={SystemPage} />
+    <Route path="/console/sign-in" component={AfterSignIn} />
     <Route path="/console/new/:kind" component={NewPage} />
     <Route default component={NotFoundPage} />
   </Router>
