@@ -15,7 +15,12 @@ export interface Shown {
   readonly status: string
   readonly code?: string
   readonly nonce?: number
-  readonly attempts?: ReadonlyArray<{ readonly kind: string; readonly max_fee_per_gas?: string }>
+  readonly attempts?: ReadonlyArray<{
+    readonly kind: string
+    readonly max_fee_per_gas?: string
+    /** Of solana. */
+    readonly blockhash?: string
+  }>
 }
 
 type Reads = Pick<Listening, "call">

@@ -21,11 +21,12 @@ interface Trouble extends Pick<Context, "tally" | "amount" | "random"> {
 /** Milliseconds in which bytes die and are proven dead. */
 const oneLife = 40_000
 
-/** Sends while `trouble` lasts, and checks all of it afterwards. */
+/** Sends while `trouble` lasts, and checks all of it afterwards. `expectMore`: what else must hold. */
 const during = (
   { amount, random, tally }: Context,
   open: Parameters<typeof Opening.open>[0],
-  trouble: (given: Trouble) => Effect.Effect<void, never, Scope.Scope>
+  trouble: (given: Trouble) => Effect.Effect<void, never, Scope.Scope>,
+  expectMore: (rows: Verdict.Rows) => void = () => {}
 ) =>
   Effect.gen(function* () {
     const opened = yield* Opening.open(open)
@@ -33,7 +34,7 @@ const during = (
     const pass = (full: number, short: number) => Effect.sleep(amount(full, short))
     yield* trouble({ amount, opened, pass, random, tally })
     yield* stop
-    yield* Verdict.check(tally, opened.chain, opened.service, load)
+    expectMore(yield* Verdict.check(tally, opened.chain, opened.service, load))
   })
 
 export const SolanaExpiry: Case = {
@@ -41,11 +42,15 @@ export const SolanaExpiry: Case = {
   promise:
     "30 % of the bytes get lost: each request is executed once, by new bytes after a proof that the old ones are dead",
   run: (context) =>
-    during(context, {}, ({ opened: { chain }, pass }) =>
-      Effect.gen(function* () {
-        chain.cluster.keepsBack = (signature) => Chain.isAmong(30, signature)
-        yield* pass(90_000, 10_000)
-      })
+    during(
+      context,
+      {},
+      ({ opened: { chain }, pass }) =>
+        Effect.gen(function* () {
+          chain.cluster.keepsBack = (signature) => Chain.isAmong(30, signature)
+          yield* pass(90_000, 10_000)
+        }),
+      (rows) => context.tally.expect(Verdict.refreshesOf(rows) > 0, "bytes that get lost are signed again")
     )
 }
 

@@ -5,6 +5,9 @@ import type { Listening } from "../../testkit/process/Service.ts"
 import type { Tally } from "../Case.ts"
 import type { Accepted } from "../sending/Load.ts"
 import { settled, shown } from "../sending/Verdict.ts"
+import type { Shown } from "../sending/Verdict.ts"
+import type { Blocks } from "../../testkit/solana/Cluster.ts"
+import { life } from "../../testkit/solana/Cluster.ts"
 import type { Chain } from "./Chain.ts"
 import * as Effects from "./Effects.ts"
 
@@ -16,6 +19,26 @@ interface Sent {
 
 /** Bytes die, and are proven dead, several times before a transaction lands. */
 const patience = "8 minutes"
+
+export type Rows = ReadonlyArray<Pick<Shown, "attempts">>
+
+/**
+ * Transactions with new bytes whose blockhash existed while the bytes before could still land: they were signed without a proof.
+ * Blockhashes of blocks that a fork dropped say nothing.
+ */
+export const signedTooEarly = (blocks: Blocks, rows: Rows) => {
+  const heights = new Map(blocks.map(({ blockhash, height }) => [blockhash, height]))
+  return rows.filter(({ attempts = [] }) =>
+    attempts.slice(1).some(({ blockhash = "" }, index) => {
+      const [old, born] = [heights.get(attempts[index]?.blockhash ?? ""), heights.get(blockhash)]
+      return old !== undefined && born !== undefined && born <= old + life + 1
+    })
+  )
+}
+
+/** Bytes that were signed after the first ones. */
+export const refreshesOf = (rows: Rows): number =>
+  rows.reduce((sum, { attempts = [] }) => sum + Math.max(0, attempts.length - 1), 0)
 
 /** Every accepted request has one effect, or, if its bytes may not be changed, none and the verdict `expired`. */
 export const check = Effect.fnUntraced(function* (
@@ -35,6 +58,7 @@ export const check = Effect.fnUntraced(function* (
     "signatures",
     rows.reduce((sum, { attempts = [] }) => sum + attempts.length, 0)
   )
+  tally.set("refreshes", refreshesOf(rows))
   tally.set("expired", rows.filter(({ status }) => status === "expired").length)
   tally.expect(accepted.length > 0, "requests are accepted")
   tally.expect(refused.length === 0, `every request is accepted: ${refused[0]}`)
@@ -50,6 +74,11 @@ export const check = Effect.fnUntraced(function* (
   tally.expect(
     wrong.length === 0,
     `the verdict of each is that of the chain: ${wrong.length} are not, such as ${JSON.stringify(wrong[0])}`
+  )
+  const early = signedTooEarly(cluster.blocks, rows)
+  tally.expect(
+    early.length === 0,
+    `new bytes are signed when the old ones are dead: ${early.length} are not, such as ${JSON.stringify(early[0])}`
   )
   const effects = [...counts.values()].reduce((sum, one) => sum + one, 0)
   tally.expect(effects === confirmed, `the chain has the effects of ${confirmed} confirmed ones: ${effects}`)

@@ -107,6 +107,23 @@ layerEach(ledger)("after a restore", (it) => {
     })
   )
 
+  it.effect("a list without its end is not believed to be read, although all providers agree", () =>
+    Effect.gen(function* () {
+      const { landed, never, world } = yield* restored()
+      // The list of an account has an entry: somebody has funded it.
+      for (const { lies } of world.nodes) lies.set("getSignaturesForAddress", () => ({ result: [] }))
+      yield* world.poll(untilBound)
+      for (const id of [landed, never]) {
+        assert.strictEqual((yield* world.transaction(id)).cause?.code, "restored_unproven")
+        yield* Effect.flip(world.answer("send", id))
+      }
+      for (const { lies } of world.nodes) lies.clear()
+      yield* world.finish
+      assert.strictEqual((yield* world.transaction(landed)).state, "confirmed")
+      assert.strictEqual(world.cluster.balanceOf(receiver), sol)
+    })
+  )
+
   it.effect("a copy of a copy is not believed to be read", () =>
     Effect.gen(function* () {
       const { never, world } = yield* restored()

@@ -6,8 +6,10 @@ import { readFile } from "node:fs/promises"
 import { promisify } from "node:util"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
-import { memoProgram, systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import { memoProgram, systemProgram, tokenProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import { u64 } from "../../../../testkit/solana/Messages.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
+import { addressOf } from "../../../testkit/solana/World.ts"
 import { makeKey } from "../Fixtures.ts"
 import { api, dataOf, memoOf, prebuilt, recent, relayerAt } from "./Relayers.ts"
 import { memo, receiver, sol, transfer } from "../../lanes/solana/World.ts"
@@ -154,6 +156,38 @@ layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
       const allowed = yield* send(transfer(address, 1_000_000n), { key: limited })
       assert.strictEqual(allowed.status, 200, allowed.text)
       yield* becomes(dataOf(allowed).id, "confirmed")
+    })
+  )
+
+  it.effect("refuses a token transfer without its mint for an API key with receivers, and says what to use", () =>
+    Effect.gen(function* () {
+      const { address, send } = yield* relayerAt()
+      const token = (data: ReadonlyArray<number>, accounts: ReadonlyArray<string>) => ({
+        instructions: [
+          {
+            program_id: tokenProgram,
+            accounts: [...accounts, address].map((pubkey) => ({
+              pubkey,
+              is_signer: pubkey === address,
+              is_writable: pubkey !== address
+            })),
+            data: base64Of(Uint8Array.from(data))
+          }
+        ]
+      })
+      const [source, mint] = [addressOf(20), addressOf(21)]
+      const transfer = token([3, ...u64(1)], [source, receiver])
+      const keyWith = (solana: object) => makeKey(["transactions:write"], { transaction_limits: { solana } })
+      const listed = yield* keyWith({ receivers: [receiver] })
+      const refused = yield* send(transfer, { key: listed })
+      assert.strictEqual(refused.status, 403, refused.text)
+      assert.include(refused.json.error ?? "", "instructions: receiver_not_allowed")
+      assert.include(refused.json.error ?? "", "use TransferChecked with an API key that has receivers")
+      // TransferChecked names its mint, and a key without receivers may send either.
+      const checked = yield* send(token([12, ...u64(1), 6], [source, mint, receiver]), { key: listed })
+      assert.strictEqual(checked.status, 200, checked.text)
+      const other = yield* send(transfer, { key: yield* keyWith({ max_value: "1" }) })
+      assert.strictEqual(other.status, 200, other.text)
     })
   )
 
