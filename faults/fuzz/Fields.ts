@@ -40,6 +40,7 @@ export const byPattern: Readonly<Record<string, (random: Random, world: World) =
   // A UUID, as Effect writes its pattern.
   "^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}|00000000-0000-0000-0000-000000000000|[fF]{8}-[fF]{4}-[fF]{4}-[fF]{4}-[fF]{12})$":
     (random) => `${hex(random, 8)}-${hex(random, 4)}-4${hex(random, 3)}-8${hex(random, 3)}-${hex(random, 12)}`,
+  "^C[A-Z2-7]{55}$": () => `C${"A".repeat(55)}`,
   "^[GC][A-Z2-7]{55}$": (random) => `${random.pick(["G", "C"])}${"A".repeat(55)}`,
   "^0x([0-9a-fA-F]{2})*$": (random) => `0x${hex(random, 2 * random.below(40))}`,
   "^0x[0-9a-fA-F]{64}$": (random) => `0x${hex(random, 64)}`,

@@ -11,9 +11,10 @@ import type {
 } from "@openzeppelin/relayer-sdk"
 import { Effect, Layer, Logger } from "effect"
 import * as LedgerTables from "../../src/server/ledger/LedgerTables.ts"
-import { envelope, keyNamed, payment, transaction } from "../../testkit/stellar/Building.ts"
+import { call, envelope, keyNamed, payment, transaction } from "../../testkit/stellar/Building.ts"
 import * as Credits from "../../testkit/stellar/Credits.ts"
-import { counterContract } from "../../testkit/stellar/Contracts.ts"
+import { counterContract, tokenContract } from "../../testkit/stellar/Contracts.ts"
+import * as Forwards from "../../testkit/stellar/Forwards.ts"
 import { relayerAt, xlm } from "../../testkit/stellar/Relayers.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 import { callsOf } from "./SdkCalls.ts"
@@ -150,6 +151,36 @@ layer(api, { excludeTestServices: true })("the SDK with a stellar relayer", (it)
       assert.strictEqual(account(receiver.publicKey())?.balance, 10n * xlm + 5n)
       assert.strictEqual(Credits.creditOf(network, address), 9n)
     })
+  )
+
+  it.effect(
+    "quotes and builds a call of a contract whose user pays in a token, and sends it with the user's entry",
+    () =>
+      Effect.gen(function* () {
+        const { address, answer, becomes, network, passphrase, post } = yield* make({
+          policies: Forwards.policies,
+          fields: Forwards.fields
+        })
+        Forwards.hold(network, user.publicKey(), 1_000_000n)
+        const given = { sequence: 1n, network: passphrase }
+        const transaction_xdr = transaction(user, [call("increment")], given).toXDR()
+        const request = { transaction_xdr, fee_token: tokenContract }
+        const quoted = (yield* answer((sdk, id) =>
+          sdk.quoteSponsoredTransaction(id, request)
+        )) as StellarFeeEstimateResult
+        const fee = { fee_in_token: "1728", max_fee_in_token: "1746", max_fee_in_token_ui: "0.001746" }
+        assert.deepInclude(quoted, fee)
+        const built = (yield* answer((sdk, id) =>
+          sdk.buildSponsoredTransaction(id, request)
+        )) as StellarPrepareTransactionResult
+        assert.deepInclude(built, { ...fee, fee_in_stroops: "57600", fee_token: tokenContract })
+        const signed_auth_entry = yield* Forwards.signedEntry(user, built.user_auth_entry ?? "", passphrase)
+        // The SDK has no type for the field, and sends it as it is.
+        const signed = { transaction_xdr: built.transaction, signed_auth_entry }
+        const { id } = yield* post(signed)
+        yield* becomes(id, "confirmed")
+        assert.strictEqual(Forwards.heldBy(network, address), 1728n)
+      })
   )
 
   it.effect("reads status and balance, and calls methods of the node", () =>

@@ -1,7 +1,8 @@
 // Applies a transaction to the ledger: `TransactionFrame::apply` of stellar-core.
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import { xdr } from "@stellar/stellar-sdk/base"
-import { callCost, callInstructions, callOf, counterContract, isGranted, run } from "./Contracts.ts"
+import { run } from "./Calls.ts"
+import { callCost, callInstructions, callOf, isGranted, needsCounter } from "./Contracts.ts"
 import { accountIn, Changes, keyOf } from "./Entries.ts"
 import type { Reads } from "./Entries.ts"
 import { feeSourceOf, sha256 } from "./Envelope.ts"
@@ -78,7 +79,7 @@ const invoke = (
   const { hostFunction, auth } = op
   if (hostFunction.type !== "hostFunctionTypeInvokeContract") return succeed(xdr.ScVal.scvVoid())
   const call = callOf(hostFunction.invokeContract)
-  if (call.contract === counterContract && isArchived(changes)) return ended(results.invokeHostFunctionEntryArchived())
+  if (needsCounter(call) && isArchived(changes)) return ended(results.invokeHostFunctionEntryArchived())
   const ran = run(call, changes, passphrase, ledger)
   const at = { source, passphrase, ledger }
   const trap = (error: string): Applied => {

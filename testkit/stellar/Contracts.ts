@@ -1,14 +1,21 @@
-// Applies calls of contracts: one contract with `increment`, `transfer` and `fail`, and the native asset's contract.
+// What contracts of the stand-in ledger have in common: their calls, and the authorizations that these need.
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
-import { Address, Asset, nativeToScVal, scValToBigInt, scValToNative, StrKey, xdr } from "@stellar/stellar-sdk/base"
-import { keyOf } from "./Entries.ts"
+import { Address, Asset, scValToBigInt, scValToNative, StrKey, xdr } from "@stellar/stellar-sdk/base"
 import type { Changes } from "./Entries.ts"
 import { networkIdOf, sha256 } from "./Envelope.ts"
-import { moveNative } from "./Payments.ts"
 import { isSignedBy } from "./Signatures.ts"
 
+const contractNamed = (name: string): string =>
+  StrKey.encodeContract(sha256(Buffer.from(`${name} of the stand-in ledger`)))
+
 /** The contract that counts its calls. */
-export const counterContract = StrKey.encodeContract(sha256(Buffer.from("counter of the stand-in ledger")))
+export const counterContract = contractNamed("counter")
+
+/** A token that is only a contract. */
+export const tokenContract = contractNamed("token")
+
+/** The contract that passes a call on, and takes a fee in a token for it. */
+export const forwarderContract = contractNamed("forwarder")
 
 export const nativeContract = (passphrase: string): string => Asset.native().contractId(passphrase)
 
@@ -30,112 +37,39 @@ export const callOf = ({ contractAddress, functionName, args }: Xdr.InvokeContra
   args
 })
 
-/** A tree of calls under the signature of an address. */
-export interface Needed {
-  readonly address: string
+/** Whether a call needs the entry of the counter, also through the forwarder. */
+export const needsCounter = ({ args, contract }: Call): boolean =>
+  contract === counterContract || (contract === forwarderContract && addressIn(args[4]) === counterContract)
+
+/** A call and the calls below it, as an address authorizes them. */
+export interface Tree {
   readonly call: Call
-  readonly below: ReadonlyArray<Call>
+  readonly below: ReadonlyArray<Tree>
+}
+
+/** A tree of calls under the signature of an address. */
+export interface Needed extends Tree {
+  readonly address: string
 }
 
 export type Ran =
   | {
       readonly isSuccess: true
       readonly value: Xdr.ScVal
+      /** Moves of XLM. */
       readonly changes: ReadonlyArray<readonly [from: string, to: string, amount: bigint]>
       readonly needed: ReadonlyArray<Needed>
       readonly write: (changes: Changes) => boolean
     }
   | { readonly isSuccess: false; readonly error: string }
 
-const trap = (error: string): Ran => ({ isSuccess: false, error })
+export const trap = (error: string): Ran => ({ isSuccess: false, error })
 
-const addressOf = (value: Xdr.ScVal | undefined): string | undefined =>
+export const addressIn = (value: Xdr.ScVal | undefined): string | undefined =>
   value?.type === "scvAddress" ? Address.fromScAddress(value.address).toString() : undefined
 
-const amountOf = (value: Xdr.ScVal | undefined): bigint | undefined =>
+export const amountIn = (value: Xdr.ScVal | undefined): bigint | undefined =>
   value?.type === "scvI128" ? scValToBigInt(value) : undefined
-
-const move = (
-  from: string,
-  to: string,
-  amount: bigint,
-  needed: ReadonlyArray<Needed>,
-  also: (changes: Changes) => boolean = () => true
-): Ran => ({
-  isSuccess: true,
-  value: xdr.ScVal.scvVoid(),
-  changes: [[from, to, amount]],
-  needed,
-  write: (changes) => moveNative(changes, from, to, amount) && also(changes)
-})
-
-const runNative = (call: Call, ledger: number): Ran => {
-  const [first, second, third, fourth] = call.args
-  if (call.name === "transfer") {
-    const [from, to, amount] = [addressOf(first), addressOf(second), amountOf(third)]
-    if (from === undefined || to === undefined || amount === undefined) return trap("transfer: wrong arguments")
-    return move(from, to, amount, [{ address: from, call, below: [] }])
-  }
-  if (call.name === "approve") {
-    const [owner, spender, amount] = [addressOf(first), addressOf(second), amountOf(third)]
-    if (owner === undefined || spender === undefined || amount === undefined || fourth?.type !== "scvU32") {
-      return trap("approve: wrong arguments")
-    }
-    const allowance = { kind: "allowance" as const, amount, untilLedger: fourth.u32 }
-    return {
-      isSuccess: true,
-      value: xdr.ScVal.scvVoid(),
-      changes: [],
-      needed: [{ address: owner, call, below: [] }],
-      write: (changes) => {
-        changes.set(keyOf.allowance(owner, spender), allowance)
-        return true
-      }
-    }
-  }
-  if (call.name !== "transfer_from") return trap(`no function ${call.name}`)
-  const [spender, from, to, amount] = [addressOf(first), addressOf(second), addressOf(third), amountOf(fourth)]
-  if (spender === undefined || from === undefined || to === undefined || amount === undefined) {
-    return trap("transfer_from: wrong arguments")
-  }
-  return move(from, to, amount, [{ address: spender, call, below: [] }], (changes) => {
-    const key = keyOf.allowance(from, spender)
-    const allowance = changes.get(key)
-    if (allowance?.kind !== "allowance" || allowance.untilLedger < ledger || allowance.amount < amount) return false
-    changes.set(key, { ...allowance, amount: allowance.amount - amount })
-    return true
-  })
-}
-
-const runCounter = (call: Call, changes: Changes, native: string): Ran => {
-  if (call.name === "fail") return trap("the contract failed as it was asked to")
-  if (call.name === "transfer") {
-    const [from, to, amount] = [addressOf(call.args[0]), addressOf(call.args[1]), amountOf(call.args[2])]
-    if (from === undefined || to === undefined || amount === undefined) return trap("transfer: wrong arguments")
-    const below = { contract: native, name: "transfer", args: call.args }
-    return move(from, to, amount, [{ address: from, call, below: [below] }])
-  }
-  if (call.name !== "increment") return trap(`no function ${call.name}`)
-  const counter = changes.get(keyOf.counter)
-  const value = counter?.kind === "counter" ? counter.value + 1 : 1
-  return {
-    isSuccess: true,
-    value: nativeToScVal(value, { type: "u32" }),
-    changes: [],
-    needed: [],
-    write: (written) => {
-      written.set(keyOf.counter, { kind: "counter", value, isArchived: false })
-      return true
-    }
-  }
-}
-
-/** What a call does, before its authorization is checked. */
-export const run = (call: Call, changes: Changes, passphrase: string, ledger: number): Ran => {
-  const native = nativeContract(passphrase)
-  if (call.contract === native) return runNative(call, ledger)
-  return call.contract === counterContract ? runCounter(call, changes, native) : trap("no such contract")
-}
 
 const isSameCall = (invocation: Xdr.SorobanAuthorizedInvocation, { contract, name, args }: Call): boolean => {
   const granted = invocation.function
@@ -145,9 +79,8 @@ const isSameCall = (invocation: Xdr.SorobanAuthorizedInvocation, { contract, nam
   return isSame && found.args.every((value, index) => value.toXdr("base64") === args[index]?.toXdr("base64"))
 }
 
-const covers = ({ rootInvocation }: Xdr.SorobanAuthorizationEntry, { call, below }: Needed): boolean =>
-  isSameCall(rootInvocation, call) &&
-  below.every((one) => rootInvocation.subInvocations.some((invocation) => isSameCall(invocation, one)))
+const covers = (invocation: Xdr.SorobanAuthorizedInvocation, { call, below }: Tree): boolean =>
+  isSameCall(invocation, call) && below.every((one) => invocation.subInvocations.some((sub) => covers(sub, one)))
 
 /** What the owner of an address signs for a tree of calls. */
 export const authorizationHash = (
@@ -190,7 +123,7 @@ export const isGranted = (
   at: { readonly source: string; readonly passphrase: string; readonly ledger: number }
 ): boolean =>
   entries.some((entry) => {
-    if (!covers(entry, needed)) return false
+    if (!covers(entry.rootInvocation, needed)) return false
     const { credentials } = entry
     if (credentials.type === "sorobanCredentialsSourceAccount") return needed.address === at.source
     if (credentials.type !== "sorobanCredentialsAddress") return false

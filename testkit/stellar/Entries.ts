@@ -52,20 +52,27 @@ interface Counter {
   readonly isArchived: boolean
 }
 
-/** What `spender` may transfer from `owner` by the native asset's contract, until a ledger. */
+/** What `spender` may transfer from `owner` by the contract of a token, until a ledger. */
 interface Allowance {
   readonly kind: "allowance"
   readonly amount: bigint
   readonly untilLedger: number
 }
 
-export type Entry = Account | Trustline | Counter | Allowance
+/** What an address has of the token that is only a contract. */
+interface Holding {
+  readonly kind: "holding"
+  readonly amount: bigint
+}
+
+export type Entry = Account | Trustline | Counter | Allowance | Holding
 
 export const keyOf = {
   account: (address: string) => `account ${address}`,
   trustline: (address: string, asset: string) => `trustline ${address} ${asset}`,
   counter: "counter",
-  allowance: (owner: string, spender: string) => `allowance ${owner} ${spender}`
+  allowance: (token: string, owner: string, spender: string) => `allowance ${token} ${owner} ${spender}`,
+  holding: (address: string) => `holding ${address}`
 }
 
 export interface Reads {

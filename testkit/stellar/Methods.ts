@@ -244,7 +244,8 @@ const getFeeStats: Method = (view) => {
 }
 
 const simulateTransaction: Method = (view, params) => {
-  const answer = simulate(view.network, view.newest, textOf(params, "transaction"), view.script)
+  const mode = params.authMode === "enforce" ? "enforce" : "record"
+  const answer = simulate(view.network, view.newest, textOf(params, "transaction"), view.script, mode)
   if (answer === undefined) throw invalidParams("Could not unmarshal transaction")
   return { ...answer, latestLedger: range(view).latest }
 }

@@ -34,6 +34,8 @@ interface Given {
   readonly funds?: bigint
   /** Milliseconds between two ledgers. 0: a ledger is closed only when a test asks for it. */
   readonly ledgerMs?: number
+  /** Further fields of the network. */
+  readonly fields?: object
 }
 
 /** A passphrase for each, so that no two of them share a lane. */
@@ -41,7 +43,7 @@ const passphraseOf = (id: string) => `Stand-in ${id}`
 
 /** A relayer with a thousand XLM. Its ledger closes every second. */
 export const relayerAt = Effect.fnUntraced(function* (given: Given = {}) {
-  const { policies = {}, providers = 1, funds = 1000n * xlm, ledgerMs = 1000 } = given
+  const { policies = {}, providers = 1, funds = 1000n * xlm, ledgerMs = 1000, fields = {} } = given
   const id = randomUUID()
   const passphrase = passphraseOf(id)
   const network = new Network({ passphrase, now: () => performance.timeOrigin + performance.now(), nodes: providers })
@@ -52,7 +54,8 @@ export const relayerAt = Effect.fnUntraced(function* (given: Given = {}) {
     passphrase,
     rpc_urls: Array.from({ length: providers }, (_, index) => url(index)),
     average_blocktime_ms: 1000,
-    is_testnet: true
+    is_testnet: true,
+    ...fields
   })
   yield* Prepared.create("signers", { id, type: "plain" })
   const created = yield* Prepared.create("relayers", {

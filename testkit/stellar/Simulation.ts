@@ -1,7 +1,8 @@
 // `simulateTransaction`: what a call would do in the newest ledger, with the parts that a test scripts.
 import { Address, xdr } from "@stellar/stellar-sdk/base"
-import { callCost, callInstructions, callOf, counterContract, run } from "./Contracts.ts"
-import type { Call, Needed } from "./Contracts.ts"
+import { run } from "./Calls.ts"
+import { callCost, callInstructions, callOf, isGranted, needsCounter } from "./Contracts.ts"
+import type { Needed, Ran, Tree } from "./Contracts.ts"
 import { accountIn, Changes, dataOf, keyOf, publicKeyOf } from "./Entries.ts"
 import { decode } from "./Envelope.ts"
 import type { Ledger, Network } from "./Network.ts"
@@ -17,7 +18,7 @@ export interface Script {
   readonly needsRestore?: boolean
 }
 
-const invocationOf = (call: Call, below: ReadonlyArray<Call>): xdr.SorobanAuthorizedInvocation =>
+const invocationOf = ({ below, call }: Tree): xdr.SorobanAuthorizedInvocation =>
   new xdr.SorobanAuthorizedInvocation({
     function: xdr.SorobanAuthorizedFunction.sorobanAuthorizedFunctionTypeContractFn(
       new xdr.InvokeContractArgs({
@@ -26,13 +27,13 @@ const invocationOf = (call: Call, below: ReadonlyArray<Call>): xdr.SorobanAuthor
         args: [...call.args]
       })
     ),
-    subInvocations: below.map((one) => invocationOf(one, []))
+    subInvocations: below.map(invocationOf)
   })
 
 /** Any number: a simulation chooses the nonce of an entry at random. */
 const nonce = 7n
 
-const entryOf = ({ address, call, below }: Needed, source: string): xdr.SorobanAuthorizationEntry => {
+const entryOf = ({ address, ...tree }: Needed, source: string): xdr.SorobanAuthorizationEntry => {
   const credentials =
     address === source
       ? xdr.SorobanCredentials.sorobanCredentialsSourceAccount()
@@ -44,7 +45,7 @@ const entryOf = ({ address, call, below }: Needed, source: string): xdr.SorobanA
             signature: xdr.ScVal.scvVoid()
           })
         )
-  return new xdr.SorobanAuthorizationEntry({ credentials, rootInvocation: invocationOf(call, below) })
+  return new xdr.SorobanAuthorizationEntry({ credentials, rootInvocation: invocationOf(tree) })
 }
 
 const accountKey = (address: string) =>
@@ -75,6 +76,15 @@ const stateChanges = (before: Changes, after: Changes, addresses: ReadonlyArray<
     return [{ type: "updated", key: accountKey(address).toXdr("base64"), before: entry(old), after: entry(present) }]
   })
 
+/** `enforce`: the authorizations of the envelope are checked, as when it is applied. */
+export type AuthMode = "record" | "enforce"
+
+const lacksAuth = (
+  ran: Ran | undefined,
+  entries: ReadonlyArray<xdr.SorobanAuthorizationEntry>,
+  at: Parameters<typeof isGranted>[2]
+): boolean => ran?.isSuccess === true && !ran.needed.every((needed) => isGranted(needed, entries, at))
+
 const defaultFee = callCost.nonRefundable + callCost.refundable
 
 /** Undefined: the text is no valid XDR. */
@@ -82,7 +92,8 @@ export const simulate = (
   network: Network,
   newest: Ledger,
   text: string,
-  script: Script
+  script: Script,
+  mode: AuthMode
 ): Readonly<Record<string, unknown>> | undefined => {
   const envelope = decode(network.networkId, text)
   const operation = envelope?.transaction.operations[0]
@@ -98,7 +109,7 @@ export const simulate = (
   if (script.error !== undefined) return { error: script.error, events: [] }
   if (body.type !== "invokeHostFunction")
     return { transactionData: dataXdr([], fee, instructions), minResourceFee: String(fee) }
-  const { hostFunction } = body.invokeHostFunctionOp
+  const { auth: entries, hostFunction } = body.invokeHostFunctionOp
   const isCall = hostFunction.type === "hostFunctionTypeInvokeContract"
   const call = isCall ? callOf(hostFunction.invokeContract) : undefined
   const ran = call === undefined ? undefined : run(call, before, network.passphrase, newest.number + 1)
@@ -106,12 +117,16 @@ export const simulate = (
   if (ran !== undefined && !ran.write(after))
     return { error: "HostError: Error(Contract, #10): balance too low", events: [] }
   const source = sourceOfOperation(operation, envelope)
+  const at = { source, passphrase: network.passphrase, ledger: newest.number + 1 }
+  if (mode === "enforce" && lacksAuth(ran, entries, at)) {
+    return { error: "HostError: Error(Auth, InvalidAction): an authorization is missing", events: [] }
+  }
   const addresses = (ran?.changes ?? [])
     .flatMap(([from, to]) => [from, to])
     .filter((address) => address.startsWith("G"))
   const auth = [...(ran?.needed ?? []).map((needed) => entryOf(needed, source).toXdr("base64")), ...(script.auth ?? [])]
   const counter = reads.get(keyOf.counter)
-  const isArchived = call?.contract === counterContract && counter?.kind === "counter" && counter.isArchived
+  const isArchived = call !== undefined && needsCounter(call) && counter?.kind === "counter" && counter.isArchived
   return {
     transactionData: dataXdr(addresses.map(accountKey), fee, instructions),
     minResourceFee: String(fee),

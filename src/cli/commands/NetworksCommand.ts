@@ -38,7 +38,8 @@ const values = {
   rpc_methods: Field.many(Flag.String("rpc-method")),
   features: Field.many(Flag.String("feature")),
   symbol: Field.text("symbol"),
-  horizon_url: Field.text("horizon_url")
+  horizon_url: Field.text("horizon_url"),
+  fee_forwarder: Field.text("fee_forwarder")
 }
 
 const create = Verb.createChecked(

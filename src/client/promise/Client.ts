@@ -2069,7 +2069,7 @@ export interface BuildStellarTransactionRequest {
    * Example: `"AAAAAgAAAAA="`
    */
   readonly transaction_xdr?: string
-  /** 1 to 99 operations, instead of `transaction_xdr`. */
+  /** 1 to 99 operations, or one call of a contract, instead of `transaction_xdr`. */
   readonly operations?: ReadonlyArray<StellarOperationInput>
   /**
    * The user's account. It must be given with `operations`. Example:
@@ -2077,8 +2077,8 @@ export interface BuildStellarTransactionRequest {
    */
   readonly source_account?: string
   /**
-   * CODE:ISSUER, as `allowed_tokens` of the policy names the token. Example:
-   * `"USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"`
+   * The token as `allowed_tokens` of the policy names it: CODE:ISSUER, or for a call of a contract the contract of
+   * the token. Example: `"USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"`
    */
   readonly fee_token: string
 }
@@ -2086,18 +2086,30 @@ export interface BuildStellarTransactionRequest {
 /** A transaction for the user to sign and send. */
 export interface BuiltStellarTransaction {
   /**
-   * The unsigned envelope in base64: the operations of the user, and then a payment to the relayer. Example:
-   * `"AAAAAgAAAAA="`
+   * The unsigned envelope in base64: the operations of the user, and then a payment to the relayer, or the
+   * relayer's call of the forwarder. Example: `"AAAAAgAAAAA="`
    */
   readonly transaction: string
   /** The fee in units of the token, with the margin of the policy. Example: `"3000"` */
   readonly fee_in_token: bigint
   /** The same in whole tokens. Example: `"0.0003"` */
   readonly fee_in_token_ui: string
+  /**
+   * Only for a call of a contract: the most that the user lets the forwarder take, which is the fee with the
+   * slippage of the policy. Example: `"3030"`
+   */
+  readonly max_fee_in_token?: bigint
+  /** The same in whole tokens. Example: `"0.000303"` */
+  readonly max_fee_in_token_ui?: string
   /** What the fee is worth, in stroops. Example: `"1200"` */
   readonly fee_in_stroops: bigint
   /** The token. Example: `"USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"` */
   readonly fee_token: string
+  /**
+   * Only for a call of a contract: the authorization that the user signs, in base64. It is sent with the envelope
+   * as `signed_auth_entry`. Example: `"AAAAAQAAAAA="`
+   */
+  readonly user_auth_entry?: string
   /** Until when the envelope is valid. Example: `"2026-11-22T12:02:00.000Z"` */
   readonly valid_until: string
 }
@@ -3469,7 +3481,7 @@ export interface QuoteStellarTransactionRequest {
    * Example: `"AAAAAgAAAAA="`
    */
   readonly transaction_xdr?: string
-  /** 1 to 99 operations, instead of `transaction_xdr`. */
+  /** 1 to 99 operations, or one call of a contract, instead of `transaction_xdr`. */
   readonly operations?: ReadonlyArray<StellarOperationInput>
   /**
    * The user's account. It must be given with `operations`. Example:
@@ -3477,8 +3489,8 @@ export interface QuoteStellarTransactionRequest {
    */
   readonly source_account?: string
   /**
-   * CODE:ISSUER, as `allowed_tokens` of the policy names the token. Example:
-   * `"USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"`
+   * The token as `allowed_tokens` of the policy names it: CODE:ISSUER, or for a call of a contract the contract of
+   * the token. Example: `"USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"`
    */
   readonly fee_token: string
 }
@@ -3858,8 +3870,8 @@ export interface ReplaceStellarTransactionRequest {
   /** Stroops that an envelope may cost in all. Example: `"1000000"` */
   readonly max_fee?: bigint | number | string
   /**
-   * The user's signed authorization entry in base64, with a `transaction_xdr` that the service has built. Example:
-   * `"AAAAAA=="`
+   * The `user_auth_entry` that the service has built for a user, signed by the user, in base64. It is sent with
+   * the `transaction_xdr` of the same build. Example: `"AAAAAA=="`
    */
   readonly signed_auth_entry?: string
   /**
@@ -4141,8 +4153,8 @@ export interface SendStellarTransactionRequest {
   /** Stroops that an envelope may cost in all. Example: `"1000000"` */
   readonly max_fee?: bigint | number | string
   /**
-   * The user's signed authorization entry in base64, with a `transaction_xdr` that the service has built. Example:
-   * `"AAAAAA=="`
+   * The `user_auth_entry` that the service has built for a user, signed by the user, in base64. It is sent with
+   * the `transaction_xdr` of the same build. Example: `"AAAAAA=="`
    */
   readonly signed_auth_entry?: string
   /** The caller's identifier, unique per relayer. Example: `"order-1234"` */
@@ -4689,6 +4701,11 @@ export interface StellarNetwork {
   readonly passphrase: string
   /** URL of the Horizon server. Example: `"https://horizon-testnet.stellar.org"` */
   readonly horizon_url?: string
+  /**
+   * Contract whose `forward` passes a call on and takes the fee of the relayer in a token. If absent, users cannot
+   * pay for calls of contracts in a token. Example: `"CA3D5KRYM6CB7OWQ6TWYRR3Z4T7GNZLKERYNZGGA5SOAOPIFY6YQGAXE"`
+   */
+  readonly fee_forwarder?: string
   /**
    * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. No list
    * lets it pass `sendTransaction` of stellar on. Example: `["eth_call","eth_getLogs"]`

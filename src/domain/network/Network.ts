@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { MaskedRpcConfig } from "../chain/Rpc.ts"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
-import { between, documented, evmValues, solanaWindow, values } from "./NetworkFields.ts"
+import { between, documented, evmValues, solanaWindow, stellarValues, values } from "./NetworkFields.ts"
 import type { Documentation } from "./NetworkFields.ts"
 import { NetworkId, NetworkName, networkTag } from "./NetworkId.ts"
 
@@ -59,6 +59,7 @@ export const StellarNetwork = Schema.Struct({
   network_type: networkTag("stellar"),
   passphrase: shownAs(Shown.Words, documented.passphrase),
   horizon_url: Schema.optionalKey(shownAs(Shown.Url, documented.horizon_url)),
+  fee_forwarder: Schema.optionalKey(shownAs(stellarValues.fee_forwarder, documented.fee_forwarder)),
   rpc_methods: Schema.optionalKey(shownAs(Schema.Array(Shown.shaped(/^get[A-Z][a-z]{1,20}$/)), documented.rpc_methods))
 }).annotate({ identifier: "StellarNetwork" })
 

@@ -71,6 +71,13 @@ export const values = {
 /** Transactions of a solana relayer that may be in flight at once: seen ones do not count, so 64 are enough for most. */
 export const solanaWindow = between(1, 1000)
 
+/** Its checksum is checked where it is used. */
+const ContractAddress = Schema.String.check(
+  Schema.isPattern(/^C[A-Z2-7]{55}$/u, { expected: "a contract address: C and 55 letters and digits" })
+)
+
+export const stellarValues = { fee_forwarder: ContractAddress }
+
 export const evmValues = {
   required_confirmations: between(0, 1_000_000),
   finality_tag: Schema.Literals(["safe", "finalized"]),
@@ -134,5 +141,10 @@ export const documented = {
     description: "Network passphrase, which is part of every signature.",
     examples: ["Test SDF Network ; September 2015"]
   },
-  horizon_url: { description: "URL of the Horizon server.", examples: ["https://horizon-testnet.stellar.org"] }
+  horizon_url: { description: "URL of the Horizon server.", examples: ["https://horizon-testnet.stellar.org"] },
+  fee_forwarder: {
+    description:
+      "Contract whose `forward` passes a call on and takes the fee of the relayer in a token. If absent, users cannot pay for calls of contracts in a token.",
+    examples: ["CA3D5KRYM6CB7OWQ6TWYRR3Z4T7GNZLKERYNZGGA5SOAOPIFY6YQGAXE"]
+  }
 } as const

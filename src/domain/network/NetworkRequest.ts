@@ -4,7 +4,7 @@ import { ShownUrl } from "../chain/Rpc.ts"
 import { field } from "../request/Field.ts"
 import { immutable } from "../request/MergePatch.ts"
 import { maybe, text } from "../request/Text.ts"
-import { between, documented, evmValues, solanaWindow, values } from "./NetworkFields.ts"
+import { between, documented, evmValues, solanaWindow, stellarValues, values } from "./NetworkFields.ts"
 import type { Documentation } from "./NetworkFields.ts"
 import { NetworkName, networkTag } from "./NetworkId.ts"
 
@@ -52,6 +52,7 @@ export const CreateNetwork = Schema.Union([
     network_type: networkTag("stellar"),
     passphrase: maybe(text(1, 256), but(documented.passphrase, inherited)),
     horizon_url: maybe(ShownUrl, but(documented.horizon_url, inherited)),
+    fee_forwarder: maybe(stellarValues.fee_forwarder, but(documented.fee_forwarder, inherited)),
     rpc_methods: maybe(values.rpc_methods, but(documented.rpc_methods, inherited))
   }).annotate({ identifier: "CreateStellarNetworkRequest" })
 ]).annotate({
@@ -87,6 +88,7 @@ export const UpdateNetwork = Schema.Struct({
   features: patched(evmValues.features, documented.features),
   symbol: patched(evmValues.symbol, documented.symbol),
   horizon_url: patched(ShownUrl, documented.horizon_url),
+  fee_forwarder: patched(stellarValues.fee_forwarder, documented.fee_forwarder),
   id: immutable,
   name: immutable,
   network_type: immutable,

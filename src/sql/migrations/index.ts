@@ -51,6 +51,7 @@ import landedByKey from "./0066_landed_by_key.ts"
 import operators from "./0068_operators.ts"
 import balances from "./0069_balances.ts"
 import lighterWrites from "./0070_lighter_writes.ts"
+import sponsoredBuilds from "./0071_sponsored_builds.ts"
 
 /** Migrations from before the mark of the schema. Instances of their versions cannot see that they have to stop. */
 const unmarked = {
@@ -105,7 +106,8 @@ const marked = {
   "0066_landed_by_key": landedByKey,
   "0068_operators": operators,
   "0069_balances": balances,
-  "0070_lighter_writes": lighterWrites
+  "0070_lighter_writes": lighterWrites,
+  "0071_sponsored_builds": sponsoredBuilds
 }
 
 export const migrations: Readonly<Record<string, Migration.Migration>> = {

@@ -32,6 +32,7 @@ export const tables: ReadonlyArray<string> = [
   "service_secrets",
   "signatures_given",
   "signers",
+  "sponsored_builds",
   "transaction_requests",
   "transactions"
 ]

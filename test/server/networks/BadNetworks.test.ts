@@ -63,6 +63,7 @@ const creates: Record<string, readonly [body: unknown, error: string]> = {
   "an RPC URL that is masked": [urls("https://a.example.com/***"), "rpc_urls.0.url: is masked: send the URL itself"],
   "a private Horizon": [{ ...stellarNetwork, horizon_url: "http://10.0.0.1" }, "horizon_url: points to a private address"],
   "a Horizon with credentials": [{ ...stellarNetwork, horizon_url: "https://u:p@h.example.com" }, "horizon_url: Expected a URL without credentials, query and fragment"],
+  "a forwarder that is an account": [{ ...stellarNetwork, fee_forwarder: `G${"A".repeat(55)}` }, "fee_forwarder: Expected a contract address"],
   "a Horizon with a query": [{ ...stellarNetwork, horizon_url: "https://h.example.com?key=1" }, "horizon_url: Expected a URL without credentials, query and fragment"],
   "an empty passphrase": [{ ...stellarNetwork, passphrase: "" }, "passphrase: "],
   "an unknown parent": [{ ...evmNetwork, from: "nowhere" }, "from: no evm network of this name"],

@@ -66,7 +66,13 @@ const sequence: Rule = ({ fee_bump, sequence, signed_auth_entry }) =>
     ? { field: "sequence", message: "cannot be given for an envelope that is signed" }
     : undefined
 
-const rules: ReadonlyArray<Rule> = [source, count, soroban, memo, bump, authorization, sequence]
+/** The user pays for the call only. */
+const restore: Rule = ({ restore_footprint, signed_auth_entry }) =>
+  restore_footprint === true && signed_auth_entry !== undefined
+    ? { field: "restore_footprint", message: "cannot be used with signed_auth_entry: the user pays only for the call" }
+    : undefined
+
+const rules: ReadonlyArray<Rule> = [source, count, soroban, memo, bump, authorization, sequence, restore]
 
 export const inconsistenciesOf = (request: Checked): ReadonlyArray<Violation> =>
   rules.flatMap((rule) => rule(request) ?? [])

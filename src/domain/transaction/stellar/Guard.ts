@@ -1,6 +1,7 @@
 // Decides whether the service signs an envelope. It runs at admission, and again on the final bytes before each signature.
 import { Result } from "effect"
 import { outerFee } from "./Fees.ts"
+import { forwards } from "./Forwarding.ts"
 import type { Envelope, Operation, TransactionEnvelope } from "./Envelope.ts"
 import { common, eachOperation, firstBroken, timeBounds } from "./GuardRules.ts"
 import type { Rule, Terms } from "./GuardRules.ts"
@@ -136,9 +137,9 @@ const foreignRules: ReadonlyArray<Rule> = [
 /**
  * `operations` and `unsigned`: the relayer's account acts, and the service sets sequence, fee and time bounds. `sign`: the
  * same, but the caller sends the envelope as it is. `bump`: the account of a user acts, and the relayer pays. `built`: the same,
- * before the user has signed the envelope.
+ * before the user has signed the envelope. `forward`: the relayer's account only calls the forwarder, for a user who pays it.
  */
-export type Mode = "operations" | "unsigned" | "sign" | "bump" | "built"
+export type Mode = "operations" | "unsigned" | "sign" | "bump" | "built" | "forward"
 
 /** The fee is the caller's: nothing is left to bid. */
 const ownFee: Rule = ({ fee }, { cap }) =>
@@ -151,7 +152,8 @@ const rulesOf: Readonly<Record<Mode, ReadonlyArray<Rule>>> = {
   unsigned: ownRules,
   sign: [...ownRules, timeBounds, ownFee],
   bump: foreignRules,
-  built: builtRules
+  built: builtRules,
+  forward: [unsigned, ...common, ownSource, ownOperationSource, forwards]
 }
 
 export const guard = (mode: Mode, envelope: Envelope, terms: Terms): Result.Result<TransactionEnvelope, Refusal> => {

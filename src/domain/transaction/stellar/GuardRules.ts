@@ -13,6 +13,8 @@ export interface Terms {
   readonly channel?: string
   /** Accounts of all relayers and channels of the service on this network. */
   readonly own: ReadonlySet<string>
+  /** The contract that takes fees of users in tokens. Absent: the network has none. */
+  readonly forwarder?: string
   /** Address of the native asset's contract, which follows from the passphrase. */
   readonly nativeContract: string
   /** Unix seconds. */

@@ -70,7 +70,7 @@ const fields = {
   signed_auth_entry: maybe(
     Schema.String,
     doc(
-      "The user's signed authorization entry in base64, with a `transaction_xdr` that the service has built.",
+      "The `user_auth_entry` that the service has built for a user, signed by the user, in base64. It is sent with the `transaction_xdr` of the same build.",
       "AAAAAA=="
     )
   ),

@@ -1,10 +1,9 @@
-// Envelopes whose user pays the relayer in a token: which payment counts, what it must be worth, and calls that the service built
-// itself.
+// Envelopes whose user pays the relayer in a token: which payment counts, and what it must be worth.
 import { Result } from "effect"
 import { lessSlippage, unitsFor } from "../../price/Price.ts"
 import type { PriceSource, TokenPrice } from "../../price/Price.ts"
 import type { StellarPolicy } from "../../relayer/Policy.ts"
-import type { AuthEntry, TransactionEnvelope } from "./Envelope.ts"
+import type { TransactionEnvelope } from "./Envelope.ts"
 import { refusal, refuse } from "./Refusal.ts"
 import type { Refusal } from "./Refusal.ts"
 import { parse } from "./StrKey.ts"
@@ -132,26 +131,4 @@ export const amountProblem = (payment: PricedPayment, fee: bigint): Refusal | un
   return amount < least
     ? insufficient(`the payment is ${amount} units of ${asset}, at least ${least} are needed at the present price`)
     : undefined
-}
-
-/** A call that the service built for a user, as it was stored. */
-export interface Built {
-  /** Hash of the envelope without signatures. */
-  readonly hash: string
-  /** The user's entry without its signature. */
-  readonly entry: string
-}
-
-/** The user may only add the signature of the entry. */
-export const notBuiltHere = (
-  { hash }: TransactionEnvelope,
-  entry: AuthEntry,
-  find: (hash: string) => Built | undefined
-): Refusal | undefined => {
-  const built = find(hash)
-  if (built === undefined)
-    return refusal("not_built_here", "the envelope is not one that this service built in the last 5 minutes")
-  return entry.unsigned === built.entry
-    ? undefined
-    : refusal("not_built_here", "the authorization differs from the one that this service built")
 }

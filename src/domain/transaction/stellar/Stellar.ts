@@ -62,6 +62,8 @@ export interface Guest {
 }
 
 export interface StellarFacts {
+  /** Hex: the name of the call that the service built for a user, who pays for it in a token. Absent: it is no such call. */
+  readonly build?: string
   /** Absent: the relayer's own account acts. */
   readonly guest?: Guest
 }

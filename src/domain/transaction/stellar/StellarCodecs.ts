@@ -34,7 +34,7 @@ const Guest = Schema.Struct({
   maxTime: Schema.Int
 })
 
-export const FactsJson = Schema.Struct({ guest: optional(Guest) })
+export const FactsJson = Schema.Struct({ guest: optional(Guest), build: optional(Schema.String) })
 
 /** Without what only the signature needed: the bytes have it. */
 export const OfferJson = Schema.Struct({

@@ -34,19 +34,31 @@ const sponsored = {
     examples: ["AAAAAgAAAAA="]
   }),
   operations: maybe(Schema.Array(StellarOperation), {
-    description: "1 to 99 operations, instead of `transaction_xdr`."
+    description: "1 to 99 operations, or one call of a contract, instead of `transaction_xdr`."
   }),
   source_account: maybe(AccountAddress, {
     description: "The user's account. It must be given with `operations`.",
     examples: ["GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"]
   }),
-  fee_token: field(Schema.String, "CODE:ISSUER, as `allowed_tokens` of the policy names the token.", token)
+  fee_token: field(
+    Schema.String,
+    "The token as `allowed_tokens` of the policy names it: CODE:ISSUER, or for a call of a contract the contract of the token.",
+    token
+  )
 }
 
 /** The fee as the user pays it. */
 const fee = {
   fee_in_token: field(Shown.Digits, "The fee in units of the token, with the margin of the policy.", "3000"),
-  fee_in_token_ui: field(Shown.Decimal, "The same in whole tokens.", "0.0003")
+  fee_in_token_ui: field(Shown.Decimal, "The same in whole tokens.", "0.0003"),
+  max_fee_in_token: Schema.optionalKey(
+    field(
+      Shown.Digits,
+      "Only for a call of a contract: the most that the user lets the forwarder take, which is the fee with the slippage of the policy.",
+      "3030"
+    )
+  ),
+  max_fee_in_token_ui: Schema.optionalKey(field(Shown.Decimal, "The same in whole tokens.", "0.000303"))
 }
 
 export const QuoteStellarTransaction = Schema.Struct(sponsored).annotate({
@@ -69,12 +81,19 @@ export const BuildStellarTransaction = Schema.Struct(sponsored).annotate({
 export const BuiltStellarTransaction = Schema.Struct({
   transaction: field(
     Base64,
-    "The unsigned envelope in base64: the operations of the user, and then a payment to the relayer.",
+    "The unsigned envelope in base64: the operations of the user, and then a payment to the relayer, or the relayer's call of the forwarder.",
     "AAAAAgAAAAA="
   ),
   ...fee,
   fee_in_stroops: field(Shown.Digits, "What the fee is worth, in stroops.", "1200"),
   fee_token: field(Shown.Words, "The token.", token),
+  user_auth_entry: Schema.optionalKey(
+    field(
+      Base64,
+      "Only for a call of a contract: the authorization that the user signs, in base64. It is sent with the envelope as `signed_auth_entry`.",
+      "AAAAAQAAAAA="
+    )
+  ),
   valid_until: field(Instant, "Until when the envelope is valid.", "2026-11-22T12:02:00.000Z")
 }).annotate({ identifier: "BuiltStellarTransaction", description: "A transaction for the user to sign and send." })
 

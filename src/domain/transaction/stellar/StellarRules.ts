@@ -38,10 +38,9 @@ const cancel = (transaction: Transaction<Stellar>): Result.Result<Cancellation, 
 
 /** The user has signed what is to be executed: another version would be another transaction. */
 const replacementViolations: Rules<Stellar>["replacementViolations"] = (transaction, _, validUntil) => {
-  if (transaction.facts.guest !== undefined) {
-    return [
-      { field: "transaction_xdr", message: "is signed by its source, so it cannot be replaced; send another one" }
-    ]
+  const { build, guest } = transaction.facts
+  if (guest !== undefined || build !== undefined) {
+    return [{ field: "transaction_xdr", message: "is signed by its user, so it cannot be replaced; send another one" }]
   }
   const deadline = deadlineViolation(transaction, validUntil)
   return deadline === undefined ? [] : [deadline]
@@ -83,7 +82,7 @@ export const stellarRules: Rules<Stellar> = {
   }),
   pollInterval: ({ network }) => Math.max(leastPollInterval, network.average_blocktime_ms / pollsPerLedger),
   auditedOf,
-  identityOf: (_, { guest }) => guest?.innerHash,
+  identityOf: (_, { build, guest }) => guest?.innerHash ?? build,
   exclusiveOf: (_, { guest }) => (guest === undefined ? undefined : `${guest.account}:${guest.sequence}`),
   termsOf: (target, transaction) => stellarTermsOf(target, transaction),
   survey,

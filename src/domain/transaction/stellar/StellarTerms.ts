@@ -39,15 +39,24 @@ export const timeLimitOf = (target: StellarTarget): number => {
   return usersPay(target) ? Math.min(limit, maxSponsoredValidity) : limit
 }
 
+/** Whether the payment strategy allows the transaction: the users of a relayer pay, or nobody pays it. */
+const isAllowed = (target: StellarTarget, transaction: Transaction<Stellar>): boolean => {
+  if (!isRequest(transaction) || transaction.facts.guest !== undefined) return true
+  return usersPay(target) === (transaction.facts.build !== undefined)
+}
+
 export const stellarTermsOf = (
-  { relayer: { policies = {} }, network }: StellarTarget,
+  target: StellarTarget,
   transaction: Transaction<Stellar>
-): StellarPolicyTerms & { readonly isAllowed: boolean } => ({
-  minBalance: minBalanceOf("stellar", policies),
-  cap: maxFeeOf(newestRequest(transaction), policies),
-  timeout: timeoutOf(policies.timeout_seconds),
-  finalityByOne: finalityByOneOf(network),
-  usesChannels: isRequest(transaction) && usesChannels(policies),
-  isAllowed:
-    !isRequest(transaction) || transaction.facts.guest !== undefined || policies.fee_payment_strategy !== "user"
-})
+): StellarPolicyTerms & { readonly isAllowed: boolean } => {
+  const { network, relayer } = target
+  const { policies = {} } = relayer
+  return {
+    minBalance: minBalanceOf("stellar", policies),
+    cap: maxFeeOf(newestRequest(transaction), policies),
+    timeout: timeoutOf(policies.timeout_seconds),
+    finalityByOne: finalityByOneOf(network),
+    usesChannels: isRequest(transaction) && usesChannels(policies),
+    isAllowed: isAllowed(target, transaction)
+  }
+}

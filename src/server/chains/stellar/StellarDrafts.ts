@@ -6,7 +6,9 @@ import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
 import type { StellarRequest } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { StellarOperation } from "../../../domain/transaction/stellar/StellarOperation.ts"
 import { buildWith } from "./StellarEncoding.ts"
+import { withEntry } from "./StellarForwards.ts"
 import { library } from "./StellarLibrary.ts"
+import type { Library } from "./StellarLibrary.ts"
 
 /** Any sequence: a simulation does not check it. */
 const anySequence = 1n
@@ -19,17 +21,25 @@ const withoutAuth = (operation: StellarOperation): StellarOperation => {
   return { ...operation, auth: { type: "none" } }
 }
 
+type GivenEnvelope = Pick<StellarRequest, "signed_auth_entry" | "transaction_xdr">
+
+/** The envelope that a request has, with the entry that its user has signed. Undefined: the service builds it from operations. */
+export const givenIn = (lib: Library, { signed_auth_entry, transaction_xdr }: GivenEnvelope): string | undefined =>
+  transaction_xdr === undefined || signed_auth_entry === undefined
+    ? transaction_xdr
+    : withEntry(lib, transaction_xdr, signed_auth_entry)
+
 /**
  * What the request does, unsigned. `recording`: without the authorizations that the service builds, so that a simulation lists
  * those that the call needs.
  */
 export const draftOf = (
   address: string,
-  { memo, operations, transaction_xdr }: StellarRequest,
+  { memo, operations, ...request }: StellarRequest,
   networkId: Uint8Array,
   isRecording = false
 ): Effect.Effect<string, Refusal> => {
-  if (transaction_xdr !== undefined) return Effect.succeed(transaction_xdr)
+  if (request.transaction_xdr !== undefined) return Effect.map(library, (lib) => givenIn(lib, request) ?? "")
   const own = operations ?? []
   const draft = {
     source: address,

@@ -4,6 +4,7 @@ import { capOf } from "../../../domain/transaction/stellar/Fees.ts"
 import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
 import { baseFee, defaultMaxFee, defaultMaxSubentries } from "../../../domain/transaction/stellar/StellarNumbers.ts"
 import { timeLimitOf, usersPay } from "../../../domain/transaction/stellar/StellarTerms.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Library } from "./StellarLibrary.ts"
 
@@ -31,6 +32,7 @@ export const termsOf = (lib: Library, { target, own, maxFee, now }: Guarding): T
   return {
     relayer: address,
     own,
+    ...present("forwarder", target.network.fee_forwarder),
     nativeContract: nativeContractOf(lib, target.network.passphrase),
     now: Math.floor(now / 1000),
     strategy: usersPay(target) ? "user" : "relayer",

@@ -5,6 +5,7 @@ import type { StellarOffer, StellarRequest } from "../../../domain/transaction/s
 import { present } from "../../../domain/transaction/Presentation.ts"
 import * as StellarEncoding from "../../chains/stellar/StellarEncoding.ts"
 import type { Unsigned } from "../../chains/stellar/StellarEncoding.ts"
+import { givenIn } from "../../chains/stellar/StellarDrafts.ts"
 import { bumped, placed, restoring } from "../../chains/stellar/StellarEnvelopes.ts"
 import { library } from "../../chains/stellar/StellarLibrary.ts"
 
@@ -14,12 +15,13 @@ const anySequence = 1n
 /** The envelope of an attempt. At a place without a sequence, the relayer pays for an envelope of its source. */
 export const unsignedOf = Effect.fnUntraced(function* (
   address: string,
-  { memo, operations, restore, transaction_xdr }: StellarRequest,
+  { memo, operations, restore, ...request }: StellarRequest,
   { sequence }: Place,
   { fee, maxLedger, maxTime, soroban }: StellarOffer,
   networkId: Uint8Array
 ) {
   const lib = yield* library
+  const transaction_xdr = givenIn(lib, request)
   if (transaction_xdr !== undefined && sequence === undefined) {
     return bumped(lib, transaction_xdr, { feeSource: address, fee }, networkId)
   }

@@ -38,12 +38,15 @@ import type { PriceSource } from "../../prices/PriceSource.ts"
 import type { Inquiry } from "../LaneNetwork.ts"
 import { providersOf } from "./StellarContext.ts"
 import type { StellarContext } from "./StellarContext.ts"
-import { verify } from "./StellarPayments.ts"
+import { verify, verifyForward } from "./StellarPayments.ts"
 import type { PaymentFindings } from "./StellarPayments.ts"
 
 /** Which rules of the guard hold for a request. */
-export const modeOf = ({ transaction_xdr }: StellarRequest, isGuest: boolean): Mode =>
-  isGuest ? "bump" : transaction_xdr === undefined ? "operations" : "unsigned"
+export const modeOf = ({ signed_auth_entry, transaction_xdr }: StellarRequest, isGuest: boolean): Mode => {
+  if (isGuest) return "bump"
+  if (transaction_xdr === undefined) return "operations"
+  return signed_auth_entry === undefined ? "unsigned" : "forward"
+}
 
 /** Fees of recent ledgers, read once per ledger. Undefined: no provider says. */
 const feesOf = Effect.fnUntraced(function* ({ memory }: StellarContext, providers: StellarProviders, urlsKey: string) {
@@ -169,6 +172,16 @@ const brokenOnChain = (
 /** The deadline ends a transaction whose envelope is about to die, not the guard. */
 const isOfTime = ({ code }: Refusal): boolean => code === "time_bounds_past"
 
+/** What a user pays for the envelope, if the policy or the forwarder has the user pay. */
+const paymentOf = (
+  mode: Mode,
+  paying: Parameters<typeof verify>[0],
+  envelope: TransactionEnvelope
+): Effect.Effect<PaymentFindings> => {
+  if (mode === "forward") return verifyForward(paying, envelope)
+  return mode === "bump" && usersPay(paying.target) ? verify(paying, envelope) : Effect.succeed({})
+}
+
 /** What a preparation needs, of a lane or of a request that is simulated. */
 interface Preparing {
   /** The account of the relayer. */
@@ -221,11 +234,11 @@ export const prepared = Effect.fnUntraced(function* ({
   const isCall = envelope.operations.some(isSoroban)
   const simulated = simulationMode(request, envelope, isGuest)
   const recording = simulated === "record" ? yield* Effect.orDie(draftOf(address, request, networkId, true)) : text
-  const isPaidByUser = isGuest && usersPay(target)
+  const paying = { prices: rest.prices, providers, target }
   const [fees, paid, { view, read }] = yield* Effect.all(
     [
       rest.fees,
-      isPaidByUser ? verify({ prices: rest.prices, providers, target }, envelope) : Effect.succeed<PaymentFindings>({}),
+      paymentOf(mode, paying, envelope),
       isCall
         ? simulate(lib, providers, request, envelope, recording, simulated)
         : Effect.succeed<Simulation>({ view: undefined })

@@ -5,28 +5,40 @@ import type { Violation } from "../../../domain/request/Request.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import { deadlineOf, violationsOf } from "../../../domain/transaction/stellar/Admission.ts"
+import { entryProblem, unknownBuild } from "../../../domain/transaction/stellar/Forwarding.ts"
 import { inconsistenciesOf } from "../../../domain/transaction/stellar/Consistency.ts"
 import type { TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
 import { guard, outerFeeOf } from "../../../domain/transaction/stellar/Guard.ts"
 import type { Mode } from "../../../domain/transaction/stellar/Guard.ts"
+import { timeBounds } from "../../../domain/transaction/stellar/GuardRules.ts"
 import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
 import { exceeded } from "../../../domain/transaction/stellar/KeyLimits.ts"
-import { violationOf } from "../../../domain/transaction/stellar/Refusal.ts"
+import { refusal, violationOf } from "../../../domain/transaction/stellar/Refusal.ts"
 import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
 import type {
   ReplaceStellarTransaction,
   SendStellarTransaction
 } from "../../../domain/transaction/stellar/SendStellarTransaction.ts"
 import { momentOf } from "../../../domain/transaction/stellar/Stellar.ts"
-import type { Guest, StellarRequest, StellarTarget } from "../../../domain/transaction/stellar/Stellar.ts"
+import type {
+  Guest,
+  Stellar,
+  StellarFacts,
+  StellarRequest,
+  StellarTarget
+} from "../../../domain/transaction/stellar/Stellar.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
 import { TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
 import { draftOf } from "../../chains/stellar/StellarDrafts.ts"
 import { decode } from "../../chains/stellar/StellarDecoding.ts"
+import { buildHashOf, entryOf } from "../../chains/stellar/StellarForwards.ts"
 import { termsOf } from "../../chains/stellar/StellarGuarding.ts"
 import { library } from "../../chains/stellar/StellarLibrary.ts"
 import { networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
 import type * as OwnAccounts from "../../lanes/stellar/OwnAccounts.ts"
+import { modeOf } from "../../lanes/stellar/StellarPreparing.ts"
+import type { Sender } from "../Intake.ts"
+import * as BuildsRepo from "./BuildsRepo.ts"
 
 interface CheckContext {
   readonly now: Moment
@@ -50,31 +62,20 @@ const requestOf = (body: Body): StellarRequest => ({
   ...present("wait_for_funds", body.wait_for_funds)
 })
 
-const modeOf = ({ fee_bump, transaction_xdr }: Body): Mode =>
-  fee_bump === true ? "bump" : transaction_xdr === undefined ? "operations" : "unsigned"
-
 export const fieldOf = ({ transaction_xdr }: Pick<Body, "transaction_xdr">): string =>
   transaction_xdr === undefined ? "operations" : "transaction_xdr"
 
 export const badRequest = (violations: ReadonlyArray<Violation>, prefix: string) =>
   BadRequest.of(violations.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
 
-/** The service has not built the envelope: it keeps no build that the entry could belong to. */
-const notBuilt: Violation = {
-  field: "transaction_xdr",
-  message: "not_built_here: signed_auth_entry is only accepted for an envelope that this service has built"
-}
-
 /** What is known before the envelope is read. */
 const early = (body: Body, { network, relayer }: StellarTarget, now: Moment): ReadonlyArray<Violation> => {
   const { address, policies: policy = {} } = relayer
-  const found = [
-    ...inconsistenciesOf(body),
-    ...violationsOf(body, { now, relayer: address, network: network.name, policy })
-  ]
-  if (found.length > 0) return found
-  return body.signed_auth_entry === undefined ? [] : [notBuilt]
+  return [...inconsistenciesOf(body), ...violationsOf(body, { now, relayer: address, network: network.name, policy })]
 }
+
+/** A user has agreed to the envelope as it is, and to how long it lives. */
+const isOfUser = (mode: Mode): boolean => mode === "bump" || mode === "forward"
 
 /** The fields that name the source and the deadline of an envelope agree with it. */
 const mismatch = (body: Body, mode: Mode, { source, timeBounds }: TransactionEnvelope): Violation | undefined => {
@@ -83,7 +84,7 @@ const mismatch = (body: Body, mode: Mode, { source, timeBounds }: TransactionEnv
     return { field: "source_account", message: "must be the source of the envelope" }
   }
   const isOther =
-    mode === "bump" &&
+    isOfUser(mode) &&
     valid_until !== undefined &&
     BigInt(DateTime.toEpochMillis(valid_until)) !== BigInt(momentOf(timeBounds?.maxTime ?? 0n))
   return isOther ? { field: "valid_until", message: "must be the maxTime of the envelope, or absent" } : undefined
@@ -95,6 +96,9 @@ const guestOf = ({ hash, sequence, source, timeBounds }: TransactionEnvelope): G
   innerHash: hash,
   maxTime: Number(timeBounds?.maxTime ?? 0n)
 })
+
+const factsOf = (mode: Mode, envelope: TransactionEnvelope, build: string | undefined): StellarFacts =>
+  mode === "bump" ? { guest: guestOf(envelope) } : present("build", build)
 
 export const beyondLimits = (
   envelope: TransactionEnvelope,
@@ -109,16 +113,48 @@ export const limited = (request: StellarRequest, limits: NetworkLimits | undefin
   ...present("max_value", limits?.max_value)
 })
 
+/** Who sends, and when. */
+type SenderOf = Pick<Sender<Stellar>, "account" | "target">
+
 /** `ownAccounts`: of `OwnAccounts.make`. */
-export const make = (ownAccounts: Effect.Success<typeof OwnAccounts.make>) => {
+export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typeof OwnAccounts.make>) {
+  const builds = yield* BuildsRepo.make
+
+  /** Hex: the name of the build that the user has signed. Undefined: the body is no such build. */
+  const buildOf = Effect.fnUntraced(function* (
+    { signed_auth_entry, transaction_xdr = "" }: Body,
+    { account, target }: SenderOf,
+    { now, prefix }: CheckContext
+  ) {
+    if (signed_auth_entry === undefined) return undefined
+    const refused = (found: Refusal, field = "signed_auth_entry") => badRequest([violationOf(found, field)], prefix)
+    const lib = yield* library
+    const networkId = networkIdOf(target.network.passphrase)
+    const decoded = yield* decode(transaction_xdr, { networkId, known: [] })
+    if (Result.isFailure(decoded)) return yield* refused(decoded.failure, "transaction_xdr")
+    if (decoded.success.kind !== "transaction") {
+      return yield* refused(refusal("xdr_kind", "expected a transaction that this service built"), "transaction_xdr")
+    }
+    const hash = buildHashOf(lib, transaction_xdr, networkId)
+    const built = yield* builds.find({ relayerNumber: account.relayerNumber, hash }, now)
+    if (built === undefined) return yield* refused(unknownBuild, "transaction_xdr")
+    const entry = entryOf(lib, signed_auth_entry)
+    if (entry === undefined) return yield* refused(refusal("xdr_invalid", "is not the XDR of an authorization entry"))
+    const other = entryProblem(built, entry)
+    return other === undefined ? hash : yield* refused(other)
+  })
+
   /** The envelope of a request that the guard allows, as far as it needs no chain. */
-  const examine = Effect.fnUntraced(function* (body: Body, target: StellarTarget, { now, prefix }: CheckContext) {
+  const examine = Effect.fnUntraced(function* (body: Body, sender: SenderOf, context: CheckContext) {
+    const { now, prefix } = context
+    const { target } = sender
     const violations = early(body, target, now)
     if (violations.length > 0) return yield* badRequest(violations, prefix)
     const refused = (found: Refusal) => badRequest([violationOf(found, fieldOf(body))], prefix)
+    const build = yield* buildOf(body, sender, context)
     const lib = yield* library
     const request = requestOf(body)
-    const mode = modeOf(body)
+    const mode = modeOf(request, body.fee_bump === true)
     const own = yield* ownAccounts
     const networkId = networkIdOf(target.network.passphrase)
     const drafted = yield* Effect.result(draftOf(target.relayer.address, request, networkId))
@@ -128,24 +164,27 @@ export const make = (ownAccounts: Effect.Success<typeof OwnAccounts.make>) => {
     const guarded = Result.flatMap(decoded, (envelope) => guard(mode, envelope, terms))
     if (Result.isFailure(guarded)) return yield* refused(guarded.failure)
     const envelope = guarded.success
+    const late = mode === "forward" ? timeBounds(envelope, terms) : undefined
+    if (late !== undefined) return yield* refused(late)
     const other = mismatch(body, mode, envelope)
     if (other !== undefined) return yield* badRequest([other], prefix)
-    return { request, envelope, terms, own, isGuest: mode === "bump" }
+    return { request, envelope, terms, own, mode, isGuest: mode === "bump", facts: factsOf(mode, envelope, build) }
   })
 
-  const check = Effect.fnUntraced(function* (body: Body, target: StellarTarget, { limits, ...asked }: Allowance) {
-    const { envelope, isGuest, request, terms } = yield* examine(body, target, asked)
-    const beyond = limits === undefined || isGuest ? undefined : beyondLimits(envelope, terms, limits)
+  const check = Effect.fnUntraced(function* (body: Body, sender: SenderOf, { limits, ...asked }: Allowance) {
+    const { envelope, facts, mode, request, terms } = yield* examine(body, sender, asked)
+    const paidByUser = isOfUser(mode)
+    const beyond = limits === undefined || paidByUser ? undefined : beyondLimits(envelope, terms, limits)
     if (beyond !== undefined)
       return yield* TransactionLimitExceeded.of(violationOf(beyond, fieldOf(body)), asked.prefix)
     return {
-      request: isGuest ? request : limited(request, limits),
-      facts: isGuest ? { guest: guestOf(envelope) } : {},
-      validUntil: isGuest ? momentOf(envelope.timeBounds?.maxTime ?? 0n) : deadlineOf(body, asked.now),
+      request: paidByUser ? request : limited(request, limits),
+      facts,
+      validUntil: paidByUser ? momentOf(envelope.timeBounds?.maxTime ?? 0n) : deadlineOf(body, asked.now),
       /** Stroops. The fee of an own envelope is decided when it is signed. */
-      fee: isGuest ? outerFeeOf(envelope, terms) : 0n
+      fee: mode === "bump" ? outerFeeOf(envelope, terms) : 0n
     }
   })
 
   return { examine, check }
-}
+})

@@ -21,7 +21,7 @@ const encode = Schema.encodeSync(SendStellarTransaction)
 export const make = Effect.gen(function* () {
   const ownAccounts = yield* OwnAccounts.make
 
-  const { check, examine } = StellarChecks.make(ownAccounts)
+  const { check, examine } = yield* StellarChecks.make(ownAccounts)
   const simulate = yield* StellarSimulating.make
   const signing = yield* StellarSigning.make(ownAccounts)
   const { build, quote } = yield* StellarSponsoring.make(ownAccounts)
@@ -30,8 +30,8 @@ export const make = Effect.gen(function* () {
     rules: stellarRules,
     body: SendStellarTransaction,
     replacement: ReplaceStellarTransaction,
-    admit: Effect.fnUntraced(function* (body, { target }, options) {
-      const checked = yield* check(body, target, options)
+    admit: Effect.fnUntraced(function* (body, sender, options) {
+      const checked = yield* check(body, sender, options)
       const { not_before, external_id, priority = 0, sequence } = body
       const admitted: Admitted<Stellar> = {
         ...checked,
@@ -43,19 +43,21 @@ export const make = Effect.gen(function* () {
       }
       return admitted
     }),
-    admitReplacement: Effect.fnUntraced(function* (replacement, { target }, options) {
-      if (replacement.fee_bump === true) {
+    admitReplacement: Effect.fnUntraced(function* (replacement, sender, options) {
+      const { fee_bump, signed_auth_entry } = replacement
+      if (fee_bump === true || signed_auth_entry !== undefined) {
+        const field = fee_bump === true ? "fee_bump" : "signed_auth_entry"
         const message = "a replacement cannot be an envelope that somebody else has signed"
-        return yield* badRequest([{ field: "fee_bump", message }], options.prefix)
+        return yield* badRequest([{ field, message }], options.prefix)
       }
-      const { request, validUntil } = yield* check(replacement, target, options)
+      const { request, validUntil } = yield* check(replacement, sender, options)
       return { request, ...(replacement.valid_until === undefined ? {} : { validUntil }) }
     }),
     signing,
     quote,
     build,
     simulate: Effect.fnUntraced(function* (body, sender, { now, limits, forbidden }) {
-      const examined = yield* examine(body, sender.target, { now, prefix: "" })
+      const examined = yield* examine(body, sender, { now, prefix: "" })
       return yield* simulate(examined, sender, { field: fieldOf(body), now, limits, forbidden })
     })
   }
