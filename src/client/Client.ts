@@ -1658,6 +1658,8 @@ export interface AttentionItem {
   readonly host?: string
   /** The only resource that an item is about. */
   readonly resource?: AttentionResource
+  /** What to send where, for at most five relayers. Only items of the kind `funds` have it. */
+  readonly funding?: ReadonlyArray<Funding>
   /** What is the case, for people. Example: `"An operator has paused its relayer."` */
   readonly reason: string
   /** What happens next, and what helps, for people. Example: `"More RPC URLs help."` */

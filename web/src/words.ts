@@ -714,6 +714,7 @@ export const words = {
       `${count === 1 ? "1 relayer" : `${count} relayers`}${disabled === 0 ? "" : `, ${disabled} disabled`}:`,
     waiting: (count: string) => (count === "1" ? "1 transaction waits." : `${count} transactions wait.`),
     transactions: "Show transactions",
+    send: "Send at least",
     openRelayer: "Open relayer",
     deliveries: "Deliveries"
   }

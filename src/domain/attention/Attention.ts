@@ -1,6 +1,7 @@
 // What needs the attention of an operator: findings of the service about relayers, transactions, receivers, keys and itself, merged and
 // ordered. A finding is an item before it is merged with others of the same provider.
 import { DateTime, Schema } from "effect"
+import { Funding } from "../health/Funding.ts"
 import { field, shown } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import * as Shown from "../request/Shown.ts"
@@ -57,6 +58,12 @@ export const AttentionItem = Schema.Struct({
   transactions: Transactions,
   host: shown(Shown.Words, "Host of the RPC provider.", "rpc.example.com"),
   resource: Schema.optionalKey(Resource),
+  funding: Schema.optionalKey(
+    field(
+      Schema.Array(Funding),
+      "What to send where, for at most five relayers. Only items of the kind `funds` have it."
+    )
+  ),
   reason: field(Shown.Words, "What is the case, for people.", "An operator has paused its relayer."),
   next: field(Shown.Words, "What happens next, and what helps, for people.", "More RPC URLs help.")
 }).annotate({ identifier: "AttentionItem", description: "Something that needs the attention of an operator." })

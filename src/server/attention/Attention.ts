@@ -4,6 +4,8 @@ import * as Caller from "../../domain/access/Caller.ts"
 import { arrange, hostOf, kindOfCode } from "../../domain/attention/Attention.ts"
 import type { AttentionItem, Finding } from "../../domain/attention/Attention.ts"
 import type { Readiness as Report } from "../../api/SystemApi.ts"
+import { RelayerId } from "../../domain/relayer/Relayer.ts"
+import { RelayerHealth } from "../health/RelayerHealth.ts"
 import { LedgerRules } from "../ledger/LedgerRules.ts"
 import { Readiness } from "../lifecycle/Readiness.ts"
 import * as AttentionRepo from "./AttentionRepo.ts"
@@ -82,7 +84,7 @@ const ofCheck = (row: CheckRow): ReadonlyArray<Finding> => {
           code: "low_balance",
           relayers: new Map([[id, "other"]]),
           reason: "The balance is below the `min_balance` of the policy.",
-          next: "Send funds; `GET /api/v1/relayers/{id}/explain` says how much to send where."
+          next: "Send funds; `funding` says how much to send where."
         }
       ]
     : degraded
@@ -131,6 +133,7 @@ export const make = Effect.gen(function* () {
   const repo = yield* AttentionRepo.make
   const networks = yield* LedgerRules
   const readiness = yield* Readiness
+  const health = yield* RelayerHealth
 
   const ofHeld = (now: number, { code, relayer_id: id, chain, count, since, oldest, figures }: HeldRow) => {
     const isOfRelayer = code === "relayer_disabled"
@@ -153,6 +156,21 @@ export const make = Effect.gen(function* () {
     return [finding]
   }
 
+  /** `undefined`: nothing, or not known, because the relayer was deleted meanwhile or its row cannot be read. */
+  const fundingOf = (id: string) =>
+    health.explain(RelayerId.make(id)).pipe(
+      Effect.map(({ funding }) => funding),
+      Effect.catchTag("RelayerNotFound", () => Effect.succeed(undefined)),
+      Effect.catchDefect(() => Effect.succeed(undefined))
+    )
+
+  const withFunding = Effect.fnUntraced(function* (item: AttentionItem) {
+    if (item.kind !== "funds") return item
+    const found = yield* Effect.forEach(item.relayers.ids, fundingOf)
+    const funding = found.filter((one) => one !== undefined)
+    return funding.length === 0 ? item : { ...item, funding }
+  })
+
   const report = readiness.check.pipe(Effect.catchTag("NotReady", (error) => Effect.succeed(error.readiness)))
 
   const look = Effect.fn("Attention.look")(function* ({ transactions, notifications, keys, relayerIds }: View) {
@@ -161,13 +179,14 @@ export const make = Effect.gen(function* () {
     const held = transactions ? yield* repo.held(relayerIds) : []
     const receivers = notifications ? yield* repo.receivers : []
     const expiring = keys ? yield* repo.expiringKeys(DateTime.makeUnsafe(now)) : []
-    return arrange([
+    const items = arrange([
       ...checks.flatMap(ofCheck),
       ...held.flatMap((row) => ofHeld(now, row)),
       ...receivers.map(ofReceiver),
       ...ofService(yield* report),
       ...expiring.map(ofKey)
     ])
+    return yield* Effect.forEach(items, withFunding)
   })
 
   const views = yield* Cache.make({ capacity, timeToLive, lookup: (view: string) => look(JSON.parse(view)) })

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { Api } from "../../api/Api.ts"
+import { RelayerHealth } from "../health/RelayerHealth.ts"
 import { Holder } from "../ledger/Holder.ts"
 import { LedgerRules } from "../ledger/LedgerRules.ts"
 import { Readiness } from "../lifecycle/Readiness.ts"
@@ -18,7 +19,7 @@ export const AttentionHttp = HttpApiBuilder.group(
     const attention = yield* Attention.make
     return handlers.handleAll({ list: () => Respond.one(attention.list) })
   })
-).pipe(GroupServices.limitTo(SqlClient.SqlClient, LedgerRules, Readiness))
+).pipe(GroupServices.limitTo(SqlClient.SqlClient, LedgerRules, Readiness, RelayerHealth))
 
 export const InstancesHttp = HttpApiBuilder.group(
   Api,

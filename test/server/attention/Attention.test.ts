@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as LedgerRows from "../../../testkit/LedgerRows.ts"
-import { notification } from "../../../testkit/fixtures.ts"
+import { evmRelayer, notification } from "../../../testkit/fixtures.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
@@ -23,6 +23,7 @@ interface Item {
     readonly ids: ReadonlyArray<string>
   }
   readonly transactions: { readonly count: number }
+  readonly funding?: ReadonlyArray<{ readonly address: string; readonly missing: string; readonly unit: string }>
 }
 
 /** Two seconds later, so that no earlier result is used. */
@@ -97,6 +98,39 @@ layerEach(TestApi.layer())("what needs attention", (it) => {
       ])
       assert.deepStrictEqual(items[0]?.resource, { kind: "relayer", id: "r2" })
       assert.include(items[2]?.reason ?? "", "code_of_tomorrow")
+    })
+  )
+
+  it.effect("says how much to send where, for each relayer whose transactions wait for funds", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const addresses: Array<string> = []
+      for (const [index, id] of ["r1", "r2"].entries()) {
+        yield* Prepared.create("signers", { id, type: "plain" })
+        const { notification_id: _, ...relayer } = evmRelayer
+        const created = yield* Prepared.create("relayers", { ...relayer, id, signer_id: id, policies: {} })
+        addresses.push(String(Reflect.get(created, "address")))
+        const body = { to: `0x${"ab".repeat(20)}`, value: "1", gas_limit: 21_000 }
+        const sent = yield* TestApi.call(`/api/v1/relayers/${id}/transactions`, { body })
+        assert.strictEqual(sent.status, 200, sent.text)
+        yield* setCode(id, "insufficient_funds")
+        const figures = JSON.stringify({ required: String(1000 * (index + 1)), available: "40", reserved: "0" })
+        yield* sql`UPDATE transactions SET figures = ${figures}::text::json WHERE relayer_id = ${id}`
+      }
+      const reading = { network_type: "evm", balance: "40", failures: [], providers: [] }
+      yield* sql`UPDATE relayer_checks SET reading = ${JSON.stringify(reading)}::text::json`
+      const [item, ...rest] = yield* look()
+      assert.isEmpty(rest)
+      assert.deepStrictEqual(
+        item?.funding?.map(({ address, missing, unit }) => [address, missing, unit]),
+        [
+          [addresses[0], "960", "wei"],
+          [addresses[1], "1960", "wei"]
+        ]
+      )
+      // Without the scope for transactions, there is no such item, and so no amount.
+      const key = yield* Prepared.createKey({ scopes: ["relayers:read"] })
+      assert.deepStrictEqual(yield* look(key), [])
     })
   )
 

@@ -1,11 +1,18 @@
 // Items that need attention: what is the case, since when, what it holds back, and at most two actions.
 import type { AttentionItem } from "../../data/Attention.ts"
 import { grouped } from "../../data/Amounts.ts"
+import { unitOf } from "../../data/Chains.ts"
+import { networkList } from "../../data/Networks.ts"
 import { words } from "../../words.ts"
+import { Amount } from "../../parts/Amount.tsx"
+import { Code } from "../../parts/Copy.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import { Age, Until } from "../../parts/Time.tsx"
+import { useQuery } from "../../parts/useAtom.ts"
 
 const text = words.attention
+
+type Funding = NonNullable<AttentionItem["funding"]>[number]
 
 interface Action {
   readonly href: string
@@ -77,6 +84,27 @@ const Effects = ({ item: { relayers, transactions } }: { readonly item: Attentio
   </>
 )
 
+/** `network` has the type and the name of the network. */
+const unitOfFunding = ({ network }: Funding, networks: Parameters<typeof unitOf>[2]) => {
+  const [type = "", name] = network.split(":")
+  return unitOf(type, name, networks)
+}
+
+/** How much to send where, complete, so that nobody has to open another page for it. */
+const Fundings = ({ fundings }: { readonly fundings: ReadonlyArray<Funding> }) => {
+  const networks = useQuery(networkList).value
+  return (
+    <>
+      {fundings.map((funding) => (
+        <div key={`${funding.network} ${funding.address}`} class="fund">
+          {text.send} <Amount value={funding.missing} unit={unitOfFunding(funding, networks)} /> →{" "}
+          <Code text={funding.address} full />
+        </div>
+      ))}
+    </>
+  )
+}
+
 export const AttentionRow = ({ item }: { readonly item: AttentionItem }) => {
   const isStopping = stopping.has(item.kind)
   return (
@@ -107,6 +135,7 @@ export const AttentionRow = ({ item }: { readonly item: AttentionItem }) => {
         <Effects item={item} />
         <br />
         <bdi>{item.next}</bdi>
+        {item.funding !== undefined && <Fundings fundings={item.funding} />}
       </div>
       <div class="do">
         {actionsOf(item).map(({ href, label }) => (
