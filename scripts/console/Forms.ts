@@ -119,6 +119,9 @@ const kindOfOptions = (options: ReadonlyArray<Schema>, document: OpenApiDocument
   return options.every((option) => resolved(option, document).properties !== undefined) ? "json" : "text"
 }
 
+/** A schema that says nothing about the value, such as the parameters of a call to a node. */
+const isAnything = (schema: Schema) => Object.keys(schema).every((key) => key === "description" || key === "examples")
+
 const kindOf = (name: string, schema: Schema, document: OpenApiDocument): FieldKind => {
   if (secretNames.has(name)) return "secret"
   const options = schema.anyOf ?? schema.oneOf
@@ -128,14 +131,31 @@ const kindOf = (name: string, schema: Schema, document: OpenApiDocument): FieldK
   if (type === "array") return kindOfList(schema, document)
   if (type === "string") return schema.format === "date-time" ? "moment" : "text"
   if (type === "integer" || type === "number" || type === "boolean") return type
-  if (type === "object") return "json"
+  if (type === "object" || isAnything(schema)) return "json"
   throw new Error(`${name}: no field of a form covers ${JSON.stringify(schema)}`)
 }
 
 const lineOf = (item: unknown) =>
   typeof item === "object" && item !== null && "url" in item ? String(item.url) : String(item)
 
-const exampleOf = ({ examples: [example] = [] }: Schema, kind: FieldKind) => {
+/** A value of the shape, made of the examples of its parts. */
+const sampleOf = (schema: Schema, document: OpenApiDocument): unknown => {
+  const target = resolved(schema, document)
+  const [example] = target.examples ?? []
+  if (example !== undefined) return example
+  const [option] = target.anyOf ?? target.oneOf ?? []
+  if (option !== undefined) return sampleOf(option, document)
+  if (target.items !== undefined) return [sampleOf(target.items, document)]
+  if (target.properties === undefined) return enumOf(target)?.[0]
+  const required = (target.required ?? []).flatMap((name) => {
+    const property = target.properties?.[name]
+    return property === undefined ? [] : [[name, sampleOf(property, document)]]
+  })
+  return Object.fromEntries(required) as unknown
+}
+
+const exampleOf = (schema: Schema, kind: FieldKind, document: OpenApiDocument) => {
+  const [example] = kind === "json" ? [sampleOf(schema, document)] : (schema.examples ?? [])
   if (example === undefined) return undefined
   if (kind === "choices") return undefined
   if ((kind === "lines" || kind === "urls") && Array.isArray(example)) return example.map(lineOf).join(", ")
@@ -145,7 +165,7 @@ const exampleOf = ({ examples: [example] = [] }: Schema, kind: FieldKind) => {
 const fieldOf = (name: string, schema: Schema, isRequired: boolean, document: OpenApiDocument): FormField => {
   const kind = kindOf(name, schema, document)
   const choices = enumOf(kind === "choices" ? resolved(schema.items ?? {}, document) : schema)
-  const example = kind === "boolean" || kind === "secret" ? undefined : exampleOf(schema, kind)
+  const example = kind === "boolean" || kind === "secret" ? undefined : exampleOf(schema, kind, document)
   const unit = kind === "amount" ? unitOf(name) : undefined
   const [only] = choices ?? []
   return {
