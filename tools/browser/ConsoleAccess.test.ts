@@ -1,8 +1,7 @@
 // The console in Chromium: keys of the keyboard, narrow sessions, small windows, wrong clocks, and browsers without JavaScript.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Page } from "playwright-core"
-import { Console, call, open, settled, signIn, textOf, violations } from "./ConsoleInBrowser.ts"
+import { Console, call, open, settled, signIn, tabTo, tabToText, textOf, violations } from "./ConsoleInBrowser.ts"
 import type { Running } from "./ConsoleInBrowser.ts"
 
 const keyWith = async (running: Running, scopes: ReadonlyArray<string>): Promise<string> =>
@@ -26,28 +25,6 @@ const scopes = [...new Set(pages.flatMap(([, , needed]) => needed))]
 
 /** Entries of the navigation that every session has. */
 const always = ["Overview", "Sessions", "System"]
-
-/** The Tab key reaches each element of a page within so many presses. */
-const furthest = 80
-
-/** Moves the focus with the Tab key until it is on what the selector names. */
-const tabTo = async (page: Page, selector: string) => {
-  await page.locator(selector).first().waitFor()
-  for (let step = 0; step < furthest; step += 1) {
-    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted) === true, selector)) return
-    await page.keyboard.press("Tab")
-  }
-  assert.fail(`the Tab key does not lead to ${selector} at ${page.url()}`)
-}
-
-/** No CSS selector finds a button or link by its text, so that an attribute marks the element for `tabTo`. */
-const tabToText = async (page: Page, role: "button" | "link", name: string) => {
-  const wanted = page.getByRole(role, { name, exact: true }).first()
-  await wanted.waitFor()
-  await wanted.evaluate((element) => element.setAttribute("data-wanted", ""))
-  await tabTo(page, "[data-wanted]")
-  await wanted.evaluate((element) => element.removeAttribute("data-wanted"))
-}
 
 layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the console", (it) => {
   it.effect("names the missing scope on each page, and its navigation has only what the session may see", () =>

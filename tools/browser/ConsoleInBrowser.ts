@@ -146,3 +146,25 @@ export const keep = async (page: Page, route: string, { theme, width }: Look) =>
   const name = route.replace(/[^a-z0-9]+/gi, "-").replace(/^-|-$/g, "") || "console"
   await page.screenshot({ path: path.join(pictures, `${name}-${theme}-${width}.png`), fullPage: true })
 }
+
+/** The Tab key reaches each element of a page within so many presses. */
+const furthest = 80
+
+/** Moves the focus with the Tab key until it is on what the selector names. */
+export const tabTo = async (page: Page, selector: string) => {
+  await page.locator(selector).first().waitFor()
+  for (let step = 0; step < furthest; step += 1) {
+    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted) === true, selector)) return
+    await page.keyboard.press("Tab")
+  }
+  throw new Error(`the Tab key does not lead to ${selector} at ${page.url()}`)
+}
+
+/** No CSS selector finds a button or link by its text, so that an attribute marks the element for `tabTo`. */
+export const tabToText = async (page: Page, role: "button" | "link", name: string) => {
+  const wanted = page.getByRole(role, { name, exact: true }).first()
+  await wanted.waitFor()
+  await wanted.evaluate((element) => element.setAttribute("data-wanted", ""))
+  await tabTo(page, "[data-wanted]")
+  await wanted.evaluate((element) => element.removeAttribute("data-wanted"))
+}

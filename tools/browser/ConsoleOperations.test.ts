@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
-import { Console, call, fieldOf, settled, signIn, textOf } from "./ConsoleInBrowser.ts"
+import { Console, call, fieldOf, keep, settled, signIn, textOf, violations } from "./ConsoleInBrowser.ts"
 import type { Developing, Running } from "./ConsoleInBrowser.ts"
 
 /** A private key without funds on the chain of the tests. */
@@ -122,6 +122,56 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("an operat
         await button(page, "Revoke").click()
         await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor()
         assert.strictEqual(await statusWith(running, fresh), 401)
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("sees the channels of a stellar relayer become ready, and releases them after typing its id", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        await call(running, "PATCH", "relayers/dev-stellar", { policies: { channels: { count: 2 } } })
+        await page.goto(`${running.baseUrl}/console/relayers/dev-stellar/nonces`)
+        const channels = page.getByRole("region", { name: "Channels", exact: true }).first()
+        const shows = async (text: string, count: number) => {
+          while ((await channels.getByText(text, { exact: true }).count()) < count) {
+            await button(page, "Ask again").click()
+            await page.waitForTimeout(500)
+          }
+        }
+        await shows("Ready", 2)
+        assert.match(await channels.innerText(), /Reserves:\s+3 XLM/)
+        const { data } = await call(running, "GET", "relayers/dev-stellar/nonce")
+        const shown = (await page.getByRole("region", { name: "Nonces" }).locator("dl").innerText()).replaceAll(
+          "\n",
+          " "
+        )
+        assert.include(shown, `Next to assign ${textOf(data, "next_sequence")}`)
+        assert.include(shown, "Read at ledger")
+        await settled(page)
+        for (const look of [
+          { theme: "light", width: 1440 },
+          { theme: "dark", width: 360 }
+        ] as const) {
+          await page.emulateMedia({ colorScheme: look.theme })
+          await page.setViewportSize({ width: look.width, height: 900 })
+          await keep(page, "stellar-channels", look)
+          assert.deepStrictEqual(await violations(page), [])
+        }
+
+        await button(page, "Release channels…").click()
+        const dialog = page.getByRole("dialog", { name: "End all channels of this relayer?" })
+        const release = dialog.getByRole("button", { name: "Release them" })
+        assert.strictEqual(await release.getAttribute("aria-disabled"), "true")
+        await dialog.getByRole("textbox").fill("dev-stellar")
+        await release.click()
+        await dialog.waitFor({ state: "detached" })
+        await shows("The relayer has no channel. Its policy sets how many it has, by channels.count.", 1)
+        const relayer = (await call(running, "GET", "relayers/dev-stellar")).data
+        assert.include(JSON.stringify(fieldOf(relayer, "policies")), '"channels":{"count":0}')
         assert.deepStrictEqual(problems, [])
         await page.context().close()
       })
