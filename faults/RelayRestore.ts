@@ -1,14 +1,12 @@
 // A backup while transactions are open, 20 more sends, and a restore: the ledger has forgotten what happened after the backup.
 import { Array, Effect } from "effect"
-import * as path from "node:path"
-import { until } from "../testkit/process/Folder.ts"
 import * as Service from "../testkit/process/Service.ts"
 import type { Listening } from "../testkit/process/Service.ts"
 import type { Case } from "./Case.ts"
 import * as Load from "./sending/Load.ts"
-import type { Accepted } from "./sending/Load.ts"
 import * as Node from "./sending/Node.ts"
 import * as Relayers from "./sending/Relayers.ts"
+import * as Restoring from "./sending/Restoring.ts"
 import * as Verdict from "./sending/Verdict.ts"
 import * as World from "./World.ts"
 
@@ -22,21 +20,6 @@ const forgotten = 20
 /** Milliseconds in which a transaction would be signed if it did not wait for an operator. */
 const observed = 8000
 
-const become = (service: Listening, status: string, sent: ReadonlyArray<Accepted>) =>
-  Effect.forEach(
-    sent,
-    (one) =>
-      until(
-        `${status} of ${one.slot}`,
-        Effect.map(Verdict.shown(service, one), (row) => (row.status === status ? true : undefined)),
-        "1 minute"
-      ),
-    { concurrency: 4, discard: true }
-  )
-
-const answer = (service: Listening, { relayer, id }: Accepted, given: "send" | "give_up") =>
-  service.call(`/api/v1/relayers/${relayer.id}/nonce/resync`, { body: { answer: given, transaction_id: id } })
-
 export const RelayRestore: Case = {
   name: "relay-restore",
   promise: "backup, 20 sends, restore: each effect once; what may have been executed waits for an operator's answer",
@@ -44,11 +27,7 @@ export const RelayRestore: Case = {
     Effect.gen(function* () {
       const world = yield* World.make
       const node = yield* Node.start
-      const file = path.join(world.home, "relayer.backup")
-      const command = Effect.fnUntraced(function* (...flags: ReadonlyArray<string>) {
-        const ended = yield* Service.run({ folder: world.home, env: world.env, flags })
-        if (ended.code !== 0) return yield* Effect.die(new Error(ended.stderr))
-      })
+      const { backup, restore } = Restoring.commandsIn(world)
       let slot = 0
       const sendAll = (service: Listening, relayer: Relayers.Relayer, count: number) =>
         Effect.forEach(Array.range(1, count), () => Load.send(service, relayer, slot++))
@@ -59,20 +38,20 @@ export const RelayRestore: Case = {
         const [one, other] = yield* Relayers.make(service, node, { count: 2, network })
         if (one === undefined || other === undefined) return yield* Effect.die(new Error("there are no relayers"))
         const done = [...(yield* sendAll(service, one, 2)), ...(yield* sendAll(service, other, 2))]
-        yield* become(service, "confirmed", done)
+        yield* Restoring.become(service, "confirmed", done)
 
         yield* node.call("evm_setIntervalMining", [0])
         const flying = [...(yield* sendAll(service, one, window)), ...(yield* sendAll(service, other, window))]
-        yield* become(service, "submitted", flying)
+        yield* Restoring.become(service, "submitted", flying)
         const executed = yield* sendAll(service, one, behind)
         const open = yield* sendAll(service, other, behind)
-        yield* command("backup", file)
+        yield* backup
         const body = { paused: true }
         yield* service.call(`/api/v1/relayers/${other.id}`, { method: "PATCH", body })
 
         yield* node.call("evm_setIntervalMining", [1])
         const lost = yield* sendAll(service, one, forgotten)
-        yield* become(service, "confirmed", [...flying, ...executed, ...lost])
+        yield* Restoring.become(service, "confirmed", [...flying, ...executed, ...lost])
         yield* Service.stop(service)
         return {
           relayers: [one, other],
@@ -84,19 +63,20 @@ export const RelayRestore: Case = {
       }).pipe(Effect.scoped)
 
       const { relayers, executed, open } = before
-      yield* command("restore", "--replace", file)
+      yield* restore
       const service = yield* world.listen(Relayers.env)
       const fresh = yield* Effect.forEach(relayers, (relayer) => sendAll(service, relayer, 2))
-      yield* become(service, "confirmed", [...before.flying, ...fresh.flat()])
+      yield* Restoring.become(service, "confirmed", [...before.flying, ...fresh.flat()])
       yield* Effect.sleep(observed)
       const held = yield* Effect.forEach([...executed, ...open], (one) => Verdict.shown(service, one))
       const wrong = held.find(({ status, code }) => status !== "pending" || code !== "restored_unproven")
       tally.expect(wrong === undefined, `what has no nonce waits for an operator: ${JSON.stringify(wrong)}`)
 
-      for (const one of executed) tally.expect((yield* answer(service, one, "give_up")).status === 200, "give_up")
-      for (const one of open) tally.expect((yield* answer(service, one, "send")).status === 200, "send")
-      yield* become(service, "failed", executed)
-      yield* become(service, "confirmed", open)
+      for (const one of executed)
+        tally.expect((yield* Restoring.answer(service, one, "give_up")).status === 200, "give_up")
+      for (const one of open) tally.expect((yield* Restoring.answer(service, one, "send")).status === 200, "send")
+      yield* Restoring.become(service, "failed", executed)
+      yield* Restoring.become(service, "confirmed", open)
       yield* Verdict.settled(service)
       yield* Verdict.checkEffects(tally, node, [...before.all, ...fresh.flat()])
       const counts = yield* Effect.forEach(relayers, ({ address }) =>

@@ -38,8 +38,17 @@ import { SolanaFrozen, SolanaKill } from "./solana/Kill.ts"
 import { SolanaRestore } from "./solana/Restore.ts"
 import { SolanaExpiry, SolanaFork, SolanaHistory, SolanaLate, SolanaLie, SolanaSilent } from "./solana/Troubles.ts"
 import { Starts } from "./Starts.ts"
+import { StellarDrain } from "./stellar/Drain.ts"
 import { StellarFrozen, StellarRelay } from "./stellar/Kill.ts"
-import { StellarForeign, StellarHalt, StellarLiar, StellarRpc, StellarSecond } from "./stellar/Troubles.ts"
+import { StellarRestore } from "./stellar/Restore.ts"
+import {
+  StellarForeign,
+  StellarHalt,
+  StellarLiar,
+  StellarRpc,
+  StellarSecond,
+  StellarSurge
+} from "./stellar/Troubles.ts"
 import { Timeout } from "./Timeout.ts"
 import { Upgrade } from "./Upgrade.ts"
 import { Versions } from "./Versions.ts"
@@ -86,11 +95,14 @@ const cases: ReadonlyArray<Case> = [
   SolanaDrain,
   StellarRelay,
   StellarFrozen,
+  StellarRestore,
   StellarRpc,
   StellarLiar,
   StellarSecond,
+  StellarSurge,
   StellarForeign,
-  StellarHalt
+  StellarHalt,
+  StellarDrain
 ]
 
 const { values: flags } = parseArgs({

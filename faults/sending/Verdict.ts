@@ -15,9 +15,12 @@ export interface Shown {
   readonly status: string
   readonly code?: string
   readonly nonce?: number
+  readonly confirmed_by?: number
   readonly attempts?: ReadonlyArray<{
     readonly kind: string
     readonly max_fee_per_gas?: string
+    /** Of stellar: stroops. */
+    readonly max_fee?: string
     /** Of solana. */
     readonly blockhash?: string
   }>

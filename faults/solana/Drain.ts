@@ -7,7 +7,8 @@ import * as Machine from "../../testkit/solana/Machine.ts"
 import * as RawAttacks from "../../testkit/solana/RawAttacks.ts"
 import * as Svm from "../../testkit/solana/Svm.ts"
 import type { Case } from "../Case.ts"
-import type { Random } from "../Random.ts"
+import { attack } from "../sending/Attacking.ts"
+import type { Request } from "../sending/Attacking.ts"
 import type { Relayer } from "../sending/Relayers.ts"
 import type * as Chain from "./Chain.ts"
 import * as Effects from "./Effects.ts"
@@ -20,13 +21,6 @@ const limits = { solana: { max_value: "0" } }
 
 /** Requests of the hostile client at the same time. */
 const attackers = 4
-
-type Opened = Effect.Success<ReturnType<typeof Opening.open>>
-
-interface Request {
-  readonly path: string
-  readonly body: object
-}
 
 /** Sends each attack to each endpoint that accepts transactions. */
 const requestsOf = ({ cluster }: Chain.Chain, { id, address }: Relayer): ReadonlyArray<Request> => {
@@ -46,48 +40,6 @@ const requestsOf = ({ cluster }: Chain.Chain, { id, address }: Relayer): Readonl
     ])
   ]
 }
-
-const isRefused = (status: number, text: string): boolean => status >= 400 || text.includes('"error":{')
-
-const shuffled = <A>(random: Random, items: ReadonlyArray<A>): ReadonlyArray<A> =>
-  items
-    .map((item) => ({ item, place: random.int(0, 1_000_000) }))
-    .toSorted((one, other) => one.place - other.place)
-    .map(({ item }) => item)
-
-interface Attack {
-  readonly random: Random
-  /** `lasts`: milliseconds. `least`: the attack goes on until it has sent so many requests. */
-  readonly lasts: number
-  readonly least: number
-}
-
-/** Posts attacks in a random order. Returns the number of refused requests, and the text of each accepted one. */
-const attack = Effect.fnUntraced(function* ({ chain, relayers, service }: Opened, { lasts, least, random }: Attack) {
-  const { status, text } = yield* service.call("/api/v1/api-keys", {
-    body: { name: "hostile", scopes, transaction_limits: limits }
-  })
-  if (status !== 201) return yield* Effect.die(new Error(text))
-  const { key } = (JSON.parse(text) as { readonly data: { readonly key: string } }).data
-  const until = performance.now() + lasts
-  let refused = 0
-  const passed: Array<string> = []
-  const isOver = () => performance.now() >= until && refused + passed.length >= least
-  while (!isOver()) {
-    const relayer = random.pick([relayers[0] as Relayer, ...relayers.slice(1)])
-    yield* Effect.forEach(
-      shuffled(random, requestsOf(chain, relayer)),
-      Effect.fnUntraced(function* ({ body, path }) {
-        if (isOver()) return
-        const answer = yield* service.call(path, { body, key })
-        if (isRefused(answer.status, answer.text)) refused += 1
-        else passed.push(`${path} ${JSON.stringify(body)}: ${answer.text}`)
-      }),
-      { concurrency: attackers, discard: true }
-    )
-  }
-  return { refused, passed }
-})
 
 /** Lamports that the relayer has paid in all blocks: fees, and the transfers that the load requested. */
 const costsOf = ({ cluster }: Chain.Chain, relayer: string): bigint => {
@@ -109,19 +61,22 @@ export const SolanaDrain: Case = {
       const machine = Svm.installed()
       tally.set("machine", machine === undefined ? "transfers only" : "agave")
       const run = machine === undefined ? Bank.run : Machine.make(machine)
-      const opened = yield* Opening.open({ run })
-      const { chain, relayers, send, service } = opened
+      const { chain, relayers, send, service } = yield* Opening.open({ run })
       const before = relayers.map(({ address }) => chain.cluster.balanceOf(address))
       const { load, stop } = yield* send(random)
-      const { passed, refused } = yield* attack(opened, {
+      const { passed, refused } = yield* attack(service, {
+        scopes,
+        limits,
+        requests: () => requestsOf(chain, random.pick([relayers[0] as Relayer, ...relayers.slice(1)])),
         random,
+        atOnce: attackers,
         lasts: amount(60_000, 8000),
         least: amount(500, 100)
       })
       yield* stop
       yield* Verdict.check(tally, chain, service, load)
       tally.set("attacks refused", refused)
-      tally.expect(refused > 0 && passed.length === 0, `every attack is refused: ${passed[0]}`)
+      tally.expect(refused > 0 && passed.length === 0, `every attack is refused: ${JSON.stringify(passed[0])}`)
       for (const [index, { address }] of relayers.entries()) {
         const account = chain.cluster.accountOf(address)
         const expected = (before[index] ?? 0n) - costsOf(chain, address)

@@ -1,6 +1,5 @@
 // A backup while transactions of solana are open, then sends, cancels and replacements, then a restore, which loses their rows.
 import { Array, Effect } from "effect"
-import * as path from "node:path"
 import { until } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 import type { Listening } from "../../testkit/process/Service.ts"
@@ -8,6 +7,7 @@ import type { Case } from "../Case.ts"
 import * as Load from "../sending/Load.ts"
 import type { Accepted } from "../sending/Load.ts"
 import type { Relayer } from "../sending/Relayers.ts"
+import * as Restoring from "../sending/Restoring.ts"
 import * as Verdict from "../sending/Verdict.ts"
 import * as World from "../World.ts"
 import * as Chain from "./Chain.ts"
@@ -28,21 +28,9 @@ const newVersion = 100_000
 const patience = "5 minutes"
 
 const become = (service: Listening, status: string, sent: ReadonlyArray<Accepted>) =>
-  Effect.forEach(
-    sent,
-    (one) =>
-      until(
-        `${status} of ${one.slot}`,
-        Effect.map(Verdict.shown(service, one), (row) => (row.status === status ? true : undefined)),
-        patience
-      ),
-    { concurrency: 4, discard: true }
-  )
+  Restoring.become(service, status, sent, patience)
 
 const pathOf = ({ id, relayer }: Accepted) => `/api/v1/relayers/${relayer.id}/transactions/${id}`
-
-const giveUp = (service: Listening, { relayer, id }: Accepted) =>
-  service.call(`/api/v1/relayers/${relayer.id}/nonce/resync`, { body: { answer: "give_up", transaction_id: id } })
 
 export const SolanaRestore: Case = {
   name: "solana-restore",
@@ -52,11 +40,7 @@ export const SolanaRestore: Case = {
     Effect.gen(function* () {
       const world = yield* World.make
       const chain = yield* Chain.start(2)
-      const file = path.join(world.home, "relayer.backup")
-      const command = Effect.fnUntraced(function* (...flags: ReadonlyArray<string>) {
-        const ended = yield* Service.run({ folder: world.home, env: world.env, flags })
-        if (ended.code !== 0) return yield* Effect.die(new Error(ended.stderr))
-      })
+      const { backup, restore } = Restoring.commandsIn(world)
       let slot = 0
       const sendAll = (service: Listening, relayer: Relayer, count: number) =>
         Effect.forEach(Array.range(1, count), () => {
@@ -81,7 +65,7 @@ export const SolanaRestore: Case = {
         const executed = yield* sendAll(service, relayer, ofEach)
         const canceled = yield* sendAll(service, relayer, ofEach)
         const replaced = yield* sendAll(service, relayer, ofEach)
-        yield* command("backup", file)
+        yield* backup
 
         for (const one of canceled) {
           const { status, text } = yield* service.call(pathOf(one), { method: "DELETE" })
@@ -103,7 +87,7 @@ export const SolanaRestore: Case = {
       }).pipe(Effect.scoped)
 
       const { relayer, canceled, executed, flying, replaced } = before
-      yield* command("restore", "--replace", file)
+      yield* restore
       const sentBefore = chain.cluster.sent.size
       const service = yield* world.listen(Opening.env)
       const held = [...canceled, ...replaced]
@@ -111,7 +95,7 @@ export const SolanaRestore: Case = {
       if (one === undefined) return yield* Effect.die(new Error("nothing is held"))
       const early = yield* until(
         "a refused answer",
-        Effect.map(giveUp(service, one), ({ status, text }) =>
+        Effect.map(Restoring.answer(service, one, "give_up"), ({ status, text }) =>
           status === 409 && text.includes("can land until") ? true : undefined
         ),
         patience
@@ -131,7 +115,7 @@ export const SolanaRestore: Case = {
         )
         yield* until(
           "an answer",
-          Effect.map(giveUp(service, one), ({ status }) => (status === 200 ? true : undefined)),
+          Effect.map(Restoring.answer(service, one, "give_up"), ({ status }) => (status === 200 ? true : undefined)),
           patience
         )
       }

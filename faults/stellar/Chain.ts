@@ -1,6 +1,6 @@
 // The chain of the cases about stellar: a stand-in ledger with several providers, in this process.
 import { DateTime, Effect, Schedule } from "effect"
-import { decode } from "../../testkit/stellar/Envelope.ts"
+import { decode, feeSourceOf, fullFeeOf } from "../../testkit/stellar/Envelope.ts"
 import { accountIn, keyOf } from "../../testkit/stellar/Entries.ts"
 import { Network } from "../../testkit/stellar/Network.ts"
 import { honest } from "../../testkit/stellar/Provider.ts"
@@ -22,13 +22,14 @@ const base = 10_000n
 /** Slots that a load can have. */
 const slots = 1_000_000n
 
+/** Stroops of the payment of a slot. */
+export const amountOf = (slot: number): bigint => base + BigInt(slot)
+
 /** The request whose effect is the payment of a slot. */
 export const requestOf = (slot: number) => ({
   network: "stand-in",
   valid_until: DateTime.formatIso(DateTime.makeUnsafe(performance.timeOrigin + performance.now() + 3_600_000)),
-  operations: [
-    { type: "payment", destination: receiver, amount: String(base + BigInt(slot)), asset: { type: "native" } }
-  ]
+  operations: [{ type: "payment", destination: receiver, amount: String(amountOf(slot)), asset: { type: "native" } }]
 })
 
 export const start = Effect.fnUntraced(function* (providers: number) {
@@ -87,3 +88,14 @@ export const countIn = ({ network }: Chain): ReadonlyMap<number, number> => {
 /** How many transactions in ledgers have this source account. Each has used one sequence. */
 export const usesOf = ({ network }: Chain, address: string): number =>
   network.ledgers.flatMap(({ transactions }) => transactions).filter(({ source }) => source === address).length
+
+/** Stroops that an envelope of these accounts offers at most, of those in the ledgers. */
+export const highestFeeOf = ({ network }: Chain, addresses: ReadonlyArray<string>): bigint => {
+  let highest = 0n
+  for (const { envelope } of network.ledgers.flatMap(({ transactions }) => transactions)) {
+    const decoded = decode(network.networkId, envelope)
+    if (decoded === undefined || !addresses.includes(feeSourceOf(decoded))) continue
+    if (fullFeeOf(decoded) > highest) highest = fullFeeOf(decoded)
+  }
+  return highest
+}

@@ -1,6 +1,6 @@
 // SIGKILL of the service, its PostgreSQL or both while transactions of stellar are sent, and several instances of which two are killed or
 // frozen beyond their lease.
-import { Effect } from "effect"
+import { Array, Effect } from "effect"
 import type { Case, Context } from "../Case.ts"
 import * as ExternalPostgres from "../ExternalPostgres.ts"
 import * as Instances from "../sending/Instances.ts"
@@ -14,25 +14,33 @@ import * as Verdict from "./Verdict.ts"
 const duration = 120_000
 const shortDuration = 15_000
 
+/** Channels of the first relayer, which gets as many times the requests of each other relayer. */
+const channels = 8
+
 /** The case makes so many kills even if its time is over: on a busy machine, a start takes ten seconds. */
 const leastKills = 3
 
 export const StellarRelay: Case = {
   name: "stellar-relay",
-  promise: "kills while sending on stellar: each accepted payment is confirmed, and made once; sequences have no holes",
+  promise:
+    "kills while sending on stellar: each accepted payment is confirmed, and made once; sequences of relayers and channels have no holes",
   run: ({ amount, random, tally }) =>
     Effect.gen(function* () {
       const world = yield* World.make
       const chain = yield* Chain.start(2)
       const listen = world.listen(Opening.env)
       let service = yield* listen
-      const relayers = yield* Opening.relayersOn(service, chain)
-      const before = Verdict.sequencesOf(chain, relayers)
+      const relayers = yield* Opening.relayersOn(service, chain, { channels })
+      const [first, ...others] = relayers
+      if (first === undefined) return yield* Effect.die(new Error("there is no relayer"))
+      const used = yield* Opening.channelsOf(service, first)
+      tally.set("channels", used.length)
+      const before = Verdict.sequencesOf(chain, [...relayers, ...used])
       const { load, stop } = yield* Load.start({
         urls: () => [service.baseUrl],
-        relayers,
+        relayers: [...Array.replicate(first, channels), ...others],
         random,
-        pause: Opening.pause,
+        pause: Opening.pause / 2,
         requestOf: Chain.requestOf
       })
       const until = performance.now() + amount(duration, shortDuration)
@@ -53,6 +61,8 @@ export const StellarRelay: Case = {
       }
       yield* stop
       yield* Verdict.check(tally, service, { chain, load, before })
+      const idle = used.filter(({ address }) => Chain.usesOf(chain, address) === 0)
+      tally.expect(idle.length === 0, `every channel has transactions in the ledgers: ${idle.length} have none`)
     })
 }
 
@@ -66,7 +76,7 @@ const scene = (tally: Context["tally"]): Instances.Scene => ({
     return {
       relayers,
       requestOf: Chain.requestOf,
-      check: (read, load) => Verdict.check(tally, read, { chain, load, before })
+      check: (read, load) => Effect.asVoid(Verdict.check(tally, read, { chain, load, before }))
     }
   })
 })

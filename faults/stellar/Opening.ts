@@ -1,5 +1,6 @@
 // What cases about stellar begin with: a ledger, a service, and relayers with funds.
-import { Array, Effect } from "effect"
+import { Array, Effect, Schema } from "effect"
+import { until } from "../../testkit/process/Folder.ts"
 import type { Listening } from "../../testkit/process/Service.ts"
 import type { Random } from "../Random.ts"
 import * as Load from "../sending/Load.ts"
@@ -18,15 +19,45 @@ interface Given {
   /** Providers of the network. */
   readonly providers?: number
   readonly policies?: object
+  /** Channels of the first relayer. */
+  readonly channels?: number
   /** Fields of the network that differ. */
   readonly network?: object
 }
+
+const Channels = Schema.fromJsonString(
+  Schema.Struct({
+    data: Schema.Struct({ channels: Schema.Array(Schema.Struct({ address: Schema.String, stage: Schema.String })) })
+  })
+)
+
+/** The channels of a relayer. */
+export const channelsOf = (service: Listening, { id }: Relayers.Relayer) =>
+  service.call(`/api/v1/relayers/${id}/nonce`).pipe(
+    Effect.flatMap(({ text }) => Schema.decodeEffect(Channels)(text)),
+    Effect.map(({ data }) => data.channels),
+    Effect.orDie
+  )
+
+/** Waits until the relayer can send by all of its new channels. */
+const makeChannels = Effect.fnUntraced(function* (service: Listening, relayer: Relayers.Relayer, count: number) {
+  const body = { policies: { channels: { count } } }
+  const { status, text } = yield* service.call(`/api/v1/relayers/${relayer.id}`, { method: "PATCH", body })
+  if (status !== 200) return yield* Effect.die(new Error(text))
+  yield* until(
+    `${count} channels`,
+    Effect.map(channelsOf(service, relayer), (channels) =>
+      channels.filter(({ stage }) => stage === "ready").length === count ? true : undefined
+    ),
+    "2 minutes"
+  )
+})
 
 /** Creates the network and relayers on it, which have funds. Envelopes live for 15 seconds, the shortest time. */
 export const relayersOn = Effect.fnUntraced(function* (
   service: Listening,
   chain: Chain.Chain,
-  { count = 4, network, policies }: Given = {}
+  { channels = 0, count = 4, network, policies }: Given = {}
 ) {
   yield* Relayers.create(service, "networks", {
     network_type: "stellar",
@@ -40,6 +71,8 @@ export const relayersOn = Effect.fnUntraced(function* (
   const fields = { network: "stand-in", network_type: "stellar", policies: { timeout_seconds: 15, ...policies } }
   const relayers = yield* Effect.forEach(Array.range(1, count), () => Relayers.createOne(service, fields))
   for (const { address } of relayers) chain.network.grant(address, funds)
+  const [first] = relayers
+  if (channels > 0 && first !== undefined) yield* makeChannels(service, first, channels)
   return relayers
 })
 

@@ -1,10 +1,12 @@
 // Cases in which providers or the network of stellar fail while transactions are sent: lag, lost answers, lies, a dead second provider,
-// another user of the key, and a halt.
+// high fees, another user of the key, and a halt.
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { until } from "../../testkit/process/Folder.ts"
 import type { Faults } from "../../testkit/stellar/Provider.ts"
+import { envelope, keyNamed, payment } from "../../testkit/stellar/Building.ts"
 import type { Case, Context } from "../Case.ts"
+import { openIn } from "../sending/Verdict.ts"
 import * as Chain from "./Chain.ts"
 import * as Opening from "./Opening.ts"
 import * as Verdict from "./Verdict.ts"
@@ -84,26 +86,153 @@ export const StellarLiar: Case = {
     during(context, {}, (opened) => inTurn(opened, context, context.amount(lies, lies.slice(0, 2)), [1]))
 }
 
+/** How the second provider gives no opinion. The number of the newest ledger is added when it begins to stand still. */
+const silences = [
+  {
+    silence: "dead",
+    faults: () => ({
+      throttled: ["getTransaction", "getTransactions", "getLedgerEntries", "getLatestLedger", "sendTransaction"]
+    })
+  },
+  { silence: "still", faults: ({ network }: Chain.Chain) => ({ standsAt: network.latest.number }) }
+] as const
+
+/** In turn: it comes back after the other one has decided, and before. */
+const comesBack = silences.flatMap((one) => [
+  { ...one, comesBack: "after", confirmedBy: 1 },
+  { ...one, comesBack: "before", confirmedBy: undefined }
+])
+
+/** A provider is stalled after half a minute, and decides alone a minute later. */
+const silencePatience = "3 minutes"
+
+/** The ids of payments that wait for the second provider, if `explain` of the first one says until when. */
+const waitingIn = (service: Opened["service"]) =>
+  Effect.gen(function* () {
+    const found = ((yield* openIn(service)) ?? []).filter(({ code }) => code === "second_provider_missing")
+    const [first] = found
+    if (first === undefined) return undefined
+    const path = `/api/v1/relayers/${first.relayer_id}/transactions/${first.id}/explain`
+    const { text } = yield* service.call(path)
+    return text.includes('"decides_at"') ? found.map(({ id }) => id) : undefined
+  })
+
+/** Waits until none of them is open. */
+const decided = (service: Opened["service"], ids: ReadonlyArray<string>) =>
+  until(
+    "a decision of the one provider that is left",
+    Effect.map(openIn(service), (rows) =>
+      rows === undefined || rows.some(({ id }) => ids.includes(id)) ? undefined : true
+    ),
+    silencePatience
+  )
+
 export const StellarSecond: Case = {
   name: "stellar-second",
-  promise: "the second provider is dead: verdicts wait for finality_by_one, and then say that one provider gave them",
-  run: (context) =>
-    during(context, { network: { finality_by_one: "1m" } }, (opened) =>
-      Effect.gen(function* () {
-        const { chain, service } = opened
-        chain.misbehave(1, { throttled: ["getTransaction", "getLedgerEntries", "sendTransaction", "getNetwork"] })
-        const waiting = yield* until(
-          "second_provider_missing",
-          Effect.map(service.call("/api/v1/transactions?status=submitted&per_page=100"), ({ text }) =>
-            text.includes('"second_provider_missing"') ? true : undefined
-          ),
-          "60 seconds"
-        )
-        context.tally.expect(waiting, "transactions in flight wait with second_provider_missing")
-        yield* Effect.sleep(context.amount(90_000, 70_000))
+  promise:
+    "the second provider is dead or stands still: verdicts wait for finality_by_one and say that one provider gave them, or for both if it comes back before",
+  run: ({ amount, random, tally }) =>
+    Effect.gen(function* () {
+      const { chain, relayers, send, service } = yield* Opening.open({ network: { finality_by_one: "1m" } })
+      const before = Verdict.sequencesOf(chain, relayers)
+      const phases = amount(comesBack, [...comesBack.slice(0, 1), ...comesBack.slice(3)])
+      const { load, stop } = yield* send(random)
+      const waited: Array<ReadonlyArray<string>> = []
+      for (const { comesBack, faults } of phases) {
+        chain.misbehave(1, faults(chain))
+        const ids = yield* until("second_provider_missing with decides_at", waitingIn(service), silencePatience)
+        waited.push(ids)
+        if (comesBack === "after") yield* decided(service, ids)
         chain.recover()
-      })
-    )
+        yield* Effect.sleep(works)
+      }
+      yield* stop
+      const rows = yield* Verdict.check(tally, service, { chain, load, before })
+      for (const [index, { comesBack, confirmedBy, silence }] of phases.entries()) {
+        const found = rows.filter(({ id }) => waited[index]?.includes(id))
+        const other = found.find(({ confirmed_by }) => confirmed_by !== confirmedBy)
+        tally.set(`waited (${silence}, back ${comesBack})`, found.length)
+        tally.expect(found.length > 0, `payments wait while the second provider is ${silence}`)
+        tally.expect(
+          other === undefined,
+          `what waited is confirmed by ${confirmedBy ?? "both"} (${silence}, back ${comesBack} the decision): ${JSON.stringify(other)}`
+        )
+      }
+    })
+}
+
+/** Stroops that an envelope of the surge case may cost. */
+const surgeCap = 10_000
+
+/** Stroops per operation that other users bid in the surge: fifty times the cap. */
+const surgeRate = BigInt(surgeCap) * 50n
+
+/** Stroops of each of the others: 10,000 XLM. */
+const surgeFunds = 100_000_000_000n
+
+/** Transactions of others in each ledger of the surge, which fill it. */
+const others = 8
+
+/** Fills each ledger with transactions that pay more than the cap, until the result is called. */
+const surge = ({ chain }: Opened) => {
+  const { network } = chain
+  const users = Array.from({ length: others }, (_, index) => keyNamed(`user ${index} of the surge`))
+  for (const user of users) network.grant(user.publicKey(), surgeFunds)
+  const room = network.ledgerOperations
+  network.ledgerOperations = BigInt(others)
+  chain.beforeLedger = () => {
+    for (const user of users) {
+      const sequence = Chain.sequenceOf(chain, user.publicKey()) + 1n
+      const given = { sequence, fee: surgeRate, network: network.passphrase }
+      network.submit(0, envelope(user, [payment(user, 1n)], given))
+    }
+  }
+  return () => {
+    chain.beforeLedger = () => {}
+    network.ledgerOperations = room
+  }
+}
+
+export const StellarSurge: Case = {
+  name: "stellar-surge",
+  promise:
+    "others pay 50 times the cap of the relayers, and later do not: payments wait with fee_above_cap, and no envelope costs more than the cap",
+  run: ({ amount, random, tally }) =>
+    Effect.gen(function* () {
+      const opened = yield* Opening.open({ policies: { max_fee: surgeCap } })
+      const { chain, relayers, send, service } = opened
+      const before = Verdict.sequencesOf(chain, relayers)
+      const { load, stop } = yield* send(random)
+      for (let surges = 0; surges < amount(3, 1); surges++) {
+        yield* Effect.sleep(works)
+        const end = surge(opened)
+        const held = yield* until(
+          "fee_above_cap",
+          Effect.map(openIn(service), (rows) => {
+            const found = (rows ?? []).filter(({ code }) => code === "fee_above_cap").length
+            return found === 0 ? undefined : found
+          }),
+          "2 minutes"
+        )
+        tally.add("waited with fee_above_cap when the first did", held)
+        yield* Effect.sleep(lasts)
+        end()
+      }
+      yield* Effect.sleep(works)
+      yield* stop
+      const rows = yield* Verdict.check(tally, service, { chain, load, before })
+      const fees = rows.flatMap(({ attempts = [] }) => attempts.map(({ max_fee = "0" }) => Number(max_fee)))
+      tally.set("highest fee of an envelope", Math.max(...fees))
+      tally.expect(
+        fees.length > 0 && Math.max(...fees) <= surgeCap,
+        `no envelope may cost more than ${surgeCap} stroops`
+      )
+      const paid = Chain.highestFeeOf(
+        chain,
+        relayers.map(({ address }) => address)
+      )
+      tally.expect(paid <= BigInt(surgeCap), `no envelope in a ledger offers more than ${surgeCap} stroops: ${paid}`)
+    })
 }
 
 /** Ledgers between two uses of the key by something else. */

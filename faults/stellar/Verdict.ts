@@ -10,9 +10,15 @@ import * as Chain from "./Chain.ts"
 /** Envelopes die, and are proven dead, several times before one is applied. */
 const patience = "8 minutes"
 
-/** The sequences of relayers before the load. */
-export const sequencesOf = (chain: Chain.Chain, relayers: ReadonlyArray<Relayer>): ReadonlyMap<string, bigint> =>
-  new Map(relayers.map(({ address }) => [address, Chain.sequenceOf(chain, address)]))
+/** Sequences of an account that no transaction in a ledger has used, from 0 on. */
+const withoutUse = (chain: Chain.Chain, address: string): bigint =>
+  Chain.sequenceOf(chain, address) - BigInt(Chain.usesOf(chain, address))
+
+/** For relayers and channels before a load, as `check` needs it. */
+export const sequencesOf = (
+  chain: Chain.Chain,
+  accounts: ReadonlyArray<Pick<Relayer, "address">>
+): ReadonlyMap<string, bigint> => new Map(accounts.map(({ address }) => [address, withoutUse(chain, address)]))
 
 interface Checked {
   readonly chain: Chain.Chain
@@ -54,11 +60,10 @@ export const check = Effect.fnUntraced(function* (
   const confirmed = rows.length - collided.length - other.length
   tally.expect(counts.size === confirmed, `the ledgers have ${confirmed} payments: ${counts.size}`)
   let unexplained = 0n
-  for (const [address, sequence] of before) {
-    unexplained += Chain.sequenceOf(chain, address) - sequence - BigInt(Chain.usesOf(chain, address))
-  }
+  for (const [address, unused] of before) unexplained += withoutUse(chain, address) - unused
   tally.expect(
     unexplained === BigInt(foreign),
     `sequences without a transaction of the service are the ${foreign} foreign ones: ${unexplained}`
   )
+  return rows
 })

@@ -4,7 +4,7 @@ import * as fs from "node:fs"
 
 const text = fs.readFileSync("faults/README.md", "utf8")
 const cases = fs.readFileSync("faults/cases.md", "utf8")
-const benchmark = fs.readFileSync("bench/transactions/Rounds.ts", "utf8")
+const benchmark = fs.readFileSync("bench/transactions/evm/Cases.ts", "utf8")
 
 const sectionOf = (title: string): string => text.split(`## ${title}\n`)[1]?.split("\n## ")[0] ?? ""
 
