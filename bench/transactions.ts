@@ -3,6 +3,7 @@
 //
 //   npm run bench:transactions
 //   npm run bench:transactions -- --network solana
+//   npm run bench:transactions -- --network stellar
 //   npm run bench:transactions -- --report bench
 //   npm run bench:transactions -- --against ../before
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
@@ -17,8 +18,9 @@ import { evm } from "./transactions/evm/Evm.ts"
 import * as Report from "./transactions/Report.ts"
 import * as Run from "./transactions/Run.ts"
 import { solana } from "./transactions/solana/Solana.ts"
+import { stellar } from "./transactions/stellar/Stellar.ts"
 
-const networks = { evm: Run.on(evm), solana: Run.on(solana) } as const
+const networks = { evm: Run.on(evm), solana: Run.on(solana), stellar: Run.on(stellar) } as const
 
 /** Of all networks. A run refuses those that its network does not have. */
 const names = [...new Set<string>(Object.values(networks).flatMap(({ names }) => names))]

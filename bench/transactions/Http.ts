@@ -8,6 +8,7 @@ export interface Http {
   /** Sends JSON text and returns the text of the response. Fails if its status is not 2xx. */
   post(path: string, body: string): Effect.Effect<string, HttpFailed>
   get(path: string): Effect.Effect<string, HttpFailed>
+  patch(path: string, body: string): Effect.Effect<string, HttpFailed>
   put(path: string, body: string): Effect.Effect<string, HttpFailed>
   delete(path: string): Effect.Effect<string, HttpFailed>
 }
@@ -29,7 +30,7 @@ export const make = Effect.fnUntraced(function* (base: string, connections: numb
     ...(key === undefined ? {} : { authorization: `Bearer ${key}` })
   }
 
-  const send = (method: "GET" | "POST" | "PUT" | "DELETE", path: string, body: string) =>
+  const send = (method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE", path: string, body: string) =>
     Effect.callback<string, HttpFailed>((resume) => {
       const url = new URL(path, base)
       const fail = (reason: string) => resume(Effect.fail(failed(method, url, reason)))
@@ -49,6 +50,7 @@ export const make = Effect.fnUntraced(function* (base: string, connections: numb
   const client: Http = {
     post: (path, body) => send("POST", path, body),
     get: (path) => send("GET", path, ""),
+    patch: (path, body) => send("PATCH", path, body),
     put: (path, body) => send("PUT", path, body),
     delete: (path) => send("DELETE", path, "")
   }

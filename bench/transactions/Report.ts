@@ -16,6 +16,7 @@ const columns: Readonly<Record<string, (row: Row) => string>> = {
   "accepted/s": ({ acceptedPerSecond }) => number(acceptedPerSecond),
   "on chain/s": ({ onChainPerSecond }) => number(onChainPerSecond),
   "end to end/s": ({ perSecond }) => number(perSecond),
+  "per block": ({ perBlock }) => number(perBlock, 1),
   "to broadcast ms": ({ toBroadcast }) => number(toBroadcast),
   "block to event ms": ({ toEvent }) => number(toEvent),
   "last event ms": ({ lastToEvent }) => number(lastToEvent),

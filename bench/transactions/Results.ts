@@ -9,6 +9,7 @@ export interface Figures {
   readonly acceptedPerSecond?: number
   readonly onChainPerSecond?: number
   readonly perSecond?: number
+  readonly perBlock?: number
   /** Milliseconds. */
   readonly toBroadcast?: number
   readonly toEvent?: number
@@ -63,6 +64,7 @@ export const fields = [
   "acceptedPerSecond",
   "onChainPerSecond",
   "perSecond",
+  "perBlock",
   "toBroadcast",
   "toEvent",
   "lastToEvent",

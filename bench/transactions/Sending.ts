@@ -15,9 +15,8 @@ interface Sent {
   readonly at: number
 }
 
-/** Sends one transaction of a relayer. */
-export const sendOne = Effect.fnUntraced(function* ({ body, client }: Sender, relayer: Relayer) {
-  const request = body()
+/** Sends one transaction of a relayer. `request`: its JSON text, instead of the next one of the network. */
+export const sendOne = Effect.fnUntraced(function* ({ body, client }: Sender, relayer: Relayer, request = body()) {
   const at = Machine.now()
   const text = yield* client.post(`/api/v1/relayers/${relayer.id}/transactions`, request)
   const sent: Sent = { id: (yield* Schema.decodeEffect(Accepted)(text)).data.id, at }
@@ -65,6 +64,8 @@ export interface Measured extends Latency {
   readonly onChainPerSecond: number
   /** From the first request to the last `confirmed` event. */
   readonly perSecond: number
+  /** Transactions per block, from the first block that has one to the last. */
+  readonly perBlock: number
   readonly usage: Usage.Usage
 }
 
@@ -72,15 +73,17 @@ interface Expected {
   /** Those that the network of the relayers requires. */
   readonly confirmations: number
   readonly whenAccepted?: Effect.Effect<void>
+  /** Absent: what the requests of the network do. */
+  readonly effects?: Effect.Effect<number>
 }
 
 /** Runs sends until all are confirmed. Fails if an effect is missing, or happened twice. */
 export const measure = Effect.fnUntraced(function* <E, R>(
   sender: Sender,
   sends: Effect.Effect<ReadonlyArray<Sent>, E, R>,
-  { confirmations: required, whenAccepted = Effect.void }: Expected
+  { confirmations: required, effects = sender.effects, whenAccepted = Effect.void }: Expected
 ) {
-  const { confirmations, effects, heads } = sender
+  const { confirmations, heads } = sender
   const effectsBefore = yield* effects
   const before = yield* Usage.read(sender)
   const start = Machine.now()
@@ -100,6 +103,7 @@ export const measure = Effect.fnUntraced(function* <E, R>(
     acceptedPerSecond: (all.length * 1000) / (accepted - start),
     onChainPerSecond: (all.length * 1000) / (onChain - start),
     perSecond: (all.length * 1000) / (end - start),
+    perBlock: all.length / (Math.max(...blocks) - Math.min(...blocks) + 1),
     ...(yield* latencyOf(sender, all, required)),
     usage: Usage.per(all.length, before, yield* Usage.read(sender))
   }

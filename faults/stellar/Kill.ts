@@ -1,6 +1,7 @@
 // SIGKILL of the service, its PostgreSQL or both while transactions of stellar are sent, and several instances of which two are killed or
 // frozen beyond their lease.
 import { Array, Effect } from "effect"
+import { until } from "../../testkit/process/Folder.ts"
 import type { Case, Context } from "../Case.ts"
 import * as ExternalPostgres from "../ExternalPostgres.ts"
 import * as Instances from "../sending/Instances.ts"
@@ -16,6 +17,9 @@ const shortDuration = 15_000
 
 /** Channels of the first relayer, which gets as many times the requests of each other relayer. */
 const channels = 8
+
+/** The service accepts at least so many requests between two kills, so that each kill can lose some. */
+const betweenKills = 8
 
 /** The case makes so many kills even if its time is over: on a busy machine, a start takes ten seconds. */
 const leastKills = 3
@@ -45,6 +49,12 @@ export const StellarRelay: Case = {
       })
       const until = performance.now() + amount(duration, shortDuration)
       for (let kills = 0; kills < leastKills || performance.now() < until; kills++) {
+        const accepted = load.accepted.length
+        yield* until(
+          "accepted requests between two kills",
+          Effect.sync(() => (load.accepted.length >= accepted + betweenKills ? true : undefined)),
+          "2 minutes"
+        )
         yield* Effect.sleep(random.int(100, 2500))
         const victims = random.pick(["service", "postgres", "both", "node"])
         tally.add(`kills of ${victims}`)

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import * as http from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Target from "../Target.ts"
-import { accountIn } from "./Entries.ts"
+import { accountIn, keyOf } from "./Entries.ts"
 import type { Network } from "./Network.ts"
 import { RpcError } from "./Methods.ts"
 import { honest, Lost, Provider, Throttled } from "./Provider.ts"
@@ -34,6 +34,8 @@ const answerOne = (provider: Provider, { id, method, params = {} }: Call) => {
 export interface Control {
   readonly close?: number
   readonly grant?: { readonly address: string; readonly stroops: string }
+  /** The same to each of many accounts. */
+  readonly grantAll?: { readonly addresses: ReadonlyArray<string>; readonly stroops: string }
   /** Grants the stroops, but only if the account does not exist. */
   readonly create?: { readonly address: string; readonly stroops: string }
   readonly running?: boolean
@@ -41,6 +43,8 @@ export interface Control {
   readonly faults?: { readonly provider: number; readonly set: Partial<Faults> }
   readonly ledgerOperations?: number
   readonly queueOperations?: number
+  /** The account of `balance`. */
+  readonly read?: string
 }
 
 export interface Status {
@@ -48,6 +52,10 @@ export interface Status {
   readonly closeTime: number
   readonly passphrase: string
   readonly counts: ReadonlyArray<Readonly<Record<string, number>>>
+  /** How often the contract that counts its calls was called with effect. */
+  readonly counter: number
+  /** Stroops of the account of `read`. Absent: none was named, or it does not exist. */
+  readonly balance?: string
 }
 
 export class StandIn {
@@ -60,8 +68,9 @@ export class StandIn {
   }
 
   /** Absent members of `set` stay; `{}` is nothing to change. */
-  control({ close = 0, create, grant, running, restart, faults, ledgerOperations, queueOperations }: Control): Status {
+  control({ close = 0, create, grant, grantAll, read, ...given }: Control): Status {
     const { network } = this
+    const { running, restart, faults, ledgerOperations, queueOperations } = given
     if (running !== undefined) network.isRunning = running
     if (ledgerOperations !== undefined) network.ledgerOperations = BigInt(ledgerOperations)
     if (queueOperations !== undefined) for (const queue of network.nodes) queue.capacity = BigInt(queueOperations)
@@ -69,12 +78,22 @@ export class StandIn {
     const isMissing = create !== undefined && accountIn(network.reads, create.address) === undefined
     if (isMissing) network.grant(create.address, BigInt(create.stroops))
     if (grant !== undefined) network.grant(grant.address, BigInt(grant.stroops))
+    for (const address of grantAll?.addresses ?? []) network.grant(address, BigInt(grantAll?.stroops ?? 0))
     const provider = faults === undefined ? undefined : this.providers[faults.provider]
     if (provider !== undefined) provider.faults = { ...provider.faults, ...faults?.set }
     for (let left = close; left > 0; left--) network.close()
     const { number, closeTime } = network.latest
     const counts = this.providers.map(({ counts }) => Object.fromEntries(counts))
-    return { ledger: number, closeTime, passphrase: network.passphrase, counts }
+    const counter = network.reads.get(keyOf.counter)
+    const account = read === undefined ? undefined : accountIn(network.reads, read)
+    return {
+      ledger: number,
+      closeTime,
+      passphrase: network.passphrase,
+      counts,
+      counter: counter?.kind === "counter" ? counter.value : 0,
+      ...(account === undefined ? {} : { balance: String(account.balance) })
+    }
   }
 
   recover(): void {

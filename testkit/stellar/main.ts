@@ -1,5 +1,6 @@
 // Runs the stand-in ledger as a process of its own:
 // `node testkit/stellar/main.ts --port 8000 --ledger-ms 5000 --providers 1 --data DIRECTORY`.
+// With `--announce`, it writes a line for each closed ledger: `{"ledger":60000001,"at":1900000000123}`, with Unix milliseconds.
 // It writes one line of JSON when it listens: `{"url":"http://127.0.0.1:8000/0","control":"http://127.0.0.1:8000/control"}`.
 import * as http from "node:http"
 import type { AddressInfo } from "node:net"
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     "ledger-ms": { type: "string", default: "5000" },
     providers: { type: "string", default: "1" },
     passphrase: { type: "string", default: "Standalone Network ; February 2017" },
+    announce: { type: "boolean", default: false },
     /** Absent: the ledgers are kept in memory only. */
     data: { type: "string" }
   }
@@ -36,7 +38,15 @@ server.listen(Number(values.port), "127.0.0.1", () => {
 })
 
 const every = Number(values["ledger-ms"])
-const timer = every > 0 ? setInterval(() => network.close(), every) : undefined
+
+const close = () => {
+  const { number } = network.latest
+  const ledger = network.close()
+  if (!values.announce || ledger.number === number) return
+  process.stdout.write(`${JSON.stringify({ ledger: ledger.number, at: options.now() })}\n`)
+}
+
+const timer = every > 0 ? setInterval(close, every) : undefined
 
 const stop = () => {
   clearInterval(timer)

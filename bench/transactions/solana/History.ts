@@ -1,6 +1,7 @@
 // Final transactions of the relayers, with an attempt each, as years of use leave them.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import * as History from "../History.ts"
 import * as Memos from "./Memos.ts"
 import { firstPlace, wide } from "./World.ts"
 import type { SolanaWorld } from "./World.ts"
@@ -22,12 +23,6 @@ const offer = JSON.stringify({
 
 const receipt = JSON.stringify({ slot: 901, isSuccess: true, paid: "5000" })
 
-/** An id as the service makes them (UUIDv7): the milliseconds of `at`, then random digits. */
-const idAt = (sql: SqlClient.SqlClient) => sql`(
-  lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' || substr(md5(random()::text), 1, 3)
-  || '8' || substr(md5(random()::text), 1, 15)
-)::uuid`
-
 /** At most `firstPlace` per relayer: they have the places below it. Hashes are as long as signatures. */
 const insert = Effect.fnUntraced(function* (ids: ReadonlyArray<string>, count: number) {
   const sql = yield* SqlClient.SqlClient
@@ -36,7 +31,7 @@ const insert = Effect.fnUntraced(function* (ids: ReadonlyArray<string>, count: n
       id, relayer_id, relayer_number, lane_id, request, facts, state, code, code_since, nonce, mined_attempt, valid_until,
       created_at, sent_at, mined_at, final_at
     )
-    SELECT ${idAt(sql)}, r.id, r.seq, l.id, ${Memos.request}::json, ${facts}::json, 'confirmed', 'confirmed', at, nonce, 1, at,
+    SELECT ${History.idAt(sql)}, r.id, r.seq, l.id, ${Memos.request}::json, ${facts}::json, 'confirmed', 'confirmed', at, nonce, 1, at,
       at, at, at, at
     FROM generate_series(0, ${Math.floor(count / ids.length) - 1}::int) nonce
     CROSS JOIN LATERAL (SELECT now() - (${firstPlace}::int - nonce) * interval '1 minute' AS at) moment
