@@ -47,8 +47,8 @@ export const StellarRelay: Case = {
         pause: Opening.pause / 2,
         requestOf: Chain.requestOf
       })
-      const until = performance.now() + amount(duration, shortDuration)
-      for (let kills = 0; kills < leastKills || performance.now() < until; kills++) {
+      const end = performance.now() + amount(duration, shortDuration)
+      for (let kills = 0; kills < leastKills || performance.now() < end; kills++) {
         const accepted = load.accepted.length
         yield* until(
           "accepted requests between two kills",

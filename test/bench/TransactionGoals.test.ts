@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { judged } from "../../bench/transactions/evm/Goals.ts"
+import { judged as judgedOfStellar } from "../../bench/transactions/stellar/Goals.ts"
 import { ratios } from "../../bench/transactions/Report.ts"
 import type { Results, Row } from "../../bench/transactions/Results.ts"
 
@@ -82,6 +83,37 @@ describe("goals of transactions", () => {
   it("a lower rate of acceptance with history is worse", () => {
     const found = withHistory([], 450)
     assert.strictEqual(found["acceptance while nothing is sent, with 1,000,000 final, worse by"], "2.00 × false")
+  })
+})
+
+describe("goals of transactions of stellar", () => {
+  const found = Object.fromEntries(
+    judgedOfStellar(
+      results([
+        { case: "raw sender", stored: 0, perSecond: 1000 },
+        { case: "one account", stored: 0, perBlock: 0.94, toEvent: 200 },
+        { case: "few channels", stored: 0, perBlock: 45, toEvent: 400, calls: 3.1 },
+        { case: "many channels of two relayers", stored: 0, perBlock: 160 },
+        { case: "calls by few channels", stored: 0, calls: 4 },
+        { case: "fee bumps", stored: 0, perSecond: 300 },
+        { case: "drain", stored: 0, lastToEvent: 2100 }
+      ])
+    ).map(({ about, measured, met }) => [about, `${measured} ${met}`])
+  )
+
+  it("compare transactions per ledger with the accounts that can send", () => {
+    assert.strictEqual(found["one account, transactions per ledger"], "0.94  false")
+    assert.strictEqual(found["few channels, to 50 per ledger"], "0.90 × true")
+    assert.strictEqual(found["many channels of two relayers, to 200 per ledger"], "0.80 × false")
+  })
+
+  it("compare fee bumps with the raw sender, and judge calls and times", () => {
+    assert.strictEqual(found["fee bumps, end to end, to raw sender"], "0.30 × true")
+    assert.strictEqual(found["RPC calls per transaction, few channels"], "3.10 calls false")
+    assert.strictEqual(found["RPC calls per transaction, calls by few channels"], "4.00 calls true")
+    assert.strictEqual(found["ledger to event, one account, median"], "0.20 s true")
+    assert.strictEqual(found["ledger to event, few channels, median"], "0.40 s false")
+    assert.strictEqual(found["last event after its ledger, 2,000 in flight"], "2.10 s false")
   })
 })
 
