@@ -1,5 +1,5 @@
 // What the parts of a solana lane share: its account, its providers, and what it remembers from poll to poll.
-import { Effect } from "effect"
+import { Deferred, Effect, Exit } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Earlier, KnownSignature } from "../../../domain/transaction/solana/Look.ts"
 import type { Attempt } from "../../../domain/transaction/Attempt.ts"
@@ -7,15 +7,16 @@ import type { Solana, SolanaRequest } from "../../../domain/transaction/solana/S
 import type { Taken } from "../../../domain/transaction/solana/SolanaSituation.ts"
 import type { Lifetime } from "../../../domain/transaction/solana/Preparation.ts"
 import type { Lists } from "../../chains/solana/SolanaLists.ts"
+import type { RpcFailure } from "../../chains/RpcFailure.ts"
 import type { SolanaNodes, SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 import type { PriceSource } from "../../prices/PriceSource.ts"
 import type { LaneRelayer } from "../LaneNetwork.ts"
 
 export type SolanaRelayer = LaneRelayer<Solana>
 
-/** Something that was read, and when. */
-interface Dated<A> {
-  readonly value: A
+/** Something that was read, or is being read, and since when. */
+interface Dated<A, E = never> {
+  readonly answer: Deferred.Deferred<A, E>
   readonly at: Moment
 }
 
@@ -35,9 +36,9 @@ export interface SolanaMemory {
   readonly lists: Lists
   /** The newest blockhash of each set of providers, by `LaneRelayer.urlsKey`. */
   readonly blockhashes: Map<string, Dated<Lifetime>>
-  readonly balances: Map<string, Dated<bigint>>
+  readonly balances: Map<string, Dated<bigint, RpcFailure>>
   /** By the accounts that are written. */
-  readonly prices: Map<string, Dated<ReadonlyArray<bigint>>>
+  readonly prices: Map<string, Dated<ReadonlyArray<bigint>, RpcFailure>>
   /** Since when providers call the blockhash of a request dead, by number of the transaction. */
   readonly deadSince: Map<number, Moment>
   /** Transactions whose simulation broke a rule at the latest look, with its slot. */
@@ -131,9 +132,12 @@ export const providersOf = Effect.fnUntraced(function* ({ memory, nodes }: Solan
   return providers
 })
 
-/** A value that was read less than `age` milliseconds ago, or a new one. */
+/**
+ * A value that was read less than `age` milliseconds ago, or a new one. Those who ask while it is read wait for the same answer. A
+ * failure is not kept.
+ */
 export const shared = <K, A, E>(
-  values: Map<K, Dated<A>>,
+  values: Map<K, Dated<A, E>>,
   key: K,
   age: number,
   now: Moment,
@@ -141,6 +145,14 @@ export const shared = <K, A, E>(
 ): Effect.Effect<A, E> =>
   Effect.suspend(() => {
     const found = values.get(key)
-    if (found !== undefined && now < found.at + age) return Effect.succeed(found.value)
-    return Effect.tap(read, (value) => Effect.sync(() => values.set(key, { value, at: now })))
+    if (found !== undefined && now < found.at + age) return Deferred.await(found.answer)
+    const answer = Deferred.makeUnsafe<A, E>()
+    values.set(key, { answer, at: now })
+    const forget = () => {
+      if (values.get(key)?.answer === answer) values.delete(key)
+    }
+    return Effect.onExit(read, (exit) => {
+      if (Exit.isFailure(exit)) forget()
+      return Deferred.done(answer, exit)
+    })
   })

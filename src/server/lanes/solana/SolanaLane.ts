@@ -34,7 +34,7 @@ import * as SolanaRestore from "./SolanaRestore.ts"
 import { forgottenOf } from "./SolanaForgotten.ts"
 import { prepare } from "./SolanaPreparing.ts"
 
-/** Transactions of a lane that are on their way to a node at once. They need no order. */
+/** Transactions of a lane that are prepared, or on their way to a node, at once. They need no order. */
 const inParallel = 32
 
 type Services = Pick<SolanaContext.SolanaContext, "nodes" | "prices">
@@ -129,21 +129,15 @@ const open = (services: Services, { address, genesis, keys }: LaneOptions): Lane
       const own = asking.filter(({ row }) => row.relayer.urlsKey === relayer.urlsKey)
       for (const [number, seen] of yield* SolanaPolls.prove(context, relayer, own, now)) proofs.set(number, seen)
     }
-    // One after the other: equal requests have to see each other's bytes.
-    return yield* Effect.forEach(inquiries, (inquiry: Inquiry<Solana>) => {
+    const findingOf = (inquiry: Inquiry<Solana>): Effect.Effect<Finding<Solana>> => {
       const { row, seen, question } = inquiry
-      if (question === "proof") {
-        return Effect.succeed<Finding<Solana>>({ seen: proofs.get(row.transaction.number) ?? seen })
-      }
+      if (question === "proof") return Effect.succeed({ seen: proofs.get(row.transaction.number) ?? seen })
       if (question === "life") {
-        return Effect.map(forgottenOf(context, inquiry, now), (forgotten): Finding<Solana> => ({
-          seen: { ...seen, forgotten }
-        }))
+        return Effect.map(forgottenOf(context, inquiry, now), (forgotten) => ({ seen: { ...seen, forgotten } }))
       }
-      return Effect.map(prepare(context, inquiry, now), (preparation): Finding<Solana> => ({
-        seen: { ...seen, preparation }
-      }))
-    })
+      return Effect.map(prepare(context, inquiry, now), (preparation) => ({ seen: { ...seen, preparation } }))
+    }
+    return yield* Effect.forEach(inquiries, findingOf, { concurrency: inParallel })
   })
 
   const sign = Effect.fn("SolanaLane.sign")(function* ({ relayer, request = {}, sign: { offer } }: Unsigned<Solana>) {

@@ -130,7 +130,8 @@ const ownersOf = ({ memory, address }: SolanaContext, blockhash: string): Map<st
 
 /**
  * Equal requests within one blockhash would have one signature, and the chain would execute one of them. The limit of compute
- * units makes them differ; if the request has its own, it waits for the next blockhash. Undefined: it has to wait.
+ * units makes them differ; if the request has its own, it waits for the next blockhash. Undefined: it has to wait. It asks nothing,
+ * so transactions that are prepared at the same time see each other's bytes.
  */
 const distinct = ({ context, inquiry, request }: Work, build: (chosen: Chosen) => WireTransaction, chosen: Chosen) => {
   const { number, facts } = inquiry.row.transaction

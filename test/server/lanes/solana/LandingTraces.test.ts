@@ -5,7 +5,7 @@ import { layerEach } from "../../../../testkit/layerEach.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 
-const { receiver, sol } = World
+const { receiver, sol, transfer } = World
 
 layerEach(ledger)("a transfer", (it) => {
   it.effect("lands in the next block, and is confirmed when its slot is finalized", () =>
@@ -61,6 +61,24 @@ layerEach(ledger)("a transfer", (it) => {
       }
       assert.strictEqual(hashes.size, 3)
       assert.strictEqual(world.cluster.balanceOf(receiver), 3n * sol)
+    })
+  )
+
+  it.effect("is prepared while others are, with one blockhash, balance and price for all, and is no copy of them", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      const ids = yield* world.accept(transfer(world.address, sol / 100n), 20)
+      yield* world.poll()
+      assert.strictEqual(world.waiting.most.get("simulateTransaction"), ids.length)
+      for (const method of ["getLatestBlockhash", "getBalance", "getRecentPrioritizationFees"]) {
+        assert.isAtMost(
+          world.nodes.reduce((sum, node) => sum + node.count(method), 0),
+          3,
+          method
+        )
+      }
+      yield* world.finish
+      assert.strictEqual(world.cluster.balanceOf(receiver), (sol / 100n) * BigInt(ids.length))
     })
   )
 

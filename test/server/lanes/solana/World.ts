@@ -101,8 +101,20 @@ export const memo = (text: string): SolanaRequest => ({
 /** The first that is given is asked first. */
 const inOrder = { nextDoubleUnsafe: () => 0.5, nextIntUnsafe: () => 0 }
 
-const rpcNode = (node: Node.Node): RpcNode => {
-  const ask = ({ method, params }: RpcCall): Effect.Effect<RpcAnswer, RpcFailure.RpcFailure> => {
+/** Questions that wait for an answer now, and at most so far, by method. */
+class Waiting {
+  readonly #now = new Map<string, number>()
+  readonly most = new Map<string, number>()
+
+  add(method: string, count: number): void {
+    const now = (this.#now.get(method) ?? 0) + count
+    this.#now.set(method, now)
+    this.most.set(method, Math.max(this.most.get(method) ?? 0, now))
+  }
+}
+
+const rpcNode = (node: Node.Node, waiting: Waiting): RpcNode => {
+  const answerTo = ({ method, params }: RpcCall): Effect.Effect<RpcAnswer, RpcFailure.RpcFailure> => {
     const list = globalThis.Array.isArray(params) ? params : []
     const answer = node.answer(method, JSON.parse(JSON.stringify(list)))
     if (answer === undefined) return Effect.fail(RpcFailure.failure("unreachable"))
@@ -112,6 +124,15 @@ const rpcNode = (node: Node.Node): RpcNode => {
         : { _tag: "RpcError", ...answer.error }
     )
   }
+  // Others go on meanwhile, as over a network.
+  const ask = (call: RpcCall) =>
+    Effect.suspend(() => {
+      waiting.add(call.method, 1)
+      return Effect.andThen(
+        Effect.yieldNow,
+        Effect.suspend(() => answerTo(call))
+      )
+    }).pipe(Effect.ensuring(Effect.sync(() => waiting.add(call.method, -1))))
   return {
     url: node.url,
     ask,
@@ -167,9 +188,11 @@ export const make = Effect.fnUntraced(function* (given: Given = {}) {
       policies: { fee_payment_strategy: "relayer", min_balance: 0n, ...given }
     })
   let hold: Hold | undefined
+  const waiting = new Waiting()
 
   const world = {
     cluster,
+    waiting,
     nodes,
     account,
     address,
@@ -204,7 +227,7 @@ export const make = Effect.fnUntraced(function* (given: Given = {}) {
 
   const nodeOf = (url: string) => {
     const found = nodes.find((node) => node.url === url) ?? nodes[0]
-    return found === undefined ? assert.fail("there is no node") : rpcNode(found)
+    return found === undefined ? assert.fail("there is no node") : rpcNode(found, waiting)
   }
 
   /** A process that remembers nothing holds the lane from now on. */
