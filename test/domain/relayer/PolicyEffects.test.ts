@@ -19,7 +19,7 @@ const isNamedIn = (file: string, field: string) => new RegExp(`\\b${field}\\b`).
 
 /** Without comments and texts. */
 const codeOf = (file: string): string =>
-  readFileSync(file, "utf8").replaceAll(/\/\*[^]*?\*\/|\/\/.*|"[^"\n]*"|`[^`]*`/g, "")
+  readFileSync(file, "utf8").replaceAll(/\/\*[^]*?\*\/|\/\/.*|"[^"\n]*"|`(?:\\[^]|[^`\\])*`/g, "")
 
 /** Network types whose transactions the service sends: `Services.ts` opens their lanes. */
 const isSent = (network: string) => readFileSync("src/server/Services.ts", "utf8").includes(`"./lanes/${network}/`)
@@ -48,13 +48,41 @@ describe("the list of policy fields", () => {
   )
 })
 
-it("only one function reads the policy of an evm relayer for its transactions", () => {
-  const files = globSync([
-    "src/domain/transaction/{*,evm/*}.ts",
-    "src/server/{lanes,transactions,ledger}/{*,evm/**/*}.ts"
-  ])
-  // A colon follows the names of fields in examples.
-  const field = new RegExp(`\\b(${fieldsOf.evm.join("|")})\\b(?!:)`)
-  const readers = files.filter((file) => field.test(codeOf(file)))
-  assert.deepStrictEqual(readers, ["src/domain/transaction/evm/EvmTerms.ts"])
+/** Names of policy fields that requests or lanes of stellar have, too: the policy is read where one follows the word. */
+const shared = ["channels", "max_fee"]
+
+/** What reads a field of the policy of a network type. A colon follows the names of fields in examples. */
+const readerOf = (fields: ReadonlyArray<string>) => {
+  const own = fields.filter((field) => !shared.includes(field)).join("|")
+  const others = shared.map((field) => `polic(y|ies)\\)?\\??\\.${field}|\\b${field}\\b[^}]*\\}: \\w*Policy`).join("|")
+  return new RegExp(`\\b(${own})\\b(?!:)|${others}`)
+}
+
+describe("the terms of a relayer", () => {
+  it.each([
+    ["evm", ["src/domain/transaction/evm/EvmTerms.ts"]],
+    ["solana", ["src/domain/transaction/solana/SolanaTerms.ts"]],
+    // A lane has the channels that the most demanding of its relayers wants, so they are decided beside the lane.
+    ["stellar", ["src/domain/transaction/stellar/Channels.ts", "src/domain/transaction/stellar/StellarTerms.ts"]]
+  ] as const)("of %s are made in one place: no other file reads the policy for transactions", (network, expected) => {
+    const files = globSync([
+      `src/domain/transaction/{*,${network}/*}.ts`,
+      `src/server/{chains,lanes,ledger,transactions}/{*,${network}/**/*}.ts`
+    ])
+    const reader = readerOf(fieldsOf[network])
+    assert.deepStrictEqual(files.filter((file) => reader.test(codeOf(file))).toSorted(), [...expected])
+  })
+
+  it.each(["evm", "solana", "stellar"] as const)("of %s have the minimum of the balance that health has", (network) => {
+    const files = globSync([
+      `src/{domain/transaction,server/chains,server/transactions,server/lanes}/${network}/**/*.ts`
+    ])
+    const named = files.filter((file) => /\bminBalanceOf\b|\bmin_balance\b/.test(codeOf(file)))
+    assert.isNotEmpty(named)
+    assert.deepStrictEqual(
+      named.filter((file) => /\bmin_balance\b(?!:)/.test(codeOf(file))),
+      [],
+      "these do not use the function `minBalanceOf` of domain/health/Funding.ts"
+    )
+  })
 })

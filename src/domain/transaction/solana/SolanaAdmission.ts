@@ -1,5 +1,4 @@
 // Checks of a send to solana that compare its fields with each other, with its relayer and with the time.
-import type { SolanaPolicy } from "../../relayer/Policy.ts"
 import type { Violation } from "../../request/Request.ts"
 import type { Moment } from "../Moment.ts"
 import { timing } from "../Timing.ts"
@@ -10,7 +9,8 @@ export interface SolanaAdmission {
   readonly now: Moment
   /** Base58. */
   readonly relayerAddress: string
-  readonly policy: SolanaPolicy
+  /** Whether the relayer pays fees itself: `paysFees`. */
+  readonly paysFees: boolean
 }
 
 type Rule = (request: SendSolanaTransaction, admission: SolanaAdmission) => Violation | undefined
@@ -72,14 +72,14 @@ const simulated: Rule = ({ instructions = [], simulate }, { relayerAddress }) =>
     : undefined
 
 /** The fee is charged also if the transaction fails, and the payment is not. */
-const simulatedPayment: Rule = ({ simulate }, { policy }) =>
-  simulate === false && policy.fee_payment_strategy !== "relayer"
+const simulatedPayment: Rule = ({ simulate }, { paysFees }) =>
+  simulate === false && !paysFees
     ? violation("simulate", "cannot be false while the relayer's policy has fee_payment_strategy user")
     : undefined
 
 /** The default strategy is `user`. */
-const strategy: Rule = ({ instructions }, { policy }) =>
-  instructions !== undefined && policy.fee_payment_strategy !== "relayer"
+const strategy: Rule = ({ instructions }, { paysFees }) =>
+  instructions !== undefined && !paysFees
     ? violation(
         "instructions",
         "cannot be used while the relayer's policy has fee_payment_strategy user; send a prebuilt transaction with a payment, or set fee_payment_strategy to relayer"

@@ -1,11 +1,9 @@
 // Checks of a send that need its relayer, its network and the time.
-import type { StellarPolicy } from "../../relayer/Policy.ts"
 import type { Violation } from "../../request/Request.ts"
 import type { Moment } from "../Moment.ts"
 import { timing } from "../Timing.ts"
-import { capOf } from "./Fees.ts"
 import type { SendStellarTransaction } from "./SendStellarTransaction.ts"
-import { defaultMaxFee, defaultValidity } from "./StellarNumbers.ts"
+import { defaultValidity } from "./StellarNumbers.ts"
 
 export interface Admission {
   readonly now: Moment
@@ -13,7 +11,9 @@ export interface Admission {
   readonly relayer: string
   /** Name of the relayer's network. */
   readonly network: string
-  readonly policy: StellarPolicy
+  /** What the policy says: `usersPay` and `highestFeeOf`. */
+  readonly usersPay: boolean
+  readonly highestFee: bigint | undefined
 }
 
 type Rule = (request: SendStellarTransaction, admission: Admission) => Violation | undefined
@@ -22,13 +22,6 @@ type Rule = (request: SendStellarTransaction, admission: Admission) => Violation
 const times = timing(defaultValidity)
 
 export const { deadlineOf } = times
-
-const policyFee = ({ max_fee }: StellarPolicy): bigint | undefined =>
-  max_fee === undefined ? undefined : BigInt(max_fee)
-
-/** Stroops that an envelope of the request may cost. */
-export const maxFeeOf = ({ max_fee }: Pick<SendStellarTransaction, "max_fee">, policy: StellarPolicy): bigint =>
-  capOf(max_fee, policyFee(policy), defaultMaxFee)
 
 const network: Rule = (request, { network }) =>
   request.network === network
@@ -40,17 +33,15 @@ const source: Rule = ({ operations, source_account }, { relayer }) =>
     ? undefined
     : { field: "source_account", message: `must be ${relayer}, the address of the relayer` }
 
-const strategy: Rule = ({ operations }, { policy }) =>
-  operations !== undefined && policy.fee_payment_strategy === "user"
+const strategy: Rule = ({ operations }, { usersPay }) =>
+  operations !== undefined && usersPay
     ? { field: "operations", message: "sponsoring_only: the relayer's policy has the fee_payment_strategy user" }
     : undefined
 
-const fee: Rule = ({ max_fee }, { policy }) => {
-  const highest = policyFee(policy)
-  return max_fee !== undefined && highest !== undefined && max_fee > highest
-    ? { field: "max_fee", message: `must be at most ${highest}, the max_fee of the relayer's policy` }
+const fee: Rule = ({ max_fee }, { highestFee }) =>
+  max_fee !== undefined && highestFee !== undefined && max_fee > highestFee
+    ? { field: "max_fee", message: `must be at most ${highestFee}, the max_fee of the relayer's policy` }
     : undefined
-}
 
 const rules: ReadonlyArray<Rule> = [network, source, strategy, fee, times.deadline, times.beginning]
 

@@ -1,9 +1,8 @@
 // What the guard compares envelopes of a relayer with. Admission and lanes make it only here.
 import type { StellarTarget } from "../../../domain/transaction/stellar/Stellar.ts"
-import { capOf } from "../../../domain/transaction/stellar/Fees.ts"
 import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
-import { baseFee, defaultMaxFee, defaultMaxSubentries } from "../../../domain/transaction/stellar/StellarNumbers.ts"
-import { timeLimitOf, usersPay } from "../../../domain/transaction/stellar/StellarTerms.ts"
+import { baseFee } from "../../../domain/transaction/stellar/StellarNumbers.ts"
+import { guardTermsOf } from "../../../domain/transaction/stellar/StellarTerms.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Library } from "./StellarLibrary.ts"
@@ -27,20 +26,12 @@ export interface Guarding {
 }
 
 /** The rate is the lowest one: a higher one of the market is held, not refused. */
-export const termsOf = (lib: Library, { target, own, maxFee, now }: Guarding): Terms => {
-  const { address, policies = {} } = target.relayer
-  return {
-    relayer: address,
-    own,
-    ...present("forwarder", target.network.fee_forwarder),
-    nativeContract: nativeContractOf(lib, target.network.passphrase),
-    now: Math.floor(now / 1000),
-    strategy: usersPay(target) ? "user" : "relayer",
-    allowedOperations: policies.allowed_operations ?? [],
-    allowedTokens: (policies.allowed_tokens ?? []).map(({ asset }) => asset),
-    maxSubentries: policies.max_subentries ?? defaultMaxSubentries,
-    timeLimit: timeLimitOf(target),
-    cap: capOf(maxFee, policies.max_fee === undefined ? undefined : BigInt(policies.max_fee), defaultMaxFee),
-    rate: baseFee
-  }
-}
+export const termsOf = (lib: Library, { target, own, maxFee, now }: Guarding): Terms => ({
+  ...guardTermsOf(target, maxFee),
+  relayer: target.relayer.address,
+  own,
+  ...present("forwarder", target.network.fee_forwarder),
+  nativeContract: nativeContractOf(lib, target.network.passphrase),
+  now: Math.floor(now / 1000),
+  rate: baseFee
+})

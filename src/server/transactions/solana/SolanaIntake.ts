@@ -13,7 +13,7 @@ import {
 } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
 import type { Solana, SolanaRequest, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
 import { deadlineOf, violationsOf } from "../../../domain/transaction/solana/SolanaAdmission.ts"
-import { formOf } from "../../../domain/transaction/solana/SolanaTerms.ts"
+import { formOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import { solanaRules } from "../../../domain/transaction/solana/SolanaRules.ts"
 import type { Admitted, Intake } from "../Intake.ts"
 import { check as checkBytes } from "./SolanaChecks.ts"
@@ -47,8 +47,8 @@ const checkFields = Effect.fnUntraced(function* (
   now: Moment,
   prefix: string
 ) {
-  const { address: relayerAddress, policies: policy = {} } = target.relayer
-  const violations = violationsOf(body, { now, relayerAddress, policy })
+  const { address: relayerAddress } = target.relayer
+  const violations = violationsOf(body, { now, relayerAddress, paysFees: paysFees(target) })
   if (violations.length === 0) return
   return yield* BadRequest.of(violations.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
 })

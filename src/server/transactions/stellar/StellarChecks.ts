@@ -27,6 +27,7 @@ import type {
   StellarRequest,
   StellarTarget
 } from "../../../domain/transaction/stellar/Stellar.ts"
+import { highestFeeOf, usersPay } from "../../../domain/transaction/stellar/StellarTerms.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
 import { TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
 import { draftOf } from "../../chains/stellar/StellarDrafts.ts"
@@ -69,10 +70,16 @@ export const badRequest = (violations: ReadonlyArray<Violation>, prefix: string)
   BadRequest.of(violations.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
 
 /** What is known before the envelope is read. */
-const early = (body: Body, { network, relayer }: StellarTarget, now: Moment): ReadonlyArray<Violation> => {
-  const { address, policies: policy = {} } = relayer
-  return [...inconsistenciesOf(body), ...violationsOf(body, { now, relayer: address, network: network.name, policy })]
-}
+const early = (body: Body, target: StellarTarget, now: Moment): ReadonlyArray<Violation> => [
+  ...inconsistenciesOf(body),
+  ...violationsOf(body, {
+    now,
+    relayer: target.relayer.address,
+    network: target.network.name,
+    usersPay: usersPay(target),
+    highestFee: highestFeeOf(target)
+  })
+]
 
 /** A user has agreed to the envelope as it is, and to how long it lives. */
 const isOfUser = (mode: Mode): boolean => mode === "bump" || mode === "forward"

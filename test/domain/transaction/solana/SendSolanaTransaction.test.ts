@@ -3,7 +3,6 @@ import { assert, describe, it } from "@effect/vitest"
 import type { SolanaTransactionRequest } from "@openzeppelin/relayer-sdk"
 import { DateTime, Result, Schema } from "effect"
 import * as Json from "../../../../src/api/Json.ts"
-import type { SolanaPolicy } from "../../../../src/domain/relayer/Policy.ts"
 import { errorIn, strict } from "../../../../testkit/DecodedBody.ts"
 import {
   bytesOf,
@@ -19,8 +18,8 @@ const day = 24 * 60 * minute
 
 const decode = (body: object) => Schema.decodeResult(Json.fromText(SendSolanaTransaction), strict)(JSON.stringify(body))
 
-const errorOf = (body: object, policy: SolanaPolicy = { fee_payment_strategy: "relayer" }): string =>
-  errorIn(decode(body), (sent) => violationsOf(sent, { now, relayerAddress: relayer, policy }))
+const errorOf = (body: object, paysFees = true): string =>
+  errorIn(decode(body), (sent) => violationsOf(sent, { now, relayerAddress: relayer, paysFees }))
 
 const zeros = (bytes: number) => Buffer.alloc(bytes).toString("base64")
 const memo = { program_id: "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr", accounts: [], data: "aGVsbG8=" }
@@ -116,10 +115,10 @@ describe("a send", () => {
 
   it("with instructions is refused while users pay, and the policy field is named", () => {
     assert.include(
-      errorOf({ instructions }, {}),
+      errorOf({ instructions }, false),
       "instructions: cannot be used while the relayer's policy has fee_payment_strategy user"
     )
-    assert.strictEqual(errorOf({ transaction: zeros(9) }, {}), "")
+    assert.strictEqual(errorOf({ transaction: zeros(9) }, false), "")
   })
 
   it("of the published SDK is accepted, also with null for what it leaves out", () => {

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Result, Schema } from "effect"
 import * as Json from "../../../../src/api/Json.ts"
 import { errorIn, strict } from "../../../../testkit/DecodedBody.ts"
-import { deadlineOf, maxFeeOf, violationsOf } from "../../../../src/domain/transaction/stellar/Admission.ts"
+import { deadlineOf, violationsOf } from "../../../../src/domain/transaction/stellar/Admission.ts"
 import { inconsistenciesOf } from "../../../../src/domain/transaction/stellar/Consistency.ts"
 import { fromParts, toParts } from "../../../../src/domain/transaction/stellar/ScVal.ts"
 import { SendStellarTransaction } from "../../../../src/domain/transaction/stellar/SendStellarTransaction.ts"
@@ -27,10 +27,10 @@ const decode = (body: object) =>
 
 const read = (body: object): SendStellarTransaction => Result.getOrThrow(decode(body))
 
-const admission = { now, relayer: address, network: "testnet", policy: {} }
+const admission = { now, relayer: address, network: "testnet", usersPay: false, highestFee: undefined }
 
-const errorOf = (body: object, policy = {}): string =>
-  errorIn(decode(body), (sent) => [...inconsistenciesOf(sent), ...violationsOf(sent, { ...admission, policy })])
+const errorOf = (body: object, terms = {}): string =>
+  errorIn(decode(body), (sent) => [...inconsistenciesOf(sent), ...violationsOf(sent, { ...admission, ...terms })])
 
 const vec = (depth: number): object => (depth === 0 ? { u32: 1 } : { vec: [vec(depth - 1)] })
 
@@ -130,20 +130,9 @@ describe("a send on stellar", () => {
   })
 
   it("is refused for what the relayer's policy says", () => {
-    assert.include(errorOf({ ...pay, max_fee: 101 }, { max_fee: 100 }), "max_fee: must be at most 100")
-    assert.include(errorOf(pay, { fee_payment_strategy: "user" }), "operations: sponsoring_only")
-    assert.strictEqual(errorOf(pay, { max_fee: 100 }), "")
-  })
-
-  it("takes the lower fee of request and policy, or a million stroops", () => {
-    assert.deepStrictEqual(
-      [
-        maxFeeOf(read(pay), {}),
-        maxFeeOf(read(pay), { max_fee: 100 }),
-        maxFeeOf(read({ ...pay, max_fee: 7 }), { max_fee: 100 })
-      ],
-      [1_000_000n, 100n, 7n]
-    )
+    assert.include(errorOf({ ...pay, max_fee: 101 }, { highestFee: 100n }), "max_fee: must be at most 100")
+    assert.include(errorOf(pay, { usersPay: true }), "operations: sponsoring_only")
+    assert.strictEqual(errorOf(pay, { highestFee: 100n }), "")
   })
 
   it("takes both spellings of assets, all memos, and deadlines in three forms", () => {
