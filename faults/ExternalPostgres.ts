@@ -1,21 +1,14 @@
 // A PostgreSQL outside of the service, which uses it through `DATABASE_URL`. It can be stopped and started again.
 import { Effect, Exit, Redacted, Scope } from "effect"
 import * as fs from "node:fs/promises"
-import * as net from "node:net"
 import * as path from "node:path"
 import * as Binaries from "../src/sql/embedded/Binaries.ts"
 import * as DataDirectory from "../src/sql/embedded/DataDirectory.ts"
 import * as Postmaster from "../src/sql/embedded/Postmaster.ts"
 import { serverUser } from "../src/sql/embedded/SystemUser.ts"
+import { freePort } from "../testkit/process/Connection.ts"
 import { folder } from "../testkit/process/Folder.ts"
 import * as Service from "../testkit/process/Service.ts"
-
-const freePort = Effect.callback<number>((resume) => {
-  const server = net.createServer().listen(0, "127.0.0.1", () => {
-    const { port } = server.address() as net.AddressInfo
-    server.close(() => resume(Effect.succeed(port)))
-  })
-})
 
 /** It runs on loopback when this returns. Services run in `home`. */
 export const make = Effect.gen(function* () {

@@ -15,10 +15,8 @@ export const Kill: Case = {
       const lives = { count: amount(20, 3), checksStarts: true }
       const ledger = yield* Writing.lives(context, yield* World.make, lives, ({ ledger, postgres, service, stop }) =>
         Effect.gen(function* () {
-          const victims = random.pick(["service", "postgres", "both"])
-          const pids = { service: [service.pid], postgres: [postgres], both: [service.pid, postgres] }[victims]
-          yield* World.signal(pids, "SIGKILL")
-          for (const pid of pids) yield* World.gone(pid)
+          const victims = random.pick(World.victims)
+          yield* World.kill(victims, { service: service.pid, postgres })
           // A service that lost only its PostgreSQL restarts it. Writes continue meanwhile.
           if (victims === "postgres") yield* Effect.sleep(1000)
           yield* stop

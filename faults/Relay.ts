@@ -27,18 +27,15 @@ export const Relay: Case = {
       const relayers = yield* Relayers.make(service, node, { count: 4 })
       const { load, stop } = yield* Load.start({ urls: () => [service.baseUrl], relayers, random })
 
-      const kill = Effect.fnUntraced(function* (victims: "service" | "postgres" | "both") {
-        const postgres = yield* world.postgres
-        const pids = { service: [service.pid], postgres: [postgres], both: [service.pid, postgres] }[victims]
-        yield* World.signal(pids, "SIGKILL")
-        for (const pid of pids) yield* World.gone(pid)
+      const kill = Effect.fnUntraced(function* (victims: World.Victims) {
+        yield* World.kill(victims, { service: service.pid, postgres: yield* world.postgres })
         if (victims !== "postgres") service = yield* listen
       })
 
       const until = performance.now() + amount(duration, shortDuration)
       for (let kills = 0; kills < leastKills || performance.now() < until; kills++) {
         yield* Effect.sleep(random.int(100, 2500))
-        const victims = random.pick(["service", "postgres", "both", "node"])
+        const victims = random.pick([...World.victims, "node"])
         yield* victims === "node" ? node.outage(random.int(0, 2500)) : kill(victims)
         tally.add(`kills of ${victims}`)
       }

@@ -43,6 +43,20 @@ export const gone = (pid: number) =>
     Effect.sync(() => (isAlive(pid) ? undefined : true))
   )
 
+/** What a case kills: the service, its PostgreSQL, or both. */
+export const victims = ["service", "postgres", "both"] as const
+export type Victims = (typeof victims)[number]
+
+/** SIGKILL. It returns when the processes are gone. */
+export const kill = Effect.fnUntraced(function* (
+  chosen: Victims,
+  { service, postgres }: { readonly service: number; readonly postgres: number }
+) {
+  const pids = { service: [service], postgres: [postgres], both: [service, postgres] }[chosen]
+  yield* signal(pids, "SIGKILL")
+  for (const pid of pids) yield* gone(pid)
+})
+
 const parentOf = (pid: string): number => {
   try {
     return Number(

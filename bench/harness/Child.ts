@@ -2,8 +2,7 @@
 import { Effect, Schedule, Schema } from "effect"
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
-import { createServer } from "node:net"
-import type { AddressInfo } from "node:net"
+import { freePort } from "../../testkit/process/Connection.ts"
 
 export class ChildFailed extends Schema.TaggedError<ChildFailed>()("ChildFailed", { message: Schema.String }) {}
 
@@ -22,13 +21,6 @@ interface Child {
   /** Milliseconds from its start to the first 200. */
   readonly startMs: number
 }
-
-const freePort = Effect.callback<number>((resume) => {
-  const server = createServer().listen(0, "127.0.0.1", () => {
-    const { port } = server.address() as AddressInfo
-    server.close(() => resume(Effect.succeed(port)))
-  })
-})
 
 const stopGrace = 15_000
 

@@ -37,11 +37,8 @@ export const SolanaKill: Case = {
           Effect.sync(() => (load.accepted.length >= before + betweenKills ? true : undefined))
         )
         yield* Effect.sleep(random.int(100, 2500))
-        const victims = random.pick(["service", "postgres", "both"])
-        const postgres = yield* world.postgres
-        const pids = { service: [service.pid], postgres: [postgres], both: [service.pid, postgres] }[victims]
-        yield* World.signal(pids, "SIGKILL")
-        for (const pid of pids) yield* World.gone(pid)
+        const victims = random.pick(World.victims)
+        yield* World.kill(victims, { service: service.pid, postgres: yield* world.postgres })
         if (victims !== "postgres") service = yield* listen
         tally.add(`kills of ${victims}`)
       }

@@ -56,17 +56,14 @@ export const StellarRelay: Case = {
           "2 minutes"
         )
         yield* Effect.sleep(random.int(100, 2500))
-        const victims = random.pick(["service", "postgres", "both", "node"])
+        const victims = random.pick([...World.victims, "node"])
         tally.add(`kills of ${victims}`)
         if (victims === "node") {
           // A node that was restarted has forgotten its queue and its bans.
           for (const queue of chain.network.nodes) queue.restart()
           continue
         }
-        const postgres = yield* world.postgres
-        const pids = { service: [service.pid], postgres: [postgres], both: [service.pid, postgres] }[victims]
-        yield* World.signal(pids, "SIGKILL")
-        for (const pid of pids) yield* World.gone(pid)
+        yield* World.kill(victims, { service: service.pid, postgres: yield* world.postgres })
         if (victims !== "postgres") service = yield* listen
       }
       yield* stop

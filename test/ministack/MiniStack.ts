@@ -9,11 +9,10 @@ import {
 import { Context, Effect, Layer } from "effect"
 import { execFile, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
-import { createServer } from "node:net"
-import type { AddressInfo } from "node:net"
 import * as path from "node:path"
 import { promisify } from "node:util"
 import type { Curve } from "../../src/domain/signer/Curve.ts"
+import { freePort } from "../../testkit/process/Connection.ts"
 import { until } from "../../testkit/process/Folder.ts"
 import * as Environment from "../../testkit/signers/Environment.ts"
 
@@ -34,14 +33,6 @@ const install = async (python: string) => {
 
 /** The program. Undefined: this machine has no Python 3 with the module venv, or cannot install the package. */
 export const program = python === undefined ? undefined : await install(python).catch(() => undefined)
-
-const freePort = Effect.promise(async () => {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
-})
 
 /** Without `BIND_HOST` and with the broker of IoT, it would listen on all addresses. */
 const start = Effect.fnUntraced(function* (file: string, port: number) {

@@ -4,6 +4,7 @@ import * as net from "node:net"
 import type { AddressInfo, Socket } from "node:net"
 import * as Anvil from "../../testkit/Anvil.ts"
 import * as Receiver from "../../testkit/Receiver.ts"
+import { freePort } from "../../testkit/process/Connection.ts"
 import { folder } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 import { browser, call, textOf } from "./ConsoleInBrowser.ts"
@@ -49,16 +50,6 @@ const provider = (address: string, chainUrl: string): Effect.Effect<Provider, ne
 
 /** Milliseconds between two checks of a healthy relayer. */
 export const checkInterval = 5_000
-
-const freePort = Effect.promise(
-  () =>
-    new Promise<number>((resolve) => {
-      const server = net.createServer().listen(0, "127.0.0.1", () => {
-        const { port } = server.address() as AddressInfo
-        server.close(() => resolve(port))
-      })
-    })
-)
 
 /** Ids of the relayers: two use the URL of their network, the third has two URLs of its own. */
 export const relayers = ["first", "second", "third"] as const
