@@ -4,6 +4,8 @@ import { address, uuid } from "./OpenZeppelinInput.ts"
 export const mnemonic = "test test test test test test test test test test test junk"
 const firstAddress = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
 
+const limit = { interval: "1m", transactions: 1, signing_operations: 1 }
+
 const provider = {
   raw: { mnemonic: "${RAW_MNEMONIC}" }
 }
@@ -16,7 +18,8 @@ export const rrelayer = {
     port: 3000,
     allowed_origins: ["https://console.example"],
     authentication_username: "${USER}",
-    authentication_password: "${PASSWORD}"
+    authentication_password: "${PASSWORD}",
+    trust_forwarded_for: true
   },
   signing_provider: provider,
   networks: [
@@ -31,7 +34,14 @@ export const rrelayer = {
       gas_provider: "tenderly",
       enable_sending_blobs: true,
       allowed_random_relayers: ["a"],
-      automatic_top_up: [{ from: { safe: address, relayer: { address, internal_only: true } }, relayers: "*" }],
+      automatic_top_up: [
+        {
+          from: { safe: address, relayer: { address, internal_only: true } },
+          relayers: "*",
+          native: { min_balance: "1", top_up_amount: "2", decimals: 18 },
+          erc20_tokens: [{ address, min_balance: "1", top_up_amount: "2", decimals: 6 }]
+        }
+      ],
       permissions: [
         {
           relayers: [firstAddress],
@@ -91,6 +101,20 @@ export const rrelayer = {
       }
     },
     {
+      name: "fireblocks",
+      chain_id: 42_161,
+      provider_urls: ["https://arbitrum.example"],
+      signing_provider: {
+        fireblocks: {
+          api_key: "a",
+          private_key_path: "b",
+          identity: "c",
+          sandbox: true,
+          hidden_on_ui: true
+        }
+      }
+    },
+    {
       name: "plain",
       chain_id: 1,
       provider_urls: ["https://mainnet.example"],
@@ -108,8 +132,35 @@ export const rrelayer = {
       alert_on_low_balances: true
     }
   ],
-  rate_limits: { user_limits: { per_relayer: { interval: "1m", transactions: 1 } }, fallback_to_relayer: true },
-  cron_jobs: [{ name: "job", enabled: true, network: "main", schedule: { every: "1h" } }]
+  gas_providers: {
+    blocknative: { enabled: true, api_key: "${GAS_1}" },
+    etherscan: { enabled: true, api_key: "${GAS_2}" },
+    infura: { enabled: true, api_key: "${GAS_3}", secret: "${GAS_4}" },
+    tenderly: { enabled: true },
+    custom: { endpoint: "https://gas.example", supported_networks: [1] }
+  },
+  rate_limits: {
+    user_limits: { per_relayer: limit, global: limit },
+    relayer_limits: limit,
+    fallback_to_relayer: true
+  },
+  cron_jobs: [
+    {
+      name: "job",
+      enabled: true,
+      network: "main",
+      relayers: [firstAddress],
+      schedule: { every: "1h", run_on_startup: true },
+      transaction: {
+        to: address,
+        value: "1",
+        speed: "FAST",
+        externalId: "a",
+        data: "0x",
+        contract: { function: "set(uint256)", args: ["1"] }
+      }
+    }
+  ]
 }
 
 export const listed = (id: string, chainId: number, walletIndex: number, more: object = {}) => ({

@@ -1,8 +1,10 @@
 // `effect-relayer import`: files, exit codes, and what the terminal shows.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { Ajv2020 } from "ajv/dist/2020.js"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
+import { parse } from "yaml"
 import { folder } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 
@@ -36,7 +38,7 @@ describe("import", () => {
       assert.strictEqual(first.code, 0, first.stderr)
       assert.match(
         first.stdout,
-        /^wrote relayers\.yaml\nwrote relayers\.secrets\.env: .*\nrelayers\.yaml reads the variables HOT_PASSPHRASE\nnext: effect-relayer plan --file relayers\.yaml --env-file relayers\.secrets\.env\n$/
+        /^wrote relayers\.yaml\nwrote relayers\.schema\.json: .*\nwrote relayers\.secrets\.env: .*\nrelayers\.yaml reads the variables HOT_PASSPHRASE\nnext: effect-relayer plan --file relayers\.yaml --env-file relayers\.secrets\.env\n$/
       )
       assert.notInclude(first.stdout + first.stderr + (yield* read("relayers.yaml")), secret)
       assert.strictEqual(yield* read("relayers.secrets.env"), `HOT_PASSPHRASE='${secret}'\n`)
@@ -56,6 +58,30 @@ describe("import", () => {
       const ended = yield* run("openzeppelin", "config.json", "--out", "out/relayers.yaml")
       assert.strictEqual(ended.code, 0, ended.stderr)
       assert.include(yield* read("out/relayers.yaml"), "file: ../hot.json")
+      assert.match(ended.stdout, / plan --file out\/relayers\.yaml .*--root \.\n$/)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("an editor finds the schema beside the file, and that of the package where it is installed", () =>
+    Effect.gen(function* () {
+      const { home, read, run } = yield* prepared
+      yield* run("openzeppelin", "config.json")
+      assert.match(yield* read("relayers.yaml"), /^# yaml-language-server: \$schema=\.\/relayers\.schema\.json\n/)
+      const schema = new Ajv2020({ strict: false, validateFormats: false }).compile(
+        JSON.parse(yield* read("relayers.schema.json")) as object
+      )
+      const imported: unknown = parse(yield* read("relayers.yaml"))
+      assert.isTrue(schema(imported), JSON.stringify(schema.errors))
+      assert.isFalse(schema({ version: 1, name: "a", relayers: { a: { gas_price_capp: 1 } } }))
+      const packaged = path.join(home, "other/node_modules/effect-relayer")
+      yield* Effect.promise(() => fs.mkdir(packaged, { recursive: true }))
+      yield* Effect.promise(() => fs.writeFile(path.join(packaged, "relayers.schema.json"), "{}"))
+      yield* run("openzeppelin", "config.json", "--out", "other/relayers.yaml")
+      assert.match(
+        yield* read("other/relayers.yaml"),
+        /^# yaml-language-server: \$schema=\.\/node_modules\/effect-relayer\/relayers\.schema\.json\n/
+      )
+      assert.notInclude(yield* Effect.promise(() => fs.readdir(path.join(home, "other"))), "relayers.schema.json")
     }).pipe(Effect.scoped)
   )
 

@@ -11,6 +11,7 @@ import * as Table from "../kit/Table.ts"
 import * as Verb from "../kit/Verb.ts"
 import * as LiveService from "../import/LiveService.ts"
 import type { Outcome } from "../import/Import.ts"
+import * as SchemaLine from "../configuration/SchemaLine.ts"
 
 /** Loaded when it is needed, because the derivation of keys takes longer to load than other commands to run. */
 const loaded = Effect.promise(() => import("../import/Import.ts"))
@@ -52,6 +53,15 @@ const write = (file: string, text: string, force: boolean, mode?: number) =>
     }
   })
 
+/** Writes the schema if the first line of the file names it beside the file. One that is already there is kept without `--force`. */
+const writeSchema = Effect.fnUntraced(function* (out: string, force: boolean) {
+  const file = path.join(path.dirname(out), SchemaLine.beside)
+  if (SchemaLine.schemaFor(out, SchemaLine.beside) !== SchemaLine.beside || (fs.existsSync(file) && !force)) return
+  const { document } = yield* Effect.promise(() => import("../../api/document/ConfigurationFile.ts"))
+  yield* write(file, `${JSON.stringify(document(), null, 2)}\n`, force)
+  yield* Console.log(`wrote ${fromHere(file)}: editors complete ${path.basename(out)} with it`)
+})
+
 const checkFree = (files: ReadonlyArray<string>, force: boolean) => {
   const taken = force ? [] : files.filter((file) => fs.existsSync(file))
   return taken.length === 0 ? Effect.void : CommandFailed.usage(`${taken.join(" and ")} exists: --force overwrites it`)
@@ -63,14 +73,22 @@ const quoted = (word: string): string =>
 /** A path below the working directory, or the absolute path. */
 const fromHere = (file: string): string => {
   const relative = path.relative(".", file)
-  return relative.startsWith("..") ? file : relative
+  return relative.startsWith("..") ? file : relative === "" ? "." : relative
+}
+
+/** Folders outside of that of the written file that have files which it reads. */
+const rootsOf = (out: string, files: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const folder = path.resolve(path.dirname(out))
+  const folders = files.map((file) => path.dirname(path.resolve(folder, file)))
+  const isOutside = (found: string) => found !== folder && !found.startsWith(`${folder}${path.sep}`)
+  return [...new Set(folders.filter(isOutside))].toSorted()
 }
 
 /** The command that plans the written file. It reads the variables of the old service under their names. */
 const planCommand = (
   out: string,
   secrets: string | undefined,
-  { moved, needed }: Outcome,
+  { files: read, moved, needed }: Outcome,
   envFile: string | undefined
 ): string => {
   const files = [secrets, envFile].flatMap((file) => (file === undefined ? [] : [fromHere(file)]))
@@ -79,7 +97,8 @@ const planCommand = (
   const flags = [
     ["--file", fromHere(out)],
     ...files.map((file) => ["--env-file", file]),
-    ...allowed.map((name) => ["--env", name])
+    ...allowed.map((name) => ["--env", name]),
+    ...rootsOf(out, read).map((folder) => ["--root", fromHere(folder)])
   ]
   return ["effect-relayer plan", ...flags.flat().map(quoted)].join(" ")
 }
@@ -104,6 +123,7 @@ const finish = Effect.fnUntraced(function* (
   yield* checkFree(moved.size === 0 ? [given.out] : [given.out, secrets], given.force)
   yield* write(given.out, yaml, given.force)
   yield* Console.log(`wrote ${given.out}`)
+  yield* writeSchema(given.out, given.force)
   if (moved.size > 0) {
     if (given.force) yield* Effect.sync(() => fs.rmSync(secrets, { force: true }))
     const ownerOnly = 0o600
@@ -159,6 +179,7 @@ const openzeppelin = Command.make(
     const options = {
       folder: ".",
       outFolder: path.dirname(given.out),
+      schema: SchemaLine.schemaFor(given.out, SchemaLine.beside),
       allNetworks,
       keepPausedState: given.keepPausedState,
       ...(dotEnv === undefined ? {} : { dotEnv })
@@ -211,6 +232,7 @@ const rrelayer = Command.make(
     const Import = yield* loaded
     const result = Import.rrelayer(input, list, Option.getOrUndefined(given.name), {
       keepPausedState: given.keepPausedState,
+      schema: SchemaLine.schemaFor(given.out, SchemaLine.beside),
       variables: { ...dotEnv, ...variables }
     })
     yield* finish(result, given)

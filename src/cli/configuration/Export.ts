@@ -1,8 +1,8 @@
 // Turns an exported document into a file: YAML with comments, and references to variables in the places of stored values.
-import * as fs from "node:fs"
 import { isMembers } from "../../domain/configuration/Wanted.ts"
 import { isMasked } from "../../domain/chain/Rpc.ts"
-import { packagedSchema, yaml } from "../import/Output.ts"
+import { yaml } from "../import/Output.ts"
+import { schemaFor } from "./SchemaLine.ts"
 
 export interface File {
   readonly document: object
@@ -38,11 +38,9 @@ const targetOf = (name: string): ReadonlyArray<string> => {
   return [name.slice(0, dot), name.slice(dot + 1)]
 }
 
-/** The schema of the package if it is installed in the folder, else that of the service. */
-const schemaOf = (baseUrl: string): string =>
-  fs.existsSync(packagedSchema) ? packagedSchema : `${baseUrl}/relayers.schema.json`
-
 export const toYaml = (document: object, remarks: Readonly<Record<string, string>>, baseUrl: string): string => {
+  // The file may be written to the working directory. If the package is not there, the service has the schema.
+  const schema = schemaFor("relayers.yaml", `${baseUrl}/relayers.schema.json`)
   const objects = Object.entries(remarks).map(([name, text]) => ({ target: targetOf(name), text }))
   const present = new Set(
     Object.entries(document).flatMap(([kind, section]) =>
@@ -53,6 +51,6 @@ export const toYaml = (document: object, remarks: Readonly<Record<string, string
   return yaml(
     document,
     objects.filter(({ target }) => present.has(target.join("."))),
-    { head: unsaid.length === 0 ? undefined : unsaid.join("; "), schema: schemaOf(baseUrl) }
+    { head: unsaid.length === 0 ? undefined : unsaid.join("; "), schema }
   )
 }

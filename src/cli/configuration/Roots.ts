@@ -104,9 +104,9 @@ export const matching = (roots: Roots, folder: string, pattern: string): Readonl
   return found.toSorted(byBytes)
 }
 
-/** The configurations in a folder, in byte order. */
+/** The configurations in a folder, in byte order. A schema beside them is none. */
 export const inFolder = (folder: string): ReadonlyArray<string> =>
   names(folder)
-    .filter((name) => /\.(yaml|json)$/.test(name))
+    .filter((name) => /\.(yaml|json)$/.test(name) && !name.endsWith(".schema.json"))
     .toSorted(byBytes)
     .map((name) => path.join(folder, name))

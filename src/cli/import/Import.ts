@@ -1,6 +1,7 @@
 // An import from texts to texts: reads the input of another service, and returns what to write and what to report.
 import { Result } from "effect"
 import { isMembers } from "../../domain/configuration/Wanted.ts"
+import { beside } from "../configuration/SchemaLine.ts"
 import { parse } from "../configuration/Parse.ts"
 import { problemText } from "../configuration/Tree.ts"
 import * as Imported from "./Imported.ts"
@@ -20,6 +21,8 @@ export interface Outcome {
   readonly moved: ReadonlyMap<string, string>
   /** Variables that the document reads. */
   readonly needed: ReadonlySet<string>
+  /** Files that the document reads, relative to its own. */
+  readonly files: ReadonlyArray<string>
   readonly entries: ReadonlyArray<Report.Entry>
 }
 
@@ -28,24 +31,44 @@ export interface File {
   readonly text: string
 }
 
-/** The value of a file, or its first problem. Nothing of the file is quoted. */
+interface Written {
+  /** Where the written file finds its schema, relative to its folder. Absent: beside it. */
+  readonly schema?: string
+}
+
+/** The value of a file, or its problems. Nothing of the file is quoted. */
 const valueOf = ({ name, text }: File, change?: (text: string) => string): Result.Result<unknown, string> =>
   Result.match(parse(name, text), {
-    onSuccess: (tree) => Result.succeed(plain(tree, change)),
+    onSuccess: (tree) =>
+      tree.type === "scalar" ? Result.fail(`${name}: is not a configuration`) : Result.succeed(plain(tree, change)),
     onFailure: (problems) => Result.fail(problems.map(problemText).join("; "))
   })
+
+const membersOf = (file: File, change?: (text: string) => string) =>
+  Result.flatMap(valueOf(file, change), (value) =>
+    isMembers(value) ? Result.succeed(value) : Result.fail(`${file.name}: is not a configuration`)
+  )
 
 const unwritable =
   "has all kinds of quotes, or returns before line breaks, which a file of variables cannot have: set this variable to the value of the input"
 
-const outcomeOf = ({ document, remarks, report, secrets }: Imported.Context, head?: string): Outcome => {
-  const moved = new Map([...secrets.moved].filter(([, value]) => Output.isWritable(value)))
-  for (const name of secrets.moved.keys()) if (!moved.has(name)) report.add(name, "needs", unwritable)
+const outcomeOf = (
+  { document, remarks, report, secrets }: Imported.Context,
+  schema = beside,
+  head?: string
+): Outcome => {
+  const written = Imported.toPlain(document)
+  // What belongs to objects that were left out is neither needed nor written.
+  const needed = new Set(Imported.readVariables(written))
+  const used = [...secrets.moved].filter(([name]) => needed.has(name))
+  const moved = new Map(used.filter(([, value]) => Output.isWritable(value)))
+  for (const [name] of used) if (!moved.has(name)) report.add(name, "needs", unwritable)
   return {
     document,
-    yaml: Output.yaml(Imported.toPlain(document), remarks, { head }),
+    yaml: Output.yaml(written, remarks, { head, schema }),
     moved,
-    needed: secrets.needed,
+    needed,
+    files: Imported.referencedFiles(written),
     entries: report.entries
   }
 }
@@ -61,17 +84,18 @@ const contextOf = (name: string, secrets: Secrets.Secrets): Imported.Context => 
 export const openZeppelin = (
   file: File,
   name: string,
-  options: OpenZeppelinOptions,
+  options: OpenZeppelinOptions & Written,
   live?: File
 ): Result.Result<Outcome, string> =>
-  Result.flatMap(valueOf(file, Secrets.escaped), (value) =>
+  Result.flatMap(membersOf(file, Secrets.escaped), (value) =>
     Result.map(live === undefined ? Result.succeed(undefined) : valueOf(live, Secrets.escaped), (running) => {
-      const taken = new Set([...OpenZeppelin.variablesOf(value), ...Object.keys(options.dotEnv ?? {})])
+      const named = new Set(OpenZeppelin.variablesOf(value))
+      const taken = new Set([...named, ...Object.keys(options.dotEnv ?? {})])
       const secrets = Secrets.make({ original: Secrets.unescaped, taken })
       const context = contextOf(Imported.idOf(name, "config"), secrets)
       const items = isMembers(running) && Array.isArray(running["items"]) ? running["items"] : undefined
-      OpenZeppelin.importConfiguration(fields(value, "", context.report), context, options, items)
-      return outcomeOf(context)
+      OpenZeppelin.importConfiguration(fields(value, "", context.report), context, { ...options, named }, items)
+      return outcomeOf(context, options.schema)
     })
   )
 
@@ -79,15 +103,14 @@ export const rrelayer = (
   file: File,
   list: File,
   name: string | undefined,
-  options: RRelayerOptions
+  options: RRelayerOptions & Written
 ): Result.Result<Outcome, string> =>
-  Result.flatMap(valueOf(file), (value) =>
+  Result.flatMap(membersOf(file), (members) =>
     Result.map(valueOf(list), (listed) => {
-      const members = isMembers(value) ? value : {}
-      const secrets = Secrets.make({ taken: new Set(Imported.variablesIn(value)) })
+      const secrets = Secrets.make({ taken: new Set(Imported.variablesIn(members)) })
       const context = contextOf(Imported.idOf(name ?? String(members["name"] ?? ""), "rrelayer"), secrets)
-      RRelayer.importConfiguration(fields(value, "", context.report), listed, context, options)
+      RRelayer.importConfiguration(fields(members, "", context.report), listed, context, options)
       const description = members["description"]
-      return outcomeOf(context, typeof description === "string" ? description : undefined)
+      return outcomeOf(context, options.schema, typeof description === "string" ? description : undefined)
     })
   )

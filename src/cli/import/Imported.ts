@@ -1,6 +1,7 @@
 // The document that an import writes. Objects that the service would refuse are reported and left out.
-import { Result } from "effect"
+import { Redacted, Result, Schema } from "effect"
 import type { Kind } from "../../domain/configuration/Kinds.ts"
+import { SigningKey } from "../../domain/notification/Notification.ts"
 import { isMembers } from "../../domain/configuration/Wanted.ts"
 import * as Wanted from "../../domain/configuration/Wanted.ts"
 import type { Report } from "./Report.ts"
@@ -81,12 +82,43 @@ export const variablesIn = (value: unknown): ReadonlyArray<string> => {
   return isMembers(value) ? Object.values(value).flatMap(variablesIn) : []
 }
 
+/** All variables that a document reads: those in texts, and those of references. */
+export const readVariables = (value: unknown): ReadonlyArray<string> => {
+  if (Array.isArray(value)) return value.flatMap(readVariables)
+  if (!isMembers(value)) return variablesIn(value)
+  const { env, ...others } = value
+  return [...(typeof env === "string" ? [env] : readVariables(env)), ...Object.values(others).flatMap(readVariables)]
+}
+
+/** The files of the references in a document. */
+export const referencedFiles = (value: unknown): ReadonlyArray<string> => {
+  if (Array.isArray(value)) return value.flatMap(referencedFiles)
+  if (!isMembers(value)) return []
+  const { file, ...others } = value
+  return [...(typeof file === "string" ? [file] : []), ...Object.values(others).flatMap(referencedFiles)]
+}
+
 export interface Context {
   readonly document: Document
   readonly report: Report
   readonly secrets: Secrets
   /** Comments of what the document cannot say, such as the account of a relayer. */
   readonly remarks: Array<Remark>
+}
+
+/** What to write in the place of an empty text, if its length is all that the decoder says. Shipped examples have such texts. */
+const emptyMessages: Readonly<Record<string, string>> = {
+  "notifications.url": "is empty, and should be the https URL of the receiver",
+  "relayers.name": "is empty, and should be 1 to 256 characters"
+}
+
+const isSigningKey = Schema.is(Schema.toType(SigningKey))
+
+/** Reports a signing key that the service would refuse. A value that is not known here is checked by the plan. */
+export const checkSigningKey = (value: string | undefined, at: string, id: string, { report }: Context): boolean => {
+  if (value === undefined || isSigningKey(Redacted.make(value))) return true
+  report.add(at, "invalid", `expected 32 to 512 characters, and base64 after whsec_: ${id} is left out`)
+  return false
 }
 
 /**
@@ -116,7 +148,8 @@ export const add = (
   }
   for (const { field, message } of decoded.failure) {
     const place = placeOf(field)
-    report.add(place === "" ? at : `${at}.${place}`, "invalid", `${message}: ${id} is left out`)
+    const why = isMembers(body) && body[field] === "" ? emptyMessages[`${kind}.${field}`] : undefined
+    report.add(place === "" ? at : `${at}.${place}`, "invalid", `${why ?? message}: ${id} is left out`)
   }
   return false
 }

@@ -10,9 +10,6 @@ const maxCommentLength = 200
 const comment = (text: string): string =>
   ` ${text.replace(/[\p{C}\u0085\u2028\u2029]/gu, " ").slice(0, maxCommentLength)}`
 
-/** Where the package has the schema, if it is installed in the folder of the file. */
-export const packagedSchema = "./node_modules/effect-relayer/relayers.schema.json"
-
 /** Beside a scalar, and above the first member of a map. */
 const setComment = (node: Node, text: string) => {
   if (isMap(node)) node.commentBefore = comment(text)
@@ -26,7 +23,7 @@ const setComment = (node: Node, text: string) => {
 export const yaml = (
   document: object,
   remarks: ReadonlyArray<Imported.Remark>,
-  { head, schema = packagedSchema }: { readonly head?: string | undefined; readonly schema?: string } = {}
+  { head, schema }: { readonly head?: string | undefined; readonly schema: string }
 ): string => {
   const written = new Document(document, { aliasDuplicateObjects: false })
   for (const { target, text } of remarks) {

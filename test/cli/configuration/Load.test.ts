@@ -232,7 +232,9 @@ describe("files", () => {
     }
     const ids = (found: Loaded) => found.wanted.objects.map(({ id }) => id)
     assert.deepStrictEqual(ids(documentOf(files)), ["a", "b"])
-    const folder = { "f/z.yaml": one("z"), "f/a.json": '{"version":1,"name":"payments"}' }
+    // The schema that an import writes beside its file is no configuration.
+    const schema = { "f/relayers.schema.json": '{"$schema":"https://json-schema.org/draft/2020-12/schema"}' }
+    const folder = { "f/z.yaml": one("z"), "f/a.json": '{"version":1,"name":"payments"}', ...schema }
     assert.deepStrictEqual(ids(documentOf(folder, { files: ["f"] })), ["z"])
   })
 

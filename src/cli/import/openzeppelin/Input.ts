@@ -13,6 +13,8 @@ export interface Options {
 }
 
 export interface Input extends Imported.Context, Options {
+  /** The names of all variables that the configuration reads, also for what is left out. */
+  readonly named: ReadonlySet<string>
   /** The first signer of each keystore, by its path. */
   readonly keystores: Map<string, string>
 }

@@ -3,13 +3,13 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { Result } from "effect"
 import { builtin } from "../../../server/networks/builtin.ts"
-import { looksLikeKey } from "../../../domain/configuration/UrlKey.ts"
 import { isMembers } from "../../../domain/configuration/Wanted.ts"
 import { parse } from "../../configuration/Parse.ts"
 import * as Imported from "../Imported.ts"
 import { escaped } from "../Secrets.ts"
 import { fields, path as at, picked, plain } from "../Source.ts"
 import type { Input } from "./Input.ts"
+import { rpcUrls, texts } from "./RpcUrls.ts"
 
 interface Network {
   readonly at: string
@@ -34,34 +34,6 @@ const carried = [
 ]
 
 const defaultFolder = "./config/networks"
-
-/** URLs as objects. One that looks as if it contains a key moves into the secrets file. */
-export const rpcUrls = (
-  values: ReadonlyArray<unknown>,
-  place: string,
-  nameParts: ReadonlyArray<string>,
-  { report, secrets }: Imported.Context
-): ReadonlyArray<object> =>
-  values.flatMap((value, index): ReadonlyArray<object> => {
-    const here = `${place}.${index}`
-    if (typeof value !== "string" && !isMembers(value)) {
-      report.add(here, "invalid", "expected a URL, or an object of url and weight: left out")
-      return []
-    }
-    const source = typeof value === "string" ? undefined : fields(value, here, report)
-    const url = typeof value === "string" ? value : source?.text("url")
-    const weight = source?.take("weight") ?? 100
-    source?.end()
-    if (url === undefined) {
-      report.add(here, "invalid", "has no url; the old service ignores such an entry: left out")
-      return []
-    }
-    if (!looksLikeKey(url)) return [{ url, weight }]
-    const variable = secrets.move([...nameParts, "rpc_url", index + 1], url)
-    const exact = source === undefined ? here : at(here, "url")
-    report.add(exact, "note", `looks like it contains a key: moved to ${variable} in the secrets file`)
-    return [{ url: { env: variable }, weight }]
-  })
 
 /** The networks of the files in a folder, with a place that names the file. */
 const ofFolder = (folder: string, input: Input): ReadonlyArray<readonly [string, unknown]> => {
@@ -90,6 +62,7 @@ const read = (place: string, value: unknown, input: Input): Network => {
   const type = source.text("type") ?? ""
   const name = source.text("network") ?? ""
   const own = picked(source, carried)
+  if (own["explorer_urls"] !== undefined) own["explorer_urls"] = texts(own["explorer_urls"])
   const urls = source.take("rpc_urls")
   if (Array.isArray(urls)) {
     own["rpc_urls"] = rpcUrls(urls, at(place, "rpc_urls"), [type, name], input)
@@ -125,6 +98,21 @@ const flattened = (
 
 const isEqual = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
+const isBuiltin = (id: string): boolean => builtin.some((network) => network.id === id)
+
+/** What is wrong with the parents of a network that is not built in: the old service refuses it, too. */
+const violationOfParents = (network: Network, networks: ReadonlyMap<string, Network>): string | undefined => {
+  const seen = new Set<string>()
+  for (let current: Network | undefined = network; current?.from !== undefined && !isBuiltin(current.id);) {
+    if (seen.has(current.id)) return `inherits from itself: ${[...seen, current.id].join(" → ")}`
+    seen.add(current.id)
+    const parent: string = `${current.type}:${current.from}`
+    if (!networks.has(parent) && !isBuiltin(parent)) return `no ${current.type} network of this name: ${current.from}`
+    current = networks.get(parent)
+  }
+  return undefined
+}
+
 /** What differs from the built-in network. Tags and features of overrides are added to the built-in ones. */
 const overrides = (whole: Record<string, unknown>, known: object): Record<string, unknown> => {
   const usual = new Map<string, unknown>(Object.entries(known))
@@ -138,6 +126,11 @@ const overrides = (whole: Record<string, unknown>, known: object): Record<string
 const add = (network: Network, networks: ReadonlyMap<string, Network>, input: Input) => {
   const known = builtin.find(({ id }) => id === network.id)
   if (known === undefined) {
+    const violation = violationOfParents(network, networks)
+    if (violation !== undefined) {
+      input.report.add(at(network.at, "from"), "invalid", `${violation}: ${network.id} is left out`)
+      return
+    }
     const body = { ...(network.from === undefined ? {} : { from: network.from }), ...network.own }
     Imported.add(input, "networks", network.id, body, network.at, placeOfUrl)
     return
@@ -158,8 +151,25 @@ const add = (network: Network, networks: ReadonlyMap<string, Network>, input: In
 /** URLs are written as objects, and may be texts in the input. */
 const placeOfUrl = (field: string) => field.replace(/^(rpc_urls\.\d+)\.url$/, "$1")
 
-/** Imports the networks that relayers use, and their parents. Returns the ids of all networks of the input. */
-export const importNetworks = (value: unknown, used: ReadonlySet<string>, input: Input): ReadonlySet<string> => {
+/** Removes networks whose parents were left out. */
+const removeOrphans = (networks: ReadonlyMap<string, Network>, { document, report }: Input) => {
+  const isPresent = (id: string) => isBuiltin(id) || document.networks.has(id)
+  for (let isDone = false; !isDone;) {
+    isDone = true
+    for (const { at: place, from, id, type } of networks.values()) {
+      if (from === undefined || !document.networks.has(id) || isBuiltin(id) || isPresent(`${type}:${from}`)) continue
+      document.networks.delete(id)
+      report.add(place, "dropped", `${id}: its parent ${from} is left out`)
+      isDone = false
+    }
+  }
+}
+
+/** The networks of the input by their ids, with whether the service has them after an apply. */
+export type ImportedNetworks = ReadonlyMap<string, boolean>
+
+/** Imports the networks that relayers use, and their parents. */
+export const importNetworks = (value: unknown, used: ReadonlySet<string>, input: Input): ImportedNetworks => {
   const networks = new Map<string, Network>()
   const items = all(value, input)
   for (const [place, item] of items) {
@@ -172,7 +182,8 @@ export const importNetworks = (value: unknown, used: ReadonlySet<string>, input:
     } else input.report.add(place, "invalid", "expected type and network")
   }
   for (const network of networks.values()) add(network, networks, input)
-  return new Set(networks.keys())
+  removeOrphans(networks, input)
+  return new Map([...networks.keys()].map((id) => [id, isBuiltin(id) || input.document.networks.has(id)] as const))
 }
 
 const named = (item: unknown) => {

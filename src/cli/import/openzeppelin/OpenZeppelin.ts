@@ -8,7 +8,7 @@ import type { Input, Options } from "./Input.ts"
 import * as Live from "./Live.ts"
 import { importNetworks } from "./Networks.ts"
 import { importRelayers } from "./Relayers.ts"
-import { importSigners, secretOf } from "./Signers.ts"
+import { importSigners, knownSecret, secretOf } from "./Signers.ts"
 
 /** The ids of all notifications, with whether they are in the document. */
 const importNotifications = (values: ReadonlyArray<unknown>, input: Input): ReadonlyMap<string, boolean> => {
@@ -17,30 +17,24 @@ const importNotifications = (values: ReadonlyArray<unknown>, input: Input): Read
     const source = fields(value, `notifications.${index}`, input.report)
     const id = source.text("id") ?? ""
     const plain = picked(source, ["type", "url"])
+    const hasKey = Imported.checkSigningKey(
+      knownSecret(source, "signing_key", input),
+      at(source.at, "signing_key"),
+      id,
+      input
+    )
     // The key of an object that is left out must not reach the secrets file.
-    const isValid = Imported.add(input, "notifications", id, plain, source.at)
-    found.set(id, isValid)
-    if (!isValid) continue
-    const signing_key = secretOf(source, "signing_key", id, input)
-    const value_ = signing_key === undefined ? undefined : input.secrets.moved.get(signing_key.env)
-    if (value_ !== undefined && value_.length < minSigningKeyLength) {
-      input.report.add(
-        at(source.at, "signing_key"),
-        "invalid",
-        `expected at least ${minSigningKeyLength} characters: ${id} is left out`
-      )
-      input.document.notifications.delete(id)
-      found.set(id, false)
-      continue
-    }
+    const isAdded = Imported.add(input, "notifications", id, plain, source.at)
+    if (isAdded && hasKey) {
+      const signing_key = secretOf(source, "signing_key", id, input)
+      input.document.notifications.set(id, { ...plain, ...(signing_key === undefined ? {} : { signing_key }) })
+    } else if (isAdded) input.document.notifications.delete(id)
     source.end("invalid")
-    input.document.notifications.set(id, { ...plain, ...(signing_key === undefined ? {} : { signing_key }) })
+    // A second notification of an id is left out, and the first one stays.
+    found.set(id, (isAdded && hasKey) || found.get(id) === true)
   }
   return found
 }
-
-/** The shortest signing key of the service, in characters. */
-const minSigningKeyLength = 32
 
 const pluginFields = [
   "path",
@@ -87,7 +81,7 @@ const usedNetworks = (relayers: ReadonlyArray<Live.Placed>): ReadonlySet<string>
 export const importConfiguration = (
   source: Fields,
   context: Imported.Context,
-  options: Options,
+  options: Options & Pick<Input, "named">,
   live?: ReadonlyArray<unknown>
 ) => {
   const input: Input = { ...context, ...options, keystores: new Map() }

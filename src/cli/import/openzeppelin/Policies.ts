@@ -155,6 +155,8 @@ const readers: Readonly<Record<string, (source: Fields, input: Input) => Policie
 export const policiesOf = (source: Fields, type: string, input: Input): Policies | undefined => {
   const given = source.object("policies")
   if (given === undefined) {
+    // The defaults of solana differ, too.
+    if (type === "solana") solana(fields({}, at(source.at, "policies"), input.report), input)
     if (type === "stellar") {
       input.report.add(
         at(source.at, "policies"),

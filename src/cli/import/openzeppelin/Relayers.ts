@@ -4,7 +4,8 @@ import * as Imported from "../Imported.ts"
 import { fields, path as at } from "../Source.ts"
 import type { Fields } from "../Source.ts"
 import { policiesOf } from "./Policies.ts"
-import { rpcUrls } from "./Networks.ts"
+import type { ImportedNetworks } from "./Networks.ts"
+import { rpcUrls } from "./RpcUrls.ts"
 import type { Input } from "./Input.ts"
 import type { Placed } from "./Live.ts"
 import type { Found } from "./Signers.ts"
@@ -13,7 +14,7 @@ interface ImportedReferences {
   readonly signers: ReadonlyMap<string, Found>
   /** Ids of all notifications of the input, with whether they are in the document. */
   readonly notifications: ReadonlyMap<string, boolean>
-  readonly networks: ReadonlySet<string>
+  readonly networks: ImportedNetworks
 }
 
 /** Whether the signer of a relayer is in the document. */
@@ -64,14 +65,23 @@ const importOne = (source: Fields, known: ImportedReferences, input: Input) => {
   const signerId = source.text("signer_id") ?? ""
   if (!hasSigner(id, signerId, type, source.at, known, input)) return
   const networkId = `${type}:${network}`
-  if (!known.networks.has(networkId) && !builtin.some((found) => found.id === networkId)) {
+  const hasNetwork = known.networks.get(networkId) ?? builtin.some((found) => found.id === networkId)
+  if (!hasNetwork && known.networks.has(networkId)) {
+    input.report.add(source.at, "dropped", `${id}: its network ${network} is left out`)
+    return
+  }
+  if (!hasNetwork) {
     input.report.add(at(source.at, "network"), "invalid", `no ${type} network of this name: ${network}`)
     return
   }
   const policies = policiesOf(source, type, input)
   const urls = source.list("custom_rpc_urls")
   const custom = urls.length === 0 ? undefined : rpcUrls(urls, at(source.at, "custom_rpc_urls"), [id], input)
-  const wasPaused = source.take("paused") === true
+  const given = source.take("paused")
+  if (given !== undefined && typeof given !== "boolean") {
+    input.report.add(at(source.at, "paused"), "invalid", "expected true or false")
+  }
+  const wasPaused = given === true
   const paused = input.keepPausedState ? wasPaused : true
   if (paused && !wasPaused) {
     const message = `${id} is imported paused; resume it after the old service has stopped (--keep-paused-state imports false)`

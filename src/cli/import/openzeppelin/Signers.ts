@@ -4,6 +4,7 @@ import * as path from "node:path"
 import { isMembers } from "../../../domain/configuration/Wanted.ts"
 import { privateHostOf } from "../Hosts.ts"
 import * as Imported from "../Imported.ts"
+import { unescaped } from "../Secrets.ts"
 import { fields, path as at, picked } from "../Source.ts"
 import type { Fields } from "../Source.ts"
 import type { Input } from "./Input.ts"
@@ -33,6 +34,13 @@ export const secretOf = (
   return { env: variable }
 }
 
+/** The value of a secret, if the input or the environment file of the old service has it. */
+export const knownSecret = (source: Fields, name: string, { dotEnv }: Input): string | undefined => {
+  const given = source.take(name)
+  if (!isMembers(given) || typeof given["value"] !== "string") return undefined
+  return given["type"] === "env" ? dotEnv?.[given["value"]] : unescaped(given["value"])
+}
+
 /** A value that is no secret here. A variable stays one. */
 const valueOf = (source: Fields, name: string, { report, secrets }: Imported.Context): string | undefined => {
   const given = source.take(name)
@@ -58,7 +66,7 @@ const local = (source: Fields, id: string, input: Input): Config => {
   if (given === undefined) input.report.add(at(source.at, "path"), "invalid", "is required")
   else {
     const resolved = path.resolve(input.folder, given)
-    file = path.relative(path.resolve(input.outFolder ?? input.folder), resolved)
+    if (!path.isAbsolute(given)) file = path.relative(path.resolve(input.outFolder ?? input.folder), resolved)
     if (!fs.existsSync(resolved)) {
       input.report.add(at(source.at, "path"), "needs", `${given} does not exist; the plan needs it`)
     }
@@ -194,6 +202,7 @@ export const importSigners = (values: ReadonlyArray<unknown>, input: Input): Rea
     source.end("invalid")
     if (config === undefined) {
       input.report.add(at(place, "config"), "invalid", "is required")
+      found.set(id, { type, outcome: "invalid" })
       continue
     }
     if (type === "cdp") {
@@ -213,7 +222,9 @@ export const importSigners = (values: ReadonlyArray<unknown>, input: Input): Rea
     const isAdded = Imported.add(input, "signers", id, body, place, (field) =>
       field === "config.keystore" ? "config.path" : field
     )
-    found.set(id, { type, outcome: isAdded ? "imported" : "invalid" })
+    // A second signer of an id is left out, and the first one stays.
+    if (isAdded || found.get(id)?.outcome !== "imported")
+      found.set(id, { type, outcome: isAdded ? "imported" : "invalid" })
   }
   return found
 }

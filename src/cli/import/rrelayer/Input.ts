@@ -7,4 +7,7 @@ export interface Options {
   readonly variables: Readonly<Record<string, string | undefined>>
 }
 
-export interface Input extends Imported.Context, Options {}
+export interface Input extends Imported.Context, Options {
+  /** Names that the document uses once per thing, such as a variable per public key, with what each stands for. */
+  readonly names: Map<string, string>
+}

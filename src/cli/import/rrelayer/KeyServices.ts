@@ -3,7 +3,7 @@ import { path as at } from "../Source.ts"
 import type { Fields } from "../Source.ts"
 import type { Input } from "./Input.ts"
 import type { Listed } from "./List.ts"
-import { dropped, once, referenceOf, wholeVariable } from "./SignerOf.ts"
+import { dropped, nameFor, once, referenceOf, wholeVariable } from "./SignerOf.ts"
 import type { SignerOf } from "./SignerOf.ts"
 
 /** The chain whose keys a relayer uses: a cloned relayer uses those of the first one. */
@@ -28,10 +28,10 @@ export const awsKms = (source: Fields, input: Input): SignerOf => {
   }
   return (relayer) => {
     const name = `${relayer.walletIndex}-${keyChain(relayer)}`
-    return once(input, source.at, `aws-kms-${name}`, () => ({
+    return once(input, source.at, `aws-kms-${name}`, {
       type: "aws_kms",
       config: { region, key_id: `alias/${alias}-wallet-${name}` }
-    }))
+    })
   }
 }
 
@@ -52,21 +52,20 @@ export const turnkey = (source: Fields, input: Input): SignerOf => {
   }
   const message = "set TURNKEY_PUBLIC_KEY_0 and so on to the public keys of the accounts, as Turnkey shows them"
   input.report.add(source.at, "needs", message)
-  return ({ at: place, address, walletIndex }) =>
-    once(input, place, `turnkey-${walletIndex}`, () => {
-      const variable = `TURNKEY_PUBLIC_KEY_${walletIndex}`
-      input.secrets.need(variable)
-      return {
-        type: "turnkey",
-        config: {
-          api_public_key: apiPublicKey,
-          api_private_key,
-          organization_id: organization,
-          private_key_id: address,
-          public_key: `\${${variable}}`
-        }
+  return ({ at: place, address, walletIndex }) => {
+    const variable = nameFor(input, address, (suffix) => `TURNKEY_PUBLIC_KEY_${walletIndex}${suffix}`)
+    input.secrets.need(variable)
+    return once(input, place, `turnkey-${walletIndex}`, {
+      type: "turnkey",
+      config: {
+        api_public_key: apiPublicKey,
+        api_private_key,
+        organization_id: organization,
+        private_key_id: address,
+        public_key: `\${${variable}}`
       }
     })
+  }
 }
 
 export const pkcs11 = (source: Fields, input: Input): SignerOf => {
@@ -82,20 +81,21 @@ export const pkcs11 = (source: Fields, input: Input): SignerOf => {
     )
     return dropped
   }
-  const label = "PKCS11_TOKEN_LABEL"
+  const module = nameFor(input, library, (suffix) => `hsm${suffix}`, "-")
+  const label = nameFor(input, JSON.stringify([library, slot]), (suffix) => `PKCS11_TOKEN_LABEL${suffix}`)
   input.secrets.need(label)
-  const message = `start the service with PKCS11_MODULES=hsm=${library}, and set ${label} to the label of the token${slot === undefined ? "" : ` in slot ${slot}`}`
+  const message = `start the service with PKCS11_MODULES=${module}=${library}, and set ${label} to the label of the token${slot === undefined ? "" : ` in slot ${slot}`}`
   input.report.add(source.at, "needs", message)
   return (relayer) => {
     const chain = keyChain(relayer)
-    return once(input, source.at, `pkcs11-${chain}-${relayer.walletIndex}`, () => ({
+    return once(input, source.at, `pkcs11-${chain}-${relayer.walletIndex}`, {
       type: "pkcs11",
       config: {
-        module: "hsm",
+        module,
         token_label: `\${${label}}`,
         key_label: `rrelayer-${identity}-wallet-${chain}-${relayer.walletIndex}`,
         pin
       }
-    }))
+    })
   }
 }

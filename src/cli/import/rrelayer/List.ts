@@ -60,6 +60,9 @@ export const readList = (value: unknown, context: Imported.Context): ReadonlyArr
     }
     source.take("previous")
     const found = source.list("items")
+    if (source.take("items") === undefined) {
+      context.report.add("relayers.items", "invalid", "is required: expected the answer of the list of relayers")
+    }
     source.end()
     return found
   })()

@@ -6,13 +6,15 @@ import * as Imported from "../Imported.ts"
 import { fields, path as at } from "../Source.ts"
 import type { Fields } from "../Source.ts"
 import type { Input } from "./Input.ts"
-import { referenceOf } from "./SignerOf.ts"
+import { knownValue, referenceOf, wholeVariable } from "./SignerOf.ts"
 
 export interface Network {
   readonly at: string
   readonly name: string
   readonly chainId: number
   readonly source: Fields
+  /** Whether the network is in the document. */
+  readonly isImported: boolean
 }
 
 /** Confirmations of the old service if the network has none. */
@@ -35,32 +37,52 @@ const urlOf = (value: unknown, place: string, name: string, index: number, input
     return { url, weight: 100 }
   }
   for (const [, found = ""] of value.matchAll(variable)) input.secrets.need(found)
-  const host = privateHostOf(value)
+  // A host that a variable names is not known here.
+  const host = privateHostOf(value.replace(variable, "a.example"))
   if (host !== undefined) {
     input.report.add(place, "needs", `${value} is not public: start the service with OUTBOUND_ALLOW=${host}`)
   }
   return { url: value, weight: 100 }
 }
 
+/** Why settings of gas prices are left out. */
+export const ownPrices = "prices come from the nodes of the network"
+
 const droppedFields: Readonly<Record<string, string>> = {
   max_gas_price_multiplier: "the service raises prices by itself, up to gas_price_cap",
   gas_bump_blocks_every: "the service decides when to raise prices; transactions have a speed",
-  gas_provider: "prices come from the nodes of the network",
+  gas_provider: ownPrices,
   enable_sending_blobs: "the service sends no blobs",
   allowed_random_relayers: "a request names its relayer",
   automatic_top_up: "the service does not move funds"
 }
 
-const importNetwork = (source: Fields, input: Input): Network => {
+/** A positive number, also of a variable that this machine has: numbers of the document have no variables. */
+const integerOf = (source: Fields, name: string, { report, variables }: Input): number | undefined => {
+  const given = source.take(name)
+  if (given === undefined) return undefined
+  const variable = wholeVariable.exec(String(given))?.[1]
+  const value = Number(variable === undefined ? given : variables[variable])
+  if (Number.isSafeInteger(value) && value > 0) return value
+  const where = variable === undefined ? "" : ` in the variable ${variable}, when this command runs`
+  report.add(at(source.at, name), "invalid", `expected a positive number${where}`)
+  return undefined
+}
+
+const importNetwork = (source: Fields, input: Input): Network | undefined => {
   const name = source.text("name") ?? ""
-  const chainId = Number(source.take("chain_id"))
+  const chainId = integerOf(source, "chain_id", input)
+  if (chainId === undefined) {
+    if (source.take("chain_id") === undefined) input.report.add(at(source.at, "chain_id"), "invalid", "is required")
+    return undefined
+  }
   const known = builtin.find((network) => network.network_type === "evm" && network.chain_id === chainId)
   if (known === undefined) {
     const message = `the chain ${chainId} is not built in: add average_blocktime_ms and symbol to evm:${name}`
     input.report.add(source.at, "needs", message)
   }
-  const confirmations = source.take("confirmations")
-  if (confirmations === undefined) {
+  const confirmations = integerOf(source, "confirmations", input)
+  if (source.take("confirmations") === undefined) {
     const message = `the default of the old service, ${defaultConfirmations}, is written out`
     input.report.add(at(source.at, "confirmations"), "note", message)
   }
@@ -78,14 +100,16 @@ const importNetwork = (source: Fields, input: Input): Network => {
     ...(explorer === undefined ? {} : { explorer_urls: [explorer] }),
     rpc_urls: urls
   }
-  Imported.add(input, "networks", `evm:${name}`, body, source.at, (field) =>
+  const isImported = Imported.add(input, "networks", `evm:${name}`, body, source.at, (field) =>
     field.replace(/^rpc_urls\.(\d+)\.url$/, "provider_urls.$1").replace(/^required_confirmations$/, "confirmations")
   )
-  return { at: source.at, name, chainId, source }
+  return { at: source.at, name, chainId, source, isImported }
 }
 
 export const importNetworks = (values: ReadonlyArray<unknown>, input: Input): ReadonlyArray<Network> =>
-  values.map((value, index) => importNetwork(fields(value, `networks.${index}`, input.report), input))
+  values
+    .map((value, index) => importNetwork(fields(value, `networks.${index}`, input.report), input))
+    .filter((network) => network !== undefined)
 
 /** The notification of each network name. The first webhook that fits a network is that of its relayers. */
 export const importWebhooks = (
@@ -101,13 +125,9 @@ export const importWebhooks = (
     const given = source.take("networks")
     const names = given === undefined || given === "*" ? networks.map(({ name }) => name) : [given].flat().map(String)
     const secret = source.text("shared_secret")
-    const body = {
-      type: "webhook",
-      url: source.text("endpoint"),
-      ...(secret === undefined
-        ? {}
-        : { signing_key: referenceOf(secret, at(source.at, "shared_secret"), [id, "signing_key"], input) })
-    }
+    const place = at(source.at, "shared_secret")
+    const hasKey = Imported.checkSigningKey(knownValue(secret, input), place, id, input)
+    const body = { type: "webhook", url: source.text("endpoint") }
     if (source.take("max_retries") !== undefined) {
       report.add(at(source.at, "max_retries"), "dropped", "deliveries are tried for 24 hours")
     }
@@ -116,10 +136,21 @@ export const importWebhooks = (
       report.add(at(source.at, "alert_on_low_balances"), "note", message)
     }
     source.end()
+    // The secret of a webhook that is left out must not reach the secrets file.
     const isAdded = Imported.add(input, "notifications", id, body, source.at, (field) =>
-      field === "url" ? "endpoint" : field === "signing_key" ? "shared_secret" : field
+      field === "url" ? "endpoint" : field
     )
-    if (!isAdded) continue
+    if (!isAdded || !hasKey) {
+      input.document.notifications.delete(id)
+      continue
+    }
+    if (secret !== undefined) {
+      const signing_key = referenceOf(secret, place, [id, "signing_key"], input)
+      input.document.notifications.set(id, { ...body, signing_key })
+    }
+    for (const name of names.filter((name) => !networks.some((network) => network.name === name))) {
+      report.add(at(source.at, "networks"), "note", `no network of this configuration is called ${name}`)
+    }
     const taken = names.filter((name) => found.has(name))
     const free = names.filter((name) => !found.has(name))
     for (const name of free) found.set(name, id)

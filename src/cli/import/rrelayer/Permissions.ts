@@ -39,11 +39,14 @@ const readPermission = (value: unknown, place: string, relayers: ReadonlyArray<L
   const source = fields(value, place, input.report)
   const { report } = input
   const is = (name: string) => source.take(name) === true
-  const allowed = source.take("allowlist")
+  const allowed = source.list("allowlist").map(String)
+  if (source.take("allowlist") !== undefined && allowed.length === 0) {
+    report.add(at(place, "allowlist"), "note", "is empty: the old service does not limit receivers by it")
+  }
   const permission = {
     at: place,
     relayers: addressesOf(source.take("relayers"), at(place, "relayers"), relayers, input),
-    allowlist: Array.isArray(allowed) ? allowed.map(String) : undefined,
+    allowlist: allowed.length === 0 ? undefined : allowed,
     noNative: is("disable_native_transfer"),
     noTransactions: is("disable_transactions"),
     noSigning: false
@@ -67,8 +70,17 @@ const readPermission = (value: unknown, place: string, relayers: ReadonlyArray<L
   if (source.take("api_keys") !== undefined) {
     report.add(at(place, "api_keys"), "invalid", "the old service ignores it here: it belongs to the network")
   }
+  for (const [name, reason] of Object.entries(newerLimits)) {
+    if (source.take(name) !== undefined) report.add(at(place, name), "needs", reason)
+  }
   source.end()
   return { ...permission, noSigning }
+}
+
+/** Limits of later versions, which no field of the document can carry. */
+const newerLimits: Readonly<Record<string, string>> = {
+  ip_allowlist: "the service does not limit its callers by address: let a proxy or a firewall do it",
+  request_verification: "the service checks API keys only: verify such requests before they reach it"
 }
 
 const intersection = (lists: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
@@ -77,18 +89,28 @@ const intersection = (lists: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArra
   return first.filter((address) => sets.every((set) => set.has(address.toLowerCase())))
 }
 
-const effectiveOf = (
-  relayer: Listed,
+const listsOf = (relayer: Listed, permissions: ReadonlyArray<Permission>) =>
+  permissions
+    .filter(({ relayers }) => relayers.includes(relayer))
+    .map(({ allowlist }) => allowlist)
+    .filter((list) => list !== undefined)
+
+const noteIntersections = (
+  relayers: ReadonlyArray<Listed>,
   permissions: ReadonlyArray<Permission>,
   place: string,
   { report }: Input
-): Effective => {
+) => {
+  const several = relayers.filter((relayer) => listsOf(relayer, permissions).length > 1).map(({ id }) => id)
+  if (several.length === 0) return
+  const verb = several.length === 1 ? "is" : "are"
+  const message = `${several.join(", ")} ${verb} in several entries: a receiver must be in the allow lists of all of them`
+  report.add(place, "note", message)
+}
+
+const effectiveOf = (relayer: Listed, permissions: ReadonlyArray<Permission>): Effective => {
   const own = permissions.filter(({ relayers }) => relayers.includes(relayer))
-  const lists = own.map(({ allowlist }) => allowlist).filter((list) => list !== undefined)
-  if (lists.length > 1) {
-    const message = `${relayer.id} is in ${lists.length === 2 ? "two" : lists.length} entries: a receiver must be in the allow lists of all of them`
-    report.add(place, "note", message)
-  }
+  const lists = listsOf(relayer, permissions)
   return {
     receivers: lists.length === 0 ? undefined : intersection(lists),
     noNative: own.some(({ noNative }) => noNative),
@@ -126,13 +148,14 @@ const importKeys = (
     const keys = source.list("keys")
     source.end()
     const relayer = relayers.find((candidate) => candidate.address === address)
-    const limits = relayer === undefined ? undefined : effective.get(relayer.id)
-    if (relayer === undefined || limits === undefined) {
-      report.add(
-        at(source.at, "relayer"),
-        "invalid",
-        "no relayer of this network has this account: its keys are left out"
-      )
+    if (relayer === undefined) {
+      const message = "no relayer of this network has this account: its keys are left out"
+      report.add(at(source.at, "relayer"), "invalid", message)
+      continue
+    }
+    const limits = effective.get(relayer.id)
+    if (limits === undefined) {
+      report.add(source.at, "dropped", `${relayer.id} is left out, and its keys with it`)
       continue
     }
     for (const [number, key] of keys.entries()) {
@@ -161,20 +184,20 @@ const importKeys = (
   }
 }
 
-/** Imports the API keys of a network. Returns the allow lists of its relayers by their ids. */
+/** Imports the API keys of a network whose relayers are listed, and some of them imported. Returns the allow lists of these by their ids. */
 export const importPermissions = (
   network: Network,
+  listed: ReadonlyArray<Listed>,
   relayers: ReadonlyArray<Listed>,
   input: Input
 ): ReadonlyMap<string, ReadonlyArray<string>> => {
   const place = at(network.at, "permissions")
   const permissions = network.source
     .list("permissions")
-    .map((value, index) => readPermission(value, `${place}.${index}`, relayers, input))
-  const effective = new Map(
-    relayers.map((relayer) => [relayer.id, effectiveOf(relayer, permissions, place, input)] as const)
-  )
-  importKeys(network.source.list("api_keys"), network.at, relayers, effective, input)
+    .map((value, index) => readPermission(value, `${place}.${index}`, listed, input))
+  noteIntersections(relayers, permissions, place, input)
+  const effective = new Map(relayers.map((relayer) => [relayer.id, effectiveOf(relayer, permissions)] as const))
+  importKeys(network.source.list("api_keys"), network.at, listed, effective, input)
   return new Map(
     [...effective].flatMap(([id, { receivers }]) => (receivers === undefined ? [] : [[id, receivers] as const]))
   )

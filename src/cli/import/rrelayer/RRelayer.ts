@@ -5,7 +5,7 @@ import type { Fields } from "../Source.ts"
 import type { Input, Options } from "./Input.ts"
 import { readList } from "./List.ts"
 import type { Listed } from "./List.ts"
-import { importNetworks, importWebhooks } from "./Networks.ts"
+import { importNetworks, importWebhooks, ownPrices } from "./Networks.ts"
 import type { Network } from "./Networks.ts"
 import { importPermissions } from "./Permissions.ts"
 import { readProvider } from "./Signing.ts"
@@ -26,6 +26,13 @@ const importApi = (source: Fields | undefined, { report }: Input) => {
     if (source.take(name) !== undefined) {
       report.add(at(source.at, name), "dropped", "there is no basic authentication; use API keys")
     }
+  }
+  if (source.take("trust_forwarded_for") !== undefined) {
+    report.add(
+      at(source.at, "trust_forwarded_for"),
+      "note",
+      "is TRUSTED_PROXIES of the service, which names the proxies"
+    )
   }
   source.end()
 }
@@ -94,18 +101,26 @@ interface Reading {
   readonly signerOf: SignerOf | undefined
 }
 
+/** Without a provider of keys, no account of the network can be imported, and the old service does not start. */
+const checkProviders = (readings: ReadonlyArray<Reading>, { report }: Input) => {
+  for (const { network, relayers, signerOf } of readings) {
+    if (signerOf !== undefined || relayers.length === 0) continue
+    report.add(at(network.at, "signing_provider"), "invalid", "is required here, or at the top of the file")
+  }
+}
+
 const importRelayers = (readings: ReadonlyArray<Reading>, notifications: ReadonlyMap<string, string>, input: Input) => {
   for (const { network, relayers, signerOf } of readings) {
     const imported = relayers.filter((relayer) => {
-      const signerId = signerOf?.(relayer)
-      if (signerId === undefined) {
-        const message = `${relayer.id}: its account ${relayer.address} cannot be imported`
-        input.report.add(relayer.at, "dropped", message)
-        return false
-      }
-      return true
+      const lost = !network.isImported
+        ? `its network ${network.name} is left out`
+        : signerOf?.(relayer) === undefined
+          ? `its account ${relayer.address} cannot be imported`
+          : undefined
+      if (lost !== undefined) input.report.add(relayer.at, "dropped", `${relayer.id}: ${lost}`)
+      return lost === undefined
     })
-    const receivers = importPermissions(network, imported, input)
+    const receivers = importPermissions(network, relayers, imported, input)
     for (const relayer of imported) {
       const signerId = signerOf?.(relayer)
       if (signerId === undefined) continue
@@ -117,7 +132,7 @@ const importRelayers = (readings: ReadonlyArray<Reading>, notifications: Readonl
 }
 
 export const importConfiguration = (source: Fields, list: unknown, context: Imported.Context, options: Options) => {
-  const input: Input = { ...context, ...options }
+  const input: Input = { ...context, ...options, names: new Map() }
   importApi(source.object("api_config"), input)
   source.take("name")
   source.take("description")
@@ -135,7 +150,9 @@ export const importConfiguration = (source: Fields, list: unknown, context: Impo
     }
   }
   const notifications = importWebhooks(source.list("webhooks"), networks, input)
+  checkProviders(readings, input)
   importRelayers(readings, notifications, input)
+  if (source.take("gas_providers") !== undefined) input.report.add("gas_providers", "dropped", ownPrices)
   dropLimits(source.object("rate_limits"), input)
   dropJobs(source.list("cron_jobs"), input)
   source.end()

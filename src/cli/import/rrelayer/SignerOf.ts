@@ -29,8 +29,31 @@ export const referenceOf = (
   return { env: moved }
 }
 
-/** Adds the signer of an id once. */
-export const once = (input: Input, place: string, id: string, body: () => object): string | undefined => {
+/** The value of a text that may be a variable, if this machine has it. */
+export const knownValue = (text: string | undefined, { variables }: Input): string | undefined => {
+  const name = wholeVariable.exec(text ?? "")?.[1]
+  return name === undefined ? text : variables[name]
+}
+
+/** The name, or with a number the next one, that stands for the thing and for nothing else. */
+export const nameFor = (
+  { names }: Input,
+  thing: string,
+  numbered: (suffix: string) => string,
+  separator = "_"
+): string => {
+  for (let next = 1; ; next += 1) {
+    const name = numbered(next === 1 ? "" : `${separator}${next}`)
+    const known = names.get(name)
+    if (known !== undefined && known !== thing) continue
+    names.set(name, thing)
+    return name
+  }
+}
+
+/** Adds a signer once. The same id of another provider, which has other keys, gets a number. */
+export const once = (input: Input, place: string, base: string, body: object): string | undefined => {
+  const id = nameFor(input, JSON.stringify(body), (suffix) => `${base}${suffix}`, "-")
   if (input.document.signers.has(id)) return id
-  return Imported.add(input, "signers", id, body(), place) ? id : undefined
+  return Imported.add(input, "signers", id, body, place) ? id : undefined
 }

@@ -5,7 +5,7 @@ import type { Fields } from "../Source.ts"
 import type { Listed } from "./List.ts"
 import type { Input } from "./Input.ts"
 import { awsKms, pkcs11, turnkey } from "./KeyServices.ts"
-import { dropped, once, referenceOf } from "./SignerOf.ts"
+import { dropped, nameFor, once, referenceOf } from "./SignerOf.ts"
 import type { SignerOf } from "./SignerOf.ts"
 
 const pathOf = (index: number): string => `m/44'/60'/0'/0/${index}`
@@ -41,10 +41,10 @@ const fromMnemonic =
       const derived = addressOf(() => mnemonicToAccount(value, { path: path as "m/44'/60'/0'" }))
       if (!matches(relayer, derived, phrase.at, input)) return undefined
     }
-    return once(input, relayer.at, `${prefix}-${walletIndex}`, () => ({
+    return once(input, relayer.at, `${prefix}-${walletIndex}`, {
       type: "plain",
       config: { key: { mnemonic: phrase.reference, path } }
-    }))
+    })
   }
 
 /** The value of a reference, if this machine has it. */
@@ -76,9 +76,10 @@ const managed =
   (source: Fields, input: Input): SignerOf => {
     const id = source.text("id") ?? ""
     const key = source.text("key") ?? ""
-    for (const name of fieldNames) source.take(name)
-    input.report.add(source.at, "needs", `read the secret ${id}, field ${key}, into mnemonic.txt`)
-    return fromMnemonic({ reference: { file: "mnemonic.txt" }, value: undefined, at: source.at }, kind, input)
+    const secret = JSON.stringify([kind, id, key, ...fieldNames.map((name) => source.text(name))])
+    const file = nameFor(input, secret, (suffix) => `mnemonic${suffix}.txt`, "-")
+    input.report.add(source.at, "needs", `read the secret ${id}, field ${key}, into ${file}`)
+    return fromMnemonic({ reference: { file }, value: undefined, at: source.at }, kind, input)
   }
 
 /** Index −1 is the first key, −2 the second. */
@@ -120,7 +121,7 @@ const privateKeys = (values: ReadonlyArray<unknown>, place: string, input: Input
       )
         return undefined
     }
-    return once(input, keyPlace, `private-key-${index + 1}`, () => ({ type: "plain", config: { key } }))
+    return once(input, keyPlace, `private-key-${index + 1}`, { type: "plain", config: { key } })
   }
 }
 
@@ -141,7 +142,7 @@ const kinds: Readonly<Record<string, (source: Fields, input: Input) => SignerOf>
   turnkey,
   pkcs11,
   privy: without("privy", ["app_id", "app_secret"]),
-  fireblocks: without("fireblocks", ["api_key", "private_key_path", "sandbox", "identity", "base_url", "private_key"])
+  fireblocks: without("fireblocks", ["api_key", "private_key_path", "identity", "sandbox", "hidden_on_ui"])
 }
 
 /** The signers of a provider, which is global or that of a network. Undefined if there is none. */
@@ -157,13 +158,15 @@ export const readProvider = (source: Fields | undefined, input: Input): SignerOf
     return [signerOf]
   })
   source.end()
-  if (found.length + (byKey === undefined ? 0 : 1) === 0) {
-    input.report.add(source.at, "invalid", `expected one of private_keys, ${Object.keys(kinds).join(", ")}`)
-  }
+  if (byKey !== undefined) found.push(byKey)
   const [first, ...others] = found
+  if (first === undefined) {
+    input.report.add(source.at, "invalid", `expected one of private_keys, ${Object.keys(kinds).join(", ")}`)
+    return dropped
+  }
   if (others.length > 0) {
     input.report.add(source.at, "invalid", "has two kinds of signers; the old service takes exactly one")
+    return dropped
   }
-  // Accounts of private keys have negative indexes, beside those of another kind.
-  return (relayer) => (relayer.walletIndex < 0 && byKey !== undefined ? byKey(relayer) : first?.(relayer))
+  return first
 }

@@ -1,0 +1,51 @@
+// URLs of OpenZeppelin Relayer: texts, objects of URL and weight, and variables.
+import { looksLikeKey } from "../../../domain/configuration/UrlKey.ts"
+import { isMembers } from "../../../domain/configuration/Wanted.ts"
+import type * as Imported from "../Imported.ts"
+import { fields, path as at } from "../Source.ts"
+
+/** The variable of `{type: env, value: NAME}`, which some versions take in the place of a URL. */
+const variableOf = (value: unknown): string | undefined =>
+  isMembers(value) && value["type"] === "env" && typeof value["value"] === "string" ? value["value"] : undefined
+
+/** URLs that are no secrets, as texts. */
+export const texts = (values: unknown): unknown =>
+  Array.isArray(values)
+    ? values.map((value: unknown) => {
+        const variable = variableOf(value)
+        return variable === undefined ? value : `\${${variable}}`
+      })
+    : values
+
+/** URLs as objects. One that looks as if it contains a key moves into the secrets file. */
+export const rpcUrls = (
+  values: ReadonlyArray<unknown>,
+  place: string,
+  nameParts: ReadonlyArray<string>,
+  { report, secrets }: Imported.Context
+): ReadonlyArray<object> =>
+  values.flatMap((value, index): ReadonlyArray<object> => {
+    const here = `${place}.${index}`
+    if (typeof value !== "string" && !isMembers(value)) {
+      report.add(here, "invalid", "expected a URL, or an object of url and weight: left out")
+      return []
+    }
+    const variable = variableOf(value)
+    if (variable !== undefined) {
+      secrets.need(variable)
+      return [{ url: { env: variable }, weight: 100 }]
+    }
+    const source = typeof value === "string" ? undefined : fields(value, here, report)
+    const url = typeof value === "string" ? value : source?.text("url")
+    const weight = source?.take("weight") ?? 100
+    source?.end()
+    if (url === undefined) {
+      report.add(here, "invalid", "has no url; the old service ignores such an entry: left out")
+      return []
+    }
+    if (!looksLikeKey(url)) return [{ url, weight }]
+    const moved = secrets.move([...nameParts, "rpc_url", index + 1], url)
+    const exact = source === undefined ? here : at(here, "url")
+    report.add(exact, "note", `looks like it contains a key: moved to ${moved} in the secrets file`)
+    return [{ url: { env: moved }, weight }]
+  })

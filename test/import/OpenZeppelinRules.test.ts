@@ -1,0 +1,170 @@
+// Rules of an import of OpenZeppelin Relayer about what refers to something that is left out, is there twice, or does not exist.
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import * as Import from "../../src/cli/import/Import.ts"
+
+const env = (value: string) => ({ type: "env", value })
+
+const relayer = (id: string, more: object = {}) => ({
+  id,
+  name: id,
+  network: "sepolia",
+  network_type: "evm",
+  paused: true,
+  signer_id: "hot",
+  ...more
+})
+
+const signer = (id: string) => ({ id, type: "local", config: { path: "hot.json", passphrase: env("PASS") } })
+
+const network = (name: string, more: object = {}) => ({
+  type: "evm",
+  network: name,
+  rpc_urls: ["https://rpc.example"],
+  ...more
+})
+
+const notification = (id: string, more: object = {}) => ({ id, type: "webhook", url: "https://hooks.example", ...more })
+
+const key = "0123456789abcdef0123456789abcdef"
+
+const imported = (config: object, dotEnv?: Readonly<Record<string, string>>) =>
+  Result.getOrThrow(
+    Import.openZeppelin(
+      {
+        name: "config.json",
+        text: JSON.stringify({ relayers: [], signers: [signer("hot")], notifications: [], networks: [], ...config })
+      },
+      "old",
+      {
+        folder: "/nowhere",
+        allNetworks: true,
+        keepPausedState: false,
+        ...(dotEnv === undefined ? {} : { dotEnv })
+      }
+    )
+  )
+
+const lines = ({ entries }: Import.Outcome) => entries.map(({ at, code, message }) => `${at} ${code} ${message}`)
+
+const problems = (outcome: Import.Outcome) =>
+  outcome.entries.filter(({ code }) => code === "invalid" || code === "dropped").map(({ at, code }) => `${at} ${code}`)
+
+describe("networks", () => {
+  it("a network that inherits from nothing or from itself is left out with what uses it", () => {
+    const outcome = imported({
+      relayers: [relayer("a", { network: "a" }), relayer("c", { network: "c" }), relayer("d", { network: "d" })],
+      networks: [
+        network("a", { from: "b" }),
+        network("b", { from: "a" }),
+        network("c", { from: "nowhere" }),
+        network("d", { from: "sepolia" })
+      ]
+    })
+    assert.deepStrictEqual(problems(outcome), [
+      "networks.0.from invalid",
+      "networks.1.from invalid",
+      "networks.2.from invalid",
+      "relayers.0 dropped",
+      "relayers.1 dropped"
+    ])
+    assert.deepStrictEqual([...outcome.document.networks.keys()], ["evm:d"])
+    assert.deepStrictEqual([...outcome.document.relayers.keys()], ["d"])
+  })
+
+  it("a network whose parent is left out is left out", () => {
+    const outcome = imported({
+      networks: [network("parent", { chain_id: -1 }), network("child", { from: "parent" })]
+    })
+    assert.deepStrictEqual(problems(outcome), ["networks.0.chain_id invalid", "networks.1 dropped"])
+    assert.strictEqual(outcome.document.networks.size, 0)
+  })
+
+  it("URLs in variables stay in variables", () => {
+    const own = { rpc_urls: [env("RPC_URL"), "https://rpc.example"], explorer_urls: [env("EXPLORER")] }
+    const outcome = imported({ networks: [network("own", { from: "sepolia", ...own })] })
+    assert.deepInclude(outcome.document.networks.get("evm:own"), {
+      rpc_urls: [
+        { url: { env: "RPC_URL" }, weight: 100 },
+        { url: "https://rpc.example", weight: 100 }
+      ],
+      explorer_urls: ["${EXPLORER}"]
+    })
+    assert.includeMembers([...outcome.needed], ["RPC_URL", "EXPLORER"])
+  })
+})
+
+describe("what is there twice", () => {
+  it("the second signer and the second notification are left out, and the first ones stay in use", () => {
+    const outcome = imported({
+      relayers: [relayer("a", { notification_id: "ops" })],
+      signers: [signer("hot"), signer("hot")],
+      notifications: [notification("ops"), notification("ops")]
+    })
+    assert.deepStrictEqual(problems(outcome), ["signers.1 invalid", "notifications.1 invalid"])
+    assert.deepInclude(outcome.document.relayers.get("a"), { signer_id: "hot", notification_id: "ops" })
+  })
+})
+
+describe("notifications", () => {
+  it("an empty URL is named with what it should be, beside a key that is too short", () => {
+    const outcome = imported({
+      notifications: [notification("ops", { url: "", signing_key: { type: "plain", value: "short" } })]
+    })
+    assert.deepStrictEqual(lines(outcome).slice(1), [
+      "notifications.0.signing_key invalid expected 32 to 512 characters, and base64 after whsec_: ops is left out",
+      "notifications.0.url invalid is empty, and should be the https URL of the receiver: ops is left out"
+    ])
+    assert.strictEqual(outcome.moved.size, 0)
+  })
+
+  it("a key in the environment file is checked, too", () => {
+    const given = { notifications: [notification("ops", { signing_key: env("KEY") })] }
+    assert.deepStrictEqual(problems(imported(given, { KEY: "short" })), ["notifications.0.signing_key invalid"])
+    assert.deepStrictEqual(problems(imported(given, { KEY: key })), [])
+  })
+})
+
+describe("the environment file", () => {
+  it("a variable of something that is left out is no setting without a counterpart", () => {
+    const config = { api_key_id: "i", api_key_secret: env("CDP"), wallet_secret: env("WALLET"), account_address: "0x" }
+    const outcome = imported(
+      {
+        notifications: [notification("ops", { url: "", signing_key: env("KEY") })],
+        signers: [signer("hot"), { id: "cdp", type: "cdp", config }]
+      },
+      { KEY: key, PASS: "x", CDP: "1", WALLET: "2", QUEUE_BACKEND: "sqs" }
+    )
+    assert.include(lines(outcome), ".env dropped these have no counterpart: QUEUE_BACKEND")
+    assert.deepStrictEqual([...outcome.needed], ["PASS"])
+  })
+})
+
+describe("relayers", () => {
+  it("what differs for a solana relayer without policies is noted", () => {
+    const outcome = imported({ relayers: [relayer("s", { network_type: "solana", network: "devnet" })] })
+    const noted = outcome.entries.filter(({ at }) => at.startsWith("relayers.0.policies.")).map(({ at }) => at)
+    assert.deepStrictEqual(noted, [
+      "relayers.0.policies.allowed_tokens",
+      "relayers.0.policies.max_allowed_fee_lamports"
+    ])
+    assert.notProperty(outcome.document.relayers.get("s"), "policies")
+  })
+
+  it("a text in the place of true or false is named", () => {
+    assert.deepStrictEqual(problems(imported({ relayers: [relayer("a", { paused: "false" })] })), [
+      "relayers.0.paused invalid"
+    ])
+  })
+})
+
+it("a file that is no object is no configuration", () => {
+  const options = { folder: "/nowhere", allNetworks: false, keepPausedState: false }
+  for (const text of ["[]", "1", '"text"']) {
+    const result = Import.openZeppelin({ name: "config.json", text }, "old", options)
+    assert.strictEqual(
+      Result.match(result, { onFailure: (message) => message, onSuccess: () => "imported" }),
+      "config.json: is not a configuration"
+    )
+  }
+})
