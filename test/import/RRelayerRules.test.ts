@@ -166,6 +166,19 @@ describe("networks and webhooks", () => {
     assert.include(unknown, "networks.0.chain_id invalid")
   })
 
+  it("a network with the name of a built-in one is that network, with what differs", () => {
+    const outcome = imported({
+      top: raw("ONE"),
+      networks: [base, { ...sepolia, name: "mainnet" }],
+      relayers: [listed("a", 8453, 0), listed("b", 11_155_111, 0)]
+    })
+    assert.deepStrictEqual(Object.fromEntries(outcome.document.networks), {
+      "evm:base": { required_confirmations: 1, rpc_urls: [{ url: "https://base.example", weight: 100 }] }
+    })
+    assert.include(places(outcome), "networks.1.chain_id invalid")
+    assert.deepStrictEqual([...outcome.document.relayers.keys()], ["a"])
+  })
+
   it("relayers of a network that is left out are left out", () => {
     const outcome = imported({
       top: raw("ONE"),

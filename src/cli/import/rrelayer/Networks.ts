@@ -76,8 +76,14 @@ const importNetwork = (source: Fields, input: Input): Network | undefined => {
     if (source.take("chain_id") === undefined) input.report.add(at(source.at, "chain_id"), "invalid", "is required")
     return undefined
   }
+  const sameName = builtin.find((network) => network.id === `evm:${name}`)
+  const isOther = sameName?.network_type === "evm" && sameName.chain_id !== chainId
+  if (isOther) {
+    const message = `evm:${name} is a built-in network with another chain_id: give this one another name`
+    input.report.add(at(source.at, "chain_id"), "invalid", message)
+  }
   const known = builtin.find((network) => network.network_type === "evm" && network.chain_id === chainId)
-  if (known === undefined) {
+  if (known === undefined && !isOther) {
     const message = `the chain ${chainId} is not built in: add average_blocktime_ms and symbol to evm:${name}`
     input.report.add(source.at, "needs", message)
   }
@@ -95,7 +101,8 @@ const importNetwork = (source: Fields, input: Input): Network | undefined => {
     if (source.take(field) !== undefined) input.report.add(at(source.at, field), "dropped", reason)
   }
   const body = {
-    ...(known === undefined ? { chain_id: chainId } : { from: known.name }),
+    // A built-in network of the same name only has what differs.
+    ...(sameName !== undefined ? {} : known === undefined ? { chain_id: chainId } : { from: known.name }),
     required_confirmations: confirmations ?? defaultConfirmations,
     ...(explorer === undefined ? {} : { explorer_urls: [explorer] }),
     rpc_urls: urls
@@ -103,7 +110,8 @@ const importNetwork = (source: Fields, input: Input): Network | undefined => {
   const isImported = Imported.add(input, "networks", `evm:${name}`, body, source.at, (field) =>
     field.replace(/^rpc_urls\.(\d+)\.url$/, "provider_urls.$1").replace(/^required_confirmations$/, "confirmations")
   )
-  return { at: source.at, name, chainId, source, isImported }
+  if (isOther) input.document.networks.delete(`evm:${name}`)
+  return { at: source.at, name, chainId, source, isImported: isImported && !isOther }
 }
 
 export const importNetworks = (values: ReadonlyArray<unknown>, input: Input): ReadonlyArray<Network> =>
