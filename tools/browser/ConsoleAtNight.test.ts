@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
-import { call, fieldOf, signIn, textOf } from "./ConsoleInBrowser.ts"
+import { call, fieldOf, signIn, textOf, until } from "./ConsoleInBrowser.ts"
 import type { Running } from "./ConsoleInBrowser.ts"
 import { OwnService, checkInterval, relayers } from "./OwnService.ts"
 
@@ -19,15 +19,6 @@ interface Accepted {
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-
-/** Repeats until the check gives a value. */
-const until = async <A>(check: () => Promise<A | undefined>): Promise<A> => {
-  for (;;) {
-    const found = await check()
-    if (found !== undefined) return found
-    await pause(250)
-  }
-}
 
 /** Sends transactions of one wei through each relayer until `stop`. `accepted` has those that the service accepted. */
 const startLoad = (running: Running) => {

@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net"
 import type { Page, Request } from "playwright-core"
 import { folder } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
-import { browser, call, open, signIn, textOf } from "./ConsoleInBrowser.ts"
+import { browser, call, open, signIn, textOf, until } from "./ConsoleInBrowser.ts"
 import type { Running } from "./ConsoleInBrowser.ts"
 
 /** A server of somebody else on this machine. Its pages can be opened as 127.0.0.1, and as localhost, which is another host. */
@@ -73,10 +73,6 @@ const visit = async (page: Page, url: string) => {
   await evil.goto(url)
   await evil.waitForLoadState("networkidle")
   return evil
-}
-
-const until = async (isSo: () => boolean) => {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 100))
 }
 
 const isStillSignedIn = async (page: Page, { baseUrl }: Running) => {
@@ -253,9 +249,9 @@ layer(Host.layer, { timeout: 240_000, excludeTestServices: true })(
             page.on("requestfailed", (sent) => streams.delete(sent))
             await page.goto(`${running.baseUrl}/console/events`)
             await page.getByRole("heading", { name: "Events", level: 1 }).waitFor()
-            await until(() => streams.size === 1)
+            await until(async () => (streams.size === 1 ? true : undefined))
             await call(running, "DELETE", `api-keys/${textOf(created.data, "id")}`)
-            await until(() => streams.size === 0)
+            await until(async () => (streams.size === 0 ? true : undefined))
             await page.getByRole("dialog").locator("#key").waitFor()
             await page.reload()
             await page.locator("#key").waitFor()

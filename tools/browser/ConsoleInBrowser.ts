@@ -53,6 +53,18 @@ const patience = 60_000
 
 export const patienceOfAll = 900_000
 
+/** Milliseconds between two looks of a test. */
+const pace = 250
+
+/** Repeats until the check gives a value. */
+export const until = async <A>(check: () => Promise<A | undefined>): Promise<A> => {
+  for (;;) {
+    const found = await check()
+    if (found !== undefined) return found
+    await new Promise((resolve) => setTimeout(resolve, pace))
+  }
+}
+
 interface Api {
   readonly status: number
   readonly data: unknown

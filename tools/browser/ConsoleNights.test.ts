@@ -1,0 +1,204 @@
+// Other nights of an operator: funds run out, a receiver fails, the base fee rises above the cap, and a dead RPC URL stays beside a new one.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Page } from "playwright-core"
+import { webhookId } from "../../testkit/Receiver.ts"
+import { call, fieldOf, signIn, textOf, until } from "./ConsoleInBrowser.ts"
+import type { Running } from "./ConsoleInBrowser.ts"
+import { OwnService } from "./OwnService.ts"
+
+const phone = { width: 390, height: 844 }
+
+const receiver = "0x00000000000000000000000000000000000000bb"
+
+const ether = 10n ** 18n
+const gwei = 10n ** 9n
+
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
+
+const send = async (running: Running, relayer: string, body: object = {}) => {
+  const answer = await call(running, "POST", `relayers/${relayer}/transactions`, { to: receiver, value: "1", ...body })
+  assert.isBelow(answer.status, 300, answer.error)
+  return textOf(answer.data, "id")
+}
+
+const transaction = async (running: Running, relayer: string, id: string) =>
+  (await call(running, "GET", `relayers/${relayer}/transactions/${id}`)).data
+
+/** Waits until the transaction has the code, and gives its explanation. */
+const explained = async (running: Running, relayer: string, id: string, code: string) => {
+  await until(async () => (textOf(await transaction(running, relayer, id), "code") === code ? true : undefined))
+  return (await call(running, "GET", `relayers/${relayer}/transactions/${id}/explain`)).data
+}
+
+/** Opens the page of a transaction in another tab, which stays open. */
+const watch = async (page: Page, running: Running, relayer: string, id: string) => {
+  const tab = await page.context().newPage()
+  await tab.goto(`${running.baseUrl}/console/transactions/${id}?relayer=${relayer}`)
+  return tab
+}
+
+const isConfirmed = (page: Page) => page.locator("h1").getByText("Confirmed").waitFor()
+
+const nothingLeft = (page: Page) => page.getByText("Nothing needs attention").waitFor()
+
+layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("an operator at night", (it) => {
+  it.effect(
+    "whose relayer runs out of funds reads address and amount on the first screen, and sends exactly that",
+    () =>
+      Effect.gen(function* () {
+        const running = yield* OwnService
+        const { chain } = running
+        yield* Effect.promise(async () => {
+          const { page, problems } = await signIn(running, phone)
+          await nothingLeft(page)
+          const address = textOf((await call(running, "GET", "relayers/first")).data, "address")
+          // More than the least balance, so that only the transaction lacks something.
+          const rest = 1_000n
+          await Effect.runPromise(chain.fund(address, rest))
+          const id = await send(running, "first", { value: String(ether) })
+          const tab = await watch(page, running, "first", id)
+          const item = page.locator(".att").filter({ hasText: "insufficient_funds" })
+          const fund = item.locator(".fund")
+          await fund.getByText(address).waitFor()
+          assert.isTrue(await fund.isVisible())
+          const { bottom } = await fund.evaluate((element) => ({ bottom: element.getBoundingClientRect().bottom }))
+          assert.isAtMost(bottom, phone.height, "the amount is on the first screen, without scrolling")
+          const missing = BigInt((await fund.locator(".amount").getAttribute("data-exact")) ?? "0")
+          assert.isTrue(missing > ether - rest, `${missing}`)
+          await Effect.runPromise(chain.fund(address, rest + missing))
+          await isConfirmed(tab)
+          await Effect.runPromise(chain.fund(address, 100n * ether))
+          await item.waitFor({ state: "detached" })
+          assert.deepStrictEqual(problems, [])
+          await page.context().close()
+        })
+      })
+  )
+
+  it.effect("whose receiver answers 503 sees what waits, and after the repair all deliveries arrive in order", () =>
+    Effect.gen(function* () {
+      const running = yield* OwnService
+      const { receiver: hooks } = running
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running, phone)
+        hooks.answer = () => ({ status: 503, body: "<b>down</b>\u0007" })
+        const before = hooks.seen.length
+        for (const paused of [true, false, true, false]) await call(running, "PATCH", "relayers/second", { paused })
+        await until(async () => (hooks.seen.length > before ? true : undefined))
+        await page.goto(`${running.baseUrl}/console/webhooks/ops?state=pending`)
+        // The answer is text: no markup, and control characters as escapes.
+        const first = page.getByText("503").first()
+        await first.waitFor()
+        await page.getByText("<b>down</b>\\u0007").first().waitFor()
+        await page.getByText("waits for an earlier one").first().waitFor()
+        const waiting = await call(running, "GET", "notifications/ops/deliveries?state=pending")
+        const ids = (Array.isArray(waiting.data) ? waiting.data : [])
+          .filter((delivery) => textOf(delivery, "relayer_id") === "second")
+          .map((delivery) => textOf(delivery, "id"))
+          .toReversed()
+        assert.isAtLeast(ids.length, 4)
+        hooks.answer = () => undefined
+        const repairedAt = hooks.seen.length
+        await until(async () => {
+          const { data } = await call(running, "GET", "notifications/ops/deliveries?state=pending")
+          return Array.isArray(data) && data.length === 0 ? true : undefined
+        })
+        const accepted = hooks.seen.slice(repairedAt).map(webhookId)
+        assert.deepStrictEqual(
+          accepted.filter((one) => ids.includes(one)),
+          ids
+        )
+        await page.getByText("503").first().waitFor({ state: "detached" })
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("who raises the cap of the gas price above the base fee sees the transactions go out", () =>
+    Effect.gen(function* () {
+      const running = yield* OwnService
+      const { chain } = running
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running, phone)
+        await call(running, "PATCH", "relayers/second", { policies: { gas_price_cap: Number(5n * gwei) } })
+        const falling = new AbortController()
+        // Empty blocks lower the base fee by an eighth each.
+        const high = (async () => {
+          while (!falling.signal.aborted) {
+            await Effect.runPromise(chain.call("anvil_setNextBlockBaseFeePerGas", [`0x${(100n * gwei).toString(16)}`]))
+            await new Promise((resolve) => setTimeout(resolve, 250))
+          }
+        })()
+        await until(async () => {
+          const block = await Effect.runPromise(chain.call("eth_getBlockByNumber", ["latest", false]))
+          return BigInt(textOf(block, "baseFeePerGas")) > 50n * gwei ? true : undefined
+        })
+        const ids = [await send(running, "second"), await send(running, "second")]
+        const [id = ""] = ids
+        const why = await explained(running, "second", id, "gas_price_above_cap")
+        assert.include(textOf(why, "reason"), String(5n * gwei))
+        const tab = await watch(page, running, "second", id)
+        await tab.getByText("gas_price_above_cap").first().waitFor()
+        await page.goto(`${running.baseUrl}/console/relayers/second/policies`)
+        await page.locator("#field-gas_price_cap").fill("1000")
+        await page.locator(".review tbody tr").waitFor()
+        await button(page, "Save").click()
+        await page.locator(".review").waitFor({ state: "detached" })
+        await isConfirmed(tab)
+        for (const one of ids) {
+          await until(async () =>
+            textOf(await transaction(running, "second", one), "status") === "confirmed" ? true : undefined
+          )
+        }
+        falling.abort()
+        await high
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("who adds an RPC URL beside the dead one reads when one provider decides alone, and it does", () =>
+    Effect.gen(function* () {
+      const running = yield* OwnService
+      const { providers } = running
+      yield* Effect.promise(async () => {
+        await call(running, "PATCH", "networks/evm:harbour", { finality_by_one: "1m" })
+        const { page, problems } = await signIn(running, phone)
+        await providers.a.refuse()
+        await page.locator(".att").filter({ hasText: "2 disabled" }).waitFor()
+        await page.getByRole("link", { name: "Change RPC URLs", exact: true }).first().click()
+        const field = page.locator("#field-rpc_urls")
+        const shown = await field.inputValue()
+        assert.include(shown, providers.a.host)
+        await field.fill([shown, providers.c.url].join("\n"))
+        await button(page, "Save").click()
+        await page.locator(".review").waitFor({ state: "detached" })
+        for (const relayer of ["first", "second"]) {
+          await page.goto(`${running.baseUrl}/console/relayers/${relayer}`)
+          await button(page, "Check now").click()
+          await page.locator("h1").getByText("Degraded").waitFor()
+        }
+        const id = await send(running, "first")
+        const why = await explained(running, "first", id, "second_provider_missing")
+        assert.include(JSON.stringify(why), providers.a.host)
+        const decidesAt = Date.parse(textOf(why, "next_at"))
+        assert.isAtMost(decidesAt - Date.now(), 61_000)
+        assert.include(["mined", "submitted"], textOf(await transaction(running, "first", id), "status"))
+        const tab = await watch(page, running, "first", id)
+        await tab.getByText(providers.a.host).first().waitFor()
+        await tab.locator("h1").getByText("Confirmed").waitFor({ timeout: 150_000 })
+        assert.isAtLeast(Date.now(), decidesAt - 1_000)
+        await tab.getByText("by one provider").waitFor()
+        assert.strictEqual(fieldOf(await transaction(running, "first", id), "confirmed_by"), 1)
+        await providers.a.accept()
+        await page.goto(`${running.baseUrl}/console/`)
+        await nothingLeft(page)
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+})
