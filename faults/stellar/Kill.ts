@@ -74,7 +74,7 @@ export const StellarRelay: Case = {
 }
 
 /** The scene for several instances on stellar. The check writes its counts to `tally`. */
-const scene = (tally: Context["tally"]): Instances.Scene => ({
+export const scene = (tally: Context["tally"]): Instances.Scene => ({
   env: Opening.env,
   open: Effect.fnUntraced(function* (service) {
     const chain = yield* Chain.start(2)
