@@ -21,6 +21,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
       success: Envelope.created(Relayer),
       error: [
         Errors.RelayerIdTakenError,
+        Errors.RelayerIsChannelError,
         Errors.ForbiddenError,
         Errors.TransactionLimitExceededError,
         ...Errors.ofOutboundWork,

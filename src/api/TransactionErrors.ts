@@ -1,4 +1,4 @@
-// The rows of the table of errors that only endpoints of transactions have.
+// The rows of the table of errors that are about transactions and the accounts that send them.
 import * as Request from "../domain/request/Request.ts"
 import * as Relayer from "../domain/relayer/Relayer.ts"
 import * as AcceptanceErrors from "../domain/transaction/AcceptanceErrors.ts"
@@ -19,6 +19,12 @@ export const RelayerPausedError = failure(
   403,
   "Relayer paused",
   "The operator has paused the relayer: nothing new is sent or signed."
+)
+export const RelayerIsChannelError = failure(
+  Relayer.RelayerIsChannel,
+  409,
+  "Relayer has the address of a channel",
+  "The account of the signer is a channel of a stellar relayer."
 )
 export const TransactionLimitExceededError = explained(
   TransactionLimits.TransactionLimitExceeded,

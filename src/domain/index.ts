@@ -53,6 +53,7 @@ export {
   RelayerId,
   RehearsalTooLarge,
   RelayerIdTaken,
+  RelayerIsChannel,
   RelayerInUse,
   RelayerName,
   RelayerNotFound,

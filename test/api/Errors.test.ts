@@ -20,7 +20,13 @@ import {
   NotificationInUse,
   NotificationNotFound
 } from "../../src/domain/notification/Notification.ts"
-import { RelayerIdTaken, RehearsalTooLarge, RelayerInUse, RelayerNotFound } from "../../src/domain/relayer/Relayer.ts"
+import {
+  RelayerIdTaken,
+  RelayerIsChannel,
+  RehearsalTooLarge,
+  RelayerInUse,
+  RelayerNotFound
+} from "../../src/domain/relayer/Relayer.ts"
 import * as Request from "../../src/domain/request/Request.ts"
 import { SignerIdTaken, SignerInUse, SignerKeyTaken, SignerNotFound } from "../../src/domain/signer/Signer.ts"
 import { RelayerPaused } from "../../src/domain/transaction/AcceptanceErrors.ts"
@@ -60,6 +66,7 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
   [Errors.ApiKeyIdTakenError, new ApiKeyIdTaken({})],
   [Errors.NotificationIdTakenError, new NotificationIdTaken({})],
   [Errors.RelayerIdTakenError, new RelayerIdTaken({})],
+  [Errors.RelayerIsChannelError, new RelayerIsChannel({})],
   [Errors.SignerIdTakenError, new SignerIdTaken({})],
   [Errors.SignerKeyTakenError, new SignerKeyTaken({})],
   [Errors.NetworkIdTakenError, new NetworkIdTaken({})],

@@ -280,3 +280,8 @@ export class RehearsalTooLarge extends Schema.TaggedError<RehearsalTooLarge>()("
 export class RelayerIdTaken extends Schema.TaggedError<RelayerIdTaken>()("RelayerIdTaken", {}) {
   override readonly message = "a relayer has this id already; choose another id"
 }
+
+/** The account of the new relayer is a channel: what a channel sends would use the sequences of the relayer. */
+export class RelayerIsChannel extends Schema.TaggedError<RelayerIsChannel>()("RelayerIsChannel", {}) {
+  override readonly message = "the address of the signer is a channel of another relayer; use another signer"
+}

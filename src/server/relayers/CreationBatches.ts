@@ -1,7 +1,7 @@
 // Creates relayers in batches: relayers that arrive while batches are written form the next one (ADR 0010, 0017).
 import { Array, Cause, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import type { RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
+import type { RelayerIdTaken, RelayerIsChannel } from "../../domain/relayer/Relayer.ts"
 import { SignerId } from "../../domain/signer/SignerId.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Transaction from "../../sql/Transaction.ts"
@@ -114,7 +114,7 @@ export const make = Effect.gen(function* () {
     return relayer
   }, transaction)
 
-  return (creation: Creation): Effect.Effect<StoredRelayer, RelayerIdTaken | ReferenceMissing> =>
+  return (creation: Creation): Effect.Effect<StoredRelayer, RelayerIdTaken | RelayerIsChannel | ReferenceMissing> =>
     Effect.flatMap(
       createBatch(creation),
       Option.match({ onNone: () => createAlone(creation), onSome: (stored) => Effect.succeed(stored) })

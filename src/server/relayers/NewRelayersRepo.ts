@@ -2,7 +2,7 @@
 import { Effect, Option, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import type { NetworkId } from "../../domain/network/NetworkId.ts"
-import { RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
+import { RelayerIdTaken, RelayerIsChannel } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { MaskedRpcConfig } from "../../domain/chain/Rpc.ts"
 import { EvmPolicy, SolanaPolicy, StellarPolicy } from "../../domain/relayer/Policy.ts"
@@ -106,7 +106,7 @@ export const make = Effect.gen(function* () {
       )
       SELECT id, name, network_type, network, address, mac, paused::boolean, signer_id, notification_id,
         policies::json, custom_rpc_urls::json, custom_rpc_urls_sealed::bytea, own_network_id
-      FROM given WHERE ${isNotified}
+      FROM given WHERE (${isNotified}) AND NOT EXISTS (SELECT FROM channel_keys c WHERE c.address = given.address)
       ORDER BY n
       ${onTaken}
       RETURNING t.id, t.json, t.mac, ${RowVersion.column(sql)}`
@@ -118,7 +118,8 @@ export const make = Effect.gen(function* () {
     insertInto([relayer], alone).pipe(
       Effect.flatMap((made) => {
         const stored = made.get(relayer.id)
-        return stored === undefined ? Effect.fail(new ReferenceMissing({})) : Effect.succeed(stored)
+        // Only the address can keep it out: each other reason is a violated constraint.
+        return stored === undefined ? Effect.fail(new RelayerIsChannel({})) : Effect.succeed(stored)
       }),
       onConflict("relayers_pkey", () => new RelayerIdTaken({})),
       onForeignKey("relayers_notification_id_fkey", () => new ReferenceMissing({})),

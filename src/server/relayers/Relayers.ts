@@ -6,6 +6,7 @@ import { CreateRelayer, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import type {
   RelayerId,
   RelayerIdTaken,
+  RelayerIsChannel,
   RelayerInUse,
   RelayerNotFound,
   RelayerQuery
@@ -41,13 +42,17 @@ export class Relayers extends Context.Service<
   {
     /**
      * Fails with `RelayerIdTaken` if the id exists, whatever else is wrong; of concurrent creates with one id, one succeeds.
+     * Fails with `RelayerIsChannel` if the address of the signer is one that the service made for a channel.
      * Fails with `BadRequest` if a field is invalid, if the signer, network or notification does not exist, or if the signer cannot serve the
      * network type; with `Forbidden` if the caller is limited to other relayers; with `TransactionLimitExceeded` if it has
      * limits and names RPC URLs.
      */
     create(
       request: CreateRelayer
-    ): Effect.Effect<StoredRelayer, RelayerIdTaken | BadRequest | Forbidden | TransactionLimitExceeded>
+    ): Effect.Effect<
+      StoredRelayer,
+      RelayerIdTaken | RelayerIsChannel | BadRequest | Forbidden | TransactionLimitExceeded
+    >
     /**
      * Asks the providers of a relayer that is about to be created, for 1.8 seconds at most, outside of any transaction, and says what is wrong: with
      * them, and with the account. Empty also if the network or the signer does not exist, which `create` refuses.

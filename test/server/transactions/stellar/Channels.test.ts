@@ -1,9 +1,12 @@
 // Channels over HTTP: a policy makes them, `GET …/nonce` shows them, and a release ends them.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
+import { randomUUID } from "node:crypto"
+import { SqlClient } from "effect/sql"
 import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
 import * as Documented from "../../../../testkit/Documented.ts"
 import { until } from "../../../../testkit/process/Folder.ts"
+import * as Prepared from "../../../../testkit/Prepared.ts"
 import { keyNamed } from "../../../../testkit/stellar/Building.ts"
 import { dataOf, pay, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
@@ -99,6 +102,37 @@ layer(api, { excludeTestServices: true })("the channels of a stellar relayer", (
       assert.strictEqual(account(address)?.sponsoring, 0)
       const deleted = yield* call(base, { method: "DELETE" })
       assert.strictEqual(deleted.status, 200, deleted.text)
+    })
+  )
+
+  it.effect("are no relayers: a signer with the address of a channel gets none, alone or among others", () =>
+    Effect.gen(function* () {
+      const { base, call, id } = yield* made({})
+      const [other, third, fourth] = [randomUUID(), randomUUID(), randomUUID()]
+      const sql = yield* SqlClient.SqlClient
+      yield* Prepared.create("signers", { id: other, type: "plain" })
+      const signer = yield* call(`/api/v1/signers/${other}`)
+      const relayers = yield* Effect.map(call(base), ({ json }) => json.data as { readonly network: string })
+      // No test can make a channel with a key that it knows: the service makes the keys.
+      const { stellar } = (signer.json.data as { readonly addresses: { readonly stellar: string } }).addresses
+      yield* sql`INSERT INTO channel_keys (address, key_sealed) SELECT ${stellar}, key_sealed FROM signers WHERE id = ${other}`
+      const bodyOf = (name: string, signer_id: string) => ({
+        id: name,
+        name,
+        network: relayers.network,
+        network_type: "stellar",
+        paused: false,
+        signer_id
+      })
+      const create = (body: object) => call("/api/v1/relayers", { method: "POST", body })
+      const [refused, accepted] = yield* Effect.all([create(bodyOf(third, other)), create(bodyOf(fourth, id))], {
+        concurrency: "unbounded"
+      })
+      assert.strictEqual(accepted.status, 201, accepted.text)
+      assert.strictEqual(refused.status, 409, refused.text)
+      assert.include(refused.text, "Relayer has the address of a channel")
+      assert.deepStrictEqual(Documented.faultsOf("post /api/v1/relayers", refused), [])
+      assert.strictEqual((yield* call(`/api/v1/relayers/${third}`)).status, 404)
     })
   )
 
