@@ -130,6 +130,9 @@ describe("the command line", () => {
       assert.include(yield* output("transactions", "list", "sender", "--external-id", "order-1"), one)
       const all = yield* output("transactions", "list", "--status", "pending", "--status", "submitted")
       for (const listed of [one, other]) assert.include(all, listed)
+      const byOrigin = (origin: string) => output("transactions", "list", "sender", "--origin", origin)
+      assert.include(yield* byOrigin("request"), one)
+      assert.notInclude(yield* byOrigin("channel"), one)
       assert.deepInclude(yield* data("transactions", "get", "sender", one), {
         id: one,
         status: "pending",

@@ -8,7 +8,7 @@ import { ReplaceEvmTransaction, SendEvmTransaction } from "../../domain/transact
 import { SendSolanaTransaction } from "../../domain/transaction/solana/SendSolanaTransaction.ts"
 import { SendStellarTransaction } from "../../domain/transaction/stellar/SendStellarTransaction.ts"
 import { Speed } from "../../domain/transaction/Speed.ts"
-import { TransactionFilter } from "../../domain/transaction/TransactionRequests.ts"
+import { ListedOrigin, TransactionFilter } from "../../domain/transaction/TransactionRequests.ts"
 import { Instant } from "../../domain/request/Instant.ts"
 import * as Body from "../kit/Body.ts"
 import type * as Call from "../kit/Call.ts"
@@ -126,7 +126,8 @@ const filter = Help.describe(Schema.Struct(TransactionFilter), {
   hash: Field.text("hash"),
   external_id: Field.text("external_id"),
   created_after: moment("created_after"),
-  created_before: moment("created_before")
+  created_before: moment("created_before"),
+  origin: Field.choice("origin", ListedOrigin.literals)
 })
 
 const list = Command.make(
@@ -154,6 +155,7 @@ const list = Command.make(
     "List the transactions of a relayer, or of all relayers, newest first.",
     "transactions list payouts --status pending --status submitted",
     "transactions list --held",
+    "transactions list payouts --origin channel",
     "transactions list --all --output json"
   )
 )

@@ -71,6 +71,9 @@ export const ResyncNonce = Schema.Struct({
 })
 export type ResyncNonce = typeof ResyncNonce.Type
 
+/** Why a transaction exists, as lists can select it: a caller asked for it, or the service made it. */
+export const ListedOrigin = Schema.Literals(["request", "gap", "channel", "restore"])
+
 /** Which transactions a list has. `status` may be repeated. */
 export const TransactionFilter = {
   status: Schema.optionalKey(field(Schema.Array(TransactionStatus), "Only these states.", ["pending"])),
@@ -92,7 +95,7 @@ export const TransactionFilter = {
   created_before: Schema.optionalKey(field(Instant, "Accepted before this moment.", "2026-11-23T12:00:00.000Z")),
   origin: Schema.optionalKey(
     field(
-      Schema.Literals(["request", "gap", "channel", "restore"]),
+      ListedOrigin,
       "`gap` lists the no-ops that the service made for unused nonces, `channel` the transactions that make and end channels of stellar, `restore` those that restore what a call needs.",
       "gap"
     )
