@@ -58,4 +58,4 @@ while (!final.has(shown.status)) {
   await new Promise((resolve) => setTimeout(resolve, 250))
   shown = await call(`/transactions/${id}`)
 }
-console.log(JSON.stringify({ user: user.address, version, status: shown.status, code: shown.code }))
+process.stdout.write(JSON.stringify({ user: user.address, version, status: shown.status, code: shown.code }))

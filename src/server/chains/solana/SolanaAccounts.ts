@@ -34,21 +34,27 @@ const tableProgram = "AddressLookupTab1e1111111111111111111111111"
 const tableHeader = 56
 const active = 2n ** 64n - 1n
 
-/** Undefined: there is no such account. */
-export const read = (node: RpcNode, addresses: ReadonlyArray<string>, bytes: number | undefined = readBytes) =>
+/** Undefined: there is no such account. `slots`: in which they were as they are shown. */
+export const readWithSlots = (node: RpcNode, addresses: ReadonlyArray<string>, bytes: number | undefined = readBytes) =>
   Effect.map(
     Effect.forEach(
       Array.from({ length: Math.ceil(addresses.length / maxAccounts) }, (_, index) =>
         addresses.slice(index * maxAccounts, (index + 1) * maxAccounts)
       ),
-      (part) => Effect.map(node.call(accountsOf(part, bytes)), ({ value }) => value),
+      (part) => node.call(accountsOf(part, bytes)),
       { concurrency: "unbounded" }
     ),
     (parts) => {
-      const all = parts.flat()
-      return new Map(addresses.map((address, index) => [address, all[index] ?? undefined]))
+      const all = parts.flatMap(({ value }) => value)
+      return {
+        slots: parts.map(({ context }) => context.slot),
+        accounts: new Map(addresses.map((address, index) => [address, all[index] ?? undefined]))
+      }
     }
   )
+
+export const read = (node: RpcNode, addresses: ReadonlyArray<string>, bytes?: number) =>
+  Effect.map(readWithSlots(node, addresses, bytes), ({ accounts }) => accounts)
 
 export const dataOf = ({ data: [text] }: AccountInfo): Uint8Array => bytesOf(text)
 

@@ -72,12 +72,14 @@ interface OneSimulation {
   readonly accounts: SimulatedAccounts
   readonly logs: ReadonlyArray<string>
   readonly slot: number
+  /** Whether the accounts before it are those of the same slot. If not, another transaction may have changed them in between. */
+  readonly isOfOneSlot: boolean
 }
 
 const simulateAt = Effect.fnUntraced(function* (node: RpcNode, wire: WireTransaction) {
   const { message, messageBytes, signatures } = wire
   const [relayer = ""] = message.keys
-  const before = yield* Accounts.read(node, message.keys)
+  const { accounts: before, slots } = yield* Accounts.readWithSlots(node, message.keys)
   const tokens = ownTokensOf(wire, relayer, before)
   const raw = base64Of(transactionBytes(signatures, messageBytes))
   const { context, value } = yield* node.call(Calls.simulate(raw, [relayer, ...tokens]))
@@ -98,7 +100,8 @@ const simulateAt = Effect.fnUntraced(function* (node: RpcNode, wire: WireTransac
       closed: closedBy(wire)
     },
     logs: value.logs ?? [],
-    slot: context.slot
+    slot: context.slot,
+    isOfOneSlot: slots.every((slot) => slot === context.slot)
   }
   return found
 })
@@ -153,7 +156,7 @@ export const brokenAfter = (accounts: SimulatedAccounts, { fee, out, paid }: Exp
 
 /**
  * `brokenBefore`: the slot in which it broke a rule before; another transaction may have changed the account meanwhile, so a rule
- * has to be broken in two blocks.
+ * has to be broken in two blocks, each time beside accounts of the same slot.
  */
 export const judge = (
   { verdict, found }: Simulation,
@@ -166,5 +169,6 @@ export const judge = (
   if (broken === undefined) return { _tag: "Succeeds" }
   const { code } = broken
   if (!isSimulatedRule(code)) return { _tag: "Unknown" }
-  return brokenBefore === undefined || brokenBefore >= found.slot ? { _tag: "BrokenOnce" } : { _tag: "Broken", code }
+  const isRepeated = found.isOfOneSlot && brokenBefore !== undefined && brokenBefore < found.slot
+  return isRepeated ? { _tag: "Broken", code } : { _tag: "BrokenOnce" }
 }

@@ -165,6 +165,33 @@ layerEach(ledger)("what waits", (it) => {
     })
   )
 
+  it.effect("is not what a simulation shows if another transaction landed after the accounts were read", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [id] = yield* world.accept(memo("beside others"))
+      const [node = assert.fail("there is no node")] = world.nodes
+      const own = "getMultipleAccounts"
+      // It shows the accounts as they were before the blocks of the step.
+      const behind: NonNullable<ReturnType<typeof node.lies.get>> = (params) => {
+        node.lies.delete(own)
+        node.lag = 6
+        const answer = node.answer(own, params)
+        node.lag = 0
+        node.lies.set(own, behind)
+        return answer
+      }
+      node.lies.set(own, behind)
+      for (let step = 0; step < 4; step++) {
+        const account = world.cluster.accountOf(world.address) ?? assert.fail("the relayer has no account")
+        world.cluster.put({ [world.address]: { ...account, lamports: account.lamports - sol } })
+        yield* world.poll()
+      }
+      assert.strictEqual((yield* world.transaction(id)).state, "pending")
+      node.lies.clear()
+      yield* endsAs(world, id, "confirmed", "confirmed", 1)
+    })
+  )
+
   it.effect("39: a paused relayer finishes what is alive and signs no new bytes; resumed, it does", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
