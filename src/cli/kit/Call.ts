@@ -82,16 +82,24 @@ interface Refusal {
   readonly error?: unknown
 }
 
+/** Each of several reasons has a line. They are indented, so that none looks like a line of the command itself. */
+const reasons = (error: string): string => {
+  const lines = error.split("\n")
+  return lines.length === 1 ? `: ${error}` : [":", ...lines.map((line) => `  ${line}`)].join("\n")
+}
+
+const printableLines = (text: string): string => text.split("\n").map(Table.printable).join("\n")
+
 /** `hint`: what the response cannot say. */
 const refused = ({ status, headers, json }: Answer, hint: string): CommandFailed => {
   const { message, error } = (json ?? {}) as Refusal
   const what =
     typeof message === "string" ? message : `the response has the status ${status} and is not from effect-relayer`
-  const why = typeof error === "string" ? `: ${error}` : ""
+  const why = typeof error === "string" ? reasons(error) : ""
   const id = headers["x-request-id"]
   const more = hint === "" ? "" : `; ${hint}`
   return new CommandFailed({
-    message: Table.printable(`${what}${why}${more}${id === undefined ? "" : ` (x-request-id ${id})`}`),
+    message: printableLines(`${what}${why}${more}${id === undefined ? "" : ` (x-request-id ${id})`}`),
     exitCode: status === 401 || status === 403 ? exitCodes.unauthorized : exitCodes.refused,
     status
   })

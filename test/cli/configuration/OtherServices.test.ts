@@ -32,8 +32,10 @@ const folder = Effect.acquireRelease(
   (home) => Effect.promise(() => fs.rm(home, { recursive: true }))
 )
 
-/** A server with these headers, which answers its readiness and nothing else, and everything that it received. */
-const serving = (headers: Record<string, string>, readiness: object) =>
+const notFound = { status: 404, body: { success: false, data: null, message: "Not Found" } }
+
+/** A server with these headers, which answers its readiness and refuses everything else, and everything that it received. */
+const serving = (headers: Record<string, string>, readiness: object, refusal = notFound) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const received: Array<string> = []
@@ -41,8 +43,8 @@ const serving = (headers: Record<string, string>, readiness: object) =>
         received.push(`${request.method} ${request.url} ${request.headers.authorization ?? ""}`)
         request.on("data", (chunk: Buffer) => received.push(String(chunk)))
         const isKnown = request.url === "/api/v1/health" || request.url === "/api/v1/ready"
-        response.writeHead(isKnown ? 200 : 404, { "content-type": "application/json", ...headers })
-        response.end(JSON.stringify(isKnown ? readiness : { success: false, data: null, message: "Not Found" }))
+        response.writeHead(isKnown ? 200 : refusal.status, { "content-type": "application/json", ...headers })
+        response.end(JSON.stringify(isKnown ? readiness : refusal.body))
       })
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
       const { port } = server.address() as AddressInfo
@@ -99,6 +101,16 @@ describe("a plan", () => {
         failure.message,
         `this service is version 0.0.9 and has no configurations: upgrade it to ${version}`
       )
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("has a line for each reason of a refusal, without characters that control a terminal", () =>
+    Effect.gen(function* () {
+      const error = "relayers.a.name: is required\nrelayers.b: \u001b[2Kis here twice"
+      const body = { success: false, data: null, message: "Plan refused", error }
+      const { url } = yield* serving(ours, { ready: true, version }, { status: 422, body })
+      const { message } = yield* failureAt(url)
+      assert.strictEqual(message, "Plan refused:\n  relayers.a.name: is required\n  relayers.b: ?[2Kis here twice")
     }).pipe(Effect.scoped)
   )
 
