@@ -231,6 +231,7 @@ const prepareIn = Effect.fnUntraced(function* (work: Work) {
   const paid = form === "sponsored" && broken === undefined ? yield* paymentOf(work, wire, tables) : undefined
   const expected = { fee: fee.total, out, ...(paid?._tag === "Paid" ? { paid } : {}) }
   const simulated = simulation && Simulations.judge(simulation, expected, memory.brokenAt.get(transaction.number))
+  if (simulated?._tag === "Succeeds") memory.brokenAt.delete(transaction.number)
   if (simulated?._tag === "BrokenOnce" && simulation?.found?.isOfOneSlot === true) {
     memory.brokenAt.set(transaction.number, memory.brokenAt.get(transaction.number) ?? simulation.found.slot)
   }

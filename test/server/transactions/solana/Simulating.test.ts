@@ -53,6 +53,23 @@ layer(api, { excludeTestServices: true })("a simulation of a solana relayer", (i
     })
   )
 
+  it.effect("does not take what other transactions pay between its two reads for a loss of its own", () =>
+    Effect.gen(function* () {
+      const { address, cluster, node, post } = yield* relayerAt()
+      let payments = 3
+      node.lies.set("simulateTransaction", () => {
+        const account = cluster.accountOf(address)
+        if (payments === 0 || account === undefined) return undefined
+        payments--
+        cluster.put({ [address]: { ...account, lamports: account.lamports - 5000n } })
+        cluster.produce(2)
+        return undefined
+      })
+      const { verdict } = simulatedOf(yield* post("/transactions/simulate", transfer(address, sol)))
+      assert.deepStrictEqual([verdict, payments], [[], 0])
+    })
+  )
+
   it.effect("is refused for bytes that are no transaction", () =>
     Effect.gen(function* () {
       const { post } = yield* relayerAt()
