@@ -11,14 +11,17 @@ import {
   pictures,
   settled,
   signIn,
+  textOf,
   violations
 } from "./ConsoleInBrowser.ts"
 import type { Look, Running } from "./ConsoleInBrowser.ts"
 
-/** Each theme and each width. With pictures, all four combinations. */
+/** Each theme and each width, and a zoom of 400 %. With pictures, all combinations of theme and width. */
 const looks: ReadonlyArray<Look> = [
   { theme: "light", width: 1440 },
   { theme: "dark", width: 360 },
+  // What a zoom of 400 % leaves of 1280 × 1024 pixels.
+  { theme: "light", width: 320, height: 256 },
   ...(pictures === undefined
     ? []
     : ([
@@ -27,17 +30,38 @@ const looks: ReadonlyArray<Look> = [
       ] as const))
 ]
 
+/** Network types of the relayers of the service. */
+const types = ["evm", "solana", "stellar"] as const
+
+/** The pages of a relayer, of its newest transaction, and of the form that sends. */
+const routesOfType = async (running: Running, type: string): Promise<ReadonlyArray<string>> => {
+  const relayer = `/console/relayers/dev-${type}`
+  const transaction = await firstId(running, `relayers/dev-${type}/transactions`)
+  return [
+    relayer,
+    `${relayer}/send`,
+    `${relayer}/policies`,
+    ...(type === "solana" ? [] : [`${relayer}/nonces`]),
+    `/console/transactions/${transaction}?relayer=dev-${type}`,
+    `/console/networks/${encodeURIComponent(`${type}:dev`)}`,
+    `/console/new/relayer?type=${type}`,
+    `/console/new/network?type=${type}`
+  ]
+}
+
 /** The routes of the pages, with the objects of the service. */
 const routesOf = async (running: Running): Promise<ReadonlyArray<string>> => {
   const relayer = await firstId(running, "relayers")
   const transaction = await firstId(running, "transactions")
   const signer = await firstId(running, "signers")
+  const key = textOf((await call(running, "POST", "api-keys", { name: "pages", scopes: ["relayers:read"] })).data, "id")
+  const ofTypes = await Promise.all(types.map((type) => routesOfType(running, type)))
   return [
+    ...ofTypes.flat(),
     "/console/",
     "/console/webhooks",
     "/console/events",
     "/console/networks",
-    "/console/networks/evm%3Adev",
     "/console/signers",
     `/console/signers/${signer}`,
     "/console/search",
@@ -45,23 +69,18 @@ const routesOf = async (running: Running): Promise<ReadonlyArray<string>> => {
     "/console/search?q=5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW",
     "/console/signed-in",
     "/console/keys",
+    `/console/keys/${key}`,
     "/console/audit",
     "/console/system",
-    "/console/new/relayer",
-    "/console/new/network",
     "/console/new/signer",
+    "/console/new/signer?type=vault_transit",
     "/console/new/webhook",
     "/console/new/key",
-    `/console/relayers/${relayer}/send`,
     "/console/relayers",
-    `/console/relayers/${relayer}`,
     `/console/relayers/${relayer}/transactions`,
-    `/console/relayers/${relayer}/policies`,
     `/console/relayers/${relayer}/urls`,
-    `/console/relayers/${relayer}/nonces`,
     `/console/relayers/${relayer}/events`,
     "/console/transactions",
-    `/console/transactions/${transaction}?relayer=${relayer}`,
     `/console/transactions/${transaction}`,
     "/console/relayers?network_type=none",
     "/console/transactions/abc?relayer=nobody",
@@ -77,6 +96,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
         const running = yield* Console
         yield* Effect.promise(async () => {
           const routes = await routesOf(running)
+          const faults: Array<string> = []
           for (const look of looks) {
             const { page, problems, elsewhere } = await signIn(running, look)
             for (const route of routes) {
@@ -84,13 +104,17 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
               await settled(page)
               await keep(page, route, look)
               const sideways = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
-              assert.strictEqual(sideways, 0, `${route} at ${look.width} scrolls sideways`)
-              assert.deepStrictEqual(await violations(page), [], `${route}, ${look.theme}, ${look.width}`)
+              const found = [
+                ...(sideways === 0 ? [] : [`scrolls sideways by ${String(sideways)} pixels`]),
+                ...(await violations(page)),
+                ...problems.splice(0),
+                ...elsewhere.splice(0)
+              ]
+              faults.push(...found.map((fault) => `${route}, ${look.theme}, ${look.width}: ${fault}`))
             }
-            assert.deepStrictEqual(problems, [])
-            assert.deepStrictEqual(elsewhere, [])
             await page.context().close()
           }
+          assert.deepStrictEqual(faults, [])
         })
       }),
     patienceOfAll

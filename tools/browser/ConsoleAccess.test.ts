@@ -1,7 +1,18 @@
 // The console in Chromium: keys of the keyboard, narrow sessions, small windows, wrong clocks, and browsers without JavaScript.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { Console, call, open, settled, signIn, tabTo, tabToText, textOf, violations } from "./ConsoleInBrowser.ts"
+import {
+  Console,
+  call,
+  firstId,
+  open,
+  settled,
+  signIn,
+  tabTo,
+  tabToText,
+  textOf,
+  violations
+} from "./ConsoleInBrowser.ts"
 import type { Running } from "./ConsoleInBrowser.ts"
 
 const keyWith = async (running: Running, scopes: ReadonlyArray<string>): Promise<string> =>
@@ -51,6 +62,39 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
           assert.deepStrictEqual(problems, [], scope)
           await page.context().close()
         }
+      })
+    })
+  )
+
+  it.effect("says the same of what is no id, of an unknown id, and of an id that only another key may see", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const id = await firstId(running, "relayers/dev-evm/transactions")
+        const limited = await call(running, "POST", "api-keys", {
+          name: "solana only",
+          scopes: ["relayers:read", "transactions:read", "events:read"],
+          relayer_ids: ["dev-solana"]
+        })
+        const { page, problems } = await signIn(running, {}, false, textOf(limited.data, "key"))
+        const unknown = "00000000-0000-4000-8000-000000000000"
+        for (const route of [
+          "abc?relayer=dev-solana",
+          "abc",
+          `${unknown}?relayer=dev-solana`,
+          unknown,
+          `${id}?relayer=dev-evm`,
+          id
+        ]) {
+          await page.goto(`${running.baseUrl}/console/transactions/${route}`)
+          await page.locator(".failed b").first().waitFor()
+          const said = (await page.locator(".failed > div").first().innerText()).split("\n")[0]
+          assert.strictEqual(said, "Nothing here has this id, or this key may not see it", route)
+          const more = await page.locator(".failed p:not(.mut)").count()
+          assert.strictEqual(more, 0, route)
+        }
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
       })
     })
   )

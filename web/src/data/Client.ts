@@ -1,5 +1,5 @@
 // The contract's typed client, in a session instead of with a key. The only place that calls the service.
-import { Context, Effect, Layer, Schema, Stream } from "effect"
+import { Context, Effect, Layer, Schema, SchemaIssue, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientResponse } from "effect/http"
 import { HttpApiClient, HttpApiMiddleware } from "effect/http-api"
@@ -96,12 +96,19 @@ const tagOf = (error: unknown) =>
 /** A value that the contract does not allow was not sent. */
 const refusedHere = 400
 
+/** What a schema has found wrong. `make` of a schema, as for an id of the address, throws it as the cause of an error. */
+const issueOf = (error: unknown): SchemaIssue.Issue | undefined => {
+  if (Schema.isSchemaError(error)) return error.issue
+  return error instanceof Error && SchemaIssue.isIssue(error.cause) ? error.cause : undefined
+}
+
 const failed = (noted: Noted, error: unknown): Failure => {
   if (noted.failure !== undefined) return noted.failure
   const tag = tagOf(error)
   if (tag === "HttpClientError") lost()
-  if (Schema.isSchemaError(error) && noted.isAnswered !== true) {
-    const { first } = Violations.ofIssue(error.issue, "body")
+  const issue = issueOf(error)
+  if (issue !== undefined && noted.isAnswered !== true) {
+    const { first } = Violations.ofIssue(issue, "body")
     const text = first.map(({ field, message }) => `${field}: ${message}`).join("; ")
     return { _tag: "Failure", status: refusedHere, text }
   }

@@ -13,6 +13,7 @@ import { SendStellarTransaction } from "../../../src/domain/transaction/stellar/
 import { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import { AllTransactionsQuery } from "../../../src/domain/transaction/TransactionRequests.ts"
 import { call, callById, once } from "./Client.ts"
+import type { Failure } from "./Failure.ts"
 import { bodyReader, pageOf, queryReader } from "./Pages.ts"
 import { queries, query } from "./Registry.ts"
 
@@ -46,9 +47,15 @@ const params = (key: string) => {
   return { relayer_id: RelayerId.make(relayer), transaction_id: TransactionId.make(transaction) }
 }
 
+/** Pages of transactions need the scope, so that a 403 is about the relayer of the address: the same as an id that does not exist. */
+const unseen = (failure: Failure): Failure => (failure.status === 403 ? { ...failure, status: 404 } : failure)
+
 export const transactionByKey = queries((key) =>
-  callById(({ transactions }) =>
-    Effect.map(transactions.get({ params: params(key) }), ({ data }) => data)
+  Effect.mapError(
+    callById(({ transactions }) =>
+      Effect.map(transactions.get({ params: params(key) }), ({ data }) => data)
+    ),
+    unseen
   )
 )
 

@@ -14,15 +14,17 @@ const titleOf = ({ status }: Failure) => {
   return status === 0 || status === 503 ? words.failure.unreachable : words.failure.failed
 }
 
-/** A failure with its request id, which the log of the service has too. */
+/** A failure with its request id, which the log of the service has too. A 404 says the same for each id that the session does not see. */
 export const Failed = ({ failure, retry }: { readonly failure: Failure; readonly retry?: () => void }) => (
   <div class="failed" role="alert">
     <Icon name="bad" size={17} />
     <div>
       <b>{titleOf(failure)}</b>
-      <p>
-        <bdi>{failure.status === 403 ? words.failure.scope : failure.text}</bdi>
-      </p>
+      {failure.status !== 404 && (
+        <p>
+          <bdi>{failure.status === 403 ? words.failure.scope : failure.text}</bdi>
+        </p>
+      )}
       {failure.requestId !== undefined && (
         <p class="mut">
           {words.failure.request} <Code text={failure.requestId} full />
