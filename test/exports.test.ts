@@ -56,6 +56,7 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer/webhook/node verifyWebhook"
   ],
   "an error for programs without Effect": ["effect-relayer/webhook/node WebhookInvalid"],
+  "a function that tells network types apart": ["effect-relayer/promise isOfNetwork"],
   "a setting of a layer or of a router": ["effect-relayer Server.defaults", "effect-relayer Server.routerConfig"],
   "what the routes have for some network types only": [
     "effect-relayer Services.networkHandlers",

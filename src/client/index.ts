@@ -2,5 +2,6 @@
 export { Api } from "../api/Api.ts"
 export { ApiClient } from "./ApiClient.ts"
 export type * from "./Client.ts"
+export { isOfNetwork } from "./Networks.ts"
 export { WebhookInvalid, verifyWebhook } from "./Webhook.ts"
 export type { UnknownWebhook } from "./Webhook.ts"

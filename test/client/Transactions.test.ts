@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { ApiClient } from "../../src/client/ApiClient.ts"
+import { isOfNetwork } from "../../src/client/Networks.ts"
 import { RelayerId } from "../../src/domain/relayer/Relayer.ts"
 import type { TransactionId } from "../../src/domain/transaction/TransactionId.ts"
 import { layerEach } from "../../testkit/layerEach.ts"
@@ -35,6 +36,42 @@ layerEach(TestApi.layer())("the typed client", (it) => {
       assert.strictEqual((yield* Effect.flip(transactions.cancel({ params })))._tag, "TransactionConflict")
       const byNonce = transactions.byNonce({ params: { ...sender, nonce: 7 } })
       assert.strictEqual((yield* Effect.flip(byNonce))._tag, "TransactionNotFound")
+    })
+  )
+
+  it.effect("reads what all networks share at once, and the fields of evm behind the name of the network type", () =>
+    Effect.gen(function* () {
+      const { transactions } = yield* client
+      const { data: sent } = yield* transactions.send({
+        params: sender,
+        payload: { to, value: 1n, gas_limit: 21_000n }
+      })
+      const { data } = yield* transactions.get({ params: paramsOf(sent.id) })
+      const { relayer_id, status, code, is_canceled, external_id } = data
+      assert.deepStrictEqual(
+        { relayer_id, status, code, is_canceled, external_id },
+        { ...sender, status: "pending", code: "queued", is_canceled: false, external_id: undefined }
+      )
+      assert.isFalse(isOfNetwork("solana", data) || isOfNetwork("stellar", data))
+      if (!isOfNetwork("evm", data)) return assert.fail("the response does not name its network type")
+      // Types, not values: this does not compile if a field is missing or has another type.
+      const amounts: ReadonlyArray<bigint | undefined> = [
+        data.value,
+        data.max_fee_per_gas,
+        data.gas_used,
+        data.gas_price
+      ]
+      const numbers: ReadonlyArray<number | undefined> = [data.gas_limit, data.nonce, data.block_number]
+      const texts: ReadonlyArray<string | undefined> = [
+        data.from,
+        data.to,
+        data.hash,
+        data.block_hash,
+        data.attempts?.[0]?.hash
+      ]
+      assert.deepStrictEqual(amounts, [1n, undefined, undefined, undefined])
+      assert.deepStrictEqual(numbers, [21_000, undefined, undefined])
+      assert.strictEqual(texts[1], to)
     })
   )
 

@@ -10,6 +10,7 @@ import type { CallOptions, Result } from "./Method.ts"
 import { plain } from "./Plain.ts"
 import * as Request from "./Request.ts"
 
+export { isOfNetwork } from "../Networks.ts"
 export { orThrow } from "./Method.ts"
 export type { ErrorOf } from "../Method.ts"
 export type * from "./Client.ts"
