@@ -31,7 +31,7 @@ const maxBytes = 64 * 1024 * 1024
 const maxTimesLists = 2
 
 /** How often both are measured, by turns. The least of each counts, because other processes only add to it. */
-const rounds = 3
+const rounds = 10
 
 /** How many objects of each kind the document has. */
 const counts = { networks: 50, notifications: 50, signers: 1000, relayers: 1000, api_keys: 100 }
