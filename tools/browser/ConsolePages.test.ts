@@ -263,6 +263,22 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("a page
     })
   )
 
+  it.effect("draws a plot whose library could not be loaded at first", () =>
+    Effect.gen(function* () {
+      const running = yield* OwnService
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        let refused = 0
+        await page.route("**/uPlot*", (route) => (refused++ === 0 ? route.abort() : route.continue()))
+        await page.goto(`${running.baseUrl}/console/`)
+        await page.locator("figure.plot canvas").first().waitFor()
+        assert.isAbove(refused, 1)
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
   it.effect("changes nothing while the service cannot be reached, and everything again afterwards", () =>
     Effect.gen(function* () {
       const running = yield* OwnService

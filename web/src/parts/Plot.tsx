@@ -34,6 +34,9 @@ interface Props {
 /** Pixels. */
 const height = 190
 
+/** Milliseconds between a load of the library that failed, because the service cannot be reached, and the next one. */
+const reloadAfter = 5_000
+
 /** uPlot counts time in seconds. */
 const millisecondsPerUnit = { time: 1_000, block: 1 } as const
 
@@ -151,11 +154,20 @@ const Canvas = (props: Props) => {
   useEffect(() => {
     let leave: (() => void) | undefined
     let isLeft = false
-    void import("uplot").then(({ default: library }) => {
-      if (!isLeft && element.current !== null) leave = draw(library, element.current, props)
-    })
+    let waiting: ReturnType<typeof setTimeout> | undefined
+    const load = () =>
+      void import("uplot").then(
+        ({ default: library }) => {
+          if (!isLeft && element.current !== null) leave = draw(library, element.current, props)
+        },
+        () => {
+          if (!isLeft) waiting = setTimeout(load, reloadAfter)
+        }
+      )
+    load()
     return () => {
       isLeft = true
+      clearTimeout(waiting)
       leave?.()
     }
   }, [shown])
