@@ -53,7 +53,7 @@ describe("apply", () => {
         assert.strictEqual(outdated.code, 1)
         assert.match(
           outdated.stderr,
-          /notifications\.ops: has changed since the plan, at \S+ by administrator \(paused\)/
+          /notifications\.ops: has changed since the plan, at \d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z by the administrator \(paused\)/
         )
 
         yield* saved("two")
@@ -119,9 +119,12 @@ describe("apply", () => {
       const same = yield* call(["plan", "-f", "first.yaml", "--take-over", "--detailed-exitcode"])
       assert.strictEqual(same.code, 0, same.stdout + same.stderr)
       assert.include(same.stdout, "no changes")
+      const moved = yield* call(["apply", "-f", "first.yaml", "--take-over", "--yes"])
+      assert.strictEqual(moved.code, 0, moved.stderr)
+      assert.match(moved.stdout, /^adopted 5 objects without changes$/m)
 
       yield* write("relayers.yaml", file.replace("dashboard:", "other:"))
-      const taken = yield* run("--yes", "--keys-out", "keys.json")
+      const taken = yield* run("--yes", "--take-over", "--keys-out", "keys.json")
       assert.strictEqual(taken.code, 2)
       assert.include(taken.stderr, "never overwritten")
     }).pipe(Effect.scoped)

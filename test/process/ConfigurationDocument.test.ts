@@ -203,7 +203,7 @@ describe("docs/configuration-as-code.md", () => {
         assert.include(yield* read("comment.md"), "`notifications.ops`")
         const applied = yield* job("apply")
         assert.strictEqual(applied.code, 0, applied.output)
-        assert.include(applied.output, "applied 1 changes")
+        assert.include(applied.output, "applied 1 change")
         assert.deepStrictEqual((yield* read("gh.log")).trim().split("\n"), [
           `pr comment ${pull.number} --body-file plan.md --edit-last --create-if-none`,
           `api repos/acme/relayers/commits/c0ffee/pulls --jq .[0].number`,
@@ -219,7 +219,10 @@ describe("docs/configuration-as-code.md", () => {
         assert.strictEqual((yield* service.call("/api/v1/notifications/ops", changed)).status, 200)
         const refused = yield* job("apply")
         assert.strictEqual(refused.code, 1, refused.output)
-        assert.match(refused.output, /notifications\.ops: has changed since the plan, at \S+ by administrator \(url\)/)
+        assert.match(
+          refused.output,
+          /notifications\.ops: has changed since the plan, at \d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z by the administrator \(url\)/
+        )
         assert.include(yield* urlOf, "by-hand.example.com")
       }).pipe(Effect.scoped)
   )

@@ -64,7 +64,7 @@ const reserve = Effect.fnUntraced(function* (plan: ConfigurationPlan, { keysOut 
   if (keys.length === 0) return undefined
   if (Option.isNone(keysOut)) {
     return yield* CommandFailed.usage(
-      `the plan creates ${keys.length} API keys (${keys.map(({ id }) => id).join(", ")}), which are shown only once: name a file for them with --keys-out`
+      `the plan creates ${counted(keys.length, "API key")} (${keys.map(({ id }) => id).join(", ")}): name a file for the new values with --keys-out, because they are shown only once`
     )
   }
   const file = keysOut.value
@@ -92,6 +92,19 @@ const discard = (file: string | undefined) =>
 const sentence = ({ counts, name }: ConfigurationPlan): string =>
   `apply ${name}: create ${counts.create}, change ${counts.change}, delete ${counts.delete}`
 
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
+
+/** An object that is only adopted is no change of it. */
+const doneOf = ({ changed, counts }: ConfigurationApplied): string => {
+  const changes = counts.create + counts.change + counts.delete
+  const adopted = changed.length - changes
+  const done = [
+    ...(changes === 0 ? [] : [`applied ${counted(changes, "change")}`]),
+    ...(adopted === 0 ? [] : [`adopted ${counted(adopted, "object")} without changes`])
+  ]
+  return done.length === 0 ? "nothing to do" : done.join(", ")
+}
+
 const apply = Effect.fnUntraced(function* (given: ApplyFlags) {
   yield* Unread.goOn
   const prepared = yield* Planned.prepare(given)
@@ -111,7 +124,7 @@ const apply = Effect.fnUntraced(function* (given: ApplyFlags) {
   yield* store(file, applied)
   const { keys: _, ...shown } = applied
   if (given.output === "json") yield* Print.json(shown)
-  else yield* Console.log(applied.changed.length === 0 ? "nothing to do" : `applied ${applied.changed.length} changes`)
+  else yield* Console.log(doneOf(applied))
   const relayers = created(plan, "relayers").map(({ id }) => id)
   if (relayers.length === 0 || given.output === "json") return
   yield* NewRelayers.report(run, relayers)

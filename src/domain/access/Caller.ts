@@ -33,6 +33,12 @@ export const current = Effect.map(
   Option.getOrElse(() => program)
 )
 
+/** Callers that are no API keys of the database. */
+const named: ReadonlySet<string> = new Set(["administrator", program.id])
+
+/** The caller with this id, as messages name it. */
+export const nameOfCaller = (id: string): string => (named.has(id) ? `the ${id}` : `key ${id}`)
+
 /** Whether the caller's scopes include this one. */
 export const hasScope = ({ scopes }: Caller, scope: Scope): boolean => scopes === undefined || allows(scopes, scope)
 

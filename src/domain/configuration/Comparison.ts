@@ -3,6 +3,7 @@
 import { DateTime } from "effect"
 import { maskUrl } from "../chain/Rpc.ts"
 import { isMembers } from "./Wanted.ts"
+import type { Members } from "./Wanted.ts"
 import { networkTypeOf } from "./States.ts"
 import type { FoundState, WantedState } from "./States.ts"
 
@@ -70,16 +71,32 @@ interface Context {
 /** A plan shows this instead of a value that may have come from a variable. */
 const unshown = "(not shown)"
 
+const templateAt = (path: string, { prefix, templates }: Context): string | undefined =>
+  templates.get(`${prefix}.${path}`)
+
+/** Whether the value at the path, or a part of it, came from a variable. */
+const hasTemplates = (path: string, { prefix, templates }: Context): boolean => {
+  const at = `${prefix}.${path}`
+  return [...templates.keys()].some((place) => place === at || place.startsWith(`${at}.`))
+}
+
+/** The value with the texts of the file in the places of what came from variables. */
+const withTemplates = (value: unknown, path: string, context: Context): unknown => {
+  const template = templateAt(path, context)
+  if (template !== undefined) return template
+  if (Array.isArray(value)) return value.map((item, index) => withTemplates(item, `${path}.${index}`, context))
+  if (!isMembers(value) || DateTime.isDateTime(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, child]) => [name, withTemplates(child, `${path}.${name}`, context)])
+  )
+}
+
 /** A value that came from a variable is shown as in the file, and the value before it is not shown. */
 const scalar = (before: unknown, after: unknown, path: string, context: Context) => {
-  const template = context.templates.get(`${context.prefix}.${path}`)
-  const text = (value: unknown) => (value === undefined ? {} : { value: shown(value) })
-  const old = text(before).value
-  const next = template ?? text(after).value
   context.changes.push({
     path,
-    ...(old === undefined ? {} : { before: template === undefined ? old : unshown }),
-    ...(next === undefined ? {} : { after: next }),
+    ...(before === undefined ? {} : { before: hasTemplates(path, context) ? unshown : shown(before) }),
+    ...(after === undefined ? {} : { after: shown(withTemplates(after, path, context)) }),
     isSecret: false,
     isWarning: false
   })
@@ -95,7 +112,8 @@ interface Provider {
 const providers = (value: unknown): ReadonlyArray<Provider> =>
   Array.isArray(value) ? value.filter(isMembers).map(({ url, weight }) => ({ url: String(url), weight })) : []
 
-const urls = (before: unknown, after: unknown, path: string, { changes }: Context) => {
+const urls = (before: unknown, after: unknown, path: string, context: Context) => {
+  const { changes } = context
   const old = providers(before)
   const next = providers(after)
   const hosts = new Set(old.map(({ url }) => hostOf(url)))
@@ -109,10 +127,11 @@ const urls = (before: unknown, after: unknown, path: string, { changes }: Contex
     if (one?.url === other?.url) continue
     const isNew = other !== undefined && !hosts.has(hostOf(other.url))
     const isSameHost = one !== undefined && other !== undefined && hostOf(one.url) === hostOf(other.url)
+    const template = templateAt(`${at}.url`, context) ?? templateAt(at, context)
     changes.push({
       path: `${at}.url`,
-      ...(one === undefined ? {} : { before: maskUrl(one.url) }),
-      ...(other === undefined ? {} : { after: maskUrl(other.url) }),
+      ...(one === undefined ? {} : { before: template === undefined ? maskUrl(one.url) : unshown }),
+      ...(other === undefined ? {} : { after: template ?? maskUrl(other.url) }),
       isSecret: true,
       ...(isSameHost ? { remark: "same host" } : isNew ? { remark: "new host" } : {}),
       isWarning: isNew
@@ -121,8 +140,10 @@ const urls = (before: unknown, after: unknown, path: string, { changes }: Contex
 }
 
 const sets = (before: ReadonlyArray<unknown>, after: ReadonlyArray<unknown>, path: string, context: Context) => {
-  const keys = (list: ReadonlyArray<unknown>) => new Map(list.map((item) => [keyOf(item, context.isEvm), shown(item)]))
-  const [old, next] = [keys(before), keys(after)]
+  const keyed = (list: ReadonlyArray<unknown>, textOf: (item: unknown, index: number) => string) =>
+    new Map(list.map((item, index) => [keyOf(item, context.isEvm), textOf(item, index)]))
+  const old = keyed(before, hasTemplates(path, context) ? () => unshown : shown)
+  const next = keyed(after, (item, index) => shown(withTemplates(item, `${path}.${index}`, context)))
   const added = [...next].filter(([key]) => !old.has(key)).map(([, text]) => text)
   const removed = [...old].filter(([key]) => !next.has(key)).map(([, text]) => text)
   if (added.length + removed.length > 0) {
@@ -130,8 +151,27 @@ const sets = (before: ReadonlyArray<unknown>, after: ReadonlyArray<unknown>, pat
   }
 }
 
-const byToken = (list: ReadonlyArray<unknown>) =>
-  Object.fromEntries(list.map((item, index) => [tokenKey(item) ?? String(index), item]))
+/** Tokens are compared by what identifies them, which their paths contain. */
+const tokens = (before: ReadonlyArray<unknown>, after: ReadonlyArray<unknown>, path: string, context: Context) => {
+  const keyed = after.map((item, index) => ({ item, at: `${path}.${index}`, key: tokenKey(item) ?? String(index) }))
+  const names = new Map(
+    keyed.map(({ at, key }) => [key, templateAt(`${at}.mint`, context) ?? templateAt(`${at}.asset`, context) ?? key])
+  )
+  const byName = (list: ReadonlyArray<unknown>) =>
+    Object.fromEntries(
+      list.map((item, index) => {
+        const key = tokenKey(item) ?? String(index)
+        return [names.get(key) ?? key, item]
+      })
+    )
+  const moved = keyed.flatMap(({ at, key }) => {
+    const [from, to] = [`${context.prefix}.${at}.`, `${context.prefix}.${path}.${names.get(key) ?? key}.`]
+    return [...context.templates].flatMap(([place, text]): ReadonlyArray<readonly [string, string]> =>
+      place.startsWith(from) ? [[to + place.slice(from.length), text]] : []
+    )
+  })
+  compareMembers(byName(before), byName(after), path, { ...context, templates: new Map(moved) }, false)
+}
 
 /** Empty policies and an empty list of URLs mean the same as their absence. */
 const isAbsent = (value: unknown, name: string): boolean => {
@@ -140,21 +180,27 @@ const isAbsent = (value: unknown, name: string): boolean => {
   return isMembers(value) && Object.values(value).every((child) => child === undefined)
 }
 
-const compareValues = (before: unknown, after: unknown, path: string, context: Context): void => {
+const noMembers: Members = {}
+
+/** `isDeep`: members of an object that one side does not have are compared one by one. */
+const compareMembers = (before: Members, after: Members, path: string, context: Context, isDeep: boolean): void => {
+  for (const name of [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted()) {
+    compareValues(before[name], after[name], path === "" ? name : `${path}.${name}`, context, isDeep)
+  }
+}
+
+const isStruct = (value: unknown): value is Members => isMembers(value) && !DateTime.isDateTime(value)
+
+const compareValues = (before: unknown, after: unknown, path: string, context: Context, isDeep = true): void => {
   const name = lastOf(path)
   const [hasBefore, hasAfter] = [!isAbsent(before, name), !isAbsent(after, name)]
   if (!hasBefore && !hasAfter) return
   if (urlLists.test(name)) return urls(before, after, path, context)
-  if (isMembers(before) && isMembers(after) && !DateTime.isDateTime(after)) {
-    const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted()
-    for (const child of names) {
-      compareValues(before[child], after[child], path === "" ? child : `${path}.${child}`, context)
-    }
-    return
-  }
+  if (isStruct(before) && isStruct(after)) return compareMembers(before, after, path, context, true)
+  if (isDeep && isStruct(before) && !hasAfter) return compareMembers(before, noMembers, path, context, true)
+  if (isDeep && isStruct(after) && !hasBefore) return compareMembers(noMembers, after, path, context, true)
   if (Array.isArray(before) && Array.isArray(after) && setNames.test(name)) {
-    if (name !== "allowed_tokens") return sets(before, after, path, context)
-    return compareValues(byToken(before), byToken(after), path, context)
+    return (name === "allowed_tokens" ? tokens : sets)(before, after, path, context)
   }
   if (hasBefore !== hasAfter || keyOf(before, context.isEvm) !== keyOf(after, context.isEvm)) {
     scalar(hasBefore ? before : undefined, hasAfter ? after : undefined, path, context)

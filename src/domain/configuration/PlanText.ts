@@ -1,4 +1,5 @@
 // A plan as text, for terminals, and as Markdown, for pull requests. The same plan always gives the same bytes.
+import { nameOfCaller } from "../access/Caller.ts"
 import type { Change } from "./Comparison.ts"
 import { countsOf, hasChanges } from "./Plan.ts"
 import type { Action, Plan, Step } from "./Plan.ts"
@@ -42,13 +43,10 @@ export const headline = (plan: Plan, digest?: string): string => {
 
 const listed = ({ steps }: Plan): ReadonlyArray<Step> => steps.filter(({ action }) => action !== "none")
 
-/** Characters of the date in ISO 8601. */
-const dateLength = 10
-
 const driftOf = ({ drift }: Step): string | undefined => {
   if (drift === undefined) return undefined
-  const when = drift.at === undefined ? "" : ` on ${drift.at.slice(0, dateLength)}`
-  return `drift: changed outside of this file${when}${drift.by === undefined ? "" : ` by ${drift.by}`}`
+  const when = drift.at === undefined ? "" : ` at ${drift.at}`
+  return `drift: changed outside of this file${when}${drift.by === undefined ? "" : ` by ${nameOfCaller(drift.by)}`}`
 }
 
 const title = (step: Step): string => {

@@ -174,8 +174,8 @@ const removed = (found: FoundState, input: Input, links: Links.Links): Result.Re
   const { kind, id } = found
   const keep = (reason: string): Result.Result<Step, Refused> =>
     Result.succeed({ kind, id, action: "keep", changes: [], reason, isWarning: false })
-  if (!input.sections.has(kind)) return keep(`the document has no section ${kind}`)
-  if (!input.options.prune) return keep("not in the document; kept, use --prune")
+  if (!input.sections.has(kind)) return keep(`the file has no section ${kind}`)
+  if (!input.options.prune) return keep("not in the file; kept, use --prune")
   const blocked = undeletable(found, input, links)
   if (blocked !== undefined) return Result.fail([{ field: nameOf(found), message: `cannot be deleted: ${blocked}` }])
   const isReset = found.isBuiltin === true

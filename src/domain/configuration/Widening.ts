@@ -24,6 +24,9 @@ const allowed = /^(whitelist_receivers|receivers|relayer_ids|allowed_\w+)$/
 /** Lists of what else is allowed: a longer one allows more, and none allows nothing. */
 const granted = /^(scopes|authority_programs)$/
 
+/** Lists of what is allowed, without which only a few things are, or none. */
+const grantedIfListed = /^allowed_(tokens|extensions|operations)$/
+
 const forbidden = /^disallowed_\w+$/
 
 /** Fields of which every change decides about funds. */
@@ -69,6 +72,7 @@ export const allowsMore = (kind: Kind, change: Change): boolean => {
   if (newToken.test(path) && before === undefined) return true
   if (caps.has(name)) return isHigher(change)
   if (forbidden.test(name)) return isListGone(change) || (removed !== undefined && removed.length > 0)
+  if (grantedIfListed.test(name) && isListNew(change)) return true
   if (allowed.test(name)) return isMore(change) || isListGone(change)
   if (granted.test(name)) return isMore(change) || isListNew(change)
   if (name === "finality_by_one") return decidesSooner(change)

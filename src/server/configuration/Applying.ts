@@ -52,7 +52,10 @@ export const make = Effect.fnUntraced(function* (plans: Plans.Plans) {
       const change = changes.get(name)
       if (change === undefined) return { field: name, message: "has changed since the plan" }
       const fields = change.fields.length === 0 ? "" : ` (${change.fields.join(", ")})`
-      return { field: name, message: `has changed since the plan, at ${change.at} by ${change.by}${fields}` }
+      return {
+        field: name,
+        message: `has changed since the plan, at ${change.at} by ${Caller.nameOfCaller(change.by)}${fields}`
+      }
     })
   })
 

@@ -1,5 +1,5 @@
 // The last change of objects: when, and by which caller, according to the audit log.
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import type { Kind } from "../../domain/configuration/Kinds.ts"
 import type { Drift, Plan, Step } from "../../domain/configuration/Plan.ts"
 import { nameOf } from "../../domain/configuration/States.ts"
@@ -21,7 +21,7 @@ const kindOf: ReadonlyMap<string, string> = new Map(
 )
 
 interface LastChange {
-  /** In ISO 8601. */
+  /** In ISO 8601, in UTC with milliseconds, as responses have it. */
   readonly at: string
   /** Id of the caller. */
   readonly by: string
@@ -57,7 +57,7 @@ export const make = Effect.gen(function* () {
     return new Map(
       records.map(({ resource, id, at, keyId, before, after }): readonly [string, LastChange] => [
         `${kindOf.get(resource) ?? resource}.${id}`,
-        { at, by: keyId, fields: changedFields(before, after) }
+        { at: DateTime.formatIso(DateTime.makeUnsafe(at)), by: keyId, fields: changedFields(before, after) }
       ])
     )
   })
