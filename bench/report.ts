@@ -1,8 +1,9 @@
 // Writes the results of a run into the marked sections of `bench/performance.md`, and the charts beside it.
 //
 //   npm run bench:report -- results.json [folder of performance.md]
-import { NodeRuntime } from "@effect/platform-node"
+import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Console, Effect } from "effect"
+import { Argument, Command } from "effect/cli"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Chart from "./harness/Chart.ts"
@@ -11,7 +12,15 @@ import * as Goals from "./harness/Goals.ts"
 import * as Markdown from "./harness/Markdown.ts"
 import * as Results from "./harness/Results.ts"
 
-const [file = "results.json", folder = import.meta.dirname] = process.argv.slice(2)
+const words = {
+  file: Argument.Path("results", { pathType: "file", mustExist: true }).pipe(
+    Argument.withDescription("File that `npm run bench -- --json` has written")
+  ),
+  folder: Argument.Path("folder", { pathType: "directory", mustExist: true }).pipe(
+    Argument.withDescription("Folder of performance.md (default bench)"),
+    Argument.withDefault(import.meta.dirname)
+  )
+}
 
 /** A bar per row of the service: its requests per second divided by those of Fastify. */
 const requestsChart = ({ rows }: Results.Results) => {
@@ -45,7 +54,7 @@ const startsChart = ({ starts }: Results.Results) =>
     }))
   )
 
-const program = Effect.gen(function* () {
+const write = Effect.fnUntraced(function* ({ file, folder }: Command.Command.Config.Infer<typeof words>) {
   const results = yield* Results.read(file)
   const { memory, rows, starts } = results
 
@@ -71,4 +80,8 @@ const program = Effect.gen(function* () {
   yield* Console.log(`${document}: ${[...Object.keys(sections), ...Object.keys(charts)].join(", ")}`)
 })
 
-NodeRuntime.runMain(program)
+Command.make("bench:report", words, write).pipe(
+  Command.run({ version: "1" }),
+  Effect.provide(NodeServices.layer),
+  NodeRuntime.runMain
+)

@@ -1,9 +1,10 @@
 // Runs the fault cases against real processes of the service and reports which promises held.
 //
-//   npm run faults -- [--short] [--seed N] [--only NAME [--part TEXT]] [--list] [--report]
-import { NodeRuntime } from "@effect/platform-node"
+//   npm run faults -- --short
+//   npm run faults -- --only isolation --part verif --seed 7
+import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Cause, Console, Effect, Exit } from "effect"
-import { parseArgs } from "node:util"
+import { CliError, Command, Flag } from "effect/cli"
 import type { Case } from "./Case.ts"
 import { Tally } from "./Case.ts"
 import { Away } from "./Away.ts"
@@ -105,26 +106,38 @@ const cases: ReadonlyArray<Case> = [
   StellarDrain
 ]
 
-const { values: flags } = parseArgs({
-  options: {
-    seed: { type: "string", default: "1" },
-    only: { type: "string", multiple: true },
-    part: { type: "string", multiple: true },
-    short: { type: "boolean", default: false },
-    list: { type: "boolean", default: false },
-    report: { type: "boolean", default: false }
-  }
-})
+const flags = {
+  short: Flag.Boolean("short").pipe(
+    Flag.withDescription("The cases that .ci/run runs, with fewer faults: about four minutes"),
+    Flag.withDefault(false)
+  ),
+  seed: Flag.Int("seed").pipe(Flag.withDescription("Seed of the random choices (default 1)"), Flag.withDefault(1)),
+  only: Flag.Literals(
+    "only",
+    cases.map(({ name }) => name)
+  ).pipe(Flag.withDescription("Runs this case; can be repeated"), Flag.atLeast(0)),
+  part: Flag.String("part").pipe(
+    Flag.withDescription("Runs only the parts of a case whose names contain this text; can be repeated"),
+    Flag.atLeast(0)
+  ),
+  list: Flag.Boolean("list").pipe(
+    Flag.withDescription("Prints the cases and their promises, and runs none"),
+    Flag.withDefault(false)
+  ),
+  report: Flag.Boolean("report").pipe(
+    Flag.withDescription("Also writes the figures of the cases that ran into faults/cases.md"),
+    Flag.withDefault(false)
+  )
+}
+
+type Given = Command.Command.Config.Infer<typeof flags>
 
 const patience = "20 minutes"
 
-const amount = <A>(full: A, short: A): A => (flags.short ? short : full)
-
-/** `--part verif` chooses the parts whose names contain it. */
-const isChosen = (part: string) => flags.part?.some((text) => part.includes(text)) ?? true
-
-const run = Effect.fnUntraced(function* (each: Case, seed: number) {
+const run = Effect.fnUntraced(function* (each: Case, { part, seed, short }: Given) {
   const tally = new Tally()
+  const isChosen = (name: string) => part.length === 0 || part.some((text) => name.includes(text))
+  const amount = <A>(full: A, few: A): A => (short ? few : full)
   const startedAt = performance.now()
   yield* Console.log(`\n${each.name}: ${each.promise}`)
   const exit = yield* each.run({ tally, random: Random.make(seed), isChosen, amount }).pipe(
@@ -142,30 +155,31 @@ const run = Effect.fnUntraced(function* (each: Case, seed: number) {
   return result
 })
 
-const fail = (message: string) =>
-  Effect.andThen(
-    Console.error(message),
-    Effect.sync(() => void (process.exitCode = 1))
-  )
+const list = Effect.forEach(cases, ({ name, promise }) => Console.log(`${name.padEnd(16)}${promise}`), {
+  discard: true
+})
 
-const program = Effect.gen(function* () {
-  if (flags.list) {
-    return yield* Effect.forEach(cases, ({ name, promise }) => Console.log(`${name.padEnd(16)}${promise}`), {
-      discard: true
-    })
-  }
-  const seed = Number(flags.seed)
-  const unknown = flags.only?.find((name) => cases.every((each) => each.name !== name))
-  if (unknown !== undefined) return yield* fail(`there is no case ${unknown}; --list names all cases`)
-  // The figures of faults/cases.md are those of all faults.
-  if (flags.short && flags.report) return yield* fail("--report needs a run without --short")
-  const chosen = cases.filter(({ name, isShort = false }) => flags.only?.includes(name) ?? (isShort || !flags.short))
+const runAll = Effect.fnUntraced(function* (given: Given) {
+  const { only, report, seed, short } = given
+  const chosen = cases.filter(({ name, isShort = false }) =>
+    only.length > 0 ? only.includes(name) : isShort || !short
+  )
   const results: Array<Report.Result> = []
-  for (const each of chosen) results.push(yield* run(each, seed))
+  for (const each of chosen) results.push(yield* run(each, given))
   const seconds = results.reduce((sum, result) => sum + result.seconds, 0)
   yield* Console.log(`\nseed ${seed}, ${seconds.toFixed(0)} s\n${results.map(Report.line).join("\n")}`)
-  if (flags.report) yield* Report.write(results, seed)
+  if (report) yield* Report.write(results, seed)
   if (results.some(({ tally }) => tally.broken.length > 0)) process.exitCode = 1
 })
 
-program.pipe(NodeRuntime.runMain)
+/** The figures of `faults/cases.md` are those of all faults. */
+const shortReport = new CliError.ShowHelp({
+  commandPath: ["faults"],
+  errors: [
+    new CliError.InvalidValue({ option: "report", value: "true", expected: "a run without --short", kind: "flag" })
+  ]
+})
+
+Command.make("faults", flags, (given) =>
+  given.list ? list : given.short && given.report ? Effect.fail(shortReport) : runAll(given)
+).pipe(Command.run({ version: "1" }), Effect.provide(NodeServices.layer), NodeRuntime.runMain)

@@ -4,40 +4,42 @@
 //   npm run fuzz -- --count 100000 --seed 1
 //   npm run fuzz -- --short
 //   npm run fuzz -- --seed 1 --at 4711
-import { NodeRuntime } from "@effect/platform-node"
-import { Console, Effect } from "effect"
+import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import { Console, Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
 import * as fs from "node:fs"
-import { parseArgs } from "node:util"
 import { folder } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 import * as Fuzz from "./Fuzz.ts"
 import * as Subject from "./Subject.ts"
 
-const { values } = parseArgs({
-  options: {
-    count: { type: "string" },
-    short: { type: "boolean", default: false },
-    seed: { type: "string", default: "1" },
-    from: { type: "string", default: "0" },
-    /** Runs only this case and prints its bytes. */
-    at: { type: "string" },
-    /** The URL of a running service with the settings of `Subject.ts`, and the file with its key. */
-    port: { type: "string" },
-    "key-file": { type: "string", default: "data/api-key" },
-    concurrency: { type: "string", default: "16" }
-  }
-})
-
 /** Cases of a run, and of a run with `--short`: a minute or less. */
 const fullCount = 100_000
 const shortCount = 4000
 
-const seed = Number(values.seed)
-const single = values.at === undefined ? undefined : Number(values.at)
-const count = single === undefined ? Number(values.count ?? (values.short ? shortCount : fullCount)) : 1
+const integer = (name: string, about: string) => Flag.Int(name).pipe(Flag.withDescription(about))
+
+const flags = {
+  count: integer("count", `Cases of the run (default ${fullCount}, with --short ${shortCount})`).pipe(Flag.optional),
+  short: Flag.Boolean("short").pipe(Flag.withDescription("A run of a minute or less"), Flag.withDefault(false)),
+  seed: integer("seed", "Seed of the random choices (default 1)").pipe(Flag.withDefault(1)),
+  from: integer("from", "Number of the first case (default 0)").pipe(Flag.withDefault(0)),
+  at: integer("at", "Runs only the case of this number").pipe(Flag.optional),
+  port: integer(
+    "port",
+    "Port of a running service with the settings of faults/fuzz/Subject.ts (default: starts one)"
+  ).pipe(Flag.optional),
+  keyFile: Flag.String("key-file").pipe(
+    Flag.withDescription("File with the API key of that service (default data/api-key)"),
+    Flag.withDefault("data/api-key")
+  ),
+  concurrency: integer("concurrency", "Requests at the same time (default 16)").pipe(Flag.withDefault(16))
+}
+
+type Given = Command.Command.Config.Infer<typeof flags>
 
 /** Memory is measured ten times. */
-const part = Math.ceil(count / 10)
+const measurements = 10
 
 /** The bytes by which memory may grow from the third measurement, when the code is warm, to the last. */
 const maxGrowth = 128 * 2 ** 20
@@ -51,15 +53,17 @@ const kinds = (findings: ReadonlyArray<Fuzz.Finding>) =>
 
 const encryptionKey = Buffer.alloc(32, 9).toString("base64")
 
-const program = Effect.gen(function* () {
-  const { service, world, port } =
-    values.port === undefined
-      ? yield* Subject.start(yield* folder, { API_KEY: Service.apiKey, STORAGE_ENCRYPTION_KEY: encryptionKey })
-      : yield* Subject.existing(Number(values.port), fs.readFileSync(values["key-file"], "utf8").trim())
+const run = Effect.fnUntraced(function* (given: Given) {
+  const { at, concurrency, keyFile, seed, short } = given
+  const { service, world, port } = Option.isNone(given.port)
+    ? yield* Subject.start(yield* folder, { API_KEY: Service.apiKey, STORAGE_ENCRYPTION_KEY: encryptionKey })
+    : yield* Subject.existing(given.port.value, fs.readFileSync(keyFile, "utf8").trim())
+  const count = Option.isSome(at) ? 1 : Option.getOrElse(given.count, () => (short ? shortCount : fullCount))
+  const part = Math.ceil(count / measurements)
   const started = performance.now()
   const memory = [yield* Subject.residentBytes(service)]
-  const options = { port, world, secrets: [encryptionKey], seed, concurrency: Number(values.concurrency) }
-  const first = single ?? Number(values.from)
+  const options = { port, world, secrets: [encryptionKey], seed, concurrency }
+  const first = Option.getOrElse(at, () => given.from)
   const parts: Array<Fuzz.Report> = []
   for (let from = first; from < first + count; from += part) {
     parts.push(yield* Fuzz.run({ ...options, from, count: Math.min(part, first + count - from) }))
@@ -95,4 +99,8 @@ const program = Effect.gen(function* () {
   if (total > 0) process.exitCode = 1
 })
 
-program.pipe(Effect.scoped, NodeRuntime.runMain)
+Command.make("fuzz", flags, (given) => Effect.scoped(run(given))).pipe(
+  Command.run({ version: "1" }),
+  Effect.provide(NodeServices.layer),
+  NodeRuntime.runMain
+)

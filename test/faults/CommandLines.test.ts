@@ -1,0 +1,38 @@
+// The command lines of the fault cases, of the invalid requests and of the report of benchmarks.
+import { assert, describe, it } from "@effect/vitest"
+import { spawnSync } from "node:child_process"
+
+const run = (file: string, ...words: ReadonlyArray<string>) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [file, ...words], { encoding: "utf8" })
+  return { status, stdout, stderr }
+}
+
+describe("a command line for contributors", () => {
+  for (const [file, flag] of [
+    ["faults/main.ts", "--seed"],
+    ["faults/fuzz/main.ts", "--short"],
+    ["bench/report.ts", "results"]
+  ] as const) {
+    it(`of ${file} has a usage, and refuses an unknown flag`, () => {
+      const { status, stdout } = run(file, "--help")
+      assert.strictEqual(status, 0)
+      assert.include(stdout, "USAGE")
+      assert.include(stdout, flag)
+      const unknown = run(file, "--sead", "1")
+      assert.strictEqual(unknown.status, 1)
+      assert.include(unknown.stderr, "Unrecognized flag: --sead")
+    })
+  }
+
+  it("refuses a fault case that does not exist, and names those that exist", () => {
+    const { status, stderr } = run("faults/main.ts", "--only", "kil")
+    assert.strictEqual(status, 1)
+    assert.match(stderr, /Invalid value for flag --only: "kil".*"kill" \| "apply-kill"/)
+  })
+
+  it("refuses to report the figures of a short run", () => {
+    const { status, stderr } = run("faults/main.ts", "--short", "--report")
+    assert.strictEqual(status, 1)
+    assert.include(stderr, "a run without --short")
+  })
+})
