@@ -4,7 +4,7 @@ import { SecureRandom } from "effect/crypto"
 import * as Caller from "../../domain/access/Caller.ts"
 import { networkId } from "../../domain/network/NetworkId.ts"
 import { RelayerId, RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
-import type { CreateRelayer } from "../../domain/relayer/Relayer.ts"
+import type { CreateRelayer, RelayerIsChannel } from "../../domain/relayer/Relayer.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import * as ResourceSize from "../../domain/request/ResourceSize.ts"
@@ -39,8 +39,8 @@ export const make = Effect.gen(function* () {
     return yield* Effect.catchTag(insert(relayer), "ReferenceMissing", () => refuse(request))
   })
 
-  /** A repeated request fails with the conflict, even if the resources that it refers to have been deleted. */
-  const takenFirst = (id: RelayerId) => (refused: BadRequest) =>
+  /** A repeated request fails with the conflict of its id, whatever else is wrong, such as a deleted signer. */
+  const takenFirst = (id: RelayerId) => (refused: BadRequest | RelayerIsChannel) =>
     Effect.flatMap(repo.find(id), (found) => Effect.fail(Option.isSome(found) ? new RelayerIdTaken({}) : refused))
 
   const checkCaller = Effect.fnUntraced(function* (request: CreateRelayer) {
@@ -56,7 +56,11 @@ export const make = Effect.gen(function* () {
   const create = Effect.fn("Relayers.create")(function* (request: CreateRelayer) {
     yield* checkCaller(request)
     const id = RelayerId.make(request.id ?? (yield* random.uuidV7()))
-    const relayer = yield* Effect.catchTag(insertChecked(id, request), "BadRequest", takenFirst(id))
+    const relayer = yield* Effect.catchTag(
+      insertChecked(id, request),
+      ["BadRequest", "RelayerIsChannel"],
+      takenFirst(id)
+    )
     const { network_type, network } = request
     yield* Effect.annotateLogs(Effect.logInfo("relayer created"), { relayer_id: id, network_type, network })
     return relayer

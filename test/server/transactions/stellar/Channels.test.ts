@@ -133,6 +133,9 @@ layer(api, { excludeTestServices: true })("the channels of a stellar relayer", (
       assert.include(refused.text, "Relayer has the address of a channel")
       assert.deepStrictEqual(Documented.faultsOf("post /api/v1/relayers", refused), [])
       assert.strictEqual((yield* call(`/api/v1/relayers/${third}`)).status, 404)
+      const repeated = yield* create(bodyOf(id, other))
+      assert.strictEqual(repeated.status, 409, repeated.text)
+      assert.include(repeated.text, "Relayer with this ID already exists", "a taken id is reported first")
     })
   )
 
