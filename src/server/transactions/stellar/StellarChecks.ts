@@ -84,6 +84,10 @@ const early = (body: Body, target: StellarTarget, now: Moment): ReadonlyArray<Vi
 /** A user has agreed to the envelope as it is, and to how long it lives. */
 const isOfUser = (mode: Mode): boolean => mode === "bump" || mode === "forward"
 
+/** The limits of an API key apply to what the relayer sends, and not to what a user has agreed to. */
+export const limitsIn = (mode: Mode, limits: NetworkLimits | undefined): NetworkLimits | undefined =>
+  isOfUser(mode) ? undefined : limits
+
 /** The fields that name the source and the deadline of an envelope agree with it. */
 const mismatch = (body: Body, mode: Mode, { source, timeBounds }: TransactionEnvelope): Violation | undefined => {
   const { source_account, valid_until } = body
@@ -175,19 +179,19 @@ export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typ
     if (late !== undefined) return yield* refused(late)
     const other = mismatch(body, mode, envelope)
     if (other !== undefined) return yield* badRequest([other], prefix)
-    return { request, envelope, terms, own, mode, isGuest: mode === "bump", facts: factsOf(mode, envelope, build) }
+    return { request, envelope, terms, own, mode, facts: factsOf(mode, envelope, build) }
   })
 
-  const check = Effect.fnUntraced(function* (body: Body, sender: SenderOf, { limits, ...asked }: Allowance) {
+  const check = Effect.fnUntraced(function* (body: Body, sender: SenderOf, { limits: given, ...asked }: Allowance) {
     const { envelope, facts, mode, request, terms } = yield* examine(body, sender, asked)
-    const paidByUser = isOfUser(mode)
-    const beyond = limits === undefined || paidByUser ? undefined : beyondLimits(envelope, terms, limits)
+    const limits = limitsIn(mode, given)
+    const beyond = limits === undefined ? undefined : beyondLimits(envelope, terms, limits)
     if (beyond !== undefined)
       return yield* TransactionLimitExceeded.of(violationOf(beyond, fieldOf(body)), asked.prefix)
     return {
-      request: paidByUser ? request : limited(request, limits),
+      request: limited(request, limits),
       facts,
-      validUntil: paidByUser ? momentOf(envelope.timeBounds?.maxTime ?? 0n) : deadlineOf(body, asked.now),
+      validUntil: isOfUser(mode) ? momentOf(envelope.timeBounds?.maxTime ?? 0n) : deadlineOf(body, asked.now),
       /** Stroops. The fee of an own envelope is decided when it is signed. */
       fee: mode === "bump" ? outerFeeOf(envelope, terms) : 0n
     }

@@ -5,6 +5,7 @@ import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
 import { firstRate } from "../../../domain/transaction/stellar/Fees.ts"
+import type { Mode } from "../../../domain/transaction/stellar/Guard.ts"
 import { usedSequence } from "../../../domain/transaction/stellar/GuardOnChain.ts"
 import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
 import { refusal, violationOf } from "../../../domain/transaction/stellar/Refusal.ts"
@@ -14,14 +15,14 @@ import type { SorobanView } from "../../../domain/transaction/stellar/StellarSee
 import { amountProblem } from "../../../domain/transaction/stellar/SponsoredPayment.ts"
 import { pricedAt } from "../../../domain/transaction/stellar/StellarOffers.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
-import { modeOf, prepared } from "../../lanes/stellar/StellarPreparing.ts"
+import { prepared } from "../../lanes/stellar/StellarPreparing.ts"
 import { OutboundWork } from "../../limits/OutboundWork.ts"
 import { PriceSource } from "../../prices/PriceSource.ts"
 import type { Sender } from "../Intake.ts"
 import { unanswered } from "../ProviderErrors.ts"
 import { feesOf } from "./RelayerChain.ts"
 import * as RelayerChain from "./RelayerChain.ts"
-import { badRequest, beyondLimits, limited } from "./StellarChecks.ts"
+import { badRequest, beyondLimits, limited, limitsIn } from "./StellarChecks.ts"
 
 /** A request that the guard allows, as far as it needs no chain. */
 interface Examined {
@@ -29,8 +30,7 @@ interface Examined {
   readonly envelope: TransactionEnvelope
   readonly terms: Terms
   readonly own: ReadonlySet<string>
-  /** Whether the envelope is one of another account, for which the relayer pays. */
-  readonly isGuest: boolean
+  readonly mode: Mode
 }
 
 interface Simulating {
@@ -65,10 +65,13 @@ export const make = Effect.gen(function* () {
   const prices = yield* PriceSource
 
   const simulateIn = Effect.fnUntraced(function* (
-    { envelope, isGuest, own, request, terms }: Examined,
+    { envelope, mode, own, request, terms }: Examined,
     sender: Sender<Stellar>,
-    { field, forbidden, limits, now }: Simulating
+    { field, forbidden, limits: given, now }: Simulating
   ) {
+    const limits = limitsIn(mode, given)
+    // The envelope of another account, for which the relayer pays.
+    const isGuest = mode === "bump"
     const { account, target } = sender
     const { address } = account
     const providers = yield* chain.providersOf(sender)
@@ -78,7 +81,7 @@ export const make = Effect.gen(function* () {
     const { preparation, read } = yield* prepared({
       address,
       request: limited(request, limits),
-      mode: modeOf(request, isGuest),
+      mode,
       target,
       own,
       providers,
@@ -97,7 +100,7 @@ export const make = Effect.gen(function* () {
     const broken = preparation.broken ?? used ?? failureOf(soroban) ?? worth
     if (broken !== undefined) return yield* badRequest([violationOf(broken, field)], "")
     const fits = fee !== undefined && fee <= terms.cap
-    const isBeyond = limits !== undefined && !isGuest && beyondLimits(envelope, terms, limits) !== undefined
+    const isBeyond = limits !== undefined && beyondLimits(envelope, terms, limits) !== undefined
     const change = read?.balances.find((balance) => balance.address === address)
     return {
       ...present("fee", fee),
