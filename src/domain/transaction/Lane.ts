@@ -59,7 +59,7 @@ export interface KeyHold {
 /** What a relayer's policy and state, and the limits of the API key, mean for one of its transactions now. */
 export type Terms<F extends Family = Family> = PolicyTerms<F> & {
   readonly isPaused: boolean
-  /** Why the service has disabled the relayer, as a code. A lack of funds disables nothing here: the balance decides. */
+  /** Why the service has disabled the relayer, as a code. A lack of funds or of the account disables nothing here: polls decide. */
   readonly disabled?: "relayer_disabled" | "providers_unavailable" | "chain_changed"
   /** What the limits of the API key leave for the fees of this transaction. Absent: no limit. */
   readonly feeLimit?: bigint

@@ -8,11 +8,15 @@ import * as ChangedRow from "../secrets/ChangedRow.ts"
 import type { LaneRelayer } from "./LaneNetwork.ts"
 import type { LaneContext } from "./StepState.ts"
 
-/** A lack of funds disables nothing here: the balance of each poll decides. */
+/**
+ * A lack of funds, and an account of stellar that does not exist or cannot be read, disable nothing here: each poll reads the account,
+ * sooner than the next health check.
+ */
 const disabledBy = (reason: DisabledReason | undefined): Terms["disabled"] => {
   switch (reason?.type) {
     case undefined:
     case "BalanceCheckFailed":
+    case "SequenceSyncFailed":
       return undefined
     case "ChainIdMismatch":
       return "chain_changed"

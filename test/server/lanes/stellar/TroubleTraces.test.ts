@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { StellarRelayer } from "../../../../src/domain/relayer/Relayer.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
@@ -63,6 +64,20 @@ layerEach(ledger)("a payment on stellar", (it) => {
         assert.lengthOf(attempts, 0)
       }
       for (const { faults } of world.nodes) faults.closeTimeOffset = 0
+      yield* endsOnce(world, id)
+    })
+  )
+
+  it.effect("waits while its account does not exist, and goes on with the first poll that finds it", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ funds: 0n })
+      const disabled_reason = { type: "SequenceSyncFailed", details: "the account does not exist" } as const
+      world.relayer = StellarRelayer.make({ ...world.relayer, system_disabled: true, disabled_reason })
+      const [id] = yield* world.accept(World.payment(xlm), 1, inAnHour)
+      yield* world.poll()
+      assert.strictEqual(yield* codeOf(world, id), "no_account")
+      world.network.grant(world.address, 1000n * xlm)
+      // The health check that enables the relayer has not run yet.
       yield* endsOnce(world, id)
     })
   )
