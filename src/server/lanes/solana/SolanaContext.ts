@@ -1,5 +1,5 @@
 // What the parts of a solana lane share: its account, its providers, and what it remembers from poll to poll.
-import { Deferred, Effect, Exit } from "effect"
+import { Cause, Deferred, Effect, Exit } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Earlier, KnownSignature } from "../../../domain/transaction/solana/Look.ts"
 import type { Attempt } from "../../../domain/transaction/Attempt.ts"
@@ -133,8 +133,8 @@ export const providersOf = Effect.fnUntraced(function* ({ memory, nodes }: Solan
 })
 
 /**
- * A value that was read less than `age` milliseconds ago, or a new one. Those who ask while it is read wait for the same answer. A
- * failure is not kept.
+ * A value that was read less than `age` milliseconds ago, or a new one. Rows that ask while it is read wait for the same answer; if the
+ * row that reads it is interrupted, another one reads it. A failure is not kept.
  */
 export const shared = <K, A, E>(
   values: Map<K, Dated<A, E>>,
@@ -145,7 +145,11 @@ export const shared = <K, A, E>(
 ): Effect.Effect<A, E> =>
   Effect.suspend(() => {
     const found = values.get(key)
-    if (found !== undefined && now < found.at + age) return Deferred.await(found.answer)
+    if (found !== undefined && now < found.at + age) {
+      return Effect.catchCauseIf(Deferred.await(found.answer), Cause.hasInterruptsOnly, () =>
+        shared(values, key, age, now, read)
+      )
+    }
     const answer = Deferred.makeUnsafe<A, E>()
     values.set(key, { answer, at: now })
     const forget = () => {
