@@ -5,6 +5,7 @@ import { arrange, hostOf, kindOfCode } from "../../domain/attention/Attention.ts
 import type { AttentionItem, Finding } from "../../domain/attention/Attention.ts"
 import type { Readiness as Report } from "../../api/SystemApi.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
+import { isUnavailable } from "../../sql/Unavailable.ts"
 import { RelayerHealth } from "../health/RelayerHealth.ts"
 import { LedgerRules } from "../ledger/LedgerRules.ts"
 import { Readiness } from "../lifecycle/Readiness.ts"
@@ -156,12 +157,15 @@ export const make = Effect.gen(function* () {
     return [finding]
   }
 
-  /** `undefined`: nothing, or not known, because the relayer was deleted meanwhile or its row cannot be read. */
+  /**
+   * `undefined`: nothing is missing, or the relayer was deleted meanwhile, or its row cannot be read. One such row does not hide what else
+   * needs attention. An unavailable database does: the caller has to ask again.
+   */
   const fundingOf = (id: string) =>
     health.explain(RelayerId.make(id)).pipe(
       Effect.map(({ funding }) => funding),
-      Effect.catchTag("RelayerNotFound", () => Effect.succeed(undefined)),
-      Effect.catchDefect(() => Effect.succeed(undefined))
+      Effect.catchTag("RelayerNotFound", () => Effect.undefined),
+      Effect.catchDefect((defect) => (isUnavailable(defect) ? Effect.die(defect) : Effect.undefined))
     )
 
   const withFunding = Effect.fnUntraced(function* (item: AttentionItem) {

@@ -1,8 +1,10 @@
 // What needs attention, over HTTP: from the tables of relayers, transactions, receivers and keys.
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"
-import { SqlClient } from "effect/sql"
+import { SqlClient, SqlError } from "effect/sql"
+import * as Attention from "../../../src/server/attention/Attention.ts"
+import { RelayerHealth } from "../../../src/server/health/RelayerHealth.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import { evmRelayer, notification } from "../../../testkit/fixtures.ts"
@@ -34,7 +36,7 @@ const look = Effect.fnUntraced(function* (key: string = TestApi.apiKey) {
   return answer.json.data as ReadonlyArray<Item>
 })
 
-const kinds = (items: ReadonlyArray<Item>) => items.map(({ kind, code }) => [kind, code])
+const kinds = (items: ReadonlyArray<Pick<Item, "kind" | "code">>) => items.map(({ kind, code }) => [kind, code])
 
 const disable = (id: string, url: string) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => {
@@ -131,6 +133,25 @@ layerEach(TestApi.layer())("what needs attention", (it) => {
       // Without the scope for transactions, there is no such item, and so no amount.
       const key = yield* Prepared.createKey({ scopes: ["relayers:read"] })
       assert.deepStrictEqual(yield* look(key), [])
+    })
+  )
+
+  it.effect("has no amounts of a relayer that cannot be read, and is not known while the database is unavailable", () =>
+    Effect.gen(function* () {
+      yield* LedgerRows.insertRelayers(1)
+      yield* LedgerRows.insert(LedgerRows.account(1), 1)
+      yield* setCode("r1", "insufficient_funds")
+      const listed = (defect: unknown) =>
+        Effect.gen(function* () {
+          const health = yield* RelayerHealth
+          const failing = RelayerHealth.of({ ...health, explain: () => Effect.die(defect) })
+          const { list } = yield* Effect.provideService(Attention.make, RelayerHealth, failing)
+          return yield* Effect.exit(list)
+        })
+      const unreadable = yield* listed(new Error("the row is of a later version"))
+      assert.deepStrictEqual(Exit.isSuccess(unreadable) && kinds(unreadable.value), [["funds", "insufficient_funds"]])
+      const reason = new SqlError.ConnectionError({ cause: new Error("terminated"), message: "terminated" })
+      assert.isTrue(Exit.isFailure(yield* listed(new SqlError.SqlError({ reason }))))
     })
   )
 
