@@ -6,6 +6,7 @@
 // - intake: decodes and checks both; it stores nothing and does not read the chain
 // - sender: the relayer of a request, with its network and its lane
 import { Context, Data, Effect, Layer, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
 import type { HttpServerRequest } from "effect/http"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { Network } from "../../domain/network/Network.ts"
@@ -174,5 +175,5 @@ export class Intakes extends Context.Service<
         const byType = new Map<string, IntakeNetwork>(all.map((intake) => [intake.rules.type, networkOf(intake)]))
         return Intakes.of({ of: (networkType) => byType.get(networkType) })
       })
-    )
+    ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 }

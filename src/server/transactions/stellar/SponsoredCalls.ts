@@ -1,14 +1,14 @@
 // Quotes and builds calls of contracts whose users pay in a token: the relayer calls the forwarder of the network, which passes the call
 // on and takes the fee. The user signs an authorization, and no envelope.
 import { Clock, DateTime, Effect, Result } from "effect"
-import { randomBytes } from "node:crypto"
+import { SecureRandom } from "effect/crypto"
 import { withMargin } from "../../../domain/price/Price.ts"
 import { refusal } from "../../../domain/transaction/stellar/Refusal.ts"
 import { firstRate } from "../../../domain/transaction/stellar/Fees.ts"
 import { guard } from "../../../domain/transaction/stellar/Guard.ts"
 import { common, firstBroken } from "../../../domain/transaction/stellar/GuardRules.ts"
 import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
-import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
+import type { Stellar, StellarTarget } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { StellarBuilding } from "../../../domain/transaction/stellar/StellarExchanges.ts"
 import { pricedAt } from "../../../domain/transaction/stellar/StellarOffers.ts"
 import { paymentTermsOf, timeLimitOf } from "../../../domain/transaction/stellar/StellarTerms.ts"
@@ -39,7 +39,7 @@ import { unanswered } from "../ProviderErrors.ts"
 import * as BuildsRepo from "./BuildsRepo.ts"
 import { feesOf } from "./RelayerChain.ts"
 import * as RelayerChain from "./RelayerChain.ts"
-import { chargeFor, endOf, invalid, rateOf, refusedAs, shownFee } from "./SponsoredFees.ts"
+import { chargeFor, endOf, invalid, paysInXlm, rateOf, refusedAs, shownFee } from "./SponsoredFees.ts"
 import type { Fee, SponsoredRequest } from "./SponsoredFees.ts"
 
 /** Decimals that a token can have: an amount has 39 digits at most. */
@@ -66,13 +66,46 @@ interface Priced extends Fee, CallToPrice {
   readonly data: string
 }
 
-/** A number that only this build has. Its bits are those of a signed integer. */
-const newNonce = (): bigint => randomBytes(8).readBigInt64BE()
+/** Bytes of the nonce of an authorization, which is an `int64`. */
+const nonceLength = 8
+
+/** The contract that passes the calls on. */
+const forwarderOf = ({ network: { fee_forwarder } }: StellarTarget, field: string) => {
+  if (fee_forwarder === undefined) {
+    return invalid(field, "not_configured: the network has no fee_forwarder, through which users pay for calls; set it")
+  }
+  return parse(fee_forwarder)?.kind === "contract"
+    ? Effect.succeed(fee_forwarder)
+    : invalid(field, "not_configured: the fee_forwarder of the network has a wrong checksum; correct it")
+}
+
+/** The call that the user wants, if the user can pay for it in the token. */
+const calledBy = Effect.fnUntraced(function* (wanted: SponsoredRequest, lib: Library, terms: Terms) {
+  const { envelope, field, text, token } = wanted
+  if (parse(token.asset)?.kind !== "contract") {
+    return yield* invalid("fee_token", "expected the contract of a token, C…, because the transaction calls a contract")
+  }
+  if (token.asset === terms.nativeContract) return yield* paysInXlm
+  const broken = firstBroken(common, envelope, terms)
+  if (broken !== undefined) return yield* refusedAs(field)(broken)
+  const called = callIn(lib, text)
+  const [operation] = envelope.operations
+  const isOfUser = operation?.source === undefined || operation.source.address === envelope.source.address
+  if (called !== undefined && isOfUser) return called
+  return yield* invalid(
+    field,
+    "operation_not_allowed: users can pay in a token for one call of a contract by their own account"
+  )
+})
 
 export const make = Effect.gen(function* () {
   const chain = yield* RelayerChain.make
   const prices = yield* PriceSource
   const builds = yield* BuildsRepo.make
+  const random = yield* SecureRandom.SecureRandom
+
+  /** A number that only one build has. */
+  const newNonce = Effect.map(random.randomBytes(nonceLength), (bytes) => Buffer.from(bytes).readBigInt64BE())
 
   const simulate = Effect.fnUntraced(function* (
     { lib, providers }: Pick<CallToPrice, "lib" | "providers">,
@@ -84,38 +117,24 @@ export const make = Effect.gen(function* () {
 
   const ask = Effect.fnUntraced(function* (wanted: SponsoredRequest, sender: Sender<Stellar>) {
     const { target } = sender
-    const { envelope, field, own, text, token } = wanted
-    const { average_blocktime_ms, fee_forwarder: forwarder, passphrase } = target.network
-    if (forwarder === undefined) {
-      return yield* invalid(field, "not_configured: the network has no fee_forwarder, which calls of contracts need")
-    }
-    if (parse(forwarder)?.kind !== "contract") {
-      return yield* invalid(field, "not_configured: the fee_forwarder of the network has a wrong checksum")
-    }
-    if (parse(token.asset)?.kind !== "contract") {
-      return yield* invalid("fee_token", "expected the contract of a token, C…, because it pays for a call")
-    }
+    const { average_blocktime_ms, passphrase } = target.network
     const lib = yield* library
     const now = yield* Clock.currentTimeMillis
-    const terms = termsOf(lib, { target, own, maxFee: undefined, now })
-    if (token.asset === terms.nativeContract) {
-      return yield* invalid("fee_token", "is XLM, in which users pay the fee themselves; name another token")
-    }
-    const broken = firstBroken(common, envelope, terms)
-    if (broken !== undefined) return yield* refusedAs(field)(broken)
-    const user = envelope.source.address
-    const called = callIn(lib, text)
-    const [operation] = envelope.operations
-    if (called === undefined || (operation?.source !== undefined && operation.source.address !== user)) {
-      const message = "operation_not_allowed: users can pay in a token for one call of a contract by their account"
-      return yield* invalid(field, message)
-    }
+    const terms = termsOf(lib, { target, own: wanted.own, maxFee: undefined, now })
+    const forwarder = yield* forwarderOf(target, wanted.field)
+    const called = yield* calledBy(wanted, lib, terms)
     const providers = yield* chain.providersOf(sender)
     const newest = yield* chain.first(providers, StellarLooks.newest)
-    const ledgers = Math.ceil((timeLimitOf(target) * 1000) / average_blocktime_ms)
-    const untilLedger = newest.ledger.number + ledgers
-    const fees = { token: token.asset, fee: anyFee, maxFee: anyFee }
-    const call = { ...fees, forwarder, untilLedger, target: called, user, relayer: target.relayer.address }
+    const call: Forward = {
+      token: wanted.token.asset,
+      fee: anyFee,
+      maxFee: anyFee,
+      forwarder,
+      untilLedger: newest.ledger.number + Math.ceil((timeLimitOf(target) * 1000) / average_blocktime_ms),
+      target: called,
+      user: wanted.envelope.source.address,
+      relayer: target.relayer.address
+    }
     return { lib, terms, providers, networkId: networkIdOf(passphrase), call, now } satisfies CallToPrice
   })
 
@@ -167,7 +186,7 @@ export const make = Effect.gen(function* () {
     const { call, charge, data, fee, lib, networkId, now, terms } = priced
     const { below } = yield* tried(priced, call, field)
     const maxTime = endOf(sender, now)
-    const given = { fee, maxTime: BigInt(maxTime), sorobanData: data, below, nonce: newNonce() }
+    const given = { fee, maxTime: BigInt(maxTime), sorobanData: data, below, nonce: yield* newNonce }
     const { envelope: transaction, userEntry: entry } = buildForward(lib, call, given, networkId)
     const guarded = Result.flatMap(decodeWith(lib, transaction, { networkId, known: own }), (one) =>
       guard("forward", one, terms)

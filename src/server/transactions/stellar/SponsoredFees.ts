@@ -17,6 +17,8 @@ import { priceUnavailable } from "../Sponsoring.ts"
 
 export const invalid = (field: string, message: string) => BadRequest.of([{ field, message }])
 
+export const paysInXlm = invalid("fee_token", "is XLM, in which users pay the fee themselves; name another token")
+
 export const refusedAs = (field: string) => (found: Refusal) => BadRequest.of([violationOf(found, field)])
 
 /** What a user wants to send, and the token that the user pays with. */

@@ -51,7 +51,8 @@ export const make = Effect.gen(function* () {
     const { address } = target.relayer
     const { envelope, field, own, text, token } = wanted
     const credit = creditOf(token.asset)
-    if (credit === undefined) return yield* invalid("fee_token", "expected CODE:ISSUER, because it pays for no call")
+    if (credit === undefined)
+      return yield* invalid("fee_token", "expected CODE:ISSUER, because the transaction calls no contract")
     const providers = yield* chain.providersOf(sender)
     const sequence = yield* sequenceOf(providers, wanted)
     const lib = yield* library

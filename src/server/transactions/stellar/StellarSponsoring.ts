@@ -20,7 +20,7 @@ import type * as OwnAccounts from "../../lanes/stellar/OwnAccounts.ts"
 import type { Answering, Sender } from "../Intake.ts"
 import { needsUserStrategy, notAllowedToken } from "../Sponsoring.ts"
 import * as SponsoredCalls from "./SponsoredCalls.ts"
-import { invalid, refusedAs, shownFee, shownRate } from "./SponsoredFees.ts"
+import { invalid, paysInXlm, refusedAs, shownFee, shownRate } from "./SponsoredFees.ts"
 import type { Fee, SponsoredRequest } from "./SponsoredFees.ts"
 import * as SponsoredPayments from "./SponsoredPayments.ts"
 import { fieldOf } from "./StellarChecks.ts"
@@ -39,7 +39,7 @@ const isXlm = (asset: string): boolean => asset === "native" || asset === "XLM"
 
 const tokenOf = (target: StellarTarget, asset: string) => {
   if (!usersPay(target)) return needsUserStrategy
-  if (isXlm(asset)) return invalid("fee_token", "is XLM, in which users pay the fee themselves; name another token")
+  if (isXlm(asset)) return paysInXlm
   const token = paymentTermsOf(target).tokens.find((one) => one.asset === asset)
   return token === undefined ? notAllowedToken : Effect.succeed(token)
 }
@@ -65,9 +65,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typ
     if (Result.isFailure(decoded)) return yield* refused(decoded.failure)
     const envelope = decoded.success
     if (envelope.kind !== "transaction") {
-      return yield* refused(
-        refusal("xdr_kind", "expected a transaction, which is no fee bump and not of the format V0")
-      )
+      return yield* refused(refusal("xdr_kind", "expected an envelope of the format V1, and no fee bump"))
     }
     if (source_account !== "" && source_account !== envelope.source.address) {
       return yield* invalid("source_account", "must be the source of the envelope")

@@ -15,6 +15,7 @@ import {
 import { keyOf } from "../../../../testkit/stellar/Entries.ts"
 import { fields, heldBy, hold, policies, signedEntry } from "../../../../testkit/stellar/Forwards.ts"
 import { dataOf, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
+import { makeKey } from "../Fixtures.ts"
 
 const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
   Layer.provideMerge(Logger.layer([]))
@@ -202,6 +203,22 @@ layer(api, { excludeTestServices: true })("a call of a contract whose user pays 
       const replaced = yield* call(`${path}/${id}`, { method: "PUT", body: { network: relayer, ...built } })
       assert.strictEqual(replaced.status, 400)
       assert.include(replaced.json.error ?? "", "signed_auth_entry: a replacement cannot be")
+    })
+  )
+
+  it.effect("is no matter of the limits of an API key, in a simulation as in a send", () =>
+    Effect.gen(function* () {
+      const { address, id: relayer, path, send, signedBuild } = yield* sponsoring({}, { ledgerMs: 0 })
+      const { call } = yield* TestApi.TestApi
+      const key = yield* makeKey(["transactions:read", "transactions:write"], {
+        transaction_limits: { stellar: { max_value: "0", receivers: [address] } }
+      })
+      const built = yield* signedBuild()
+      const body = { network: relayer, ...built }
+      const simulated = yield* call(`${path}/simulate`, { method: "POST", body, key })
+      assert.strictEqual(simulated.status, 200, simulated.text)
+      assert.deepStrictEqual((simulated.json.data as { readonly verdict: ReadonlyArray<string> }).verdict, [])
+      assert.strictEqual((yield* send(built, { key })).status, 200)
     })
   )
 
