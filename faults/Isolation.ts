@@ -10,7 +10,7 @@ import * as Requests from "./Requests.ts"
 import * as Sql from "./Sql.ts"
 import * as World from "./World.ts"
 
-const rounds = 3
+const rounds = 5
 
 /** Milliseconds. */
 const during = 4000

@@ -75,8 +75,11 @@ const maxItems = 50
 /** Ids of relayers that an item names. */
 const maxIds = 5
 
-/** Milliseconds. Ten blocks of 12 seconds: what is held for a shorter time usually ends by itself. */
-const patience = 120_000
+/** What is held for fewer blocks, ledgers or slots of its chain, or for fewer milliseconds, usually ends by itself. */
+const patience = { blocks: 10, least: 30_000 } as const
+
+/** Milliseconds between two blocks if the network of a transaction is not known: those of Ethereum, the slowest chain that is built in. */
+export const usualBlockTime = 12_000
 
 const minutes = 60_000
 const day = 24 * 60 * minutes
@@ -124,14 +127,17 @@ const ofProviders: ReadonlySet<Code> = new Set<Code>([
 /** What the caller or the operator wanted. */
 const intended: ReadonlySet<Code> = new Set<Code>(["relayer_paused", "not_before"])
 
-/** The kind of the finding about transactions that have this code for `age` milliseconds. `undefined`: no finding yet. */
-export const kindOfCode = (code: Code, age: number): AttentionKind | undefined => {
+/**
+ * The kind of the finding about transactions that have this code for `age` milliseconds, on a chain with `blockTime` milliseconds
+ * between two blocks. `undefined`: no finding yet.
+ */
+export const kindOfCode = (code: Code, age: number, blockTime: number): AttentionKind | undefined => {
   if (intended.has(code)) return undefined
   if (decisions.has(code)) return "decision"
   if (code === "landing_unproven") return age > day ? "decision" : age > 10 * minutes ? "providers" : undefined
   if (ofProviders.has(code)) return "providers"
   if (code === "insufficient_funds") return "funds"
-  return age > patience ? "held" : undefined
+  return age >= Math.max(patience.least, patience.blocks * blockTime) ? "held" : undefined
 }
 
 /** The host in a masked URL, or the text itself. */

@@ -1,7 +1,7 @@
 // What needs the attention of an operator, for a caller: the findings of all tables that the caller may read.
 import { Cache, Clock, DateTime, Effect } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
-import { arrange, hostOf, kindOfCode } from "../../domain/attention/Attention.ts"
+import { arrange, hostOf, kindOfCode, usualBlockTime } from "../../domain/attention/Attention.ts"
 import type { AttentionItem, Finding } from "../../domain/attention/Attention.ts"
 import type { Readiness as Report } from "../../api/SystemApi.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
@@ -9,6 +9,7 @@ import { isUnavailable } from "../../sql/Unavailable.ts"
 import { RelayerHealth } from "../health/RelayerHealth.ts"
 import { LedgerRules } from "../ledger/LedgerRules.ts"
 import { Readiness } from "../lifecycle/Readiness.ts"
+import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import * as AttentionRepo from "./AttentionRepo.ts"
 import type { CheckRow, HeldRow, ReceiverRow } from "./AttentionRepo.ts"
 
@@ -135,10 +136,33 @@ export const make = Effect.gen(function* () {
   const networks = yield* LedgerRules
   const readiness = yield* Readiness
   const health = yield* RelayerHealth
+  const targets = yield* RelayerTargets
 
-  const ofHeld = (now: number, { code, relayer_id: id, chain, count, since, oldest, figures }: HeldRow) => {
+  /** Networks of one chain have about the same, so one relayer of each chain is read. */
+  const blockTimesOf = Effect.fnUntraced(function* (held: ReadonlyArray<HeldRow>) {
+    const relayers = new Map(held.map(({ chain, relayer_id: id }) => [chain, id]))
+    const times = yield* Effect.forEach(
+      relayers,
+      ([chain, id]) =>
+        targets.get(RelayerId.make(id)).pipe(
+          Effect.map(({ network }) => network.average_blocktime_ms),
+          // It was deleted meanwhile, or its row cannot be read.
+          Effect.catchTag("RelayerNotFound", () => Effect.succeed(usualBlockTime)),
+          Effect.catchDefect(() => Effect.succeed(usualBlockTime)),
+          Effect.map((blockTime) => [chain, blockTime] as const)
+        ),
+      { concurrency: "unbounded" }
+    )
+    return new Map(times)
+  })
+
+  const ofHeld = (
+    now: number,
+    blockTime: number,
+    { code, relayer_id: id, chain, count, since, oldest, figures }: HeldRow
+  ) => {
     const isOfRelayer = code === "relayer_disabled"
-    const kind = isOfRelayer ? "held" : kindOfCode(code, now - since.epochMilliseconds)
+    const kind = isOfRelayer ? "held" : kindOfCode(code, now - since.epochMilliseconds, blockTime)
     if (kind === undefined) return []
     const { reason, next } = networks.of(chain).rules.explain({ code, figures }, false)
     const finding: Finding = {
@@ -181,11 +205,12 @@ export const make = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const checks = yield* repo.checks(relayerIds)
     const held = transactions ? yield* repo.held(relayerIds) : []
+    const blockTimes = yield* blockTimesOf(held)
     const receivers = notifications ? yield* repo.receivers : []
     const expiring = keys ? yield* repo.expiringKeys(DateTime.makeUnsafe(now)) : []
     const items = arrange([
       ...checks.flatMap(ofCheck),
-      ...held.flatMap((row) => ofHeld(now, row)),
+      ...held.flatMap((row) => ofHeld(now, blockTimes.get(row.chain) ?? usualBlockTime, row)),
       ...receivers.map(ofReceiver),
       ...ofService(yield* report),
       ...expiring.map(ofKey)

@@ -7,6 +7,7 @@ import { RelayerHealth } from "../health/RelayerHealth.ts"
 import { Holder } from "../ledger/Holder.ts"
 import { LedgerRules } from "../ledger/LedgerRules.ts"
 import { Readiness } from "../lifecycle/Readiness.ts"
+import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import * as Attention from "./Attention.ts"
@@ -19,7 +20,7 @@ export const AttentionHttp = HttpApiBuilder.group(
     const attention = yield* Attention.make
     return handlers.handleAll({ list: () => Respond.one(attention.list) })
   })
-).pipe(GroupServices.limitTo(SqlClient.SqlClient, LedgerRules, Readiness, RelayerHealth))
+).pipe(GroupServices.limitTo(SqlClient.SqlClient, LedgerRules, Readiness, RelayerHealth, RelayerTargets))
 
 export const InstancesHttp = HttpApiBuilder.group(
   Api,

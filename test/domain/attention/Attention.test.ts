@@ -127,21 +127,29 @@ describe("the kind of a code", () => {
   const minute = 60_000
 
   it("decides at once about what never ends by itself, and later about the rest", () => {
-    assert.strictEqual(kindOfCode("nonce_taken_unproven", 0), "decision")
-    assert.strictEqual(kindOfCode("providers_unavailable", 0), "providers")
-    assert.strictEqual(kindOfCode("insufficient_funds", 0), "funds")
-    assert.isUndefined(kindOfCode("gas_price_above_cap", minute))
-    assert.strictEqual(kindOfCode("gas_price_above_cap", 3 * minute), "held")
-    assert.strictEqual(kindOfCode("a_code_of_a_later_version", 3 * minute), "held")
+    assert.strictEqual(kindOfCode("nonce_taken_unproven", 0, 12_000), "decision")
+    assert.strictEqual(kindOfCode("providers_unavailable", 0, 12_000), "providers")
+    assert.strictEqual(kindOfCode("insufficient_funds", 0, 12_000), "funds")
+    assert.isUndefined(kindOfCode("gas_price_above_cap", minute, 12_000))
+    assert.strictEqual(kindOfCode("gas_price_above_cap", 2 * minute, 12_000), "held")
+    assert.strictEqual(kindOfCode("a_code_of_a_later_version", 2 * minute, 12_000), "held")
+  })
+
+  it("waits for ten blocks of the chain, but at least for 30 seconds", () => {
+    const first = (blockTime: number) =>
+      [29_999, 30_000, 49_999, 50_000, 119_999, 120_000].find(
+        (age) => kindOfCode("gas_price_above_cap", age, blockTime) === "held"
+      )
+    assert.deepStrictEqual([400, 2000, 5000, 12_000].map(first), [30_000, 30_000, 50_000, 120_000])
   })
 
   it("of an unproven landing grows with its age", () => {
-    const kinds = [5, 11, 25 * 60].map((minutes) => kindOfCode("landing_unproven", minutes * minute))
+    const kinds = [5, 11, 25 * 60].map((minutes) => kindOfCode("landing_unproven", minutes * minute, 400))
     assert.deepStrictEqual(kinds, [undefined, "providers", "decision"])
   })
 
   it("is none for what was wanted", () => {
-    for (const code of ["relayer_paused", "not_before"] as const) assert.isUndefined(kindOfCode(code, 100 * minute))
+    for (const code of ["relayer_paused", "not_before"] as const) assert.isUndefined(kindOfCode(code, 100 * minute, 400))
   })
 })
 

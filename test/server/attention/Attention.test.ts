@@ -49,12 +49,23 @@ const disable = (id: string, url: string) =>
         reading = ${JSON.stringify(reading)}::text::json WHERE relayer_id = ${id}`
   })
 
-const setCode = (relayer: string, code: string) =>
+const setCode = (relayer: string, code: string, ago = "1 hour") =>
   Effect.flatMap(
     SqlClient.SqlClient,
     (sql) => sql`
-      UPDATE transactions SET code = ${code}, code_since = to_timestamp(0) - interval '1 hour' WHERE relayer_id = ${relayer}`
+      UPDATE transactions SET code = ${code}, code_since = to_timestamp(0) - ${ago}::interval WHERE relayer_id = ${relayer}`
   )
+
+/** A relayer with a signer of its own, and a transaction that it has accepted. Returns the relayer's address. */
+const relayerThatSends = Effect.fnUntraced(function* (id: string, network: string) {
+  yield* Prepared.create("signers", { id, type: "plain" })
+  const { notification_id: _, ...relayer } = evmRelayer
+  const created = yield* Prepared.create("relayers", { ...relayer, id, network, signer_id: id, policies: {} })
+  const body = { to: `0x${"ab".repeat(20)}`, value: "1", gas_limit: 21_000 }
+  const sent = yield* TestApi.call(`/api/v1/relayers/${id}/transactions`, { body })
+  assert.strictEqual(sent.status, 200, sent.text)
+  return String(Reflect.get(created, "address"))
+})
 
 layerEach(TestApi.layer())("what needs attention", (it) => {
   it.effect("is nothing while all is well", () =>
@@ -103,18 +114,26 @@ layerEach(TestApi.layer())("what needs attention", (it) => {
     })
   )
 
+  it.effect("is a transaction that a price holds for ten blocks of its chain, and at least 30 seconds", () =>
+    Effect.gen(function* () {
+      const held = Effect.fnUntraced(function* (ago: string) {
+        for (const id of ["slow", "fast"]) yield* setCode(id, "gas_price_above_cap", ago)
+        return (yield* look()).map(({ code, relayers }) => [code, relayers.ids])
+      })
+      yield* relayerThatSends("slow", "sepolia")
+      yield* relayerThatSends("fast", "polygon")
+      assert.deepStrictEqual(yield* held("20 seconds"), [])
+      assert.deepStrictEqual(yield* held("40 seconds"), [["gas_price_above_cap", ["fast"]]])
+      assert.deepStrictEqual(yield* held("2 minutes"), [["gas_price_above_cap", ["fast", "slow"]]])
+    })
+  )
+
   it.effect("says how much to send where, for each relayer whose transactions wait for funds", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const addresses: Array<string> = []
       for (const [index, id] of ["r1", "r2"].entries()) {
-        yield* Prepared.create("signers", { id, type: "plain" })
-        const { notification_id: _, ...relayer } = evmRelayer
-        const created = yield* Prepared.create("relayers", { ...relayer, id, signer_id: id, policies: {} })
-        addresses.push(String(Reflect.get(created, "address")))
-        const body = { to: `0x${"ab".repeat(20)}`, value: "1", gas_limit: 21_000 }
-        const sent = yield* TestApi.call(`/api/v1/relayers/${id}/transactions`, { body })
-        assert.strictEqual(sent.status, 200, sent.text)
+        addresses.push(yield* relayerThatSends(id, evmRelayer.network))
         yield* setCode(id, "insufficient_funds")
         const figures = JSON.stringify({ required: String(1000 * (index + 1)), available: "40", reserved: "0" })
         yield* sql`UPDATE transactions SET figures = ${figures}::text::json WHERE relayer_id = ${id}`
