@@ -149,7 +149,8 @@ describe("the kind of a code", () => {
   })
 
   it("is none for what was wanted", () => {
-    for (const code of ["relayer_paused", "not_before"] as const) assert.isUndefined(kindOfCode(code, 100 * minute, 400))
+    for (const code of ["relayer_paused", "not_before"] as const)
+      assert.isUndefined(kindOfCode(code, 100 * minute, 400))
   })
 })
 

@@ -1,7 +1,7 @@
 // A provider that asks for far too high fees: what it can make a transaction offer.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { tipOf } from "../../../src/domain/transaction/evm/Fees.ts"
+import { maxFeeOf, tipOf } from "../../../src/domain/transaction/evm/Fees.ts"
 import type { Priced } from "../../../src/domain/transaction/evm/Evm.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { ledger } from "../ledger/Fixtures.ts"
@@ -17,6 +17,26 @@ const lie = {
 }
 
 const isPriced = (offer: unknown): offer is Priced => typeof offer === "object" && offer !== null && "fees" in offer
+
+/** The offers of the first attempts, one after the other, on a chain without EIP-1559, whose first provider lies from the second one on. */
+const legacyOffers = Effect.fnUntraced(function* (providers: number) {
+  const world = yield* World.make({ providers, network: { features: [] } })
+  world.chain.balance = 10n ** 30n
+  for (const { lies } of world.nodes) {
+    lies.set("eth_feeHistory", () => ({ _tag: "Result", value: { baseFeePerGas: [], reward: [] } }))
+    lies.set("eth_gasPrice", () => ({ _tag: "Result", value: hex(gwei) }))
+  }
+  const offers: Array<bigint | undefined> = []
+  for (const price of [gwei, tip]) {
+    world.nodes[0]?.lies.set("eth_gasPrice", () => ({ _tag: "Result", value: hex(price) }))
+    const [id] = yield* world.accept()
+    world.chain.mine()
+    yield* world.poll()
+    const [attempt] = (yield* world.transaction(id)).attempts
+    offers.push(isPriced(attempt?.offer) ? maxFeeOf(attempt.offer.fees) : undefined)
+  }
+  return offers
+})
 
 /** The priority fee in gwei of the first attempt, with this many providers, of which the first lies. */
 const offered = Effect.fnUntraced(function* (providers: number) {
@@ -36,5 +56,15 @@ layerEach(ledger)("a provider that asks for a priority fee of 1,000,000 gwei", (
 
   it.effect("that is the only one gets 100 gwei", () =>
     Effect.map(offered(1), (found) => assert.strictEqual(found, 100n))
+  )
+})
+
+layerEach(ledger)("a provider of a legacy chain that asks for a gas price of 1,000,000 gwei", (it) => {
+  it.effect("is not believed if a second one names less", () =>
+    Effect.map(legacyOffers(2), ([honest, lied]) => assert.strictEqual(lied, honest))
+  )
+
+  it.effect("that is the only one gets four times what it has named before", () =>
+    Effect.map(legacyOffers(1), ([honest = 0n, lied]) => assert.strictEqual(lied, 4n * honest))
   )
 })

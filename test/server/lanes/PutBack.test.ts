@@ -132,6 +132,36 @@ layerEach(ledger)("after a copy is put back", (it) => {
   )
 })
 
+/** Milliseconds by the test clock: no block is younger than this start of the database. */
+const start = 10_000_000
+
+/** A transaction that was accepted before the database started, and the polls that it waits for, without and with new blocks. */
+const pollsUntilSent = Effect.fnUntraced(function* (hasBlocks: boolean, atMost: number) {
+  const { world } = yield* Scenes.confirmed()
+  world.chain.timeOf = () => 1
+  const [id] = yield* world.accept(1, { request: request(2n) })
+  world.databaseStartedAt = start
+  for (let polls = 1; polls <= atMost; polls++) {
+    if (hasBlocks) world.chain.mine()
+    yield* world.poll()
+    if ((yield* world.transaction(id)).state !== "pending") return polls
+  }
+  return undefined
+})
+
+layerEach(ledger)("after a start of the database, a chain whose blocks are all older", (it) => {
+  it.effect("holds nothing for longer than ten seconds if it makes no empty blocks", () =>
+    Effect.gen(function* () {
+      const polls = yield* pollsUntilSent(false, 20)
+      assert.strictEqual(polls, 1 + 10_000 / World.blockTime)
+    })
+  )
+
+  it.effect("is waited for while it makes blocks, because its node lags", () =>
+    Effect.map(pollsUntilSent(true, 20), (polls) => assert.isUndefined(polls))
+  )
+})
+
 layerEach(ledger)("while nobody can show what used a nonce", (it) => {
   it.effect("nothing is signed, and after ten polls every open request waits for an operator", () =>
     Effect.gen(function* () {

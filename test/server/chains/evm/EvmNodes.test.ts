@@ -1,16 +1,21 @@
 // Providers of an evm chain: batches, errors of nodes, and which provider is believed.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import * as Anvil from "../../../../testkit/Anvil.ts"
 import * as EvmRpc from "../../../../testkit/EvmRpc.ts"
 import * as EvmCalls from "../../../../src/server/chains/evm/EvmCalls.ts"
 import * as EvmNode from "../../../../src/server/chains/evm/EvmNodes.ts"
 import { estimate } from "../../../../src/server/chains/evm/EvmEstimates.ts"
+import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
 import { urls } from "../fixtures.ts"
 import { make, transfer } from "./fixtures.ts"
 
 const identity = { chainId: 31337 }
 const other = `0x${"cd".repeat(20)}`
+
+/** Before every reading of a head. */
+const yesterday = -1
 
 describe("EvmNodes", () => {
   it.effect("reads and sends on anvil, in batches", () =>
@@ -84,6 +89,21 @@ describe("EvmNodes", () => {
       assert.strictEqual(count, 7)
       assert.strictEqual(yield* providers.genesis, "0xaa")
       assert.strictEqual(server.batches(), 1)
+    })
+  )
+
+  it.effect("asks a provider later that has shown no new block for 30 seconds", () =>
+    Effect.gen(function* () {
+      const servers = yield* Effect.all([EvmRpc.make({ chainId: 31337n }), EvmRpc.make({ chainId: 31337n })])
+      for (const server of servers) server.results.set("eth_getBlockByNumber", () => ({ number: "0x0", hash: "0xaa" }))
+      const { nodes } = yield* make
+      const providers = yield* nodes.providers(urls(...servers.map(({ url }) => url)), identity)
+      const lookAt = (node: RpcNode) =>
+        Effect.as(nodes.heads.at(node, { finality: 1, blockTime: 1000 }, yesterday), node)
+      const first = yield* providers.first(lookAt)
+      for (let look = 0; look < 2; look++) yield* Effect.andThen(TestClock.adjust("15 seconds"), lookAt(first))
+      const next = yield* providers.first((node) => Effect.succeed(node.url))
+      assert.notStrictEqual(next, first.url)
     })
   )
 

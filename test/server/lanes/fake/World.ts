@@ -47,7 +47,7 @@ export const receiver = `0x${"ab".repeat(20)}` as const
 const tables = ["lanes", "transactions", "transaction_requests", "attempts"] as const
 
 /** Milliseconds between two blocks. */
-const blockTime = 1000
+export const blockTime = 1000
 
 export interface Given {
   readonly providers?: number
