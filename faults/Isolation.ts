@@ -10,6 +10,7 @@ import * as Requests from "./Requests.ts"
 import * as Sql from "./Sql.ts"
 import * as World from "./World.ts"
 
+/** Each attack is measured in turns with the same load without it. The machine's other work changes from round to round. */
 const rounds = 5
 
 /** Milliseconds. */
@@ -127,7 +128,7 @@ export const Isolation: Case = {
         }
         const p99 = (of: ReadonlyArray<Measured>) => median(of.map((each) => each.p99))
         const delay = (of: ReadonlyArray<Measured>) => median(of.map((each) => each.delay))
-        const ratio = p99(attacked) / p99(alone)
+        const ratio = median(attacked.map((each, round) => each.p99 / (alone[round]?.p99 ?? Number.NaN)))
         tally.set(
           `${attack.count} ${name}`,
           `p99 ${p99(alone).toFixed(1)} → ${p99(attacked).toFixed(1)} ms (${ratio.toFixed(2)}), event loop ${delay(alone).toFixed(0)} → ${delay(attacked).toFixed(0)} ms`
