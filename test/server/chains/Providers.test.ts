@@ -3,10 +3,15 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Random } from "effect"
 import { TestClock } from "effect/testing"
 import * as RpcFailure from "../../../src/server/chains/RpcFailure.ts"
+import type { RpcNode } from "../../../src/server/chains/RpcNode.ts"
 import * as EvmRpc from "../../../testkit/EvmRpc.ts"
 import * as RpcServer from "../../../testkit/RpcServer.ts"
 import type { Fault } from "../../../testkit/RpcServer.ts"
 import { answer, ask, make, until, urls } from "./fixtures.ts"
+
+/** Only a node on the chain of `EvmRpc` proves itself. */
+const provesChain = (node: RpcNode) =>
+  Effect.flatMap(ask(node), (id) => (id === answer ? Effect.void : Effect.fail(RpcFailure.answered("mismatch"))))
 
 describe("a call to one provider", () => {
   const faults: ReadonlyArray<readonly [fault: Fault, code: string, tries: number]> = [
@@ -168,12 +173,7 @@ describe("several providers", () => {
       const right = yield* EvmRpc.make()
       const wrong = yield* EvmRpc.make({ chainId: 1n })
       const dead = yield* RpcServer.dead
-      const { providers } = yield* make({
-        prove: (node) =>
-          Effect.flatMap(ask(node), (id) =>
-            id === answer ? Effect.void : Effect.fail(RpcFailure.answered("mismatch"))
-          )
-      })
+      const { providers } = yield* make({ prove: provesChain })
       const rest = yield* (yield* providers(urls(wrong.url, dead, right.url))).proven
       for (let index = 0; index < 20; index++) yield* rest.first(ask)
       assert.deepStrictEqual([wrong.count(), right.count()], [1, 21])
@@ -186,6 +186,24 @@ describe("several providers", () => {
       assert.strictEqual(yield* failureOf(wrong.url), "mismatch")
       // The dead provider may be right when it is back, so the failure is not "mismatch".
       assert.strictEqual(yield* failureOf(wrong.url, dead), "unreachable")
+    })
+  )
+
+  it.effect("that were unreachable give their proof again before they get bytes", () =>
+    Effect.gen(function* () {
+      const server = yield* EvmRpc.make()
+      const { providers } = yield* make({
+        attempts: 1,
+        prove: provesChain
+      })
+      const pool = yield* providers(urls(server.url))
+      const send = pool.broadcast(({ url }) => Effect.succeed(url))
+      assert.deepStrictEqual(yield* send, [server.url])
+      server.fail({ status: 503 })
+      yield* Effect.flip(pool.first(ask))
+      server.recover()
+      server.account.chainId = 1n
+      assert.deepStrictEqual(yield* send, [])
     })
   )
 

@@ -85,6 +85,25 @@ layerEach(ledger)("a second provider of two", (it) => {
     })
   )
 
+  it.effect(
+    "that is dead does not let one provider decide about a block of the required depth, only at twice that",
+    () =>
+      Effect.gen(function* () {
+        const required = 200
+        const scene = yield* Scenes.sent({ providers: 2, network: { required_confirmations: required } })
+        const [, other] = scene.world.nodes
+        if (other === undefined) return assert.fail("no node")
+        other.isAway = true
+        yield* live(scene, required + 20)
+        yield* almostAnHour(scene)
+        yield* TestClock.adjust("4 minutes")
+        yield* live(scene, 35)
+        assert.strictEqual(yield* codeOf(scene), "second_provider_missing")
+        yield* live(scene, 15)
+        assert.strictEqual(yield* stateOf(scene), "confirmed")
+      })
+  )
+
   it.effect("that moves again starts the time anew", () =>
     Effect.gen(function* () {
       const scene = yield* Scenes.sent({ providers: 2 })

@@ -8,6 +8,8 @@ import { hex } from "./fake/Hex.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
+type Scene = Effect.Success<ReturnType<typeof Scenes.sent>>
+
 const receiptIn = (block: { readonly number: number; readonly hash: string }, status: string) => ({
   _tag: "Result" as const,
   value: {
@@ -66,23 +68,42 @@ layerEach(ledger)("a provider that lies about receipts", (it) => {
   )
 })
 
-layerEach(ledger)("a chain that replaces another one of the same height", (it) => {
-  it.effect("gets no bytes, and its blocks are no reorganisation", () =>
+/** The node has another chain with this many blocks from now on. */
+const replaceChain = ({ chain: { blocks }, nodes: [node] }: Scene["world"], length: number) => {
+  const [genesis] = blocks
+  if (node === undefined || genesis === undefined) return assert.fail("no chain")
+  let other = [{ ...genesis, hash: `0x${"dd".repeat(32)}` }] as typeof blocks
+  while (other.length < length) other = grow(other)
+  node.fork = other
+  return node
+}
+
+layerEach(ledger)("a chain that replaces another one", (it) => {
+  it.effect("of the same height gets no bytes, and its blocks are no reorganisation", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent()
-      const [node] = world.nodes
       world.chain.mine()
       yield* world.poll()
       assert.strictEqual((yield* world.transaction(id)).state, "mined")
-      const [genesis] = world.chain.blocks
-      if (node === undefined || genesis === undefined) return assert.fail("no chain")
-      let other = [{ ...genesis, hash: `0x${"dd".repeat(32)}` }] as typeof world.chain.blocks
-      while (other.length < world.chain.blocks.length + 1) other = grow(other)
-      node.fork = other
+      const node = replaceChain(world, world.chain.blocks.length + 1)
       const sends = node.count("eth_sendRawTransaction")
       yield* world.poll(3)
       const { state, cause } = yield* world.transaction(id)
       assert.deepStrictEqual([state, cause?.code], ["mined", "chain_changed"])
+      assert.strictEqual(node.count("eth_sendRawTransaction"), sends)
+    })
+  )
+
+  it.effect("and is shorter gets no bytes", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* Scenes.sent()
+      // The provider has proven itself with the genesis that the lane knows since its first poll.
+      yield* world.poll()
+      const node = replaceChain(world, 1)
+      const sends = node.count("eth_sendRawTransaction")
+      // Bytes that the node does not show are sent again after 30 seconds.
+      yield* world.poll(40)
+      assert.strictEqual((yield* world.transaction(id)).cause?.code, "chain_changed")
       assert.strictEqual(node.count("eth_sendRawTransaction"), sends)
     })
   )
