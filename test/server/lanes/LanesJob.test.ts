@@ -63,6 +63,8 @@ const newState = () => ({
   renewed: new Array<{ readonly at: number; readonly holds: ReadonlyArray<Hold> }>(),
   released: new Array<string>(),
   commands: new Array<string>(),
+  /** What the job does when another instance says that it has canceled or replaced something. */
+  tell: Effect.void,
   /** The callback that the job has registered for accepted transactions. */
   hear: (() => Effect.void) as (accepted: ReadonlyArray<AcceptedHere>) => Effect.Effect<void>
 })
@@ -91,7 +93,11 @@ const ledgerOf = (state: State) =>
         return Effect.as(Effect.sleep(state.delay), state.contents)
       }),
     news: () => Effect.sync(() => new Map([[laneId, { newest: state.newest, commands: new Set(state.commands) }]])),
-    listen: () => Effect.never,
+    listen: (heard) =>
+      Effect.andThen(
+        Effect.sync(() => void (state.tell = heard)),
+        Effect.never
+      ),
     hearAccepted: (hear) => Effect.sync(() => void (state.hear = hear)),
     apply: () => Effect.succeed([]),
     hasLanes: Effect.sync(() => state.hasLanes),
@@ -241,6 +247,15 @@ describe("the job of lanes", () => {
         yield* state.hear([{ laneId: LaneId.make(8), number: 3 }])
         assert.strictEqual(state.signalled, signalled + 1)
       })
+  )
+
+  it.effect("starts its next round at once when another instance says that it has canceled or replaced something", () =>
+    Effect.gen(function* () {
+      const { state } = yield* start
+      const before = state.signalled
+      yield* state.tell
+      assert.strictEqual(state.signalled, before + 1)
+    })
   )
 
   it.effect("makes a step after a transaction in flight was canceled, once", () =>
