@@ -97,6 +97,13 @@ describe("the Kubernetes manifest", () => {
     assert.isAbove(pod.terminationGracePeriodSeconds, takes)
   })
 
+  it("says which destinations Vault, RPC nodes and logins of key services need beside port 443", () => {
+    const said = read("deploy/kubernetes.yaml").replace(/\n\s*# /g, " ")
+    for (const destination of ["Vault usually TCP 8200", "RPC nodes of yours usually TCP 8545", "169.254.169.254"]) {
+      assert.include(said, destination)
+    }
+  })
+
   it("gives no unnecessary rights, and selects its own pods", () => {
     assert.isTrue(pod.securityContext.runAsNonRoot)
     assert.strictEqual(pod.securityContext.seccompProfile.type, "RuntimeDefault")

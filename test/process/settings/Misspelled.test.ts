@@ -8,7 +8,8 @@ it.each([
   ["database_url", "DATABASE_URL"],
   ["API_KYE", "API_KEY"],
   ["STORAGE_ENCRYPTON_KEY", "STORAGE_ENCRYPTION_KEY"],
-  ["LOGLEVEL", "LOG_LEVEL"]
+  ["LOGLEVEL", "LOG_LEVEL"],
+  ["POTR", "PORT"]
 ])("%s resembles %s", (variable, setting) => {
   assert.deepStrictEqual(Misspelled.find({ [variable]: "x" }), [{ variable, setting }])
 })
