@@ -25,8 +25,8 @@ export interface Name {
 export interface Compared {
   readonly object: WantedObject
   readonly state: WantedState
-  /** A keyed hash of the state. */
-  readonly token: string
+  /** The state as text that is equal for equal states. */
+  readonly text: string
 }
 
 /** What is read, and for which document. */

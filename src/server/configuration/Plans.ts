@@ -92,7 +92,7 @@ export const make = Effect.gen(function* () {
     const tokens = yield* loadTokens
     const compared = yield* inPieces(wanted.objects, (object): readonly [string, Compared] => {
       const state = wantedState(object, tokens.ofSecret)
-      return [nameOf(object), { object, state, token: tokens.ofValue(state) }]
+      return [nameOf(object), { object, state, text: Tokens.stable(state) }]
     })
     const prepared: Prepared = {
       wanted,
@@ -196,7 +196,7 @@ export const make = Effect.gen(function* () {
     const digest = tokens.digest({
       name: wanted.name,
       sections: wanted.sections,
-      wanted: Object.fromEntries([...compared].map(([name, { token }]) => [name, token])),
+      wanted: Object.fromEntries([...compared].map(([name, { text }]) => [name, text])),
       found: Object.fromEntries(found),
       isMember,
       options,

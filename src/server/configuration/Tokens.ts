@@ -11,7 +11,7 @@ const privateKey = /^(0x)?([0-9a-fA-F]{64})$/
 const canonicalSecret = (secret: string): string => privateKey.exec(secret)?.[2]?.toLowerCase() ?? secret
 
 /** Text that is equal for equal values. The order of members does not matter. */
-const stable = (value: unknown): string => {
+export const stable = (value: unknown): string => {
   if (typeof value === "bigint") return `${value}n`
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
   if (Array.isArray(value)) return `[${value.map(stable).join()}]`

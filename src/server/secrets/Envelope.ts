@@ -90,11 +90,12 @@ export const make = Effect.gen(function* () {
   const wrap = (master: MasterKey, dataKey: Uint8Array, place: Place) =>
     encrypt(master.key, dataKey, concat(master.header, associatedData(currentVersion, place)))
 
-  const unwrap = (master: MasterKey, sealed: Uint8Array, place: Place): Opened =>
+  /** `aad`: the associated data of the place in the version of `sealed`. */
+  const unwrap = (master: MasterKey, sealed: Uint8Array, aad: Uint8Array): Opened =>
     decrypt(
       master.key,
       sealed.subarray(headerLength, headerLength + wrappedKeyLength),
-      concat(sealed.subarray(0, headerLength), associatedData(sealed[0], place))
+      concat(sealed.subarray(0, headerLength), aad)
     )
 
   const seal = Effect.fnUntraced(function* (master: MasterKey, secret: Uint8Array, place: Place) {
@@ -111,14 +112,14 @@ export const make = Effect.gen(function* () {
   const open = Effect.fnUntraced(function* (master: MasterKey, sealed: Uint8Array, place: Place) {
     const aad = associatedData(sealed[0], place)
     if (sealed[0] === 1) return yield* decrypt(master.key, sealed.subarray(headerLength), aad)
-    const key = yield* Aead.key(algorithm, yield* unwrap(master, sealed, place))
+    const key = yield* Aead.key(algorithm, yield* unwrap(master, sealed, aad))
     return yield* decrypt(key, sealed.subarray(headerLength + wrappedKeyLength), aad)
   })
 
   /** Seals under `to` what is sealed under `from`. In the current version, only header and wrapped key change. */
   const rewrap = Effect.fnUntraced(function* (from: MasterKey, to: MasterKey, sealed: Uint8Array, place: Place) {
     if (isOlder(sealed)) return yield* seal(to, yield* open(from, sealed, place), place)
-    const wrapped = yield* wrap(to, yield* unwrap(from, sealed, place), place)
+    const wrapped = yield* wrap(to, yield* unwrap(from, sealed, associatedData(sealed[0], place)), place)
     return concat(to.header, wrapped, sealed.subarray(headerLength + wrappedKeyLength))
   })
 

@@ -20,9 +20,11 @@ const implementation: Aead.Implementation = {
     const end = ciphertext.length - tagLength
     const tag = ciphertext.subarray(end)
     const decipher = createDecipheriv(name, createSecretKey(key), nonce, options).setAAD(aad).setAuthTag(tag)
+    // The mode has no padding, so that the end adds no bytes. It checks the tag.
     const plaintext = decipher.update(ciphertext.subarray(0, end))
     try {
-      return Uint8Array.from(Buffer.concat([plaintext, decipher.final()]))
+      decipher.final()
+      return new Uint8Array(plaintext)
     } catch {
       // The tag does not match the ciphertext.
       return undefined

@@ -98,7 +98,7 @@ const observer = () => {
         largestHeap = Math.max(largestHeap, process.memoryUsage().heapUsed)
       }
       const span = new Tracer.NativeSpan(options)
-      spans.push(span)
+      if (isWatching) spans.push(span)
       return span
     }
   })
