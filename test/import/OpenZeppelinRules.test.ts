@@ -168,3 +168,116 @@ it("a file that is no object is no configuration", () => {
     )
   }
 })
+
+describe("what the old service refuses", () => {
+  const invalid = (outcome: Import.Outcome) =>
+    outcome.entries.filter(({ code }) => code === "invalid").map(({ at }) => at)
+
+  it("an object with a field that the old service refuses is left out, because it may allow more without the field", () => {
+    const outcome = imported({
+      relayers: [
+        relayer("a", { policies: { gas_price_capp: 5 } }),
+        relayer("b", { custom_rpc_urls: "https://a.example" })
+      ],
+      signers: [signer("hot"), { ...signer("other"), config: { ...signer("other").config, more: 1 } }],
+      notifications: [notification("ops", { more: 1 })]
+    })
+    assert.deepStrictEqual(invalid(outcome), [
+      "signers.1.config.more",
+      "notifications.0.more",
+      "relayers.0.policies.gas_price_capp",
+      "relayers.1.custom_rpc_urls"
+    ])
+    const { notifications, relayers, signers } = outcome.document
+    assert.deepStrictEqual([[...signers.keys()], notifications.size, relayers.size], [["hot"], 0, 0])
+  })
+
+  it("everything that is wrong with a relayer is reported at once, also if it refers to nothing", () => {
+    const outcome = imported({
+      relayers: [
+        relayer("a", { signer_id: "none", network: "none", name: "", policies: { gas_price_cap: -1 } }),
+        { id: "b", network_type: "evm" },
+        relayer("c", { network_type: "midnight" })
+      ]
+    })
+    assert.deepStrictEqual(invalid(outcome), [
+      "relayers.0.signer_id",
+      "relayers.0.network",
+      "relayers.0.name",
+      "relayers.0.policies.gas_price_cap",
+      "relayers.1.name",
+      "relayers.1.network",
+      "relayers.1.signer_id",
+      "relayers.2.network_type"
+    ])
+    assert.notInclude(
+      outcome.entries.map(({ code }) => code),
+      "note"
+    )
+    assert.strictEqual(outcome.document.relayers.size, 0)
+  })
+
+  it("places of URLs are those of the input, also after an entry that is left out", () => {
+    const outcome = imported({
+      relayers: [relayer("a", { custom_rpc_urls: [{ weight: 1 }, "ws://x.example/0123456789abcdef0123456789", 7] })],
+      networks: [network("n", { rpc_urls: [{ weight: 1 }, { url: "ws://x.example" }, env("A B")] })]
+    })
+    assert.sameMembers(invalid(outcome), [
+      "networks.0.rpc_urls.0",
+      "networks.0.rpc_urls.1.url",
+      "networks.0.rpc_urls.2",
+      "relayers.0.custom_rpc_urls.0",
+      "relayers.0.custom_rpc_urls.1",
+      "relayers.0.custom_rpc_urls.2"
+    ])
+    assert.strictEqual(outcome.moved.size, 0)
+  })
+
+  it("a secret without a value or with a name that no variable has is reported", () => {
+    const outcome = imported({
+      signers: ["", "A B"].map((value, index) => ({
+        ...signer(`s${index}`),
+        config: { path: "hot.json", passphrase: { type: index === 0 ? "plain" : "env", value } }
+      }))
+    })
+    assert.deepStrictEqual(invalid(outcome), ["signers.0.config.passphrase", "signers.1.config.passphrase"])
+    assert.strictEqual(outcome.document.signers.size, 0)
+  })
+
+  it("a file that is no JSON is refused, and nothing of it is quoted", () => {
+    const problemOf = (text: string) =>
+      Result.match(
+        Import.openZeppelin({ name: "config.json", text }, "old", {
+          folder: "/nowhere",
+          allNetworks: true,
+          keepPausedState: false
+        }),
+        { onSuccess: () => "imported", onFailure: (problem) => problem }
+      )
+    assert.strictEqual(problemOf('{\n  "relayers": [}'), "config.json:2:16: is not valid JSON")
+    assert.match(problemOf('{"networks": [], // hunter2\n "relayers": []}'), /^config\.json[:\d]*: is not valid JSON$/)
+    assert.strictEqual(problemOf("networks: []"), "config.json: is not valid JSON")
+    assert.match(problemOf(""), /^config\.json.*: is not valid JSON$/)
+    assert.match(problemOf('{"relayers": [], "relayers": []}'), /relayers: is here twice/)
+    assert.strictEqual(problemOf('\uFEFF{"networks": []}'), "imported")
+  })
+
+  it("a variable in one field does not keep another field from being checked", () => {
+    const azure = (tenant_id: object, key_name: string) => ({
+      id: "azure",
+      type: "azure_key_vault",
+      config: {
+        auth_type: "client_secret",
+        tenant_id,
+        client_id: env("CLIENT"),
+        client_secret: env("SECRET"),
+        vault_url: "https://relayers.vault.azure.net",
+        key_name
+      }
+    })
+    assert.deepStrictEqual(invalid(imported({ signers: [azure(env("TENANT"), "a key")] })), [
+      "signers.0.config.key_name"
+    ])
+    assert.deepStrictEqual(invalid(imported({ signers: [azure(env("TENANT"), "key")] })), [])
+  })
+})

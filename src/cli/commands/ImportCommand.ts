@@ -122,16 +122,19 @@ const finish = Effect.fnUntraced(function* (
   const secrets = secretsName(given.out)
   yield* checkFree(moved.size === 0 ? [given.out] : [given.out, secrets], given.force)
   yield* write(given.out, yaml, given.force)
-  yield* Console.log(`wrote ${given.out}`)
+  yield* Console.log(`wrote ${fromHere(given.out)}`)
   yield* writeSchema(given.out, given.force)
   if (moved.size > 0) {
     if (given.force) yield* Effect.sync(() => fs.rmSync(secrets, { force: true }))
     const ownerOnly = 0o600
     const { secretsFile } = yield* Effect.promise(() => import("../import/Output.ts"))
     yield* write(secrets, secretsFile(moved), given.force, ownerOnly)
-    yield* Console.log(`wrote ${secrets}: it contains secrets; add it to .gitignore, and delete it after the move`)
+    yield* Console.log(
+      `wrote ${fromHere(secrets)}: it contains secrets; add it to .gitignore, and delete it after the move`
+    )
   }
-  if (needed.size > 0) yield* Console.log(`${given.out} reads the variables ${[...needed].toSorted().join(", ")}`)
+  if (needed.size > 0)
+    yield* Console.log(`${fromHere(given.out)} reads the variables ${[...needed].toSorted().join(", ")}`)
   yield* Console.log(`next: ${planCommand(given.out, moved.size > 0 ? secrets : undefined, result.success, envFile)}`)
   const lost = entries.filter(({ code }) => code === "dropped" || code === "needs").length
   if (given.strict && lost > 0) {

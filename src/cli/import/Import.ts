@@ -44,6 +44,17 @@ const valueOf = ({ name, text }: File, change?: (text: string) => string): Resul
     onFailure: (problems) => Result.fail(problems.map(problemText).join("; "))
   })
 
+/** JSON is stricter than YAML, which contains it. Nothing of the file is quoted, and its parser names no place. */
+const checkJson = ({ name, text }: File): Result.Result<void, string> =>
+  Result.mapError(
+    Result.try(() => void JSON.parse(text.replace(/^\uFEFF/, ""))),
+    () => {
+      const parsed = parse(name, text)
+      const place = Result.isFailure(parsed) ? parsed.failure[0]?.place : undefined
+      return `${name}${place === undefined ? "" : `:${place.line}:${place.column}`}: is not valid JSON`
+    }
+  )
+
 const membersOf = (file: File, change?: (text: string) => string) =>
   Result.flatMap(valueOf(file, change), (value) =>
     isMembers(value) ? Result.succeed(value) : Result.fail(`${file.name}: is not a configuration`)
@@ -87,16 +98,18 @@ export const openZeppelin = (
   options: OpenZeppelinOptions & Written,
   live?: File
 ): Result.Result<Outcome, string> =>
-  Result.flatMap(membersOf(file, Secrets.escaped), (value) =>
-    Result.map(live === undefined ? Result.succeed(undefined) : valueOf(live, Secrets.escaped), (running) => {
-      const named = new Set(OpenZeppelin.variablesOf(value))
-      const taken = new Set([...named, ...Object.keys(options.dotEnv ?? {})])
-      const secrets = Secrets.make({ original: Secrets.unescaped, taken })
-      const context = contextOf(Imported.idOf(name, "config"), secrets)
-      const items = isMembers(running) && Array.isArray(running["items"]) ? running["items"] : undefined
-      OpenZeppelin.importConfiguration(fields(value, "", context.report), context, { ...options, named }, items)
-      return outcomeOf(context, options.schema)
-    })
+  Result.flatMap(
+    Result.flatMap(checkJson(file), () => membersOf(file, Secrets.escaped)),
+    (value) =>
+      Result.map(live === undefined ? Result.succeed(undefined) : valueOf(live, Secrets.escaped), (running) => {
+        const named = new Set(OpenZeppelin.variablesOf(value))
+        const taken = new Set([...named, ...Object.keys(options.dotEnv ?? {})])
+        const secrets = Secrets.make({ original: Secrets.unescaped, taken })
+        const context = contextOf(Imported.idOf(name, "config"), secrets)
+        const items = isMembers(running) && Array.isArray(running["items"]) ? running["items"] : undefined
+        OpenZeppelin.importConfiguration(fields(value, "", context.report), context, { ...options, named }, items)
+        return outcomeOf(context, options.schema)
+      })
   )
 
 export const rrelayer = (

@@ -106,6 +106,13 @@ export interface Context {
   readonly remarks: Array<Remark>
 }
 
+const valueAt = (body: unknown, field: string): unknown =>
+  field === ""
+    ? body
+    : field
+        .split(".")
+        .reduce<unknown>((value, name) => (value instanceof Object ? Reflect.get(value, name) : value), body)
+
 /** What to write in the place of an empty text, if its length is all that the decoder says. Shipped examples have such texts. */
 const emptyMessages: Readonly<Record<string, string>> = {
   "notifications.url": "is empty, and should be the https URL of the receiver",
@@ -139,14 +146,18 @@ export const add = (
     return false
   }
   const decoded = Wanted.decodeObject(kind, id, checkable(body, ""))
-  // What a variable contains is checked by the plan.
-  const variables = variablesIn(body)
-  if (Result.isSuccess(decoded) || variables.length > 0) {
-    for (const name of variables) secrets.need(name)
+  const violations = Result.isSuccess(decoded)
+    ? []
+    : // What a variable contains is checked by the plan.
+      decoded.failure.filter(({ field }) => variablesIn(valueAt(body, field)).length === 0)
+  if (violations.length === 0) {
+    // Without the field that the old service does not know, the object may allow more.
+    if (report.isRefused(at)) return false
+    for (const name of variablesIn(body)) secrets.need(name)
     section.set(id, body)
     return true
   }
-  for (const { field, message } of decoded.failure) {
+  for (const { field, message } of violations) {
     const place = placeOf(field)
     const why = isMembers(body) && body[field] === "" ? emptyMessages[`${kind}.${field}`] : undefined
     report.add(place === "" ? at : `${at}.${place}`, "invalid", `${why ?? message}: ${id} is left out`)

@@ -17,18 +17,29 @@ export interface Report {
   readonly entries: ReadonlyArray<Entry>
   /** A second entry of the same place and code is not added. */
   readonly add: (at: string, code: Code, message: string) => void
+  /** Reports a field that the old service refuses, and with it the object that has it. */
+  readonly refuse: (at: string, message: string) => void
+  /** Whether a field of the object at the place is refused. */
+  readonly isRefused: (at: string) => boolean
 }
 
 export const make = (): Report => {
   const entries: Array<Entry> = []
   const seen = new Set<string>()
+  const refused: Array<string> = []
+  const add = (at: string, code: Code, message: string) => {
+    const key = JSON.stringify([at, code])
+    if (seen.has(key)) return
+    seen.add(key)
+    entries.push({ at, code, message })
+  }
   return {
     entries,
-    add: (at, code, message) => {
-      const key = JSON.stringify([at, code])
-      if (seen.has(key)) return
-      seen.add(key)
-      entries.push({ at, code, message })
-    }
+    add,
+    refuse: (at, message) => {
+      refused.push(at)
+      add(at, "invalid", message)
+    },
+    isRefused: (at) => refused.some((field) => field.startsWith(`${at}.`))
   }
 }

@@ -55,7 +55,10 @@ export const fields = (value: unknown, at: string, report: Report): Fields => {
       const found = take(name)
       if (found === undefined) return []
       if (Array.isArray(found)) return found
-      report.add(path(at, name), "invalid", "expected a list")
+      report.refuse(
+        path(at, name),
+        `expected a list${typeof found === "string" ? " of texts: put the text in brackets" : ""}`
+      )
       return []
     },
     object: (name) => {
@@ -66,7 +69,9 @@ export const fields = (value: unknown, at: string, report: Report): Fields => {
       for (const name of Object.keys(members).filter((name) => !read.has(name))) {
         const meant = suggestionFor(name, [...read])
         const suggestion = meant === undefined ? "" : `; did you mean ${meant}?`
-        report.add(path(at, name), code, `is not a known field${suggestion}`)
+        const message = `is not a known field${suggestion}`
+        if (code === "invalid") report.refuse(path(at, name), message)
+        else report.add(path(at, name), code, message)
       }
     }
   }

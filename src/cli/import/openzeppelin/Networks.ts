@@ -1,9 +1,10 @@
 // Networks of OpenZeppelin Relayer: in config.json, or in the files of a folder.
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { Result } from "effect"
+import { Result, Schema } from "effect"
 import { builtin } from "../../../server/networks/builtin.ts"
 import { isMembers } from "../../../domain/configuration/Wanted.ts"
+import { NetworkType } from "../../../domain/network/NetworkId.ts"
 import { parse } from "../../configuration/Parse.ts"
 import * as Imported from "../Imported.ts"
 import { escaped } from "../Secrets.ts"
@@ -18,7 +19,13 @@ interface Network {
   readonly from: string | undefined
   /** The fields that the network defines itself, as the document has them. */
   readonly own: Record<string, unknown>
+  /** The place in the input of a field of the document. */
+  readonly placeOf: ((field: string) => string) | undefined
 }
+
+export const isNetworkType = Schema.is(NetworkType)
+
+export const expectedType = `expected ${NetworkType.literals.join(", ")}`
 
 const carried = [
   "chain_id",
@@ -39,7 +46,12 @@ const defaultFolder = "./config/networks"
 const ofFolder = (folder: string, input: Input): ReadonlyArray<readonly [string, unknown]> => {
   const full = path.resolve(input.folder, folder)
   const names = fs.existsSync(full) ? fs.readdirSync(full).filter((name) => name.endsWith(".json")) : []
-  if (names.length === 0) input.report.add("networks", "invalid", `${folder} is no folder with files *.json`)
+  if (names.length === 0)
+    input.report.add(
+      "networks",
+      "invalid",
+      `${folder} is no folder with files *.json: run the command in the working directory of the old service, or write the path of the folder`
+    )
   return names.toSorted().flatMap((name) => {
     const parsed = parse(path.join(folder, name), fs.readFileSync(path.join(full, name), "utf8"))
     if (Result.isFailure(parsed)) {
@@ -64,16 +76,15 @@ const read = (place: string, value: unknown, input: Input): Network => {
   const own = picked(source, carried)
   if (own["explorer_urls"] !== undefined) own["explorer_urls"] = texts(own["explorer_urls"])
   const urls = source.take("rpc_urls")
-  if (Array.isArray(urls)) {
-    own["rpc_urls"] = rpcUrls(urls, at(place, "rpc_urls"), [type, name], input)
-  }
+  const read = Array.isArray(urls) ? rpcUrls(urls, at(place, "rpc_urls"), [type, name], input) : undefined
+  if (read !== undefined) own["rpc_urls"] = read.urls
   if (source.take("gas_price_cache") !== undefined) {
     const message = "prices are read once per block and shared by all relayers of a network"
     input.report.add(at(place, "gas_price_cache"), "dropped", message)
   }
   const from = source.text("from")
   source.end()
-  return { at: place, id: `${type}:${name}`, type, from, own }
+  return { at: place, id: `${type}:${name}`, type, from, own, placeOf: read?.placeOf }
 }
 
 const union = (parent: unknown, child: unknown): unknown =>
@@ -132,7 +143,7 @@ const add = (network: Network, networks: ReadonlyMap<string, Network>, input: In
       return
     }
     const body = { ...(network.from === undefined ? {} : { from: network.from }), ...network.own }
-    Imported.add(input, "networks", network.id, body, network.at, placeOfUrl)
+    Imported.add(input, "networks", network.id, body, network.at, network.placeOf)
     return
   }
   const whole = flattened(network, networks, new Set([network.id]))
@@ -145,11 +156,8 @@ const add = (network: Network, networks: ReadonlyMap<string, Network>, input: In
     return
   }
   const own = overrides(whole, known)
-  if (Object.keys(own).length > 0) Imported.add(input, "networks", network.id, own, network.at, placeOfUrl)
+  if (Object.keys(own).length > 0) Imported.add(input, "networks", network.id, own, network.at, network.placeOf)
 }
-
-/** URLs are written as objects, and may be texts in the input. */
-const placeOfUrl = (field: string) => field.replace(/^(rpc_urls\.\d+)\.url$/, "$1")
 
 /** Removes networks whose parents were left out. */
 const removeOrphans = (networks: ReadonlyMap<string, Network>, { document, report }: Input) => {
@@ -177,8 +185,11 @@ export const importNetworks = (value: unknown, used: ReadonlySet<string>, input:
     if (source) {
       const id = `${type}:${network}`
       if (networks.has(id)) input.report.add(place, "invalid", `${id} is here twice: this one is left out`)
-      else if (input.allNetworks || isNeeded(id, used, items)) networks.set(id, read(place, item, input))
-      else input.report.add(place, "dropped", `${network} is used by no relayer; --all-networks imports it`)
+      else if (!input.allNetworks && !isNeeded(id, used, items)) {
+        input.report.add(place, "dropped", `${network} is used by no relayer; --all-networks imports it`)
+      } else if (!isNetworkType(type)) {
+        input.report.add(at(place, "type"), "invalid", `${expectedType}: ${id} is left out`)
+      } else networks.set(id, read(place, item, input))
     } else input.report.add(place, "invalid", "expected type and network")
   }
   for (const network of networks.values()) add(network, networks, input)

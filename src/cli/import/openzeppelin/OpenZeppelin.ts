@@ -23,15 +23,16 @@ const importNotifications = (values: ReadonlyArray<unknown>, input: Input): Read
       id,
       input
     )
+    source.end("invalid")
     // The key of an object that is left out must not reach the secrets file.
     const isAdded = Imported.add(input, "notifications", id, plain, source.at)
     if (isAdded && hasKey) {
       const signing_key = secretOf(source, "signing_key", id, input)
       input.document.notifications.set(id, { ...plain, ...(signing_key === undefined ? {} : { signing_key }) })
+      if (input.report.isRefused(source.at)) input.document.notifications.delete(id)
     } else if (isAdded) input.document.notifications.delete(id)
-    source.end("invalid")
     // A second notification of an id is left out, and the first one stays.
-    found.set(id, (isAdded && hasKey) || found.get(id) === true)
+    found.set(id, input.document.notifications.has(id) || found.get(id) === true)
   }
   return found
 }

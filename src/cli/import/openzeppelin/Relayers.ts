@@ -3,6 +3,7 @@ import { builtin } from "../../../server/networks/builtin.ts"
 import * as Imported from "../Imported.ts"
 import { fields, path as at } from "../Source.ts"
 import type { Fields } from "../Source.ts"
+import { expectedType, isNetworkType } from "./Networks.ts"
 import { policiesOf } from "./Policies.ts"
 import type { ImportedNetworks } from "./Networks.ts"
 import { rpcUrls } from "./RpcUrls.ts"
@@ -17,34 +18,53 @@ interface ImportedReferences {
   readonly networks: ImportedNetworks
 }
 
-/** Whether the signer of a relayer is in the document. */
-const hasSigner = (
+/** What becomes of a relayer by what it refers to. */
+type Outcome = "imported" | "dropped" | "invalid"
+
+const outcomeOfSigner = (
   id: string,
-  signerId: string,
+  signerId: string | undefined,
   type: string,
   place: string,
   known: ImportedReferences,
   { report }: Input
-): boolean => {
+): Outcome => {
+  // That it is required is reported with the other fields.
+  if (signerId === undefined) return "invalid"
   const signer = known.signers.get(signerId)
   if (signer?.outcome === "dropped") {
     report.add(place, "dropped", `${id}: its signer ${signerId} cannot be imported`)
-    return false
+    return "dropped"
   }
-  if (signer === undefined || signer.outcome === "invalid") {
-    const why = signer === undefined ? `no signer with this id: ${signerId}` : `its signer ${signerId} is left out`
-    report.add(at(place, "signer_id"), "invalid", why)
-    return false
+  const isWrongCurve = signer?.type === "vault_transit" && type === "evm"
+  if (signer?.outcome === "imported" && !isWrongCurve) return "imported"
+  const why =
+    signer === undefined
+      ? `no signer with this id: ${signerId}`
+      : signer.outcome === "invalid"
+        ? `its signer ${signerId} is left out`
+        : "a signer of the type vault_transit has an ed25519 key: it cannot sign for evm"
+  report.add(at(place, "signer_id"), "invalid", why)
+  return "invalid"
+}
+
+const outcomeOfNetwork = (
+  id: string,
+  type: string,
+  network: string | undefined,
+  place: string,
+  { networks }: ImportedReferences,
+  { report }: Input
+): Outcome => {
+  if (network === undefined) return "invalid"
+  const networkId = `${type}:${network}`
+  if (networks.get(networkId) ?? builtin.some((found) => found.id === networkId)) return "imported"
+  if (networks.has(networkId)) {
+    report.add(place, "dropped", `${id}: its network ${network} is left out`)
+    return "dropped"
   }
-  if (signer.type === "vault_transit" && type === "evm") {
-    report.add(
-      at(place, "signer_id"),
-      "invalid",
-      "a signer of the type vault_transit has an ed25519 key: it cannot sign for evm"
-    )
-    return false
-  }
-  return true
+  report.add(at(place, "network"), "invalid", `no ${type} network of this name: ${network}`)
+  return "invalid"
 }
 
 const notificationOf = (source: Fields, known: ImportedReferences, { report }: Input): string | undefined => {
@@ -58,23 +78,50 @@ const notificationOf = (source: Fields, known: ImportedReferences, { report }: I
   return undefined
 }
 
-const importOne = (source: Fields, known: ImportedReferences, input: Input) => {
+/** Reads what is wrong with the rest of a relayer that is left out, and nothing else. */
+const onlyProblems = (input: Input): Input => ({
+  ...input,
+  document: Imported.empty(""),
+  remarks: [],
+  report: {
+    ...input.report,
+    add: (place, code, message) => {
+      if (code === "invalid") input.report.add(place, code, message)
+    }
+  }
+})
+
+const importOne = (source: Fields, known: ImportedReferences, given: Input) => {
   const id = source.text("id") ?? ""
-  const type = source.text("network_type") ?? ""
-  const network = source.text("network") ?? ""
-  const signerId = source.text("signer_id") ?? ""
-  if (!hasSigner(id, signerId, type, source.at, known, input)) return
-  const networkId = `${type}:${network}`
-  const hasNetwork = known.networks.get(networkId) ?? builtin.some((found) => found.id === networkId)
-  if (!hasNetwork && known.networks.has(networkId)) {
-    input.report.add(source.at, "dropped", `${id}: its network ${network} is left out`)
+  const type = source.text("network_type")
+  const network = source.text("network")
+  const signerId = source.text("signer_id")
+  if (type !== undefined && !isNetworkType(type)) {
+    given.report.add(at(source.at, "network_type"), "invalid", `${expectedType}: ${id} is left out`)
     return
   }
-  if (!hasNetwork) {
-    input.report.add(at(source.at, "network"), "invalid", `no ${type} network of this name: ${network}`)
-    return
-  }
-  const policies = policiesOf(source, type, input)
+  const outcome = outcomeOfSigner(id, signerId, type ?? "", source.at, known, given)
+  if (outcome === "dropped") return
+  const place = type === undefined ? "invalid" : outcomeOfNetwork(id, type, network, source.at, known, given)
+  if (place === "dropped") return
+  const isValid = outcome === "imported" && place === "imported"
+  readOne(source, { id, type, network, signerId }, known, isValid ? given : onlyProblems(given))
+}
+
+interface References {
+  readonly id: string
+  readonly type: string | undefined
+  readonly network: string | undefined
+  readonly signerId: string | undefined
+}
+
+const readOne = (
+  source: Fields,
+  { id, type, network, signerId }: References,
+  known: ImportedReferences,
+  input: Input
+) => {
+  const policies = policiesOf(source, type ?? "", input)
   const urls = source.list("custom_rpc_urls")
   const custom = urls.length === 0 ? undefined : rpcUrls(urls, at(source.at, "custom_rpc_urls"), [id], input)
   const given = source.take("paused")
@@ -96,11 +143,11 @@ const importOne = (source: Fields, known: ImportedReferences, input: Input) => {
     paused,
     signer_id: signerId,
     ...(notification === undefined ? {} : { notification_id: notification }),
-    ...(custom === undefined ? {} : { custom_rpc_urls: custom }),
+    ...(custom === undefined ? {} : { custom_rpc_urls: custom.urls }),
     ...(policies === undefined ? {} : { policies })
   }
   source.end()
-  Imported.add(input, "relayers", id, body, source.at)
+  Imported.add(input, "relayers", id, body, source.at, custom?.placeOf)
 }
 
 export const importRelayers = (relayers: ReadonlyArray<Placed>, known: ImportedReferences, input: Input) => {

@@ -1,4 +1,5 @@
 // URLs of OpenZeppelin Relayer: texts, objects of URL and weight, and variables.
+import { variableName } from "../../../domain/configuration/Reference.ts"
 import { looksLikeKey } from "../../../domain/configuration/UrlKey.ts"
 import { isMembers } from "../../../domain/configuration/Wanted.ts"
 import type * as Imported from "../Imported.ts"
@@ -17,22 +18,36 @@ export const texts = (values: unknown): unknown =>
       })
     : values
 
+interface RpcUrls {
+  readonly urls: ReadonlyArray<object>
+  /** The place in the input of a field of the document: entries of the input may be left out, and may be texts. */
+  readonly placeOf: (field: string) => string
+}
+
+const isHttp = /^https?:/i
+
 /** URLs as objects. One that looks as if it contains a key moves into the secrets file. */
 export const rpcUrls = (
   values: ReadonlyArray<unknown>,
   place: string,
   nameParts: ReadonlyArray<string>,
   { report, secrets }: Imported.Context
-): ReadonlyArray<object> =>
-  values.flatMap((value, index): ReadonlyArray<object> => {
+): RpcUrls => {
+  const kept: Array<number> = []
+  const urls = values.flatMap((value, index): ReadonlyArray<object> => {
     const here = `${place}.${index}`
     if (typeof value !== "string" && !isMembers(value)) {
       report.add(here, "invalid", "expected a URL, or an object of url and weight: left out")
       return []
     }
     const variable = variableOf(value)
+    if (variable !== undefined && !variableName.test(variable)) {
+      report.add(here, "invalid", "expected the name of a variable: letters, digits and underscores; left out")
+      return []
+    }
     if (variable !== undefined) {
       secrets.need(variable)
+      kept.push(index)
       return [{ url: { env: variable }, weight: 100 }]
     }
     const source = typeof value === "string" ? undefined : fields(value, here, report)
@@ -43,9 +58,18 @@ export const rpcUrls = (
       report.add(here, "invalid", "has no url; the old service ignores such an entry: left out")
       return []
     }
-    if (!looksLikeKey(url)) return [{ url, weight }]
+    kept.push(index)
+    // A URL that is refused is not quoted, and not written.
+    if (!looksLikeKey(url) || !isHttp.test(url)) return [{ url, weight }]
     const moved = secrets.move([...nameParts, "rpc_url", index + 1], url)
     const exact = source === undefined ? here : at(here, "url")
     report.add(exact, "note", `looks like it contains a key: moved to ${moved} in the secrets file`)
     return [{ url: { env: moved }, weight }]
   })
+  const placeOf = (field: string) =>
+    field.replace(/^((?:custom_)?rpc_urls)\.(\d+)(\.url)?/, (_, name: string, at: string, url = "") => {
+      const index = kept[Number(at)] ?? Number(at)
+      return `${name}.${index}${typeof values[index] === "string" ? "" : url}`
+    })
+  return { urls, placeOf }
+}

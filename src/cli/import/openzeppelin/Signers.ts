@@ -1,6 +1,7 @@
 // Signers of OpenZeppelin Relayer: `signers` of config.json.
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { variableName } from "../../../domain/configuration/Reference.ts"
 import { isMembers } from "../../../domain/configuration/Wanted.ts"
 import { privateHostOf } from "../Hosts.ts"
 import * as Imported from "../Imported.ts"
@@ -22,7 +23,15 @@ export const secretOf = (
   const value = given.text("value")
   given.end("invalid")
   if (value === undefined || (type !== "env" && type !== "plain")) {
-    report.add(given.at, "invalid", "expected {type: env or plain, value}")
+    report.refuse(given.at, "expected {type: env or plain, value}")
+    return undefined
+  }
+  if (value === "") {
+    report.refuse(given.at, "is empty")
+    return undefined
+  }
+  if (type === "env" && !variableName.test(value)) {
+    report.refuse(given.at, "expected the name of a variable: letters, digits and underscores")
     return undefined
   }
   if (type === "env") {

@@ -175,7 +175,7 @@ const importKeys = (
     }
   }
   if (replaced.length > 0) {
-    const message = `${replaced.length} new keys replace the old values ${replaced.join(", ")}: apply writes them to a file; give them to the clients`
+    const message = `${replaced.length === 1 ? "1 new key replaces the old value" : `${replaced.length} new keys replace the old values`} ${replaced.join(", ")}: apply writes them to a file; give them to the clients`
     report.add(at(place, "api_keys"), "note", message)
   }
   if (withoutSignatures.length > 0) {
