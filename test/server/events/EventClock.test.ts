@@ -49,7 +49,7 @@ layerEach(TestApi.layer())("an open stream", (it) => {
     })
   )
 
-  it.effect("a stream ends when its key is deleted", () =>
+  it.effect("a stream ends with the next heartbeat when its key is deleted", () =>
     Effect.gen(function* () {
       const made = yield* TestApi.call("/api/v1/api-keys", { body: { name: "x", scopes: ["events:read"] } })
       const { id, key } = made.json.data as { readonly id: string; readonly key: string }
@@ -60,6 +60,8 @@ layerEach(TestApi.layer())("an open stream", (it) => {
       let isOver = false
       yield* Effect.forkChild(Effect.map(mine.ended, () => (isOver = true)))
       yield* passUntil(() => isOver)
+      // The key is checked after the wait for the next heartbeat, and before it is sent.
+      assert.strictEqual(beats(mine), 2)
       const before = beats(others)
       yield* passUntil(() => beats(others) > before)
       const again = yield* TestApi.call("/api/v1/events", { key, headers: { accept: "text/event-stream" } })
