@@ -1,7 +1,7 @@
 // One provider never decides alone how a transaction ends, and another chain never gets its bytes.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { grow } from "../../../testkit/chain/Blocks.ts"
+import { grow, reorg } from "../../../testkit/chain/Blocks.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { ledger } from "../ledger/Fixtures.ts"
 import { hex } from "./fake/Hex.ts"
@@ -77,6 +77,65 @@ const replaceChain = ({ chain: { blocks }, nodes: [node] }: Scene["world"], leng
   node.fork = other
   return node
 }
+
+/** Blocks, each with a poll. */
+const live = Effect.fnUntraced(function* ({ world }: Scene, blocks: number, each: () => void = () => undefined) {
+  for (let block = 0; block < blocks; block++) {
+    world.chain.mine()
+    each()
+    yield* world.poll()
+  }
+})
+
+layerEach(ledger)("a provider that is asked first of three", (it) => {
+  it.effect("and lies about a receipt is asked last when the two others contradict it", () =>
+    Effect.gen(function* () {
+      const scene = yield* Scenes.sent({ providers: 3 })
+      const { id, world } = scene
+      const [liar] = world.nodes
+      world.chain.mine()
+      const block = world.chain.blocks.at(-1) ?? assert.fail("no block")
+      liar?.lies.set("eth_getTransactionReceipt", () => receiptIn(block, "0x0"))
+      yield* live(scene, 10)
+      assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+    })
+  )
+
+  it.effect("and has another chain with the transaction is asked last when the two others contradict it", () =>
+    Effect.gen(function* () {
+      const scene = yield* Scenes.sent({ providers: 3 })
+      const { id, world } = scene
+      const [liar] = world.nodes
+      let fork = world.chain.blocks
+      world.chain.mine()
+      fork = grow(fork, world.chain.blocks.at(-1)?.transactions)
+      yield* live(scene, 10, () => {
+        fork = grow(fork)
+        if (liar !== undefined) liar.fork = fork
+      })
+      assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+      assert.strictEqual(world.chain.effects(World.receiver), 1)
+    })
+  )
+
+  it.effect("stays first if the two others contradict each other: an operator decides", () =>
+    Effect.gen(function* () {
+      const scene = yield* Scenes.sent({ providers: 3 })
+      const { id, world } = scene
+      const [, second] = world.nodes
+      const [first] = world.nodes
+      world.chain.mine()
+      const block = world.chain.blocks.at(-1) ?? assert.fail("no block")
+      first?.lies.set("eth_getTransactionReceipt", () => receiptIn(block, "0x0"))
+      if (second !== undefined) second.fork = world.chain.blocks
+      yield* live(scene, 20, () => {
+        if (second?.fork !== undefined) second.fork = reorg(second.fork, 2)
+      })
+      const { state, cause } = yield* world.transaction(id)
+      assert.deepStrictEqual([state, cause?.code], ["submitted", "providers_disagree"])
+    })
+  )
+})
 
 layerEach(ledger)("a chain that replaces another one", (it) => {
   it.effect("of the same height gets no bytes, and its blocks are no reorganisation", () =>

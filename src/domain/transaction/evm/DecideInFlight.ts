@@ -146,8 +146,9 @@ export const decideInFlight = firstOf<Evm, Seen>([receipt, decideTaken, deadline
 /**
  * `Gone`: the chain has another block at that height. `Agreed`: the block is deep, and another provider has the same receipt in
  * it, unless there is only one. `Disputed`: another provider has another block or another receipt, and none agrees.
+ * `Outvoted`: two others have the same other block or receipt, and none agrees.
  */
-type ReceiptState = Verdict | { readonly _tag: "Gone" }
+type ReceiptState = Verdict | { readonly _tag: "Gone" | "Outvoted" }
 
 /** The chain does not even count the nonce as used at a depth at which the receipt should be final: it was a lie. */
 const isInvented = ({ transaction, view }: Situation<Evm, Seen>): boolean => {
@@ -173,13 +174,14 @@ const ofOthers = (
 const receiptStateOf = (situation: Situation<Evm, Seen>, mined: Mined<Evm>): ReceiptState => {
   const { view } = situation
   const { receipt } = mined
-  const { first, second, others = [] } = view.minedAt ?? {}
+  const { first, second, others = [], isOutvoted = false } = view.minedAt ?? {}
   if (first === undefined || view.head.number < receipt.height) return waiting
   if (first !== receipt.blockHash) return { _tag: "Gone" }
   if (!isDeep(view, receipt.height)) return waiting
   const verdict = verdictOn(receipt, second)
   if (verdict === "agrees") return { _tag: "Agreed" }
   if (isInvented(situation)) return { _tag: "Gone" }
+  if (isOutvoted) return { _tag: "Outvoted" }
   return verdict === "disagrees" && second !== undefined && second !== "not_configured"
     ? { _tag: "Disputed", ...present("host", second.host) }
     : ofOthers(situation, mined, others)
@@ -247,6 +249,9 @@ export const decideMined = (situation: Situation<Evm, Seen>, mined: Mined<Evm>):
       return [settled(situation, mined, {})]
     case "Alone":
       return [settled(situation, mined, { confirmedBy: 1 })]
+    case "Outvoted":
+      // The provider that is asked first from now on says whether and how it was mined.
+      return [Command.Unmine({ cause: cause("providers_disagree", { block }) }), pollNext(situation)]
     case "Disputed":
       return hold(situation, cause("providers_disagree", { block, ...present("host", state.host) }))
     case "Missing":

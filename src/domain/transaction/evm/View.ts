@@ -89,6 +89,8 @@ export interface BlockHashes {
   readonly second?: SecondOpinion
   /** What the other providers say, if none of them agrees or has another receipt. Absent: they were not asked. */
   readonly others?: ReadonlyArray<Opinion>
+  /** Two other providers contradict with the same answer, and none agrees: another one is asked first from now on. */
+  readonly isOutvoted?: boolean
 }
 
 /** Whether the second provider, if there is one, has this block, and has it deep. */

@@ -24,6 +24,8 @@ export interface Claim {
 export interface Heard {
   readonly second?: SecondOpinion
   readonly others: ReadonlyArray<Opinion>
+  /** Two others contradict the first provider with the same answer, and none agrees with it. */
+  readonly isOutvoted: boolean
 }
 
 type HeadOf = (node: RpcNode) => Effect.Effect<ChainHead, RpcFailure>
@@ -42,6 +44,13 @@ const agrees = ({ height, blockHash, mined }: Claim, opinion: SecondOpinion | un
 
 const disagrees = ({ mined }: Claim, opinion: SecondOpinion | undefined): boolean =>
   mined !== undefined && verdictOn(mined.receipt, opinion) === "disagrees"
+
+/** Of opinions that contradict. The same text means the same answer. */
+const answerOf = (opinion: SecondOpinion): string => {
+  if (opinion === "not_configured") return opinion
+  const { hash, receipt } = opinion
+  return JSON.stringify([hash, receipt?.blockHash, receipt?.isSuccess])
+}
 
 /** Whether the block of that hash names the transaction. Undefined: the provider does not say. */
 const isListed = Effect.fnUntraced(function* (node: RpcNode, { height, blockHash }: Claim, hash: string) {
@@ -129,6 +138,8 @@ export const opinionsOf = Effect.fnUntraced(function* (
 ) {
   const found = new Map<Claim, SecondOpinion>()
   const heard = new Map<Claim, Heard>()
+  /** The answers that contradict each claim. */
+  const against = new Map(claims.map((claim) => [claim, new Array<string>()]))
   if (claims.length === 0) {
     silences?.since.clear()
     return heard
@@ -140,6 +151,7 @@ export const opinionsOf = Effect.fnUntraced(function* (
       const answer = yield* ask(node, headOf, claims.filter(isOpen))
       for (const [claim, opinion] of answer.opinions) {
         if (agrees(claim, opinion) || !disagrees(claim, found.get(claim))) found.set(claim, opinion)
+        if (disagrees(claim, opinion)) against.get(claim)?.push(answerOf(opinion))
       }
       return answer
     }),
@@ -153,7 +165,9 @@ export const opinionsOf = Effect.fnUntraced(function* (
       isDecided || silences === undefined
         ? []
         : yield* Effect.forEach(asked, ({ url, result }) => lackOf(claim, url, result, silences, now))
-    heard.set(claim, { ...(second === undefined ? {} : { second }), others })
+    const answers = against.get(claim) ?? []
+    const isOutvoted = !agrees(claim, second) && new Set(answers).size < answers.length
+    heard.set(claim, { ...(second === undefined ? {} : { second }), others, isOutvoted })
   }
   return heard
 })

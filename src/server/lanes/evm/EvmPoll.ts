@@ -115,6 +115,10 @@ const demoteBlind = (asked: EvmPollOptions, found: EvmPoll) => {
   return beliefs.blind > 0 && beliefs.blind % pollsBeforeDemotion === 0 ? providers.demote(found.node) : Effect.void
 }
 
+/** What two others contradict with the same answer is not decided by this provider: the next one is asked first. */
+const demoteOutvoted = ({ providers }: EvmPollOptions, { node, views }: EvmPoll) =>
+  [...views.values()].some(({ minedAt }) => minedAt?.isOutvoted === true) ? providers.demote(node) : Effect.void
+
 const poll = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions) {
   const seen = yield* EvmReading.account(node, asked)
   const { lane, providers } = asked
@@ -171,7 +175,8 @@ export const take = Effect.fn("ChainPoll.take")((asked: EvmPollOptions) =>
     asked.providers.first((node) => poll(node, asked))
   ).pipe(
     Effect.timeoutOrElse({ duration: budget, orElse: () => Effect.fail(RpcFailure.failure("unreachable")) }),
-    Effect.tap((found) => demoteBlind(asked, found))
+    Effect.tap((found) => demoteBlind(asked, found)),
+    Effect.tap((found) => demoteOutvoted(asked, found))
   )
 )
 
