@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import type { PageRequest, Unreadable } from "../../domain/request/Page.ts"
 import { maxResourceBytes } from "../../domain/request/ResourceSize.ts"
-import type { RelayerFilter, RelayerSort } from "../../domain/relayer/Relayer.ts"
+import type { RelayerFilter, RelayerSort } from "../../domain/relayer/RelayerQuery.ts"
 import type { Statement } from "effect/sql"
 import { client, query } from "../../sql/Query.ts"
 import * as FittingRows from "../../sql/FittingRows.ts"

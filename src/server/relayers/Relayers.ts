@@ -8,9 +8,9 @@ import type {
   RelayerIdTaken,
   RelayerIsChannel,
   RelayerInUse,
-  RelayerNotFound,
-  RelayerQuery
+  RelayerNotFound
 } from "../../domain/relayer/Relayer.ts"
+import type { RelayerQuery } from "../../domain/relayer/RelayerQuery.ts"
 import { checked } from "../../domain/request/Checked.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import * as RelayerPatch from "../../domain/relayer/RelayerPatch.ts"
