@@ -3,23 +3,18 @@ import { cause } from "../Cause.ts"
 import type { Figures } from "../Cause.ts"
 import { ask, Command, finish } from "../Command.ts"
 import type { Commands, Finish, Freed } from "../Command.ts"
-import type { Attempt } from "../Attempt.ts"
 import { maxRequeues } from "../Numbers.ts"
-import { firstOf } from "../Situation.ts"
 import type { Row, Situation } from "../Situation.ts"
 import { currentAttempts } from "../Transaction.ts"
 import { endOf } from "../Transition.ts"
-import { decideSignature } from "./DecideSignature.ts"
+import { decideAlive } from "./DecideAlive.ts"
 import type { AccountAt, Applied } from "./Evidence.ts"
 import { maxInt64 } from "./Int64.ts"
-import { againAfterUnknown, isSendable } from "./QueueAnswer.ts"
 import { outcomeOf } from "./Proving.ts"
 import type { Outcome } from "./Proving.ts"
 import type { Stellar } from "./Stellar.ts"
-import { momentOf } from "./Stellar.ts"
 import { executed } from "./StellarEnds.ts"
-import { areEnough, askedOf, hold, ledgerOf, pollNext } from "./StellarHolding.ts"
-import { leastValidity, maxAttempts, maxClockDifference, sendAgainAfter } from "./StellarNumbers.ts"
+import { hold, ledgerOf, pollNext } from "./StellarHolding.ts"
 import type { StellarSeen } from "./StellarSeen.ts"
 import { sequenceOf, watchedOf } from "./Watched.ts"
 
@@ -178,106 +173,6 @@ const proof: Row<Stellar, StellarSeen> = (situation) => {
   }
 }
 
-interface Sending extends StellarSeen {
-  readonly newest: Attempt<Stellar>
-  /** Unix seconds: the lowest close time that is known. */
-  readonly closeTime: number
-}
-
-/** A new envelope at the same place is always safe: the network applies one of them at most. */
-const refresh: Row<Stellar, Sending> = (situation) => {
-  const { transaction, view, terms } = situation
-  const { facts, intent, restored, validUntil, place } = transaction
-  const { closeTime, newest } = view
-  const { refusal } = newest
-  const isGuest = facts.guest !== undefined
-  const isDue = refusal?.class === "fee" || (refusal?.class === "resources" && !isGuest)
-  const isOver = currentAttempts(transaction).length >= maxAttempts
-  if (!isDue || isOver || intent !== "execute" || restored) return undefined
-  const until = isGuest ? momentOf(newest.offer.maxTime) : validUntil
-  if (until - momentOf(closeTime) < momentOf(leastValidity)) return undefined
-  const asked = askedOf(view)
-  const canSign = situation.signerRetry === undefined && !terms.isPaused && terms.isAllowed
-  if (!canSign || !areEnough(asked, view, situation.now)) return undefined
-  const isOwn = place?.account === situation.lane.accounts[0].address
-  const form = isGuest ? "guest" : isOwn ? "own" : "channel"
-  const commands = decideSignature(situation, { kind: kindOf(transaction.versions.length, newest), form, asked })
-  // Its bytes are out: a refusal only prevents another envelope.
-  return commands[0]._tag === "Finish" ? undefined : commands
-}
-
-const kindOf = (versions: number, { requestVersion }: Attempt<Stellar>) =>
-  versions > requestVersion ? ("replace" as const) : ("refresh" as const)
-
-/** When the same bytes are sent again. */
-const dueAt = ({ lastSentAt, outcome, refusal, sends }: Attempt<Stellar>): number => {
-  if (lastSentAt === undefined) return 0
-  if (outcome === "accepted") return lastSentAt + sendAgainAfter.accepted
-  return refusal === undefined ? againAfterUnknown(lastSentAt, sends) : lastSentAt + sendAgainAfter.refused
-}
-
-/** The clock stands for the close times that follow, if no ledger is seen. */
-const isStillTaken = ({ now, view: { closeTime, newest } }: Situation<Stellar, Sending>): boolean => {
-  const isInTime = isSendable(BigInt(newest.offer.maxTime), closeTime)
-  return isInTime && now < momentOf(newest.offer.maxTime + maxClockDifference)
-}
-
-const codeOf = ({ transaction, view: { newest } }: Situation<Stellar, Sending>) => {
-  if (transaction.intent === "cancel") return "canceling"
-  if (newest.outcome === "accepted") return "in_queue"
-  switch (newest.refusal?.class) {
-    case "not_now":
-      return "try_again_later"
-    case "funds":
-      return "insufficient_funds"
-    case "fee":
-      return "fee_above_cap"
-    default:
-      return "sending"
-  }
-}
-
-const figuresOf = (situation: Situation<Stellar, Sending>, code: ReturnType<typeof codeOf>): Figures => {
-  const { newest } = situation.view
-  const { refusal } = newest
-  const until = momentOf(newest.offer.maxTime)
-  switch (code) {
-    case "try_again_later":
-      return { until, times: refusal?.times ?? 1 }
-    case "fee_above_cap":
-      return {
-        until,
-        cap: situation.terms.cap,
-        ...(refusal?.needed === undefined ? {} : { fee: refusal.needed })
-      }
-    default:
-      return { until, sends: newest.sends }
-  }
-}
-
-/** Nothing is sent any more: its envelopes are alive until a ledger closes after them. */
-const expiring = (situation: Situation<Stellar, Sending>): Commands<Stellar> => {
-  const { now, transaction, view } = situation
-  const until = momentOf(view.newest.offer.maxTime)
-  const close_time = momentOf(view.closeTime)
-  if (now - view.newestSince > momentOf(maxClockDifference)) {
-    return hold(situation, "ledger_stalled", { close_time, until })
-  }
-  return hold(situation, transaction.intent === "cancel" ? "canceling" : "awaiting_expiry", { until })
-}
-
-const wait = (situation: Situation<Stellar, Sending>): Commands<Stellar> => {
-  const { now, view } = situation
-  const { newest } = view
-  if (!isStillTaken(situation) || newest.refusal?.class === "too_late") return expiring(situation)
-  const code = codeOf(situation)
-  const held = hold(situation, code, figuresOf(situation, code))
-  if (now < dueAt(newest) || newest.refusal?.class === "permanent") return held
-  return [...held, Command.Broadcast({ ordinals: [newest.ordinal] })]
-}
-
-const alive = firstOf<Stellar, Sending>([refresh], wait)
-
 export const decideInFlight = (situation: InFlight): Commands<Stellar> => {
   const found = proof(situation)
   if (found !== undefined) return found
@@ -286,5 +181,5 @@ export const decideInFlight = (situation: InFlight): Commands<Stellar> => {
   if (newest === undefined) return hold(situation, "restored_unproven")
   const known = view.looks.flatMap((look) => (look.newest === undefined ? [] : [{ newest: look.newest }]))
   const closeTime = ledgerOf(known)?.closeTime ?? 0
-  return alive({ ...situation, view: { ...view, newest, closeTime } })
+  return decideAlive({ ...situation, view: { ...view, newest, closeTime } })
 }
