@@ -8,7 +8,6 @@ import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
 import { brokenRule, spendingOf } from "../../../domain/transaction/solana/Guard.ts"
 import type { Guarded, ReadAccounts } from "../../../domain/transaction/solana/Guard.ts"
 import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
-import { isWritableKey } from "../../../domain/transaction/solana/Message.ts"
 import type { Accounts as ReadState, Lifetime, Preparation } from "../../../domain/transaction/solana/Preparation.ts"
 import type { Solana, SolanaRequest } from "../../../domain/transaction/solana/Solana.ts"
 import { loadedBy } from "../../../domain/transaction/solana/Instruction.ts"
@@ -27,6 +26,7 @@ import type { Inquiry } from "../LaneNetwork.ts"
 import { providersOf, shared } from "./SolanaContext.ts"
 import type { SolanaContext } from "./SolanaContext.ts"
 import * as Lifetimes from "./SolanaLifetimes.ts"
+import { limitOf, percentileOf, pricesOf, within, writtenBy } from "./SolanaPrices.ts"
 import { verify as verifyPayment } from "./SolanaPayments.ts"
 import * as Simulations from "./SolanaSimulations.ts"
 
@@ -37,22 +37,6 @@ interface Work {
   readonly request: SolanaRequest
   readonly now: Moment
 }
-
-const writtenBy = ({ message }: WireTransaction): ReadonlyArray<string> =>
-  message.keys.filter((_, index) => isWritableKey(message, index)).slice(0, Numbers.maxPricedAccounts)
-
-/** What recent blocks took for the accounts that the message writes, in micro-lamports per compute unit, the lowest first. */
-export const pricesOf = (providers: SolanaProviders, wire: WireTransaction) =>
-  Effect.map(
-    providers.first((node) => node.call(Calls.prioritizationFees(writtenBy(wire)))),
-    (fees) =>
-      fees
-        .map(({ prioritizationFee }) => prioritizationFee)
-        .toSorted((one, other) => (one < other ? -1 : one > other ? 1 : 0))
-  )
-
-export const percentileOf = (sorted: ReadonlyArray<bigint>, speed: SolanaRequest["speed"] = "fast"): bigint =>
-  sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * Numbers.pricePercentile[speed]) / 100))] ?? 0n
 
 /** Micro-lamports per compute unit: a percentile of what recent blocks took for the accounts that it writes. */
 const marketPrice = Effect.fnUntraced(function* ({ context, providers, request, now }: Work, wire: WireTransaction) {
@@ -74,13 +58,6 @@ const priceOf = Effect.fnUntraced(function* (work: Work, wire: WireTransaction) 
   return market > raised ? market : raised
 })
 
-export const limitOf = ({ compute_unit_limit }: SolanaRequest, units: number | undefined): number | undefined => {
-  if (compute_unit_limit !== undefined) return compute_unit_limit
-  if (units === undefined) return undefined
-  const { numerator, denominator, units: more } = Numbers.computeMargin
-  return Math.min(Numbers.maxComputeUnits, Math.ceil((units * numerator) / denominator) + more)
-}
-
 const balanceOf = ({ context, providers, now }: Work) =>
   Effect.map(
     Effect.result(
@@ -97,12 +74,6 @@ const balanceOf = ({ context, providers, now }: Work) =>
     ),
     Result.getOrUndefined
   )
-
-/** A price whose fee is within the cap. */
-export const within = (price: bigint, cap: bigint, floor: bigint, units: number): bigint => {
-  const highest = cap <= floor ? 0n : ((cap - floor) * Numbers.microLamports) / BigInt(units)
-  return price < highest ? price : highest
-}
 
 const lifetimeOf = ({ context, providers, inquiry, now }: Work, wire: WireTransaction): Effect.Effect<Lifetime> => {
   const { transaction, relayer } = inquiry.row

@@ -27,7 +27,7 @@ import * as StellarPolls from "./StellarPolls.ts"
 import type { StellarPoll } from "./StellarPolls.ts"
 import { prepare } from "./StellarPreparing.ts"
 import { prove } from "./StellarProofs.ts"
-import { readingOf } from "./StellarReading.ts"
+import { isRestarted, readingOf } from "./StellarReading.ts"
 import * as StellarSigner from "./StellarSigner.ts"
 
 /** Envelopes of a lane that are on their way to a node at once. Each has an account of its own, so that they need no order. */
@@ -70,8 +70,7 @@ const open = ({ ledger, nodes, ownAccounts, prices }: Parts, { address, keys }: 
     const all = [...found.values()]
     const [{ relayer: lead }] = rows
     const led = found.get(lead.urlsKey)
-    const isAnew =
-      led !== undefined && lead.target.network.is_testnet && StellarPolls.isRestarted(lane.accounts[0], led)
+    const isAnew = led !== undefined && lead.target.network.is_testnet && isRestarted(lane.accounts[0], led)
     const result: Poll<Stellar> = {
       isAnswered: all.some(({ failure }) => failure === undefined),
       isOtherChain: isAnew || all.some(({ isOtherChain }) => isOtherChain),

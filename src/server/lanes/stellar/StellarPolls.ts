@@ -1,7 +1,7 @@
 // Polls of a stellar lane: the accounts of the lane at one ledger of each provider. Answers of two providers are never mixed.
 import { Effect, Result } from "effect"
 import { maskUrl } from "../../../domain/chain/Rpc.ts"
-import type { Lane, LaneAccount } from "../../../domain/transaction/Lane.ts"
+import type { Lane } from "../../../domain/transaction/Lane.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Unreachable } from "../../../domain/transaction/Situation.ts"
@@ -9,7 +9,6 @@ import type { AccountAt, Testimony } from "../../../domain/transaction/stellar/E
 import { momentOf } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { GivenPlace, ProviderLook, StellarSeen } from "../../../domain/transaction/stellar/StellarSeen.ts"
-import { agreeing } from "../../../domain/transaction/stellar/StellarNumbers.ts"
 import { isFinal } from "../../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../domain/transaction/Transaction.ts"
 import type { Opinion } from "../../chains/Providers.ts"
@@ -209,52 +208,3 @@ export const movingAt = ({ seen }: StellarPoll, address: string, now: Moment): R
   seen.flatMap((one) =>
     one.sighting === undefined || isStalled(one, now) ? [] : [StellarLooks.accountAt(one.sighting.accounts, address)]
   )
-
-/** An account starts at the number of the ledger that created it, shifted left by 32 bits (`getStartingSequenceNumber`). */
-const bornAt = (sequence: bigint): bigint => sequence >> 32n
-
-/** The sequence of an account at each provider that shows it. */
-export const sequencesOf = ({ seen }: StellarPoll, address: string): ReadonlyArray<bigint> =>
-  seen.flatMap(({ sighting }) => {
-    if (sighting === undefined) return []
-    const { sequence } = StellarLooks.accountAt(sighting.accounts, address)
-    return sequence === undefined ? [] : [sequence]
-  })
-
-/**
- * Whether a test network was restarted: every asked provider shows an account that is older than the one whose sequences the lane
- * knows. A provider that is behind shows the same account, and one alone of two may lie.
- */
-export const isRestarted = ({ address, settledSequence }: LaneAccount<Stellar>, found: StellarPoll): boolean => {
-  const shown = sequencesOf(found, address)
-  const asked = Math.max(1, Math.min(found.configured, agreeing))
-  return (
-    settledSequence > 0n &&
-    shown.length >= asked &&
-    shown.every((sequence) => bornAt(sequence) < bornAt(settledSequence - 1n))
-  )
-}
-
-const lowestOf = (values: ReadonlyArray<bigint>): bigint | undefined =>
-  values.reduce<bigint | undefined>((lowest, one) => (lowest === undefined || one < lowest ? one : lowest), undefined)
-
-/**
- * An account after a poll. `shown`: its sequence at each provider. The lowest counts, because one that is too low heals and one
- * provider must not raise it. While a transaction has a place there, only the proof about its envelopes moves the account on.
- */
-export const accountAfter = (
-  account: LaneAccount<Stellar>,
-  shown: ReadonlyArray<bigint>,
-  isTaken: boolean
-): LaneAccount<Stellar> => {
-  const { nextSequence, chainSequence, settledSequence } = account
-  const lowest = lowestOf(shown)
-  if (lowest === undefined) return account
-  if (!isTaken) {
-    const next = lowest + 1n > nextSequence ? lowest + 1n : nextSequence
-    return { ...account, nextSequence: next, chainSequence: next, settledSequence: next }
-  }
-  // A place that is given up may continue below what was believed before.
-  const chain = lowest + 1n < chainSequence ? lowest + 1n : chainSequence
-  return { ...account, chainSequence: chain, settledSequence: chain < settledSequence ? chain : settledSequence }
-}

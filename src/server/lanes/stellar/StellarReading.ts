@@ -1,4 +1,5 @@
-// The accounts of a lane after a poll: their sequences as the providers show them, and the stages of channels.
+// The accounts of a lane after a poll: their sequences as the providers show them, the stages of channels, and whether the network was
+// restarted.
 import type { Array as Arr } from "effect"
 import type { LaneAccount } from "../../../domain/transaction/Lane.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
@@ -6,15 +7,61 @@ import { stageAfter } from "../../../domain/transaction/stellar/Channels.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import { agreeing } from "../../../domain/transaction/stellar/StellarNumbers.ts"
 import { isFinal, newestRequest } from "../../../domain/transaction/Transaction.ts"
+import * as StellarLooks from "../../chains/stellar/StellarLooks.ts"
 import type { LaneReading, LaneRow, PollOptions } from "../LaneNetwork.ts"
 import * as StellarPolls from "./StellarPolls.ts"
 import type { StellarPoll } from "./StellarPolls.ts"
 
 type Account = LaneAccount<Stellar>
 
+/** An account starts at the number of the ledger that created it, shifted left by 32 bits (`getStartingSequenceNumber`). */
+const bornAt = (sequence: bigint): bigint => sequence >> 32n
+
+/** The sequence of an account at each provider that shows it. */
+const sequencesOf = ({ seen }: StellarPoll, address: string): ReadonlyArray<bigint> =>
+  seen.flatMap(({ sighting }) => {
+    if (sighting === undefined) return []
+    const { sequence } = StellarLooks.accountAt(sighting.accounts, address)
+    return sequence === undefined ? [] : [sequence]
+  })
+
+/**
+ * Whether a test network was restarted: every asked provider shows an account that is older than the one whose sequences the lane
+ * knows. A provider that is behind shows the same account, and one alone of two may lie.
+ */
+export const isRestarted = ({ address, settledSequence }: Account, found: StellarPoll): boolean => {
+  const shown = sequencesOf(found, address)
+  const asked = Math.max(1, Math.min(found.configured, agreeing))
+  return (
+    settledSequence > 0n &&
+    shown.length >= asked &&
+    shown.every((sequence) => bornAt(sequence) < bornAt(settledSequence - 1n))
+  )
+}
+
+const lowestOf = (values: ReadonlyArray<bigint>): bigint | undefined =>
+  values.reduce<bigint | undefined>((lowest, one) => (lowest === undefined || one < lowest ? one : lowest), undefined)
+
+/**
+ * An account after a poll. `shown`: its sequence at each provider. The lowest counts, because one that is too low heals and one
+ * provider must not raise it. While a transaction has a place there, only the proof about its envelopes moves the account on.
+ */
+const accountAfter = (account: Account, shown: ReadonlyArray<bigint>, isTaken: boolean): Account => {
+  const { nextSequence, chainSequence, settledSequence } = account
+  const lowest = lowestOf(shown)
+  if (lowest === undefined) return account
+  if (!isTaken) {
+    const next = lowest + 1n > nextSequence ? lowest + 1n : nextSequence
+    return { ...account, nextSequence: next, chainSequence: next, settledSequence: next }
+  }
+  // A place that is given up may continue below what was believed before.
+  const chain = lowest + 1n < chainSequence ? lowest + 1n : chainSequence
+  return { ...account, chainSequence: chain, settledSequence: chain < settledSequence ? chain : settledSequence }
+}
+
 /** The account with the sequence that its providers show. */
 const read = (account: Account, found: StellarPoll, isTaken: boolean): Account =>
-  StellarPolls.accountAfter(account, StellarPolls.sequencesOf(found, account.address), isTaken)
+  accountAfter(account, sequencesOf(found, account.address), isTaken)
 
 interface Reading {
   readonly found: StellarPoll
