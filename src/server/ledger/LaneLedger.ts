@@ -37,7 +37,7 @@ import type {
 } from "./hold/HeldLane.ts"
 import * as KeyLandingsRepo from "./hold/KeyLandingsRepo.ts"
 import type { KeyLandings } from "./hold/KeyLandingsRepo.ts"
-import * as LanesRepo from "./hold/LanesRepo.ts"
+import * as LaneAccountsRepo from "./hold/LaneAccountsRepo.ts"
 import * as Channels from "./hold/LaneChannels.ts"
 import type { ChannelWork, LaneChannels, LaneWithChannels } from "./hold/LaneChannels.ts"
 import * as Restores from "./hold/LaneRestores.ts"
@@ -203,7 +203,7 @@ export class LaneLedger extends Context.Service<
       const parts = { memory, fence: yield* LaneFence.make }
       const { bytes, own } = yield* AttemptsRepo.make
       const { among: given, places } = yield* GivenRepo.make
-      const { addresses } = yield* LanesRepo.make
+      const { addresses } = yield* LaneAccountsRepo.make
       const { landingsOf } = yield* KeyLandingsRepo.make
       const holder = yield* Holder
       const sql = yield* client

@@ -10,8 +10,9 @@ import { LaneLost } from "./HeldLane.ts"
 import type { Decided, SentAttempt } from "./HeldLane.ts"
 import * as LaneContentsRepo from "./LaneContentsRepo.ts"
 import type { Shared } from "./LaneFence.ts"
+import * as LaneAccountsRepo from "./LaneAccountsRepo.ts"
 import * as LanesRepo from "./LanesRepo.ts"
-import type { Move } from "./LanesRepo.ts"
+import type { Move } from "./LaneAccountsRepo.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import type { Hold, LaneState } from "../StoredLane.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
@@ -45,6 +46,7 @@ const freedBy = ({ stored: { transaction }, command }: Decided): ReadonlyArray<M
 
 export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
   const lanes = yield* LanesRepo.make
+  const accounts = yield* LaneAccountsRepo.make
   const contents = yield* LaneContentsRepo.make
   const transactions = yield* TransactionsRepo.make
   const networks = yield* LedgerRules
@@ -105,7 +107,7 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
       Effect.tap(writeGated(changes, now, gate), (rows) => {
         // A row that was changed meanwhile keeps its place.
         const ids = new Set(rows.map(({ id }) => id))
-        return lanes.moveChannels(hold.laneId, decided.filter(({ stored }) => ids.has(stored.id)).flatMap(freedBy))
+        return accounts.moveChannels(hold.laneId, decided.filter(({ stored }) => ids.has(stored.id)).flatMap(freedBy))
       })
     return yield* remembered(hold, fence.gated(hold, writes))
   })

@@ -51,6 +51,13 @@ type Row = (typeof Row)["Type"]
 
 const read = Rows.all(Row)
 
+/** `at`: milliseconds. */
+export const moment = (sql: SqlClient.SqlClient) => (at: number) => sql`to_timestamp(${at}::float8 / 1000)`
+
+/** JSON of what only the network of the account counts. */
+export const countersText = (rules: LedgerRules["Service"], chain: string, { counters }: LaneAccount): string | null =>
+  counters === undefined ? null : rules.of(chain).counters.text(counters)
+
 /** The columns of the lane `l`. */
 export const columns = (sql: SqlClient.SqlClient) => {
   const number = (column: string) => sql`l.${sql(column)}::float8 AS ${sql(column)}`

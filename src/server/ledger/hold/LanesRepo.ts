@@ -1,20 +1,16 @@
-// The table `lanes`; `ClaimsRepo` writes who holds them.
-import { Array, Effect, Option, Schema } from "effect"
-import type { LaneAccount } from "../../../domain/transaction/Lane.ts"
+// The table `lanes`; `ClaimsRepo` writes who holds them, `LaneAccountsRepo` what channels have.
+import { Array, Effect, Option } from "effect"
 import type { LaneKey } from "../../../domain/transaction/Rules.ts"
-import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../../sql/Query.ts"
-import * as Rows from "../../../sql/Rows.ts"
 import * as Transaction from "../../../sql/Transaction.ts"
 import { Holder } from "../Holder.ts"
 import { LedgerMark } from "../LedgerMark.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import type { Hold, LaneId, LaneState } from "../StoredLane.ts"
 import type { Gate } from "../write/TransactionsRepo.ts"
+import * as LaneAccountsRepo from "./LaneAccountsRepo.ts"
 import * as LaneRow from "./LaneRow.ts"
 import type { LaneAtEpoch } from "./LaneRow.ts"
-
-const readAddresses = Rows.all(Schema.Struct({ address: Schema.String }))
 
 const first = (found: ReadonlyArray<LaneAtEpoch>) => Option.fromUndefinedOr(found[0]?.stored)
 
@@ -32,21 +28,13 @@ export interface Assignments {
   readonly channels: ReadonlyArray<Assignment>
 }
 
-/** A counter of an account that is to be `next` if it is `from`. */
-export interface Move {
-  readonly account: string
-  readonly from: bigint
-  readonly next: bigint
-  /** Whether the chain has used everything below `next`, and nothing from it on. */
-  readonly isProven: boolean
-}
-
 export const make = Effect.gen(function* () {
   const sql = yield* client
   const { id: holder } = yield* Holder
   const mark = yield* LedgerMark
   const rules = yield* LedgerRules
   const transaction = yield* Transaction.make
+  const accounts = yield* LaneAccountsRepo.make
   const columns = LaneRow.columns(sql)
   const readLanes = LaneRow.reader(rules)
   const named = ({ chain, address }: LaneKey) => sql`l.chain = ${chain} AND l.address = ${address}`
@@ -108,24 +96,6 @@ export const make = Effect.gen(function* () {
   /** The fence as a statement. False if the lane is not held. */
   const fence = (hold: Hold) => holding(hold).pipe(hasRow, query("LanesRepo.fence"))
 
-  /** Compares and sets the counters of other accounts of the lane, which is locked. False if one of them has another value. */
-  const moveChannels = (laneId: LaneId, moves: ReadonlyArray<Move>) =>
-    moves.length === 0
-      ? Effect.succeed(true)
-      : sql`
-          UPDATE lanes c SET next_nonce = given.next,
-            chain_nonce = CASE WHEN given.proven THEN given.next ELSE c.chain_nonce END,
-            settled_nonce = CASE WHEN given.proven THEN given.next ELSE c.settled_nonce END
-          FROM unnest(${moves.map(({ account }) => account)}::text[], ${moves.map(({ from }) => String(from))}::bigint[],
-            ${moves.map(({ next }) => String(next))}::bigint[], ${moves.map(({ isProven }) => isProven)}::boolean[])
-            AS given (account, former, next, proven)
-          WHERE (c.parent_id = ${laneId}::bigint OR c.id = ${laneId}::bigint) AND c.address = given.account
-            AND c.next_nonce = given.former
-          RETURNING 1`.pipe(
-          Effect.map((rows) => rows.length === moves.length),
-          query("LanesRepo.moveChannels")
-        )
-
   /**
    * Gives away the sequences of a commit: compares and sets the counter of each account that occurs. False if the lane is not
    * held, or one of its counters or its generation is another one.
@@ -138,68 +108,13 @@ export const make = Effect.gen(function* () {
         ? yield* fence(hold)
         : yield* assigningOwn(hold, own, generation).pipe(hasRow, query("LanesRepo.assign"))
     if (!isHeld) return false
-    return yield* moveChannels(
+    return yield* accounts.moveChannels(
       hold.laneId,
       channels.map(({ account, from, count }) => ({ account, from, next: from + count, isProven: false }))
     )
   })
 
-  /** All accounts of lanes on networks of the type, also of relayers that were deleted. */
-  const addresses = (type: string) =>
-    sql`SELECT DISTINCT l.address FROM lanes l WHERE starts_with(l.chain, ${`${type}:`})`.pipe(
-      Effect.flatMap(readAddresses),
-      Effect.map((rows) => rows.map(({ address }) => address)),
-      query("LanesRepo.addresses")
-    )
-
-  const moment = (at: number) => sql`to_timestamp(${at}::float8 / 1000)`
-
-  const countersText = (chain: string, { counters }: LaneAccount): string | null =>
-    counters === undefined ? null : rules.of(chain).counters.text(counters)
-
-  const rowOf =
-    (chain: string) =>
-    (account: LaneAccount): UnnestRows.Row => ({
-      address: account.address,
-      next_nonce: String(account.nextSequence),
-      chain_nonce: String(account.chainSequence),
-      settled_nonce: String(account.settledSequence),
-      chain_block: account.chainBlock === undefined ? null : String(account.chainBlock.number),
-      chain_hash: account.chainBlock?.hash ?? null,
-      counters: countersText(chain, account)
-    })
-
-  /**
-   * Writes what a poll has found out about the other accounts of a lane that this process holds. Adopts those that are new, and
-   * returns the addresses of all that belong to the lane: an account of another lane is not adopted.
-   */
-  const saveChannels = (laneId: LaneId, chain: string, channels: ReadonlyArray<LaneAccount>) =>
-    sql`
-      INSERT INTO lanes AS c (parent_id, chain, address, window_size, next_nonce, chain_nonce, settled_nonce, chain_block,
-        chain_hash, counters)
-      SELECT ${laneId}::bigint, ${chain}, address, 1, next_nonce::bigint, chain_nonce::bigint, settled_nonce::bigint,
-        chain_block::bigint, chain_hash, counters::json
-      FROM ${UnnestRows.make(sql, channels.map(rowOf(chain)))} ORDER BY n
-      ON CONFLICT (chain, address) DO UPDATE SET next_nonce = excluded.next_nonce, chain_nonce = excluded.chain_nonce,
-        settled_nonce = excluded.settled_nonce, chain_block = excluded.chain_block, chain_hash = excluded.chain_hash,
-        counters = excluded.counters, released_at = NULL
-      WHERE c.parent_id = excluded.parent_id RETURNING c.address`.pipe(
-      Effect.flatMap(readAddresses),
-      Effect.map((rows) => new Set(rows.map(({ address }) => address))),
-      query("LanesRepo.saveChannels")
-    )
-
-  /** Accounts with an open transaction stay. */
-  const releaseChannels = (laneId: LaneId, addresses: ReadonlyArray<string>, now: number) =>
-    addresses.length === 0
-      ? Effect.void
-      : sql`
-          UPDATE lanes c SET released_at = ${moment(now)}
-          WHERE c.parent_id = ${laneId}::bigint AND c.address = ANY(${addresses}::text[]) AND c.released_at IS NULL
-            AND NOT EXISTS (SELECT FROM transactions t WHERE t.channel_id = c.id AND t.final_at IS NULL)`.pipe(
-          Effect.asVoid,
-          query("LanesRepo.releaseChannels")
-        )
+  const moment = LaneRow.moment(sql)
 
   /** Whether the account belongs to the lane of another one. */
   const isChannel = (key: LaneKey) =>
@@ -214,7 +129,7 @@ export const make = Effect.gen(function* () {
     return sql`
       UPDATE lanes l SET next_nonce = ${String(own.nextSequence)}::bigint,
         chain_nonce = ${String(own.chainSequence)}::bigint, settled_nonce = ${String(own.settledSequence)}::bigint,
-        chain_block = ${number}::bigint, chain_hash = ${hash}::text, counters = ${countersText(chain, own)}::json,
+        chain_block = ${number}::bigint, chain_hash = ${hash}::text, counters = ${LaneRow.countersText(rules, chain, own)}::json,
         window_size = ${lane.windowSize}, genesis = ${genesis ?? null}::text,
         trusts_count = l.trusts_count AND NOT ${usedTrust}, next_poll_at = ${moment(nextPollAt)},
         code = ${code ?? null}::text,
@@ -233,10 +148,10 @@ export const make = Effect.gen(function* () {
       const saved = yield* saveOwn(hold, state, now)
       if (Option.isNone(saved)) return saved
       const adopted =
-        channels.length === 0 ? new Set<string>() : yield* saveChannels(hold.laneId, state.chain, channels)
-      yield* releaseChannels(hold.laneId, released, now)
-      const accounts = channels.filter(({ address }) => adopted.has(address))
-      return Option.some({ ...saved.value, lane: { ...state.lane, accounts: Array.prepend(accounts, own) } })
+        channels.length === 0 ? new Set<string>() : yield* accounts.saveChannels(hold.laneId, state.chain, channels)
+      yield* accounts.releaseChannels(hold.laneId, released, now)
+      const kept = channels.filter(({ address }) => adopted.has(address))
+      return Option.some({ ...saved.value, lane: { ...state.lane, accounts: Array.prepend(kept, own) } })
     })
     return transaction(all)
   }
@@ -285,13 +200,11 @@ export const make = Effect.gen(function* () {
     gate,
     fence,
     assign,
-    moveChannels,
     save,
     lock,
     trustCount,
     beginGeneration,
     ensure,
-    isChannel,
-    addresses
+    isChannel
   }
 })
