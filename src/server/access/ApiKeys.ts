@@ -1,9 +1,7 @@
 // API keys. A key is shown once, when it is created or rotated; the database stores only its hash.
-import { Cache, Context, DateTime, Duration, Effect, Exit, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Duration, Effect, Layer, Option } from "effect"
 import type { Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { Hex } from "effect/encoding"
-import { SqlClient } from "effect/sql"
 import { ApiKey, ApiKeyId, ApiKeyNotFound, defaultOverlapSeconds } from "../../domain/access/ApiKey.ts"
 import type {
   ApiKeyIdTaken,
@@ -21,45 +19,17 @@ import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import type { BadRequest, Violation } from "../../domain/request/Request.ts"
 import type { PreconditionFailed, Versioned } from "../../domain/request/Version.ts"
-import { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
-import * as Batcher from "../../sql/batch/Batcher.ts"
 import type { Ids } from "../../sql/SelectPage.ts"
 import * as Transaction from "../../sql/Transaction.ts"
-import { Strangers } from "../limits/Strangers.ts"
-import * as ClientAddress from "../responses/ClientAddress.ts"
 import { Changes } from "../changes/Changes.ts"
 import * as ApiKeysRepo from "./ApiKeysRepo.ts"
-import type { FeeLimit, Holder } from "./ApiKeysRepo.ts"
-import { hashKey, isWellFormed, makeKey } from "./Key.ts"
+import { hashKey, makeKey } from "./Key.ts"
 import * as KeyCreation from "./KeyCreation.ts"
 import * as KeyEditing from "./KeyEditing.ts"
-import * as KeyUse from "./KeyUse.ts"
-
-const decodeLimits = Schema.decodeSync(Schema.fromJsonString(TransactionLimits))
-
-/** The number of unknown keys in memory. A repeated unknown key causes no further query. */
-const maxUnknown = 10_000
-
-/** The number of valid keys in memory. */
-const maxValid = 10_000
-
-/** A valid key as a caller, with its name and the hashes of its valid values. */
-export interface PresentKey {
-  readonly caller: Caller.Caller
-  readonly name: string
-  readonly hashes: ReadonlyArray<Uint8Array>
-}
-
-const toCaller = ({ id, scopes, relayer_ids, transaction_limits }: Holder): Caller.Caller => ({
-  id,
-  scopes,
-  isStored: true,
-  ...(relayer_ids === null ? {} : { relayerIds: relayer_ids }),
-  ...(transaction_limits === null ? {} : { transactionLimits: decodeLimits(transaction_limits) })
-})
-
-/** How long an unknown key is remembered. A database that is restored meanwhile may know it again. */
-const unknownFor = Duration.minutes(1)
+import * as KeyLineageRepo from "./KeyLineageRepo.ts"
+import type { FeeLimit } from "./KeyLineageRepo.ts"
+import * as KeyLookup from "./KeyLookup.ts"
+import type { PresentKey } from "./KeyLookup.ts"
 
 export class ApiKeys extends Context.Service<
   ApiKeys,
@@ -156,11 +126,10 @@ export class ApiKeys extends Context.Service<
     ApiKeys,
     Effect.gen(function* () {
       const repo = yield* ApiKeysRepo.make
-      const strangers = yield* Strangers
+      const { descendsFrom, feeLimits, findCreator } = yield* KeyLineageRepo.make
+      const { find, present } = yield* KeyLookup.make
       const changes = yield* Changes
-      const sql = yield* SqlClient.SqlClient
       const transaction = yield* Transaction.make
-      const touch = yield* KeyUse.make
       const create = yield* KeyCreation.make
       const { hold, refusals, update, define } = yield* KeyEditing.make
 
@@ -207,9 +176,7 @@ export class ApiKeys extends Context.Service<
       })
 
       const ancestors = (id: string) =>
-        Effect.map(repo.findCreator(id), Option.match({ onNone: () => [], onSome: ({ ancestors }) => ancestors }))
-
-      const lineage = { ancestors, descendsFrom: repo.descendsFrom, feeLimits: repo.feeLimits }
+        Effect.map(findCreator(id), Option.match({ onNone: () => [], onSome: ({ ancestors }) => ancestors }))
 
       const list = Effect.fn("ApiKeys.list")((query: PageQuery) => repo.page(pageRequest(query)))
 
@@ -235,42 +202,6 @@ export class ApiKeys extends Context.Service<
         } satisfies CurrentKey
       }).pipe(Effect.withSpan("ApiKeys.current"))
 
-      const findByHash = yield* Batcher.make<string, Option.Option<Holder>>(sql, {
-        all: (hashes) => Effect.flatMap(DateTime.now, (now) => repo.findByHashes(hashes, now))
-      })
-
-      const unknown = yield* Cache.makeWith((hash: string) => findByHash(hash), {
-        capacity: maxUnknown,
-        timeToLive: (exit) => (Exit.isSuccess(exit) && Option.isNone(exit.value) ? unknownFor : Duration.zero)
-      })
-
-      /** Hashes of keys that were valid lately, the latest last. Such a key is looked up, whatever else its address sends. */
-      const valid = new Set<string>()
-      const remember = (hash: string) => {
-        const oldest = valid.keys().next()
-        if (!valid.delete(hash) && valid.size >= maxValid && oldest.done !== true) valid.delete(oldest.value)
-        valid.add(hash)
-      }
-
-      const find = Effect.fnUntraced(function* (key: Redacted.Redacted, from: string | undefined) {
-        if (!isWellFormed(key)) return Option.none()
-        const hash = Hex.encode(hashKey(key))
-        if (!valid.has(hash) && strangers.isBlocked(from)) return yield* new Caller.TooManyRequests({ retryAfter: 1 })
-        const found = yield* Cache.get(unknown, hash)
-        if (Option.isNone(found)) return Option.none()
-        remember(hash)
-        yield* touch(found.value.id, from)
-        return Option.some(toCaller(found.value))
-      })
-
-      const present = Effect.fnUntraced(function* (id: string) {
-        const found = yield* repo.findPresent(id, yield* DateTime.now)
-        if (Option.isNone(found)) return Option.none()
-        yield* touch(found.value.id, yield* ClientAddress.current)
-        const { name, hashes } = found.value
-        return Option.some<PresentKey>({ caller: toCaller(found.value), name, hashes })
-      })
-
       return ApiKeys.of({
         create,
         list,
@@ -283,7 +214,9 @@ export class ApiKeys extends Context.Service<
         delete: remove,
         rotate,
         forgetRelayer,
-        ...lineage,
+        ancestors,
+        descendsFrom,
+        feeLimits,
         find,
         present
       })

@@ -1,12 +1,13 @@
-// The table `api_keys`.
+// The table `api_keys`; `KeyLineageRepo` has which keys have created which.
 import { DateTime, Effect, Option, Schema } from "effect"
 import { ApiKey, ApiKeyId, ApiKeyIdTaken } from "../../domain/access/ApiKey.ts"
 import type { PageRequest } from "../../domain/request/Page.ts"
 import { Grant } from "../../domain/access/Scope.ts"
-import { TransactionLimits, feeLimitsOf } from "../../domain/transaction/TransactionLimits.ts"
+import { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
 import * as Rows from "../../sql/Rows.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
 import { client, onConflict, query } from "../../sql/Query.ts"
+import * as KeyLineageRepo from "./KeyLineageRepo.ts"
 import * as ManagedBy from "../../sql/ManagedBy.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
 import { amongAll, selectPage, selectRow } from "../../sql/SelectPage.ts"
@@ -16,15 +17,7 @@ const Row = Rows.withoutNulls(ApiKey)
 const VersionedRow = Rows.withoutNulls(Schema.Struct({ ...ApiKey.fields, version: Schema.String }))
 const readVersion = Rows.one(Schema.Struct({ version: Schema.String }))
 const readRows = Rows.all(Row)
-const readCreator = Rows.first(
-  Schema.Struct({
-    expires_at: Schema.NullOr(Schema.Date),
-    ancestors: Schema.Array(Schema.String),
-    transaction_limits: Schema.NullOr(TransactionLimits)
-  })
-)
 const readIds = Rows.all(Schema.Struct({ id: ApiKeyId }))
-const readFeeLimits = Rows.all(Schema.Struct({ id: Schema.String, maximum: Schema.BigIntFromString }))
 const encodeLimits = Schema.encodeSync(TransactionLimits)
 const readPresent = Rows.first(
   Schema.Struct({
@@ -36,8 +29,6 @@ const readPresent = Rows.first(
     hashes: Schema.Array(Schema.Uint8Array)
   })
 )
-const readCreated = Rows.one(Schema.Struct({ created: Rows.Integer }))
-
 /** The identity, the scopes and the relayers of an API key. */
 export interface Holder {
   readonly id: ApiKeyId
@@ -53,25 +44,9 @@ export interface PresentKey extends Holder {
   readonly hashes: ReadonlyArray<Uint8Array>
 }
 
-/** A key whose fees per day on networks of a type are limited, together with those of its descendants. Smallest unit. */
-export interface FeeLimit {
-  readonly keyId: string
-  readonly networkType: string
-  readonly maximum: bigint
-}
-
-/** What limits the keys that an API key creates. */
-export interface Creator {
-  readonly expires_at: DateTime.Utc | undefined
-  readonly transaction_limits: TransactionLimits | undefined
-  /** API keys from the first one down to the creator's own. */
-  readonly ancestors: ReadonlyArray<string>
-  /** Keys that are not revoked and that the first of the ancestors has created, directly or through others. */
-  readonly created: number
-}
-
 export const make = Effect.gen(function* () {
   const sql = yield* client
+  const lineage = yield* KeyLineageRepo.make
   const holding = Rows.unchecked<Holder & { readonly hash: string }>(sql)
   const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
   const columns = sql`t.id, t.name, t.scopes, t.relayer_ids, ${at("created_at")}, ${at("expires_at")},
@@ -81,34 +56,12 @@ export const make = Effect.gen(function* () {
   const versioned = { table: "api_keys", columns: sql`${columns}, ${RowVersion.column(sql)}`, Row: VersionedRow }
   const toVersioned = ({ version, ...value }: typeof VersionedRow.Type): Versioned<ApiKey> => ({ value, version })
 
-  const addDescendant = (id: ApiKeyId, ancestors: ReadonlyArray<string>) =>
-    sql`INSERT INTO api_key_descendants (ancestor, id) SELECT ancestor, ${id} FROM unnest(${ancestors}::text[]) AS given (ancestor)`
-
-  const addFeeLimits = ({ id, transaction_limits }: ApiKey) => {
-    const limits = feeLimitsOf(transaction_limits)
-    const types = limits.map(({ type }) => type)
-    const maxima = limits.map(({ maximum }) => String(maximum))
-    return limits.length === 0
-      ? Effect.void
-      : Effect.asVoid(sql`
-          INSERT INTO api_key_fee_limits (key_id, network_type, maximum)
-          SELECT ${id}, type, maximum FROM unnest(${types}::text[], ${maxima}::numeric[]) AS given (type, maximum)`)
-  }
-
   const limitsColumn = ({ transaction_limits }: ApiKey) =>
     transaction_limits === undefined ? null : JSON.stringify(encodeLimits(transaction_limits))
 
-  /** Limits and descendants outlive a key: another key of its id would get them. */
-  const checkUnused = (id: ApiKeyId) =>
-    sql`
-      SELECT 1 WHERE EXISTS (SELECT 1 FROM api_key_fee_limits WHERE key_id = ${id})
-        OR EXISTS (SELECT 1 FROM api_key_descendants WHERE id = ${id} OR ancestor = ${id})`.pipe(
-      Effect.flatMap((rows) => (rows.length === 0 ? Effect.void : Effect.fail(new ApiKeyIdTaken({}))))
-    )
-
   /** Returns the version. */
   const insert = (key: ApiKey, hash: Uint8Array, ancestors: ReadonlyArray<string>) =>
-    checkUnused(key.id).pipe(
+    lineage.checkUnused(key.id).pipe(
       Effect.andThen(
         sql`INSERT INTO api_keys AS t ${sql.insert({
           id: key.id,
@@ -124,8 +77,8 @@ export const make = Effect.gen(function* () {
         })} RETURNING ${RowVersion.column(sql)}`
       ),
       Effect.flatMap(readVersion),
-      Effect.tap(() => addDescendant(key.id, ancestors)),
-      Effect.tap(() => addFeeLimits(key)),
+      Effect.tap(() => lineage.add(key.id, ancestors)),
+      Effect.tap(() => lineage.addFeeLimits(key)),
       Effect.map(({ version }) => version),
       onConflict("api_keys_pkey", () => new ApiKeyIdTaken({})),
       query("ApiKeysRepo.insert")
@@ -139,28 +92,9 @@ export const make = Effect.gen(function* () {
         transaction_limits = ${limitsColumn(key)}::text::jsonb, version = t.version + 1
       WHERE t.id = ${key.id} RETURNING ${RowVersion.column(sql)}`.pipe(
       Effect.flatMap(readVersion),
-      Effect.tap(() => sql`DELETE FROM api_key_fee_limits WHERE key_id = ${key.id}`),
-      Effect.tap(() => addFeeLimits(key)),
+      Effect.tap(() => lineage.replaceFeeLimits(key)),
       Effect.map(({ version }) => version),
       query("ApiKeysRepo.update")
-    )
-
-  /** The limits of fees per day on networks of a type, of the key and of the keys that it descends from. They outlive the keys. */
-  const feeLimits = (id: string, networkType: string) =>
-    sql`
-      SELECT l.key_id AS id, l.maximum::text AS maximum FROM api_key_fee_limits l
-      WHERE l.network_type = ${networkType} AND l.key_id IN (SELECT ${id} UNION ALL SELECT d.ancestor FROM api_key_descendants d WHERE d.id = ${id})
-      ORDER BY l.key_id`.pipe(
-      Effect.flatMap(readFeeLimits),
-      Effect.map((rows) => rows.map(({ id: keyId, maximum }): FeeLimit => ({ keyId, networkType, maximum }))),
-      query("ApiKeysRepo.feeLimits")
-    )
-
-  /** Rows of descendants outlive their keys. */
-  const descendsFrom = (id: string, ancestor: string) =>
-    sql`SELECT 1 FROM api_key_descendants WHERE ancestor = ${ancestor} AND id = ${id}`.pipe(
-      Effect.map((rows) => rows.length > 0),
-      query("ApiKeysRepo.descendsFrom")
     )
 
   const row = selectRow(sql, versioned)
@@ -211,38 +145,6 @@ export const make = Effect.gen(function* () {
   const deleteRows = (ids: ReadonlyArray<ApiKeyId>) =>
     sql`DELETE FROM api_keys WHERE id = ANY(${ids}::text[])`.pipe(Effect.asVoid, query("ApiKeysRepo.delete"))
 
-  /**
-   * Locks its row, and that of its first ancestor, until the transaction ends. None if the caller is no API key. Several
-   * statements: the count must include the keys of requests that held the lock before.
-   */
-  const holdCreator = (id: string) =>
-    Effect.gen(function* () {
-      const first = firstAncestor(id)
-      yield* sql`SELECT 1 FROM api_keys WHERE id = ${id} OR id = ${first} ORDER BY seq FOR UPDATE`
-      return yield* readCreatorOf(id)
-    }).pipe(query("ApiKeysRepo.holdCreator"))
-
-  const firstAncestor = (id: string) => sql`(SELECT coalesce(ancestors[1], id) FROM api_keys WHERE id = ${id})`
-
-  /** The same without locks. */
-  const findCreator = (id: string) => readCreatorOf(id).pipe(query("ApiKeysRepo.findCreator"))
-
-  const readCreatorOf = (id: string) =>
-    Effect.gen(function* () {
-      const found = yield* readCreator(
-        yield* sql`SELECT expires_at, ancestors, transaction_limits FROM api_keys WHERE id = ${id}`
-      )
-      const { created } = yield* readCreated(
-        yield* sql`SELECT count(*) AS created FROM api_keys WHERE ancestors @> ARRAY[${firstAncestor(id)}]`
-      )
-      return Option.map(found, ({ expires_at, ancestors, transaction_limits }): Creator => ({
-        transaction_limits: transaction_limits ?? undefined,
-        ancestors,
-        expires_at: expires_at === null ? undefined : DateTime.fromDateUnsafe(expires_at),
-        created
-      }))
-    })
-
   /** Keys that it has created, directly or through others, in creation order; held until the transaction ends. */
   const descendants = (id: ApiKeyId) =>
     sql`SELECT ${columns} FROM api_keys t WHERE t.ancestors @> ARRAY[${id}]::text[] ORDER BY t.seq FOR UPDATE`.pipe(
@@ -280,13 +182,9 @@ export const make = Effect.gen(function* () {
     findForUpdate,
     findByHashes,
     findPresent,
-    holdCreator,
-    findCreator,
     descendants,
-    descendsFrom,
     forgetRelayer,
     page,
-    feeLimits,
     delete: deleteRows,
     rotate,
     touch

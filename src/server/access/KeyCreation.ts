@@ -22,7 +22,8 @@ import type { Violation } from "../../domain/request/Request.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import * as ApiKeysRepo from "./ApiKeysRepo.ts"
-import type { Creator } from "./ApiKeysRepo.ts"
+import * as KeyLineageRepo from "./KeyLineageRepo.ts"
+import type { Creator } from "./KeyLineageRepo.ts"
 import { hashKey, makeKey } from "./Key.ts"
 
 /** Whether the caller may do everything that a key with these powers may do. */
@@ -77,6 +78,7 @@ const checkCreate = checked(CreateApiKey)
 
 export const make = Effect.gen(function* () {
   const repo = yield* ApiKeysRepo.make
+  const lineage = yield* KeyLineageRepo.make
   const changes = yield* Changes
   const random = yield* SecureRandom.SecureRandom
   const transaction = yield* Transaction.make
@@ -87,7 +89,7 @@ export const make = Effect.gen(function* () {
    */
   const holdCreator = Effect.fnUntraced(function* (caller: Caller.Caller) {
     if (Caller.isAdministrator(caller)) return undefined
-    const creator = Option.getOrUndefined(yield* repo.holdCreator(caller.id))
+    const creator = Option.getOrUndefined(yield* lineage.holdCreator(caller.id))
     // It was deleted while the request was handled: a key without a creator would have neither its expiry nor its limits.
     if (creator === undefined && caller.isStored === true) return yield* new Caller.Forbidden({})
     if (creator === undefined || creator.created < maxCreatedKeys) return creator

@@ -15,7 +15,8 @@ import { widened } from "../../domain/transaction/TransactionLimits.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import * as ApiKeysRepo from "./ApiKeysRepo.ts"
-import type { Creator } from "./ApiKeysRepo.ts"
+import * as KeyLineageRepo from "./KeyLineageRepo.ts"
+import type { Creator } from "./KeyLineageRepo.ts"
 import * as KeyCreation from "./KeyCreation.ts"
 
 const parseOptions = { errors: "all", onExcessProperty: "error" } as const
@@ -105,6 +106,7 @@ const stranded = (before: ApiKey, after: Powers, descendants: ReadonlyArray<ApiK
 
 export const make = Effect.gen(function* () {
   const repo = yield* ApiKeysRepo.make
+  const lineage = yield* KeyLineageRepo.make
   const changes = yield* Changes
   const transaction = yield* Transaction.make
 
@@ -119,7 +121,7 @@ export const make = Effect.gen(function* () {
   /** The API key that makes the change, locked. Undefined: the administrator or a host program. */
   const holdCaller = Effect.fnUntraced(function* (caller: Caller.Caller, id: ApiKeyId) {
     if (Caller.isAdministrator(caller)) return undefined
-    const creator = Option.getOrUndefined(yield* repo.holdCreator(caller.id))
+    const creator = Option.getOrUndefined(yield* lineage.holdCreator(caller.id))
     // It was deleted while the request was handled.
     if (creator === undefined && caller.isStored === true) return yield* new Caller.Forbidden({})
     if (caller.id === id || creator?.ancestors.includes(id) === true) {
@@ -131,7 +133,7 @@ export const make = Effect.gen(function* () {
 
   /** The API key of the caller, not locked. Undefined: the administrator or a host program. */
   const creatorOf = Effect.fnUntraced(function* (caller: Caller.Caller) {
-    return Caller.isAdministrator(caller) ? undefined : Option.getOrUndefined(yield* repo.findCreator(caller.id))
+    return Caller.isAdministrator(caller) ? undefined : Option.getOrUndefined(yield* lineage.findCreator(caller.id))
   })
 
   const refusals = Effect.fn("ApiKeys.refusals")(function* (id: string, powers: Omit<CreateApiKey, "id">) {
