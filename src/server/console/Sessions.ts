@@ -1,9 +1,8 @@
 // Sessions of the console. They are in the database, so that every instance knows them, and that each ends everywhere at once.
-import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Redacted } from "effect"
 import { consoleKeyId } from "../../domain/access/ApiKey.ts"
 import * as Caller from "../../domain/access/Caller.ts"
 import {
-  Session,
   SessionNotFound,
   callerOf,
   defaultLifetimes,
@@ -17,21 +16,21 @@ import type {
   Lifetimes,
   ListedSession,
   NewSession,
+  Session,
   SessionId
 } from "../../domain/access/Session.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
-import * as CountedRecords from "../access/CountedRecords.ts"
 import { hashKey } from "../access/Key.ts"
 import { covers } from "../access/KeyCreation.ts"
-import { Audit, encodeChange } from "../audit/Audit.ts"
 import { Authentication } from "../authentication/Authentication.ts"
 import * as AddressLimit from "../limits/AddressLimit.ts"
 import { Strangers } from "../limits/Strangers.ts"
 import * as Origin from "../responses/Origin.ts"
 import * as SessionHalves from "./SessionHalves.ts"
 import type { Halves, Presented } from "./SessionHalves.ts"
+import * as SessionRecords from "./SessionRecords.ts"
 import * as SessionsRepo from "./SessionsRepo.ts"
 
 export interface Options {
@@ -54,8 +53,6 @@ const touchInterval = Duration.minutes(1)
 
 /** Characters of the browser's name that are stored. */
 const maxBrowser = 128
-
-const RefusedSignIns = Schema.Struct({ count: Schema.Natural })
 
 /** What a session is made with besides the key. */
 export interface SignIn extends CreateSession {
@@ -109,8 +106,8 @@ export class Sessions extends Context.Service<
       Sessions,
       Effect.gen(function* () {
         const repo = yield* SessionsRepo.make(lifetimes)
+        const { record, recordRefused, endAll, endByCookies } = yield* SessionRecords.make(repo)
         const keys = yield* ApiKeys
-        const audit = yield* Audit
         const strangers = yield* Strangers
         const { authenticate } = yield* Authentication
         const transaction = yield* Transaction.make
@@ -120,45 +117,6 @@ export class Sessions extends Context.Service<
 
         const keyNow = (id: string): Effect.Effect<Option.Option<KeyNow>> =>
           id === administrator.caller.id ? Effect.succeedSome(administrator) : keys.present(id)
-
-        const record = (action: "session.created" | "session.ended", session: Session, origin: Origin.Origin) =>
-          audit.recordMany([
-            encodeChange(
-              {
-                action,
-                id: session.id,
-                schema: Session,
-                ...(action === "session.created" ? { after: session } : { before: session })
-              },
-              origin
-            )
-          ])
-
-        const recordRefused = yield* CountedRecords.make((origin: Origin.Origin, count) =>
-          audit
-            .recordMany([
-              encodeChange(
-                { action: "session.refused", id: "sign-in", schema: RefusedSignIns, after: { count } },
-                origin
-              )
-            ])
-            .pipe(Effect.ignoreCause({ log: "Warn", message: "cannot record refused sign-ins" }))
-        )
-
-        const endAll = Effect.fnUntraced(function* (ids: ReadonlyArray<SessionId>) {
-          if (ids.length === 0) return
-          const origin = yield* Origin.current
-          for (const session of yield* repo.remove(ids)) {
-            // A request without a caller ends a session by its cookie, as the key of that session.
-            const keyId = origin.keyId === "program" ? session.key_id : origin.keyId
-            yield* record("session.ended", session, { ...origin, keyId })
-          }
-        })
-
-        const endByCookies = Effect.fn("Sessions.endByCookies")(
-          (cookies: ReadonlyArray<string>) => endAll(cookies.flatMap((cookie) => SessionHalves.idOf(cookie) ?? [])),
-          transaction
-        )
 
         const refuse = Effect.fnUntraced(function* () {
           const origin = yield* Origin.current
