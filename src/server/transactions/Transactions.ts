@@ -1,12 +1,11 @@
 // Transactions: accepted, shown, replaced and canceled. `lanes` sends them.
-import { Array as Arr, Clock, Context, DateTime, Effect, Layer, Result } from "effect"
+import { Array as Arr, Context, DateTime, Effect, Layer, Result } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { Items, Page } from "../../domain/request/Page.ts"
 import { NotImplemented } from "../../domain/request/Request.ts"
 import type { BadGateway, BadRequest } from "../../domain/request/Request.ts"
-import * as Caller from "../../domain/access/Caller.ts"
 import type { RelayerPaused } from "../../domain/transaction/AcceptanceErrors.ts"
 import type { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
 import type {
@@ -25,8 +24,8 @@ import type {
 } from "../../domain/transaction/TransactionRequests.ts"
 import { Cursors } from "../cursors/Cursors.ts"
 import { Ledger } from "../ledger/Ledger.ts"
-import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import * as Acceptance from "./Acceptance.ts"
+import * as Cancellations from "./Cancellations.ts"
 import * as Explanations from "./Explanations.ts"
 import type { JsonBody } from "./Intake.ts"
 import * as OwnTransactions from "./OwnTransactions.ts"
@@ -49,15 +48,6 @@ type Unknown = RelayerNotFound | TransactionNotFound
 interface Batch {
   readonly transactions: ReadonlyArray<TransactionBody>
 }
-
-/** Transactions that one SQL transaction cancels. Each can have 128 kB of data. */
-const cancelsPerCommit = 100
-
-/** The time limit of a cancel of all without an HTTP request, in milliseconds. */
-const programTime = 30_000
-
-/** After this part of its time, a cancel of all begins no further commit. The rest is for a commit that waits for locks. */
-const cancelShare = 1 / 3
 
 export class Transactions extends Context.Service<
   Transactions,
@@ -112,6 +102,7 @@ export class Transactions extends Context.Service<
       const accept = yield* Acceptance.make(senders)
       const explained = yield* Explanations.make
       const checkOwn = yield* OwnTransactions.make
+      const cancellations = yield* Cancellations.make(checkOwn)
 
       const send = Effect.fn("Transactions.send")(function* (relayerId: RelayerId, body: TransactionBody | JsonBody) {
         const [stored] = yield* accept(relayerId, {
@@ -188,50 +179,12 @@ export class Transactions extends Context.Service<
         return yield* views.one(yield* ledger.replace(relayerNumber, id, request, validUntil))
       })
 
-      const cancelOwn = Effect.fnUntraced(function* (relayerNumber: number, id: TransactionId) {
-        const { transactionLimits } = yield* Caller.current
-        if (transactionLimits !== undefined) yield* checkOwn(yield* ledger.get(relayerNumber, id))
-        return yield* ledger.cancel(relayerNumber, id)
-      })
-
       const cancel = Effect.fn("Transactions.cancel")(function* (relayerId: RelayerId, id: TransactionId) {
-        return yield* views.one(yield* cancelOwn(yield* senders.numberOf(relayerId), id))
+        return yield* views.one(yield* cancellations.cancel(yield* senders.numberOf(relayerId), id))
       })
 
-      /** The open transactions that the caller may cancel, and those that it may not. Each sending API key is checked once. */
-      const cancelableOf = Effect.fnUntraced(function* (relayerNumber: number) {
-        const open = yield* ledger.cancelable(relayerNumber)
-        const senders = Arr.dedupeWith(open, (one, other) => one.apiKeyId === other.apiKeyId)
-        const [allowed] = yield* Effect.partition(senders, (sender) => Effect.as(checkOwn(sender), sender.apiKeyId))
-        const own = new Set(allowed)
-        const idsIf = (isOwn: boolean) => open.flatMap(({ id, apiKeyId }) => (own.has(apiKeyId) === isOwn ? [id] : []))
-        return { ids: idsIf(true), foreign: idsIf(false) }
-      })
-
-      /**
-       * Reports transactions that were mined or became final meanwhile, and cancels the others, in the order of their acceptance.
-       * It stops before the request's time limit; a repetition continues.
-       */
       const cancelPending = Effect.fn("Transactions.cancelPending")(function* (relayerId: RelayerId) {
-        const time = (yield* CurrentRequest)?.timeLimit?.ms ?? programTime
-        const deadline = (yield* Clock.currentTimeMillis) + time * cancelShare
-        const number = yield* senders.numberOf(relayerId)
-        const { ids, foreign } = yield* cancelableOf(number)
-        const queued = new Set<TransactionId>()
-        let done = 0
-        while (done < ids.length && (yield* Clock.currentTimeMillis) < deadline) {
-          const some = ids.slice(done, done + cancelsPerCommit)
-          for (const id of yield* ledger.cancelMany(number, some)) queued.add(id)
-          done += some.length
-        }
-        const tried = ids.slice(0, done)
-        const remaining = ids.length - done
-        return {
-          queued_for_cancellation_transaction_ids: tried.filter((id) => queued.has(id)),
-          failed_to_queue_transaction_ids: [...tried.filter((id) => !queued.has(id)), ...foreign],
-          total_processed: done + foreign.length,
-          ...(remaining === 0 ? {} : { remaining })
-        }
+        return yield* cancellations.cancelAll(yield* senders.numberOf(relayerId))
       })
 
       return Transactions.of({
