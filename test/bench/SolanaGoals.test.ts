@@ -1,22 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Heads from "../../bench/transactions/Heads.ts"
-import type { Results, Row } from "../../bench/transactions/Results.ts"
+import type { Row } from "../../bench/transactions/Results.ts"
 import { judged } from "../../bench/transactions/solana/Goals.ts"
-
-const results = (rows: ReadonlyArray<Row>): Results => ({
-  machine: { processor: "", cores: 2, memoryGiB: 8, system: "", node: "" },
-  loadBefore: 0,
-  loadAfter: 0,
-  minutes: 1,
-  rounds: 1,
-  acceptances: [],
-  rows,
-  firstOfProcess: 0,
-  idleCalls: 0
-})
+import { resultsOf } from "./resultsOf.ts"
 
 const verdicts = (rows: ReadonlyArray<Row>) =>
-  Object.fromEntries(judged(results(rows)).map(({ about, measured, met }) => [about, `${measured} ${met}`]))
+  Object.fromEntries(judged(resultsOf(rows)).map(({ about, measured, met }) => [about, `${measured} ${met}`]))
 
 const raw = (onChainPerSecond: number): Row => ({ case: "raw sender", stored: 0, onChainPerSecond, toBroadcast: 2 })
 const of = (name: string, figures: Omit<Row, "case" | "stored">): Row => ({ case: name, stored: 0, ...figures })

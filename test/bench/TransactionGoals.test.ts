@@ -3,19 +3,7 @@ import { judged } from "../../bench/transactions/evm/Goals.ts"
 import { judged as judgedOfStellar } from "../../bench/transactions/stellar/Goals.ts"
 import { ratios } from "../../bench/transactions/Report.ts"
 import type { Results, Row } from "../../bench/transactions/Results.ts"
-
-const results = (rows: ReadonlyArray<Row>, more: Partial<Results> = {}): Results => ({
-  machine: { processor: "", cores: 2, memoryGiB: 8, system: "", node: "" },
-  loadBefore: 0,
-  loadAfter: 0,
-  minutes: 1,
-  rounds: 1,
-  acceptances: [],
-  rows,
-  firstOfProcess: 0,
-  idleCalls: 0,
-  ...more
-})
+import { resultsOf } from "./resultsOf.ts"
 
 const verdicts = (given: Results) =>
   Object.fromEntries(judged(given).map(({ about, measured, met }) => [about, `${measured} ${met}`]))
@@ -23,7 +11,7 @@ const verdicts = (given: Results) =>
 /** Verdicts of a run whose second part has history. `accepted`: transactions per second that this part accepts; the first accepts 900. */
 const withHistory = (rows: ReadonlyArray<Row>, accepted = 900) =>
   verdicts(
-    results(rows, {
+    resultsOf(rows, {
       acceptances: [
         { stored: 0, accepted: 900, created: 1000 },
         { stored: 1_000_000, accepted, created: 1000 }
@@ -36,7 +24,7 @@ const blast: Row = { case: "blast", stored: 0, acceptedPerSecond: 1000, perSecon
 describe("goals of transactions", () => {
   it("a rate is compared to what the blast of the same part of the run confirms", () => {
     const found = verdicts(
-      results([
+      resultsOf([
         blast,
         { ...blast, stored: 1_000_000, perSecond: 100 },
         { case: "one lane", stored: 0, acceptedPerSecond: 400, perSecond: 100 }
@@ -47,11 +35,11 @@ describe("goals of transactions", () => {
   })
 
   it("a case that was not measured has no goal", () => {
-    assert.deepStrictEqual(verdicts(results([blast])), { "RPC calls about idle relayers": "0 calls true" })
+    assert.deepStrictEqual(verdicts(resultsOf([blast])), { "RPC calls about idle relayers": "0 calls true" })
   })
 
   it("a command that waits for the next poll misses its goal", () => {
-    const found = verdicts(results([{ case: "commands", stored: 0, toReplace: 30, toCancel: 900 }]))
+    const found = verdicts(resultsOf([{ case: "commands", stored: 0, toReplace: 30, toCancel: 900 }]))
     assert.strictEqual(found["PUT to a node when idle, median"], "30 ms true")
     assert.strictEqual(found["DELETE to a node when idle, median"], "900 ms false")
   })
@@ -89,7 +77,7 @@ describe("goals of transactions", () => {
 describe("goals of transactions of stellar", () => {
   const found = Object.fromEntries(
     judgedOfStellar(
-      results([
+      resultsOf([
         { case: "raw sender", stored: 0, perSecond: 1000 },
         { case: "one account", stored: 0, perBlock: 0.94, toEvent: 200 },
         { case: "few channels", stored: 0, perBlock: 45, toEvent: 400, calls: 3.1 },
@@ -126,7 +114,7 @@ describe("ratios of transactions", () => {
       acceptances: [{ stored: 0, accepted: 1000, created: 800 }]
     }
     const now = { acceptances: [{ stored: 0, accepted: 900, created: 1000 }], before }
-    assert.deepStrictEqual(ratios(results([row], now)), [
+    assert.deepStrictEqual(ratios(resultsOf([row], now)), [
       "one lane, 0 final before: perSecond 1.50 ×, serverMs 0.75 ×",
       "nothing is sent, 0 final before: accepted 0.90 ×, created 1.25 ×"
     ])
@@ -140,7 +128,7 @@ describe("ratios of transactions", () => {
       ],
       acceptances: []
     }
-    assert.deepStrictEqual(ratios(results([row], { before })), [])
-    assert.deepStrictEqual(ratios(results([row])), [])
+    assert.deepStrictEqual(ratios(resultsOf([row], { before })), [])
+    assert.deepStrictEqual(ratios(resultsOf([row])), [])
   })
 })

@@ -1,10 +1,10 @@
 // A provider of the stand-in ledger as the service calls it, in memory.
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
 import * as ExactJson from "../../src/domain/request/ExactJson.ts"
-import { Unanswered } from "../../src/server/chains/RpcBatch.ts"
 import type { RpcAnswer, RpcCall } from "../../src/server/chains/RpcBatch.ts"
 import * as RpcFailure from "../../src/server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../src/server/chains/RpcNode.ts"
+import { nodeWith } from "../RpcNodes.ts"
 import { RpcError } from "./Methods.ts"
 import { Lost, Throttled } from "./Provider.ts"
 import type { Provider } from "./Provider.ts"
@@ -33,18 +33,5 @@ export const node = (provider: Provider, url: string, isAway: () => boolean = ()
         ? Effect.fail(RpcFailure.failure("unreachable"))
         : Effect.try({ try: () => answerOf(provider, call), catch: failureOf })
     )
-  return {
-    url,
-    ask,
-    call: (call) =>
-      Effect.flatMap(ask(call), (given) =>
-        given._tag === "Result"
-          ? Effect.mapError(Schema.decodeUnknownEffect(call.result)(given.value), () =>
-              RpcFailure.failure("invalid_answer")
-            )
-          : Effect.fail(RpcFailure.answered("refused"))
-      ),
-    send: (call) => Effect.mapError(ask(call), (failure) => new Unanswered({ failure })),
-    breaker: Effect.succeed("closed")
-  }
+  return nodeWith(url, ask)
 }

@@ -1,32 +1,12 @@
 // Comparisons: which values are equal, how a difference is shown, and which are warnings.
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import type { Plan } from "../../../src/domain/configuration/Plan.ts"
 import { hasChanges } from "../../../src/domain/configuration/Plan.ts"
 import * as PlanText from "../../../src/domain/configuration/PlanText.ts"
 import { wantedState } from "../../../src/domain/configuration/States.ts"
 import type { WantedState } from "../../../src/domain/configuration/States.ts"
 import * as Wanted from "../../../src/domain/configuration/Wanted.ts"
-import { foundOf, planOf, sepolia, wantedOf } from "./PlanInput.ts"
-
-const problemsOf = (result: Result.Result<Plan, ReadonlyArray<{ field: string; message: string }>>) =>
-  Result.match(result, {
-    onSuccess: () => [],
-    onFailure: (violations) => violations.map(({ field, message }) => `${field}: ${message}`)
-  })
-
-const textOf = (result: ReturnType<typeof planOf>) => PlanText.text(Result.getOrThrow(result))
-
-const hot = foundOf("signers", "hot", { type: "plain" })
-
-const relayer = (policies: object, more: object = {}) => ({
-  name: "Treasury",
-  network_type: "evm",
-  network: "sepolia",
-  signer_id: "hot",
-  policies,
-  ...more
-})
+import { foundOf, hot, planOf, problemsOf, relayer, sepolia, textOf, wantedOf } from "./PlanInput.ts"
 
 const address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 

@@ -1,6 +1,9 @@
-// What tests of plans start from: wanted and found states.
+// What tests of plans start from: wanted and found states, and how they read the result.
+import { Result } from "effect"
 import { kinds } from "../../../src/domain/configuration/Kinds.ts"
 import type { Kind } from "../../../src/domain/configuration/Kinds.ts"
+import type { Plan } from "../../../src/domain/configuration/Plan.ts"
+import * as PlanText from "../../../src/domain/configuration/PlanText.ts"
 import * as Planning from "../../../src/domain/configuration/Planning.ts"
 import type { FoundState, WantedState } from "../../../src/domain/configuration/States.ts"
 
@@ -56,3 +59,22 @@ export const planOf = (
   })
 
 export const sepolia = foundOf("networks", "evm:sepolia", {}, { isBuiltin: true, owner: undefined })
+
+export const problemsOf = (result: Result.Result<Plan, ReadonlyArray<{ field: string; message: string }>>) =>
+  Result.match(result, {
+    onSuccess: () => [],
+    onFailure: (violations) => violations.map(({ field, message }) => `${field}: ${message}`)
+  })
+
+export const textOf = (result: ReturnType<typeof planOf>) => PlanText.text(Result.getOrThrow(result))
+
+export const hot = foundOf("signers", "hot", { type: "plain" })
+
+export const relayer = (policies: object, more: object = {}) => ({
+  name: "Treasury",
+  network_type: "evm",
+  network: "sepolia",
+  signer_id: "hot",
+  policies,
+  ...more
+})

@@ -2,28 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { hasChanges } from "../../../src/domain/configuration/Plan.ts"
-import type { Plan } from "../../../src/domain/configuration/Plan.ts"
-import * as PlanText from "../../../src/domain/configuration/PlanText.ts"
-import { foundOf, planOf, sepolia, wantedOf } from "./PlanInput.ts"
-
-const problemsOf = (result: Result.Result<Plan, ReadonlyArray<{ field: string; message: string }>>) =>
-  Result.match(result, {
-    onSuccess: () => [],
-    onFailure: (violations) => violations.map(({ field, message }) => `${field}: ${message}`)
-  })
-
-const textOf = (result: ReturnType<typeof planOf>) => PlanText.text(Result.getOrThrow(result))
-
-const hot = foundOf("signers", "hot", { type: "plain" })
-
-const relayer = (policies: object, more: object = {}) => ({
-  name: "Treasury",
-  network_type: "evm",
-  network: "sepolia",
-  signer_id: "hot",
-  policies,
-  ...more
-})
+import { foundOf, hot, planOf, problemsOf, relayer, sepolia, textOf, wantedOf } from "./PlanInput.ts"
 
 describe("rules", () => {
   it("paused is only compared if the document has it, and resuming is a warning", () => {

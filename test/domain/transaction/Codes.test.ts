@@ -28,22 +28,13 @@ import {
   request,
   seen,
   submitted,
+  taker,
   terms
 } from "./evm/Fixtures.ts"
 
 type Situation = Parameters<typeof commandsOf>
 
-const foreign = {
-  _tag: "Fetched",
-  hash: "foreign",
-  sender: lane().lane.address,
-  nonce: 5,
-  call: { to: "0x01", value: 9n, data: "0x" },
-  block: 90,
-  blockHash: "block-90",
-  second: "not_configured"
-} as const
-const taken = (over: object = {}) => seen({ count: 6, countAtFinal: 6, taker: { ...foreign, ...over } })
+const taken = (over: object = {}) => seen({ count: 6, countAtFinal: 6, taker: { ...taker, ...over } })
 const reverts = seen({ estimate: { _tag: "Reverts", second: "agrees" } })
 const simulated = pending({ versions: [{ to: "0x01", value: 0n }] })
 const deep = later(2, { minedAt: agreed() })

@@ -202,3 +202,15 @@ export const only = <Tag extends Command<Evm>["_tag"]>(commands: ReadonlyArray<C
 export const tagsOf = (commands: ReadonlyArray<Command<Evm>>): ReadonlyArray<string> => commands.map(({ _tag }) => _tag)
 
 export { ether, gwei, network }
+
+/** Another transaction of the account that used the nonce of `submitted()`, as the only provider shows it. */
+export const taker = {
+  _tag: "Fetched",
+  hash: "foreign",
+  sender: lane().lane.address,
+  nonce: 5,
+  call: { to: "0x01", value: 9n, data: "0x" },
+  block: 90,
+  blockHash: "block-90",
+  second: "not_configured"
+} as const

@@ -23,6 +23,7 @@ import {
   request,
   seen,
   submitted,
+  taker,
   terms
 } from "./Fixtures.ts"
 
@@ -213,16 +214,6 @@ describe("a transaction with given fees that no block takes", () => {
   })
 
   it("gets a new nonce if another transaction of the account used its nonce", () => {
-    const taker = {
-      _tag: "Fetched",
-      hash: "foreign",
-      sender: lane().lane.address,
-      nonce: 5,
-      call: { to: "0x01", value: 9n, data: "0x" },
-      block: 90,
-      blockHash: "block-90",
-      second: "not_configured"
-    } as const
     const open = low({ ...yielding, attempts: [attempt(1), noop(2)] })
     const requeue = only(commandsOf(open, lane(), seen({ count: 6, countAtFinal: 6, taker })), "Requeue")
     assert.deepInclude(apply(open, requeue, now), { state: "pending", intent: "execute", requeues: 1, yields: 0 })

@@ -94,9 +94,13 @@ const rpcOf = ({ rpc }: ReturnType<typeof made>) => rpc
 
 const nothingGiven = () => Effect.succeed(new Set<string>())
 
-describe("a scan of ledgers", () => {
-  const used = (sequence: bigint) => ({ account: user.publicKey(), sequence })
+type ScanOptions = Parameters<typeof StellarLooks.scan>
 
+/** For what used the sequence of the user. */
+const scan = (rpc: ScanOptions[1], sequence: bigint, range: ScanOptions[4], given: ScanOptions[5] = nothingGiven) =>
+  StellarLooks.scan(lib, rpc, networkId, { account: user.publicKey(), sequence }, range, given)
+
+describe("a scan of ledgers", () => {
   it.effect("has the hashes of all transactions, and names the one that used the sequence", () =>
     Effect.gen(function* () {
       const { rpc, world } = made()
@@ -106,18 +110,11 @@ describe("a scan of ledgers", () => {
       world.apply(text)
       world.apply(world.envelope(other, [payment(user, 1n)]))
       const to = world.network.latest.number
-      const scan = yield* StellarLooks.scan(
-        lib,
-        rpc,
-        networkId,
-        used(sequence),
-        { from, to, maxTime: 2n ** 60n },
-        nothingGiven
-      )
-      assert.strictEqual(scan.foreign, hashIn(lib, text, networkId))
-      assert.strictEqual(scan.hashes.size, 2)
-      assert.isAtLeast(scan.toLedger, to)
-      assert.isFalse(scan.passedMaxTime)
+      const found = yield* scan(rpc, sequence, { from, to, maxTime: 2n ** 60n })
+      assert.strictEqual(found.foreign, hashIn(lib, text, networkId))
+      assert.strictEqual(found.hashes.size, 2)
+      assert.isAtLeast(found.toLedger, to)
+      assert.isFalse(found.passedMaxTime)
     })
   )
 
@@ -129,15 +126,8 @@ describe("a scan of ledgers", () => {
       const inner = world.envelope(user, [payment(other, xlm)])
       world.apply(feeBump(other, inner, 400n))
       const to = world.network.latest.number
-      const scan = yield* StellarLooks.scan(
-        lib,
-        rpc,
-        networkId,
-        used(sequence),
-        { from, to, maxTime: 2n ** 60n },
-        nothingGiven
-      )
-      assert.isTrue(scan.hashes.has(hashIn(lib, inner, networkId)))
+      const found = yield* scan(rpc, sequence, { from, to, maxTime: 2n ** 60n })
+      assert.isTrue(found.hashes.has(hashIn(lib, inner, networkId)))
     })
   )
 
@@ -151,9 +141,9 @@ describe("a scan of ledgers", () => {
       const range = { from, to: world.network.latest.number, maxTime: 2n ** 60n }
       const given = (hashes: ReadonlyArray<string>) =>
         Effect.succeed(new Set(hashes.filter((hash) => hash === hashIn(lib, inner, networkId))))
-      const scan = yield* StellarLooks.scan(lib, rpc, networkId, used(sequence), range, given)
-      assert.isTrue(scan.isGiven)
-      const unknown = yield* StellarLooks.scan(lib, rpc, networkId, used(sequence), range, nothingGiven)
+      const found = yield* scan(rpc, sequence, range, given)
+      assert.isTrue(found.isGiven)
+      const unknown = yield* scan(rpc, sequence, range)
       assert.isUndefined(unknown.isGiven)
     })
   )
@@ -164,18 +154,11 @@ describe("a scan of ledgers", () => {
       const from = world.network.latest.number + 1
       for (let sent = 0; sent < 250; sent++) world.apply(world.envelope(other, [payment(user, 1n)]))
       const to = world.network.latest.number
-      const all = yield* StellarLooks.scan(
-        lib,
-        rpc,
-        networkId,
-        used(1n),
-        { from, to, maxTime: 2n ** 60n },
-        nothingGiven
-      )
+      const all = yield* scan(rpc, 1n, { from, to, maxTime: 2n ** 60n })
       assert.strictEqual(all.hashes.size, 250)
       assert.isAtLeast(all.toLedger, to)
       const cut = BigInt(world.network.ledgerAt(from + 3).closeTime)
-      const some = yield* StellarLooks.scan(lib, rpc, networkId, used(1n), { from, to, maxTime: cut }, nothingGiven)
+      const some = yield* scan(rpc, 1n, { from, to, maxTime: cut })
       assert.isTrue(some.passedMaxTime)
       assert.isAtMost(some.hashes.size, 200)
     })
@@ -188,19 +171,10 @@ describe("a scan of ledgers", () => {
       world.close(10)
       const to = world.network.latest.number
       world.provider.faults.lag = 3
-      const behind = yield* StellarLooks.scan(
-        lib,
-        rpc,
-        networkId,
-        used(1n),
-        { from, to, maxTime: 2n ** 60n },
-        nothingGiven
-      )
+      const behind = yield* scan(rpc, 1n, { from, to, maxTime: 2n ** 60n })
       assert.strictEqual(behind.toLedger, to - 3)
       world.provider.faults.retention = 2
-      const failed = yield* Effect.result(
-        StellarLooks.scan(lib, rpc, networkId, used(1n), { from, to, maxTime: 2n ** 60n }, nothingGiven)
-      )
+      const failed = yield* Effect.result(scan(rpc, 1n, { from, to, maxTime: 2n ** 60n }))
       assert.isTrue(Result.isFailure(failed))
     })
   )

@@ -1,7 +1,7 @@
 // The driver of one lane of solana on a real ledger, with a cluster in memory. A step of the driver runs when a test says so;
 // between two steps the test clock moves by two seconds, and the cluster makes five blocks.
 import { assert } from "@effect/vitest"
-import { Array, Effect, Exit, Random, Redacted, Schema } from "effect"
+import { Array, Effect, Exit, Random, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { randomUUID } from "node:crypto"
@@ -20,7 +20,6 @@ import type { Answer } from "../../../../src/domain/transaction/Rules.ts"
 import { windowSize } from "../../../../src/domain/transaction/solana/SolanaNumbers.ts"
 import { solanaRules } from "../../../../src/domain/transaction/solana/SolanaRules.ts"
 import { TransactionId } from "../../../../src/domain/transaction/TransactionId.ts"
-import { Unanswered } from "../../../../src/server/chains/RpcBatch.ts"
 import type { RpcAnswer, RpcCall } from "../../../../src/server/chains/RpcBatch.ts"
 import * as RpcFailure from "../../../../src/server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
@@ -38,6 +37,7 @@ import type { Account, NewTransaction } from "../../../../src/server/ledger/NewT
 import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
 import { isOf } from "../../../../src/server/ledger/StoredTransaction.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
+import { nodeWith } from "../../../../testkit/RpcNodes.ts"
 import { insert } from "../../../../testkit/LedgerRows.ts"
 import * as Cluster from "../../../../testkit/solana/Cluster.ts"
 import * as Node from "../../../../testkit/solana/Node.ts"
@@ -133,20 +133,7 @@ const rpcNode = (node: Node.Node, waiting: Waiting): RpcNode => {
         Effect.suspend(() => answerTo(call))
       )
     }).pipe(Effect.ensuring(Effect.sync(() => waiting.add(call.method, -1))))
-  return {
-    url: node.url,
-    ask,
-    call: (call) =>
-      Effect.flatMap(ask(call), (given) =>
-        given._tag === "Result"
-          ? Effect.mapError(Schema.decodeUnknownEffect(call.result)(given.value), () =>
-              RpcFailure.failure("invalid_answer")
-            )
-          : Effect.fail(RpcFailure.answered("refused"))
-      ),
-    send: (call) => Effect.mapError(ask(call), (failure) => new Unanswered({ failure })),
-    breaker: Effect.succeed("closed")
-  }
+  return nodeWith(node.url, ask)
 }
 
 const notEmpty = <A>(items: ReadonlyArray<A>) =>

@@ -4,19 +4,9 @@ import { Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type { ServerResponse } from "node:http"
 import { layerEach } from "../../../../testkit/layerEach.ts"
-import * as AwsKms from "../../../../testkit/signers/AwsKms.ts"
-import * as Azure from "../../../../testkit/signers/Azure.ts"
 import * as Google from "../../../../testkit/signers/Google.ts"
 import { StandIn } from "../../../../testkit/signers/StandIn.ts"
-import * as Turnkey from "../../../../testkit/signers/Turnkey.ts"
-import { backends, failureOfRequest, open } from "./signers.ts"
-
-const standIns = [
-  ["aws_kms", AwsKms.layer],
-  ["google_cloud_kms", Google.layer],
-  ["azure_key_vault", Azure.layer],
-  ["turnkey", Turnkey.layer]
-] as const
+import { backends, failureOfRequest, open, standIns } from "./signers.ts"
 
 const digest = new Uint8Array(32).fill(1)
 

@@ -3,19 +3,9 @@ import { it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as nodeCrypto from "node:crypto"
 import { layerEach } from "../../../../testkit/layerEach.ts"
-import * as AwsKms from "../../../../testkit/signers/AwsKms.ts"
-import * as Azure from "../../../../testkit/signers/Azure.ts"
-import * as Google from "../../../../testkit/signers/Google.ts"
 import { StandIn } from "../../../../testkit/signers/StandIn.ts"
 import * as Turnkey from "../../../../testkit/signers/Turnkey.ts"
-import { backends, open, prepare, signs } from "./signers.ts"
-
-const standIns = [
-  ["aws_kms", AwsKms.layer],
-  ["google_cloud_kms", Google.layer],
-  ["azure_key_vault", Azure.layer],
-  ["turnkey", Turnkey.layer]
-] as const
+import { backends, open, prepare, signs, standIns } from "./signers.ts"
 
 for (const [name, standIn] of standIns) {
   layerEach(Layer.provideMerge(backends, Layer.fresh(standIn)))(`a signer of ${name}`, (it) => {

@@ -12,8 +12,19 @@ import { operations } from "../../../../src/server/signers/backends/Curves.ts"
 import type { SignerBackend, SignerKind } from "../../../../src/server/signers/backends/SignerBackend.ts"
 import { SignerBackends } from "../../../../src/server/signers/backends/SignerBackends.ts"
 import { KeyDerivation } from "../../../../src/threads/KeyDerivation.ts"
+import * as AwsKms from "../../../../testkit/signers/AwsKms.ts"
+import * as Azure from "../../../../testkit/signers/Azure.ts"
+import * as Google from "../../../../testkit/signers/Google.ts"
 import * as Redirected from "../../../../testkit/signers/Redirected.ts"
 import { StandIn, secretText } from "../../../../testkit/signers/StandIn.ts"
+import * as Turnkey from "../../../../testkit/signers/Turnkey.ts"
+
+export const standIns = [
+  ["aws_kms", AwsKms.layer],
+  ["google_cloud_kms", Google.layer],
+  ["azure_key_vault", Azure.layer],
+  ["turnkey", Turnkey.layer]
+] as const
 
 export const backends = Layer.unwrap(
   Effect.map(StandIn, ({ url }) =>
