@@ -1,8 +1,10 @@
 // A provider that asks for far too high fees: what it can make a transaction offer.
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Logger, Metric } from "effect"
 import { maxFeeOf, tipOf } from "../../../src/domain/transaction/evm/Fees.ts"
 import type { Priced } from "../../../src/domain/transaction/evm/Evm.ts"
+import * as EvmMarkets from "../../../src/server/chains/evm/EvmMarkets.ts"
+import { grow } from "../../../testkit/chain/Blocks.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { ledger } from "../ledger/Fixtures.ts"
 import { gwei } from "./fake/Chain.ts"
@@ -15,6 +17,11 @@ const lie = {
   _tag: "Result" as const,
   value: { baseFeePerGas: Array(11).fill(hex(gwei)), reward: [Array(4).fill(hex(tip))] }
 }
+
+const cutsSoFar = Effect.map(
+  Effect.forEach(EvmMarkets.metrics, (metric) => Metric.value(metric)),
+  (counters) => counters.reduce((sum, { count }) => sum + count, 0)
+)
 
 const isPriced = (offer: unknown): offer is Priced => typeof offer === "object" && offer !== null && "fees" in offer
 
@@ -56,6 +63,32 @@ layerEach(ledger)("a provider that asks for a priority fee of 1,000,000 gwei", (
 
   it.effect("that is the only one gets 100 gwei", () =>
     Effect.map(offered(1), (found) => assert.strictEqual(found, 100n))
+  )
+})
+
+/** How often a warning about fees that are cut was logged, and in how many blocks fees were cut, in three blocks with this answer. */
+const cuts = Effect.fnUntraced(function* (isLying: boolean) {
+  const messages: Array<unknown> = []
+  const collecting = Logger.layer([Logger.make(({ message }) => void messages.push(message))])
+  const before = yield* cutsSoFar
+  const world = yield* World.make()
+  if (isLying) world.nodes[0]?.lies.set("eth_feeHistory", () => lie)
+  yield* world.accept()
+  for (let block = 0; block < 3; block++) {
+    world.chain.blocks = grow(world.chain.blocks)
+    yield* Effect.provide(world.poll(), collecting)
+  }
+  const warnings = messages.flat().filter((message) => String(message).includes("asks for fees above the limit"))
+  return [warnings.length, (yield* cutsSoFar) - before]
+})
+
+layerEach(ledger)("fees above the limit", (it) => {
+  it.effect("are one warning as long as a provider asks for them, and count in each block", () =>
+    Effect.map(cuts(true), (found) => assert.deepStrictEqual(found, [1, 3]))
+  )
+
+  it.effect("are neither if no provider asks for them", () =>
+    Effect.map(cuts(false), (found) => assert.deepStrictEqual(found, [0, 0]))
   )
 })
 
