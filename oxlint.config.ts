@@ -100,7 +100,7 @@ const rings: ReadonlyArray<Override> = [
 
 /** The console is a client like any other: it knows the contract, not the server. */
 const consoleOnly = (message: string, ...parts: ReadonlyArray<string>): Restriction => ({
-  regex: `^(node:|@|${parts.join("|")})|/src/(server|sql|outbound|threads|process|cli|main)`,
+  regex: `^(node:|@|${parts.join("|")})|/src/(server|sql|outbound|threads|process|cli|main)[/.]`,
   message
 })
 
@@ -162,7 +162,7 @@ export default {
     suspicious: "error",
     perf: "error"
   },
-  ignorePatterns: ["dist", "data"],
+  ignorePatterns: ["dist", "/data"],
   rules: {
     // A circle of types hides in which file the type belongs, as one of values does.
     "import/no-cycle": ["error", { ignoreTypes: false }],
@@ -177,7 +177,9 @@ export default {
     "no-underscore-dangle": "off",
     "oxc/no-map-spread": "off",
     "unicorn/consistent-function-scoping": "off",
-    "unicorn/no-array-sort": "off"
+    "unicorn/no-array-sort": "off",
+    // A `BroadcastChannel`, which the console posts to, has no target.
+    "unicorn/require-post-message-target-origin": "off"
   },
   overrides: [
     ...rings,

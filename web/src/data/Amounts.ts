@@ -30,7 +30,9 @@ export const short = (value: bigint, decimals: number): string => {
   return `${sign}${head}.${fraction.slice(0, shownDigits)}…`
 }
 
-export type Parsed = { readonly ok: true; readonly value: bigint } | { readonly ok: false; readonly problem: AmountProblem }
+export type Parsed =
+  | { readonly ok: true; readonly value: bigint }
+  | { readonly ok: false; readonly problem: AmountProblem }
 
 export type AmountProblem = "empty" | "not_decimal" | "too_many_decimals" | "too_large"
 

@@ -30,11 +30,15 @@ type Create = (body: unknown) => Effect.Effect<Created, Failure>
 const creations: Readonly<Record<Kind, Create>> = {
   relayer: (body) =>
     call(({ relayers }) =>
-      Effect.flatMap(readRelayer(body), (payload) => Effect.map(relayers.create({ query: {}, payload }), ({ data }) => data))
+      Effect.flatMap(readRelayer(body), (payload) =>
+        Effect.map(relayers.create({ query: {}, payload }), ({ data }) => data)
+      )
     ),
   network: (body) =>
     call(({ networks }) =>
-      Effect.flatMap(readNetwork(body), (payload) => Effect.map(networks.create({ query: {}, payload }), ({ data }) => data))
+      Effect.flatMap(readNetwork(body), (payload) =>
+        Effect.map(networks.create({ query: {}, payload }), ({ data }) => data)
+      )
     ),
   signer: (body) =>
     call(({ signers }) =>

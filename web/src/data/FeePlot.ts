@@ -1,5 +1,5 @@
 // What a transaction of evm has offered in each block, next to the base fee of the block: why it was not mined before.
-import { DateTime } from "effect"
+import type { DateTime } from "effect"
 import type { TransactionFees } from "../../../src/client/Client.ts"
 
 interface Offer {
@@ -62,8 +62,6 @@ export const feePlotOf = (
       mined !== undefined && block.number > mined.number ? undefined : offerIn(block, attempts)
     ),
     ...(cap === undefined ? {} : { cap: blocks.map(() => cap) }),
-    ...(mined === undefined
-      ? {}
-      : { paid: blocks.map((block) => (block === mined ? effective_gas_price : undefined)) })
+    ...(mined === undefined ? {} : { paid: blocks.map((block) => (block === mined ? effective_gas_price : undefined)) })
   }
 }

@@ -167,7 +167,8 @@ export const bodyOf = (form: Form, entered: Entered, native: Unit): Made => {
 
 const bigintText = (_key: string, value: unknown) => (typeof value === "bigint" ? value.toString() : value)
 
-const urlLine = (value: unknown) => (isObject(value) ? `${String(value["url"])} ${String(value["weight"] ?? "")}`.trim() : String(value))
+const urlLine = (value: unknown) =>
+  isObject(value) ? `${String(value["url"])} ${String(value["weight"] ?? "")}`.trim() : String(value)
 
 const written = (field: FormField, value: unknown, native: Unit): string => {
   if (value === undefined || value === null) return ""

@@ -31,8 +31,5 @@ export const rotateKey = (id: string, overlap_seconds: number, attempt: string) 
 /** Revokes the key and all its descendants. */
 export const revokeKey = (id: string) =>
   call(({ apiKeys }) =>
-    Effect.map(
-      apiKeys.delete({ params: params(id), query: { descendants: true } }),
-      ({ data }) => data
-    )
+    Effect.map(apiKeys.delete({ params: params(id), query: { descendants: true } }), ({ data }) => data)
   )

@@ -2,7 +2,10 @@
 // browser give it to each other, so that a new tab needs no sign-in.
 const key = "effect-relayer.proof"
 
-type Message = { readonly type: "ask" } | { readonly type: "proof"; readonly proof: string } | { readonly type: "ended" }
+type Message =
+  | { readonly type: "ask" }
+  | { readonly type: "proof"; readonly proof: string }
+  | { readonly type: "ended" }
 
 const channel = new BroadcastChannel("effect-relayer.session")
 

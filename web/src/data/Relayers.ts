@@ -25,9 +25,7 @@ const params = (id: string) => ({ relayer_id: RelayerId.make(id) })
 /** The page of relayers that the parameters of the address select. */
 export const relayerPage = queries((key) =>
   call(({ relayers }) =>
-    Effect.flatMap(readQuery(key), (query) =>
-      pageOf(relayers.list({ query, responseMode: "decoded-and-response" }))
-    )
+    Effect.flatMap(readQuery(key), (query) => pageOf(relayers.list({ query, responseMode: "decoded-and-response" })))
   )
 )
 

@@ -6,9 +6,7 @@ import { queries } from "./Registry.ts"
 
 export type { FoundItem }
 
-export const found = queries((q) =>
-  call(({ search }) => Effect.map(search.find({ query: { q } }), ({ data }) => data))
-)
+export const found = queries((q) => call(({ search }) => Effect.map(search.find({ query: { q } }), ({ data }) => data)))
 
 const pages: Readonly<Record<FoundItem["kind"], string>> = {
   transaction: "transactions",

@@ -81,9 +81,7 @@ export const signOut = async (): Promise<void> => {
   set({ kind: "out" })
 }
 
-export const sessionList = query(
-  Effect.map(noting(Effect.suspend(() => sessions.sessions.list())), ({ data }) => data)
-)
+export const sessionList = query(Effect.map(noting(Effect.suspend(() => sessions.sessions.list())), ({ data }) => data))
 
 export const endSession = (id: string) =>
   noting(Effect.suspend(() => sessions.sessions.end({ params: { session_id: id } })))

@@ -21,6 +21,4 @@ export const signerById = queries((id) =>
 
 /** Asks the key service, and signs a test message. */
 export const verifySigner = (id: string) =>
-  call(({ signers }) =>
-    Effect.map(signers.verify({ params: params(id) }), ({ data }) => data)
-  )
+  call(({ signers }) => Effect.map(signers.verify({ params: params(id) }), ({ data }) => data))

@@ -8,8 +8,4 @@ export type { Instance }
 
 export const readiness = query(call(({ system }) => system.ready()))
 
-export const instanceList = query(
-  call(({ instances }) =>
-    Effect.map(instances.list(), ({ data }) => data)
-  )
-)
+export const instanceList = query(call(({ instances }) => Effect.map(instances.list(), ({ data }) => data)))

@@ -52,24 +52,18 @@ const unseen = (failure: Failure): Failure => (failure.status === 403 ? { ...fai
 
 export const transactionByKey = queries((key) =>
   Effect.mapError(
-    callById(({ transactions }) =>
-      Effect.map(transactions.get({ params: params(key) }), ({ data }) => data)
-    ),
+    callById(({ transactions }) => Effect.map(transactions.get({ params: params(key) }), ({ data }) => data)),
     unseen
   )
 )
 
 export const transactionExplanation = queries((key) =>
-  callById(({ transactions }) =>
-    Effect.map(transactions.explain({ params: params(key) }), ({ data }) => data)
-  )
+  callById(({ transactions }) => Effect.map(transactions.explain({ params: params(key) }), ({ data }) => data))
 )
 
 /** Asks a provider for the base fees of its blocks. evm only. */
 export const transactionFees = queries((key) =>
-  callById(({ fees }) =>
-    Effect.map(fees.ofTransaction({ params: params(key) }), ({ data }) => data)
-  )
+  callById(({ fees }) => Effect.map(fees.ofTransaction({ params: params(key) }), ({ data }) => data))
 )
 
 /** Of the last hour, minute by minute, and what is open now. */
@@ -81,9 +75,7 @@ export const cancelTransaction = (key: string) =>
   call(({ transactions }) => Effect.map(transactions.cancel({ params: params(key) }), ({ data }) => data))
 
 export const replaceTransaction = (key: string, payload: ReplaceTransactionRequest) =>
-  call(({ transactions }) =>
-    Effect.map(transactions.replace({ params: params(key), payload }), ({ data }) => data)
-  )
+  call(({ transactions }) => Effect.map(transactions.replace({ params: params(key), payload }), ({ data }) => data))
 
 const readers = {
   evm: bodyReader(SendEvmTransaction),
@@ -111,7 +103,10 @@ export const sendTransaction = (type: SendingType, relayer: string, body: unknow
 export const simulateTransaction = (type: SendingType, relayer: string, body: unknown) =>
   call(({ transactions }) =>
     Effect.flatMap(readers[type](body), (payload: SendTransactionRequest) =>
-      Effect.map(transactions.simulate({ params: { relayer_id: RelayerId.make(relayer) }, payload }), ({ data }) => data)
+      Effect.map(
+        transactions.simulate({ params: { relayer_id: RelayerId.make(relayer) }, payload }),
+        ({ data }) => data
+      )
     )
   )
 
