@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import type { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
+import { grow } from "../../../testkit/chain/Blocks.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { ledger } from "../ledger/Fixtures.ts"
 import * as Scenes from "./fake/Scenes.ts"
@@ -129,6 +130,25 @@ layerEach(ledger)("after a copy is put back", (it) => {
       assert.deepStrictEqual(yield* heldAs(world, id), waits)
       assert.strictEqual(world.chain.effects(World.receiver, 2n), 1)
     })
+  )
+})
+
+layerEach(ledger)("when a reorganisation replaces what used a nonce", (it) => {
+  it.effect(
+    "a request that the new chain has executed waits for an operator, although the nonce was explained before",
+    () =>
+      Effect.gen(function* () {
+        const { world } = yield* Scenes.confirmed({ network: { required_confirmations: 6 } })
+        const [id] = yield* world.accept(1, { request: request(2n), notBefore: 60_000 })
+        const before = world.chain.blocks
+        world.chain.include([{ bytes: yield* world.foreign(1), isSuccess: true }])
+        yield* world.poll(2)
+        assert.deepStrictEqual(yield* heldAs(world, id), ["pending", false, "not_before"])
+        world.chain.blocks = grow(grow(before, [{ bytes: yield* world.foreign(1, 2n), isSuccess: true }]))
+        yield* blocks(world, 60)
+        assert.deepStrictEqual(yield* heldAs(world, id), waits)
+        assert.strictEqual(world.chain.effects(World.receiver, 2n), 1)
+      })
   )
 })
 
