@@ -141,6 +141,28 @@ describe("permissions", () => {
     assert.include(note, "a, b are in several entries")
   })
 
+  it("an entry of an allow list that is no address is left out, and a list without others allows no receiver", () => {
+    const outcome = imported({
+      top: raw("ONE"),
+      networks: [{ ...sepolia, permissions: [{ relayers: [first], allowlist: ["nonsense"] }, { relayers: [] }] }],
+      relayers: [listed("a", 11_155_111, 0)]
+    })
+    assert.include(places(outcome), "networks.0.permissions.0.allowlist.0 invalid")
+    assert.include(places(outcome), "networks.0.permissions.1.relayers note")
+    assert.deepInclude(policiesOf(outcome, "a"), { whitelist_receivers: [] })
+  })
+
+  it("keys of a relayer that is left out are left out with it", () => {
+    const outcome = imported({
+      top: raw("ONE"),
+      networks: [{ ...sepolia, api_keys: [{ relayer: first, keys: ["${KEY}"] }] }],
+      relayers: [{ ...listed("a", 11_155_111, 0), name: "" }]
+    })
+    assert.include(places(outcome), "relayers.0.name invalid")
+    assert.include(places(outcome), "networks.0.api_keys.0 dropped")
+    assert.deepStrictEqual([outcome.document.relayers.size, outcome.document.api_keys.size], [0, 0])
+  })
+
   it("limits of later versions are named as needed elsewhere", () => {
     const permissions = [{ relayers: "*", ip_allowlist: ["10.0.0.0/8"], request_verification: { scheme: "jwt_hs256" } }]
     const outcome = imported({

@@ -23,10 +23,13 @@ interface Effective {
   readonly noSigning: boolean
 }
 
+const isAddress = /^0x[0-9a-fA-F]{40}$/
+
 const addressesOf = (value: unknown, place: string, relayers: ReadonlyArray<Listed>, { report }: Input) => {
   if (value === undefined || value === "*") return relayers
   const wanted = [value].flat().map((address) => String(address).toLowerCase())
   if (wanted.includes("*")) return relayers
+  if (wanted.length === 0) report.add(place, "note", "is empty: the entry applies to no relayer")
   for (const address of wanted) {
     if (!relayers.some((relayer) => relayer.address === address)) {
       report.add(place, "note", `no relayer of this network has the account ${address}`)
@@ -39,14 +42,20 @@ const readPermission = (value: unknown, place: string, relayers: ReadonlyArray<L
   const source = fields(value, place, input.report)
   const { report } = input
   const is = (name: string) => source.take(name) === true
-  const allowed = source.list("allowlist").map(String)
-  if (source.take("allowlist") !== undefined && allowed.length === 0) {
+  const given = source.list("allowlist").map(String)
+  const allowed = given.filter((address, index) => {
+    if (isAddress.test(address)) return true
+    report.add(`${place}.allowlist.${index}`, "invalid", "expected an address: 0x and 40 hex digits; left out")
+    return false
+  })
+  if (source.take("allowlist") !== undefined && given.length === 0) {
     report.add(at(place, "allowlist"), "note", "is empty: the old service does not limit receivers by it")
   }
   const permission = {
     at: place,
     relayers: addressesOf(source.take("relayers"), at(place, "relayers"), relayers, input),
-    allowlist: allowed.length === 0 ? undefined : allowed,
+    // A list of which every entry is left out allows no receiver.
+    allowlist: given.length === 0 ? undefined : allowed,
     noNative: is("disable_native_transfer"),
     noTransactions: is("disable_transactions"),
     noSigning: false
@@ -154,7 +163,7 @@ const importKeys = (
       continue
     }
     const limits = effective.get(relayer.id)
-    if (limits === undefined) {
+    if (limits === undefined || !document.relayers.has(relayer.id)) {
       report.add(source.at, "dropped", `${relayer.id} is left out, and its keys with it`)
       continue
     }
@@ -184,21 +193,30 @@ const importKeys = (
   }
 }
 
-/** Imports the API keys of a network whose relayers are listed, and some of them imported. Returns the allow lists of these by their ids. */
+interface Permissions {
+  /** The allow lists of relayers by their ids. */
+  readonly receivers: ReadonlyMap<string, ReadonlyArray<string>>
+  /** Imports the API keys of the relayers that are in the document. */
+  readonly importKeys: () => void
+}
+
+/** Reads the permissions of a network whose relayers are listed, and some of them imported. */
 export const importPermissions = (
   network: Network,
   listed: ReadonlyArray<Listed>,
   relayers: ReadonlyArray<Listed>,
   input: Input
-): ReadonlyMap<string, ReadonlyArray<string>> => {
+): Permissions => {
   const place = at(network.at, "permissions")
   const permissions = network.source
     .list("permissions")
     .map((value, index) => readPermission(value, `${place}.${index}`, listed, input))
   noteIntersections(relayers, permissions, place, input)
   const effective = new Map(relayers.map((relayer) => [relayer.id, effectiveOf(relayer, permissions)] as const))
-  importKeys(network.source.list("api_keys"), network.at, listed, effective, input)
-  return new Map(
-    [...effective].flatMap(([id, { receivers }]) => (receivers === undefined ? [] : [[id, receivers] as const]))
-  )
+  return {
+    receivers: new Map(
+      [...effective].flatMap(([id, { receivers }]) => (receivers === undefined ? [] : [[id, receivers] as const]))
+    ),
+    importKeys: () => importKeys(network.source.list("api_keys"), network.at, listed, effective, input)
+  }
 }

@@ -120,13 +120,14 @@ const importRelayers = (readings: ReadonlyArray<Reading>, notifications: Readonl
       if (lost !== undefined) input.report.add(relayer.at, "dropped", `${relayer.id}: ${lost}`)
       return lost === undefined
     })
-    const receivers = importPermissions(network, relayers, imported, input)
+    const { importKeys, receivers } = importPermissions(network, relayers, imported, input)
     for (const relayer of imported) {
       const signerId = signerOf?.(relayer)
       if (signerId === undefined) continue
       const extras = { receivers: receivers.get(relayer.id), notification: notifications.get(network.name) }
       importRelayer(relayer, network, signerId, extras, input)
     }
+    importKeys()
     network.source.end()
   }
 }
