@@ -2,6 +2,7 @@
 import { Effect, Schedule } from "effect"
 import { counterContract } from "../../../testkit/stellar/Contracts.ts"
 import { envelope, payment } from "../../../testkit/stellar/Building.ts"
+import type { Faults } from "../../../testkit/stellar/Provider.ts"
 import * as Loads from "../Loads.ts"
 import type { Failure } from "../Network.ts"
 import { figuresOf, latencies, withoutRates } from "../Results.ts"
@@ -59,19 +60,32 @@ const sponsored = Effect.fnUntraced(function* (
   return yield* measure(sender, Effect.andThen(around.before, sends), { ...group, whenAccepted: around.whenAccepted })
 })
 
-const unsent = ({ installation: { sql } }: Sender) =>
-  sql`SELECT 1 FROM transactions WHERE state IN ('pending', 'signed') LIMIT 1`
+/** Stroops per operation: more than any relayer pays. */
+const dear = { p95: "10000000000", p99: "10000000000" }
 
-/** The next ledger has all of them: none is closed before a node has the last one. */
-const drain = (sender: Sender<StellarWorld>, { flying, users }: StellarScale) => {
-  const closes = (running: boolean) => Effect.asVoid(sender.standIn.control({ running }))
-  const sent = unsent(sender).pipe(
-    Effect.repeat({ until: (rows) => rows.length === 0, schedule: Schedule.spaced("50 millis") }),
+/** Waits until at most `most` transactions are with no node. */
+const unsent = ({ installation: { sql } }: Sender, most: number) =>
+  sql<{ count: number }>`SELECT count(*)::int AS count FROM transactions WHERE state IN ('pending', 'signed')`.pipe(
+    Effect.repeat({ until: ([row]) => (row?.count ?? 0) <= most, schedule: Schedule.spaced("50 millis") }),
     Effect.orDie
   )
+
+/**
+ * The next ledger has all of them. The service signs nothing while the newest ledger is older than a minute, so all are accepted
+ * first, while their fee is too high, and no ledger is closed from the first send to the last one.
+ */
+const drain = (sender: Sender<StellarWorld>, { flying, users }: StellarScale) => {
+  const { control } = sender.standIn
+  const closes = (running: boolean) => Effect.asVoid(control({ running }))
+  const feeStats = (replaced: Faults["replaced"]) => Effect.asVoid(control({ faults: { provider: 0, set: { replaced } } }))
   return sponsored(sender, some(sender, Math.ceil(flying / users)), users, {
-    before: closes(false),
-    whenAccepted: Effect.andThen(sent, closes(true))
+    before: feeStats({ getFeeStats: { inclusionFee: dear, sorobanInclusionFee: dear } }),
+    whenAccepted: feeStats({}).pipe(
+      Effect.andThen(unsent(sender, flying - 1)),
+      Effect.andThen(closes(false)),
+      Effect.andThen(unsent(sender, 0)),
+      Effect.andThen(closes(true))
+    )
   })
 }
 
