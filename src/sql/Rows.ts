@@ -51,6 +51,12 @@ const readIds = all(Schema.Struct({ id: Schema.String }))
 export const ids = (rows: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArray<string>> =>
   Effect.map(readIds(rows), (found) => found.map(({ id }) => id))
 
+const readWords = one(Schema.Struct({ words: Schema.String }))
+
+/** Reads the column `words` of one row, words between spaces: one text is read faster than many thousand rows. */
+export const words = (rows: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.map(readWords(rows), ({ words }) => (words === "" ? [] : words.split(" ")))
+
 /**
  * The only way to read rows without a check: a template whose rows have the type `Row`. For hot paths that were measured,
  * which are reading and creating relayers, and finding the API key of a request.

@@ -77,7 +77,8 @@ const unsent = ({ installation: { sql } }: Sender, most: number) =>
 const drain = (sender: Sender<StellarWorld>, { flying, users }: StellarScale) => {
   const { control } = sender.standIn
   const closes = (running: boolean) => Effect.asVoid(control({ running }))
-  const feeStats = (replaced: Faults["replaced"]) => Effect.asVoid(control({ faults: { provider: 0, set: { replaced } } }))
+  const feeStats = (replaced: Faults["replaced"]) =>
+    Effect.asVoid(control({ faults: { provider: 0, set: { replaced } } }))
   return sponsored(sender, some(sender, Math.ceil(flying / users)), users, {
     before: feeStats({ getFeeStats: { inclusionFee: dear, sorobanInclusionFee: dear } }),
     whenAccepted: feeStats({}).pipe(

@@ -31,7 +31,6 @@ type RelayerCount = typeof RelayerCount.Type
 
 const readNumbers = Rows.all(Schema.Struct({ id: Schema.String, seq: Schema.Int }))
 const readCounts = Rows.all(RelayerCount)
-const readAddresses = Rows.all(Schema.Struct({ address: Schema.String }))
 
 const WithChannels = Schema.Struct({
   id: RelayerId,
@@ -100,9 +99,8 @@ export const make = Effect.gen(function* () {
 
   /** On all networks of the type. */
   const addresses = (type: string) =>
-    sql`SELECT DISTINCT t.address FROM relayers t WHERE t.network_type = ${type}`.pipe(
-      Effect.flatMap(readAddresses),
-      Effect.map((rows) => rows.map(({ address }) => address)),
+    sql`SELECT coalesce(string_agg(t.address, ' '), '') AS words FROM relayers t WHERE t.network_type = ${type}`.pipe(
+      Effect.flatMap(Rows.words),
       query("RelayersRepo.addresses")
     )
 

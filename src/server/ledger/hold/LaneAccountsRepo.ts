@@ -44,11 +44,9 @@ export const make = Effect.gen(function* () {
 
   /** All accounts of lanes on networks of the type, also of relayers that were deleted. */
   const addresses = (type: string) =>
-    sql`SELECT DISTINCT l.address FROM lanes l WHERE starts_with(l.chain, ${`${type}:`})`.pipe(
-      Effect.flatMap(readAddresses),
-      Effect.map((rows) => rows.map(({ address }) => address)),
-      query("LaneAccountsRepo.addresses")
-    )
+    sql`
+      SELECT coalesce(string_agg(l.address, ' '), '') AS words FROM lanes l
+      WHERE starts_with(l.chain, ${`${type}:`})`.pipe(Effect.flatMap(Rows.words), query("LaneAccountsRepo.addresses"))
 
   const rowOf =
     (chain: string) =>

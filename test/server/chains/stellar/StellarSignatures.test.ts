@@ -1,0 +1,29 @@
+// Signatures are recognized among many accounts by the letters of an address that a hint decides.
+import { assert, describe, it } from "@effect/vitest"
+import { Keypair, xdr } from "@stellar/stellar-sdk/base"
+import { createHash } from "node:crypto"
+import { candidatesOf } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
+
+const hash = createHash("sha256").update("a transaction").digest()
+
+const keys = Array.from({ length: 300 }, (_, index) =>
+  Keypair.fromRawEd25519Seed(createHash("sha256").update(`key ${index}`).digest())
+)
+const addresses = keys.map((key) => key.publicKey())
+
+describe("a signature", () => {
+  it("is found by its hint, whichever key has signed", () => {
+    for (const key of keys) {
+      const found = candidatesOf(hash, [key.signDecorated(hash)], addresses)
+      assert.deepStrictEqual(found, [{ address: key.publicKey(), isValid: true }])
+    }
+  })
+
+  it("with the hint of another account is no valid one", () => {
+    const [signer, other] = keys
+    assert.isDefined(signer)
+    assert.isDefined(other)
+    const forged = new xdr.DecoratedSignature({ hint: other.signatureHint(), signature: signer.sign(hash) })
+    assert.deepStrictEqual(candidatesOf(hash, [forged], addresses), [{ address: other.publicKey(), isValid: false }])
+  })
+})
