@@ -1,4 +1,5 @@
 // Accounts of a cluster, as a block has them.
+import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
 
 export interface Account {
   readonly lamports: bigint
@@ -9,3 +10,18 @@ export interface Account {
 
 /** By address. An address without an entry has no account. */
 export type Accounts = ReadonlyMap<string, Account>
+
+const tableProgram = "AddressLookupTab1e1111111111111111111111111"
+
+/** A lookup table that is not deactivated: its header of 56 bytes, and the addresses. */
+export const lookupTable = (addresses: ReadonlyArray<string>): Account => ({
+  lamports: 10_000_000n,
+  owner: tableProgram,
+  data: Uint8Array.from([
+    1,
+    ...new Uint8Array(3),
+    ...new Uint8Array(8).fill(255),
+    ...new Uint8Array(44),
+    ...addresses.flatMap((address) => [...(Base58.decode(address) ?? [])])
+  ])
+})

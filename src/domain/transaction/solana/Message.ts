@@ -52,9 +52,17 @@ export const malformed = (message: string): Malformed => ({ code: "malformed", m
 const accountCount = ({ keys, tables }: Message): number =>
   tables.reduce((count, { writable, readonly }) => count + writable.length + readonly.length, keys.length)
 
-/** Whether the runtime gives an instruction write access to a key. Loaded accounts are not keys. */
-export const isWritableKey = ({ keys, signers, readonlySigners, readonlyOthers }: Message, index: number): boolean =>
-  index < signers ? index < signers - readonlySigners : index < keys.length - readonlyOthers
+/** Whether the runtime gives instructions write access to an account: a key, or behind the keys one that tables load. */
+export const isWritable = (message: Message, index: number): boolean => {
+  const { keys, signers, readonlySigners, readonlyOthers, tables } = message
+  if (index < signers) return index < signers - readonlySigners
+  if (index < keys.length) return index < keys.length - readonlyOthers
+  return index - keys.length < tables.reduce((count, { writable }) => count + writable.length, 0)
+}
+
+/** Whether an instruction lists the fee payer, which gives it full authority over the fee payer's account. */
+export const listsFeePayer = ({ instructions }: Message): boolean =>
+  instructions.some(({ accounts }) => accounts.includes(0))
 
 const headerProblem = ({ signers, readonlySigners, readonlyOthers, keys }: Message): string | undefined => {
   if (signers < 1 || readonlySigners >= signers) return "the first key must be a writable signer"

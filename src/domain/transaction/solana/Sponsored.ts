@@ -1,6 +1,6 @@
 // Builds the transaction that a user signs: a payment to the relayer, and then what the user wants, with the relayer as fee payer.
 import { instructionsOf } from "./Instruction.ts"
-import { isWritableKey } from "./Message.ts"
+import { isWritable } from "./Message.ts"
 import type { Message } from "./Message.ts"
 import { systemProgram } from "./Programs.ts"
 import { nativeToken } from "./Payment.ts"
@@ -53,16 +53,13 @@ type Tables = ReadonlyMap<string, ReadonlyArray<string>>
 
 /** The instructions of a message with what the runtime gives each account. `loaded`: what the tables load, writable ones first. */
 const withRoles = (message: Message, loaded: ReadonlyArray<string>): ReadonlyArray<BuiltInstruction> => {
-  const { keys, signers, tables } = message
-  const writableLoaded = tables.reduce((count, { writable }) => count + writable.length, 0)
-  const isWritable = (index: number): boolean =>
-    index < keys.length ? isWritableKey(message, index) : index - keys.length < writableLoaded
+  const { signers } = message
   return instructionsOf(message, loaded).map(({ program, accounts, data }, at) => ({
     program,
     data,
     accounts: accounts.map((address, position) => {
       const index = message.instructions[at]?.accounts[position] ?? 0
-      return { address, isWritable: isWritable(index), isSigner: index < signers }
+      return { address, isWritable: isWritable(message, index), isSigner: index < signers }
     })
   }))
 }

@@ -25,10 +25,18 @@ export const readTables = Effect.fnUntraced(function* (providers: SolanaProvider
   return agrees ? ("missing_table" as const) : ("table_unavailable" as const)
 })
 
-/** The states of the accounts that instructions of the relayer name. Unreadable: no provider gives them. */
-export const readAccounts = Effect.fnUntraced(function* (providers: SolanaProviders, { message }: WireTransaction) {
+/**
+ * The states of the accounts that instructions of the relayer name. `loaded`: what the tables of the message load. Unreadable: no
+ * provider gives them.
+ */
+export const readAccounts = Effect.fnUntraced(function* (
+  providers: SolanaProviders,
+  { message }: WireTransaction,
+  loaded: ReadonlyArray<string>
+) {
+  const addresses = [...message.keys, ...loaded]
   const listing = message.instructions.filter(({ accounts }) => accounts.includes(0))
-  const keys = [...new Set(listing.flatMap(({ accounts }) => accounts.flatMap((index) => message.keys[index] ?? [])))]
+  const keys = [...new Set(listing.flatMap(({ accounts }) => accounts.flatMap((index) => addresses[index] ?? [])))]
   if (keys.length === 0) return new Map<string, AccountState>()
   const read = yield* Effect.result(providers.first((node) => Accounts.read(node, keys)))
   return Result.isFailure(read)

@@ -8,10 +8,10 @@ import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
 import { brokenRule, spendingOf } from "../../../domain/transaction/solana/Guard.ts"
 import type { Guarded, ReadAccounts } from "../../../domain/transaction/solana/Guard.ts"
 import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
+import { listsFeePayer } from "../../../domain/transaction/solana/Message.ts"
 import type { Accounts as ReadState, Lifetime, Preparation } from "../../../domain/transaction/solana/Preparation.ts"
 import type { Solana, SolanaRequest } from "../../../domain/transaction/solana/Solana.ts"
 import { loadedBy } from "../../../domain/transaction/solana/Instruction.ts"
-import type { TableState } from "../../../domain/transaction/solana/Instruction.ts"
 import { formOf, guardTermsOf } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import * as Numbers from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
@@ -122,21 +122,6 @@ const distinct = ({ context, inquiry, request }: Work, build: (chosen: Chosen) =
   return undefined
 }
 
-const paymentOf = (
-  { context, providers, inquiry }: Work,
-  transaction: WireTransaction,
-  tables: ReadonlyMap<string, TableState>
-) => {
-  const loaded = loadedBy(transaction.message, tables)
-  return verifyPayment({
-    providers,
-    prices: context.prices,
-    target: inquiry.row.relayer.target,
-    transaction,
-    loaded: isRefusal(loaded) ? [] : loaded
-  })
-}
-
 const nothingRead: Omit<Preparation, "accounts"> = {
   lifetime: "unavailable",
   fee: { floor: 0n, offered: 0n, cap: 0n },
@@ -164,15 +149,17 @@ const prepareIn = Effect.fnUntraced(function* (work: Work) {
     draft.message.tables.map(({ table }) => table)
   )
   if (typeof tables === "string") return failed(tables)
-  const read: ReadAccounts = { tables, accounts: yield* readAccounts(providers, draft) }
+  const resolved = loadedBy(draft.message, tables)
+  const loaded = isRefusal(resolved) ? [] : resolved
+  const read: ReadAccounts = { tables, accounts: yield* readAccounts(providers, draft, loaded) }
 
   const terms = guardTermsOf(relayer.target, request)
   const form = formOf(relayer.target, request)
-  const isSimulated = form === "sponsored" || request.simulate !== false
+  const isSimulated = form === "sponsored" || request.simulate !== false || listsFeePayer(draft.message)
   const [price, simulation, lifetime, balance] = yield* Effect.all(
     [
       facts.isPrebuilt || hasOwnBudget(request) ? Effect.succeed(0n) : priceOf(work, draft),
-      isSimulated ? Simulations.simulate(providers, draft) : Effect.undefined,
+      isSimulated ? Simulations.simulate(providers, draft, loaded) : Effect.undefined,
       lifetimeOf(work, draft),
       balanceOf(work)
     ],
@@ -199,7 +186,7 @@ const prepareIn = Effect.fnUntraced(function* (work: Work) {
   const broken = brokenRule(guarded)
   const spending = broken === undefined ? spendingOf(guarded) : undefined
   const out = spending === undefined || isRefusal(spending) ? 0n : spending.out
-  const paid = form === "sponsored" && broken === undefined ? yield* paymentOf(work, wire, tables) : undefined
+  const paid = form === "sponsored" && broken === undefined ? yield* verifyPayment({ providers, prices: context.prices, target: relayer.target, transaction: wire, loaded }) : undefined
   const expected = { fee: fee.total, out, ...(paid?._tag === "Paid" ? { paid } : {}) }
   const simulated = simulation && Simulations.judge(simulation, expected, memory.brokenAt.get(transaction.number))
   if (simulated?._tag === "Succeeds") memory.brokenAt.delete(transaction.number)

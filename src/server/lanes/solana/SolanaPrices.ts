@@ -1,6 +1,6 @@
 // The price and the limit of compute units that a message offers.
 import { Effect } from "effect"
-import { isWritableKey } from "../../../domain/transaction/solana/Message.ts"
+import { isWritable } from "../../../domain/transaction/solana/Message.ts"
 import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
 import type { SolanaRequest } from "../../../domain/transaction/solana/Solana.ts"
 import * as Numbers from "../../../domain/transaction/solana/SolanaNumbers.ts"
@@ -9,7 +9,7 @@ import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 
 /** The accounts that set the price of a message. */
 export const writtenBy = ({ message }: WireTransaction): ReadonlyArray<string> =>
-  message.keys.filter((_, index) => isWritableKey(message, index)).slice(0, Numbers.maxPricedAccounts)
+  message.keys.filter((_, index) => isWritable(message, index)).slice(0, Numbers.maxPricedAccounts)
 
 /** What recent blocks took for the accounts that the message writes, in micro-lamports per compute unit, the lowest first. */
 export const pricesOf = (providers: SolanaProviders, wire: WireTransaction) =>

@@ -4,7 +4,7 @@ import { Effect, Result } from "effect"
 import { base64Of } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
 import type { Simulated } from "../../../domain/transaction/solana/Preparation.ts"
 import { systemProgram, tokenProgram, token2022Program } from "../../../domain/transaction/solana/Programs.ts"
-import { refusal } from "../../../domain/transaction/solana/Instruction.ts"
+import { instructionsOf, refusal } from "../../../domain/transaction/solana/Instruction.ts"
 import type { Refusal } from "../../../domain/transaction/solana/Instruction.ts"
 import { isKept } from "../../../domain/transaction/solana/Payment.ts"
 import type { Payment } from "../../../domain/transaction/solana/Payment.ts"
@@ -12,7 +12,7 @@ import type { RuleCode } from "../../../domain/transaction/solana/SolanaCode.ts"
 import { brokenSimulation } from "../../../domain/transaction/solana/SimulatedRules.ts"
 import type { SimulatedAccounts } from "../../../domain/transaction/solana/SimulatedRules.ts"
 import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
-import { isWritableKey } from "../../../domain/transaction/solana/Message.ts"
+import { isWritable } from "../../../domain/transaction/solana/Message.ts"
 import { transactionBytes } from "../../../domain/transaction/solana/WireEncoding.ts"
 import * as Accounts from "../../chains/solana/SolanaAccounts.ts"
 import * as Calls from "../../chains/solana/SolanaCalls.ts"
@@ -23,13 +23,10 @@ import type { RpcNode } from "../../chains/RpcNode.ts"
 /** The instruction CloseAccount of the token programs. */
 const closeAccount = 9
 
-const closedBy = ({ message: { instructions, keys } }: WireTransaction): ReadonlyArray<string> =>
-  instructions.flatMap(({ program, accounts: [account = 0], data }) => {
-    const called = keys[program]
-    return (called === tokenProgram || called === token2022Program) && data[0] === closeAccount
-      ? [keys[account] ?? ""]
-      : []
-  })
+const closedBy = ({ message }: WireTransaction, loaded: ReadonlyArray<string>): ReadonlyArray<string> =>
+  instructionsOf(message, loaded).flatMap(({ program, accounts: [account = ""], data }) =>
+    (program === tokenProgram || program === token2022Program) && data[0] === closeAccount ? [account] : []
+  )
 
 const stateOf = (account: AccountInfo | undefined) => ({
   lamports: account?.lamports ?? 0n,
@@ -45,13 +42,13 @@ const tokenStateOf = (account: AccountInfo) => ({
 /** Token accounts of the relayer that the message writes, as they are now. */
 const ownTokensOf = (
   { message }: WireTransaction,
-  relayer: string,
+  addresses: ReadonlyArray<string>,
   before: ReadonlyMap<string, AccountInfo | undefined>
 ): ReadonlyArray<string> =>
-  message.keys.filter((key, index) => {
-    if (index === 0 || !isWritableKey(message, index)) return false
-    const state = Accounts.stateOf(before.get(key))
-    return state._tag === "Token" && state.owner === relayer
+  addresses.filter((address, index) => {
+    if (index === 0 || !isWritable(message, index)) return false
+    const state = Accounts.stateOf(before.get(address))
+    return state._tag === "Token" && state.owner === addresses[0]
   })
 
 type SimulatedRule = Extract<Simulated, { readonly _tag: "Broken" }>["code"]
@@ -76,11 +73,12 @@ interface OneSimulation {
   readonly isOfOneSlot: boolean
 }
 
-const simulateAt = Effect.fnUntraced(function* (node: RpcNode, wire: WireTransaction) {
+const simulateAt = Effect.fnUntraced(function* (node: RpcNode, wire: WireTransaction, loaded: ReadonlyArray<string>) {
   const { message, messageBytes, signatures } = wire
-  const [relayer = ""] = message.keys
-  const { accounts: before, slots } = yield* Accounts.readWithSlots(node, message.keys)
-  const tokens = ownTokensOf(wire, relayer, before)
+  const addresses = [...message.keys, ...loaded]
+  const [relayer = ""] = addresses
+  const { accounts: before, slots } = yield* Accounts.readWithSlots(node, addresses)
+  const tokens = ownTokensOf(wire, addresses, before)
   const raw = base64Of(transactionBytes(signatures, messageBytes))
   const { context, value } = yield* node.call(Calls.simulate(raw, [relayer, ...tokens]))
   const [after, ...others] = value.accounts ?? []
@@ -97,7 +95,7 @@ const simulateAt = Effect.fnUntraced(function* (node: RpcNode, wire: WireTransac
       before: stateOf(before.get(relayer)),
       after: stateOf(after ?? undefined),
       tokens: new Map(pairs),
-      closed: closedBy(wire)
+      closed: closedBy(wire, loaded)
     },
     logs: value.logs ?? [],
     slot: context.slot,
@@ -111,15 +109,21 @@ export interface Simulation {
   readonly found?: OneSimulation
 }
 
-/** A failure needs a second opinion: a node may lag behind what the message needs. */
-export const simulate = Effect.fnUntraced(function* (providers: SolanaProviders, wire: WireTransaction) {
+/**
+ * A failure needs a second opinion: a node may lag behind what the message needs. `loaded`: what the tables of the message load.
+ */
+export const simulate = Effect.fnUntraced(function* (
+  providers: SolanaProviders,
+  wire: WireTransaction,
+  loaded: ReadonlyArray<string>
+) {
   const asked = yield* Effect.result(
-    providers.first((node) => Effect.map(simulateAt(node, wire), (found) => ({ node, found })))
+    providers.first((node) => Effect.map(simulateAt(node, wire, loaded), (found) => ({ node, found })))
   )
   if (Result.isFailure(asked)) return { verdict: "Unknown" } satisfies Simulation
   const { node, found } = asked.success
   if (found.error === undefined) return { verdict: "Succeeds", found } satisfies Simulation
-  const other = yield* providers.second(node, (second) => simulateAt(second, wire))
+  const other = yield* providers.second(node, (second) => simulateAt(second, wire, loaded))
   const verdict =
     other === "not_configured"
       ? "Fails"

@@ -5,7 +5,6 @@ import { brokenRule, spendingOf } from "../../../domain/transaction/solana/Guard
 import type { Guarded } from "../../../domain/transaction/solana/Guard.ts"
 import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
 import { loadedBy } from "../../../domain/transaction/solana/Instruction.ts"
-import type { TableState } from "../../../domain/transaction/solana/Instruction.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
 import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
@@ -22,8 +21,6 @@ interface Broken {
   readonly code: string
   readonly message: string
 }
-
-type Tables = ReadonlyMap<string, TableState>
 
 interface Examined {
   /** The first thing that keeps it from being signed. Absent: nothing. */
@@ -61,9 +58,10 @@ const maxLooks = 5
 const simulate = Effect.fnUntraced(function* (
   providers: SolanaProviders,
   { transaction }: Guarded,
+  loaded: ReadonlyArray<string>,
   expected: Simulations.Expected
 ) {
-  const look = Effect.map(Simulations.simulate(providers, transaction), (simulation) => ({
+  const look = Effect.map(Simulations.simulate(providers, transaction, loaded), (simulation) => ({
     simulation,
     broken: brokenBy(simulation, expected)
   }))
@@ -84,10 +82,13 @@ interface Examiner {
 }
 
 /** Undefined: the message may break the rule, or the relayer pays the fee itself. */
-const payment = Effect.fnUntraced(function* (examiner: Examiner, { form, transaction }: Guarded, tables: Tables) {
+const payment = Effect.fnUntraced(function* (
+  examiner: Examiner,
+  { form, transaction }: Guarded,
+  loaded: ReadonlyArray<string>
+) {
   if (form !== "sponsored") return undefined
-  const loaded = loadedBy(transaction.message, tables)
-  const verdict = yield* verify({ ...examiner, transaction, loaded: isRefusal(loaded) ? [] : loaded })
+  const verdict = yield* verify({ ...examiner, transaction, loaded })
   if (verdict._tag === "Unreadable") return yield* unanswered("has the accounts of the payment")
   if (verdict._tag === "NoPrice") return yield* priceUnavailable(verdict.problem)
   return verdict
@@ -103,18 +104,20 @@ export const examine = Effect.fnUntraced(function* (examiner: Examiner, guarded:
   )
   if (tables === "table_unavailable") return yield* unanswered("has the lookup tables")
   if (tables === "missing_table") return { broken: missingTable, spending: nothing } satisfies Examined
-  const read = { tables, accounts: yield* readAccounts(providers, transaction) }
+  const resolved = loadedBy(transaction.message, tables)
+  const loaded = isRefusal(resolved) ? [] : resolved
+  const read = { tables, accounts: yield* readAccounts(providers, transaction, loaded) }
   const broken = brokenRule({ ...guarded, read })
   if (broken?.code === "account_unavailable") return yield* unanswered("has the accounts that it spends from")
   const declared = spendingOf({ ...guarded, read })
   const spending = isRefusal(declared) ? nothing : declared
   if (broken !== undefined) return { broken, spending } satisfies Examined
-  const paid = yield* payment(examiner, guarded, tables)
+  const paid = yield* payment(examiner, guarded, loaded)
   if (paid?._tag === "Unpaid") {
     return { broken: { code: "payment_missing", message: paid.problem }, spending } satisfies Examined
   }
   const expected = { fee: feeOf(transaction.message).total, out: spending.out, ...present("paid", paid) }
-  const simulated = yield* simulate(providers, guarded, expected)
+  const simulated = yield* simulate(providers, guarded, loaded, expected)
   const examined: Examined = {
     spending,
     simulation: simulated.simulation,

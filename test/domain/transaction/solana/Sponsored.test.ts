@@ -5,7 +5,7 @@ import { memoProgram, systemProgram, tokenProgram } from "../../../../src/domain
 import { paymentOf, sponsored } from "../../../../src/domain/transaction/solana/Sponsored.ts"
 import { instructionsOf, loadedBy } from "../../../../src/domain/transaction/solana/Instruction.ts"
 import { decode } from "../../../../src/domain/transaction/solana/WireDecoding.ts"
-import { isWritableKey } from "../../../../src/domain/transaction/solana/Message.ts"
+import { isWritable } from "../../../../src/domain/transaction/solana/Message.ts"
 import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
 import { address } from "../../../../testkit/solana/Messages.ts"
 
@@ -73,7 +73,7 @@ describe("a sponsored message", () => {
     const [first, ...rest] = instructionsOf(built, loadedOf(built))
     assert.deepStrictEqual(first?.accounts, [source, mint, destination, user].map(text))
     assert.deepStrictEqual(rest, [...instructionsOf(message, loaded)])
-    assert.isTrue(isWritableKey(built, built.keys.indexOf(text(cosigner))))
+    assert.isTrue(isWritable(built, built.keys.indexOf(text(cosigner))))
   })
 
   it("loads accounts of the payment from a table of the user, and no account twice", () => {

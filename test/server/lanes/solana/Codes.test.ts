@@ -2,7 +2,6 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { SolanaPolicy } from "../../../../src/domain/relayer/Policy.ts"
-import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
 import { isFinal } from "../../../../src/domain/transaction/Transaction.ts"
 import { memoProgram, tokenProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
@@ -11,12 +10,11 @@ import { solanaRules } from "../../../../src/domain/transaction/solana/SolanaRul
 import { messageBytes, transactionBytes } from "../../../../src/domain/transaction/solana/WireEncoding.ts"
 import type { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
-import type { Account } from "../../../../testkit/solana/Accounts.ts"
-import type * as Bank from "../../../../testkit/solana/Bank.ts"
+import { lookupTable } from "../../../../testkit/solana/Accounts.ts"
 import * as Tokens from "../../../../testkit/solana/Tokens.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
 import * as Paying from "../../transactions/solana/Paying.ts"
-import { prebuilt } from "./Ends.ts"
+import { changing, prebuilt, tokensOf, withTokens } from "./Ends.ts"
 import * as World from "./World.ts"
 
 const { memo, receiver } = World
@@ -41,19 +39,6 @@ const onAll = (world: World, method: string, lie: Parameters<World["nodes"][numb
   for (const { lies } of world.nodes) lies.set(method, lie)
 }
 
-/** Each execution changes the account, as an unknown program could. */
-const changing = (world: World, address: string, change: (account: Account) => Account) => {
-  const { run } = world.cluster
-  const changed: Bank.Run = (accounts, transaction) => {
-    const executed = run(accounts, transaction)
-    const account = executed.accounts.get(address)
-    return account === undefined
-      ? executed
-      : { ...executed, accounts: new Map(executed.accounts).set(address, change(account)) }
-  }
-  world.cluster.run = changed
-}
-
 const tables = [receiver]
 
 /** A message of version 0 whose table loads the account with this index. */
@@ -69,46 +54,6 @@ const withTable = (world: World, index: number): SolanaRequest => {
     tables: [{ table: receiver, writable: [], readonly: [index] }]
   })
   return { transaction: base64Of(transactionBytes([undefined], message)) }
-}
-
-const tableProgram = "AddressLookupTab1e1111111111111111111111111"
-
-/** A lookup table: its header, and one address. */
-const table = (address: string): Account => ({
-  lamports: 10_000_000n,
-  owner: tableProgram,
-  data: Uint8Array.from([
-    1,
-    ...new Uint8Array(3),
-    ...new Uint8Array(8).fill(255),
-    ...new Uint8Array(44),
-    ...(Base58.decode(address) ?? [])
-  ])
-})
-
-/** A request that sends tokens of the relayer. */
-const tokens = ({ address }: World): SolanaRequest => ({
-  instructions: [
-    {
-      program_id: tokenProgram,
-      accounts: [
-        { pubkey: Paying.accountOf(address), is_signer: false, is_writable: true },
-        { pubkey: Paying.mint, is_signer: false, is_writable: false },
-        { pubkey: Paying.accountOf(Paying.user), is_signer: false, is_writable: true },
-        { pubkey: address, is_signer: true, is_writable: true }
-      ],
-      data: base64Of(Uint8Array.from([12, 1, 0, 0, 0, 0, 0, 0, 0, 6]))
-    }
-  ]
-})
-
-const withTokens = (world: World) => {
-  Paying.prepare(world.cluster, world.address)
-  const owner = world.address
-  world.cluster.put({
-    [Paying.accountOf(owner)]: Tokens.holding({ mint: Paying.mint, owner, amount: 1_000_000n })
-  })
-  world.cluster.produce(2)
 }
 
 const codes: Readonly<Record<string, Reached>> = {
@@ -138,7 +83,7 @@ const codes: Readonly<Record<string, Reached>> = {
     request: (world) => withTable(world, 0),
     over: prebuilt,
     prepare: (world) => {
-      world.cluster.put({ [receiver]: table(world.address) })
+      world.cluster.put({ [receiver]: lookupTable([world.address]) })
       world.cluster.produce(2)
     },
     explained: /A lookup table loads the relayer/u
@@ -148,13 +93,13 @@ const codes: Readonly<Record<string, Reached>> = {
     request: (world) => withTable(world, 0),
     over: prebuilt,
     prepare: (world) => {
-      world.cluster.put({ [receiver]: table(Paying.user) })
+      world.cluster.put({ [receiver]: lookupTable([Paying.user]) })
       world.cluster.produce(2)
     },
     explained: /an account that the relayer's policy forbids/u
   },
   account_unavailable: {
-    request: tokens,
+    request: tokensOf,
     prepare: (world) => {
       withTokens(world)
       onAll(world, "getMultipleAccounts", failing)
@@ -174,7 +119,7 @@ const codes: Readonly<Record<string, Reached>> = {
     explained: /changes the owner or the data of the relayer's account/u
   },
   authority_changed: {
-    request: tokens,
+    request: tokensOf,
     prepare: (world) => {
       withTokens(world)
       changing(world, Paying.accountOf(world.address), (account) => ({

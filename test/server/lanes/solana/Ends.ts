@@ -2,10 +2,15 @@
 import { assert } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
-import { memoProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import { memoProgram, tokenProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
+import type { SolanaRequest } from "../../../../src/domain/transaction/solana/Solana.ts"
+import type { Account } from "../../../../testkit/solana/Accounts.ts"
+import type * as Bank from "../../../../testkit/solana/Bank.ts"
+import * as Tokens from "../../../../testkit/solana/Tokens.ts"
+import * as Paying from "../../transactions/solana/Paying.ts"
 import * as World from "./World.ts"
 
 type World = Effect.Success<ReturnType<typeof World.make>>
@@ -59,3 +64,41 @@ export const heldBack = Effect.fnUntraced(function* (given: World.Given = {}) {
   const born = world.cluster.blocks.findIndex((block) => block.blockhash === blockhash)
   return { world, id, born, bound: attempts[0]?.offer.bound ?? 0 }
 })
+
+/** Each execution changes the account, as an unknown program could. */
+export const changing = (world: World, address: string, change: (account: Account) => Account) => {
+  const { run } = world.cluster
+  const changed: Bank.Run = (accounts, transaction) => {
+    const executed = run(accounts, transaction)
+    const account = executed.accounts.get(address)
+    return account === undefined
+      ? executed
+      : { ...executed, accounts: new Map(executed.accounts).set(address, change(account)) }
+  }
+  world.cluster.run = changed
+}
+
+/** A request that sends tokens of the relayer. */
+export const tokensOf = ({ address }: World): SolanaRequest => ({
+  instructions: [
+    {
+      program_id: tokenProgram,
+      accounts: [
+        { pubkey: Paying.accountOf(address), is_signer: false, is_writable: true },
+        { pubkey: Paying.mint, is_signer: false, is_writable: false },
+        { pubkey: Paying.accountOf(Paying.user), is_signer: false, is_writable: true },
+        { pubkey: address, is_signer: true, is_writable: true }
+      ],
+      data: base64Of(Uint8Array.from([12, 1, 0, 0, 0, 0, 0, 0, 0, 6]))
+    }
+  ]
+})
+
+export const withTokens = (world: World) => {
+  Paying.prepare(world.cluster, world.address)
+  const owner = world.address
+  world.cluster.put({
+    [Paying.accountOf(owner)]: Tokens.holding({ mint: Paying.mint, owner, amount: 1_000_000n })
+  })
+  world.cluster.produce(2)
+}

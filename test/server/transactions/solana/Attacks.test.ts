@@ -4,16 +4,14 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
-import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
 import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
 import * as Attacks from "../../../../testkit/solana/Attacks.ts"
 import * as RawAttacks from "../../../../testkit/solana/RawAttacks.ts"
-import { address as addressOf, u32, u64 } from "../../../../testkit/solana/Messages.ts"
+import { lookupTable } from "../../../../testkit/solana/Accounts.ts"
+import { address as addressOf } from "../../../../testkit/solana/Messages.ts"
 import { sol } from "../../lanes/solana/World.ts"
 import type { Reply } from "../wallet/fixtures.ts"
 import { api, dataOf, memoOf, recent, relayerAt } from "./Relayers.ts"
-
-const tableProgram = "AddressLookupTab1e1111111111111111111111111"
 
 const attacking = Effect.gen(function* () {
   const relayer = yield* relayerAt()
@@ -80,9 +78,7 @@ layer(api, { excludeTestServices: true })("attacks on the fee payer", (it) => {
       const { address, becomes, call, cluster, post, relayer, send } = yield* attacking
       const table = addressOf(70)
       const put = (addresses: ReadonlyArray<string>) => {
-        const header = [...u32(1), ...u64(2n ** 64n - 1n), ...new Uint8Array(44)]
-        const data = Uint8Array.from([...header, ...addresses.flatMap((one) => [...(Base58.decode(one) ?? [])])])
-        cluster.put({ [table]: { lamports: sol, owner: tableProgram, data } })
+        cluster.put({ [table]: lookupTable(addresses) })
         cluster.produce(2)
       }
       /** A memo that lists the entry with an index of the table. */

@@ -66,19 +66,22 @@ interface Paying {
   readonly text?: string
 }
 
-/** A sponsored transaction that the user has composed without the service. */
-export const paying = ({ relayer, blockhash, amount, to = accountOf(relayer), text = "paid" }: Paying): string => {
-  const data = Uint8Array.from([12, ...new Uint8Array(BigUint64Array.of(amount).buffer), 6])
-  const accounts = [
+/** The instruction that pays the relayer. */
+export const payment = ({ relayer, amount, to = accountOf(relayer) }: Pick<Paying, "relayer" | "amount" | "to">) => ({
+  program: tokenProgram,
+  accounts: [
     { address: accountOf(user), isWritable: true },
     { address: mint, isWritable: false },
     { address: to, isWritable: true },
     { address: user, isWritable: false, isSigner: true }
-  ]
-  const instructions = [
-    { program: tokenProgram, accounts, data },
-    { program: memoProgram, accounts: [], data: Buffer.from(text) }
-  ]
+  ],
+  data: Uint8Array.from([12, ...new Uint8Array(BigUint64Array.of(amount).buffer), 6])
+})
+
+/** A sponsored transaction that the user has composed without the service. */
+export const paying = ({ blockhash, text = "paid", ...paid }: Paying): string => {
+  const { relayer } = paid
+  const instructions = [payment(paid), { program: memoProgram, accounts: [], data: Buffer.from(text) }]
   const message = Wire.messageBytes(Wire.build({ payer: relayer, instructions, blockhash }))
   return signedByUser(base64Of(Wire.transactionBytes([undefined, undefined], message)))
 }
