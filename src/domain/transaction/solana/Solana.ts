@@ -30,6 +30,11 @@ export interface SolanaRequest {
   readonly simulate?: boolean
   /** Whether it waits for funds until its deadline. */
   readonly wait_for_funds?: boolean
+  /**
+   * Lamports that the API key allows it to spend: its `max_value` when the request came. Some instructions name no mint, so that
+   * only accounts of the chain say whether they spend lamports. Absent: no limit.
+   */
+  readonly max_value?: bigint
 }
 
 interface SolanaFacts {

@@ -66,9 +66,12 @@ const foreignSigner: Rule = ({ instructions = [] }, { relayerAddress }) => {
   return undefined
 }
 
+/** The simulation shows what is left of the relayer's account and of its tokens. */
+export const unsimulated: Violation = violation("simulate", "cannot be false if an instruction lists the relayer")
+
 const simulated: Rule = ({ instructions = [], simulate }, { relayerAddress }) =>
   simulate === false && instructions.some(({ accounts }) => accounts.some(({ pubkey }) => pubkey === relayerAddress))
-    ? violation("simulate", "cannot be false if an instruction lists the relayer")
+    ? unsimulated
     : undefined
 
 /** The fee is charged also if the transaction fails, and the payment is not. */

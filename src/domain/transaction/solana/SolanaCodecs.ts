@@ -15,7 +15,8 @@ export const RequestJson = Schema.Struct({
   max_fee_lamports: optional(Amount),
   address_lookup_tables: optional(Schema.Array(Schema.String)),
   simulate: optional(Schema.Boolean),
-  wait_for_funds: optional(Schema.Boolean)
+  wait_for_funds: optional(Schema.Boolean),
+  max_value: optional(Amount)
 })
 
 export const OfferJson = Schema.Struct({

@@ -10,16 +10,19 @@ import { defaultMaxFee } from "./SolanaNumbers.ts"
 
 const lower = (one: bigint, other: bigint | undefined): bigint => (other === undefined || one < other ? one : other)
 
+const lowest = (limits: ReadonlyArray<bigint | undefined>): bigint | undefined =>
+  limits.reduce((least, one) => (one === undefined ? least : lower(one, least)), undefined)
+
 export const guardTermsOf = (
   { relayer: { address, policies = {} } }: SolanaTarget,
-  { max_fee_lamports }: Pick<SolanaRequest, "max_fee_lamports">
+  { max_fee_lamports, max_value }: Pick<SolanaRequest, "max_fee_lamports" | "max_value">
 ): GuardTerms => ({
   relayer: address,
   maxFee: lower(policies.max_allowed_fee_lamports ?? defaultMaxFee, max_fee_lamports),
   authority: policies.fee_payer_as_authority ?? "own_instructions",
   authorityPrograms: policies.authority_programs ?? [],
   feeMints: (policies.allowed_tokens ?? []).map(({ mint }) => mint),
-  ...present("maxSpent", policies.max_lamports_out),
+  ...present("maxSpent", lowest([policies.max_lamports_out, max_value])),
   ...present("maxBytes", policies.max_tx_data_size),
   ...present("maxSignatures", policies.max_signatures),
   ...present("allowedPrograms", policies.allowed_programs),

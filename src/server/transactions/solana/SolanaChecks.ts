@@ -39,15 +39,18 @@ const brokenPayment = ({ transaction: { message } }: Guarded, target: SolanaTarg
     : refusal("payment_missing", missingPayment(terms))
 }
 
-/** What the message spends from the relayer, against the limits of the API key. */
+/**
+ * What the message spends from the relayer, against the limits of the API key. `spending`: with the accounts that were read. Absent:
+ * what the message itself says.
+ */
 export const limitViolation = (
   guarded: Guarded,
   field: string,
-  limits: NetworkLimits | undefined
+  limits: NetworkLimits | undefined,
+  spending = spendingOf(guarded)
 ): Violation | undefined => {
   if (limits === undefined) return undefined
   const { max_value, receivers } = limits
-  const spending = spendingOf(guarded)
   if (isRefusal(spending)) return undefined
   const value = max_value === undefined ? {} : { max_value }
   const found = exceeded("solana", { value: spending.spent, receivers: [] }, value)

@@ -2,17 +2,19 @@
 // checked before the signature.
 import { DateTime, Effect, Schema } from "effect"
 import { BadRequest } from "../../../domain/request/Request.ts"
+import type { Violation } from "../../../domain/request/Request.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import * as Base58 from "../../../domain/transaction/solana/Base58.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
+import { listsFeePayer } from "../../../domain/transaction/solana/Message.ts"
 import {
   prebuiltOf,
   ReplaceSolanaTransaction,
   SendSolanaTransaction
 } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
 import type { Solana, SolanaRequest, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
-import { deadlineOf, violationsOf } from "../../../domain/transaction/solana/SolanaAdmission.ts"
+import { deadlineOf, unsimulated, violationsOf } from "../../../domain/transaction/solana/SolanaAdmission.ts"
 import { formOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import { solanaRules } from "../../../domain/transaction/solana/SolanaRules.ts"
 import type { Admitted, Intake } from "../Intake.ts"
@@ -40,6 +42,9 @@ const requestOf = (body: ReplaceSolanaTransaction): SolanaRequest => ({
 
 const encode = Schema.encodeSync(SendSolanaTransaction)
 
+const refused = (violations: ReadonlyArray<Violation>, prefix: string) =>
+  BadRequest.of(violations.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
+
 /** What is wrong with the fields, before any bytes are looked at. */
 const checkFields = Effect.fnUntraced(function* (
   body: ReplaceSolanaTransaction,
@@ -49,8 +54,7 @@ const checkFields = Effect.fnUntraced(function* (
 ) {
   const { address: relayerAddress } = target.relayer
   const violations = violationsOf(body, { now, relayerAddress, paysFees: paysFees(target) })
-  if (violations.length === 0) return
-  return yield* BadRequest.of(violations.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
+  if (violations.length > 0) return yield* refused(violations, prefix)
 })
 
 const check = Effect.fnUntraced(function* (
@@ -63,10 +67,11 @@ const check = Effect.fnUntraced(function* (
   const isPrebuilt = request.transaction !== undefined
   const form = formOf(target, request)
   const { transaction: draft } = yield* checkBytes(request, target, { form, limits, prefix })
+  if (request.simulate === false && listsFeePayer(draft.message)) return yield* refused([unsimulated], prefix)
   const { refresh = true } = body
   const [own] = isPrebuilt ? draft.signatures : []
   return {
-    request,
+    request: { ...request, ...present("max_value", limits?.max_value) },
     facts: {
       isPrebuilt,
       isRefreshable: !isPrebuilt || (refresh && draft.message.signers === 1),

@@ -92,7 +92,7 @@ export const make = Effect.gen(function* () {
       feeAt(request.compute_unit_price ?? percentileOf(sorted, speed))
     )
     const lost = found && found.accounts.before.lamports - found.accounts.after.lamports
-    const limited = limitViolation(guarded, "transaction", limits)
+    const limited = limitViolation(guarded, "transaction", limits, spending)
     const fees = { safeLow: safeLow ?? 0n, average: average ?? 0n, fast: fast ?? 0n, fastest: fastest ?? 0n }
     return {
       ...present("units_consumed", found?.unitsConsumed),

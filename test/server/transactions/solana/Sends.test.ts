@@ -7,7 +7,9 @@ import { promisify } from "node:util"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
 import { memoProgram, systemProgram, tokenProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import { nativeToken } from "../../../../src/domain/transaction/solana/Payment.ts"
 import { u64 } from "../../../../testkit/solana/Messages.ts"
+import * as Tokens from "../../../../testkit/solana/Tokens.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { addressOf } from "../../../testkit/solana/World.ts"
 import { makeKey } from "../Fixtures.ts"
@@ -188,6 +190,64 @@ layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
       assert.strictEqual(checked.status, 200, checked.text)
       const other = yield* send(transfer, { key: yield* keyWith({ max_value: "1" }) })
       assert.strictEqual(other.status, 200, other.text)
+    })
+  )
+
+  it.effect(
+    "counts wrapped lamports against max_value of an API key if only the chain says what a transfer moves",
+    () =>
+      Effect.gen(function* () {
+        const { address, becomes, cluster, post, send } = yield* relayerAt()
+        const [source, destination] = [addressOf(30), addressOf(31)]
+        const holding = { mint: nativeToken, amount: sol, isNative: true }
+        cluster.put({
+          [source]: Tokens.holding({ ...holding, owner: address }),
+          [destination]: Tokens.holding({ ...holding, owner: receiver })
+        })
+        cluster.produce(2)
+        const wrapped = (lamports: number) => ({
+          instructions: [
+            {
+              program_id: tokenProgram,
+              accounts: [source, destination, address].map((pubkey) => ({
+                pubkey,
+                is_signer: pubkey === address,
+                is_writable: pubkey !== address
+              })),
+              data: base64Of(Uint8Array.from([3, ...u64(lamports)]))
+            }
+          ]
+        })
+        const key = yield* makeKey(["transactions:write", "transactions:read"], {
+          transaction_limits: { solana: { max_value: "1000" } }
+        })
+        const simulated = yield* post("/transactions/simulate", wrapped(1001), { key })
+        assert.include(simulated.text, '"verdict":["transaction_limits"]')
+        const above = dataOf(yield* send(wrapped(1001), { key }))
+        const allowed = dataOf(yield* send(wrapped(1000), { key }))
+        assert.strictEqual((yield* becomes(above.id, "failed")).code, "value_above_cap")
+        yield* becomes(allowed.id, "confirmed")
+        assert.strictEqual(Tokens.amountOf(cluster.accountOf(source)), sol - 1000n)
+      })
+  )
+
+  it.effect("simulates everything that lists the relayer, also prebuilt transactions that a policy allows", () =>
+    Effect.gen(function* () {
+      const { address, cluster, send } = yield* relayerAt({
+        fee_payer_as_authority: "always",
+        authority_programs: [addressOf(32)]
+      })
+      const accounts = [
+        { address, isWritable: true },
+        { address: receiver, isWritable: true }
+      ]
+      const instruction = { program: systemProgram, accounts, data: Uint8Array.from([2, 0, 0, 0, ...u64(1)]) }
+      const transaction = prebuilt(address, recent(cluster), [instruction])
+      const refused = yield* send({ transaction, simulate: false })
+      assert.strictEqual(refused.status, 400, refused.text)
+      assert.include(refused.json.error ?? "", "simulate: cannot be false if an instruction lists the relayer")
+      const unlisted = prebuilt(address, recent(cluster), memoOf("x"))
+      assert.strictEqual((yield* send({ transaction: unlisted, simulate: false })).status, 200)
     })
   )
 
