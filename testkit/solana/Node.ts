@@ -257,14 +257,16 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
       node.seen.push({ method, params })
       if (node.isAway || node.trouble === "limited" || node.trouble === "silent") return undefined
       if (node.trouble === "behind") return error(-32_005, "Node is behind by 42 slots", { numSlotsBehind: 42 })
+      const answered = (answer: Answer): Answer | undefined =>
+        method === "sendTransaction" && node.dropsAnswers ? undefined : answer
+      const lie = node.lies.get(method)?.(params)
+      if (lie !== undefined) return answered(lie)
       const minimum = optionOf(params, "minContextSlot")
       const head = headOf(at(optionOf(params, "commitment") ?? "finalized"))
       if (typeof minimum === "number" && head.slot < minimum) {
         return error(-32_016, "Minimum context slot has not been reached")
       }
-      const own = () => methods[method]?.(params)
-      const answered = node.lies.get(method)?.(params) ?? own() ?? error(-32_601, "Method not found")
-      return method === "sendTransaction" && node.dropsAnswers ? undefined : answered
+      return answered(methods[method]?.(params) ?? error(-32_601, "Method not found"))
     }
   }
   return node

@@ -37,21 +37,44 @@ const secondBy = Effect.fnUntraced(function* (
   return { isValid: validity.value, height, life: own.lastValid - own.height }
 })
 
+interface Pair {
+  readonly reported: Reported
+  readonly second: Effect.Success<ReturnType<typeof secondBy>>
+}
+
+/**
+ * Another node checks a blockhash. If it does not know it, because it is behind, its own newest blockhash is one that the first node
+ * can check.
+ */
+const checkedBy = Effect.fnUntraced(function* (other: RpcNode, node: RpcNode, reported: Reported) {
+  const checked = yield* Effect.result(secondBy(other, reported))
+  if (Result.isSuccess(checked) && checked.success.isValid) return { reported, second: checked.success } satisfies Pair
+  const own = yield* reportedBy(other)
+  return { reported: own, second: yield* secondBy(node, own) } satisfies Pair
+})
+
 const newest = Effect.fnUntraced(function* (providers: SolanaProviders) {
   const asked = yield* Effect.result(
     providers.first((node) => Effect.map(reportedBy(node), (reported) => ({ node, reported })))
   )
   if (Result.isFailure(asked)) return "unavailable" as const
   const { node, reported } = asked.success
-  const other = yield* providers.second(node, (second) => secondBy(second, reported))
+  const others = yield* providers.others(
+    node,
+    (other) => checkedBy(other, node, reported),
+    () => true
+  )
+  const pair = others.flatMap(({ result }) => (Result.isSuccess(result) ? [result.success] : [])).at(-1)
+  // A node that answers, and confirms nothing, is not away: a provider cannot do without it by naming a slot that nobody has.
+  const isAlone = others.every(({ result }) => Result.isFailure(result) && !result.failure.answered)
+  if (pair === undefined && !isAlone) return "unavailable" as const
   // A provider that no other one can check: its own newest height counts.
-  const seconds =
-    other === "not_configured" || other === undefined
-      ? yield* Effect.result(secondBy(node, reported))
-      : Result.succeed(other)
-  if (Result.isFailure(seconds)) return "unavailable" as const
-  const bound = boundOf(reported, [seconds.success])
-  const { blockhash, slot } = reported
+  const alone = Effect.map(secondBy(node, reported), (second): Pair => ({ reported, second }))
+  const found = yield* Effect.result(pair === undefined ? alone : Effect.succeed(pair))
+  if (Result.isFailure(found)) return "unavailable" as const
+  const { reported: counted, second } = found.success
+  const bound = boundOf(counted, [second])
+  const { blockhash, slot } = counted
   return bound === undefined ? ("unavailable" as const) : { blockhash, bound, signedSlot: slot }
 })
 

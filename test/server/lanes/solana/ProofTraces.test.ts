@@ -92,6 +92,46 @@ layerEach(ledger)("bytes that the network holds back", (it) => {
   )
 })
 
+layerEach(ledger)("a blockhash", (it) => {
+  it.effect("9b: is not taken from one provider that names a slot which the other one does not have", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      const [liar = assert.fail("no node")] = world.nodes
+      const understated = 100
+      world.cluster.produce(understated)
+      const heightOf = () => world.cluster.blocks.length - 2
+      liar.lies.set("getLatestBlockhash", () => {
+        const { blockhash } = world.cluster.blocks.at(-2) ?? assert.fail("no block")
+        const value = { blockhash, lastValidBlockHeight: heightOf() - understated + 150 }
+        return { result: { context: { slot: 10 ** 9 }, value } }
+      })
+      liar.lies.set("getBlockHeight", () => ({ result: heightOf() - understated }))
+      liar.lies.set("isBlockhashValid", () => ({ result: { context: { slot: 10 ** 9 }, value: true } }))
+      const [id] = yield* world.accept()
+      world.cluster.swallows = true
+      yield* world.poll(2)
+      const [attempt = assert.fail("nothing is signed")] = (yield* world.transaction(id)).attempts
+      const born = world.cluster.blocks.findIndex(({ blockhash }) => blockhash === attempt.offer.blockhash)
+      assert.isAtLeast(attempt.offer.bound, born + 151)
+    })
+  )
+
+  it.effect("9c: of the provider that is behind is taken, because the other one can check it", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      const [, behind = assert.fail("no node")] = world.nodes
+      behind.lag = 3
+      const [id] = yield* world.accept()
+      yield* world.poll()
+      const [attempt = assert.fail("nothing is signed")] = (yield* world.transaction(id)).attempts
+      const born = world.cluster.blocks.findIndex(({ blockhash }) => blockhash === attempt.offer.blockhash)
+      assert.strictEqual(born, world.cluster.blocks.length - 2 - behind.lag)
+      assert.isAtLeast(attempt.offer.bound, world.cluster.blocks.length - 1 + 150)
+      yield* isConfirmedOnce(world, id)
+    })
+  )
+})
+
 layerEach(ledger)("no proof follows from", (it) => {
   /** What the explanation says about the node. */
   const unproven: ReadonlyArray<readonly [string, string, (node: Node) => void]> = [
