@@ -2,6 +2,7 @@
 import { Cause, Deferred, Effect, Exit } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Earlier, KnownSignature } from "../../../domain/transaction/solana/Look.ts"
+import { listPage } from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import type { Attempt } from "../../../domain/transaction/Attempt.ts"
 import type { Solana, SolanaRequest } from "../../../domain/transaction/solana/Solana.ts"
 import type { Taken } from "../../../domain/transaction/solana/SolanaSituation.ts"
@@ -29,8 +30,8 @@ export interface SolanaMemory {
   readonly earlier: Map<number, Map<string, Earlier>>
   /** Since when only one provider has an opinion, by `LaneRelayer.urlsKey`. */
   readonly aloneSince: Map<string, Moment>
-  /** Own signatures that are finalized, newest last. */
-  known: ReadonlyArray<KnownSignature>
+  /** Own signatures that are finalized, in the order in which the lane learned of them. */
+  known: Array<KnownSignature>
   readonly restore: RestoreMemory
   /** What looks have read of the list of the address. */
   readonly lists: Lists
@@ -47,8 +48,15 @@ export interface SolanaMemory {
   readonly tables: Map<string, ReadonlyArray<string>>
   /** Open transactions that have bytes, as the latest poll has them. */
   signed: ReadonlyArray<SignedRow>
-  /** Which transaction has which message, as base64, for messages of one blockhash. */
-  messages: { readonly blockhash: string; readonly owners: Map<string, number> }
+  /**
+   * Which transaction has which message, as base64, for messages of one blockhash. `changes`: how many other limits of compute units
+   * the equals of a message have got.
+   */
+  messages: {
+    readonly blockhash: string
+    readonly owners: Map<string, number>
+    readonly changes: Map<string, number>
+  }
 }
 
 /** What a lane remembers while it reads the list of its address after a restore. */
@@ -73,8 +81,8 @@ interface SignedRow {
   readonly attempts: ReadonlyArray<Attempt<Solana>>
 }
 
-/** Own finalized signatures that a lane remembers: as many as may be in flight at once. */
-const maxKnown = 64
+/** Own finalized signatures that a lane remembers: as many as one look reads of the list of its address. */
+const maxKnown = listPage.entries * listPage.pages
 
 export const make = (genesis: string | undefined): SolanaMemory => ({
   genesis,
@@ -91,12 +99,20 @@ export const make = (genesis: string | undefined): SolanaMemory => ({
   brokenAt: new Map(),
   tables: new Map(),
   signed: [],
-  messages: { blockhash: "", owners: new Map() }
+  messages: { blockhash: "", owners: new Map(), changes: new Map() }
 })
 
 /** A list of the address that lacks one of these is behind. */
 export const remember = (memory: SolanaMemory, signature: KnownSignature): void => {
-  memory.known = [...memory.known, signature].slice(-maxKnown)
+  memory.known.push(signature)
+}
+
+/** No proof asks for signatures below the bytes that are open. The newest one stays: a list that lags lacks it first. */
+export const forgetKnown = (memory: SolanaMemory): void => {
+  const anchor = anchorOf(memory)
+  const open = memory.signed.flatMap(({ attempts }) => attempts.map(({ offer }) => offer.signedSlot))
+  const lowest = open.reduce((least, slot) => Math.min(least, slot), Number.POSITIVE_INFINITY)
+  memory.known = memory.known.filter((one) => one === anchor || one.slot > lowest).slice(-maxKnown)
 }
 
 /** What a lane remembers of a transaction is forgotten when it is final. */

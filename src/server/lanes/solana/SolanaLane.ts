@@ -86,6 +86,7 @@ const open = (services: Services, { address, genesis, keys }: LaneOptions): Lane
       request: newestRequest(transaction),
       attempts: transaction.attempts
     }))
+    SolanaContext.forgetKnown(memory)
     const polls = new Map<string, SolanaPoll>()
     let found: string | undefined
     for (const relayer of new Map(rows.map((row) => [row.relayer.urlsKey, row.relayer])).values()) {

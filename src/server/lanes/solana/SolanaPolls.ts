@@ -6,7 +6,7 @@ import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { maskUrl } from "../../../domain/chain/Rpc.ts"
 import { conclude, openQuestionOf, remember } from "../../../domain/transaction/solana/Look.ts"
-import type { Look } from "../../../domain/transaction/solana/Look.ts"
+import type { KnownSignature, Look } from "../../../domain/transaction/solana/Look.ts"
 import type { Solana } from "../../../domain/transaction/solana/Solana.ts"
 import { agreeing, maxAskedProviders, pollAfter } from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import type { SolanaSeen } from "../../../domain/transaction/solana/SolanaSituation.ts"
@@ -26,9 +26,14 @@ interface OneLook {
 }
 
 /** What the providers of a relayer saw. */
-interface RelayerPoll {
+interface Looks {
   readonly configured: number
   readonly looks: ReadonlyArray<OneLook>
+  /** Own finalized signatures that one of the lists lacks. There are few, so that each transaction can be compared with them. */
+  readonly lacked: ReadonlyArray<KnownSignature>
+}
+
+interface RelayerPoll extends Looks {
   readonly failure?: Unreachable
   readonly isOtherChain: boolean
 }
@@ -48,6 +53,11 @@ const looksIn = (opinions: ReadonlyArray<Opinion<Look>>): ReadonlyArray<OneLook>
 const failureOf = (opinions: ReadonlyArray<Opinion<Look>>, now: Moment): Unreachable => {
   const isLimited = opinions.some(({ result }) => Result.isFailure(result) && result.failure.code === "rate_limited")
   return { _tag: "Unreachable", code: isLimited ? "rate_limited" : "providers_unavailable", retryAt: now + pollAfter }
+}
+
+const lackedBy = (looks: ReadonlyArray<OneLook>, { known }: SolanaMemory): ReadonlyArray<KnownSignature> => {
+  const lists = looks.flatMap(({ look: { listed } }) => listed ?? [])
+  return known.filter(({ hash }) => lists.some(({ signatures }) => !signatures.has(hash)))
 }
 
 const isMismatch = ({ result }: Opinion<Look>): boolean =>
@@ -74,6 +84,7 @@ export const poll = Effect.fn("SolanaPolls.poll")(function* (
   const found: RelayerPoll = {
     configured: providers.configured,
     looks,
+    lacked: [],
     isOtherChain: looks.length === 0 && opinions.some(isMismatch),
     ...(looks.length === 0 ? { failure: failureOf(opinions, now) } : {})
   }
@@ -98,7 +109,7 @@ const foundFor = ({ restore: { found } }: SolanaMemory, { number, attempts }: Tr
 const seenIn = (
   { memory }: SolanaContext,
   { transaction, relayer }: LaneRow<Solana>,
-  { configured, looks }: Pick<RelayerPoll, "configured" | "looks">,
+  { configured, looks, lacked }: Looks,
   now: Moment,
   isLast: boolean
 ): SolanaSeen => {
@@ -108,7 +119,7 @@ const seenIn = (
   const own = looks.map(({ url, look }): Look => {
     const before = earlier.get(url)
     const seen: Look = { ...look, host: maskUrl(url), ...(before === undefined ? {} : { earlier: before }) }
-    const conclusion = conclude(seen, attempts, memory.known)
+    const conclusion = conclude(seen, attempts, lacked)
     const after = remember(seen, conclusion, now)
     if (after !== undefined) earlier.set(url, after)
     else if (isLast || before?.conclusion._tag === "Landed") earlier.delete(url)
@@ -120,7 +131,7 @@ const seenIn = (
     configured,
     looks: own,
     ...(aloneSince === undefined ? {} : { aloneSince }),
-    known: memory.known,
+    known: lacked,
     ...present("found", foundFor(memory, transaction)),
     ...(isLast ? { isProofAsked: true as const } : {})
   }
@@ -136,9 +147,9 @@ export const seenOf = (
     ? (found?.failure ?? { _tag: "Unreachable", code: "providers_unavailable", retryAt: now + pollAfter })
     : seenIn(context, row, found, now, false)
 
-const resultOf = ({ look }: OneLook, { attempts }: Transaction<Solana>, { known }: SolanaMemory) => {
-  const conclusion = conclude(look, attempts, known)
-  if (conclusion === undefined) return openQuestionOf(look, attempts, known) ?? "proved"
+const resultOf = ({ look }: OneLook, { attempts }: Transaction<Solana>, { lacked }: Looks) => {
+  const conclusion = conclude(look, attempts, lacked)
+  if (conclusion === undefined) return openQuestionOf(look, attempts, lacked) ?? "proved"
   return conclusion._tag === "Landed" ? "landed" : "proved"
 }
 
@@ -161,13 +172,9 @@ export const prove = Effect.fn("SolanaPolls.prove")(function* (
     now
   }
   const looks = looksIn(yield* within(providers.opinions(maxAskedProviders, (node) => SolanaLooks.proof(node, sought))))
+  const found: Looks = { configured: providers.configured, looks, lacked: lackedBy(looks, context.memory) }
   yield* SolanaMetrics.countLooks(
-    rows.flatMap(({ transaction }) => looks.map((look) => resultOf(look, transaction, context.memory)))
+    rows.flatMap(({ transaction }) => looks.map((look) => resultOf(look, transaction, found)))
   )
-  return new Map(
-    rows.map((row) => [
-      row.transaction.number,
-      seenIn(context, row, { configured: providers.configured, looks }, now, true)
-    ])
-  )
+  return new Map(rows.map((row) => [row.transaction.number, seenIn(context, row, found, now, true)]))
 })

@@ -86,8 +86,8 @@ const lifetimeOf = ({ context, providers, inquiry, now }: Work, wire: WireTransa
  * Which open transaction has which message of a blockhash. A process that has just taken the lane finds those that the former
  * one has signed.
  */
-const ownersOf = ({ memory, address }: SolanaContext, blockhash: string): Map<string, number> => {
-  if (memory.messages.blockhash === blockhash) return memory.messages.owners
+const messagesOf = ({ memory, address }: SolanaContext, blockhash: string) => {
+  if (memory.messages.blockhash === blockhash) return memory.messages
   const owners = new Map<string, number>()
   for (const { number, attempts, request } of memory.signed) {
     for (const { offer } of attempts.filter((attempt) => attempt.offer.blockhash === blockhash)) {
@@ -95,8 +95,8 @@ const ownersOf = ({ memory, address }: SolanaContext, blockhash: string): Map<st
       if (Result.isSuccess(wire)) owners.set(base64Of(wire.success.messageBytes), number)
     }
   }
-  memory.messages = { blockhash, owners }
-  return owners
+  memory.messages = { blockhash, owners, changes: new Map() }
+  return memory.messages
 }
 
 /**
@@ -106,18 +106,25 @@ const ownersOf = ({ memory, address }: SolanaContext, blockhash: string): Map<st
  */
 const distinct = ({ context, inquiry, request }: Work, build: (chosen: Chosen) => WireTransaction, chosen: Chosen) => {
   const { number, facts } = inquiry.row.transaction
-  const owners = ownersOf(context, chosen.blockhash)
-  const isFixed = facts.isPrebuilt || hasOwnBudget(request) || chosen.computeUnitLimit === undefined
-  for (let more = 0; more <= (isFixed ? 0 : Numbers.maxEqualMessages); more++) {
-    const limit = chosen.computeUnitLimit
-    const step = limit !== undefined && limit + more > Numbers.maxComputeUnits ? -more : more
-    const tried = limit === undefined ? chosen : { ...chosen, computeUnitLimit: limit + step }
+  const { owners, changes } = messagesOf(context, chosen.blockhash)
+  const { computeUnitLimit: limit } = chosen
+  const take = (tried: Chosen) => {
     const wire = build(tried)
     const key = base64Of(wire.messageBytes)
     const owner = owners.get(key) ?? number
-    if (owner !== number && !facts.isPrebuilt) continue
+    const isTaken = owner !== number
+    if (isTaken && !facts.isPrebuilt) return { key, found: undefined }
     owners.set(key, owner)
-    return { wire, chosen: tried, isRepeated: owner !== number }
+    return { key, found: { wire, chosen: tried, isRepeated: isTaken } }
+  }
+  const { key, found } = take(chosen)
+  if (found !== undefined || limit === undefined || facts.isPrebuilt || hasOwnBudget(request)) return found
+  // The equals that came before have the limits next to it.
+  for (let more = (changes.get(key) ?? 0) + 1; more <= Numbers.maxEqualMessages; more++) {
+    const step = limit + more > Numbers.maxComputeUnits ? -more : more
+    changes.set(key, more)
+    const other = take({ ...chosen, computeUnitLimit: limit + step })
+    if (other.found !== undefined) return other.found
   }
   return undefined
 }
@@ -186,7 +193,10 @@ const prepareIn = Effect.fnUntraced(function* (work: Work) {
   const broken = brokenRule(guarded)
   const spending = broken === undefined ? spendingOf(guarded) : undefined
   const out = spending === undefined || isRefusal(spending) ? 0n : spending.out
-  const paid = form === "sponsored" && broken === undefined ? yield* verifyPayment({ providers, prices: context.prices, target: relayer.target, transaction: wire, loaded }) : undefined
+  const paid =
+    form === "sponsored" && broken === undefined
+      ? yield* verifyPayment({ providers, prices: context.prices, target: relayer.target, transaction: wire, loaded })
+      : undefined
   const expected = { fee: fee.total, out, ...(paid?._tag === "Paid" ? { paid } : {}) }
   const simulated = simulation && Simulations.judge(simulation, expected, memory.brokenAt.get(transaction.number))
   if (simulated?._tag === "Succeeds") memory.brokenAt.delete(transaction.number)

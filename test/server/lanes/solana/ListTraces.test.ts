@@ -7,6 +7,7 @@ import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as Cluster from "../../../../testkit/solana/Cluster.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
 import { heldBack, shown, untilDead } from "./Ends.ts"
+import { memo } from "./World.ts"
 
 layerEach(ledger)("the list of the address", (it) => {
   /** Foreign transactions that list the relayer, in a slot in which the bytes could have landed. */
@@ -88,6 +89,37 @@ layerEach(ledger)("the list of the address", (it) => {
       assert.deepStrictEqual(yield* shown(world, id), ["submitted", "landing_unproven", 1])
       assert.strictEqual(yield* pagesOf(world.poll()), 7)
       yield* world.poll(5)
+      assert.lengthOf((yield* world.transaction(id)).attempts, 2)
+    })
+  )
+
+  it.effect("43d: proves nothing if it lacks an own transaction, also if hundreds of others came after that one", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* heldBack()
+      const [{ hash } = assert.fail("no attempt")] = (yield* world.transaction(id)).attempts
+      world.cluster.keepsBack = (signature) => signature === hash
+      world.cluster.swallows = false
+      const [first] = yield* world.accept(memo("first"))
+      yield* world.poll(2)
+      const [{ hash: lacked } = assert.fail("no attempt")] = (yield* world.transaction(first)).attempts
+      yield* world.accept(memo("later"), 100)
+      const [node = assert.fail("no node")] = world.nodes
+      node.lies.set("getSignaturesForAddress", ([, options]) => {
+        const { before } = options as { readonly before?: string }
+        assert.isUndefined(before)
+        const finalized = world.cluster.blocks.slice(0, -Cluster.finality)
+        const own = finalized.flatMap(({ transactions, slot }) =>
+          transactions.map(({ signature }) => ({ signature, slot }))
+        )
+        return { result: own.filter(({ signature }) => signature !== lacked).toReversed() }
+      })
+      yield* world.poll(untilDead + 8)
+      assert.strictEqual((yield* world.transaction(first)).state, "confirmed")
+      const { attempts, cause } = yield* world.transaction(id)
+      assert.deepStrictEqual([cause?.code, attempts.length], ["landing_unproven", 1])
+      assert.include(cause?.figures.error ?? "", "does not show a complete list")
+      node.lies.clear()
+      yield* world.poll(8)
       assert.lengthOf((yield* world.transaction(id)).attempts, 2)
     })
   )
