@@ -51,19 +51,39 @@ export const encode = (bytes: Uint8Array): string => {
   return "1".repeat(leadingZeros(bytes)) + digits.replace(/^1+/, "")
 }
 
-/** Undefined: the text is not the base58 form of exactly `size` bytes. */
+/** Values of a limb of two bytes. */
+const pairBase = 65_536
+
+const leadingOnes = (text: string): number => {
+  let count = 0
+  while (text.charCodeAt(count) === 49) count++
+  return count
+}
+
+/** Undefined: the text is not the base58 form of exactly `size` bytes, an even number. */
 export const decode = (text: string, size: number = keyBytes): Uint8Array | undefined => {
-  const bytes = new Uint8Array(size)
-  for (let index = 0; index < text.length; index++) {
-    const value = values.get(text.charCodeAt(index))
-    if (value === undefined) return undefined
-    let carry = value
-    for (let at = size - 1; at >= 0; at--) {
-      carry += (bytes[at] ?? 0) * 58
-      bytes[at] = carry & 255
-      carry >>= 8
+  /** The last two bytes come first. */
+  const pairs: Array<number> = Array.from({ length: size / 2 }, () => 0)
+  for (let from = 0; from < text.length; from += limbDigits) {
+    let [carry, base] = [0, 1]
+    for (let index = from; index < Math.min(from + limbDigits, text.length); index++) {
+      const value = values.get(text.charCodeAt(index))
+      if (value === undefined) return undefined
+      carry = carry * 58 + value
+      base *= 58
+    }
+    for (let index = 0; index < pairs.length; index++) {
+      const value = (pairs[index] ?? 0) * base + carry
+      carry = Math.floor(value / pairBase)
+      pairs[index] = value - carry * pairBase
     }
     if (carry > 0) return undefined
   }
-  return encode(bytes) === text ? bytes : undefined
+  const bytes = new Uint8Array(size)
+  for (const [index, pair] of pairs.entries()) {
+    bytes[size - 2 * index - 2] = pair >> 8
+    bytes[size - 2 * index - 1] = pair & 255
+  }
+  // Only zero bytes in front may have more than one text.
+  return leadingOnes(text) === leadingZeros(bytes) ? bytes : undefined
 }

@@ -3,11 +3,12 @@ import { Result } from "effect"
 import * as Base58 from "./Base58.ts"
 import { maxComputeUnits } from "./SolanaNumbers.ts"
 import { base64Of, bytesOf } from "./SendSolanaTransaction.ts"
+import { sizeWithSignatures } from "./Message.ts"
 import type { Malformed, Message, WireTransaction } from "./Message.ts"
 import { computeBudgetProgram } from "./Programs.ts"
 import type { SolanaRequest } from "./Solana.ts"
 import { decode } from "./WireDecoding.ts"
-import { build, messageBytes, transactionBytes } from "./WireEncoding.ts"
+import { build, messageBytes } from "./WireEncoding.ts"
 import type { BuiltInstruction } from "./WireEncoding.ts"
 
 /** Little-endian bytes behind a first byte that names the instruction. */
@@ -57,7 +58,7 @@ const builtOf = (request: SolanaRequest, { payer, tables }: Account, chosen: Cho
 
 const wireOf = (message: Message, signatures: WireTransaction["signatures"]): WireTransaction => {
   const bytes = messageBytes(message)
-  return { message, messageBytes: bytes, signatures, size: transactionBytes(signatures, bytes).length }
+  return { message, messageBytes: bytes, signatures, size: sizeWithSignatures(bytes.length, signatures.length) }
 }
 
 /**

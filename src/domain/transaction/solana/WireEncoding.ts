@@ -1,57 +1,90 @@
 // Builds messages from instructions, and writes messages and transactions as they travel.
 import * as Base58 from "./Base58.ts"
 import { signatureBytes } from "./Message.ts"
-import type { CompiledInstruction, Message, TableLookup } from "./Message.ts"
+import type { Message } from "./Message.ts"
 
-/** A length in the form compact-u16. */
-const length = (value: number): ReadonlyArray<number> => {
-  if (value < 0x80) return [value]
-  if (value < 0x4000) return [(value & 0x7f) | 0x80, value >> 7]
-  return [(value & 0x7f) | 0x80, ((value >> 7) & 0x7f) | 0x80, value >> 14]
+/** Bytes that a transaction has at most, with room for those that are too large. */
+const room = 2048
+
+/** Writes bytes one behind the other. */
+class Writer {
+  #bytes = new Uint8Array(room)
+  #length = 0
+
+  byte(value: number): void {
+    if (this.#length === this.#bytes.length) this.#grow(1)
+    this.#bytes[this.#length++] = value
+  }
+
+  all(values: Uint8Array | ReadonlyArray<number>): void {
+    if (this.#length + values.length > this.#bytes.length) this.#grow(values.length)
+    this.#bytes.set(values, this.#length)
+    this.#length += values.length
+  }
+
+  /** A length in the form compact-u16: seven bits in each byte, the lowest first. */
+  length(value: number): void {
+    let rest = value
+    for (; rest >= 0x80; rest >>= 7) this.byte((rest & 0x7f) | 0x80)
+    this.byte(rest)
+  }
+
+  withLength(values: Uint8Array | ReadonlyArray<number>): void {
+    this.length(values.length)
+    this.all(values)
+  }
+
+  /** Text that is not base58 of 32 bytes is caught when a request is decoded. */
+  key(address: string): void {
+    this.all(Base58.decode(address) ?? new Uint8Array(Base58.keyBytes))
+  }
+
+  get bytes(): Uint8Array {
+    return this.#bytes.slice(0, this.#length)
+  }
+
+  #grow(more: number): void {
+    const larger = new Uint8Array(2 * this.#bytes.length + more)
+    larger.set(this.#bytes)
+    this.#bytes = larger
+  }
 }
-
-/** Text that is not base58 of 32 bytes is caught when a request is decoded. */
-const key = (address: string): ReadonlyArray<number> => [...(Base58.decode(address) ?? new Uint8Array(Base58.keyBytes))]
-
-const withLength = (bytes: Iterable<number>): ReadonlyArray<number> => {
-  const all = [...bytes]
-  return [...length(all.length), ...all]
-}
-
-const instructionBytes = ({ program, accounts, data }: CompiledInstruction): ReadonlyArray<number> => [
-  program,
-  ...withLength(accounts),
-  ...withLength(data)
-]
-
-const lookupBytes = ({ table, writable, readonly }: TableLookup): ReadonlyArray<number> => [
-  ...key(table),
-  ...withLength(writable),
-  ...withLength(readonly)
-]
 
 /** What is signed. */
-export const messageBytes = (message: Message): Uint8Array =>
-  Uint8Array.from([
-    ...(message.version === 0 ? [0x80] : []),
-    message.signers,
-    message.readonlySigners,
-    message.readonlyOthers,
-    ...length(message.keys.length),
-    ...message.keys.flatMap(key),
-    ...key(message.blockhash),
-    ...length(message.instructions.length),
-    ...message.instructions.flatMap(instructionBytes),
-    ...(message.version === 0 ? [...length(message.tables.length), ...message.tables.flatMap(lookupBytes)] : [])
-  ])
+export const messageBytes = ({ version, keys, blockhash, instructions, tables, ...header }: Message): Uint8Array => {
+  const writer = new Writer()
+  if (version === 0) writer.byte(0x80)
+  writer.all([header.signers, header.readonlySigners, header.readonlyOthers])
+  writer.length(keys.length)
+  for (const address of keys) writer.key(address)
+  writer.key(blockhash)
+  writer.length(instructions.length)
+  for (const { program, accounts, data } of instructions) {
+    writer.byte(program)
+    writer.withLength(accounts)
+    writer.withLength(data)
+  }
+  if (version === "legacy") return writer.bytes
+  writer.length(tables.length)
+  for (const { table, writable, readonly } of tables) {
+    writer.key(table)
+    writer.withLength(writable)
+    writer.withLength(readonly)
+  }
+  return writer.bytes
+}
 
 /** An absent signature is a slot of zero bytes. */
-export const transactionBytes = (signatures: ReadonlyArray<Uint8Array | undefined>, message: Uint8Array): Uint8Array =>
-  Uint8Array.from([
-    ...length(signatures.length),
-    ...signatures.flatMap((signature) => [...(signature ?? new Uint8Array(signatureBytes))]),
-    ...message
-  ])
+export const transactionBytes = (
+  signatures: ReadonlyArray<Uint8Array | undefined>,
+  message: Uint8Array
+): Uint8Array => {
+  const writer = new Writer()
+  writer.length(signatures.length)
+  for (const signature of signatures) writer.all(signature ?? new Uint8Array(signatureBytes))
+  writer.all(message)
+  return writer.bytes
+}
 
 interface AccountMeta {
   readonly address: string
