@@ -21,8 +21,8 @@ const maxRounds = 3
 export const maxQuestions = 4
 
 /**
- * Asks the chain what decisions need to know besides a poll. Returns what is seen of each row with its answer, by number. Foreign transactions that were found on the way mark the
- * requests that they could be, before any of these is decided.
+ * Asks the chain what decisions need to know besides a poll. Returns what is seen of each row with its answer, by number. Each foreign
+ * transaction that the chain shows meanwhile marks the requests that it could be, before any of these is decided.
  */
 export const inquire = Effect.fnUntraced(function* (
   { context: { chain, ledger, hold }, storedLane, lane, update }: StepState,

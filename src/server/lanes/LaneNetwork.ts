@@ -71,12 +71,12 @@ export interface LaneReading<F extends Family = Family> {
   readonly stop?: Cause
   /** Identity of the chain, once it is known. */
   readonly genesis?: string
-  /** Whether the operator's word about the chain's count is used up. */
+  /** Whether this poll has used the operator's answer that the count of the chain is right. */
   readonly usedTrust: boolean
   /** Final transactions of the first account from this sequence on are open again: a reorganisation was deeper than final. */
   readonly openFrom?: bigint
   readonly fillers: ReadonlyArray<Filler<F>>
-  /** The requests that they could be are marked before anything else is decided. */
+  /** Transactions that no attempt names. The lane marks the requests that they could be, before it decides anything else. */
   readonly foreign: ReadonlyArray<F["foreign"]>
 }
 
@@ -85,7 +85,7 @@ export interface Poll<F extends Family = Family> {
   readonly isAnswered: boolean
   /** Whether a provider is on another chain than the lane. */
   readonly isOtherChain: boolean
-  /** Also for a row that changed since. */
+  /** What the poll has seen of the row, also if the row has changed since. */
   seenOf(row: LaneRow<F>, now: Moment): F["seen"] | Unreachable
   /** Why the relayer's providers allow no place, or not to all. Absent, or undefined: they allow places. */
   doubtOf?(relayer: LaneRelayer<F>): OwnDoubt | undefined
@@ -98,7 +98,7 @@ export interface Poll<F extends Family = Family> {
 export interface PollOptions<F extends Family = Family> {
   readonly lane: Lane<F>
   readonly stored: Pick<StoredLane, "genesis" | "trustsCount" | "code" | "databaseStartedAt">
-  /** Those that were accepted first in front. */
+  /** Open transactions, in the order in which they were accepted. */
   readonly rows: Arr.NonEmptyReadonlyArray<LaneRow<F>>
   readonly totals: Totals<F>
   /** Why the signer cannot sign now, so that no filler can be made. */
@@ -106,7 +106,7 @@ export interface PollOptions<F extends Family = Family> {
   readonly now: Moment
   /** Sequences of the first account from this one on that the ledger has given away. */
   committed(from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
-  /** Those of them that an attempt of a final transaction used on the chain. */
+  /** Those of these sequences that a final transaction has used. */
   mined(from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
   /** Those of the hashes that belong to attempts of the lane's transactions. */
   own(hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
@@ -126,7 +126,7 @@ export interface Inquiry<F extends Family = Family> {
 export interface Finding<F extends Family = Family> {
   /** With the answer. */
   readonly seen: F["seen"]
-  /** Found on the way. */
+  /** Foreign transactions that the answers have shown. */
   readonly foreign?: ReadonlyArray<F["foreign"]>
 }
 

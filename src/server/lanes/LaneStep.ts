@@ -25,7 +25,7 @@ import type { LaneContext } from "./StepState.ts"
 type Next =
   | { readonly _tag: "Idle" }
   | { readonly _tag: "Again" }
-  /** Until then, or until the lane is woken. */
+  /** The lane rests until this moment, or until it is woken. */
   | { readonly _tag: "Wait"; readonly until: Moment }
 
 /** The API keys of pending transactions that are held, because too many of their transactions failed. */
@@ -123,7 +123,7 @@ const readLane = Effect.fnUntraced(function* (
   return opened
 })
 
-/** Nothing that another chain says is believed. */
+/** A provider is on another chain: the lane stops, and believes nothing of the poll. */
 const stopOnOtherChain = Effect.fnUntraced(function* (step: StepState.StepState) {
   const { genesis } = step.storedLane
   step.stopWith(cause("chain_changed"))

@@ -24,7 +24,7 @@ const warn = Effect.fnUntraced(function* ({ context: { memory, hold } }: StepSta
 
 const held = Command.Hold({ cause: cause("row_changed"), scope: "relayer" })
 
-/** A restored transaction keeps its code: it waits for an operator in any case. */
+/** A restored transaction keeps its code, because it waits for an operator in any case. */
 export const holdAll = Effect.fnUntraced(function* (step: StepState, unusable: ReadonlyArray<Unusable>) {
   yield* warn(step, unusable)
   const ids = new Set(unusable.map(({ id }) => id))

@@ -39,7 +39,7 @@ export interface LaneMemory {
   signerFailures: number
   /** Relayers that the lane could not use when they were last loaded. */
   unusable: ReadonlySet<RelayerId>
-  /** The newest one. */
+  /** The newest poll. */
   poll: Poll | undefined
   polledAt: Moment | undefined
   nextPollAt: Moment
@@ -153,11 +153,11 @@ export const make = (context: LaneContext, { now, contents, relayers, budget, ke
     hasRows: (): boolean => all.size > 0,
     /** Every open transaction, also of relayers that cannot be used. */
     stored: (): ReadonlyArray<StoredTransaction> => [...all.values()],
-    /** As it is now. Undefined: it is not open, or its relayer cannot be used. */
+    /** The row as it is now. Undefined: it is not open, or its relayer cannot be used. */
     row: (number: number): OpenRow | undefined => rowOf(all.get(number)),
     /** A transaction that is not among the open ones. */
     rowOf,
-    /** Those that were accepted first in front. */
+    /** In the order in which they were accepted. */
     oldest: (): ReadonlyArray<OpenRow> => rows().toSorted(byAcceptance),
     /** By sequence. */
     withPlace: (): ReadonlyArray<OpenRow> =>
@@ -217,7 +217,7 @@ export const make = (context: LaneContext, { now, contents, relayers, budget, ke
         }
       }
     },
-    /** Something is to be done at this moment. */
+    /** The next step is due at this moment at the latest. */
     wakeAt: (at: Moment): void => {
       nextPollAt = Math.min(nextPollAt, at)
     },

@@ -47,7 +47,7 @@ export const make = Effect.gen(function* () {
     // A new relayer may use any signer, also one of relayers that a limited caller cannot see.
     const { relayerIds, transactionLimits } = yield* Caller.current
     if (relayerIds !== undefined) return yield* new Caller.Forbidden({})
-    // They would report what the sends of the key have cost.
+    // Providers report what the transactions of the key have cost, which counts for its limits.
     if (transactionLimits !== undefined && request.custom_rpc_urls !== undefined) {
       return yield* TransactionLimitExceeded.ofChange("custom_rpc_urls")
     }

@@ -45,7 +45,7 @@ export const make = Effect.gen(function* () {
     return yield* BadRequest.of([RelayerReferences.noNotification])
   })
 
-  /** Providers report prices and what was paid; policies bound the price and the receivers. */
+  /** A key with limits may change neither: providers report prices and payments, and policies limit prices and receivers. */
   const checkLimits = Effect.fnUntraced(function* (patch: UpdateRelayer) {
     if ((yield* Caller.current).transactionLimits === undefined) return
     const field = (["custom_rpc_urls", "policies"] as const).find((name) => patch[name] !== undefined)

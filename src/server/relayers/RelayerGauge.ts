@@ -7,7 +7,7 @@ import * as RelayersRepo from "./RelayersRepo.ts"
 
 export const relayerCount = Metric.gauge("relayers", { description: "Relayers, by network type and state." })
 
-/** A group without relayers is 0, not its last value. */
+/** Every group is set, so that one without relayers is 0 and does not keep its last value. */
 const groups = NetworkType.literals.flatMap((network_type) =>
   (["active", "paused", "disabled"] as const).map((state) => ({ network_type, state }))
 )

@@ -40,7 +40,7 @@ export class RelayerMacs extends Context.Service<
     Effect.gen(function* () {
       const macs = yield* RowMacs
 
-      /** What was verified, by id: verifying costs as much as reading the relayer. */
+      /** The verified JSON by id. It is remembered, because a verification costs as much as reading the relayer. */
       const verified = new Map<string, Authenticated>()
       let size = 0
 

@@ -17,7 +17,7 @@ export const make = Effect.gen(function* () {
   const chains = yield* Chains
   const outboundWork = yield* OutboundWork
 
-  /** None: the create will be refused, because the network does not exist, or the signer has no address on it. */
+  /** None: the service will refuse the create, because the network does not exist or the signer has no address on it. */
   const targetOf = Effect.fnUntraced(
     function* ({ network_type, network: name, policies, signer_id, custom_rpc_urls = [] }: CreateRelayer) {
       const { network, urls } = yield* networks.callable(networkId(network_type, name))

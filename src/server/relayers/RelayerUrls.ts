@@ -9,7 +9,7 @@ import { Secrets } from "../secrets/Secrets.ts"
 import type { StoredUrls } from "./NewRelayersRepo.ts"
 import type { HeldRelayer } from "./StoredRelayer.ts"
 
-/** The relayer uses the URLs of its network. */
+/** The URLs of a relayer that uses those of its network. */
 const none: StoredUrls = { masked: undefined, sealed: undefined }
 
 const place = (id: RelayerId) => ({ table: "relayers", id, column: "custom_rpc_urls" })

@@ -170,7 +170,7 @@ export const make = Effect.gen(function* () {
   const existing = ([row]: ReadonlyArray<StoredRow>) =>
     row === undefined ? Effect.die(new Error("the relayer is not held")) : Effect.succeed(new StoredRelayer(row))
 
-  /** What of `request` can change; `urls` absent: as they are. */
+  /** Stores the fields of `request` that can change. `urls` absent: they stay. */
   const update = (id: RelayerId, request: CreateRelayer, urls: StoredUrls | undefined) =>
     Effect.gen(function* () {
       const { name, paused, notification_id, policies } = yield* changeable(request)

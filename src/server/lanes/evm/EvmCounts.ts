@@ -215,7 +215,7 @@ export const readAll = Effect.fnUntraced(function* (
   }
   const found = leading ?? lagging ?? doubted
   if (first === undefined || found === undefined) return { doubts }
-  // Nobody else can show what used the nonces: the first set gives up, as the only one does.
+  // No other set of providers can show what used the nonces: the first set gives up, as the only set does.
   const isGivenUp = found === doubted && beliefsOf(context.memory, first.relayer.urlsKey).unexplained >= maxPolls
   const reading = isGivenUp ? (yield* read(context, options, first, true)).reading : found
   const proven = readings.filter((other) => other !== found).flatMap(provenIn)

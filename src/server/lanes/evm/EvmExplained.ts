@@ -48,7 +48,7 @@ interface NonceSearch {
   readonly poll: EvmPoll
 }
 
-/** Its signature proves it, so one provider is enough. Those that cannot show it are passed over. */
+/** The signature of a transaction proves it, so one provider is enough. Providers that cannot show it are skipped. */
 const takerOf = ({ context: { address }, relayer, providers, poll }: NonceSearch, nonce: number) => {
   const sought = { address, nonce, hashes: [], finality: numbersOf(relayer).finality }
   const head = poll.base.head.number
@@ -127,7 +127,7 @@ const later = Effect.fnUntraced(function* (search: NonceSearch, nonces: Readonly
   return explained
 })
 
-/** Nobody can show what used the nonces: every open request could be it. */
+/** No provider can show what used the nonces, so each open request could have used them. */
 const givenUp = ({ beliefs }: NonceSearch, nonces: ReadonlyArray<number>): Explained => {
   beliefs.unexplained = 0
   for (const nonce of nonces) beliefs.explained.add(nonce)

@@ -25,7 +25,7 @@ export interface EvmPoll {
   readonly base: Seen
 }
 
-/** What earlier polls of one set of providers have seen. Other sets do not see it: what a relayer's own URLs say is about its rows. */
+/** What earlier polls of one set of providers have seen. Other sets do not see it, because a relayer's own URLs decide only about its rows. */
 export interface Beliefs {
   /** A count that was not believed yet. */
   claim: Claim | undefined

@@ -162,7 +162,7 @@ const poll = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions) 
 /** Milliseconds of one poll, over all its requests and providers. */
 const budget = 10_000
 
-/** If all are stalled, all are asked for their heads: nobody else would see that one of them goes on. */
+/** If all providers are stalled, all are asked for their heads. Otherwise the poll would not see that one of them goes on. */
 const lookForLive = (asked: EvmPollOptions) =>
   stalledSinceOf(asked) === undefined
     ? Effect.void

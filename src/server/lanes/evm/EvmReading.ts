@@ -211,7 +211,7 @@ const claimOf = (transaction: Transaction<Evm>, { at }: Account, found: Details)
     : undefined
 }
 
-/** Only about blocks that the first provider calls final. By number of the transaction. */
+/** Second opinions, by number of the transaction. They are asked only about blocks that the first provider calls final. */
 export const seconds = Effect.fnUntraced(function* (
   node: RpcNode,
   asked: EvmPollOptions,

@@ -16,7 +16,7 @@ import { providersOf } from "./SolanaContext.ts"
 import type { SolanaContext } from "./SolanaContext.ts"
 import * as Lifetimes from "./SolanaLifetimes.ts"
 
-/** Nobody says when a dead blockhash died. No bytes outlive a blockhash of now. */
+/** No provider says when a dead blockhash died. The life of a blockhash that is read now counts, because it ends later. */
 const lastOf = Effect.fnUntraced(function* (providers: SolanaProviders) {
   const opinions = yield* providers.opinions(Numbers.maxAskedProviders, Lifetimes.reportedBy)
   const answers = opinions.flatMap(({ result }) => (Result.isSuccess(result) ? [result.success] : []))

@@ -79,7 +79,7 @@ const verifyOne = Effect.fnUntraced(function* (
   return verdict
 })
 
-/** The first payment that counts, or why the first one does not. */
+/** The first payment that counts. If none counts: why the first one does not. */
 export const verify = Effect.fn("SolanaPayments.verify")(function* (verifying: Verifying) {
   const { target, transaction, loaded } = verifying
   const { message } = transaction

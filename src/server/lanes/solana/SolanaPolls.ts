@@ -63,7 +63,7 @@ const lackedBy = (looks: ReadonlyArray<OneLook>, { known }: SolanaMemory): Reado
 const isMismatch = ({ result }: Opinion<Look>): boolean =>
   Result.isFailure(result) && result.failure.code === "mismatch"
 
-/** Since when the providers of a relayer are but one with an opinion. */
+/** Remembers since when only one provider of the relayer has an opinion. */
 const noteAlone = ({ memory }: SolanaContext, { urlsKey }: SolanaRelayer, found: RelayerPoll, now: Moment): void => {
   const opinions = found.looks.filter(({ look }) => look.statuses !== undefined || look.finalized !== undefined)
   if (found.configured < agreeing || opinions.length !== 1) memory.aloneSince.delete(urlsKey)

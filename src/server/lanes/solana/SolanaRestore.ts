@@ -22,7 +22,7 @@ import * as Lifetimes from "./SolanaLifetimes.ts"
 interface Work {
   readonly context: SolanaContext
   readonly providers: SolanaProviders
-  /** Open transactions, those that were accepted first in front. */
+  /** Open transactions, in the order in which they were accepted. */
   readonly rows: ReadonlyArray<LaneRow<Solana>>
   /** Those of the signatures that the ledger has. */
   readonly known: (signatures: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>>
@@ -83,7 +83,7 @@ const fetch = Effect.fnUntraced(function* (providers: SolanaProviders, signature
 })
 type Fetched = NonNullable<Effect.Success<ReturnType<typeof fetch>>>
 
-/** It has landed: its slot is not below the height of its block, which nothing asks any more. */
+/** The transaction has landed. Its slot stands for the height of its block, which is never above the slot. */
 const takenOf = (hash: string, { raw, message, slot }: Fetched): TakenBytes => {
   const { total, computeUnitLimit, computeUnitPrice } = feeOf(message)
   const offer = {

@@ -1,4 +1,4 @@
-// Accounts of the service: no envelope in which they act is signed for somebody else.
+// Accounts of the service. An envelope of a user in which one of them acts is not signed.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Batcher from "../../../sql/batch/Batcher.ts"

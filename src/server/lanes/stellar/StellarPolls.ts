@@ -29,7 +29,7 @@ const budget = 10_000
 /** Milliseconds for which the newest ledger of a provider stays before it counts as stalled. */
 const stalledAfter = 30_000
 
-/** Milliseconds after which the providers of a relayer are polled that came after the poll. */
+/** Milliseconds until the next poll, if the relayer of a transaction was not in the last one. */
 const unpolledAfter = 1000
 
 export interface Seen {
@@ -90,7 +90,7 @@ const noteNewest = ({ memory }: StellarContext, found: StellarPoll, now: Moment)
   if (highest > (memory.newest?.number ?? 0)) memory.newest = { number: highest, at: now }
 }
 
-/** Since when the providers of a relayer are but one with an opinion. */
+/** Remembers since when only one provider of the relayer has an opinion. */
 const noteAlone = ({ memory }: StellarContext, { urlsKey }: StellarRelayer, found: StellarPoll, now: Moment): void => {
   const moving = found.seen.filter((one) => !isStalled(one, now))
   if (found.configured < 2 || moving.length !== 1) memory.aloneSince.delete(urlsKey)

@@ -83,7 +83,7 @@ const brokenOnChain = (
   return notGranted(envelope, read, terms) ?? balanceChange(envelope, read, terms, maxValue)
 }
 
-/** The deadline ends a transaction whose envelope is about to die, not the guard. */
+/** A transaction whose envelope is about to expire ends by its deadline, not by the guard. */
 const isOfTime = ({ code }: Refusal): boolean => code === "time_bounds_past"
 
 /** What a user pays for the envelope, if the policy or the forwarder has the user pay. */

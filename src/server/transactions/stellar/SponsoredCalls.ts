@@ -45,7 +45,7 @@ import type { Fee, SponsoredRequest } from "./SponsoredFees.ts"
 /** Decimals that a token can have: an amount has 39 digits at most. */
 const maxDecimals = 38
 
-/** A fee that each user of the token can pay. The cost of a call does not depend on it. */
+/** Units of the token. The cost of a call does not depend on the fee, so the smallest one is simulated. */
 const anyFee = 1n
 
 /** A call that a user wants, with what its price needs. */
@@ -54,7 +54,7 @@ interface CallToPrice {
   readonly terms: Terms
   readonly providers: StellarProviders
   readonly networkId: Uint8Array
-  /** Pays `anyFee`. */
+  /** Its fee is `anyFee`. */
   readonly call: Forward
   readonly now: number
 }
