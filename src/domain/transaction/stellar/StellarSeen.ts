@@ -12,6 +12,7 @@ export interface AccountEntry {
   readonly subentries: number
   readonly sponsoring: number
   readonly sponsored: number
+  /** Weight of the account's own key, and what payments need. */
   readonly masterWeight: number
   readonly mediumThreshold: number
 }

@@ -1,22 +1,15 @@
 // Accounts as they are at one numbered ledger: what proofs, funds and signatures need to know of them.
+import type { AccountEntry as Entry } from "../../../domain/transaction/stellar/StellarSeen.ts"
 import type { Library } from "./StellarLibrary.ts"
 import type { Entries } from "./StellarCalls.ts"
 import { keyAddress } from "./StellarOperations.ts"
 
-/** An account of the ledger. Amounts in stroops. */
-export interface AccountEntry {
+/** The entry of an account, with its address and its sequence. */
+export interface AccountEntry extends Entry {
   readonly address: string
   readonly sequence: bigint
   /** The ledger in which it used its sequence. Absent: the entry does not say so. */
   readonly seqLedger?: number
-  readonly balance: bigint
-  readonly sellingLiabilities: bigint
-  readonly subentries: number
-  readonly sponsoring: number
-  readonly sponsored: number
-  /** Weight of the account's own key, and what payments need. */
-  readonly masterWeight: number
-  readonly mediumThreshold: number
 }
 
 /** The key of an account's entry as base64. */
