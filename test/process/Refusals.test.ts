@@ -29,10 +29,15 @@ describe.concurrent("a start is refused", () => {
     Effect.gen(function* () {
       const home = yield* folder
       const port = yield* takenPort
-      const env = Service.onServer(server, yield* TestDatabase.make)
-      const line = yield* refusal({ folder: home, env: { ...env, PORT: String(port) } })
+      const database = yield* TestDatabase.makeEmpty
+      const env = { ...Service.onServer(server, database), PORT: String(port) }
+      const line = yield* refusal({ folder: home, env })
       assert.strictEqual(line, `effect-relayer: 127.0.0.1:${port} is in use: choose another PORT`)
-      assert.isEmpty(yield* Effect.promise(() => fs.readdir(home)), "nothing was created or migrated")
+      assert.isEmpty(yield* Effect.promise(() => fs.readdir(home)), "nothing was created")
+      const schema = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT to_regclass(${migrationsTable}) AS name`)
+      const config = clientConfig(server, database)
+      const [migrated] = yield* schema.pipe(Effect.provide(PgClient.layer(config)), Effect.scoped)
+      assert.isNull(migrated?.["name"], "nothing was migrated")
     })
   )
 
