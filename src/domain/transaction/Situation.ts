@@ -1,6 +1,6 @@
 // One decision: a transaction, its lane, what was seen of the chain, and the time. Rows of a table decide; the first that
 // holds wins.
-import type { Cause } from "./Cause.ts"
+import type { Cause, Figures } from "./Cause.ts"
 import type { Commands } from "./Command.ts"
 import type { Family } from "./Family.ts"
 import type { Lane, RestOfLane, SignerRetry, Terms } from "./Lane.ts"
@@ -12,6 +12,8 @@ export interface Unreachable {
   readonly _tag: "Unreachable"
   readonly code: "providers_unavailable" | "rate_limited"
   readonly retryAt: Moment
+  /** A provider, masked, and what it did not answer. Absent: nobody was asked, or the network does not say. */
+  readonly figures?: Pick<Figures, "host" | "error">
 }
 
 /** What is the same for all transactions of a lane. */

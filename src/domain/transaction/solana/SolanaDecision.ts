@@ -68,7 +68,7 @@ const withChain = (situation: SolanaSituation): Commands => {
   const { view, transaction } = situation
   if (view._tag === "Unreachable") {
     return situation.stop === undefined
-      ? holdUntil(situation, view.code, view.retryAt, "lane")
+      ? holdUntil(situation, view.code, view.retryAt, "lane", view.figures)
       : hold(situation, situation.stop.code, situation.stop.figures, "lane")
   }
   return transaction.state === "pending" ? sign({ ...situation, view }) : decideInFlight({ ...situation, view })

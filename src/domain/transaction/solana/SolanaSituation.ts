@@ -127,6 +127,7 @@ interface SolanaUnreachable {
   readonly _tag: "Unreachable"
   readonly code: "providers_unavailable" | "rate_limited"
   readonly retryAt: Moment
+  readonly figures?: SolanaCause["figures"]
 }
 
 export interface SolanaSituation<V = SolanaSeen | SolanaUnreachable> {

@@ -42,6 +42,10 @@ const waiting = {
   }),
   lookup_table_unavailable: () => ({ reason: "A lookup table that it names cannot be read.", next: again }),
   account_unavailable: () => ({ reason: "A token account that it spends from cannot be read.", next: again }),
+  providers_unavailable: ({ error, host }) => ({
+    reason: `No RPC provider gives the answers that a decision needs${host === undefined ? "" : `; ${host}: ${error ?? "no answer"}`}.`,
+    next: `No new bytes are signed before one does. ${again} More RPC URLs help.`
+  }),
   price_unavailable: ({ error }) => ({ reason: `There is no price for its payment${because(error)}.`, next: again }),
   rate_limited: ({ error, until }) =>
     error === undefined

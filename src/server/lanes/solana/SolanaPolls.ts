@@ -52,7 +52,16 @@ const looksIn = (opinions: ReadonlyArray<Opinion<Look>>): ReadonlyArray<OneLook>
 
 const failureOf = (opinions: ReadonlyArray<Opinion<Look>>, now: Moment): Unreachable => {
   const isLimited = opinions.some(({ result }) => Result.isFailure(result) && result.failure.code === "rate_limited")
-  return { _tag: "Unreachable", code: isLimited ? "rate_limited" : "providers_unavailable", retryAt: now + pollAfter }
+  const [first] = opinions.flatMap(({ url, result }) =>
+    Result.isFailure(result) ? [{ host: maskUrl(url), error: result.failure.text }] : []
+  )
+  return {
+    _tag: "Unreachable",
+    code: isLimited ? "rate_limited" : "providers_unavailable",
+    retryAt: now + pollAfter,
+    // The reason of `rate_limited` is another one if it has an error.
+    ...present("figures", isLimited ? undefined : first)
+  }
 }
 
 const lackedBy = (looks: ReadonlyArray<OneLook>, { known }: SolanaMemory): ReadonlyArray<KnownSignature> => {

@@ -57,6 +57,16 @@ const withTable = (world: World, index: number): SolanaRequest => {
 }
 
 const codes: Readonly<Record<string, Reached>> = {
+  providers_unavailable: {
+    run: (world) =>
+      Effect.gen(function* () {
+        world.cluster.swallows = true
+        yield* world.poll()
+        for (const node of world.nodes) node.isAway = true
+        yield* world.poll(2)
+      }),
+    explained: /No RPC provider gives the answers that a decision needs; http:\/\/node-0\.example.*: no answer/u
+  },
   priority_fee_above_cap: {
     policies: { max_allowed_fee_lamports: 4999n },
     explained: /Its lowest fee is 5000 lamports, and it may cost 4999 lamports/u
