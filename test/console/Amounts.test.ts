@@ -1,7 +1,7 @@
 // Amounts as people read and write them: exact, or refused.
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
-import { exact, parse, short } from "../../web/src/data/Amounts.ts"
+import { exact, parse, short, shown, smallestUnits } from "../../web/src/data/Amounts.ts"
 import type { AmountProblem } from "../../web/src/data/Amounts.ts"
 
 describe("amounts", () => {
@@ -32,5 +32,13 @@ describe("amounts", () => {
     assert.strictEqual(short(1_234_500_000_000_000_000_000n, 18), "1,234.5")
     assert.strictEqual(short(1n, 18), "0.000000…")
     assert.strictEqual(short(-5n, 1), "-0.5")
+  })
+
+  it("are written in the smallest unit if the short form has no digit of them", () => {
+    const ether = { ...smallestUnits.evm, symbol: "ETH" }
+    assert.strictEqual(shown(1n, ether), "1 wei")
+    assert.strictEqual(shown(21_000n, ether), "21,000 wei")
+    assert.strictEqual(shown(10n ** 12n, ether), "0.000001 ETH")
+    assert.strictEqual(shown(0n, ether), "0 ETH")
   })
 })

@@ -452,7 +452,16 @@ export const words = {
     perMinute: "Final per minute",
     notConfirmed: "of them not confirmed",
     p95Line: "p95 from acceptance to confirmation",
-    events: "Latest events"
+    events: "Latest events",
+    first: {
+      title: "First steps",
+      signer: "Create a signer. It is the key of an account. The type plain needs nothing else.",
+      relayer:
+        "Create a relayer. It sends from the account of the signer on one network. For anvil on this machine, choose localhost-anvil. A chain that is not in the list is created as a network first.",
+      fund: "Fund its account. The page of the relayer says how much is missing, and shows the address.",
+      send: "Send a transaction from the page of the relayer, as soon as the relayer is healthy.",
+      done: "Done."
+    }
   },
   send: {
     title: "Send a transaction",
@@ -478,11 +487,27 @@ export const words = {
     nextOfRelayer: {
       asking: "The service asks the providers now.",
       healthy: "It can send. Send the first transaction.",
-      other: "It is not ready yet. The service looks again every 15 seconds while this page is open."
+      funds:
+        "Its account needs funds: send what its transactions will send, and their fees, to the address below. The service looks again every 15 seconds while this page is open.",
+      other: "It is not ready yet. The service looks again every 15 seconds while this page is open.",
+      anvil: "On anvil: the command that gives it 10 ether"
     },
     create: "Create",
     busy: "Creating …",
-    type: "Type"
+    type: "Type",
+    noneYet: "None exists yet.",
+    notListed: "Not in the list?",
+    signerTypes: {
+      plain: "The service creates the key, or gets it here, and stores it encrypted. It needs nothing else.",
+      local: "The key is in a keystore file. The service stores it encrypted.",
+      vault: "The key is in HashiCorp Vault. The service reads it for each use.",
+      vault_transit: "The key never leaves the transit engine of HashiCorp Vault.",
+      pkcs11: "The key never leaves the token of a security module.",
+      aws_kms: "The key never leaves AWS KMS.",
+      google_cloud_kms: "The key never leaves Google Cloud KMS.",
+      azure_key_vault: "The key never leaves Azure Key Vault or Managed HSM.",
+      turnkey: "The key never leaves Turnkey."
+    }
   },
   shortcuts: {
     title: "Keys",

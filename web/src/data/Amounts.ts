@@ -30,6 +30,12 @@ export const short = (value: bigint, decimals: number): string => {
   return `${sign}${head}.${fraction.slice(0, shownDigits)}…`
 }
 
+/** With the symbol. An amount without a digit in the short form is written in the smallest unit: one wei is not "0.000000… ETH". */
+export const shown = (value: bigint, { symbol, decimals, smallest }: Unit): string => {
+  const text = short(value, decimals)
+  return value !== 0n && !/[1-9]/.test(text) ? `${grouped(value)} ${smallest}` : `${text} ${symbol}`
+}
+
 export type Parsed =
   | { readonly ok: true; readonly value: bigint }
   | { readonly ok: false; readonly problem: AmountProblem }

@@ -92,6 +92,8 @@ const kinds: Readonly<Record<Kind, Creating>> = {
   }
 }
 
+const isSignerType = (type: string): type is keyof typeof text.signerTypes => type in text.signerTypes
+
 const isKind = (name: string): name is Kind => name in kinds
 
 /** Values that exist already, to choose from. A list that this session may not read is a text field. */
@@ -107,6 +109,16 @@ const useKnown = (type: string): Readonly<Record<string, ReadonlyArray<string>>>
     ...(webhooks === undefined ? {} : { notification_id: webhooks.map(({ id }) => id) })
   }
 }
+
+const makers = (["network", "signer", "webhook"] as const).map((kind) => ({
+  field: { network: "network", signer: "signer_id", webhook: "notification_id" }[kind],
+  scope: kinds[kind].scope,
+  maker: { href: `/console/new/${kind}`, label: kinds[kind].title }
+}))
+
+/** What the session may create for the fields of a relayer. */
+const makersOf = (session: Parameters<typeof may>[0]) =>
+  Object.fromEntries(makers.filter(({ scope }) => may(session, scope)).map(({ field, maker }) => [field, maker]))
 
 /** What the address says of the new object, such as the signer of a relayer. Secrets are never in an address. */
 const givenIn = (form: Form, parameters: URLSearchParams): Entered =>
@@ -164,6 +176,7 @@ const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string
         problems={problems}
         onChange={setEntered}
         known={known}
+        makers={makersOf(session)}
       />
       {failure !== undefined && Object.keys(problems).length === 0 && <Failed failure={failure} />}
       <div class="do">
@@ -202,6 +215,7 @@ export const NewPage = () => {
           tabs={types.map((name) => ({ href: href({ type: name }), label: name, isCurrent: name === type }))}
         />
       )}
+      {kind === "signer" && isSignerType(type) && <p class="sub">{text.signerTypes[type]}</p>}
       <CreateForm key={`${kind} ${type}`} kind={kind} type={type} />
     </Page>
   )

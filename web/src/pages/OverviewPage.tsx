@@ -15,6 +15,7 @@ import { At } from "../parts/Time.tsx"
 import { TransactionRows } from "../parts/TransactionRows.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
 import { useEventsAbout, useTail } from "../parts/useEvents.ts"
+import { FirstSteps } from "./overview/FirstSteps.tsx"
 import { AttentionRow } from "./overview/AttentionItems.tsx"
 import { RelayerCounts, Statistics } from "./overview/Statistics.tsx"
 
@@ -121,6 +122,7 @@ export const OverviewPage = () => {
           <Empty text={`${words.failure.needsOne} ${scopes.join(", ")}.`} />
         )}
         {may(session, "relayers:read") && <Attention />}
+        {may(session, "relayers:write") && may(session, "relayers:read") && <FirstSteps />}
         {may(session, "transactions:read") ? (
           <>
             <Statistics hasRelayers={may(session, "relayers:read")} />

@@ -223,7 +223,7 @@ export const RelayerPage = () => {
       <Loaded query={details} rows={6}>
         {(value) => (
           <>
-            <FirstCheck id={id} state={said.value?.state} />
+            <FirstCheck relayer={value.value} said={said.value} />
             <Loaded query={said} rows={1}>
               {(said) => <Explanation relayer={value.value} said={said} />}
             </Loaded>

@@ -49,7 +49,7 @@ const Bars = ({ rows }: { readonly rows: number }) => {
     return () => clearTimeout(timer)
   }, [])
   return (
-    <div class="bars" aria-busy="true" aria-label={words.loading}>
+    <div class="bars" role="group" aria-busy="true" aria-label={words.loading}>
       {Array.from({ length: rows }, (_, index) => (
         <i key={index} class={isShown ? "shown" : ""} />
       ))}

@@ -17,15 +17,15 @@ const commandOf = ({ method, path, body }: Props) =>
     ...(body === undefined ? [] : [`-H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))}`])
   ].join(" \\\n  ")
 
-export const Curl = (props: Props) => {
-  const command = commandOf(props)
-  return (
-    <details class="card curl">
-      <summary>{words.curl}</summary>
-      <div class="pad">
-        <pre tabIndex={0}>{command}</pre>
-        <CopyButton text={command} label={words.copy.copy} />
-      </div>
-    </details>
-  )
-}
+/** A command of a shell, which opens below its summary. */
+export const Command = ({ summary, command }: { readonly summary: string; readonly command: string }) => (
+  <details class="card curl">
+    <summary>{summary}</summary>
+    <div class="pad">
+      <pre tabIndex={0}>{command}</pre>
+      <CopyButton text={command} label={words.copy.copy} />
+    </div>
+  </details>
+)
+
+export const Curl = (props: Props) => <Command summary={words.curl} command={commandOf(props)} />

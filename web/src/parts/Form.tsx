@@ -16,6 +16,13 @@ interface Props {
   readonly onChange: (entered: Entered) => void
   /** Values to choose from instead of typing, such as the networks that exist. */
   readonly known?: Readonly<Record<string, ReadonlyArray<string>>>
+  /** Pages that create a value which is not there to choose. */
+  readonly makers?: Readonly<Record<string, Maker>>
+}
+
+interface Maker {
+  readonly href: string
+  readonly label: string
 }
 
 interface FieldProps extends Omit<Props, "form" | "problems" | "onChange"> {
@@ -112,6 +119,21 @@ const Choices = ({ field, entered, set }: FieldProps) => {
   )
 }
 
+/** Below a field whose values are chosen from what exists. */
+const MakerLink = ({ field, known, makers }: FieldProps) => {
+  const maker = makers?.[field.name]
+  const options = known?.[field.name]
+  if (maker === undefined || options === undefined) return null
+  return (
+    <p class="hint">
+      {options.length === 0 ? words.create.noneYet : words.create.notListed}{" "}
+      <a class="l" href={maker.href}>
+        {maker.label}
+      </a>
+    </p>
+  )
+}
+
 const multiline: ReadonlySet<string> = new Set(["lines", "urls", "json"])
 
 const Input = (props: FieldProps) => {
@@ -168,6 +190,7 @@ const Field = (props: FieldProps) => {
       </label>
       <Input {...props} />
       <ExactValue {...props} />
+      <MakerLink {...props} />
       {problem !== undefined && (
         <p class="problem" role="alert">
           <bdi>{problemText(problem)}</bdi>
