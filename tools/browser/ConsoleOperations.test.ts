@@ -45,7 +45,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("an operat
         await page.locator("#field-network").selectOption("dev")
         await button(page, "Create").click()
 
-        await page.getByText("It is not ready yet.").waitFor()
+        await page.getByText("Its account needs funds").waitFor()
         const { address } = fieldOf(await call(running, "GET", "relayers/by-hand"), "data") as {
           readonly address: string
         }
