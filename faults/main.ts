@@ -136,7 +136,12 @@ const patience = "20 minutes"
 
 const run = Effect.fnUntraced(function* (each: Case, { part, seed, short }: Given) {
   const tally = new Tally()
-  const isChosen = (name: string) => part.length === 0 || part.some((text) => name.includes(text))
+  const isNamed = (name: string) => part.length === 0 || part.some((text) => name.includes(text))
+  const parts: Array<string> = []
+  const isChosen = (name: string) => {
+    parts.push(name)
+    return isNamed(name)
+  }
   const amount = <A>(full: A, few: A): A => (short ? few : full)
   const startedAt = performance.now()
   yield* Console.log(`\n${each.name}: ${each.promise}`)
@@ -149,6 +154,9 @@ const run = Effect.fnUntraced(function* (each: Case, { part, seed, short }: Give
     Effect.exit
   )
   if (Exit.isFailure(exit)) tally.broken.push(Cause.pretty(exit.cause))
+  // Otherwise a case of which nothing ran would be reported as held.
+  const names = parts.length === 0 ? "none" : parts.join(", ")
+  tally.expect(part.length === 0 || parts.some(isNamed), `--part names no part of the case, which has ${names}`)
   const result: Report.Result = { case: each, tally, seconds: (performance.now() - startedAt) / 1000 }
   yield* Console.log(Report.line(result))
   for (const broken of tally.broken) yield* Console.log(`  broken: ${broken}`)

@@ -1,5 +1,6 @@
 // The caller of a request, and the errors of a request that may not be made.
 import { Context, Effect, Option, Schema } from "effect"
+import { reservedKeyIds } from "./ApiKey.ts"
 import { allows } from "./Scope.ts"
 import type { Grant, Scope } from "./Scope.ts"
 import type { TransactionLimits } from "../transaction/TransactionLimits.ts"
@@ -33,11 +34,8 @@ export const current = Effect.map(
   Option.getOrElse(() => program)
 )
 
-/** Callers that are no API keys of the database. */
-const named: ReadonlySet<string> = new Set(["administrator", program.id])
-
 /** The caller with this id, as messages name it. */
-export const nameOfCaller = (id: string): string => (named.has(id) ? `the ${id}` : `key ${id}`)
+export const nameOfCaller = (id: string): string => (reservedKeyIds.has(id) ? `the ${id}` : `key ${id}`)
 
 /** Whether the caller's scopes include this one. */
 export const hasScope = ({ scopes }: Caller, scope: Scope): boolean => scopes === undefined || allows(scopes, scope)

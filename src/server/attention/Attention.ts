@@ -131,6 +131,12 @@ const ofService = ({ components: { jobs, audit, events } }: Report): ReadonlyArr
   ].map((found): Finding => ({ ...none, kind: "service", next, ...found }))
 }
 
+/**
+ * A relayer whose row cannot be read does not hide what else needs attention. An unavailable database does: the caller has to ask again.
+ */
+const orIfUnreadable = <B>(value: B) =>
+  Effect.catchDefect((defect) => (isUnavailable(defect) ? Effect.die(defect) : Effect.succeed(value)))
+
 export const make = Effect.gen(function* () {
   const repo = yield* AttentionRepo.make
   const networks = yield* LedgerRules
@@ -146,9 +152,9 @@ export const make = Effect.gen(function* () {
       ([chain, id]) =>
         targets.get(RelayerId.make(id)).pipe(
           Effect.map(({ network }) => network.average_blocktime_ms),
-          // It was deleted meanwhile, or its row cannot be read.
+          // It was deleted meanwhile.
           Effect.catchTag("RelayerNotFound", () => Effect.succeed(usualBlockTime)),
-          Effect.catchDefect(() => Effect.succeed(usualBlockTime)),
+          orIfUnreadable(usualBlockTime),
           Effect.map((blockTime) => [chain, blockTime] as const)
         ),
       { concurrency: "unbounded" }
@@ -181,15 +187,12 @@ export const make = Effect.gen(function* () {
     return [finding]
   }
 
-  /**
-   * `undefined`: nothing is missing, or the relayer was deleted meanwhile, or its row cannot be read. One such row does not hide what else
-   * needs attention. An unavailable database does: the caller has to ask again.
-   */
+  /** `undefined`: nothing is missing, or the relayer was deleted meanwhile, or its row cannot be read. */
   const fundingOf = (id: string) =>
     health.explain(RelayerId.make(id)).pipe(
       Effect.map(({ funding }) => funding),
       Effect.catchTag("RelayerNotFound", () => Effect.undefined),
-      Effect.catchDefect((defect) => (isUnavailable(defect) ? Effect.die(defect) : Effect.undefined))
+      orIfUnreadable(undefined)
     )
 
   const withFunding = Effect.fnUntraced(function* (item: AttentionItem) {

@@ -110,15 +110,16 @@ const useKnown = (type: string): Readonly<Record<string, ReadonlyArray<string>>>
   }
 }
 
-const makers = (["network", "signer", "webhook"] as const).map((kind) => ({
-  field: { network: "network", signer: "signer_id", webhook: "notification_id" }[kind],
-  scope: kinds[kind].scope,
-  maker: { href: `/console/new/${kind}`, label: kinds[kind].title }
-}))
+/** What a field of a relayer names. */
+const kindOfField = { network: "network", signer_id: "signer", notification_id: "webhook" } as const
 
-/** What the session may create for the fields of a relayer. */
+/** The pages that create what is missing, if the session may use them. */
 const makersOf = (session: Parameters<typeof may>[0]) =>
-  Object.fromEntries(makers.filter(({ scope }) => may(session, scope)).map(({ field, maker }) => [field, maker]))
+  Object.fromEntries(
+    Object.entries(kindOfField).flatMap(([field, kind]) =>
+      may(session, kinds[kind].scope) ? [[field, { href: `/console/new/${kind}`, label: kinds[kind].title }]] : []
+    )
+  )
 
 /** What the address says of the new object, such as the signer of a relayer. Secrets are never in an address. */
 const givenIn = (form: Form, parameters: URLSearchParams): Entered =>

@@ -8,8 +8,8 @@ interface Props {
   readonly body?: unknown
 }
 
-/** A quote inside single quotes of a shell. */
-const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+/** The text in single quotes of a shell. */
+export const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
 const commandOf = ({ method, path, body }: Props) =>
   [

@@ -76,15 +76,15 @@ const read = (place: string, value: unknown, input: Input): Network => {
   const own = picked(source, carried)
   if (own["explorer_urls"] !== undefined) own["explorer_urls"] = texts(own["explorer_urls"])
   const urls = source.take("rpc_urls")
-  const read = Array.isArray(urls) ? rpcUrls(urls, at(place, "rpc_urls"), [type, name], input) : undefined
-  if (read !== undefined) own["rpc_urls"] = read.urls
+  const rpc = Array.isArray(urls) ? rpcUrls(urls, at(place, "rpc_urls"), [type, name], input) : undefined
+  if (rpc !== undefined) own["rpc_urls"] = rpc.urls
   if (source.take("gas_price_cache") !== undefined) {
     const message = "prices are read once per block and shared by all relayers of a network"
     input.report.add(at(place, "gas_price_cache"), "dropped", message)
   }
   const from = source.text("from")
   source.end()
-  return { at: place, id: `${type}:${name}`, type, from, own, placeOf: read?.placeOf }
+  return { at: place, id: `${type}:${name}`, type, from, own, placeOf: rpc?.placeOf }
 }
 
 const union = (parent: unknown, child: unknown): unknown =>

@@ -1,11 +1,14 @@
 // Policies of relayers of OpenZeppelin Relayer, by network type.
-import { Predicate } from "effect"
+import { Schema } from "effect"
+import { CheckedEvmAddress } from "../../../domain/chain/Address.ts"
 import { contractCreation } from "../../../domain/relayer/Policy.ts"
 import { fields, path as at, picked } from "../Source.ts"
 import type { Fields } from "../Source.ts"
 import type { Input } from "./Input.ts"
 
 type Policies = Record<string, unknown>
+
+const isEvmAddress = Schema.is(CheckedEvmAddress)
 
 const zeroAddress = `0x${"0".repeat(40)}`
 
@@ -29,7 +32,7 @@ const evm = (source: Fields, { report }: Input): Policies => {
   if (!Array.isArray(given)) return policies
   const place = at(source.at, "whitelist_receivers")
   const receivers = given.filter((receiver, index) => {
-    const isAddress = Predicate.isString(receiver) && /^0x[0-9a-fA-F]{40}$/.test(receiver)
+    const isAddress = isEvmAddress(receiver)
     if (!isAddress && receiver !== contractCreation) {
       const message = "is not an address; the old service does not check entries, so this one never matched: left out"
       report.add(`${place}.${index}`, "invalid", message)

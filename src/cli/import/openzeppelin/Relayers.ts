@@ -100,11 +100,11 @@ const importOne = (source: Fields, known: ImportedReferences, given: Input) => {
     given.report.add(at(source.at, "network_type"), "invalid", `${expectedType}: ${id} is left out`)
     return
   }
-  const outcome = outcomeOfSigner(id, signerId, type ?? "", source.at, known, given)
-  if (outcome === "dropped") return
-  const place = type === undefined ? "invalid" : outcomeOfNetwork(id, type, network, source.at, known, given)
-  if (place === "dropped") return
-  const isValid = outcome === "imported" && place === "imported"
+  const ofSigner = outcomeOfSigner(id, signerId, type ?? "", source.at, known, given)
+  if (ofSigner === "dropped") return
+  const ofNetwork = type === undefined ? "invalid" : outcomeOfNetwork(id, type, network, source.at, known, given)
+  if (ofNetwork === "dropped") return
+  const isValid = ofSigner === "imported" && ofNetwork === "imported"
   readOne(source, { id, type, network, signerId }, known, isValid ? given : onlyProblems(given))
 }
 

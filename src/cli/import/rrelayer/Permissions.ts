@@ -1,4 +1,6 @@
 // Permissions and API keys of rrelayer: allow lists of relayers, and what keys may do.
+import { Schema } from "effect"
+import { CheckedEvmAddress } from "../../../domain/chain/Address.ts"
 import { fields, path as at } from "../Source.ts"
 import * as Imported from "../Imported.ts"
 import type { Listed } from "./List.ts"
@@ -23,7 +25,7 @@ interface Effective {
   readonly noSigning: boolean
 }
 
-const isAddress = /^0x[0-9a-fA-F]{40}$/
+const isAddress = Schema.is(CheckedEvmAddress)
 
 const addressesOf = (value: unknown, place: string, relayers: ReadonlyArray<Listed>, { report }: Input) => {
   if (value === undefined || value === "*") return relayers
@@ -44,7 +46,7 @@ const readPermission = (value: unknown, place: string, relayers: ReadonlyArray<L
   const is = (name: string) => source.take(name) === true
   const given = source.list("allowlist").map(String)
   const allowed = given.filter((address, index) => {
-    if (isAddress.test(address)) return true
+    if (isAddress(address)) return true
     report.add(`${place}.allowlist.${index}`, "invalid", "expected an address: 0x and 40 hex digits; left out")
     return false
   })

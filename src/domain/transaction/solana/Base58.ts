@@ -56,7 +56,7 @@ const pairBase = 65_536
 
 const leadingOnes = (text: string): number => {
   let count = 0
-  while (text.charCodeAt(count) === 49) count++
+  while (text[count] === "1") count++
   return count
 }
 

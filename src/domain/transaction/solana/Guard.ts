@@ -3,7 +3,7 @@ import { feeOf, hasBudgetTwice } from "./Fee.ts"
 import { instructionsOf, loadedBy, refusal } from "./Instruction.ts"
 import type { AccountState, Derivations, Instruction, Refusal, TableState } from "./Instruction.ts"
 import * as LittleEndian from "./LittleEndian.ts"
-import { isTooLarge, sizeWithSignatures } from "./Message.ts"
+import { isListingFeePayer, isTooLarge, sizeWithSignatures } from "./Message.ts"
 import type { WireTransaction } from "./Message.ts"
 import { ownSpending } from "./OwnInstructions.ts"
 import { isNativePayment } from "./Payment.ts"
@@ -161,9 +161,8 @@ export const spendingOf = (guarded: Guarded): Spending | Refusal => {
   const instructions = instructionsOf(message, resolved)
   const isPayment = (instruction: Instruction): boolean =>
     form === "sponsored" && isNativePayment(instruction, terms.relayer)
-  const index = instructions.findIndex(
-    (instruction, at) => message.instructions[at]?.accounts.includes(0) === true && !isPayment(instruction)
-  )
+  const listing = message.instructions.map(isListingFeePayer)
+  const index = instructions.findIndex((instruction, at) => listing[at] === true && !isPayment(instruction))
   if (index >= 0 && !maySpend(guarded)) {
     return refusal(
       "fee_payer_in_instruction",

@@ -60,9 +60,10 @@ export const isWritable = (message: Message, index: number): boolean => {
   return index - keys.length < tables.reduce((count, { writable }) => count + writable.length, 0)
 }
 
-/** Whether an instruction lists the fee payer, which gives it full authority over the fee payer's account. */
-export const listsFeePayer = ({ instructions }: Message): boolean =>
-  instructions.some(({ accounts }) => accounts.includes(0))
+/** The fee payer is the first key. An instruction that lists it has full authority over its account. */
+export const isListingFeePayer = ({ accounts }: CompiledInstruction): boolean => accounts.includes(0)
+
+export const listsFeePayer = ({ instructions }: Message): boolean => instructions.some(isListingFeePayer)
 
 const headerProblem = ({ signers, readonlySigners, readonlyOthers, keys }: Message): string | undefined => {
   if (signers < 1 || readonlySigners >= signers) return "the first key must be a writable signer"

@@ -1,6 +1,7 @@
 // What the rules read of the chain before a signature: lookup tables, and the accounts that instructions of the relayer name.
 import { Effect, Result } from "effect"
 import type { AccountState, TableState } from "../../../domain/transaction/solana/Instruction.ts"
+import { isListingFeePayer } from "../../../domain/transaction/solana/Message.ts"
 import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
 import { maxTableBytes } from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import * as Accounts from "./SolanaAccounts.ts"
@@ -35,7 +36,7 @@ export const readAccounts = Effect.fnUntraced(function* (
   loaded: ReadonlyArray<string>
 ) {
   const addresses = [...message.keys, ...loaded]
-  const listing = message.instructions.filter(({ accounts }) => accounts.includes(0))
+  const listing = message.instructions.filter(isListingFeePayer)
   const keys = [...new Set(listing.flatMap(({ accounts }) => accounts.flatMap((index) => addresses[index] ?? [])))]
   if (keys.length === 0) return new Map<string, AccountState>()
   const read = yield* Effect.result(providers.first((node) => Accounts.read(node, keys)))

@@ -6,7 +6,7 @@ import type { Relayer, RelayerExplanation } from "../../data/Relayers.ts"
 import { networkList } from "../../data/Networks.ts"
 import { words } from "../../words.ts"
 import { Created, createdParameter } from "../../parts/Created.tsx"
-import { Command } from "../../parts/Curl.tsx"
+import { Command, quoted } from "../../parts/Curl.tsx"
 import { useQuery, useSearch } from "../../parts/useAtom.ts"
 
 const text = words.create.nextOfRelayer
@@ -20,7 +20,7 @@ const nextOf = (said: RelayerExplanation | undefined) => {
   return said.funding === undefined ? text.other : text.funds
 }
 
-/** The chain id of development chains, of which anvil gives an account ether from nowhere. */
+/** The chain id of anvil, which gives an account ether from nowhere, and of other development chains. */
 const development = 31_337
 
 /** Wei. */
@@ -28,12 +28,18 @@ const gift = 10n * 10n ** 18n
 
 /** Sets the balance of the address on anvil. */
 const giftTo = (address: string, url: string) =>
-  `curl ${url} -H 'Content-Type: application/json' -d '${JSON.stringify({
-    jsonrpc: "2.0",
-    id: 1,
-    method: "anvil_setBalance",
-    params: [address, `0x${gift.toString(16)}`]
-  })}'`
+  `curl ${quoted(url)} -H 'Content-Type: application/json' -d ${quoted(
+    JSON.stringify({ jsonrpc: "2.0", id: 1, method: "anvil_setBalance", params: [address, `0x${gift.toString(16)}`] })
+  )}`
+
+/** The command that funds an account, if its network is anvil. */
+const AnvilCommand = ({ network, address }: { readonly network: string; readonly address: string }) => {
+  const chain = useQuery(networkList).value?.find(
+    (one) => one.network_type === "evm" && one.name === network && one.chain_id === development
+  )
+  const [provider] = chain?.rpc_urls ?? []
+  return provider === undefined ? null : <Command summary={text.anvil} command={giftTo(address, provider.url)} />
+}
 
 interface Props {
   readonly relayer: Relayer
@@ -42,10 +48,6 @@ interface Props {
 
 export const FirstCheck = ({ relayer: { id, network }, said }: Props) => {
   const { parameters } = useSearch()
-  const chain = useQuery(networkList).value?.find(
-    (one) => one.network_type === "evm" && one.name === network && one.chain_id === development
-  )
-  const [provider] = chain?.rpc_urls ?? []
   const state = said?.state
   const isDue = parameters.has(createdParameter) && state !== "healthy"
   useEffect(() => {
@@ -61,9 +63,7 @@ export const FirstCheck = ({ relayer: { id, network }, said }: Props) => {
   return (
     <>
       <Created next={nextOf(said)} />
-      {isDue && said?.funding !== undefined && provider !== undefined && (
-        <Command summary={text.anvil} command={giftTo(said.funding.address, provider.url)} />
-      )}
+      {isDue && said?.funding !== undefined && <AnvilCommand network={network} address={said.funding.address} />}
     </>
   )
 }
