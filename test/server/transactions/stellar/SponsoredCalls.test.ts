@@ -206,7 +206,7 @@ layer(api, { excludeTestServices: true })("a call of a contract whose user pays 
     })
   )
 
-  it.effect("is no matter of the limits of an API key, in a simulation as in a send", () =>
+  it.effect("is not subject to the limits of an API key, neither in a simulation nor in a send", () =>
     Effect.gen(function* () {
       const { address, id: relayer, path, send, signedBuild } = yield* sponsoring({}, { ledgerMs: 0 })
       const { call } = yield* TestApi.TestApi
