@@ -34,3 +34,23 @@ export const observed = (
 
 export const isStalled = ({ since, askedAt }: HeadWatch, blockTime: number): boolean =>
   askedAt - since >= stalledAfter(blockTime)
+
+/** How far a provider is behind another one, from where on the other one is asked first: more blocks, and milliseconds between them. */
+const far = { blocks: 3, milliseconds: 30_000 } as const
+
+/** The newest block of a provider, and when it was made. Absent `timestamp`: the provider does not say. */
+interface Newest {
+  readonly number: number
+  readonly timestamp?: Moment
+}
+
+/** Whether the newest block is so old that another provider can be far ahead. */
+export const mayBeBehind = ({ timestamp }: Newest, now: Moment): boolean =>
+  timestamp !== undefined && now - timestamp >= far.milliseconds
+
+/** A provider that is far behind is asked later, but it is not stalled for that: a lie far ahead must not silence those who object. */
+export const isFarBehind = (own: Newest, other: Newest): boolean =>
+  other.number - own.number > far.blocks &&
+  own.timestamp !== undefined &&
+  other.timestamp !== undefined &&
+  other.timestamp - own.timestamp >= far.milliseconds

@@ -49,6 +49,12 @@ export const tooManyRequests: Words = {
   next: "The service asks them again after a pause. A plan with more requests, or more RPC URLs, helps."
 }
 
+/** What `providers_unavailable` means unless the network knows more. */
+export const noAnswers: Words = {
+  reason: "No RPC provider gives the answers that a decision needs, or two of them disagree.",
+  next: "The service asks them again after a pause. More RPC URLs help."
+}
+
 /** Codes that mean the same on all networks. */
 const neutral = {
   relayer_paused: () => ({
@@ -75,10 +81,7 @@ const neutral = {
     reason: "Its relayer, network or signer was changed or removed in the database, outside of the service.",
     next: "Nothing is signed or sent with it. It continues when the row is restored from a backup; the log names the row."
   }),
-  providers_unavailable: () => ({
-    reason: "No RPC provider gives the answers that a decision needs, or two of them disagree.",
-    next: "The service asks them again after a pause. More RPC URLs help."
-  }),
+  providers_unavailable: () => noAnswers,
   rate_limited: () => tooManyRequests,
   second_provider_missing: ({ host = "another provider", error, decides_at }) => ({
     reason: `One provider shows how it ends, and no other one has an opinion: ${host} does not have one${because(error)}.`,

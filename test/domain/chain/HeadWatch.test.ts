@@ -1,6 +1,6 @@
 // When a provider counts as stalled.
 import { assert, describe, it } from "@effect/vitest"
-import { isStalled, observed, stalledAfter } from "../../../src/domain/chain/HeadWatch.ts"
+import { isFarBehind, isStalled, mayBeBehind, observed, stalledAfter } from "../../../src/domain/chain/HeadWatch.ts"
 import type { HeadWatch } from "../../../src/domain/chain/HeadWatch.ts"
 
 const blockTime = 1000
@@ -44,5 +44,28 @@ describe("a provider", () => {
 
   it("has ten blocks if these take longer", () => {
     assert.strictEqual(stalledAfter(12_000), 120_000)
+  })
+})
+
+describe("a provider whose newest block is below that of another one", () => {
+  const own = { number: 100, timestamp: 1_000_000 }
+
+  it("is far behind from more than 3 blocks and 30 seconds on", () => {
+    assert.isTrue(isFarBehind(own, { number: 104, timestamp: 1_030_000 }))
+    assert.isFalse(isFarBehind(own, { number: 103, timestamp: 1_060_000 }))
+    assert.isFalse(isFarBehind(own, { number: 200, timestamp: 1_029_999 }))
+    assert.isFalse(isFarBehind({ number: 104, timestamp: 1_030_000 }, own))
+  })
+
+  it("is not far behind as long as a provider does not say when its block was made", () => {
+    assert.isFalse(isFarBehind({ number: 100 }, { number: 200, timestamp: 1_060_000 }))
+    assert.isFalse(isFarBehind(own, { number: 200 }))
+  })
+
+  it("can be far behind only if its block is 30 seconds old", () => {
+    assert.deepStrictEqual(
+      [mayBeBehind(own, 1_029_999), mayBeBehind(own, 1_030_000), mayBeBehind({ number: 100 }, 2_000_000)],
+      [false, true, false]
+    )
   })
 })

@@ -1,13 +1,15 @@
 // One provider of two or three that is dead, frozen, or answers nothing useful: transactions still become final.
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { maskUrl } from "../../../src/domain/chain/Rpc.ts"
+import { upTo } from "../../../testkit/chain/Blocks.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { ledger } from "../ledger/Fixtures.ts"
 import type { Node } from "./fake/Node.ts"
 import { hex } from "./fake/Hex.ts"
 import * as Scenes from "./fake/Scenes.ts"
+import * as World from "./fake/World.ts"
 
 type Scene = Effect.Success<ReturnType<typeof Scenes.sent>>
 
@@ -147,6 +149,21 @@ layerEach(ledger)("a second provider of two", (it) => {
   )
 })
 
+/** The state of a transaction after three blocks of a second, if the first of two providers lacks the newest `lag` blocks. */
+const behindBy = Effect.fnUntraced(function* (lag: number) {
+  yield* TestClock.adjust("200 seconds")
+  const now = yield* Clock.currentTimeMillis
+  const world = yield* World.make({ providers: 2 })
+  world.chain.blocks = upTo(100)
+  world.chain.timeOf = (height) => now / 1000 + height - 100
+  const [first] = world.nodes
+  if (first === undefined) return assert.fail("no node")
+  first.lag = lag
+  const [id] = yield* world.accept()
+  yield* live({ id, world }, 3)
+  return yield* stateOf({ id, world })
+})
+
 layerEach(ledger)("a first provider", (it) => {
   it.effect("of two that is frozen is not asked first any more after 30 seconds", () =>
     Effect.gen(function* () {
@@ -170,6 +187,14 @@ layerEach(ledger)("a first provider", (it) => {
       yield* live(scene, 40)
       assert.strictEqual(yield* stateOf(scene), "confirmed")
     })
+  )
+
+  it.effect("of two that is 40 blocks of a second behind is asked last from the next poll on", () =>
+    Effect.map(behindBy(40), (state) => assert.strictEqual(state, "mined"))
+  )
+
+  it.effect("of two that is 25 blocks of a second behind is asked first all the same", () =>
+    Effect.map(behindBy(25), (state) => assert.strictEqual(state, "submitted"))
   )
 })
 

@@ -37,8 +37,10 @@ const legacyOffers = Effect.fnUntraced(function* (providers: number) {
   for (const price of [gwei, tip]) {
     world.nodes[0]?.lies.set("eth_gasPrice", () => ({ _tag: "Result", value: hex(price) }))
     const [id] = yield* world.accept()
-    world.chain.mine()
-    yield* world.poll()
+    for (let block = 0; block < 2; block++) {
+      world.chain.mine()
+      yield* world.poll()
+    }
     const [attempt] = (yield* world.transaction(id)).attempts
     offers.push(isPriced(attempt?.offer) ? maxFeeOf(attempt.offer.fees) : undefined)
   }
@@ -99,5 +101,50 @@ layerEach(ledger)("a provider of a legacy chain that asks for a gas price of 1,0
 
   it.effect("that is the only one gets four times what it has named before", () =>
     Effect.map(legacyOffers(1), ([honest = 0n, lied]) => assert.strictEqual(lied, 4n * honest))
+  )
+})
+
+/** What a transaction of the speed `fast` offers at a gas price of one gwei. */
+const fastPrice = (15n * gwei) / 10n
+
+/** A legacy chain without other transactions, whose only provider names these gas prices, one in each block. */
+const legacy = Effect.fnUntraced(function* () {
+  const world = yield* World.make({ network: { features: [] } })
+  const [node] = world.nodes
+  world.chain.balance = 10n ** 30n
+  node?.lies.set("eth_feeHistory", () => ({ _tag: "Result", value: { baseFeePerGas: [], reward: [] } }))
+  const [id] = yield* world.accept()
+  const offer = Effect.map(world.transaction(id), ({ attempts: [attempt], cause }) =>
+    isPriced(attempt?.offer) ? maxFeeOf(attempt.offer.fees) : cause
+  )
+  const names = (price: bigint) => node?.lies.set("eth_gasPrice", () => ({ _tag: "Result", value: hex(price) }))
+  return { world, offer, names }
+})
+
+layerEach(ledger)("the first gas price that the only provider of a legacy chain names", (it) => {
+  it.effect("is not offered before another block, and then only if that one has no lower price", () =>
+    Effect.gen(function* () {
+      const { names, offer, world } = yield* legacy()
+      names(tip)
+      yield* world.poll(3)
+      assert.deepStrictEqual(yield* offer, { code: "providers_unavailable", figures: { price: tip } })
+      world.chain.blocks = grow(world.chain.blocks)
+      names(gwei)
+      yield* world.poll()
+      assert.strictEqual(yield* offer, fastPrice)
+    })
+  )
+
+  it.effect(
+    "is offered after ten seconds without another block, because such chains make blocks for transactions alone",
+    () =>
+      Effect.gen(function* () {
+        const { names, offer, world } = yield* legacy()
+        names(gwei)
+        yield* world.poll(10)
+        assert.deepStrictEqual(yield* offer, { code: "providers_unavailable", figures: { price: gwei } })
+        yield* world.poll()
+        assert.strictEqual(yield* offer, fastPrice)
+      })
   )
 })

@@ -1,4 +1,5 @@
 // Decisions about a pending transaction that only the chain can still hold: by its window, price, funds or estimate.
+import { present } from "../Presentation.ts"
 import { cause } from "../Cause.ts"
 import type { Figures } from "../Cause.ts"
 import { ask, finish, sign as signed } from "../Command.ts"
@@ -89,7 +90,9 @@ const knownOf = (situation: Situation<Evm, Seen>): OfferInputs | undefined => {
 const unknown: Row<Evm, Seen> = (situation) => {
   const { estimate } = situation.view
   const isMissing = estimate === undefined ? needsEstimate(situation) : estimate._tag === "Unknown"
-  if (knownOf(situation) === undefined) return hold(situation, cause("providers_unavailable"), "providers")
+  if (knownOf(situation) === undefined) {
+    return hold(situation, cause("providers_unavailable", present("price", situation.view.firstPrice)), "providers")
+  }
   // A node may be unable to estimate this call alone.
   return isMissing ? hold(situation, cause("providers_unavailable"), "relayer") : undefined
 }

@@ -9,6 +9,7 @@ import {
   final,
   hashed,
   neverByTime,
+  noAnswers,
   number,
   operator,
   times,
@@ -96,6 +97,13 @@ const waiting = {
 
 /** Codes before and after the nonce. */
 const held = {
+  providers_unavailable: ({ price }) =>
+    price === undefined
+      ? noAnswers
+      : {
+          reason: `The only RPC provider has shown a gas price of ${wei(price)} in one block so far, and the service knows no other price of this chain.`,
+          next: "It offers the lower price of two blocks, or this one if there is no other block within ten seconds. A second RPC URL helps."
+        },
   gas_price_above_cap: ({ base_fee, cap, limit }) => ({
     reason: `The base fee of the next block is ${wei(base_fee)} per gas, and the transaction may pay at most ${wei(cap)}${limited(limit)}.`,
     next: `${nextBlock} ${help(limit)}`

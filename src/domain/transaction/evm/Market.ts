@@ -23,6 +23,8 @@ export interface Market {
   readonly tips: Readonly<Record<Speed, bigint>>
   /** `eth_gasPrice`. */
   readonly gasPrice?: bigint
+  /** The only provider has shown `gasPrice` in one block alone, and there is no earlier price to compare it with. */
+  readonly isFirstPrice?: true
   /** Absent: the chain charges none, or it is not known. */
   readonly operatorFee?: OperatorFee
 }
@@ -76,11 +78,18 @@ interface TipTerms {
 export const marketFor = (market: Market, { cap, network: { tipCap } }: TipTerms): Market =>
   cap !== undefined && tipCap === undefined ? market : withTipLimit(market, tipLimitOf(market, tipCap))
 
-/** The highest gas price of a legacy chain that follows earlier readings. Undefined: there is none yet. */
-export const gasPriceLimitOf = (readings: ReadonlyArray<bigint>): bigint | undefined =>
-  readings.length === 0
-    ? undefined
-    : gasPriceBound.factor * readings.reduce((highest, one) => (one > highest ? one : highest), 0n)
+/**
+ * The highest gas price of a legacy chain that follows earlier readings. While there are few, the price of one provider (`isAlone`)
+ * has the first one as its measure: otherwise it could be four times as high with each block. Undefined: there is none yet.
+ */
+export const gasPriceLimitOf = (readings: ReadonlyArray<bigint>, isAlone: boolean): bigint | undefined => {
+  const [first] = readings
+  if (first === undefined) return undefined
+  const isMeasuredByFirst = isAlone && readings.length < gasPriceBound.readings
+  return (
+    gasPriceBound.factor * (isMeasuredByFirst ? first : readings.reduce((one, other) => (one > other ? one : other)))
+  )
+}
 
 /** What is asked besides the history, and what the network demands. Wei per gas. */
 export interface Sources {

@@ -172,6 +172,8 @@ export interface Seen {
   /** The same at `finalHeight`. Present if the count has passed a nonce for which no receipt was found. */
   readonly countAtFinal?: number
   readonly market?: Market
+  /** Wei per gas that the only provider has shown in one block alone. Nothing is offered at it. */
+  readonly firstPrice?: bigint
   /** Wei at the head. */
   readonly balance?: bigint
   /** Since when no provider has shown a newer block, if all are stalled. Absent: at least one is not. */

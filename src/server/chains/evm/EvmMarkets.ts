@@ -1,8 +1,9 @@
 // The fees of a chain: asked once per chain and block, and shared by all lanes of the process.
-import { Effect, Metric, Result } from "effect"
+import { Clock, Effect, Metric, Result } from "effect"
 import { gasPriceBound } from "../../../domain/transaction/evm/EvmNumbers.ts"
 import { gasPriceLimitOf, lowerOf, marketOf, tipLimitOf } from "../../../domain/transaction/evm/Market.ts"
 import type { FeeHistory, Market } from "../../../domain/transaction/evm/Market.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import { feeHistory, gasPrice, suggestedTip } from "./EvmCalls.ts"
@@ -62,6 +63,8 @@ interface Kept {
   market: Effect.Effect<Market, RpcFailure>
   /** Gas prices of former blocks, within their limit, oldest first. */
   readonly prices: Array<bigint>
+  /** The first gas price of the only provider, until it is compared with that of another block. */
+  first?: { readonly price: bigint; readonly hash: string; readonly at: Moment }
   /** Whether the previous answer was above its limit: a warning is logged once per episode. */
   isCut: boolean
 }
@@ -73,6 +76,9 @@ const cutsTotal = Metric.counter("fee_answers_cut_total", {
 })
 
 export const metrics = [cutsTotal]
+
+/** Milliseconds after which the first gas price of a chain counts without another block. */
+const stillFor = 10_000
 
 /** A provider that does not have the block yet knows no base fee, and its tips say nothing. */
 const isComparable = (own: Market, other: Market): boolean =>
@@ -96,6 +102,19 @@ export const make = (): EvmMarkets => {
   /** By chain and first provider: what one provider says counts only for those who ask it. */
   const chains = new Map<string, Kept>()
 
+  /**
+   * The first gas price of the only provider counts when another block was compared: the lower one of both. A chain that makes blocks
+   * for transactions alone has no other block, so that the price counts after a while.
+   */
+  const compareFirst = Effect.fnUntraced(function* (kept: Kept, hash: string, market: Market) {
+    const { gasPrice: price } = market
+    if (price === undefined) return market
+    const at = yield* Clock.currentTimeMillis
+    kept.first ??= { price, hash, at }
+    if (kept.first.hash === hash && at - kept.first.at < stillFor) return { ...market, isFirstPrice: true as const }
+    return { ...market, gasPrice: kept.first.price < price ? kept.first.price : price }
+  })
+
   const read = Effect.fnUntraced(function* (
     kept: Kept,
     { node, providers, head }: MarketSource,
@@ -103,11 +122,17 @@ export const make = (): EvmMarkets => {
   ) {
     const own = yield* ask(node, numbers, "latest")
     const other = yield* providers?.second(node, (second) => ask(second, numbers, head.number)) ?? Effect.undefined
-    const lower =
-      other === undefined || other === "not_configured" || !isComparable(own, other) ? own : lowerOf(own, other)
-    const priceLimit = gasPriceLimitOf(kept.prices)
+    const second = other === undefined || other === "not_configured" || !isComparable(own, other) ? undefined : other
+    const lower = second === undefined ? own : lowerOf(own, second)
+    const priceLimit = gasPriceLimitOf(kept.prices, second === undefined)
     const isPriceCut = priceLimit !== undefined && (lower.gasPrice ?? 0n) > priceLimit
-    const market = isPriceCut ? { ...lower, gasPrice: priceLimit } : lower
+    const isFirst = priceLimit === undefined && second === undefined
+    const market = isPriceCut
+      ? { ...lower, gasPrice: priceLimit }
+      : isFirst
+        ? yield* compareFirst(kept, head.hash, lower)
+        : lower
+    if (market.isFirstPrice === true) return market
     if (market.gasPrice !== undefined) kept.prices.push(market.gasPrice)
     if (kept.prices.length > gasPriceBound.readings) kept.prices.shift()
     const tipLimit = tipLimitOf(market, numbers.tipCap)
@@ -127,7 +152,11 @@ export const make = (): EvmMarkets => {
     const kept: Kept = found ?? nothing()
     const market = yield* Effect.cached(read(kept, source, numbers))
     chains.set(key, Object.assign(kept, { head: hash, market }))
-    return yield* Effect.tapError(market, () => Effect.sync(() => void (kept.head = "")))
+    const forget = Effect.sync(() => void (kept.head = ""))
+    return yield* market.pipe(
+      Effect.tapError(() => forget),
+      Effect.tap(({ isFirstPrice }) => (isFirstPrice === true ? forget : Effect.void))
+    )
   })
 
   return { at }

@@ -1,6 +1,6 @@
 // One poll of the chain for the transactions of a lane that share providers: what the answers of the providers mean for each.
 import { Effect } from "effect"
-import type { Market } from "../../../domain/transaction/evm/Market.ts"
+import { isFarBehind, mayBeBehind } from "../../../domain/chain/HeadWatch.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { pollInterval } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
@@ -13,6 +13,7 @@ import { nonceOf } from "../../../domain/transaction/evm/Evm.ts"
 import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
 import type { Unreachable } from "../../../domain/transaction/Situation.ts"
 import type { BlockHashes, Seen, Sight } from "../../../domain/transaction/evm/View.ts"
+import type { Block } from "../../chains/evm/EvmCalls.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
 import type { Heard } from "../../chains/evm/EvmOpinion.ts"
 import * as RpcFailure from "../../chains/RpcFailure.ts"
@@ -61,6 +62,13 @@ const stalledSinceOf = ({ nodes, urls }: EvmPollOptions): Moment | undefined => 
   )
 }
 
+const headOf = ({ number, hash, gasLimit, timestamp }: Block): Seen["head"] => ({
+  number,
+  hash,
+  ...present("gasLimit", gasLimit),
+  ...present("timestamp", timestamp === undefined ? undefined : Number(timestamp) * 1000)
+})
+
 const baseOf = (
   asked: EvmPollOptions,
   { at, count, balance }: Account,
@@ -68,21 +76,15 @@ const baseOf = (
   countAtFinal: number | undefined
 ): Seen => {
   const { memory, numbers } = asked
-  const { number, hash, gasLimit, timestamp } = at.head
   const stalledSince = stalledSinceOf(asked)
-  const market: Market = found.market
+  const { market } = found
   return {
     _tag: "Seen",
-    head: {
-      number,
-      hash,
-      ...(gasLimit === undefined ? {} : { gasLimit }),
-      ...(timestamp === undefined ? {} : { timestamp: Number(timestamp) * 1000 })
-    },
+    head: headOf(at.head),
     finalHeight: at.finalHeight,
     count,
     ...(countAtFinal === undefined ? {} : { countAtFinal }),
-    market,
+    ...(market.isFirstPrice === true ? present("firstPrice", market.gasPrice) : { market }),
     balance,
     sights: new Map(),
     ...present("stalledSince", stalledSince),
@@ -114,6 +116,18 @@ const demoteBlind = (asked: EvmPollOptions, found: EvmPoll) => {
   beliefs.blind = isBlind(asked, found) ? beliefs.blind + 1 : 0
   return beliefs.blind > 0 && beliefs.blind % pollsBeforeDemotion === 0 ? providers.demote(found.node) : Effect.void
 }
+
+/**
+ * A provider whose newest block is far behind that of another one is asked last from the next poll on. It keeps its opinion about
+ * what this poll decides.
+ */
+const demoteBehind = Effect.fnUntraced(function* (asked: EvmPollOptions, { node, base }: EvmPoll) {
+  const { headAfter, nodes, now, numbers, providers, urls } = asked
+  if (urls.length === 1 || !mayBeBehind(base.head, now)) return
+  const heads = yield* providers.each((one) => nodes.heads.at(one, numbers, headAfter))
+  const isBehind = heads.some((other) => other !== undefined && isFarBehind(base.head, headOf(other.head)))
+  if (isBehind) yield* providers.demote(node)
+})
 
 /** What two others contradict with the same answer is not decided by this provider: the next one is asked first. */
 const demoteOutvoted = ({ providers }: EvmPollOptions, { node, views }: EvmPoll) =>
@@ -176,7 +190,8 @@ export const take = Effect.fn("ChainPoll.take")((asked: EvmPollOptions) =>
   ).pipe(
     Effect.timeoutOrElse({ duration: budget, orElse: () => Effect.fail(RpcFailure.failure("unreachable")) }),
     Effect.tap((found) => demoteBlind(asked, found)),
-    Effect.tap((found) => demoteOutvoted(asked, found))
+    Effect.tap((found) => demoteOutvoted(asked, found)),
+    Effect.tap((found) => demoteBehind(asked, found))
   )
 )
 

@@ -88,3 +88,20 @@ describe("a price", () => {
     assert.isTrue(Market.isAbove({ ...market, baseFee: 201n }, "fast", fees))
   })
 })
+
+describe("the limit of a gas price without EIP-1559", () => {
+  const readings = [3n, 12n, 48n]
+  const many = Array.from({ length: 20 }, (_, index) => BigInt(index + 1))
+
+  it("is four times the first price of one provider, until there are twenty prices", () => {
+    assert.deepStrictEqual([Market.gasPriceLimitOf(readings, true), Market.gasPriceLimitOf(many, true)], [12n, 80n])
+  })
+
+  it("is four times the highest price if two providers were compared", () => {
+    assert.strictEqual(Market.gasPriceLimitOf(readings, false), 192n)
+  })
+
+  it("does not exist before there is a price", () => {
+    assert.isUndefined(Market.gasPriceLimitOf([], true))
+  })
+})
