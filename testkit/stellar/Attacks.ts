@@ -21,6 +21,8 @@ const attacker = keyNamed("attacker")
 const destination = attacker.publicKey()
 const dust = new Asset("DUST", destination)
 const price = "0.0000001"
+const poolId = "ab".repeat(32)
+const balanceId = `00000000${"ab".repeat(32)}`
 
 /** What the attacks are made for. */
 export interface Target {
@@ -34,6 +36,8 @@ export interface Target {
   readonly sequence: bigint
   /** An account of the client, with its next sequence. */
   readonly user: { readonly key: Keypair; readonly sequence: bigint }
+  /** Envelopes that an account of the service has signed for somebody else. */
+  readonly signed?: ReadonlyArray<string>
 }
 
 const trust = (count: number) =>
@@ -67,17 +71,20 @@ const operations = ({
   [4, [payment(attacker, 1n), Operation.setOptions({ masterWeight: 0 })]],
   [5, [Operation.bumpSequence({ bumpTo: String(2n ** 63n - 1n) })]],
   [6, [Operation.beginSponsoringFutureReserves({ sponsoredId: destination })]],
+  [6, [Operation.endSponsoringFutureReserves({})]],
   [6, [Operation.revokeAccountSponsorship({ account: address })]],
   [
     7,
     [Operation.createClaimableBalance({ asset: Asset.native(), amount: "9", claimants: [new Claimant(destination)] })]
   ],
   [7, [Operation.createAccount({ destination: keyNamed("fresh").publicKey(), startingBalance: "500" })]],
+  [7, [Operation.claimClaimableBalance({ balanceId })]],
   [8, Array.from({ length: 64 }, (_, index) => Operation.manageData({ name: `k${index}`, value: "v" }))],
   [8, trust(1)],
   [8, trust(21)],
   [9, [Operation.manageSellOffer({ selling: Asset.native(), buying: dust, amount: "1000", price })]],
   [9, [Operation.createPassiveSellOffer({ selling: Asset.native(), buying: dust, amount: "1000", price })]],
+  [9, [Operation.manageBuyOffer({ selling: Asset.native(), buying: dust, buyAmount: "1000", price: "1000" })]],
   [
     10,
     [
@@ -92,12 +99,26 @@ const operations = ({
     ]
   ],
   [11, [Operation.clawback({ asset: dust, amount: "1", from: destination })]],
+  [11, [Operation.clawbackClaimableBalance({ balanceId })]],
+  [11, [Operation.allowTrust({ trustor: destination, assetCode: "DUST", authorize: true })]],
   [11, [Operation.setTrustLineFlags({ trustor: destination, asset: dust, flags: { authorized: true } })]],
   [
     12,
     [
+      Operation.liquidityPoolDeposit({
+        liquidityPoolId: poolId,
+        maxAmountA: "500",
+        maxAmountB: "1",
+        minPrice: "1",
+        maxPrice: "1"
+      })
+    ]
+  ],
+  [
+    12,
+    [
       Operation.liquidityPoolWithdraw({
-        liquidityPoolId: "ab".repeat(32),
+        liquidityPoolId: poolId,
         amount: "1",
         minAmountA: "1",
         minAmountB: "1"
@@ -153,7 +174,7 @@ const missing = 10n ** 15n
 
 /** Envelopes of the user, who wants the relayer to pay for them. */
 const bumps = (target: Target): ReadonlyArray<Attack> => {
-  const { address, now, other, passphrase, user } = target
+  const { address, now, other, passphrase, signed = [], user } = target
   const given = { sequence: user.sequence, maxTime: now + 100, network: passphrase }
   const of = (row: number, all: ReadonlyArray<xdr.Operation>, more: Partial<Building> = {}): Attack => ({
     row,
@@ -173,7 +194,14 @@ const bumps = (target: Target): ReadonlyArray<Attack> => {
       Operation.changeTrust({ asset: dust }),
       Operation.endSponsoringFutureReserves({})
     ]),
+    ...signed.map((one) => text(22, one)),
     of(23, [call("go", [], { auth: [addressEntry(address, invocation(counterContract, "go"))] })], {
+      resourceFee: 50_000n
+    }),
+    of(23, [call("go", [], { auth: [addressEntry(other, invocation(counterContract, "go"))] })], {
+      resourceFee: 50_000n
+    }),
+    of(23, [call("go", [], { source: address, auth: [sourceEntry(invocation(counterContract, "go"))] })], {
       resourceFee: 50_000n
     }),
     of(24, pay, { fee: 4_000_000_000n }),

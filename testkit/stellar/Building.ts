@@ -138,7 +138,7 @@ export const call = (
   }: {
     readonly contract?: string
     readonly auth?: ReadonlyArray<xdr.SorobanAuthorizationEntry>
-    readonly source?: Keypair
+    readonly source?: Keypair | string
   } = {}
 ): xdr.Operation =>
   Operation.invokeContractFunction({
@@ -146,7 +146,7 @@ export const call = (
     function: name,
     args: [...args],
     auth: [...auth],
-    ...(source === undefined ? {} : { source: source.publicKey() })
+    ...(source === undefined ? {} : { source: addressOf(source) })
   })
 
 export const addressValue = (address: Keypair | string): xdr.ScVal => Address.fromString(addressOf(address)).toScVal()

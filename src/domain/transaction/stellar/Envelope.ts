@@ -1,6 +1,7 @@
 // An envelope as plain data: what the guard reads. `server/chains/stellar/` makes it from XDR.
 import { allowableOperations } from "../../relayer/StellarPolicy.ts"
 import type { ScVal } from "./ScVal.ts"
+import { poolShareEntries } from "./StellarNumbers.ts"
 
 /** An account. A muxed spelling of it has an id beside the key. */
 export interface Party {
@@ -114,6 +115,12 @@ export interface TransactionEnvelope {
 
 /** An envelope of a kind that the service never signs, or a transaction. */
 export type Envelope = TransactionEnvelope | { readonly kind: "feeBump" } | { readonly kind: "v0" }
+
+/** Entries that an operation adds to its account at most. For each, the account locks a base reserve. */
+export const entriesAddedBy = (operation: Operation): number => {
+  if (operation.type !== "changeTrust" || operation.limit <= 0n) return 0
+  return operation.asset === "pool" ? poolShareEntries : 1
+}
 
 const sorobanTypes: ReadonlySet<string> = new Set(["invokeHostFunction", "extendFootprintTtl", "restoreFootprint"])
 

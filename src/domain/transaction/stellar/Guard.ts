@@ -1,5 +1,6 @@
 // Decides whether the service signs an envelope. It runs at admission, and again on the final bytes before each signature.
 import { Result } from "effect"
+import { entriesAddedBy } from "./Envelope.ts"
 import { outerFee } from "./Fees.ts"
 import { forwards } from "./Forwarding.ts"
 import type { Envelope, Operation, TransactionEnvelope } from "./Envelope.ts"
@@ -61,9 +62,9 @@ const removedToken = eachOperation((operation, number, { allowedTokens }) =>
     : undefined
 )
 
-/** Trust lines that the envelope adds. */
+/** Entries for trust lines that the envelope adds to the account. */
 export const addedSubentries = ({ operations }: TransactionEnvelope): number =>
-  operations.filter((operation) => operation.type === "changeTrust" && operation.limit > 0n).length
+  operations.reduce((total, operation) => total + entriesAddedBy(operation), 0)
 
 const subentries: Rule = (envelope, { maxSubentries }) =>
   addedSubentries(envelope) > maxSubentries

@@ -1,5 +1,6 @@
 // What an envelope takes from the service's accounts, for the limits of API keys.
 import { contractCreation } from "../../relayer/Policy.ts"
+import { entriesAddedBy } from "./Envelope.ts"
 import type { AuthEntry, Call, Invocation, Operation, TransactionEnvelope } from "./Envelope.ts"
 import type { Terms } from "./GuardRules.ts"
 import { refusal } from "./Refusal.ts"
@@ -80,7 +81,7 @@ const ofOperation = (operation: Operation, terms: Terms): Sends => {
         receivers: [operation.destination.address]
       }
     case "changeTrust":
-      return { ...nothing, value: operation.limit > 0n ? baseReserve : 0n }
+      return { ...nothing, value: BigInt(entriesAddedBy(operation)) * baseReserve }
     case "invokeHostFunction": {
       const { auth, host } = operation
       const trees = auth

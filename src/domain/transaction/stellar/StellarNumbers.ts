@@ -48,6 +48,9 @@ export const declaredResourceMargin: Ratio = { numerator: 3n, denominator: 2n }
 /** Stroops that an account locks per trust line (`LedgerHeader.baseReserve`). */
 export const baseReserve = 5_000_000n
 
+/** Entries of an account that a trust line for a share of a pool takes (CAP-38). Other trust lines take one. */
+export const poolShareEntries = 2
+
 /** Reserves of an account without entries. */
 export const ownReserves = 2n
 

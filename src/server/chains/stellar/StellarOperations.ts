@@ -11,7 +11,7 @@ import type {
   Party,
   Taken
 } from "../../../domain/transaction/stellar/Envelope.ts"
-import { accountOf } from "../../../domain/transaction/stellar/StrKey.ts"
+import { accountMeantBy, accountOf } from "../../../domain/transaction/stellar/StrKey.ts"
 import type { Library } from "./StellarLibrary.ts"
 import { addressOf, fromXdr } from "./StellarScVals.ts"
 
@@ -55,8 +55,10 @@ const invocationOf = (
 const credentialsOf = (lib: Library, credentials: Xdr.SorobanCredentials): Credentials => {
   if (credentials.type === "sorobanCredentialsSourceAccount") return { kind: "source" }
   if (credentials.type !== "sorobanCredentialsAddress") return { kind: "unsupported", name: credentials.type }
-  const { address, signatureExpirationLedger } = credentials.address
-  return { kind: "address", address: addressOf(lib, address), untilLedger: signatureExpirationLedger }
+  const { signatureExpirationLedger } = credentials.address
+  const address = addressOf(lib, credentials.address.address)
+  // A muxed spelling means the account of its key.
+  return { kind: "address", address: accountMeantBy(address) ?? address, untilLedger: signatureExpirationLedger }
 }
 
 /** The entry as its owner would sign it. */

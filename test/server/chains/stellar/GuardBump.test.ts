@@ -6,6 +6,7 @@ import { isPassed } from "../../../../src/server/transactions/NodeNetwork.ts"
 import { addressEntry, call, feeBump, invocation, sourceEntry } from "../../../../testkit/stellar/Building.ts"
 import { counterContract } from "../../../../testkit/stellar/Contracts.ts"
 import {
+  altered,
   attacker,
   built,
   cases,
@@ -17,6 +18,7 @@ import {
   pay,
   relayer,
   resources,
+  sibling,
   theirs,
   user,
   verdict
@@ -26,6 +28,7 @@ import type { Row } from "./GuardFixtures.ts"
 const destination = attacker.publicKey()
 
 const good = theirs([pay()])
+const unbounded = altered(good, { cond: xdr.Preconditions.precondNone() })
 const v0 = xdr.TransactionEnvelope.envelopeTypeTxV0(
   new xdr.TransactionV0Envelope({
     tx: new xdr.TransactionV0({
@@ -41,8 +44,19 @@ const v0 = xdr.TransactionEnvelope.envelopeTypeTxV0(
   })
 ).toXdr("base64")
 
+/** A call with an authorization of an account by its address. */
+const authorized = (address: Parameters<typeof addressEntry>[0]) =>
+  theirs([call("go", [], { auth: [addressEntry(address, invocation(counterContract, "transfer"))] })], resources)
+
 const changed = (text: string, change: (bytes: Buffer) => Buffer): string =>
   change(Buffer.from(text, "base64")).toString("base64")
+
+/** An envelope whose text ends with two characters of padding. */
+const padded =
+  [1, 2, 3].map((count) => theirs(Array.from({ length: count }, () => pay()))).find((text) => text.endsWith("==")) ?? ""
+
+/** The last character before the padding has four bits that decoders ignore. They are 0 in the canonical text. */
+const uncanonical = padded.replace(/.==$/, (end) => `${String.fromCharCode(end.charCodeAt(0) + 1)}==`)
 
 /** A call with an argument of so many vectors in vectors. */
 const nested = (depth: number): string => {
@@ -57,6 +71,17 @@ const nested = (depth: number): string => {
 const rows: ReadonlyArray<Row> = [
   [20, "the source is this relayer", "bump", built(relayer, [pay()], { signers: [user] }), "source_is_own"],
   [20, "the source is a channel", "bump", built(channel, [pay()], { signers: [user] }), "source_is_own"],
+  [20, "the source is another relayer", "bump", built(sibling, [pay()], { signers: [user] }), "source_is_own"],
+  [
+    20,
+    "the source is another relayer, which has signed",
+    "bump",
+    built(sibling, [pay()], { signers: [sibling] }),
+    "source_is_own"
+  ],
+  [21, "an operation of a channel", "bump", theirs([pay(channel)]), "operation_source"],
+  [21, "an operation of another relayer", "bump", theirs([pay(sibling)]), "operation_source"],
+  [21, "an operation of another relayer's muxed id", "bump", theirs([pay(muxed(sibling))]), "operation_source"],
   [21, "an operation of the relayer", "bump", theirs([pay(relayer)]), "operation_source"],
   [21, "an operation of the relayer's muxed id", "bump", theirs([pay(muxed(relayer))]), "operation_source"],
   [
@@ -77,13 +102,25 @@ const rows: ReadonlyArray<Row> = [
     theirs([pay()], { signers: [user, relayer] }),
     "signed_by_own"
   ],
+  [22, "an envelope that a channel has signed", "bump", theirs([pay()], { signers: [user, channel] }), "signed_by_own"],
   [
-    23,
-    "an authorization of the relayer's address",
+    22,
+    "an envelope that another relayer has signed",
     "bump",
-    theirs([call("go", [], { auth: [addressEntry(relayer, invocation(counterContract, "transfer"))] })], resources),
-    "auth_of_own_account"
+    theirs([pay()], { signers: [user, sibling] }),
+    "signed_by_own"
   ],
+  [
+    22,
+    "an envelope that only the relayer has signed",
+    "bump",
+    theirs([pay()], { signers: [relayer] }),
+    "signed_by_own"
+  ],
+  [23, "an authorization of the relayer's address", "bump", authorized(relayer), "auth_of_own_account"],
+  [23, "an authorization of a channel", "bump", authorized(channel), "auth_of_own_account"],
+  [23, "an authorization of another relayer", "bump", authorized(sibling), "auth_of_own_account"],
+  [23, "an authorization of the relayer's muxed id", "bump", authorized(muxed(relayer)), "auth_of_own_account"],
   [
     23,
     "credentials of the source with the relayer as source",
@@ -102,6 +139,10 @@ const rows: ReadonlyArray<Row> = [
   ],
   [27, "no maxTime", "bump", theirs([pay()], { maxTime: 0 }), "time_bounds_missing"],
   [27, "valid for a year", "bump", theirs([pay()], { maxTime: now + 31_536_000 }), "time_bounds_too_long"],
+  [27, "valid for 300 seconds", "bump", theirs([pay()], { maxTime: now + 300 }), "accepted"],
+  [27, "valid for 301 seconds", "bump", theirs([pay()], { maxTime: now + 301 }), "time_bounds_too_long"],
+  [27, "without any time bounds", "bump", unbounded, "time_bounds_missing"],
+  [27, "a maxTime that a node refuses soon", "bump", theirs([pay()], { maxTime: now + 10 }), "time_bounds_past"],
   [27, "expired", "bump", theirs([pay()], { maxTime: now - 1 }), "time_bounds_past"],
   [27, "not yet valid", "bump", theirs([pay()], { minTime: now + 30 }), "time_bounds_future"],
   [
@@ -142,7 +183,11 @@ const rows: ReadonlyArray<Row> = [
   ],
   [35, "a fee bump of a fee bump", "bump", feeBump(user, good, 1000n), "xdr_kind"],
   [35, "the format V0", "bump", v0, "xdr_kind"],
+  [35, "the format V0 without fee_bump", "unsigned", v0, "xdr_kind"],
   [36, "nothing", "bump", "", "xdr_encoding"],
+  [36, "padding that is missing", "bump", padded.replace(/=+$/, ""), "xdr_encoding"],
+  [36, "a line break in place of padding", "bump", padded.replace(/=$/, "\n"), "xdr_encoding"],
+  [36, "bits that the padding ignores", "bump", uncanonical, "xdr_not_canonical"],
   [36, "trailing bytes", "bump", changed(good, (bytes) => Buffer.concat([bytes, Buffer.alloc(3)])), "xdr_invalid"],
   [36, "the last byte is missing", "bump", changed(good, (bytes) => bytes.subarray(0, -1)), "xdr_invalid"],
   [36, "white space", "bump", `${good.slice(0, 8)} ${good.slice(8)}`, "xdr_encoding"],
@@ -154,6 +199,7 @@ const rows: ReadonlyArray<Row> = [
     Buffer.from(good, "base64").toString("base64url").padEnd(good.length, "="),
     "xdr_encoding"
   ],
+  [36, "four characters more than 128 kB", "bump", "A".repeat(131_076), "xdr_encoding"],
   [36, "one character more than 128 kB", "bump", "A".repeat(131_073), "xdr_encoding"],
   [36, "500 nested vectors", "unsigned", nested(500), "xdr_invalid"],
   [36, "ten nested vectors are no attack", "unsigned", nested(10), "accepted"]
@@ -177,6 +223,8 @@ describe("the guard of stellar for envelopes of others", () => {
     })
     assert.strictEqual(verdict("bump", theirs([call("go", [], { auth: [entry] })], resources)), "auth_kind_unsupported")
     assert.strictEqual(verdict("bump", theirs([call("go")], { resourceFee: -1n })), "resource_fee")
+    const cheap = altered(theirs([call("go")], resources), { fee: 999 })
+    assert.strictEqual(verdict("bump", cheap), "resource_fee")
     assert.strictEqual(verdict("bump", built(user, [pay()])), "xdr_unsigned")
     assert.strictEqual(verdict("bump", theirs([])), "operation_count")
     assert.strictEqual(verdict("bump", good), "accepted")

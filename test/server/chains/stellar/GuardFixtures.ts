@@ -16,9 +16,11 @@ import { nativeContract } from "../../../../testkit/stellar/Contracts.ts"
 
 export const now = 1_900_000_000
 
-export const [relayer, channel, user, attacker] = [
+/** `sibling`: another relayer of the service. */
+export const [relayer, channel, sibling, user, attacker] = [
   keyNamed("relayer"),
   keyNamed("channel"),
+  keyNamed("sibling"),
   keyNamed("user"),
   keyNamed("attacker")
 ]
@@ -27,7 +29,7 @@ export const native = nativeContract(passphrase)
 
 export const terms: Terms = {
   relayer: relayer.publicKey(),
-  own: new Set([relayer.publicKey(), channel.publicKey()]),
+  own: new Set([relayer.publicKey(), channel.publicKey(), sibling.publicKey()]),
   nativeContract: native,
   now,
   strategy: "relayer",

@@ -13,7 +13,7 @@ import {
   sourceEntry
 } from "../../../../testkit/stellar/Building.ts"
 import { counterContract, forwarderContract, tokenContract } from "../../../../testkit/stellar/Contracts.ts"
-import { attacker, channel, entryOf, envelopeOf, own, relayer, theirs, user, verdict } from "./GuardFixtures.ts"
+import { attacker, built, channel, entryOf, envelopeOf, own, relayer, theirs, user, verdict } from "./GuardFixtures.ts"
 
 const until = 500
 
@@ -47,11 +47,16 @@ const approval = invocation(tokenContract, "approve", [
   u32(until)
 ])
 
-const userEntry = (args: ReadonlyArray<xdr.ScVal>, { payer = user, at = until, contract = forwarderContract } = {}) =>
-  addressEntry(payer, invocation(contract, "forward", signedOf(args), [approval]), at)
+const userEntry = (
+  args: ReadonlyArray<xdr.ScVal>,
+  { payer = user, at = until, contract = forwarderContract, name = "forward" } = {}
+) => addressEntry(payer, invocation(contract, name, signedOf(args), [approval]), at)
 
 const relayerEntry = (args: ReadonlyArray<xdr.ScVal>, below: ReadonlyArray<xdr.SorobanAuthorizedInvocation> = []) =>
   sourceEntry(invocation(forwarderContract, "forward", args, below))
+
+/** What the relayer would authorize if another contract or function were called. */
+const otherEntry = ({ contract = forwarderContract, name = "forward" }) => sourceEntry(invocation(contract, name, args))
 
 const args = argumentsOf({})
 
@@ -67,6 +72,20 @@ const guarded = (...operations: ReadonlyArray<xdr.Operation>) =>
   verdict("forward", own(operations), { strategy: "user", forwarder: forwarderContract })
 
 const others: ReadonlyArray<readonly [attack: string, operation: xdr.Operation]> = [
+  [
+    "calls another contract, which all entries are for",
+    forwarding([userEntry(args, { contract: counterContract }), otherEntry({ contract: counterContract })], {
+      contract: counterContract
+    })
+  ],
+  [
+    "calls another function, which all entries are for",
+    forwarding([userEntry(args, { name: "sweep" }), otherEntry({ name: "sweep" })], { name: "sweep" })
+  ],
+  [
+    "has an entry of somebody else in place of the relayer's",
+    forwarding([userEntry(args), addressEntry(attacker, invocation(forwarderContract, "forward", args))])
+  ],
   ["calls another contract", forwarding([userEntry(args), relayerEntry(args)], { contract: counterContract })],
   ["calls another function", forwarding([userEntry(args), relayerEntry(args)], { name: "sweep" })],
   ["has fewer arguments", forwarding([userEntry(args), relayerEntry(args)], { given: args.slice(0, 8) })],
@@ -134,6 +153,7 @@ describe("an envelope that forwards the call of a user", () => {
     assert.strictEqual(guarded(payer), "auth_of_own_account")
     const terms = { forwarder: forwarderContract }
     assert.strictEqual(verdict("forward", theirs([usual]), terms), "xdr_signed")
+    assert.strictEqual(verdict("forward", built(channel, [usual]), terms), "source_account_mismatch")
     assert.strictEqual(verdict("forward", own([usual], { signers: [relayer] }), terms), "xdr_signed")
     const elsewhere = call("forward", args, { contract: forwarderContract, source: attacker })
     assert.strictEqual(guarded(elsewhere), "operation_source")

@@ -14,10 +14,11 @@ import {
   sourceEntry
 } from "../../../../testkit/stellar/Building.ts"
 import { counterContract } from "../../../../testkit/stellar/Contracts.ts"
-import { attacker, built, envelopeOf, muxed, native, relayer, terms, user } from "./GuardFixtures.ts"
+import { attacker, built, channel, envelopeOf, muxed, native, relayer, sibling, terms, user } from "./GuardFixtures.ts"
 
 const resources = { resourceFee: 100_000n }
 const usd = new Asset("USD", attacker.publicKey())
+const pool = new lib.LiquidityPoolAsset(Asset.native(), usd, 30)
 
 const transferArgs = (amount: bigint) => [addressValue(relayer), addressValue(attacker), amountValue(amount)]
 
@@ -55,6 +56,22 @@ describe("the limits of an API key on stellar", () => {
       [Operation.changeTrust({ asset: usd }), Operation.changeTrust({ asset: usd, limit: "0" })],
       5_000_000n,
       []
+    ],
+    ["row 8: 1 XLM for a share of a pool", [Operation.changeTrust({ asset: pool })], 10_000_000n, []],
+    [
+      "row 10: sendAmount of a path payment",
+      [
+        Operation.pathPaymentStrictSend({
+          sendAsset: Asset.native(),
+          sendAmount: "5",
+          destination: to,
+          destAsset: usd,
+          destMin: "1",
+          path: []
+        })
+      ],
+      50_000_000n,
+      [to]
     ],
     [
       "the balance of a new account",
@@ -125,6 +142,14 @@ describe("the limits of an API key on stellar", () => {
     assert.isUndefined(exceeded(foreign, terms, { maxValue: 10n, receivers: [counterContract, other] }))
     assert.strictEqual(exceeded(attack([]), terms, { receivers: [to] })?.code, "key_limits")
     assert.isUndefined(exceeded(attack([]), terms, { receivers: [counterContract] }))
+  })
+
+  it("row 42: count below a call of the native asset's contract, and what an account of the service authorizes by its address", () => {
+    const deeper = invocation(native, "transfer", transferArgs(1n), [invocation(native, "transfer", transferArgs(5n))])
+    assert.strictEqual(sendsOf(attack([sourceEntry(deeper)]), terms).value, 6n)
+    for (const account of [relayer, channel, sibling]) {
+      assert.strictEqual(sendsOf(attack([addressEntry(account, tree)]), terms).value, 5n)
+    }
   })
 
   it("row 42: do not count what others authorize", () => {

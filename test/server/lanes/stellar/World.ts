@@ -115,7 +115,10 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
     away,
     account,
     address,
+    target,
     relayer: target.relayer,
+    /** Accounts of other relayers of the service. */
+    siblings: new Set<string>(),
     relayerOf,
     /** Other relayers of the account. */
     others: [] as (typeof target.relayer)[],
@@ -187,7 +190,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
           )
       },
       prices: { rate: () => world.rate },
-      ownAccounts: Effect.map(lanes.addresses("stellar"), (own) => new Set([address, ...own])),
+      ownAccounts: Effect.map(lanes.addresses("stellar"), (own) => new Set([address, ...world.siblings, ...own])),
       ledger: { channelSeed: (channel) => world.channelSeed(channel) }
     })
     const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make({ use: () => Effect.succeed(backend) }, options)

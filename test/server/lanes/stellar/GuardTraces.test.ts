@@ -1,0 +1,179 @@
+// The guard before signatures. It has the verdict of the admission for each attack, also if no admission has read the envelope.
+import { assert } from "@effect/vitest"
+import * as lib from "@stellar/stellar-sdk/base"
+import { Cause, Effect, Exit, Result } from "effect"
+import { TestClock } from "effect/testing"
+import { RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
+import { SignerId } from "../../../../src/domain/signer/SignerId.ts"
+import { guard } from "../../../../src/domain/transaction/stellar/Guard.ts"
+import type { Stellar, StellarFacts } from "../../../../src/domain/transaction/stellar/Stellar.ts"
+import type { Refusal } from "../../../../src/domain/transaction/stellar/Refusal.ts"
+import { stellarRules } from "../../../../src/domain/transaction/stellar/StellarRules.ts"
+import { decodeWith } from "../../../../src/server/chains/stellar/StellarDecoding.ts"
+import { termsOf } from "../../../../src/server/chains/stellar/StellarGuarding.ts"
+import { networkIdOf } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
+import * as StellarSigner from "../../../../src/server/lanes/stellar/StellarSigner.ts"
+import { isLaneOf } from "../../../../src/server/ledger/StoredLane.ts"
+import { attacks } from "../../../../testkit/stellar/Attacks.ts"
+import type { Attack } from "../../../../testkit/stellar/Attacks.ts"
+import { envelope, keyNamed, passphrase, payment } from "../../../../testkit/stellar/Building.ts"
+import { accountIn } from "../../../../testkit/stellar/Entries.ts"
+import { layerEach } from "../../../../testkit/layerEach.ts"
+import { ledger } from "../../ledger/Fixtures.ts"
+import * as World from "./World.ts"
+
+const [user, sibling] = [keyNamed("user"), keyNamed("sibling")]
+
+type Made = Effect.Success<ReturnType<typeof World.make>>
+
+/** Milliseconds. */
+const hour = 3_600_000
+
+/** Rows about signatures, time bounds and preconditions of unsigned envelopes, which the service replaces. */
+const replaced: ReadonlySet<number> = new Set([19, 34, 38])
+
+/** Rows about texts and kinds of envelopes that the service cannot put into an envelope of its own. */
+const unreadable: ReadonlySet<number> = new Set([35, 36])
+
+const networkId = networkIdOf(passphrase)
+
+/** Accounts of the service: the relayer, and another one, which has signed an envelope of the user. */
+const ownOf = ({ address, siblings }: Made) => new Set([address, ...siblings])
+
+const makeWorld = Effect.gen(function* () {
+  // The library builds no envelope with a time before 1970.
+  yield* TestClock.adjust("1 hour")
+  const world = yield* World.make()
+  world.siblings.add(sibling.publicKey())
+  world.network.grant(user.publicKey(), 10n * World.xlm)
+  return world
+})
+
+/** The next sequence of the user. */
+const nextOf = ({ network }: Made): bigint => (accountIn(network.reads, user.publicKey())?.sequence ?? 0n) + 1n
+
+const attacksOn = (world: Made): ReadonlyArray<Attack> => {
+  const now = world.network.latest.closeTime
+  const sequence = nextOf(world)
+  const given = { sequence, maxTime: now + 100, signers: [user, sibling] }
+  return attacks({
+    address: world.address,
+    other: sibling.publicKey(),
+    passphrase,
+    now,
+    sequence: world.sequence() + 500n,
+    user: { key: user, sequence },
+    signed: [envelope(user, [payment(user, 1n)], given)]
+  })
+}
+
+/** Why the admission refuses it. Undefined: it does not. */
+const refusalOf = (world: Made, { form, xdr }: Attack): Refusal | undefined => {
+  const own = ownOf(world)
+  const now = world.network.latest.closeTime * 1000
+  const terms = termsOf(lib, { target: world.target, own, maxFee: undefined, now })
+  const decoded = decodeWith(lib, xdr, { networkId, known: own })
+  const guarded = Result.flatMap(decoded, (read) => guard(form, read, terms))
+  return Result.isSuccess(guarded) ? undefined : guarded.failure
+}
+
+/** The guard reads the bytes, and not what the admission stored of them. */
+const factsOf = (world: Made, { form }: Attack): StellarFacts => {
+  if (form === "unsigned") return {}
+  const maxTime = world.network.latest.closeTime + 100
+  return { guest: { account: user.publicKey(), sequence: nextOf(world), innerHash: "ab".repeat(32), maxTime } }
+}
+
+/** Refused for good, and not only since its time has come. */
+const refusedOn = (world: Made): ReadonlyArray<readonly [attack: Attack, refusal: Refusal]> =>
+  attacksOn(world).flatMap((attack) => {
+    const refusal = refusalOf(world, attack)
+    return refusal === undefined || refusal.code === "time_bounds_past" ? [] : [[attack, refusal] as const]
+  })
+
+layerEach(ledger)("what the admission refuses", (it) => {
+  it.effect("ends before its first signature for the same reason, if it was stored all the same", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld
+      const refused = refusedOn(world)
+      const stored = yield* Effect.forEach(refused, ([attack, { detail }]) =>
+        Effect.map(
+          world.accept({ transaction_xdr: attack.xdr }, 1, { facts: factsOf(world, attack), validUntil: 3 * hour }),
+          ([id]) => ({ id, row: attack.row, detail })
+        )
+      )
+      const before = world.sequence()
+      yield* world.finish
+      const found = yield* Effect.forEach(stored, ({ id, row }) =>
+        Effect.map(world.transaction(id), ({ attempts, cause, state }) => [
+          row,
+          state,
+          cause?.figures.error,
+          attempts.length
+        ])
+      )
+      assert.deepStrictEqual(
+        found,
+        stored.map(({ detail, row }) => [row, "failed", detail, 0])
+      )
+      assert.strictEqual(world.sequence(), before)
+      assert.includeMembers(
+        refused.map(([{ row }]) => row),
+        [3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 16, 18, 19, 20, 21, 22, 23, 24, 26, 27, 28, 34, 35, 36]
+      )
+    })
+  )
+
+  it.effect("is not signed if only the final bytes are read", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld
+      let signatures = 0
+      const sign = () =>
+        Effect.sync(() => {
+          signatures++
+          return { signature: new Uint8Array(64), isChecked: true }
+        })
+      const signer = StellarSigner.make({
+        address: world.address,
+        ownAccounts: Effect.succeed(ownOf(world)),
+        own: { sign },
+        channelKeys: { sign: () => Effect.die("there is no channel") }
+      })
+      yield* world.accept()
+      yield* world.finish
+      const { stored } = yield* world.contents
+      if (!isLaneOf<Stellar>(stellarRules, stored)) return assert.fail("is no lane of stellar")
+      const { lane } = stored
+      const relayer = {
+        target: world.target,
+        signerId: SignerId.make("s1"),
+        urls: [],
+        urlsKey: "",
+        id: RelayerId.make("r1"),
+        hasOwnUrls: false,
+        isPaused: false,
+        disabled: undefined
+      }
+      const offer = { fee: 100_000n, rate: 100n, out: 0n, maxTime: world.network.latest.closeTime + 60, seenLedger: 1 }
+      const signed = ({ form, xdr }: Attack) =>
+        Effect.exit(
+          signer({
+            lane,
+            relayer,
+            request: { transaction_xdr: xdr },
+            place: form === "bump" ? { account: user.publicKey() } : { account: world.address, sequence: 5n },
+            sign: { kind: "original", offer }
+          })
+        )
+      const refused = refusedOn(world).filter(([{ row }]) => !replaced.has(row))
+      for (const [attack, { code }] of refused) {
+        const exit = yield* signed(attack)
+        const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+        assert.include(String(error), unreadable.has(attack.row) ? "Error" : code, `row ${attack.row}`)
+      }
+      assert.strictEqual(signatures, 0)
+      assert.isTrue(Exit.isSuccess(yield* signed(attacksOn(world).find(({ row }) => row === 1) ?? assert.fail())))
+      assert.strictEqual(signatures, 1)
+    })
+  )
+})
