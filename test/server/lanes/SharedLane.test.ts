@@ -88,6 +88,25 @@ layerEach(ledger)("a wrong count at the own URLs of a relayer", (it) => {
   )
 })
 
+layerEach(ledger)("a count that the URLs of the network cannot explain", (it) => {
+  it.effect("is not given up after ten polls while a relayer's own URLs explain theirs", () =>
+    Effect.gen(function* () {
+      const scene = yield* shared
+      const { world } = scene
+      const [first] = yield* world.accept()
+      for (const { lies } of world.nodes)
+        lies.set("eth_getTransactionCount", () => ({ _tag: "Result", value: hex(30) }))
+      for (let round = 0; round < 12; round++) {
+        yield* world.acceptOwn(1, { request: { to: receiver, value: 7n, gas_limit: 21_000n } })
+        yield* live(scene, 1)
+      }
+      assert.deepStrictEqual(codeOf(yield* world.transaction(first)), ["pending", "nonce_unexplained"])
+      yield* live(scene, 5)
+      assert.strictEqual(world.chain.effects(receiver, 7n), 12)
+    })
+  )
+})
+
 layerEach(ledger)("a nonce that no providers of any relayer can explain", (it) => {
   it.effect("lets open requests wait for an operator after ten polls, and not before", () =>
     Effect.gen(function* () {
