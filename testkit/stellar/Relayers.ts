@@ -36,6 +36,8 @@ interface Given {
   readonly ledgerMs?: number
   /** Further fields of the network. */
   readonly fields?: object
+  /** Absent: a local key. */
+  readonly signer?: object
 }
 
 /** A passphrase for each, so that no two of them share a lane. */
@@ -43,7 +45,14 @@ const passphraseOf = (id: string) => `Stand-in ${id}`
 
 /** A relayer with a thousand XLM. Its ledger closes every second. */
 export const relayerAt = Effect.fnUntraced(function* (given: Given = {}) {
-  const { policies = {}, providers = 1, funds = 1000n * xlm, ledgerMs = 1000, fields = {} } = given
+  const {
+    policies = {},
+    providers = 1,
+    funds = 1000n * xlm,
+    ledgerMs = 1000,
+    fields = {},
+    signer = { type: "plain" }
+  } = given
   const id = randomUUID()
   const passphrase = passphraseOf(id)
   const network = new Network({ passphrase, now: () => performance.timeOrigin + performance.now(), nodes: providers })
@@ -57,7 +66,7 @@ export const relayerAt = Effect.fnUntraced(function* (given: Given = {}) {
     is_testnet: true,
     ...fields
   })
-  yield* Prepared.create("signers", { id, type: "plain" })
+  yield* Prepared.create("signers", { id, ...signer })
   const created = yield* Prepared.create("relayers", {
     id,
     name: "R",

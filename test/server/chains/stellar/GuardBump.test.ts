@@ -13,6 +13,7 @@ import {
   channel,
   dust,
   muxed,
+  nested,
   now,
   own,
   pay,
@@ -21,6 +22,7 @@ import {
   sibling,
   theirs,
   user,
+  v0,
   verdict
 } from "./GuardFixtures.ts"
 import type { Row } from "./GuardFixtures.ts"
@@ -29,21 +31,6 @@ const destination = attacker.publicKey()
 
 const good = theirs([pay()])
 const unbounded = altered(good, { cond: xdr.Preconditions.precondNone() })
-const v0 = xdr.TransactionEnvelope.envelopeTypeTxV0(
-  new xdr.TransactionV0Envelope({
-    tx: new xdr.TransactionV0({
-      sourceAccountEd25519: user.rawPublicKey(),
-      fee: 100,
-      seqNum: 5n,
-      timeBounds: null,
-      memo: xdr.Memo.memoNone(),
-      operations: [pay()],
-      ext: xdr.TransactionV0Ext.v0()
-    }),
-    signatures: []
-  })
-).toXdr("base64")
-
 /** A call with an authorization of an account by its address. */
 const authorized = (address: Parameters<typeof addressEntry>[0]) =>
   theirs([call("go", [], { auth: [addressEntry(address, invocation(counterContract, "transfer"))] })], resources)
@@ -57,16 +44,6 @@ const padded =
 
 /** The last character before the padding has four bits that decoders ignore. They are 0 in the canonical text. */
 const uncanonical = padded.replace(/.==$/, (end) => `${String.fromCharCode(end.charCodeAt(0) + 1)}==`)
-
-/** A call with an argument of so many vectors in vectors. */
-const nested = (depth: number): string => {
-  const bytes = Buffer.from(own([call("go", [xdr.ScVal.scvVec([xdr.ScVal.scvVoid()])])], resources), "base64")
-  // A vector with one element: SCV_VEC, present, length 1.
-  const level = Buffer.from("000000100000000100000001", "hex")
-  const at = bytes.indexOf(level)
-  const levels = Array.from({ length: depth - 1 }, () => level)
-  return Buffer.concat([bytes.subarray(0, at), ...levels, bytes.subarray(at)]).toString("base64")
-}
 
 const rows: ReadonlyArray<Row> = [
   [20, "the source is this relayer", "bump", built(relayer, [pay()], { signers: [user] }), "source_is_own"],

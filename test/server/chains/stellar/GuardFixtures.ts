@@ -10,7 +10,7 @@ import { guard } from "../../../../src/domain/transaction/stellar/Guard.ts"
 import type { Mode } from "../../../../src/domain/transaction/stellar/Guard.ts"
 import type { Terms } from "../../../../src/domain/transaction/stellar/GuardRules.ts"
 import type { Refusal } from "../../../../src/domain/transaction/stellar/Refusal.ts"
-import { keyNamed, passphrase, payment, transaction } from "../../../../testkit/stellar/Building.ts"
+import { call, keyNamed, passphrase, payment, transaction } from "../../../../testkit/stellar/Building.ts"
 import type { Building } from "../../../../testkit/stellar/Building.ts"
 import { nativeContract } from "../../../../testkit/stellar/Contracts.ts"
 
@@ -85,6 +85,32 @@ export const own = (operations: ReadonlyArray<xdr.Operation>, given: Partial<Bui
 /** Of the user's account, signed by the user. */
 export const theirs = (operations: ReadonlyArray<xdr.Operation>, given: Partial<Building> = {}): string =>
   built(user, operations, { signers: [user], ...given })
+
+/** An envelope of the format V0. */
+export const v0 = lib.xdr.TransactionEnvelope.envelopeTypeTxV0(
+  new lib.xdr.TransactionV0Envelope({
+    tx: new lib.xdr.TransactionV0({
+      sourceAccountEd25519: user.rawPublicKey(),
+      fee: 100,
+      seqNum: 5n,
+      timeBounds: null,
+      memo: lib.xdr.Memo.memoNone(),
+      operations: [pay()],
+      ext: lib.xdr.TransactionV0Ext.v0()
+    }),
+    signatures: []
+  })
+).toXdr("base64")
+
+/** A call with an argument of so many vectors in vectors. */
+export const nested = (depth: number): string => {
+  const bytes = Buffer.from(own([call("go", [lib.xdr.ScVal.scvVec([lib.xdr.ScVal.scvVoid()])])], resources), "base64")
+  // A vector with one element: SCV_VEC, present, length 1.
+  const level = Buffer.from("000000100000000100000001", "hex")
+  const at = bytes.indexOf(level)
+  const levels = Array.from({ length: depth - 1 }, () => level)
+  return Buffer.concat([bytes.subarray(0, at), ...levels, bytes.subarray(at)]).toString("base64")
+}
 
 /** A row of the table of attacks. */
 export type Row = readonly [

@@ -1,4 +1,4 @@
-// Mutated envelopes through the guard. `npm test` runs 3,000; STELLAR_FUZZ sets another number, such as 100000.
+// Mutated envelopes through the guard. `npm test` runs 3,000; STELLAR_FUZZ sets another number, in CI 100,000.
 import { assert, describe, it } from "@effect/vitest"
 import { Asset, Operation, StrKey, xdr } from "@stellar/stellar-sdk/base"
 import { Result } from "effect"

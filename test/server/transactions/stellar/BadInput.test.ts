@@ -1,16 +1,29 @@
-// What relayers of stellar networks refuse: 400 with field and code, and nothing is stored.
+// What relayers of stellar networks refuse: 400 with field and code. Nothing is stored, and neither signer nor provider is asked.
 import { assert, layer } from "@effect/vitest"
 import { Asset, decodeAddressToMuxedAccount, Operation, StrKey } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"
 import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
-import { envelope, feeBump, keyNamed, payment, transaction } from "../../../../testkit/stellar/Building.ts"
+import {
+  call as callOf,
+  envelope,
+  feeBump,
+  keyNamed,
+  payment,
+  transaction
+} from "../../../../testkit/stellar/Building.ts"
 import { counterContract } from "../../../../testkit/stellar/Contracts.ts"
 import { pay, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
-import { altered } from "../../chains/stellar/GuardFixtures.ts"
+import { Vault } from "../../../../testkit/Vault.ts"
+import { altered, nested, v0 } from "../../chains/stellar/GuardFixtures.ts"
+import { prepared, transitConfig } from "../../signers/fixtures.ts"
 import { makeKey } from "../Fixtures.ts"
 
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer()).pipe(Layer.provideMerge(Logger.layer([])))
+// No lane and no health check runs: only requests could ask a signer or a provider.
+const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer()).pipe(
+  Layer.provideMerge(Vault.layer),
+  Layer.provideMerge(Logger.layer([]))
+)
 
 const [receiver, user, attacker] = [keyNamed("receiver"), keyNamed("user"), keyNamed("attacker")]
 const to = receiver.publicKey()
@@ -29,7 +42,7 @@ const invoke = (given: object = {}) => ({
   ...given
 })
 
-const nested = (depth: number): object => (depth === 0 ? { u32: 1 } : { vec: [nested(depth - 1)] })
+const levels = (depth: number): object => (depth === 0 ? { u32: 1 } : { vec: [levels(depth - 1)] })
 
 const muxed = (address: string) =>
   StrKey.encodeMed25519PublicKey(
@@ -57,7 +70,7 @@ const operations: ReadonlyArray<Case> = [
   [{ ...one({}), memo: { type: "id", value: String(2n ** 64n) } }, "memo"],
   [{ ...one({}), memo: { type: "hash", value: "ab".repeat(31) } }, "memo"],
   [{ operations: [invoke()], memo: { type: "text", value: "x" } }, "memo: Soroban operations cannot have a memo"],
-  [{ operations: [invoke({ args: [nested(33)] })] }, "operations.0.args"],
+  [{ operations: [invoke({ args: [levels(33)] })] }, "operations.0.args"],
   [{ operations: [invoke({ args: [{ u64: String(2n ** 64n) }] })] }, "operations.0.args"],
   [{ operations: [invoke({ args: [{ word: 1 }] })] }, "operations.0.args"],
   [{ operations: [invoke(), invoke()] }, "operations: Transaction can contain at most one Soroban operation"],
@@ -82,42 +95,86 @@ const limits: ReadonlyArray<Case> = [
   [{ transaction_xdr: "AAAA", sequence: "5", fee_bump: true }, "sequence: cannot be given"]
 ]
 
+/** A relayer whose key is in Vault. `asked`: what Vault and the provider have been asked, and what is stored. */
+const counting = Effect.fnUntraced(function* (given: Parameters<typeof relayerAt>[0] = {}) {
+  const vault = yield* prepared
+  const signer = { type: "vault_transit", config: transitConfig(vault) }
+  const relayer = yield* relayerAt({ ledgerMs: 0, signer, ...given })
+  const { call } = yield* TestApi.TestApi
+  const asked = Effect.map(call(relayer.path), ({ json }) => ({
+    signer: vault.seen.length,
+    provider: relayer.standIn.control({}).counts,
+    stored: json.data
+  }))
+  const nothing = { ...(yield* asked), stored: [] }
+  /** Each body is refused with 400 and its text, and then nothing was stored, and nobody was asked. */
+  const refuses = Effect.fnUntraced(function* (cases: ReadonlyArray<Case>) {
+    for (const [body, expected] of cases) {
+      const { json, status, text } = yield* relayer.send(body)
+      assert.strictEqual(status, 400, `${expected} ${text} ${JSON.stringify(body).slice(0, 200)}`)
+      assert.include(json.error ?? "", expected)
+    }
+    assert.deepStrictEqual(yield* asked, nothing)
+  })
+  return { ...relayer, asked, refuses }
+})
+
 layer(api, { excludeTestServices: true })("a stellar relayer", (it) => {
-  it.effect("refuses invalid fields with their names, and stores nothing", () =>
+  it.effect("refuses invalid fields with their names", () =>
     Effect.gen(function* () {
-      const { path, send } = yield* relayerAt({ policies: { max_fee: 1_000_000 }, ledgerMs: 0 })
-      for (const [body, expected] of [...operations, ...limits]) {
-        const { json, status } = yield* send(body)
-        assert.strictEqual(status, 400, `${expected} ${JSON.stringify(body)}`)
-        assert.include(json.error ?? "", expected)
-      }
-      const { call } = yield* TestApi.TestApi
-      assert.deepStrictEqual((yield* call(path)).json.data, [])
+      const { refuses } = yield* counting({ policies: { max_fee: 1_000_000 } })
+      yield* refuses([...operations, ...limits])
     })
   )
 
   it.effect("never echoes a seed", () =>
     Effect.gen(function* () {
-      const { send } = yield* relayerAt({ ledgerMs: 0 })
+      const { refuses, send } = yield* counting()
       const seed = attacker.secret()
-      const { json, status } = yield* send(one({ destination: seed }))
-      assert.strictEqual(status, 400)
-      assert.notInclude(JSON.stringify(json), seed)
+      const bodies = [one({ destination: seed }), one({ asset: { type: "credit4", code: "USD", issuer: seed } })]
+      for (const body of [...bodies, { ...one({}), source_account: seed }]) {
+        const { json, status } = yield* send(body)
+        assert.strictEqual(status, 400)
+        assert.notInclude(JSON.stringify(json), seed.slice(0, 12))
+      }
+      yield* refuses([])
     })
   )
 
   it.effect("refuses envelopes that the guard does not allow with its codes, and stores nothing", () =>
     Effect.gen(function* () {
-      const { address, passphrase, path, send } = yield* relayerAt({ ledgerMs: 0 })
+      const { address, asked, id, passphrase, refuses } = yield* counting({ policies: { max_fee: 1000 } })
       const at = { sequence: 7n, network: passphrase }
       const soon = { ...at, maxTime: now() + 100 }
       const own = (...given: Parameters<typeof transaction>[1]) => transaction(address, given, at).toXDR()
       const theirs = (given: object = {}) => envelope(user, [payment(receiver, xlm)], { ...soon, ...given })
       const paid = own(payment(receiver, xlm))
+      const go = callOf("increment")
       const cases: ReadonlyArray<Case> = [
         [{ transaction_xdr: "" }, "xdr_encoding"],
         [{ transaction_xdr: `${paid} ` }, "xdr_encoding"],
+        [{ transaction_xdr: `${paid.slice(0, 8)} ${paid.slice(8)}` }, "xdr_encoding"],
         [{ transaction_xdr: "ab-_" }, "xdr_encoding"],
+        [{ transaction_xdr: nested(500) }, "xdr_invalid"],
+        [{ transaction_xdr: v0 }, "xdr_kind"],
+        [{ transaction_xdr: v0, fee_bump: true }, "xdr_kind"],
+        [{ transaction_xdr: transaction(address, [go, go], { ...at, resourceFee: 1n }).toXDR() }, "soroban_not_alone"],
+        ...[
+          { minAccountSequence: "1" },
+          { minAccountSequenceAge: 1n },
+          { minAccountSequenceLedgerGap: 1 },
+          { extraSigners: [to] },
+          { ledgerbounds: { minLedger: 9, maxLedger: 0 } }
+        ].flatMap((conditions): ReadonlyArray<Case> => [
+          [
+            { transaction_xdr: transaction(address, [payment(receiver, xlm)], { ...at, conditions }).toXDR() },
+            "preconditions_unsupported"
+          ],
+          [{ transaction_xdr: theirs({ conditions }), fee_bump: true }, "preconditions_unsupported"]
+        ]),
+        [{ transaction_xdr: theirs({ minTime: now() + 50 }), fee_bump: true }, "time_bounds_future"],
+        [{ transaction_xdr: theirs({ fee: 501n }), fee_bump: true }, "fee_above_cap"],
+        [{ transaction_xdr: theirs({ fee: 200n }), fee_bump: true, max_fee: 399 }, "fee_above_cap"],
         [{ transaction_xdr: paid.slice(0, 40) }, "xdr_invalid"],
         [
           { transaction_xdr: Buffer.concat([Buffer.from(paid, "base64"), Buffer.alloc(3)]).toString("base64") },
@@ -147,13 +204,16 @@ layer(api, { excludeTestServices: true })("a stellar relayer", (it) => {
         [{ transaction_xdr: paid, signed_auth_entry: "AAAA" }, "not_built_here"],
         [{ transaction_xdr: paid, memo: { type: "text", value: "x" } }, "memo: is only valid with operations"]
       ]
-      for (const [body, expected] of cases) {
-        const { json, status, text } = yield* send(body)
-        assert.strictEqual(status, 400, `${expected} ${text}`)
-        assert.include(json.error ?? "", expected)
-      }
+      yield* refuses(cases)
+      // An envelope that is signed asks both.
+      const before = yield* asked
+      const unsigned_xdr = transaction(address, [payment(receiver, 1n)], soon).toXDR()
       const { call } = yield* TestApi.TestApi
-      assert.deepStrictEqual((yield* call(path)).json.data, [])
+      const signed = yield* call(`/api/v1/relayers/${id}/sign-transaction`, { method: "POST", body: { unsigned_xdr } })
+      assert.strictEqual(signed.status, 200, signed.text)
+      const after = yield* asked
+      assert.isAbove(after.signer, before.signer)
+      assert.notDeepEqual(after.provider, before.provider)
     })
   )
 
@@ -190,20 +250,6 @@ layer(api, { excludeTestServices: true })("a stellar relayer", (it) => {
       assert.strictEqual(missing.status, 403)
       assert.include(missing.json.error ?? "", "stellar")
       assert.strictEqual((yield* send(pay(to, 100n), { key: limited })).status, 200)
-    })
-  )
-
-  it.effect("of which the caller knows no transaction answers 404, and a paused one 403", () =>
-    Effect.gen(function* () {
-      const { id, path, send } = yield* relayerAt({ ledgerMs: 0 })
-      const { path: other } = yield* relayerAt({ ledgerMs: 0 })
-      const { call } = yield* TestApi.TestApi
-      const { json } = yield* send(pay(to, 1n))
-      const { id: sent = "" } = json.data as { readonly id?: string }
-      assert.strictEqual((yield* call(`${other}/${sent}`)).status, 404)
-      yield* call(`/api/v1/relayers/${id}`, { method: "PATCH", body: { paused: true } })
-      assert.strictEqual((yield* send(pay(to, 1n))).status, 403)
-      assert.strictEqual((yield* call(path)).status, 200)
     })
   )
 })
