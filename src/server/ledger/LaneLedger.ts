@@ -11,6 +11,7 @@
 // - channel: an account that the lane signs with besides its first one; the service makes and ends it by transactions of its own
 // - commit: places and bytes in one transaction of the database, before anything is sent
 // - record: what nodes answered, and what followed, after it happened
+import type { AddressPart } from "../../sql/AddressPart.ts"
 import { Context, Effect, Layer, Option } from "effect"
 import type { Array as Arr, Duration, Redacted, Scope } from "effect"
 import type { Moment } from "../../domain/transaction/Moment.ts"
@@ -132,8 +133,8 @@ export class LaneLedger extends Context.Service<
     givenPlaces(hold: Hold, now: Moment): Effect.Effect<ReadonlyArray<GivenPlace>>
     /** How the newest `last` prebuilt transactions of each key that landed on networks of the type ended. */
     landingsOf(keyIds: ReadonlyArray<string>, type: string, last: number): Effect.Effect<ReadonlyArray<KeyLandings>>
-    /** Accounts of all lanes on networks of the type. */
-    addresses(type: string): Effect.Effect<ReadonlyArray<string>>
+    /** Accounts of lanes on networks of the type. */
+    addresses(type: string, part: AddressPart): Effect.Effect<ReadonlyArray<string>>
     /** Lanes with channels, on networks of the type. */
     lanesWithChannels(type: string): Effect.Effect<ReadonlyArray<LaneWithChannels>>
     channelsOf(account: Account): Effect.Effect<LaneChannels>

@@ -1,4 +1,5 @@
 // Relayers for calls to their chains, with their networks and unmasked RPC URLs. The health checks disable relayers here.
+import type { AddressPart } from "../../sql/AddressPart.ts"
 import { Context, Effect, Layer } from "effect"
 import type { Exit, Option } from "effect"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
@@ -37,8 +38,8 @@ export class RelayerTargets extends Context.Service<
   RelayerTargets,
   {
     get(id: RelayerId): Effect.Effect<RelayerTarget, RelayerNotFound>
-    /** Accounts of all relayers on networks of the type. */
-    addresses(type: string): Effect.Effect<ReadonlyArray<string>>
+    /** Accounts of relayers on networks of the type. */
+    addresses(type: string, part: AddressPart): Effect.Effect<ReadonlyArray<string>>
     /** Relayers of stellar whose policy has channels, and those with one of the addresses. */
     withChannels(addresses: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<WithChannels>>
     /** Locks the relayer's row until the running transaction ends. */

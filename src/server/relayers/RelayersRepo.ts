@@ -1,4 +1,6 @@
 // The table `relayers`; `NewRelayersRepo` writes what is new, `RelayerPagesRepo` reads pages.
+import { isIn } from "../../sql/AddressPart.ts"
+import type { AddressPart } from "../../sql/AddressPart.ts"
 import { Array, Effect, Exit, Option, Schema } from "effect"
 import { NetworkType } from "../../domain/network/NetworkId.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
@@ -98,8 +100,10 @@ export const make = Effect.gen(function* () {
     )
 
   /** On all networks of the type. */
-  const addresses = (type: string) =>
-    sql`SELECT coalesce(string_agg(t.address, ' '), '') AS words FROM relayers t WHERE t.network_type = ${type}`.pipe(
+  const addresses = (type: string, part: AddressPart) =>
+    sql`
+      SELECT coalesce(string_agg(t.address, ' '), '') AS words FROM relayers t
+      WHERE t.network_type = ${type} AND ${isIn(sql, sql`t.address`, part)}`.pipe(
       Effect.flatMap(Rows.words),
       query("RelayersRepo.addresses")
     )

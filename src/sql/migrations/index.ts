@@ -52,6 +52,7 @@ import operators from "./0068_operators.ts"
 import balances from "./0069_balances.ts"
 import lighterWrites from "./0070_lighter_writes.ts"
 import sponsoredBuilds from "./0071_sponsored_builds.ts"
+import stellarHints from "./0072_stellar_hints.ts"
 
 /** Migrations from before the mark of the schema. Instances of their versions cannot see that they have to stop. */
 const unmarked = {
@@ -107,7 +108,8 @@ const marked = {
   "0068_operators": operators,
   "0069_balances": balances,
   "0070_lighter_writes": lighterWrites,
-  "0071_sponsored_builds": sponsoredBuilds
+  "0071_sponsored_builds": sponsoredBuilds,
+  "0072_stellar_hints": stellarHints
 }
 
 export const migrations: Readonly<Record<string, Migration.Migration>> = {

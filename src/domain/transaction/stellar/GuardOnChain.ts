@@ -19,6 +19,12 @@ export interface Simulated {
   readonly balances: ReadonlyArray<{ readonly address: string; readonly before: bigint; readonly after: bigint }>
 }
 
+/** The accounts that a simulation names. */
+export const addressesIn = ({ auth, balances }: Simulated): ReadonlyArray<string> => [
+  ...auth.flatMap(({ credentials }) => (credentials.kind === "address" ? [credentials.address] : [])),
+  ...balances.map(({ address }) => address)
+]
+
 const authOf = ({ operations }: TransactionEnvelope): ReadonlyArray<AuthEntry> =>
   operations.flatMap((operation) => (operation.type === "invokeHostFunction" ? operation.auth : []))
 

@@ -2,7 +2,8 @@
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import { createHash, createPublicKey, verify } from "node:crypto"
 import type { CheckedSignature } from "../../../domain/transaction/stellar/Envelope.ts"
-import { accountOf, parse } from "../../../domain/transaction/stellar/StrKey.ts"
+import { parse } from "../../../domain/transaction/stellar/StrKey.ts"
+import type { AddressPart } from "../../../sql/AddressPart.ts"
 
 const sha256 = (...parts: ReadonlyArray<Uint8Array>): Buffer => {
   const hash = createHash("sha256")
@@ -38,17 +39,36 @@ export const isSignedBy = (address: string, hash: Uint8Array, signature: Uint8Ar
 /** The last bytes of a key. */
 const hintBytes = 4
 
-/** Bytes of a key before its hint. */
-const bytesBefore = 28
+/**
+ * The letters of an address that its hint alone decides: from the place `from` on, which begins with 0. A letter has five bits. The
+ * version is before the key, so that 232 bits are before the hint, and the first of these letters begins at its fourth bit.
+ */
+const hintLetters = { from: 47, length: 5, bits: 3 } as const
 
-/** The letters of an address that its hint alone decides. A letter has five bits, and the first eight are the version. */
-const hintLetters = [47, 52] as const
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
-const lettersOf = (address: string): string => address.slice(...hintLetters)
+const lettersOf = (address: string): string => address.slice(hintLetters.from, hintLetters.from + hintLetters.length)
 
 /** Most addresses are excluded by a few letters: parsing one takes a hundred times as long. */
-const lettersOfHint = (hint: Uint8Array): string =>
-  lettersOf(accountOf(new Uint8Array([...new Uint8Array(bytesBefore), ...hint])))
+const lettersOfHint = (hint: number): string =>
+  Array.from({ length: hintLetters.length }, (_, letter) => {
+    const bitsAfter = 32 - hintLetters.bits - 5 * (letter + 1)
+    return alphabet.charAt((hint >>> bitsAfter) & 31)
+  }).join("")
+
+/**
+ * Which letters accounts have that an envelope names, or that may have signed it. XDR has keys and hints at multiples of four bytes, and
+ * a hint is the end of a key. So these letters are those of all accounts in the envelope, and of a few others. `addresses`: further
+ * accounts.
+ */
+export const accountsIn = (xdr: Uint8Array, addresses: ReadonlyArray<string>): AddressPart => {
+  const { buffer, byteLength, byteOffset } = xdr
+  const view = new DataView(buffer, byteOffset, byteLength)
+  const hints = new Set<number>()
+  for (let at = 0; at + hintBytes <= byteLength; at += hintBytes) hints.add(view.getUint32(at))
+  const texts = new Set([...[...hints].map(lettersOfHint), ...addresses.map(lettersOf)])
+  return { from: hintLetters.from, length: hintLetters.length, texts: [...texts] }
+}
 
 /** The signatures whose hint fits one of the addresses, each with whether it is valid. */
 export const candidatesOf = (
@@ -57,7 +77,7 @@ export const candidatesOf = (
   addresses: Iterable<string>
 ): ReadonlyArray<CheckedSignature> => {
   if (signatures.length === 0) return []
-  const letters = new Set(signatures.map(({ hint }) => lettersOfHint(hint.value)))
+  const letters = new Set(signatures.map(({ hint }) => lettersOfHint(Buffer.from(hint.value).readUInt32BE())))
   return [...new Set(addresses)].flatMap((address) => {
     const key = letters.has(lettersOf(address)) ? parse(address)?.key : undefined
     if (key === undefined) return []

@@ -1,4 +1,5 @@
 // What the parts of a stellar lane share: its account, its providers, and what it remembers from poll to poll.
+import type { OwnAccounts } from "./OwnAccounts.ts"
 import { Effect } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
@@ -47,7 +48,7 @@ export interface StellarContext {
   readonly nodes: StellarNodes["Service"]
   readonly prices: PriceSource["Service"]
   /** Accounts of all relayers and channels of the service on the network. */
-  readonly ownAccounts: Effect.Effect<ReadonlySet<string>>
+  readonly ownAccounts: OwnAccounts
   readonly memory: StellarMemory
 }
 

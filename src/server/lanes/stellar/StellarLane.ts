@@ -37,7 +37,7 @@ const inParallel = 16
 interface Parts {
   readonly nodes: StellarNodes["Service"]
   readonly prices: PriceSource["Service"]
-  readonly ownAccounts: Effect.Effect<ReadonlySet<string>>
+  readonly ownAccounts: OwnAccounts.OwnAccounts
   readonly ledger: Pick<LaneLedger["Service"], "channelSeed">
 }
 

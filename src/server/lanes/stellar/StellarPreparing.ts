@@ -1,4 +1,5 @@
 // Answers what a signature needs to know: whether the guard still allows the envelope, what its call costs, and what others pay.
+import type { OwnAccounts } from "./OwnAccounts.ts"
 import { Effect, Result } from "effect"
 import type { Lane } from "../../../domain/transaction/Lane.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
@@ -9,6 +10,7 @@ import type { TransactionEnvelope } from "../../../domain/transaction/stellar/En
 import { guard } from "../../../domain/transaction/stellar/Guard.ts"
 import type { Mode } from "../../../domain/transaction/stellar/Guard.ts"
 import {
+  addressesIn,
   balanceChange,
   declaredFee,
   expiredAuth,
@@ -104,8 +106,7 @@ interface Preparing {
   /** `bump`: the envelope is one of another account, for which the relayer pays. */
   readonly mode: Mode
   readonly target: StellarTarget
-  /** Accounts of the service on the network. */
-  readonly own: ReadonlySet<string>
+  readonly ownAccounts: OwnAccounts
   readonly providers: StellarProviders
   readonly prices: PriceSource["Service"]
   /** Undefined: no provider says. */
@@ -127,7 +128,7 @@ interface Prepared {
 export const prepared = Effect.fnUntraced(function* ({
   address,
   mode,
-  own,
+  ownAccounts,
   providers,
   request,
   target,
@@ -136,6 +137,7 @@ export const prepared = Effect.fnUntraced(function* ({
   const lib = yield* library
   const networkId = networkIdOf(target.network.passphrase)
   const text = yield* Effect.orDie(draftOf(address, request, networkId))
+  const own = yield* ownAccounts({ text })
   const decoded = decodeWith(lib, text, { networkId, known: own })
   const terms = termsOf(lib, { target, own, maxFee: request.max_fee, now: rest.now })
   const isGuest = mode === "bump"
@@ -159,11 +161,15 @@ export const prepared = Effect.fnUntraced(function* ({
     ],
     { concurrency: "unbounded" }
   )
+  // The simulation may name accounts that the envelope does not name.
+  const addresses = read === undefined ? [] : addressesIn(read)
+  const onChain =
+    addresses.length === 0 ? terms : { ...terms, own: new Set([...own, ...(yield* ownAccounts({ addresses }))]) }
   const preparation: Preparation = {
     operations: envelope.operations.length,
     out: isGuest ? 0n : sendsOf(envelope, terms).value,
     ...paid,
-    ...present("broken", brokenOnChain(envelope, terms, read, { ...rest, mode, maxValue: request.max_value })),
+    ...present("broken", brokenOnChain(envelope, onChain, read, { ...rest, mode, maxValue: request.max_value })),
     ...(isGuest ? { inner: { fee: envelope.fee, ...present("resourceFee", envelope.resourceFee) } } : {}),
     ...present("stats", isCall ? fees?.sorobanInclusionFee : fees?.inclusionFee),
     ...present("soroban", view)
@@ -202,7 +208,7 @@ export const prepare = Effect.fn("StellarPreparing.prepare")(function* (
     request: request.restore?.call ?? request,
     mode: modeOf(request.restore?.call ?? request, transaction.facts.guest !== undefined),
     target: relayer.target,
-    own: yield* context.ownAccounts,
+    ownAccounts: context.ownAccounts,
     providers,
     prices: context.prices,
     fees: feesOf(context, providers, relayer.urlsKey),

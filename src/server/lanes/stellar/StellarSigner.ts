@@ -52,7 +52,7 @@ export const make = ({ address, channelKeys, own, ownAccounts }: Parts) => {
 
   const decode = Effect.fnUntraced(function* (lib: Library, { relayer }: Signing, text: string) {
     const networkId = networkIdOf(relayer.target.network.passphrase)
-    return decodeWith(lib, text, { networkId, known: yield* ownAccounts })
+    return decodeWith(lib, text, { networkId, known: yield* ownAccounts({ text }) })
   })
 
   /** `text`: the envelope for the guard. `channel`: the channel whose sequence it uses. Absent: it uses that of the relayer. */
@@ -61,7 +61,7 @@ export const make = ({ address, channelKeys, own, ownAccounts }: Parts) => {
     const terms = {
       ...termsOf(lib, {
         target: relayer.target,
-        own: yield* ownAccounts,
+        own: yield* ownAccounts({ text }),
         maxFee: request.max_fee,
         now: yield* Clock.currentTimeMillis
       }),

@@ -1,4 +1,6 @@
 // The table `lanes`: its rows of channels, which belong to the lane of another account, and the addresses of all rows.
+import { isIn } from "../../../sql/AddressPart.ts"
+import type { AddressPart } from "../../../sql/AddressPart.ts"
 import { Effect, Schema } from "effect"
 import type { LaneAccount } from "../../../domain/transaction/Lane.ts"
 import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
@@ -42,11 +44,14 @@ export const make = Effect.gen(function* () {
           query("LaneAccountsRepo.moveChannels")
         )
 
-  /** All accounts of lanes on networks of the type, also of relayers that were deleted. */
-  const addresses = (type: string) =>
+  /** Accounts of lanes on networks of the type, also of relayers that were deleted. */
+  const addresses = (type: string, part: AddressPart) =>
     sql`
       SELECT coalesce(string_agg(l.address, ' '), '') AS words FROM lanes l
-      WHERE starts_with(l.chain, ${`${type}:`})`.pipe(Effect.flatMap(Rows.words), query("LaneAccountsRepo.addresses"))
+      WHERE starts_with(l.chain, ${`${type}:`}) AND ${isIn(sql, sql`l.address`, part)}`.pipe(
+      Effect.flatMap(Rows.words),
+      query("LaneAccountsRepo.addresses")
+    )
 
   const rowOf =
     (chain: string) =>

@@ -36,7 +36,7 @@ import { buildHashOf, entryOf } from "../../chains/stellar/StellarForwards.ts"
 import { termsOf } from "../../chains/stellar/StellarGuarding.ts"
 import { library } from "../../chains/stellar/StellarLibrary.ts"
 import { networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
-import type * as OwnAccounts from "../../lanes/stellar/OwnAccounts.ts"
+import type { OwnAccounts } from "../../lanes/stellar/OwnAccounts.ts"
 import { modeOf } from "../../lanes/stellar/StellarPreparing.ts"
 import type { Sender } from "../Intake.ts"
 import * as BuildsRepo from "./BuildsRepo.ts"
@@ -127,8 +127,7 @@ export const limited = (request: StellarRequest, limits: NetworkLimits | undefin
 /** Who sends, and when. */
 type SenderOf = Pick<Sender<Stellar>, "account" | "target">
 
-/** `ownAccounts`: of `OwnAccounts.make`. */
-export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typeof OwnAccounts.make>) {
+export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
   const builds = yield* BuildsRepo.make
 
   /** Hex: the name of the build that the user has signed. Undefined: the body is no such build. */
@@ -166,10 +165,10 @@ export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typ
     const lib = yield* library
     const request = requestOf(body)
     const mode = modeOf(request, body.fee_bump === true)
-    const own = yield* ownAccounts
     const networkId = networkIdOf(target.network.passphrase)
     const drafted = yield* Effect.result(draftOf(target.relayer.address, request, networkId))
     if (Result.isFailure(drafted)) return yield* refused(drafted.failure)
+    const own = yield* ownAccounts({ text: drafted.success })
     const terms = termsOf(lib, { target, own, maxFee: request.max_fee, now })
     const decoded = yield* decode(drafted.success, { networkId, known: own })
     const guarded = Result.flatMap(decoded, (envelope) => guard(mode, envelope, terms))

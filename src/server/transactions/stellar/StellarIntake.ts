@@ -22,7 +22,7 @@ export const make = Effect.gen(function* () {
   const ownAccounts = yield* OwnAccounts.make
 
   const { check, examine } = yield* StellarChecks.make(ownAccounts)
-  const simulate = yield* StellarSimulating.make
+  const simulate = yield* StellarSimulating.make(ownAccounts)
   const signing = yield* StellarSigning.make(ownAccounts)
   const { build, quote } = yield* StellarSponsoring.make(ownAccounts)
 

@@ -18,7 +18,7 @@ import { withSignatures } from "../../chains/stellar/StellarEnvelopes.ts"
 import { termsOf } from "../../chains/stellar/StellarGuarding.ts"
 import { library } from "../../chains/stellar/StellarLibrary.ts"
 import { isSignedBy, networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
-import type * as OwnAccounts from "../../lanes/stellar/OwnAccounts.ts"
+import type { OwnAccounts } from "../../lanes/stellar/OwnAccounts.ts"
 import { prepared } from "../../lanes/stellar/StellarPreparing.ts"
 import { PriceSource } from "../../prices/PriceSource.ts"
 import type { Sender, Signing } from "../Intake.ts"
@@ -54,12 +54,10 @@ const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base6
 interface Examined {
   readonly request: StellarRequest
   readonly envelope: TransactionEnvelope
-  readonly own: ReadonlySet<string>
   readonly now: Moment
 }
 
-/** `ownAccounts`: of `OwnAccounts.make`. */
-export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typeof OwnAccounts.make>) {
+export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
   const chain = yield* RelayerChain.make
   const prices = yield* PriceSource
 
@@ -77,7 +75,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typ
   })
 
   /** What needs the chain, and then the signature. */
-  const prepare = Effect.fnUntraced(function* (sender: Sender<Stellar>, { envelope, now, own, request }: Examined) {
+  const prepare = Effect.fnUntraced(function* (sender: Sender<Stellar>, { envelope, now, request }: Examined) {
     const lib = yield* library
     const { account, target } = sender
     const { address } = account
@@ -89,7 +87,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typ
       request,
       mode: "sign",
       target,
-      own,
+      ownAccounts,
       providers,
       prices,
       fees: feesOf(providers),
@@ -124,7 +122,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typ
     admit: Effect.fnUntraced(function* ({ unsigned_xdr }, sender, { limits, now, prefix }) {
       const { target } = sender
       const lib = yield* library
-      const own = yield* ownAccounts
+      const own = yield* ownAccounts({ text: unsigned_xdr })
       const networkId = networkIdOf(target.network.passphrase)
       const terms = termsOf(lib, { target, own, maxFee: undefined, now })
       const decoded = yield* decode(unsigned_xdr, { networkId, known: own })
@@ -134,7 +132,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typ
       const beyond = limits === undefined ? undefined : beyondLimits(envelope, terms, limits)
       if (beyond !== undefined) return yield* TransactionLimitExceeded.of(violationOf(beyond, field), prefix)
       const request = limited({ transaction_xdr: unsigned_xdr }, limits)
-      return { identity: envelope.hash, unsigned: prepare(sender, { request, envelope, own, now }) }
+      return { identity: envelope.hash, unsigned: prepare(sender, { request, envelope, now }) }
     }),
     show: ({ raw }) => ({ signedXdr: base64(raw), signature: base64(raw.slice(-signatureBytes)) })
   }

@@ -1,4 +1,5 @@
 // Simulates a request: what it would do and cost, and what keeps it from being signed now. The rules that need the chain refuse it.
+import type { OwnAccounts } from "../../lanes/stellar/OwnAccounts.ts"
 import { Effect } from "effect"
 import type { Violation } from "../../../domain/request/Request.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
@@ -29,7 +30,6 @@ interface Examined {
   readonly request: StellarRequest
   readonly envelope: TransactionEnvelope
   readonly terms: Terms
-  readonly own: ReadonlySet<string>
   readonly mode: Mode
 }
 
@@ -59,13 +59,13 @@ const waitOf = (view: SorobanView | undefined): ReadonlyArray<string> => {
   }
 }
 
-export const make = Effect.gen(function* () {
+export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
   const chain = yield* RelayerChain.make
   const outboundWork = yield* OutboundWork
   const prices = yield* PriceSource
 
   const simulateIn = Effect.fnUntraced(function* (
-    { envelope, mode, own, request, terms }: Examined,
+    { envelope, mode, request, terms }: Examined,
     sender: Sender<Stellar>,
     { field, forbidden, limits: given, now }: Simulating
   ) {
@@ -83,7 +83,7 @@ export const make = Effect.gen(function* () {
       request: limited(request, limits),
       mode,
       target,
-      own,
+      ownAccounts,
       providers,
       prices,
       fees: feesOf(providers),

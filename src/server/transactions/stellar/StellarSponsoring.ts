@@ -16,7 +16,7 @@ import { paymentTermsOf, usersPay } from "../../../domain/transaction/stellar/St
 import { decode } from "../../chains/stellar/StellarDecoding.ts"
 import { draftOf } from "../../chains/stellar/StellarDrafts.ts"
 import { networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
-import type * as OwnAccounts from "../../lanes/stellar/OwnAccounts.ts"
+import type { OwnAccounts } from "../../lanes/stellar/OwnAccounts.ts"
 import type { Answering, Sender } from "../Intake.ts"
 import { needsUserStrategy, notAllowedToken } from "../Sponsoring.ts"
 import * as SponsoredCalls from "./SponsoredCalls.ts"
@@ -44,15 +44,13 @@ const tokenOf = (target: StellarTarget, asset: string) => {
   return token === undefined ? notAllowedToken : Effect.succeed(token)
 }
 
-/** `ownAccounts`: of `OwnAccounts.make`. */
-export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typeof OwnAccounts.make>) {
+export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
   const payments = yield* SponsoredPayments.make
   const calls = yield* SponsoredCalls.make
 
   /** The envelope that the user gave, or one with the operations that the user gave. */
   const read = Effect.fnUntraced(function* (body: Body, { target }: Sender<Stellar>) {
     const token = yield* tokenOf(target, body.fee_token)
-    const own = yield* ownAccounts
     const field = fieldOf(body)
     const refused = refusedAs(field)
     const violations = violationsOf(body)
@@ -61,6 +59,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: Effect.Success<typ
     const networkId = networkIdOf(target.network.passphrase)
     const request = { ...present("operations", operations), ...present("transaction_xdr", transaction_xdr) }
     const text = yield* Effect.mapError(draftOf(source_account, request, networkId), refused)
+    const own = yield* ownAccounts({ text })
     const decoded = yield* decode(text, { networkId, known: own })
     if (Result.isFailure(decoded)) return yield* refused(decoded.failure)
     const envelope = decoded.success

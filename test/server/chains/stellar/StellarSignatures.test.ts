@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Keypair, xdr } from "@stellar/stellar-sdk/base"
 import { createHash } from "node:crypto"
-import { candidatesOf } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
+import { accountsIn, candidatesOf } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
 
 const hash = createHash("sha256").update("a transaction").digest()
 
@@ -25,5 +25,22 @@ describe("a signature", () => {
     assert.isDefined(other)
     const forged = new xdr.DecoratedSignature({ hint: other.signatureHint(), signature: signer.sign(hash) })
     assert.deepStrictEqual(candidatesOf(hash, [forged], addresses), [{ address: other.publicKey(), isValid: false }])
+  })
+})
+
+describe("the accounts that XDR may name", () => {
+  it("have the letters of every key in it, and of every hint", () => {
+    for (const [index, key] of keys.entries()) {
+      const bytes = index % 2 === 0 ? Buffer.from(key.rawPublicKey()) : Buffer.from(key.signatureHint())
+      const { from, length, texts } = accountsIn(Buffer.concat([Buffer.alloc(4 * (index % 3)), bytes]), [])
+      assert.include(texts, key.publicKey().slice(from, from + length))
+    }
+  })
+
+  it("are few: one for each four bytes, and those that are named besides", () => {
+    const [one] = addresses
+    assert.isDefined(one)
+    const { from, length, texts } = accountsIn(new Uint8Array(11), [one])
+    assert.deepStrictEqual(texts, ["AAAAA", one.slice(from, from + length)])
   })
 })

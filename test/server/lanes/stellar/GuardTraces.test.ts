@@ -135,7 +135,7 @@ layerEach(ledger)("what the admission refuses", (it) => {
         })
       const signer = StellarSigner.make({
         address: world.address,
-        ownAccounts: Effect.succeed(ownOf(world)),
+        ownAccounts: () => Effect.succeed(ownOf(world)),
         own: { sign },
         channelKeys: { sign: () => Effect.die("there is no channel") }
       })

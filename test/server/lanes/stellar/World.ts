@@ -1,5 +1,6 @@
 // The driver of one lane of stellar on a real ledger, with a stand-in ledger in memory. A step of the driver runs when a test says
 // so; between two steps the test clock moves by five seconds, and the stand-in closes a ledger.
+import { accountsIn } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
 import { assert } from "@effect/vitest"
 import * as lib from "@stellar/stellar-sdk/base"
 import { Array, Effect, Option, Random, Redacted } from "effect"
@@ -190,7 +191,11 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
           )
       },
       prices: { rate: () => world.rate },
-      ownAccounts: Effect.map(lanes.addresses("stellar"), (own) => new Set([address, ...world.siblings, ...own])),
+      ownAccounts: ({ text = "", addresses }) =>
+        Effect.map(
+          lanes.addresses("stellar", accountsIn(Buffer.from(text, "base64"), addresses ?? [])),
+          (own) => new Set([address, ...world.siblings, ...own])
+        ),
       ledger: { channelSeed: (channel) => world.channelSeed(channel) }
     })
     const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make({ use: () => Effect.succeed(backend) }, options)
