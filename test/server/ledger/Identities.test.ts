@@ -103,6 +103,22 @@ layerEach(ledger)("a transaction with the bytes of another one", (it) => {
     })
   )
 
+  it.effect("does not hold up others that arrive at the same time: they share SQL transactions", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const first = yield* accept(1, prepared("b0"))
+      const results = yield* Effect.forEach(
+        Array.makeBy(64, (index) => index),
+        (index) => Effect.result(accept(1 + (index % 2), prepared(`b${index}`))),
+        { concurrency: "unbounded" }
+      )
+      assert.lengthOf(results.filter(Result.isFailure), 1)
+      const [row] = yield* sql<{ readonly n: number }>`
+        SELECT count(DISTINCT xmin::text)::int AS n FROM transactions WHERE id <> ${first.id}`
+      assert.isAtMost(row?.n ?? Infinity, 8)
+    })
+  )
+
   it.effect("is accepted again after the other one has ended without effect, and not after it had one", () =>
     Effect.gen(function* () {
       const ledger = yield* Ledger

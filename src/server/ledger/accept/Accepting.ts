@@ -97,11 +97,18 @@ export const make = Effect.gen(function* () {
   const takeOver = yield* TakingOver.make
   const transaction = yield* Transaction.make
 
+  /** Bytes that are stored already are left out: another transaction may have them, or a caller may have got them signed before. */
   const insertBatch = Effect.fnUntraced(function* (acceptances: ReadonlyArray<Acceptance>) {
-    const hasRoom = yield* counts.addAll(
-      acceptances.map(({ account: { relayerNumber } }) => ({ relayerNumber, count: 1 }))
+    const doubtful = yield* identities.lockDoubtful(
+      acceptances.flatMap(({ account: { chain, address }, transaction: { identity } }) =>
+        identity === undefined ? [] : { chain, address, identity }
+      )
     )
-    const admitted = acceptances.filter((_, index) => hasRoom[index])
+    const clear = acceptances.filter(
+      ({ transaction: { identity } }) => identity === undefined || !doubtful.has(identity)
+    )
+    const hasRoom = yield* counts.addAll(clear.map(({ account: { relayerNumber } }) => ({ relayerNumber, count: 1 })))
+    const admitted = clear.filter((_, index) => hasRoom[index])
     const found = admitted.length === 0 ? [] : yield* insert(admitted, false)
     const stored = new Map(Array.getSomes(found).map((one) => [one.id, one]))
     return acceptances.map((acceptance) => Option.fromUndefinedOr(stored.get(acceptance.transaction.id)))
@@ -186,8 +193,7 @@ export const make = Effect.gen(function* () {
       trace,
       now
     }))
-    // Bytes that a caller got signed before need a lock and a look.
-    if (acceptances.length === 1 && limits.length === 0 && acceptances[0].transaction.identity === undefined) {
+    if (acceptances.length === 1 && limits.length === 0) {
       const stored = yield* batched(acceptances[0])
       if (Option.isSome(stored)) return Array.of<Accepted>({ stored: stored.value, isNew: true })
     }

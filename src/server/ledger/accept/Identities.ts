@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
 import type { Account } from "../NewTransaction.ts"
 import * as IdentitiesRepo from "./IdentitiesRepo.ts"
-import type { Identified, Rival } from "./IdentitiesRepo.ts"
+import type { Identified, LaneIdentity, Rival } from "./IdentitiesRepo.ts"
 
 /** The caller may not use other relayers: their transactions have no name here. */
 const nameOf = ({ id, relayer_number }: Rival, relayerNumber: number): string =>
@@ -45,5 +45,14 @@ export const make = Effect.gen(function* () {
   /** Until the running transaction ends. */
   const { lock } = repo
 
-  return { check, lock }
+  /** Locks identities, and returns those that need a closer look: something stored, or another one of these, has the same. */
+  const lockDoubtful = Effect.fnUntraced(function* (added: ReadonlyArray<LaneIdentity>) {
+    if (added.length === 0) return new Set<string>()
+    const identities = added.map(({ identity }) => identity)
+    yield* lock(identities)
+    const repeated = identities.filter((identity, index) => identities.indexOf(identity) < index)
+    return new Set([...repeated, ...(yield* repo.taken(added))])
+  })
+
+  return { check, lock, lockDoubtful }
 })

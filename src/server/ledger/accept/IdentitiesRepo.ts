@@ -6,6 +6,11 @@ import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 import type { NewTransaction } from "../NewTransaction.ts"
 
+/** Of a transaction that is to be accepted on a lane. */
+export interface LaneIdentity extends LaneKey {
+  readonly identity: string
+}
+
 /** As `NewTransaction` has them. */
 export type Identified = Partial<Pick<NewTransaction, "id" | "identity" | "exclusive">>
 
@@ -17,6 +22,7 @@ const Rival = Schema.Struct({
 export type Rival = typeof Rival.Type
 
 const readRivals = Rows.all(Rival)
+const readIdentities = Rows.all(Schema.Struct({ identity: Schema.String }))
 
 const given = (values: ReadonlyArray<string | undefined>) => values.filter((value) => value !== undefined)
 
@@ -51,6 +57,31 @@ export const make = Effect.gen(function* () {
   })
 
   /**
+   * Identities that a stored transaction, an attempt or a signature that a caller got has, in the generation of the lane or around the
+   * same inner bytes. A transaction can be accepted beside some of them: `rivals` decides.
+   */
+  const taken = Effect.fnUntraced(function* (added: ReadonlyArray<LaneIdentity>) {
+    const identities = added.map(({ identity }) => identity)
+    const rows = yield* sql`
+      WITH given AS (
+        SELECT g.identity, coalesce(l.generation, 0) AS generation
+        FROM unnest(${added.map(({ chain }) => chain)}::text[], ${added.map(({ address }) => address)}::text[], ${identities}::text[])
+          AS g (chain, address, identity)
+        LEFT JOIN lanes l ON l.chain = g.chain AND l.address = g.address
+      )
+      SELECT g.identity FROM given g JOIN transactions t ON t.generation = g.generation AND t.identity = g.identity
+      UNION ALL
+      SELECT g.identity FROM given g JOIN signatures_given s ON s.generation = g.generation AND s.identity = g.identity
+      UNION ALL
+      SELECT a.offer ->> 'innerHash' FROM attempts a
+      WHERE (a.offer ->> 'innerHash') IS NOT NULL AND (a.offer ->> 'innerHash') = ANY(${identities}::text[])`.pipe(
+      Effect.flatMap(readIdentities),
+      query("IdentitiesRepo.taken")
+    )
+    return rows.map(({ identity }) => identity)
+  })
+
+  /**
    * Locks identities until the running transaction ends: a signature that a caller gets and a transaction with the same bytes are
    * stored one after the other.
    */
@@ -62,5 +93,5 @@ export const make = Effect.gen(function* () {
             SELECT DISTINCT identity FROM unnest(${identities}::text[]) AS given(identity) ORDER BY identity
           ) sorted`.pipe(Effect.asVoid, query("IdentitiesRepo.lock"))
 
-  return { rivals, lock }
+  return { rivals, taken, lock }
 })
