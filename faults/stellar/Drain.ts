@@ -3,19 +3,16 @@
 import type { Keypair } from "@stellar/stellar-sdk/base"
 import { xdr } from "@stellar/stellar-sdk/base"
 import { Effect } from "effect"
-import { attacks } from "../../testkit/stellar/Attacks.ts"
 import type { Target } from "../../testkit/stellar/Attacks.ts"
-import { addressEntry, call, envelope, invocation, keyNamed, payment } from "../../testkit/stellar/Building.ts"
-import { counterContract } from "../../testkit/stellar/Contracts.ts"
-import { allowClawback, issuer, payCredit, policies, trust } from "../../testkit/stellar/Credits.ts"
+import { allowClawback, issuer, policies, trust } from "../../testkit/stellar/Credits.ts"
 import { accountIn } from "../../testkit/stellar/Entries.ts"
 import { accountOf, decode, feeSourceOf } from "../../testkit/stellar/Envelope.ts"
 import type { Case } from "../Case.ts"
 import { attack } from "../sending/Attacking.ts"
-import type { Request } from "../sending/Attacking.ts"
 import * as Relayers from "../sending/Relayers.ts"
 import type { Relayer } from "../sending/Relayers.ts"
 import * as Chain from "./Chain.ts"
+import { attacker, now, racers, racesOn, requestsOn, signedBy, sponsoredOn, users } from "./Hostile.ts"
 import * as Opening from "./Opening.ts"
 import * as Verdict from "./Verdict.ts"
 
@@ -28,91 +25,8 @@ const limits = { stellar: { max_value: "0", max_fee_per_day: String(feesPerDay) 
 /** Requests of the client at the same time. */
 const atOnce = 50
 
-/** Accounts of the client, each with 100 XLM. */
-const users = Array.from({ length: 4 }, (_, index) => keyNamed(`user ${index} of the drain`))
+/** Stroops of each account of the client: 100 XLM. */
 const userFunds = 1_000_000_000n
-
-const attacker = keyNamed("attacker")
-
-/** Seconds for which envelopes of the client are valid. */
-const validity = 100
-
-const now = () => Math.floor((performance.timeOrigin + performance.now()) / 1000)
-
-const at = ({ id }: Relayer, suffix: string) => `/api/v1/relayers/${id}${suffix}`
-
-const bump = (relayer: Relayer, transaction_xdr: string): Request => ({
-  path: at(relayer, "/transactions"),
-  body: { network: "stand-in", transaction_xdr, fee_bump: true }
-})
-
-/** Each attack by each endpoint that takes it. */
-const requestsOn = (relayer: Relayer, target: Target): ReadonlyArray<Request> => [
-  ...attacks(target).flatMap(({ form, xdr: text }): ReadonlyArray<Request> => {
-    if (form === "bump") return [bump(relayer, text)]
-    const body = { network: "stand-in", transaction_xdr: text }
-    return [
-      { path: at(relayer, "/sign-transaction"), body: { unsigned_xdr: text } },
-      { path: at(relayer, "/transactions"), body },
-      { path: at(relayer, "/transactions/batch"), body: { transactions: [body] } }
-    ]
-  }),
-  // Row 1 in the form that the service builds.
-  {
-    path: at(relayer, "/transactions"),
-    body: {
-      network: "stand-in",
-      operations: [{ type: "payment", destination: attacker.publicKey(), amount: "1", asset: { type: "native" } }]
-    }
-  },
-  // Row 37: an envelope that was not built here.
-  {
-    path: at(relayer, "/transactions"),
-    body: {
-      network: "stand-in",
-      transaction_xdr: attacks(target)[0]?.xdr,
-      signed_auth_entry: addressEntry(target.user.key, invocation(counterContract, "go")).toXdr("base64")
-    }
-  },
-  // Row 41.
-  {
-    path: at(relayer, "/rpc"),
-    body: {
-      jsonrpc: "2.0",
-      id: 1,
-      method: "sendTransaction",
-      params: { transaction: envelope(target.user.key, [payment(attacker, 1n)], { sequence: 1n }) }
-    }
-  }
-]
-
-/** Rows 2, 39 and 40, on a relayer whose users pay in a token: envelopes that pay it with something else, or with too little. */
-const sponsoredOn = (relayer: Relayer, { passphrase, user }: Target): ReadonlyArray<Request> => {
-  const of = (...paid: Parameters<typeof envelope>[1]) =>
-    bump(
-      relayer,
-      envelope(user.key, [payment(attacker, 1n), ...paid], {
-        sequence: user.sequence,
-        maxTime: now() + validity,
-        network: passphrase
-      })
-    )
-  return [
-    of(),
-    of(payment(relayer.address, 1000n)),
-    of(payCredit(relayer.address, 1n)),
-    // The issuer can take it back.
-    of(payCredit(relayer.address, 1000n)),
-    of(call("go")),
-    {
-      path: at(relayer, "/transactions"),
-      body: {
-        network: "stand-in",
-        operations: [{ type: "payment", destination: attacker.publicKey(), amount: "1", asset: { type: "native" } }]
-      }
-    }
-  ]
-}
 
 /** An envelope of the ledgers, with what it cost. */
 const chargedIn = ({ network }: Chain.Chain) =>
@@ -123,6 +37,8 @@ const chargedIn = ({ network }: Chain.Chain) =>
       return decoded === undefined ? [] : [{ decoded, isSuccess, feeCharged }]
     })
   )
+
+const isOf = (keys: ReadonlyArray<Keypair>, address: string): boolean => keys.some((key) => key.publicKey() === address)
 
 type Charged = ReturnType<typeof chargedIn>[number]
 
@@ -172,7 +88,7 @@ export const StellarDrain: Case = {
       const [first] = relayers
       if (first === undefined) return yield* Effect.die(new Error("there is no relayer"))
       const channels = yield* Opening.channelsOf(service, first)
-      for (const key of [attacker, ...users]) chain.network.grant(key.publicKey(), userFunds)
+      for (const key of [attacker, ...users, ...racers]) chain.network.grant(key.publicKey(), userFunds)
       const sponsored = yield* addSponsored(opened)
       const own = [...relayers, sponsored].map(({ address }) => address)
       const balances = own.map((address) => accountIn(chain.network.reads, address)?.balance ?? 0n)
@@ -180,13 +96,15 @@ export const StellarDrain: Case = {
       const former = chargedIn(chain).length
       const before = Verdict.sequencesOf(chain, [...relayers, ...channels])
 
+      const signed = [yield* signedBy(service, chain, first)]
       const targetOf = ({ address }: Relayer, key: Keypair): Target => ({
         address,
         other: channels[0]?.address ?? address,
         passphrase: chain.passphrase,
         now: now(),
         sequence: Chain.sequenceOf(chain, address) + 500n,
-        user: { key, sequence: Chain.sequenceOf(chain, key.publicKey()) + 1n }
+        user: { key, sequence: Chain.sequenceOf(chain, key.publicKey()) + 1n },
+        signed
       })
       const { load, stop } = yield* send(random)
       const { passed, refused } = yield* attack(service, {
@@ -195,7 +113,12 @@ export const StellarDrain: Case = {
         requests: () => {
           const relayer = random.pick([first, ...relayers.slice(1)])
           const user = random.pick([users[0] ?? attacker, ...users.slice(1)])
-          return [...requestsOn(relayer, targetOf(relayer, user)), ...sponsoredOn(sponsored, targetOf(sponsored, user))]
+          const racer = random.pick([racers[0] ?? attacker, ...racers.slice(1)])
+          return [
+            ...requestsOn(relayer, targetOf(relayer, user)),
+            ...sponsoredOn(sponsored, targetOf(sponsored, user)),
+            ...racesOn(chain, relayers.slice(0, 2), racer, random.int(0, 1) === 1)
+          ]
         },
         random,
         atOnce,
@@ -205,8 +128,8 @@ export const StellarDrain: Case = {
       yield* stop
       yield* Verdict.check(tally, service, { chain, load, before })
 
-      const signed = passed.find(({ path }) => path.endsWith("/sign-transaction"))
-      tally.expect(signed === undefined, `nothing is signed for the client: ${JSON.stringify(signed)}`)
+      const given = passed.find(({ path }) => path.endsWith("/sign-transaction"))
+      tally.expect(given === undefined, `nothing is signed for the client: ${JSON.stringify(given)}`)
       const charged = chargedIn(chain).slice(former)
       for (const [index, address] of own.entries()) {
         const expected = (balances[index] ?? 0n) - costsOf(charged, address)
@@ -214,8 +137,9 @@ export const StellarDrain: Case = {
         tally.expect(found === expected, `relayer ${address} has ${expected} stroops: ${found}`)
         tally.expect(controlOf(chain, address) === controls[index], `nobody else controls ${address}`)
       }
-      const hostile = charged.filter(({ decoded }) => users.some((user) => user.publicKey() === decoded.source))
-      const fees = hostile.reduce((sum, { feeCharged }) => sum + feeCharged, 0n)
+      const hostile = charged.filter(({ decoded }) => isOf([...users, ...racers], decoded.source))
+      const paid = hostile.filter(({ decoded }) => own.includes(feeSourceOf(decoded)))
+      const fees = paid.reduce((sum, { feeCharged }) => sum + feeCharged, 0n)
       const taken = own.reduce((sum, address) => sum + charged.reduce((all, one) => all + paidBy(one, address), 0n), 0n)
       tally.set("attacks refused", refused)
       tally.set("accepted, of which the client may only make the relayer pay fees", passed.length)
@@ -226,7 +150,10 @@ export const StellarDrain: Case = {
       tally.expect(taken === sent, `the relayers pay ${sent} stroops, as the load requested: ${taken}`)
       const paidFor = hostile.filter(({ decoded }) => feeSourceOf(decoded) === sponsored.address)
       tally.expect(paidFor.length === 0, "no envelope is paid for whose user pays too little")
-      const successful = hostile.filter(({ isSuccess }) => isSuccess)
+      const raced = hostile.filter(({ decoded, isSuccess }) => isSuccess && isOf(racers, decoded.source))
+      tally.set("envelopes of users that also send them", raced.length)
+      tally.expect(raced.length > 0, "users send their envelopes, too")
+      const successful = hostile.filter(({ decoded, isSuccess }) => isSuccess && !isOf(racers, decoded.source))
       tally.expect(successful.length === 0, `no envelope of the client does what it says: ${successful.length} do`)
     })
 }

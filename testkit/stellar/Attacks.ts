@@ -166,7 +166,7 @@ const unsigned = (target: Target): ReadonlyArray<Attack> => {
 }
 
 /** The muxed spelling of an account. */
-const muxed = (address: string): string =>
+export const muxed = (address: string): string =>
   StrKey.encodeMed25519PublicKey(Buffer.concat([StrKey.decodeEd25519PublicKey(address), Buffer.alloc(8, 1)]))
 
 /** Stroops that the user does not have. */

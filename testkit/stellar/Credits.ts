@@ -8,7 +8,7 @@ import type { Network } from "./Network.ts"
 
 export const issuer = keyNamed("issuer")
 
-const credit = new Asset("USD", issuer.publicKey())
+export const credit = new Asset("USD", issuer.publicKey())
 
 /** The credit as policies and requests name it. */
 export const creditName = `USD:${issuer.publicKey()}`

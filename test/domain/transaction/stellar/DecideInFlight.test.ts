@@ -107,6 +107,11 @@ describe("one provider decides alone if it is the only one", () => {
     ]
   ])
 
+  it("names the transaction that used its sequence", () => {
+    const [command] = decide(situation(submitted, one(taken({ foreign: "ff" }))))
+    assert.strictEqual(command._tag === "Requeue" ? command.cause.figures.hash : undefined, "ff")
+  })
+
   it("keeps the place of what was applied, and gives up that of what was not", () => {
     const [confirmed] = decide(situation(submitted, one(found())))
     const [expired] = decide(situation(late, one(dead)))

@@ -101,13 +101,36 @@ const creation = {
   wasm_hash: hash,
   salt: "cd".repeat(32)
 }
-const created = (constructorArgs: Array<xdr.ScVal>) =>
+interface CreatedBy {
+  readonly auth?: Array<xdr.SorobanAuthorizationEntry>
+  readonly from?: string
+  /** Two hex digits. */
+  readonly salt?: string
+}
+
+const created = (
+  constructorArgs: Array<xdr.ScVal>,
+  { auth = [], from = relayer.publicKey(), salt = "cd" }: CreatedBy = {}
+) =>
   Operation.createCustomContract({
-    address: new Address(relayer.publicKey()),
+    address: new Address(from),
     wasmHash: Buffer.from(hash, "hex"),
-    salt: Buffer.from("cd".repeat(32), "hex"),
-    constructorArgs
+    salt: Buffer.from(salt.repeat(32), "hex"),
+    constructorArgs,
+    auth
   })
+
+/** What the source authorizes if it creates the contract. */
+const creationEntry = () => {
+  const { body } = created([])
+  if (body.type !== "invokeHostFunction") throw new Error(body.type)
+  const { hostFunction } = body.invokeHostFunctionOp
+  if (hostFunction.type !== "hostFunctionTypeCreateContractV2") throw new Error(hostFunction.type)
+  const root = xdr.SorobanAuthorizedFunction.sorobanAuthorizedFunctionTypeCreateContractV2HostFn(
+    hostFunction.createContractV2
+  )
+  return sourceEntry(new xdr.SorobanAuthorizedInvocation({ function: root, subInvocations: [] }))
+}
 
 const rows: ReadonlyArray<readonly [name: string, body: object, expected: string]> = [
   ["a payment of one stroop", { operations: [amounts] }, theirs([pay])],
@@ -187,6 +210,17 @@ const rows: ReadonlyArray<readonly [name: string, body: object, expected: string
     theirs([Operation.uploadContractWasm({ wasm: Buffer.from("0061736d", "hex") })])
   ],
   ["a creation", { operations: [{ ...creation, auth: { type: "none" } }] }, theirs([created([])])],
+  ["a creation without auth", { operations: [creation] }, theirs([created([], { auth: [creationEntry()] })])],
+  [
+    "a creation by a contract",
+    { operations: [{ ...creation, source: { from: "contract", contract: counterContract }, auth: { type: "none" } }] },
+    theirs([created([], { from: counterContract })])
+  ],
+  [
+    "a creation without salt",
+    { operations: [{ ...creation, salt: undefined, auth: { type: "none" } }] },
+    theirs([created([], { salt: "00" })])
+  ],
   [
     "a creation with arguments",
     { operations: [{ ...creation, constructor_args: args, auth: { type: "none" } }] },
