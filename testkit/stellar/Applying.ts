@@ -2,7 +2,7 @@
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import { xdr } from "@stellar/stellar-sdk/base"
 import { run } from "./Calls.ts"
-import { callCost, callInstructions, callOf, isGranted, needsCounter } from "./Contracts.ts"
+import { callCost, callInstructions, callOf, needsCounter, takeGrant } from "./Contracts.ts"
 import { accountIn, Changes, keyOf } from "./Entries.ts"
 import type { Reads } from "./Entries.ts"
 import { feeSourceOf, sha256 } from "./Envelope.ts"
@@ -87,7 +87,7 @@ const invoke = (
     return ended(results.invokeHostFunctionTrapped())
   }
   if (!ran.isSuccess) return trap(ran.error)
-  if (!ran.needed.every((needed) => isGranted(needed, auth, at))) return trap("an authorization is missing")
+  if (!ran.needed.every((needed) => takeGrant(needed, auth, at, changes))) return trap("an authorization is missing")
   return ran.write(changes) ? succeed(ran.value) : trap("the balance or the allowance is too low")
 }
 

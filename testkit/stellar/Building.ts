@@ -180,13 +180,14 @@ export const sourceEntry = (rootInvocation: xdr.SorobanAuthorizedInvocation): xd
 export const addressEntry = (
   address: Keypair | string,
   rootInvocation: xdr.SorobanAuthorizedInvocation,
-  signatureExpirationLedger = 100
+  signatureExpirationLedger = 100,
+  nonce = 7n
 ): xdr.SorobanAuthorizationEntry =>
   new xdr.SorobanAuthorizationEntry({
     credentials: xdr.SorobanCredentials.sorobanCredentialsAddress(
       new xdr.SorobanAddressCredentials({
         address: Address.fromString(addressOf(address)).toScAddress(),
-        nonce: 7n,
+        nonce,
         signatureExpirationLedger,
         signature: xdr.ScVal.scvVoid()
       })

@@ -1,7 +1,8 @@
 // What contracts of the stand-in ledger have in common: their calls, and the authorizations that these need.
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import { Address, Asset, scValToBigInt, scValToNative, StrKey, xdr } from "@stellar/stellar-sdk/base"
-import type { Changes } from "./Entries.ts"
+import { keyOf } from "./Entries.ts"
+import type { Changes, Reads } from "./Entries.ts"
 import { networkIdOf, sha256 } from "./Envelope.ts"
 import { isSignedBy } from "./Signatures.ts"
 
@@ -116,21 +117,47 @@ const isSigned = (address: string, credentials: Xdr.SorobanAddressCredentials, h
   )
 }
 
-/** Whether the entries of the envelope grant what the call needs. Credentials of the source mean the operation's source. */
-export const isGranted = (
+interface At {
+  /** The source of the operation. Credentials of the source mean it. */
+  readonly source: string
+  readonly passphrase: string
+  readonly ledger: number
+}
+
+const usedBy = ({ address, nonce }: Xdr.SorobanAddressCredentials): string =>
+  keyOf.nonce(Address.fromScAddress(address).toString(), nonce)
+
+const grants = (
+  { credentials, rootInvocation }: Xdr.SorobanAuthorizationEntry,
+  needed: Needed,
+  at: At,
+  reads: Reads
+): boolean => {
+  if (!covers(rootInvocation, needed)) return false
+  if (credentials.type === "sorobanCredentialsSourceAccount") return needed.address === at.source
+  if (credentials.type !== "sorobanCredentialsAddress") return false
+  const { address } = credentials
+  return (
+    Address.fromScAddress(address.address).toString() === needed.address &&
+    address.signatureExpirationLedger >= at.ledger &&
+    reads.get(usedBy(address)) === undefined &&
+    isSigned(needed.address, address, authorizationHash(at.passphrase, address, rootInvocation))
+  )
+}
+
+/**
+ * Whether the entries of the envelope grant what the call needs. The nonce of an entry that an address has signed is used up
+ * (`consume_nonce` of soroban-env-host). It is kept for ever: after the entry's last ledger, the entry is refused anyway.
+ */
+export const takeGrant = (
   needed: Needed,
   entries: ReadonlyArray<Xdr.SorobanAuthorizationEntry>,
-  at: { readonly source: string; readonly passphrase: string; readonly ledger: number }
-): boolean =>
-  entries.some((entry) => {
-    if (!covers(entry.rootInvocation, needed)) return false
-    const { credentials } = entry
-    if (credentials.type === "sorobanCredentialsSourceAccount") return needed.address === at.source
-    if (credentials.type !== "sorobanCredentialsAddress") return false
-    const { address } = credentials
-    return (
-      Address.fromScAddress(address.address).toString() === needed.address &&
-      address.signatureExpirationLedger >= at.ledger &&
-      isSigned(needed.address, address, authorizationHash(at.passphrase, address, entry.rootInvocation))
-    )
-  })
+  at: At,
+  changes: Changes
+): boolean => {
+  const entry = entries.find((one) => grants(one, needed, at, changes))
+  if (entry?.credentials.type === "sorobanCredentialsAddress") {
+    changes.set(usedBy(entry.credentials.address), { kind: "nonce" })
+  }
+  return entry !== undefined
+}

@@ -65,14 +65,20 @@ interface Holding {
   readonly amount: bigint
 }
 
-export type Entry = Account | Trustline | Counter | Allowance | Holding
+/** A nonce of an address that an authorization has used. */
+interface Nonce {
+  readonly kind: "nonce"
+}
+
+export type Entry = Account | Trustline | Counter | Allowance | Holding | Nonce
 
 export const keyOf = {
   account: (address: string) => `account ${address}`,
   trustline: (address: string, asset: string) => `trustline ${address} ${asset}`,
   counter: "counter",
   allowance: (token: string, owner: string, spender: string) => `allowance ${token} ${owner} ${spender}`,
-  holding: (address: string) => `holding ${address}`
+  holding: (address: string) => `holding ${address}`,
+  nonce: (address: string, nonce: bigint) => `nonce ${address} ${nonce}`
 }
 
 export interface Reads {

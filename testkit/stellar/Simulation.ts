@@ -1,7 +1,8 @@
 // `simulateTransaction`: what a call would do in the newest ledger, with the parts that a test scripts.
 import { Address, xdr } from "@stellar/stellar-sdk/base"
+import { randomBytes } from "node:crypto"
 import { run } from "./Calls.ts"
-import { callCost, callInstructions, callOf, isGranted, needsCounter } from "./Contracts.ts"
+import { callCost, callInstructions, callOf, needsCounter, takeGrant } from "./Contracts.ts"
 import type { Needed, Ran, Tree } from "./Contracts.ts"
 import { accountIn, Changes, dataOf, keyOf, publicKeyOf } from "./Entries.ts"
 import { decode } from "./Envelope.ts"
@@ -30,8 +31,8 @@ const invocationOf = ({ below, call }: Tree): xdr.SorobanAuthorizedInvocation =>
     subInvocations: below.map(invocationOf)
   })
 
-/** Any number: a simulation chooses the nonce of an entry at random. */
-const nonce = 7n
+/** A simulation chooses the nonce of an entry at random. */
+const newNonce = (): bigint => randomBytes(8).readBigInt64BE()
 
 const entryOf = ({ address, ...tree }: Needed, source: string): xdr.SorobanAuthorizationEntry => {
   const credentials =
@@ -40,7 +41,7 @@ const entryOf = ({ address, ...tree }: Needed, source: string): xdr.SorobanAutho
       : xdr.SorobanCredentials.sorobanCredentialsAddress(
           new xdr.SorobanAddressCredentials({
             address: Address.fromString(address).toScAddress(),
-            nonce,
+            nonce: newNonce(),
             signatureExpirationLedger: 0,
             signature: xdr.ScVal.scvVoid()
           })
@@ -82,8 +83,9 @@ export type AuthMode = "record" | "enforce"
 const lacksAuth = (
   ran: Ran | undefined,
   entries: ReadonlyArray<xdr.SorobanAuthorizationEntry>,
-  at: Parameters<typeof isGranted>[2]
-): boolean => ran?.isSuccess === true && !ran.needed.every((needed) => isGranted(needed, entries, at))
+  at: Parameters<typeof takeGrant>[2],
+  changes: Changes
+): boolean => ran?.isSuccess === true && !ran.needed.every((needed) => takeGrant(needed, entries, at, changes))
 
 const defaultFee = callCost.nonRefundable + callCost.refundable
 
@@ -118,7 +120,7 @@ export const simulate = (
     return { error: "HostError: Error(Contract, #10): balance too low", events: [] }
   const source = sourceOfOperation(operation, envelope)
   const at = { source, passphrase: network.passphrase, ledger: newest.number + 1 }
-  if (mode === "enforce" && lacksAuth(ran, entries, at)) {
+  if (mode === "enforce" && lacksAuth(ran, entries, at, after)) {
     return { error: "HostError: Error(Auth, InvalidAction): an authorization is missing", events: [] }
   }
   const addresses = (ran?.changes ?? [])

@@ -71,12 +71,12 @@ describe("the contracts of the stand-in", () => {
     assert.deepStrictEqual(operationsOf(applied), ["invokeHostFunctionSuccess"])
   })
 
-  it("take the signed entry of an address until its ledger (SorobanAuthorizationEntry)", () => {
+  it("take the signed entry of an address until its ledger, and once (SorobanAuthorizationEntry, consume_nonce)", () => {
     const world = new World()
     const contract = nativeContract(world.network.passphrase)
     const args = [addressValue(user), addressValue(other), amountValue(5n)]
-    const signed = (until: number) => {
-      const entry = addressEntry(user, invocation(contract, "transfer", args), until)
+    const signed = (until: number, nonce: bigint) => {
+      const entry = addressEntry(user, invocation(contract, "transfer", args), until, nonce)
       if (entry.credentials.type !== "sorobanCredentialsAddress") throw new Error("unexpected")
       const { address } = entry.credentials
       const hash = authorizationHash(world.network.passphrase, address, entry.rootInvocation)
@@ -96,14 +96,22 @@ describe("the contracts of the stand-in", () => {
         rootInvocation: entry.rootInvocation
       })
     }
-    const apply = (until: number) =>
-      operationsOf(
-        world.apply(world.envelope(relayer, [call("transfer", args, { contract, auth: [signed(until)] })], resources))
-      )
-    const { number } = world.network.latest
+    const apply = (until: number, nonce: bigint) => {
+      const auth = [signed(until, nonce)]
+      return operationsOf(
+        world.apply(world.envelope(relayer, [call("transfer", args, { contract, auth })], resources))
+      ).join()
+    }
+    const next = world.network.latest.number + 1
     assert.deepStrictEqual(
-      [...apply(number + 1), ...apply(number + 1)],
-      ["invokeHostFunctionSuccess", "invokeHostFunctionTrapped"]
+      [apply(next, 1n), apply(next, 2n), apply(next + 100, 1n), apply(next + 100, 2n), apply(next + 100, 2n)],
+      [
+        "invokeHostFunctionSuccess",
+        "invokeHostFunctionTrapped",
+        "invokeHostFunctionTrapped",
+        "invokeHostFunctionSuccess",
+        "invokeHostFunctionTrapped"
+      ]
     )
   })
 
