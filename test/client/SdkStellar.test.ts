@@ -14,6 +14,7 @@ import * as LedgerTables from "../../src/server/ledger/LedgerTables.ts"
 import { call, envelope, keyNamed, payment, transaction } from "../../testkit/stellar/Building.ts"
 import * as Credits from "../../testkit/stellar/Credits.ts"
 import { counterContract, tokenContract } from "../../testkit/stellar/Contracts.ts"
+import { keyOf } from "../../testkit/stellar/Entries.ts"
 import * as Forwards from "../../testkit/stellar/Forwards.ts"
 import { relayerAt, xlm } from "../../testkit/stellar/Relayers.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
@@ -70,6 +71,42 @@ layer(api, { excludeTestServices: true })("the SDK with a stellar relayer", (it)
         ]
       })
       yield* becomes(id, "confirmed")
+    })
+  )
+
+  it.effect("uploads the code of a contract, and creates one", () =>
+    Effect.gen(function* () {
+      const { address, becomes, post } = yield* make()
+      const upload = { type: "upload_wasm", wasm: { type: "hex", hex: "0061736d01000000" } } as const
+      yield* becomes((yield* post({ operations: [upload] })).id, "confirmed")
+      const create = {
+        type: "create_contract",
+        source: { from: "address", address },
+        wasm_hash: "5c".repeat(32),
+        salt: "6d".repeat(32)
+      } as const
+      yield* becomes((yield* post({ operations: [create] })).id, "confirmed")
+    })
+  )
+
+  it.effect("reads a transaction by its sequence, which needs a text above 2^53", () =>
+    Effect.gen(function* () {
+      const { account, address, answer, becomes, network, post } = yield* make()
+      const [small, large] = [6n, 2n ** 62n]
+      const found = yield* Effect.forEach([small, large], (sequence) =>
+        Effect.gen(function* () {
+          const entry = account()
+          if (entry !== undefined) network.put(keyOf.account(address), { ...entry, sequence })
+          const { id } = yield* post(pays(1))
+          yield* becomes(id, "confirmed")
+          // The type of the SDK is a number, which cannot have the digits of the sequences of a real network.
+          const asked = sequence === small ? Number(small + 1n) : (String(sequence + 1n) as unknown as number)
+          const read = yield* answer((sdk, relayer) => sdk.getTransactionByNonce(relayer, asked))
+          assert.strictEqual((read as StellarTransactionResponse).id, id)
+          return String((read as StellarTransactionResponse).sequence_number)
+        })
+      )
+      assert.deepStrictEqual(found, [String(small + 1n), String(large + 1n)])
     })
   )
 
