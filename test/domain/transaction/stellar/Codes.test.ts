@@ -126,6 +126,12 @@ describe("a code of a stellar transaction", () => {
     })
   }
 
+  it("in_pool, which the answer of a node sets, has a sentence and a next step", () => {
+    const { next, reason } = explain(cause("in_pool", { sends: 1 }), false)
+    assert.match(reason, /in its queue/)
+    assert.isTrue(isSentence(reason) && isSentence(next), next)
+  })
+
   it("names the ledger that contains it", () => {
     assert.include(explain(cause("confirmed", { ledger: applied.ledger }), true).reason, "ledger 499")
   })
