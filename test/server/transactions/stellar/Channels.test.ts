@@ -72,6 +72,31 @@ layer(api, { excludeTestServices: true })("the channels of a stellar relayer", (
     })
   )
 
+  it.effect("cost the API key that asks for them nothing of its fees of a day", () =>
+    Effect.gen(function* () {
+      const { base, becomes, call, path, send, settles } = yield* made({})
+      // One payment by a channel costs 200 stroops. The transaction that makes the channels costs 800.
+      const limits = { stellar: { max_fee_per_day: "300" } }
+      const body = { name: "channels", scopes: ["relayers:*", "transactions:*"], transaction_limits: limits }
+      const created = yield* call("/api/v1/api-keys", { method: "POST", body })
+      const { id: keyId, key } = created.json.data as { readonly id: string; readonly key: string }
+      const policies = { channels: { count: 2 } }
+      assert.strictEqual((yield* call(base, { method: "PATCH", key, body: { policies } })).status, 200)
+      yield* settles(2)
+      const { id } = dataOf(yield* send(pay(receiver.publicKey(), 1n), { key }))
+      yield* becomes(id, "confirmed")
+      const work = yield* call(`${path}?origin=channel`)
+      const [making] = work.json.data as ReadonlyArray<{ readonly id: string; readonly fee: number }>
+      assert.isAbove(making?.fee ?? 0, 300)
+      const sql = yield* SqlClient.SqlClient
+      const rows = yield* sql<{ id: string }>`SELECT id FROM transactions WHERE api_key_id = ${keyId}`
+      assert.deepStrictEqual(
+        rows.map((row) => row.id),
+        [id]
+      )
+    })
+  )
+
   it.effect("carry transactions, which show their channel", () =>
     Effect.gen(function* () {
       const { becomes, send, settles } = yield* made({ channels: { count: 2 } })
@@ -103,6 +128,70 @@ layer(api, { excludeTestServices: true })("the channels of a stellar relayer", (
       const deleted = yield* call(base, { method: "DELETE" })
       assert.strictEqual(deleted.status, 200, deleted.text)
     })
+  )
+
+  it.effect(
+    "are used again after a restore: a send is refused while forgotten envelopes live, and then each has one effect",
+    () =>
+      Effect.gen(function* () {
+        const { account, base, becomes, call, get, network, send, settles, standIn } = yield* made({
+          channels: { count: 2 },
+          timeout_seconds: 15
+        })
+        yield* settles(2)
+        const misbehave = (more: object) => standIn.control({ faults: { provider: 0, set: more } })
+        const lost = { lost: { sendTransaction: "before" } }
+        misbehave(lost)
+        const amounts = [1n, 2n, 3n, 4n]
+        const sent = yield* Effect.forEach(amounts, (stroops) => send(pay(receiver.publicKey(), stroops)))
+        const ids = sent.map((one) => dataOf(one).id)
+        for (const id of ids.slice(0, 2)) yield* becomes(id, "sent")
+        yield* (yield* SqlClient.SqlClient)`UPDATE ledger_mark SET mark = jsonb_set(mark::jsonb, '{system}', '"another"')::text`
+        for (const id of ids) {
+          yield* until(
+            "restored_unproven",
+            Effect.map(get(id), ({ code, status }) =>
+              code === "restored_unproven" && status === "pending" ? true : undefined
+            ),
+            "60 seconds"
+          )
+        }
+        const resync = (transaction_id: string) =>
+          call(`${base}/nonce/resync`, { method: "POST", body: { answer: "send", transaction_id } })
+        const early = yield* Effect.forEach(ids, resync)
+        assert.deepStrictEqual(
+          early.map(({ status }) => status),
+          [409, 409, 409, 409]
+        )
+        assert.include(early[0]?.text ?? "", "can be applied until a ledger closes after")
+        const { channels } = yield* settles(2)
+        assert.isTrue(
+          channels.every(({ transaction_id }) => transaction_id === undefined),
+          "no channel is taken"
+        )
+        // A ledger whose close time is past the life of what was forgotten.
+        misbehave({ ...lost, closeTimeOffset: 400 })
+        for (const id of ids) {
+          yield* until(
+            "a send that is allowed",
+            Effect.map(resync(id), ({ status }) => (status === 200 ? true : undefined)),
+            "60 seconds"
+          )
+        }
+        standIn.recover()
+        const confirmed = yield* Effect.forEach(ids, (id) => becomes(id, "confirmed"))
+        const used = confirmed.map((one) => (one as { readonly channel_account?: string }).channel_account)
+        const addresses = channels.map(({ address }) => address)
+        for (const one of used) assert.include(addresses, one)
+        assert.strictEqual(new Set(used).size, 2)
+        assert.strictEqual(account(receiver.publicKey())?.balance, 10n * xlm + 10n)
+        const applied = network.ledgers.flatMap(({ transactions }) => transactions)
+        assert.lengthOf(
+          applied.filter(({ source }) => addresses.includes(source)),
+          4
+        )
+      }),
+    120_000
   )
 
   it.effect("are no relayers: a signer with the address of a channel gets none, alone or among others", () =>
