@@ -14,6 +14,8 @@ import * as Verdict from "./Verdict.ts"
 /** The chain and relayers that the instances send through, and the check after the run. */
 export interface Scene {
   readonly env: Record<string, string>
+  /** Milliseconds between two requests of one sender. Absent: a step is in progress most of the time. */
+  readonly pause?: number
   /** Creates relayers, which send when the load begins. */
   readonly open: (service: Listening) => Effect.Effect<
     {
@@ -51,8 +53,8 @@ interface Options extends Pick<Context, "random" | "tally"> {
   readonly scene?: Scene
 }
 
-/** Milliseconds between two requests of one sender: a step is in progress most of the time. */
-const pause = 60
+/** Milliseconds between two requests of one sender, if the scene has no other. */
+const defaultPause = 60
 
 type Fault = "kill" | "freeze"
 
@@ -75,7 +77,7 @@ export const run = Effect.fnUntraced(function* (options: Options) {
     urls,
     relayers: made,
     random,
-    pause,
+    pause: scene.pause ?? defaultPause,
     ...(requestOf === undefined ? {} : { requestOf })
   })
 

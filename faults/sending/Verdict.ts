@@ -16,6 +16,8 @@ export interface Shown {
   readonly code?: string
   readonly nonce?: number
   readonly confirmed_by?: number
+  /** Of stellar: the account of the envelope, if it is a channel. */
+  readonly channel_account?: string
   readonly attempts?: ReadonlyArray<{
     readonly kind: string
     readonly max_fee_per_gas?: string

@@ -76,6 +76,7 @@ export const StellarRelay: Case = {
 /** The scene for several instances on stellar. The check writes its counts to `tally`. */
 export const scene = (tally: Context["tally"]): Instances.Scene => ({
   env: Opening.env,
+  pause: Opening.pause,
   open: Effect.fnUntraced(function* (service) {
     const chain = yield* Chain.start(2)
     const relayers = yield* Opening.relayersOn(service, chain, { count: 6 })

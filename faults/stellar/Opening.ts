@@ -84,8 +84,8 @@ export const open = Effect.fnUntraced(function* (given: Given = {}) {
   const chain = yield* Chain.start(given.providers ?? 2)
   const service = yield* world.listen(env)
   const relayers = yield* relayersOn(service, chain, given)
-  /** Sends through the relayers until `stop`. */
-  const send = (random: Random) =>
-    Load.start({ urls: () => [service.baseUrl], relayers, random, pause, requestOf: Chain.requestOf })
+  /** Sends through the relayers until `stop`. `given`: milliseconds between two requests of one sender. */
+  const send = (random: Random, given = pause) =>
+    Load.start({ urls: () => [service.baseUrl], relayers, random, pause: given, requestOf: Chain.requestOf })
   return { chain, service, relayers, send }
 })

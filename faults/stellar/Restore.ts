@@ -18,6 +18,9 @@ const channels = 4
 /** Requests of each relayer without bytes at the backup. */
 const behind = 4
 
+/** Requests of the relayer with channels that are canceled after the backup, before they have bytes: after the restore, they are sent. */
+const canceled = 2
+
 /** Requests that are sent after the backup, and after the restore. */
 const forgotten = 20
 const fresh = 4
@@ -56,13 +59,17 @@ export const StellarRestore: Case = {
         const flying = [...(yield* sendAll(service, one, channels)), ...(yield* sendAll(service, other, 1))]
         yield* become(service, "submitted", flying)
         const executed = yield* sendAll(service, one, behind)
-        const open = yield* sendAll(service, other, behind)
+        const open = [...(yield* sendAll(service, other, behind)), ...(yield* sendAll(service, one, canceled))]
         yield* backup
+        for (const { id } of open.slice(behind)) {
+          yield* service.call(`/api/v1/relayers/${one.id}/transactions/${id}`, { method: "DELETE" })
+        }
         yield* service.call(`/api/v1/relayers/${other.id}`, { method: "PATCH", body: { paused: true } })
 
         chain.network.isRunning = true
         const lost = yield* sendAll(service, one, amount(forgotten, channels))
         yield* become(service, "confirmed", [...flying, ...executed, ...lost], patience)
+        yield* become(service, "canceled", open.slice(behind))
         yield* Service.stop(service)
         return { relayers: [one, other], done, flying, executed, open, lost }
       }).pipe(Effect.scoped)
@@ -106,6 +113,9 @@ export const StellarRestore: Case = {
       tally.set("with bytes at the backup", flying.length)
       tally.set("without bytes at the backup", held.length)
       tally.set("sent after the backup", lost.length)
+      const byChannel = yield* Effect.forEach(open.slice(behind), (one) => Verdict.shown(service, one))
+      const without = byChannel.find(({ channel_account }) => channel_account === undefined)
+      tally.expect(without === undefined, `what an operator sends uses the channels: ${JSON.stringify(without)}`)
       tally.set("early sends refused", early.filter(({ status }) => status === 409).length)
     })
 }

@@ -103,8 +103,14 @@ const comesBack = silences.flatMap((one) => [
   { ...one, comesBack: "before", confirmedBy: undefined }
 ])
 
-/** A provider is stalled after half a minute, and decides alone a minute later. */
-const silencePatience = "3 minutes"
+/** A provider is stalled after half a minute, and the other one decides alone a minute later. The machine may be busy. */
+const silencePatience = "5 minutes"
+
+/**
+ * Milliseconds between two requests of one sender: while the second provider is missing, an account has one transaction a minute, and
+ * what waits behind it has to be final within the patience of the verdict.
+ */
+const rarely = 6 * Opening.pause
 
 /** The ids of payments that wait for the second provider, if `explain` of the first one says until when. */
 const waitingIn = (service: Opened["service"]) =>
@@ -136,7 +142,7 @@ export const StellarSecond: Case = {
       const { chain, relayers, send, service } = yield* Opening.open({ network: { finality_by_one: "1m" } })
       const before = Verdict.sequencesOf(chain, relayers)
       const phases = amount(comesBack, [...comesBack.slice(0, 1), ...comesBack.slice(3)])
-      const { load, stop } = yield* send(random)
+      const { load, stop } = yield* send(random, rarely)
       const waited: Array<ReadonlyArray<string>> = []
       for (const { comesBack, faults } of phases) {
         chain.misbehave(1, faults(chain))
