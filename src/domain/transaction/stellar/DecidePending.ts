@@ -14,7 +14,7 @@ import { together } from "./Evidence.ts"
 import type { Applied } from "./Evidence.ts"
 import { executedByOther } from "./StellarEnds.ts"
 import { restored } from "./StellarRestore.ts"
-import { maxInt64 } from "./Int64.ts"
+import { lastSequence } from "./Int64.ts"
 import type { Guest, Stellar } from "./Stellar.ts"
 import { momentOf } from "./Stellar.ts"
 import { areEnough, askedOf, hold, ledgerOf, nextPoll } from "./StellarHolding.ts"
@@ -68,9 +68,9 @@ const payer: Row<Stellar, AskedView> = (situation) => {
 /** The account of the relayer can never send again. It can still pay for envelopes of others. */
 const exhausted: Row<Stellar, AskedView> = (situation) => {
   const { transaction, view } = situation
-  const isAtEnd = view.asked.every(({ account }) => account.sequence === maxInt64)
+  const isAtEnd = view.asked.every(({ account: { sequence } }) => sequence !== undefined && sequence >= lastSequence)
   return isAtEnd && transaction.facts.guest === undefined
-    ? hold(situation, "sequence_exhausted", { sequence: maxInt64 })
+    ? hold(situation, "sequence_exhausted", { sequence: lastSequence })
     : undefined
 }
 

@@ -6,6 +6,10 @@ export const integerFrom = (minimum: bigint, maximum: bigint) =>
   integerIn({ minimum, maximum, text: /^(0|-?[1-9]\d{0,38})$/ })
 
 export const maxInt64 = 2n ** 63n - 1n
+
+/** The service uses no higher sequence: a lane stores the sequence after one that is in use, which has to be an int64, too. */
+export const lastSequence = maxInt64 - 1n
+
 export const maxUint64 = 2n ** 64n - 1n
 
 export const Int64 = integerFrom(-maxInt64 - 1n, maxInt64)

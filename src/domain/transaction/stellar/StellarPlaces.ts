@@ -4,14 +4,14 @@ import type { Moment } from "../Moment.ts"
 import type { Place } from "../Place.ts"
 import { currentAttempts, isFinal } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
-import { maxInt64 } from "./Int64.ts"
+import { lastSequence } from "./Int64.ts"
 import { momentOf } from "./Stellar.ts"
 import type { Stellar, StellarSurvey } from "./Stellar.ts"
 import { maxClockDifference } from "./StellarNumbers.ts"
 
 /** While a transaction has a place, the next sequence is above the one that the chain expects. */
 const isFree = ({ nextSequence, chainSequence }: LaneAccount<Stellar>): boolean =>
-  nextSequence === chainSequence && chainSequence > 0n && chainSequence <= maxInt64
+  nextSequence === chainSequence && chainSequence > 0n && chainSequence <= lastSequence
 
 const isReady = ({ counters }: LaneAccount<Stellar>): boolean => counters?.stage === "ready"
 

@@ -99,6 +99,7 @@ describe("a pending transaction, by clock and account", () => {
       situation(pending, both(withPayer({ masterWeight: 0 }))),
       "Hold signer_unauthorized"
     ],
+    ["is not signed at the largest sequence", situation(pending, both(look(maxInt64 - 1n))), "Hold sequence_exhausted"],
     ["is not signed after the last sequence", situation(pending, both(look(maxInt64))), "Hold sequence_exhausted"],
     [
       "fails if the sequence that it requires is used",
