@@ -61,9 +61,9 @@ layer(api, { excludeTestServices: true })("the last sequence and the largest amo
       const { id } = dataOf(yield* send({ operations }))
       const confirmed = yield* becomes(id, "confirmed")
 
-      const [applied] = network.ledgers
+      const applied = network.ledgers
         .flatMap(({ transactions }) => transactions)
-        .filter(({ source }) => source === address)
+        .find(({ source }) => source === address)
       const envelope = decode(network.networkId, applied?.envelope ?? "")
       const [body] = (envelope?.transaction.operations ?? []).map((operation) => operation.body)
       assert.deepStrictEqual(
