@@ -8,6 +8,8 @@ export interface Case {
   readonly promise: string
   /** Whether `--short` runs it too, with fewer faults. */
   readonly isShort?: true
+  /** The names that `--part` chooses from. Absent if the case runs as a whole. */
+  readonly parts?: ReadonlyArray<string>
   readonly run: (context: Context) => Effect.Effect<void, never, Scope.Scope>
 }
 

@@ -103,6 +103,7 @@ export const Isolation: Case = {
   name: "isolation",
   promise:
     "a caller that takes all it can: the p99 of another caller at most doubles (three times beside large pages), readiness stays 200, no response occupies the event loop for 50 ms",
+  parts: Object.keys(attacks),
   run: ({ tally, isChosen }) =>
     Effect.gen(function* () {
       const world = yield* World.make

@@ -165,6 +165,7 @@ export const Versions: Case = {
   name: "versions",
   promise:
     "with compatible migrations both versions go on; with one that is not, the newer is refused, and the older stops writing",
+  parts: ["compatible", "incompatible"],
   run: (context) =>
     Effect.gen(function* () {
       const commit = commitOf(firstMark)

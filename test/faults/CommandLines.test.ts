@@ -30,6 +30,19 @@ describe("a command line for contributors", () => {
     assert.match(stderr, /Invalid value for flag --only: "kil".*"kill" \| "apply-kill"/)
   })
 
+  it("refuses a part that no chosen case has, and names the parts that exist", () => {
+    const { status, stderr, stdout } = run("faults/main.ts", "--part", "verify-nothing")
+    assert.strictEqual(status, 1)
+    assert.match(stderr, /Invalid value for flag --part: "verify-nothing".*"large pages" \| .*"compatible"/)
+    assert.notInclude(stdout, "seed 1")
+    const wrongCase = run("faults/main.ts", "--only", "versions", "--part", "large pages")
+    assert.strictEqual(wrongCase.status, 1)
+    assert.match(wrongCase.stderr, /text of one of "compatible" \| "incompatible"/)
+    const whole = run("faults/main.ts", "--only", "kill", "--part", "compatible")
+    assert.strictEqual(whole.status, 1)
+    assert.include(whole.stderr, "the chosen cases have no parts")
+  })
+
   it("refuses to report the figures of a short run", () => {
     const { status, stderr } = run("faults/main.ts", "--short", "--report")
     assert.strictEqual(status, 1)
