@@ -145,6 +145,11 @@ describe("a prepared transaction", () => {
     assert.deepStrictEqual([offered(clock - 2), offered(clock + 59)], [58, 119])
   })
 
+  it("is too late for the ledger after the last one of its authorization", () => {
+    const [command] = decide(situation(pending, call({ untilLedger: newest.number + 3 })))
+    assert.strictEqual(command._tag === "Sign" && command.offer.maxLedger, newest.number + 4)
+  })
+
   it("lives no longer than its deadline", () => {
     assert.strictEqual(offered(clock - 2, now + 20_000), 20)
   })
