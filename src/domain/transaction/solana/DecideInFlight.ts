@@ -1,4 +1,5 @@
 // Decisions about transactions that have bytes. Only a finalized signature, or a proof that all bytes are dead, ends one.
+import type { Moment } from "../Moment.ts"
 import { decideSignature } from "./DecideSignature.ts"
 import { conclude, isPastBound, isSame, openQuestionOf } from "./Look.ts"
 import type { Conclusion, Look, Question, Status } from "./Look.ts"
@@ -71,10 +72,13 @@ const landed = (situation: InFlight, { _tag, hash, ...result }: Landed): Command
 
 const refresh = decideSignature("refresh")
 
-/** No attempt has landed, and none can land any more. */
+const unmined = (now: Moment): Commands => [Command.Unmine({ cause: cause("reorged") }), Command.PollAt({ at: now })]
+
+/** No attempt has landed, and none can land any more. A block that one provider has shown is dropped first: nothing landed in it. */
 const dead = (situation: InFlight): Commands => {
   const { transaction, now } = situation
-  const { attempts, facts } = transaction
+  const { attempts, facts, mined } = transaction
+  if (mined !== undefined) return unmined(now)
   if (transaction.intent === "cancel") return [Command.Finish({ state: "canceled", cause: cause("canceled") })]
   if (transaction.intent === "clear") {
     return [Command.Finish({ state: "failed", cause: cause("restored_unproven") })]
@@ -130,7 +134,7 @@ const isGone = ({ transaction, view }: InFlight): boolean =>
 
 const alive = (situation: InFlight, newest: SolanaAttempt): Commands => {
   const { transaction, now } = situation
-  if (isGone(situation)) return [Command.Unmine({ cause: cause("reorged") }), Command.PollAt({ at: now })]
+  if (isGone(situation)) return unmined(now)
   if (transaction.mined !== undefined || newest.isRefused || !isDueAgain(newest, now)) return [pollNext(situation)]
   return [Command.Broadcast({ ordinals: [newest.ordinal] }), pollNext(situation)]
 }

@@ -6,7 +6,7 @@ import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as Cluster from "../../../../testkit/solana/Cluster.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
-import { heldBack, shown, untilDead } from "./Ends.ts"
+import { heldBack, prebuilt, shown, signedMemo, untilDead } from "./Ends.ts"
 import { memo } from "./World.ts"
 
 layerEach(ledger)("the list of the address", (it) => {
@@ -120,6 +120,33 @@ layerEach(ledger)("the list of the address", (it) => {
       assert.include(cause?.figures.error ?? "", "does not show a complete list")
       node.lies.clear()
       yield* world.poll(8)
+      assert.lengthOf((yield* world.transaction(id)).attempts, 2)
+    })
+  )
+
+  it.effect("43e: need not have a transaction that only one provider has shown, and that has expired since", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* heldBack({ providers: 2 })
+      const memoOf = yield* signedMemo(world, "expires")
+      const [other] = yield* world.accept(memoOf.request, 1, prebuilt)
+      yield* world.poll(2)
+      const [, liar = assert.fail("no node")] = world.nodes
+      liar.lies.set("getSignatureStatuses", ([signatures]) => ({
+        result: {
+          context: { slot: 10 ** 9 },
+          value: (signatures as ReadonlyArray<string>).map((signature) =>
+            signature === memoOf.hash
+              ? { slot: world.cluster.blocks.length, confirmations: null, err: null, confirmationStatus: "finalized" }
+              : null
+          )
+        }
+      }))
+      yield* world.poll(untilDead + 8)
+      assert.isDefined((yield* world.transaction(other)).mined)
+      liar.lies.clear()
+      yield* world.poll(8)
+      const expired = yield* world.transaction(other)
+      assert.deepStrictEqual([expired.state, expired.mined], ["expired", undefined])
       assert.lengthOf((yield* world.transaction(id)).attempts, 2)
     })
   )
