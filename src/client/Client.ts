@@ -3945,6 +3945,13 @@ export interface NetworkProvider {
   readonly relayers: number
   /** How many of them it failed. Example: `2` */
   readonly failing: number
+  /**
+   * Milliseconds in which it said which chain it serves, in half of those checks at most. Absent if it answered
+   * none. Example: `42`
+   */
+  readonly p50_ms?: number
+  /** The same in 95 % of them. Example: `180` */
+  readonly p95_ms?: number
   /** When it was last asked by a check. Example: `"2026-01-02T03:04:05.678Z"` */
   readonly checked_at?: DateTime.Utc
 }
@@ -4380,6 +4387,11 @@ export interface ProviderReading {
   readonly breaker: "closed" | "open" | "half_open"
   /** Whether the last call failed. Example: `false` */
   readonly failed: boolean
+  /**
+   * Milliseconds in which it said which chain it serves, retries included. Absent if it did not, or was not asked.
+   * Example: `42`
+   */
+  readonly latency_ms?: number
   /** Why the provider failed in this inspection. Example: `"rate_limited"` */
   readonly code?: "unreachable" | "rate_limited" | "refused" | "invalid_answer" | "mismatch" | "too_low" | "no_account"
   /**

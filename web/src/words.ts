@@ -182,6 +182,7 @@ export const words = {
     providers: "RPC providers",
     providerUrl: "URL",
     weight: "Weight",
+    latency: "Answers within",
     breaker: "Breaker",
     answers: "Answers",
     problem: "Problem",
@@ -549,6 +550,8 @@ export const words = {
     states: { working: "Works", failing: "Fails", unknown: "Not asked" },
     failed: "Failed for relayers",
     of: (count: string, all: string) => `${count} of ${all}`,
+    latency: "Answers within",
+    latencies: (p50: string, p95: string) => `${p50}, 95 % in ${p95}`,
     checked: "Checked",
     noProvider: "The network has no RPC URL."
   },

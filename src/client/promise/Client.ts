@@ -3209,6 +3209,13 @@ export interface NetworkProvider {
   readonly relayers: number
   /** How many of them it failed. Example: `2` */
   readonly failing: number
+  /**
+   * Milliseconds in which it said which chain it serves, in half of those checks at most. Absent if it answered
+   * none. Example: `42`
+   */
+  readonly p50_ms?: number
+  /** The same in 95 % of them. Example: `180` */
+  readonly p95_ms?: number
   /** When it was last asked by a check. Example: `"2026-01-02T03:04:05.678Z"` */
   readonly checked_at?: string
 }

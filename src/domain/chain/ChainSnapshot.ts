@@ -44,6 +44,13 @@ export const ProviderReading = Schema.Struct({
     "closed"
   ),
   failed: field(Schema.Boolean, "Whether the last call failed.", false),
+  latency_ms: Schema.optionalKey(
+    field(
+      Schema.Natural,
+      "Milliseconds in which it said which chain it serves, retries included. Absent if it did not, or was not asked.",
+      42
+    )
+  ),
   code: Schema.optionalKey(field(CheckCode, "Why the provider failed in this inspection.", "rate_limited")),
   error: Schema.optionalKey(
     field(

@@ -1,7 +1,7 @@
 // The providers of one lane, request or inspection: the first answers as long as it can, so that counts do not jump between
 // back ends; the others give second opinions. Every provider proves that it is on the right chain before it is believed or
 // gets bytes.
-import { Data, Effect, Order, Random, Result } from "effect"
+import { Data, Duration, Effect, Order, Random, Result } from "effect"
 import type { ProviderReading } from "../../domain/chain/ChainSnapshot.ts"
 import { maskRpc } from "../../domain/chain/Rpc.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
@@ -75,7 +75,7 @@ export interface Providers {
   doubt(node: RpcNode): Effect.Effect<void, RpcFailure.RpcFailure>
   /** Asks all for their proof at the same time. Those that give it, in the same order. Fails if none does. */
   readonly proven: Effect.Effect<Providers, RpcFailure.RpcFailure>
-  /** The state of each URL, with its last failure here and at the `proven` ones. */
+  /** The state of each URL, with its last failure here and at the `proven` ones, and how long its proof for `proven` took. */
   readonly readings: Effect.Effect<ReadonlyArray<ProviderReading>>
 }
 
@@ -119,6 +119,8 @@ export const make = Effect.fnUntraced(function* (
   const shuffled = yield* shuffle(urls)
   /** The last failure of each URL. */
   const failed = new Map<string, RpcFailure.RpcFailure>()
+  /** Whole milliseconds of the last proof of each URL for `proven`. */
+  const latencies = new Map<string, number>()
   let trusted = new Set<RpcNode>()
 
   const proof = (node: RpcNode) =>
@@ -229,10 +231,10 @@ export const make = Effect.fnUntraced(function* (
           (node) =>
             Effect.result(
               within(
-                Effect.as(
-                  on(node, () => Effect.void),
-                  node
-                ),
+                Effect.map(Effect.timed(on(node, () => Effect.void)), ([taken]) => {
+                  latencies.set(node.url, Math.round(Duration.toMillis(taken)))
+                  return node
+                }),
                 () => RpcFailure.failure("unreachable")
               )
             ),
@@ -264,10 +266,12 @@ export const make = Effect.fnUntraced(function* (
       readings: Effect.forEach(urls, (config) =>
         Effect.map(nodeOf(config.url).breaker, (breaker) => {
           const failure = failed.get(config.url)
+          const latency = latencies.get(config.url)
           return {
             ...maskRpc(config),
             breaker,
             failed: failure !== undefined || (config.weight > 0 && breaker !== "closed"),
+            ...(latency === undefined ? {} : { latency_ms: latency }),
             ...(failure === undefined ? {} : { code: failure.code, error: failure.text })
           }
         })

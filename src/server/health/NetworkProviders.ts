@@ -16,6 +16,8 @@ const Found = Rows.withoutNulls(
     failing: Schema.Int,
     since: Schema.optionalKey(Instant),
     checked_at: Schema.optionalKey(Instant),
+    p50_ms: Schema.optionalKey(Schema.Int),
+    p95_ms: Schema.optionalKey(Schema.Int),
     code: Schema.optionalKey(CheckCode),
     error: Schema.optionalKey(Schema.String)
   })
@@ -27,17 +29,21 @@ export const make = Effect.gen(function* () {
   const sql = yield* client
   const networks = yield* Networks
 
+  const percentile = (share: number) =>
+    sql`(percentile_disc(${share}) WITHIN GROUP (ORDER BY p.latency) FILTER (WHERE p.latency IS NOT NULL))`
+
   /** By masked URL. Two URLs with the same mask count as one provider. */
   const found = (type: string, name: string) =>
     sql`
       SELECT p.url, count(DISTINCT p.relayer_id)::float8 AS relayers,
         (count(DISTINCT p.relayer_id) FILTER (WHERE p.failed))::float8 AS failing,
         to_json(min(p.since) FILTER (WHERE p.failed)) #>> '{}' AS since, to_json(max(p.checked_at)) #>> '{}' AS checked_at,
+        ${percentile(0.5)} AS p50_ms, ${percentile(0.95)} AS p95_ms,
         (array_agg(p.code ORDER BY p.checked_at DESC) FILTER (WHERE p.failed))[1] AS code,
         (array_agg(p.error ORDER BY p.checked_at DESC) FILTER (WHERE p.failed))[1] AS error
       FROM (
         SELECT c.relayer_id, c.since, c.checked_at, e.value ->> 'url' AS url, (e.value ->> 'failed')::boolean AS failed,
-          e.value ->> 'code' AS code, e.value ->> 'error' AS error
+          (e.value ->> 'latency_ms')::float8 AS latency, e.value ->> 'code' AS code, e.value ->> 'error' AS error
         FROM (
           SELECT r.id FROM relayers r
           WHERE r.network_type = ${type} AND r.network = ${name} AND r.custom_rpc_urls IS NULL

@@ -13,7 +13,7 @@ describe("anvil", () => {
       const { chains } = yield* make()
       const inspect = (address: string, min_balance = "1") =>
         chains.inspect({ ...evm({ address, chain_id: 31337, policies: { min_balance } }), urls: urls(anvil.url) })
-      const healthy = { url: anvil.url, weight: 100, breaker: "closed", failed: false } as const
+      const healthy = { url: anvil.url, weight: 100, breaker: "closed", failed: false, latency_ms: 0 } as const
 
       assert.deepStrictEqual(yield* inspect(Anvil.funded), {
         network_type: "evm",

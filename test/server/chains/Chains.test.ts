@@ -11,7 +11,8 @@ const healthy = (url: string): ProviderReading => ({
   url: `${new URL(url).origin}/***`,
   weight: 100,
   breaker: "closed",
-  failed: false
+  failed: false,
+  latency_ms: 0
 })
 
 const only = (type: CheckFailure["type"], code: CheckFailure["code"]) => [{ type, code }]

@@ -189,6 +189,23 @@ describe("several providers", () => {
     })
   )
 
+  it.effect("show how long their proof took, if they gave one", () =>
+    Effect.gen(function* () {
+      const slow = yield* EvmRpc.make()
+      const wrong = yield* EvmRpc.make({ chainId: 1n })
+      const dead = yield* RpcServer.dead
+      const { providers } = yield* make({
+        prove: (node) => (node.url === slow.url ? Effect.sleep("180 millis") : provesChain(node))
+      })
+      const pool = yield* providers(urls(wrong.url, dead, slow.url))
+      const latencies = Effect.map(pool.readings, (all) => all.map(({ latency_ms }) => latency_ms))
+      assert.deepStrictEqual(yield* latencies, [undefined, undefined, undefined])
+      const proven = yield* Effect.forkChild(pool.proven)
+      yield* until(() => proven.pollUnsafe() !== undefined, TestClock.adjust(60))
+      assert.deepStrictEqual(yield* latencies, [undefined, undefined, 180])
+    })
+  )
+
   it.effect("that were unreachable give their proof again before they get bytes", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()

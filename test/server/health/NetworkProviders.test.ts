@@ -20,6 +20,8 @@ interface Provider {
   readonly code?: string
   readonly error?: string
   readonly since?: string
+  readonly p50_ms?: number
+  readonly p95_ms?: number
 }
 
 const list = Effect.fnUntraced(function* (network: string) {
@@ -42,8 +44,8 @@ const prepare = Effect.gen(function* () {
   })
   const failure = { failed: true, code: "rate_limited", error: "eth_getBalance: HTTP 429" }
   const readings = {
-    r1: [provider(maskOf("one")), provider(maskOf("two"))],
-    r2: [provider(maskOf("one")), provider(maskOf("two"), failure)],
+    r1: [provider(maskOf("one"), { latency_ms: 40 }), provider(maskOf("two"))],
+    r2: [provider(maskOf("one"), { latency_ms: 180 }), provider(maskOf("two"), failure)],
     r3: [provider(maskOf("three"), failure)]
   }
   for (const [id, providers] of Object.entries(readings)) {
@@ -62,6 +64,7 @@ layer(Prepared.layer(prepare))("the providers of a network", (it) => {
       const [one, two, three] = yield* list("evm:sepolia")
       assert.deepInclude(one, { url: maskOf("one"), state: "working", relayers: 2, failing: 0 })
       assert.notProperty(one, "since")
+      assert.deepStrictEqual([one?.p50_ms, one?.p95_ms, two?.p50_ms, two?.p95_ms], [40, 180, undefined, undefined])
       assert.deepInclude(two, {
         url: maskOf("two"),
         state: "failing",

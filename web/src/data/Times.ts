@@ -22,6 +22,9 @@ export const duration = (ms: number): string => {
 /** Between two steps of a timeline: with a digit after the point below a minute. */
 export const step = (ms: number): string => (ms < minute ? `${(Math.max(0, ms) / second).toFixed(1)} s` : duration(ms))
 
+/** How long an answer took: `42 ms`, or as a step from a second on. */
+export const latency = (ms: number): string => (ms < second ? `${Math.max(0, ms)} ms` : step(ms))
+
 /** `2026-01-02T03:12:04.000Z`. */
 export const iso = (at: number): string => DateTime.formatIso(DateTime.makeUnsafe(at))
 

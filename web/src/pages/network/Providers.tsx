@@ -1,5 +1,6 @@
 // The RPC providers of a network, as the last checks of its relayers found them.
 import { grouped } from "../../data/Amounts.ts"
+import { latency } from "../../data/Times.ts"
 import { networkProviders } from "../../data/Networks.ts"
 import type { NetworkProvider } from "../../data/Networks.ts"
 import { words } from "../../words.ts"
@@ -34,6 +35,12 @@ const columns: ReadonlyArray<Column<NetworkProvider>> = [
     head: words.relayers.since,
     isNumber: true,
     cell: ({ since }) => (since === undefined ? null : <Age at={since} />)
+  },
+  {
+    head: text.latency,
+    isNumber: true,
+    cell: ({ p50_ms, p95_ms }) =>
+      p50_ms === undefined || p95_ms === undefined ? "–" : text.latencies(latency(p50_ms), latency(p95_ms))
   },
   {
     head: text.checked,

@@ -5,6 +5,7 @@ import { networkList } from "../../data/Networks.ts"
 import type { Versioned } from "../../data/Pages.ts"
 import { relayerStatus } from "../../data/Relayers.ts"
 import type { Relayer, RelayerStatus } from "../../data/Relayers.ts"
+import { latency } from "../../data/Times.ts"
 import { may, sessionState } from "../../data/Session.ts"
 import { openStatuses, transactionPage } from "../../data/Transactions.ts"
 import { words } from "../../words.ts"
@@ -32,6 +33,11 @@ const providerColumns: ReadonlyArray<Column<Provider>> = [
     cell: ({ failed, code }) => <Tag {...(failed ? mark("bad", code ?? text.problem) : mark("ok", text.yes))} />
   },
   { head: text.weight, isNumber: true, card: "hidden", cell: ({ weight }) => weight },
+  {
+    head: text.latency,
+    isNumber: true,
+    cell: ({ latency_ms }) => (latency_ms === undefined ? "–" : latency(latency_ms))
+  },
   { head: text.breaker, card: "hidden", cell: ({ breaker }) => <code>{breaker}</code> },
   { head: text.problem, cell: ({ error }) => (error === undefined ? "" : <bdi class="wrap">{error}</bdi>) }
 ]
