@@ -63,4 +63,41 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("an ope
       })
     })
   )
+
+  it.effect("sees the newest answer of a receiver as text, with escapes for control characters", () =>
+    Effect.gen(function* () {
+      const running = yield* OwnService
+      yield* Effect.promise(async () => {
+        await call(running, "POST", "notifications", { id: "noisy", url: running.receiver.url })
+        const { page, problems } = await signIn(running)
+        const at = "2026-01-02T03:04:05.678Z"
+        const attempt = (answer: string, status: number) => ({ at, ms: 5, outcome: "rejected", status, answer })
+        const delivery = {
+          id: "0191e9a0-7b1c-7000-8000-5e0c3f9b2d11",
+          type: "relayer.paused",
+          event_id: 7,
+          relayer_id: "dev-evm",
+          state: "failed",
+          created_at: at,
+          attempts: [
+            attempt(`<b>new</b>\u001b[31m\u0000\u202e${"\u0007".repeat(1000)}`, 502),
+            attempt("the first answer", 500)
+          ]
+        }
+        await page.route("**/notifications/noisy/deliveries**", (route) =>
+          route.fulfill({ json: { success: true, data: [delivery] } })
+        )
+        await page.goto(`${running.baseUrl}/console/webhooks/noisy`)
+        const answer = page.locator("td code").filter({ hasText: "new" })
+        await answer.waitFor()
+        const text = await answer.innerText()
+        assert.isTrue(text.startsWith("<b>new</b>\\u001b[31m\\u0000\\u202e\\u0007"), text.slice(0, 80))
+        assert.notMatch(text, /[\p{Cc}\p{Cf}]/u)
+        assert.strictEqual(await page.getByText("the first answer").count(), 0)
+        assert.strictEqual(await page.getByText("502").count(), 1)
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
 })

@@ -33,7 +33,8 @@ const escaped = (answer: string) =>
 
 /** A delivery without a try, whose time has passed, waits for an earlier one of the same object. */
 const LastTry = ({ delivery: { attempts, state, next_attempt_at } }: { readonly delivery: Delivery }) => {
-  const last = attempts.at(-1)
+  // The newest attempt is the first one of the list.
+  const [last] = attempts
   if (last === undefined) return <>{state === "pending" ? text.waits : "–"}</>
   return (
     <>

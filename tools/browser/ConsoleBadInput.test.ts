@@ -1,0 +1,102 @@
+// The console in Chromium: what bad input gets, at a field, in an address, and at the sign-in.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { Console, open, settled, signIn } from "./ConsoleInBrowser.ts"
+
+/** Refused sign-ins of an address after which the next one waits (`docs/security/console.md`). */
+const quickTries = 10
+
+layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("bad input in the console", (it) => {
+  it.effect("is refused at the field before anything is sent, also after the unit was switched", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        await page.goto(`${running.baseUrl}/console/relayers/dev-evm/send`)
+        await page.locator("#field-to").fill("0x70997970C51812dc3A010C7d01b50e0d17dc79C8")
+        const sent: Array<string> = []
+        page.on("request", (request) => {
+          if (request.method() === "POST") sent.push(request.postData() ?? "")
+        })
+        const value = page.locator("#field-value")
+        const unit = page.getByLabel("Unit").first()
+        const send = page.getByRole("button", { name: "Send", exact: true })
+        const refused = async (text: string, message: string) => {
+          await value.fill(text)
+          await send.click()
+          await page.getByText(message).waitFor()
+        }
+        await refused("-1", "Enter a decimal number such as 1.5, without sign, exponent or comma.")
+        await refused("1e18", "Enter a decimal number such as 1.5, without sign, exponent or comma.")
+        await refused("1,5", "Enter a decimal number such as 1.5, without sign, exponent or comma.")
+        // A number that was typed in ETH is another amount in wei, and no amount if it has digits after the point.
+        await value.fill("1.5")
+        await unit.selectOption("0")
+        const switched = await value.inputValue()
+        if (switched === "1.5") await refused("1.5", "The chosen unit has fewer digits after the point.")
+        else assert.strictEqual(switched, "1500000000000000000")
+        await refused((2n ** 128n).toString(), "The amount needs more than 128 bits.")
+        assert.isEmpty(sent)
+        await value.fill((2n ** 128n - 1n).toString())
+        await page.getByRole("button", { name: "Simulate" }).click()
+        await page.getByText("is_accepted").waitFor()
+        assert.include(sent.join(), `"${2n ** 128n - 1n}"`)
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("as the period of the overview counts as the last hour; a day and a week have their steps", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        for (const [query, label] of [
+          ["period=forever", "Final per minute"],
+          ["period=24h", "Final per quarter of an hour"],
+          ["period=7d", "Final per hour"]
+        ] as const) {
+          await page.goto(`${running.baseUrl}/console/?${query}`)
+          await page.locator("figure.plot").getByText(label, { exact: true }).first().waitFor()
+          await settled(page)
+        }
+        await page.getByLabel("Period").selectOption("24h")
+        await page.locator("figure.plot").getByText("Final per quarter of an hour", { exact: true }).first().waitFor()
+        assert.include(page.url(), "period=24h")
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  // The last one, because the address of the test has to wait afterwards.
+  it.effect("at the sign-in leaves the key in its field, and says the seconds to wait after ten quick tries", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await open(running)
+        await page.goto(`${running.baseUrl}/console/`)
+        const key = page.locator("#key")
+        const button = page.getByRole("button", { name: "Sign in" })
+        await key.fill("not-a-key")
+        for (let tries = 0; tries < quickTries; tries += 1) {
+          const answered = page.waitForResponse("**/console/session")
+          await button.click()
+          await answered
+          await page.getByText("This key is not valid").waitFor()
+        }
+        // The allowance grows by one a second, so that a slow machine needs more tries.
+        const waits = page.getByText(/^Too many tries from this address\. Try again in \d+ s\.$/)
+        while ((await waits.count()) === 0) {
+          const answered = page.waitForResponse("**/console/session")
+          await button.click()
+          await answered
+        }
+        assert.strictEqual(await key.inputValue(), "not-a-key")
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+})
