@@ -1458,9 +1458,10 @@ export interface StatisticsClient {
   /**
    * Get statistics of transactions.
    *
-   * How many transactions became final in each step, for at most six hours, how long they took to be confirmed,
-   * and how many are open now. They are those of all instances. A key that is limited to relayers sees theirs. A
-   * response may be two seconds old.
+   * How many transactions became final in each step, for at most seven days, how long they took to be confirmed,
+   * and how many are open now. A series that begins more than six hours ago has steps of whole quarters of an
+   * hour; its times are accurate to 10 %. They are those of all instances. A key that is limited to relayers sees
+   * theirs. A response may be two seconds old.
    */
   readonly get: Method<"statistics", "get", {
     readonly query: {

@@ -1,10 +1,12 @@
-// What the job `retention` deletes: a task per feature. Deliveries of webhooks have a retention of their own.
+// What the job `retention` deletes, and the sums that outlive final transactions: a task per feature. Deliveries of webhooks have a retention of their own.
 import { Duration, Effect, Layer } from "effect"
 import * as AuditCheckpointsRepo from "./audit/AuditCheckpointsRepo.ts"
 import * as EventRetentionRepo from "./events/EventRetentionRepo.ts"
 import * as BalancesRepo from "./health/BalancesRepo.ts"
 import { IdempotencyStore, pruneBatch } from "./idempotency/IdempotencyStore.ts"
+import * as SumsRepo from "./ledger/read/SumsRepo.ts"
 import * as TransactionRetention from "./ledger/read/TransactionRetention.ts"
+import { Jobs } from "./lifecycle/Jobs.ts"
 import * as Retention from "./lifecycle/Retention.ts"
 
 /** Rows that one statement deletes: few enough to lock nothing for long. */
@@ -33,6 +35,16 @@ const balances = Layer.effectDiscard(
   Effect.flatMap(BalancesRepo.make, ({ prune }) => Retention.run("balances", batch, prune(batch)))
 )
 
+/** Sums of final transactions: those of the quarters of an hour that ended are written, and old ones deleted. */
+const sums = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const repo = yield* SumsRepo.make
+    const jobs = yield* Jobs
+    yield* jobs.run({ job: "retention", task: "sum", work: repo.sumAll, wait: () => Effect.sleep(Retention.interval) })
+    yield* Retention.run("sums", batch, repo.prune(batch))
+  })
+)
+
 /** All of them until the scope closes. `age` applies to events and final transactions. */
 export const layer = (age: Duration.Duration) =>
-  Layer.mergeAll(audit, idempotency, balances, events(age), TransactionRetention.layer(age))
+  Layer.mergeAll(audit, idempotency, balances, sums, events(age), TransactionRetention.layer(age))

@@ -5,8 +5,16 @@ import { Instant } from "../request/Instant.ts"
 import { SeriesQuery } from "../request/Series.ts"
 import { RelayerId } from "../relayer/Relayer.ts"
 
-/** The longest time, in milliseconds, of a series. Each request counts rows: 6,000 transactions are about 250 database pages. */
-export const longestStatistics = 6 * 3_600_000
+const hour = 3_600_000
+
+/** The longest time, in milliseconds, of a series that counts rows: 6,000 transactions are about 250 database pages. */
+export const longestCounted = 6 * hour
+
+/** The longest time, in milliseconds, of a series that is read from sums. */
+export const longestStatistics = 7 * 24 * hour
+
+/** Milliseconds of a sum. Steps of a series that is read from sums are multiples of it. */
+export const sumStep = hour / 4
 
 const at = "2026-01-02T03:04:00.000Z"
 

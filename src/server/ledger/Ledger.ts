@@ -75,6 +75,8 @@ export class Ledger extends Context.Service<
     countFinalByDay(relayerNumber: number, past: PastDays): Effect.Effect<ReadonlyArray<number>>
     /** Requests that became final, by steps of time; steps without any are left out. Without `relayers`: of all. */
     finalSteps(series: Series, relayers: ReadonlyArray<number> | undefined): Effect.Effect<ReadonlyArray<FinalStep>>
+    /** The same from sums of quarters of an hour. Its steps are multiples of a quarter. */
+    summedSteps(series: Series, relayers: ReadonlyArray<number> | undefined): Effect.Effect<ReadonlyArray<FinalStep>>
     /** Requests that are open. Without `relayers`: of all. */
     openSummary(relayers: ReadonlyArray<number> | undefined): Effect.Effect<OpenSummary>
     /** When the relayer's last request was confirmed. */

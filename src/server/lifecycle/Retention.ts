@@ -3,7 +3,8 @@ import { Duration, Effect } from "effect"
 import type { Scope } from "effect"
 import { Jobs } from "./Jobs.ts"
 
-const interval = Duration.minutes(1)
+/** The time between two rounds of a task. */
+export const interval = Duration.minutes(1)
 
 const deleteAll = Effect.fnUntraced(function* (task: string, batch: number, deleteBatch: Effect.Effect<number>) {
   let rows = 0

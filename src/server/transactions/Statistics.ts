@@ -1,10 +1,11 @@
 // Statistics of transactions over time. Pages ask repeatedly, so callers that see the same transactions share a result.
-import { Array as Arr, Cache, Clock, Effect } from "effect"
+import { Array as Arr, Cache, Clock, DateTime, Effect } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
 import { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import { filled, seriesOf } from "../../domain/request/Series.ts"
 import type { Series } from "../../domain/request/Series.ts"
-import { longestStatistics } from "../../domain/transaction/Statistics.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import { longestCounted, longestStatistics, sumStep } from "../../domain/transaction/Statistics.ts"
 import type { StatisticsQuery, TransactionStatistics } from "../../domain/transaction/Statistics.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import { Relayers } from "../relayers/Relayers.ts"
@@ -14,9 +15,18 @@ const timeToLive = "2 seconds"
 /** Results in memory. */
 const capacity = 100
 
+const unsummed = BadRequest.of([
+  {
+    field: "step",
+    message: `must be a multiple of ${sumStep / 1000} seconds if \`since\` is more than ${longestCounted / 3_600_000} hours ago`
+  }
+])
+
 /** JSON, so that equal questions share a result. */
 interface Counting {
   readonly series: Series
+  /** Whether the series is too long to count transactions. */
+  readonly isSummed: boolean
   /** Absent: of all relayers. */
   readonly relayers?: ReadonlyArray<number>
 }
@@ -25,8 +35,8 @@ export const make = Effect.gen(function* () {
   const ledger = yield* Ledger
   const relayers = yield* Relayers
 
-  const count = Effect.fn("Statistics.count")(function* ({ series, relayers }: Counting) {
-    const rows = yield* ledger.finalSteps(series, relayers)
+  const count = Effect.fn("Statistics.count")(function* ({ series, isSummed, relayers }: Counting) {
+    const rows = yield* isSummed ? ledger.summedSteps(series, relayers) : ledger.finalSteps(series, relayers)
     const statistics: TransactionStatistics = {
       steps: filled(series, rows, (row) => {
         const { at: _, p50_ms, p95_ms, ...final } = row ?? { at: 0, confirmed: 0, failed: 0, canceled: 0, expired: 0 }
@@ -61,8 +71,11 @@ export const make = Effect.gen(function* () {
 
   const get = Effect.fn("Statistics.get")(function* ({ relayer_id, ...query }: StatisticsQuery) {
     const numbers = yield* numbersFor(relayer_id)
-    const series = yield* seriesOf(query, yield* Clock.currentTimeMillis, longestStatistics)
-    const counting: Counting = { series, ...(numbers === undefined ? {} : { relayers: numbers }) }
+    const now = yield* Clock.currentTimeMillis
+    const series = yield* seriesOf(query, now, longestStatistics)
+    const isSummed = query.since !== undefined && now - DateTime.toEpochMillis(query.since) > longestCounted
+    if (isSummed && series.step % sumStep !== 0) return yield* unsummed
+    const counting: Counting = { series, isSummed, ...(numbers === undefined ? {} : { relayers: numbers }) }
     return yield* Cache.get(counted, JSON.stringify(counting))
   })
 

@@ -53,6 +53,7 @@ import balances from "./0069_balances.ts"
 import lighterWrites from "./0070_lighter_writes.ts"
 import sponsoredBuilds from "./0071_sponsored_builds.ts"
 import stellarHints from "./0072_stellar_hints.ts"
+import transactionSums from "./0073_transaction_sums.ts"
 
 /** Migrations from before the mark of the schema. Instances of their versions cannot see that they have to stop. */
 const unmarked = {
@@ -109,7 +110,8 @@ const marked = {
   "0069_balances": balances,
   "0070_lighter_writes": lighterWrites,
   "0071_sponsored_builds": sponsoredBuilds,
-  "0072_stellar_hints": stellarHints
+  "0072_stellar_hints": stellarHints,
+  "0073_transaction_sums": transactionSums
 }
 
 export const migrations: Readonly<Record<string, Migration.Migration>> = {

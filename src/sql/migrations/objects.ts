@@ -34,6 +34,7 @@ export const tables: ReadonlyArray<string> = [
   "signers",
   "sponsored_builds",
   "transaction_requests",
+  "transaction_sums",
   "transactions"
 ]
 

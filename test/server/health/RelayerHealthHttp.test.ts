@@ -30,7 +30,10 @@ layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
       })
       const [provider, ...others] = providers as ReadonlyArray<Record<string, unknown>>
       const { latency_ms, ...found } = provider ?? {}
-      assert.deepStrictEqual([found, others], [{ url: masked(rpc.url), weight: 100, breaker: "closed", failed: false }, []])
+      assert.deepStrictEqual(
+        [found, others],
+        [{ url: masked(rpc.url), weight: 100, breaker: "closed", failed: false }, []]
+      )
       assert.isAtLeast(Number(latency_ms), 0)
       assert.match(String(read_at), /^\d{4}-.*Z$/)
       assert.match(String(next_check_at), /^\d{4}-.*Z$/)

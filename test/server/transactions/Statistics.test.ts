@@ -73,20 +73,39 @@ layer(Prepared.layer(prepare))("statistics of transactions", (it) => {
     })
   )
 
-  it.effect("reach back six hours at most, and cover one relayer if the query names it", () =>
-    Effect.gen(function* () {
-      const { steps } = yield* read("?since=1969-12-31T18:00:00Z&step=3600")
-      assert.lengthOf(steps, 7)
-      const one = yield* read("?relayer_id=r2")
-      assert.deepStrictEqual(happened(one), [["23:58", 1, 0, 0, 0, 1000, 1000]])
-      assert.deepInclude(one.open, { pending: 0, in_flight: 1, held: 0 })
-      const idle = yield* read("?relayer_id=r3")
-      assert.isEmpty(happened(idle))
-      assert.deepStrictEqual(idle.open, { pending: 0, in_flight: 0, held: 0 })
-      const tooLong = yield* TestApi.call("/api/v1/statistics?since=1969-12-31T17:00:00Z")
-      assert.deepStrictEqual([tooLong.status, tooLong.json.error], [400, "since: must be at most 6 hours ago"])
-      assert.strictEqual((yield* TestApi.call("/api/v1/statistics?relayer_id=none")).status, 404)
-    })
+  it.effect(
+    "reach back seven days at most, in steps of whole quarters beyond six hours, and cover one relayer if the query names it",
+    () =>
+      Effect.gen(function* () {
+        const { steps } = yield* read("?since=1969-12-31T18:00:00Z&step=3600")
+        assert.lengthOf(steps, 7)
+        const one = yield* read("?relayer_id=r2")
+        assert.deepStrictEqual(happened(one), [["23:58", 1, 0, 0, 0, 1000, 1000]])
+        assert.deepInclude(one.open, { pending: 0, in_flight: 1, held: 0 })
+        const idle = yield* read("?relayer_id=r3")
+        assert.isEmpty(happened(idle))
+        assert.deepStrictEqual(idle.open, { pending: 0, in_flight: 0, held: 0 })
+        for (const [query, message] of [
+          ["since=1969-12-24T23:00:00Z&step=3600", "since: must be at most 168 hours ago"],
+          ["since=1969-12-31T17:00:00Z", "step: must be a multiple of 900 seconds if `since` is more than 6 hours ago"]
+        ] as const) {
+          const refused = yield* TestApi.call(`/api/v1/statistics?${query}`)
+          assert.deepStrictEqual([refused.status, refused.json.error], [400, message])
+        }
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`
+        INSERT INTO transaction_sums (relayer_number, at, confirmed, failed, canceled, expired, buckets, counts)
+        SELECT seq, '1969-12-31T01:15:00Z'::timestamptz, 2, 0, 1, 0, '{40, 60}'::smallint[], '{1, 1}'::integer[]
+        FROM relayers WHERE id = 'r2'
+        UNION ALL SELECT 0, '1969-12-31T18:00:00Z', 0, 0, 0, 0, '{}', '{}'`
+        const day = yield* read("?since=1969-12-31T00:00:00Z&step=3600&relayer_id=r2")
+        assert.lengthOf(day.steps, 25)
+        assert.deepStrictEqual(happened(day), [
+          ["01:00", 2, 0, 1, 0, 939, 30_048],
+          ["23:00", 1, 0, 0, 0, 939, 939]
+        ])
+        assert.strictEqual((yield* TestApi.call("/api/v1/statistics?relayer_id=none")).status, 404)
+      })
   )
 
   it.effect("show a limited key its relayers only, also if it names another one", () =>

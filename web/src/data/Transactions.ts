@@ -1,5 +1,5 @@
 // Transactions: lists over all relayers and of one, one transaction with its explanation, and what a person does with it.
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import type {
   ReplaceTransactionRequest,
   SendTransactionRequest,
@@ -13,9 +13,10 @@ import { SendStellarTransaction } from "../../../src/domain/transaction/stellar/
 import { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import { AllTransactionsQuery } from "../../../src/domain/transaction/TransactionRequests.ts"
 import { call, callById, once } from "./Client.ts"
+import { now } from "./Clock.ts"
 import type { Failure } from "./Failure.ts"
 import { bodyReader, pageOf, queryReader } from "./Pages.ts"
-import { queries, query } from "./Registry.ts"
+import { queries } from "./Registry.ts"
 
 export type Transaction = TransactionResponse
 
@@ -66,10 +67,26 @@ export const transactionFees = queries((key) =>
   callById(({ fees }) => Effect.map(fees.ofTransaction({ params: params(key) }), ({ data }) => data))
 )
 
-/** Of the last hour, minute by minute, and what is open now. */
-export const transactionStatistics = query(
-  call(({ statistics }) => Effect.map(statistics.get({ query: {} }), ({ data }) => data))
-)
+/** Periods of statistics, with their hours and the seconds of a step. The first one is shown first. */
+export const periods = {
+  "1h": { hours: 1, step: 60 },
+  "24h": { hours: 24, step: 900 },
+  "7d": { hours: 168, step: 3600 }
+} as const
+export type Period = keyof typeof periods
+
+export const isPeriod = (value: string | null): value is Period => value !== null && Object.hasOwn(periods, value)
+
+/** Of a period, and what is open now. The first step of the period has begun after its beginning. */
+export const transactionStatistics = queries((period) => {
+  const { hours, step } = periods[isPeriod(period) ? period : "1h"]
+  return call(({ statistics }) =>
+    Effect.suspend(() => {
+      const since = DateTime.makeUnsafe(now() - (hours * 3_600 - step) * 1_000)
+      return Effect.map(statistics.get({ query: { since, step } }), ({ data }) => data)
+    })
+  )
+})
 
 export const cancelTransaction = (key: string) =>
   call(({ transactions }) => Effect.map(transactions.cancel({ params: params(key) }), ({ data }) => data))

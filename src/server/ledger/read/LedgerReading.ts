@@ -15,6 +15,7 @@ import * as RelayerTransactionsRepo from "./RelayerTransactionsRepo.ts"
 import type { LaneKey } from "../../../domain/transaction/Rules.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import type { LaneCounts, LaneId } from "../StoredLane.ts"
+import * as SumsRepo from "./SumsRepo.ts"
 import * as StatisticsRepo from "./StatisticsRepo.ts"
 import * as TransactionPagesRepo from "./TransactionPagesRepo.ts"
 import * as TransactionsRepo from "../write/TransactionsRepo.ts"
@@ -28,6 +29,7 @@ export const make = Effect.gen(function* () {
   const totals = yield* LaneTotalsRepo.make
   const predecessors = yield* PredecessorsRepo.make
   const statistics = yield* StatisticsRepo.make
+  const { summedSteps } = yield* SumsRepo.make
   const { bytes } = yield* AttemptsRepo.make
   const networks = yield* LedgerRules
 
@@ -89,6 +91,7 @@ export const make = Effect.gen(function* () {
     reserved,
     ahead: totals.ahead,
     ...statistics,
+    summedSteps,
     ...predecessors
   }
 })

@@ -31,11 +31,11 @@ const OpenSummary = Rows.withoutNulls(
 )
 export type OpenSummary = (typeof OpenSummary)["Type"]
 
-const readFinals = Rows.all(FinalStep)
+export const readFinals = Rows.all(FinalStep)
 const readOpen = Rows.one(OpenSummary)
 
 /** Absent: transactions of all relayers. */
-type RelayerNumbers = ReadonlyArray<number> | undefined
+export type RelayerNumbers = ReadonlyArray<number> | undefined
 
 export const make = Effect.gen(function* () {
   const sql = yield* client

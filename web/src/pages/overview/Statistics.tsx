@@ -2,14 +2,15 @@
 import { grouped } from "../../data/Amounts.ts"
 import { relayerPage } from "../../data/Relayers.ts"
 import { step } from "../../data/Times.ts"
-import { transactionStatistics } from "../../data/Transactions.ts"
+import { isPeriod, periods, transactionStatistics } from "../../data/Transactions.ts"
 import type { TransactionStatistics } from "../../data/Transactions.ts"
 import { words } from "../../words.ts"
 import { Block } from "../../parts/Block.tsx"
+import { SelectFilter } from "../../parts/Filters.tsx"
 import { Plot } from "../../parts/Plot.tsx"
 import type { Line } from "../../parts/Plot.tsx"
 import { Age } from "../../parts/Time.tsx"
-import { useQuery } from "../../parts/useAtom.ts"
+import { useQuery, useSearch } from "../../parts/useAtom.ts"
 
 const text = words.overview
 
@@ -76,7 +77,7 @@ const Open = ({ open }: Pick<TransactionStatistics, "open">) => (
 
 type Steps = TransactionStatistics["steps"]
 
-/** The newest minute in which a transaction was confirmed. The last one has just begun. */
+/** The newest step in which a transaction was confirmed. The last one has just begun. */
 const newest = (steps: Steps) => steps.findLast(({ p95_ms }) => p95_ms !== undefined)
 
 const Confirmation = ({ steps }: { readonly steps: Steps }) => {
@@ -88,7 +89,7 @@ const Confirmation = ({ steps }: { readonly steps: Steps }) => {
         {p50_ms === undefined ? "–" : step(p50_ms)}
         {p95_ms !== undefined && <small>{text.p95(step(p95_ms))}</small>}
       </div>
-      <div class="f">{p50_ms === undefined ? text.noneConfirmed : text.lastMinute}</div>
+      <div class="f">{p50_ms === undefined ? text.noneConfirmed : text.lastStep}</div>
     </section>
   )
 }
@@ -116,9 +117,9 @@ const Final = ({ steps }: { readonly steps: Steps }) => (
   </section>
 )
 
-const perMinute = (steps: Steps): ReadonlyArray<Line> => [
+const finals = (steps: Steps, label: string): ReadonlyArray<Line> => [
   {
-    label: text.perMinute,
+    label,
     shape: "bars",
     color: "p4",
     values: steps.map(({ final }) => BigInt(final.confirmed + unsuccessful(final)))
@@ -143,9 +144,17 @@ const latency = (steps: Steps): ReadonlyArray<Line> => [
   }
 ]
 
+const longer = Object.keys(periods)
+  .filter(isPeriod)
+  .filter((period) => period !== "1h")
+  .map((value) => ({ value, label: text.periods[value] }))
+
 /** Of all instances. The counts of relayers need another scope. */
 export const Statistics = ({ hasRelayers }: { readonly hasRelayers: boolean }) => {
-  const query = useQuery(transactionStatistics, refreshed)
+  const { parameters } = useSearch()
+  const asked = parameters.get("period")
+  const period = isPeriod(asked) ? asked : "1h"
+  const query = useQuery(transactionStatistics(period), refreshed)
   const { value } = query
   const positions = value?.steps.map(({ at }) => at.epochMilliseconds) ?? []
   return (
@@ -160,10 +169,21 @@ export const Statistics = ({ hasRelayers }: { readonly hasRelayers: boolean }) =
           </>
         )}
       </div>
-      <Block title={text.lastHour} query={query} rows={6}>
+      <Block
+        title={text.transactions}
+        aside={<SelectFilter name="period" label={text.period} choices={longer} any={text.periods["1h"]} />}
+        query={query}
+        rows={6}
+      >
         {({ steps }) => (
           <div class="grid g11">
-            <Plot label={text.perMinute} axis="time" positions={positions} unit={count} lines={perMinute(steps)} />
+            <Plot
+              label={text.finals[period]}
+              axis="time"
+              positions={positions}
+              unit={count}
+              lines={finals(steps, text.finals[period])}
+            />
             <Plot label={text.p95Line} axis="time" positions={positions} unit={seconds} lines={latency(steps)} />
           </div>
         )}
