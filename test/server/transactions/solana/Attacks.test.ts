@@ -11,7 +11,7 @@ import { lookupTable } from "../../../../testkit/solana/Accounts.ts"
 import { address as addressOf } from "../../../../testkit/solana/Messages.ts"
 import { sol } from "../../lanes/solana/World.ts"
 import type { Reply } from "../wallet/fixtures.ts"
-import { api, dataOf, memoOf, recent, relayerAt } from "./Relayers.ts"
+import { api, memoOf, recent, relayerAt } from "./Relayers.ts"
 
 const attacking = Effect.gen(function* () {
   const relayer = yield* relayerAt()
@@ -32,16 +32,29 @@ const attacking = Effect.gen(function* () {
     "rpc signTransaction": rpc("signTransaction", transaction),
     "rpc signAndSendTransaction": rpc("signAndSendTransaction", transaction)
   })
-  /** Nothing was stored or sent, and the relayer's account is as it was. */
-  const isUntouched = Effect.gen(function* () {
-    const { json } = yield* relayer.call(relayer.path)
-    assert.deepStrictEqual(json.data, [])
+  /** Nothing was sent, and the relayer's account is as it was. */
+  const isSpared = () => {
     assert.strictEqual(relayer.cluster.sent.size, 0)
     const account = relayer.cluster.accountOf(relayer.address)
     assert.deepStrictEqual([account?.lamports, account?.owner, account?.data.length], [10n * sol, systemProgram, 0])
+  }
+  /** Nothing was stored, either. */
+  const isUntouched = Effect.gen(function* () {
+    const { json } = yield* relayer.call(relayer.path)
+    assert.deepStrictEqual(json.data, [])
+    isSpared()
   })
-  return { ...relayer, ways, isUntouched }
+  return { ...relayer, ways, isSpared, isUntouched }
 })
+
+/** Whether a way signs before it answers. The others accept a transaction, which fails before it is signed. */
+const readingTables = [
+  ["send", false],
+  ["batch", false],
+  ["sign", true],
+  ["rpc signTransaction", true],
+  ["rpc signAndSendTransaction", false]
+] as const
 
 layer(api, { excludeTestServices: true })("attacks on the fee payer", (it) => {
   it.effect("in prebuilt messages are refused by every way in, and leave nothing behind", () =>
@@ -73,42 +86,53 @@ layer(api, { excludeTestServices: true })("attacks on the fee payer", (it) => {
     })
   )
 
-  it.effect("22, 23: through lookup tables are refused when the tables are read, before a signature", () =>
-    Effect.gen(function* () {
-      const { address, becomes, call, cluster, post, relayer, send } = yield* attacking
-      const table = addressOf(70)
-      const put = (addresses: ReadonlyArray<string>) => {
-        cluster.put({ [table]: lookupTable(addresses) })
-        cluster.produce(2)
-      }
-      /** A memo that lists the entry with an index of the table. */
-      const loading = (index: number) => {
-        const message = Wire.build({ payer: address, instructions: memoOf(`${index}`), blockhash: recent(cluster) })
-        const { keys, instructions } = message
-        const changed = {
-          ...message,
-          version: 0 as const,
-          instructions: instructions.map((one) => ({ ...one, accounts: [keys.length] })),
-          tables: [{ table, writable: [index], readonly: [] }]
+  it.effect(
+    "22 to 24: through lookup tables are refused by every way in when the tables are read, without a signature",
+    () =>
+      Effect.gen(function* () {
+        const { address, becomes, call, cluster, isSpared, path, relayer, ways } = yield* attacking
+        const table = addressOf(70)
+        const put = (addresses: ReadonlyArray<string>) => {
+          cluster.put({ [table]: lookupTable(addresses) })
+          cluster.produce(2)
         }
-        return base64Of(Wire.transactionBytes([undefined], Wire.messageBytes(changed)))
-      }
-      const ends = Effect.fnUntraced(function* (transaction: string, code: string) {
-        const signed = yield* post("/sign-transaction", { transaction })
-        assert.strictEqual(signed.status, 400, signed.text)
-        assert.include(signed.text, code)
-        const { id } = dataOf(yield* send({ transaction }))
-        const failed = yield* becomes(id, "failed")
-        assert.strictEqual(failed.code, code)
-        assert.isUndefined(failed.signature)
+        /** A memo that lists the entry with an index of the table. */
+        const loading = (index: number, text: string) => {
+          const message = Wire.build({ payer: address, instructions: memoOf(text), blockhash: recent(cluster) })
+          const { keys, instructions } = message
+          const changed = {
+            ...message,
+            version: 0 as const,
+            instructions: instructions.map((one) => ({ ...one, accounts: [keys.length] })),
+            tables: [{ table, writable: [index], readonly: [] }]
+          }
+          return base64Of(Wire.transactionBytes([undefined], Wire.messageBytes(changed)))
+        }
+        const idsOf = Effect.map(call(`${path}?per_page=100`), ({ json }) =>
+          (json.data as ReadonlyArray<{ readonly id: string }>).map(({ id }) => id)
+        )
+        const ends = Effect.fnUntraced(function* (attack: string, index: number, code: string) {
+          for (const [way, signsAtOnce] of readingTables) {
+            const before = new Set(yield* idsOf)
+            // A blockhash of its own for each, because one lives for seconds on this cluster.
+            const { isRefused, text } = yield* ways(loading(index, `${attack} by ${way}`))[way]
+            assert.strictEqual(isRefused, signsAtOnce, `${attack}, ${way}: ${text}`)
+            if (isRefused) assert.include(text, code, `${attack}, ${way}`)
+            const accepted = (yield* idsOf).filter((id) => !before.has(id))
+            assert.lengthOf(accepted, isRefused ? 0 : 1, `${attack}, ${way}`)
+            for (const id of accepted) {
+              const failed = yield* becomes(id, "failed")
+              assert.deepStrictEqual([failed.code, failed.signature], [code, undefined], `${attack}, ${way}`)
+            }
+          }
+        })
+        put([address])
+        yield* ends("22", 0, "fee_payer_in_lookup_table")
+        put([addressOf(3)])
+        yield* ends("23", 5, "lookup_table_unresolved")
+        yield* call(relayer, { method: "PATCH", body: { policies: { disallowed_accounts: [addressOf(3)] } } })
+        yield* ends("24", 0, "account_disallowed")
+        isSpared()
       })
-      put([address])
-      yield* ends(loading(0), "fee_payer_in_lookup_table")
-      put([addressOf(3)])
-      yield* ends(loading(5), "lookup_table_unresolved")
-      // 24: an account that the policy forbids, hidden in a table.
-      yield* call(relayer, { method: "PATCH", body: { policies: { disallowed_accounts: [addressOf(3)] } } })
-      yield* ends(loading(0), "account_disallowed")
-    })
   )
 })
