@@ -264,11 +264,20 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
         await page.getByText("Enter a decimal number").waitFor()
         await page.locator("#field-value").fill("0.001")
         await page.getByRole("button", { name: "Simulate" }).click()
-        await page.getByText("is_accepted").waitFor()
+        const simulation = page.getByRole("region", { name: "Simulation", exact: true })
+        await simulation.getByText("is_accepted").waitFor()
+        assert.notMatch(await simulation.innerText(), /[{}[\]"]/, "nested objects are fields, not JSON")
         await page.getByRole("button", { name: "Send", exact: true }).dblclick()
         await page.getByRole("heading", { name: "from-the-console" }).waitFor()
         await page.locator("h1").getByText("Confirmed").waitFor()
         await page.locator(".tl").getByText("Mined", { exact: true }).waitFor()
+        await page.setViewportSize({ width: 1280, height: 800 })
+        const attempts = page.locator("[role=region].tblw").filter({ hasText: "Sent" })
+        assert.strictEqual(
+          await attempts.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth),
+          0,
+          "the last column of the attempts is on a screen of 1280 pixels"
+        )
         const { data } = await call(running, "GET", "transactions?external_id=from-the-console")
         assert.strictEqual(Array.isArray(data) ? data.length : 0, 1)
         await page.context().close()

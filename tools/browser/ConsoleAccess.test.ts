@@ -66,6 +66,50 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
     })
   )
 
+  it.effect("shows a transaction completely to a key that may read transactions of one relayer, and nothing else", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const id = await firstId(running, "relayers/dev-evm/transactions")
+        const body = { name: "support", scopes: ["transactions:read"], relayer_ids: ["dev-evm"] }
+        const limited = await call(running, "POST", "api-keys", body)
+        const { page, problems } = await signIn(running, {}, false, textOf(limited.data, "key"))
+        for (const query of ["?relayer=dev-evm", ""]) {
+          await page.goto(`${running.baseUrl}/console/transactions/${id}${query}`)
+          await page.getByText("It was executed in block").first().waitFor()
+          for (const name of ["Attempts", "Timeline", "Details"]) {
+            await page.getByRole("region", { name, exact: true }).first().waitFor()
+          }
+          await settled(page)
+          assert.strictEqual(await page.getByText("may not see this").count(), 0, query)
+        }
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("says of each scope in a sentence what it allows, in the form and on the page of a key", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const key = await call(running, "POST", "api-keys", { name: "reader", scopes: ["events:read", "audit:*", "*"] })
+        const { page, problems } = await signIn(running)
+        const sentences = page.locator("label .mut, .scopes .mut").filter({ hasText: /^[A-Z].*\.$/ })
+        await page.goto(`${running.baseUrl}/console/new/key`)
+        await settled(page)
+        const scopes = page.getByRole("group", { name: "scopes" })
+        assert.isAbove(await scopes.getByRole("checkbox").count(), 20)
+        assert.strictEqual(await sentences.count(), await scopes.getByRole("checkbox").count())
+        await page.goto(`${running.baseUrl}/console/keys/${textOf(key.data, "id")}`)
+        await page.getByText("All scopes of audit.").waitFor()
+        assert.strictEqual(await sentences.count(), 3)
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
   it.effect("says the same of what is no id, of an unknown id, and of an id that only another key may see", () =>
     Effect.gen(function* () {
       const running = yield* Console

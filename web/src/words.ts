@@ -660,6 +660,8 @@ export const words = {
     title: "API keys",
     one: "API key",
     sub: "The keys that this session may see",
+    everything: "Everything that a key can do.",
+    allOf: (resource: string) => `All scopes of ${resource}.`,
     name: "Name",
     scopes: "Scopes",
     relayers: "Relayers",

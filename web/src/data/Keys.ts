@@ -2,6 +2,8 @@
 import { Effect } from "effect"
 import type { ApiKey } from "../../../src/client/Client.ts"
 import { ApiKeyId } from "../../../src/domain/access/ApiKey.ts"
+import { scopeTexts } from "../../../src/domain/access/Scope.ts"
+import { words } from "../words.ts"
 import { call, callById, once } from "./Client.ts"
 import { queries, query } from "./Registry.ts"
 
@@ -33,3 +35,11 @@ export const revokeKey = (id: string) =>
   call(({ apiKeys }) =>
     Effect.map(apiKeys.delete({ params: params(id), query: { descendants: true } }), ({ data }) => data)
   )
+
+const texts: Readonly<Record<string, string | undefined>> = scopeTexts
+
+/** What a key with the grant can do. `undefined`: it is no grant that this console knows. */
+export const grantText = (grant: string): string | undefined => {
+  if (grant === "*") return words.keys.everything
+  return grant.endsWith(":*") ? words.keys.allOf(grant.slice(0, -2)) : texts[grant]
+}

@@ -22,6 +22,13 @@ export type Transaction = TransactionResponse
 
 export type { TransactionStatistics }
 
+/** What the page of a transaction needs of its relayer. `network` is absent if the session may not read relayers. */
+export interface RelayerOfTransaction {
+  readonly id: string
+  readonly network_type: string
+  readonly network?: string
+}
+
 export const openStatuses = ["pending", "sent", "submitted", "mined"] as const
 
 export const finalStatuses = ["confirmed", "failed", "canceled", "expired"] as const
@@ -136,14 +143,12 @@ export const decide = (key: string, answer: "send" | "give_up") =>
     })
   )
 
-const isAbout = (data: unknown): data is { readonly relayer_id: string } =>
-  typeof data === "object" && data !== null && "relayer_id" in data && typeof data.relayer_id === "string"
-
-/** The relayer of a transaction, from its first event. `null`: the events have no such transaction, or this key may not see it. */
+/** The relayer of a transaction. `null`: no transaction has this id, or this key may not see it. */
 export const relayerOf = queries((id) =>
-  callById(({ events }) =>
-    Effect.map(events.list({ query: { resource_id: id, after: 0, limit: 1 }, headers: {} }), ({ data: [first] }) =>
-      isAbout(first?.data) ? first.data.relayer_id : null
+  callById(({ search }) =>
+    Effect.map(
+      search.find({ query: { q: id } }),
+      ({ data }) => data.find((item) => item.kind === "transaction" && item.id === id)?.relayer_id ?? null
     )
   )
 )

@@ -3,7 +3,7 @@ import { Redacted } from "effect"
 import { useLocation, useRoute } from "preact-iso"
 import { useState } from "preact/hooks"
 import type { Failure } from "../data/Failure.ts"
-import { keyById, keyList, revokeKey, rotateKey } from "../data/Keys.ts"
+import { grantText, keyById, keyList, revokeKey, rotateKey } from "../data/Keys.ts"
 import type { ApiKey } from "../data/Keys.ts"
 import { act, refresh } from "../data/Registry.ts"
 import { may, sessionState } from "../data/Session.ts"
@@ -153,7 +153,7 @@ export const KeyPage = () => {
               <ul class="pad scopes">
                 {apiKey.scopes.map((scope) => (
                   <li key={scope}>
-                    <code>{scope}</code>
+                    <code>{scope}</code> <span class="mut">{grantText(scope)}</span>
                   </li>
                 ))}
               </ul>

@@ -4,9 +4,9 @@ import { explorerLink, unitOf } from "../data/Chains.ts"
 import { networkList } from "../data/Networks.ts"
 import type { Network } from "../data/Networks.ts"
 import { relayerById } from "../data/Relayers.ts"
-import type { Relayer } from "../data/Relayers.ts"
+import { may, sessionState } from "../data/Session.ts"
 import { isOpen, relayerOf, transactionByKey, transactionExplanation, transactionKey } from "../data/Transactions.ts"
-import type { Transaction } from "../data/Transactions.ts"
+import type { RelayerOfTransaction, Transaction } from "../data/Transactions.ts"
 import { words } from "../words.ts"
 import { Amount } from "../parts/Amount.tsx"
 import { Failed, Loaded } from "../parts/Block.tsx"
@@ -17,7 +17,7 @@ import { Say } from "../parts/Say.tsx"
 import { markOf } from "../parts/States.ts"
 import { Tag } from "../parts/Tag.tsx"
 import { At, Until } from "../parts/Time.tsx"
-import { useChange, useQuery, useSearch } from "../parts/useAtom.ts"
+import { useAtom, useChange, useQuery, useSearch } from "../parts/useAtom.ts"
 import { useEventsAbout } from "../parts/useEvents.ts"
 import { TransactionActions } from "./transaction/Actions.tsx"
 import { Attempts } from "./transaction/Attempts.tsx"
@@ -30,7 +30,7 @@ const text = words.transaction
 const refreshed = 5_000
 
 interface Context {
-  readonly relayer: Relayer
+  readonly relayer: RelayerOfTransaction
   readonly network: Network | undefined
 }
 
@@ -62,7 +62,8 @@ const Summary = ({ transaction, relayer, network }: Context & { readonly transac
         </>
       )}
       {text.from} <a href={`/console/relayers/${encodeURIComponent(relayer.id)}`}>{relayer.id}</a>
-      {number !== undefined && ` · ${text.nonce} ${number}`} · {relayer.network}
+      {number !== undefined && ` · ${text.nonce} ${number}`}
+      {relayer.network !== undefined && ` · ${relayer.network}`}
     </>
   )
 }
@@ -139,45 +140,61 @@ const Explained = ({ id, transaction }: { readonly id: string; readonly transact
   )
 }
 
-const Content = ({ id, transaction }: { readonly id: string; readonly transaction: Transaction }) => {
-  const relayer = useQuery(relayerById(transaction.relayer_id))
+const Content = ({
+  id,
+  transaction,
+  relayer
+}: Omit<Context, "network"> & { readonly id: string; readonly transaction: Transaction }) => {
   const networks = useQuery(networkList)
+  const network = networks.value?.find(
+    ({ name, network_type }) => name === relayer.network && network_type === relayer.network_type
+  )
+  const context = { relayer, network }
+  return (
+    <>
+      <div class="sub">
+        <Summary transaction={transaction} {...context} />
+      </div>
+      <Explained id={id} transaction={transaction} />
+      <div class="grid g21">
+        <div class="grid">
+          {isEvm(transaction) && <FeePlot id={id} transaction={transaction} />}
+          <Attempts transaction={transaction} {...context} />
+        </div>
+        <div class="grid">
+          <Timeline id={id} transaction={transaction} />
+          <section class="card" aria-label={text.details}>
+            <h2>{text.details}</h2>
+            <Details transaction={transaction} {...context} />
+          </section>
+        </div>
+      </div>
+    </>
+  )
+}
+
+const ContentOfRelayer = ({ id, transaction }: { readonly id: string; readonly transaction: Transaction }) => {
+  const relayer = useQuery(relayerById(transaction.relayer_id))
   return (
     <Loaded query={relayer} rows={6}>
-      {({ value }) => {
-        const network = networks.value?.find(
-          ({ name, network_type }) => name === value.network && network_type === value.network_type
-        )
-        const context = { relayer: value, network }
-        return (
-          <>
-            <div class="sub">
-              <Summary transaction={transaction} {...context} />
-            </div>
-            <Explained id={id} transaction={transaction} />
-            <div class="grid g21">
-              <div class="grid">
-                {isEvm(transaction) && <FeePlot id={id} transaction={transaction} />}
-                <Attempts transaction={transaction} {...context} />
-              </div>
-              <div class="grid">
-                <Timeline id={id} transaction={transaction} />
-                <section class="card" aria-label={text.details}>
-                  <h2>{text.details}</h2>
-                  <Details transaction={transaction} {...context} />
-                </section>
-              </div>
-            </div>
-          </>
-        )
-      }}
+      {({ value }) => <Content id={id} transaction={transaction} relayer={value} />}
     </Loaded>
   )
 }
 
+/** A session that may read transactions, but no relayers, sees all but the name of the network and its unit. */
+const ContentAlone = ({ id, transaction }: { readonly id: string; readonly transaction: Transaction }) => (
+  <Content
+    id={id}
+    transaction={transaction}
+    relayer={{ id: transaction.relayer_id, network_type: transaction.network_type }}
+  />
+)
+
 const crumbs = [{ href: "/console/transactions", label: words.transactions.title }]
 
 const KnownTransaction = ({ relayer, id }: { readonly relayer: string; readonly id: string }) => {
+  const session = useAtom(sessionState)
   const key = transactionKey(relayer, id)
   const query = useQuery(transactionByKey(key), refreshed)
   const transaction = query.value
@@ -203,7 +220,13 @@ const KnownTransaction = ({ relayer, id }: { readonly relayer: string; readonly 
       }
     >
       <Loaded query={query} rows={8}>
-        {(transaction) => <Content id={key} transaction={transaction} />}
+        {(transaction) =>
+          may(session, "relayers:read") ? (
+            <ContentOfRelayer id={key} transaction={transaction} />
+          ) : (
+            <ContentAlone id={key} transaction={transaction} />
+          )
+        }
       </Loaded>
     </Page>
   )

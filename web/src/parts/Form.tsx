@@ -4,6 +4,7 @@ import type { Unit } from "../data/Amounts.ts"
 import { exact, grouped, parse } from "../data/Amounts.ts"
 import { decimalsOf, unitKey } from "../data/FormFields.ts"
 import type { Change, Entered, Form, FormField, Problem, Problems } from "../data/FormFields.ts"
+import { grantText } from "../data/Keys.ts"
 import { words } from "../words.ts"
 
 const text = words.form
@@ -108,11 +109,21 @@ const Choices = ({ field, entered, set }: FieldProps) => {
     set(field.name, next.join("\n"))
   }
   return (
-    <div class="choices" id={idOf(field.name)} role="group" aria-label={field.name} tabIndex={-1}>
+    <div
+      class={
+        field.choices?.some((choice) => grantText(choice) !== undefined) === true ? "choices explained" : "choices"
+      }
+      id={idOf(field.name)}
+      role="group"
+      aria-label={field.name}
+      tabIndex={-1}
+    >
       {field.choices?.map((choice) => (
         <label key={choice}>
           <input type="checkbox" checked={chosen.has(choice)} onChange={() => toggle(choice)} />
-          <code>{choice}</code>
+          <span>
+            <code>{choice}</code> <span class="mut">{grantText(choice)}</span>
+          </span>
         </label>
       ))}
     </div>

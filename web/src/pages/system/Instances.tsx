@@ -26,7 +26,9 @@ const isSilent = ({ last_seen_at }: Instance) => now() - last_seen_at.epochMilli
 const troubled = ({ jobs }: Instance) =>
   Object.entries(jobs).filter(([, status]) => status !== "healthy" && status !== "off")
 
+/** What a silent instance wrote last says nothing of its jobs now. */
 const Jobs = ({ instance }: { readonly instance: Instance }) => {
+  if (isSilent(instance)) return <>–</>
   const jobs = troubled(instance)
   if (jobs.length === 0) return <Tag {...mark("ok", text.jobsWork)} />
   return <Tag {...mark("warn", jobs.map(([name, status]) => `${name}: ${status}`).join(", "))} />

@@ -2,8 +2,7 @@
 import { exact, gwei } from "../../data/Amounts.ts"
 import { explorerLink, unitOf } from "../../data/Chains.ts"
 import type { Network } from "../../data/Networks.ts"
-import type { Relayer } from "../../data/Relayers.ts"
-import type { Transaction } from "../../data/Transactions.ts"
+import type { RelayerOfTransaction, Transaction } from "../../data/Transactions.ts"
 import { words } from "../../words.ts"
 import { Amount } from "../../parts/Amount.tsx"
 import { Code } from "../../parts/Copy.tsx"
@@ -24,7 +23,7 @@ interface Numbered {
 
 interface Props {
   readonly transaction: Transaction
-  readonly relayer: Relayer
+  readonly relayer: RelayerOfTransaction
   readonly network: Network | undefined
 }
 
@@ -120,7 +119,7 @@ export const Attempts = (props: Props) => {
   const attempts = ("attempts" in props.transaction ? props.transaction.attempts : undefined) ?? []
   const rows = attempts.map((attempt, index) => ({ attempt, ordinal: index + 1 })).toReversed()
   return (
-    <section class="card" aria-label={text.attempts}>
+    <section class="card attempts" aria-label={text.attempts}>
       <h2>
         {text.attempts}
         <span class="x">{text.versions(rows.length)}</span>

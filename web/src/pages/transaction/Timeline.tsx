@@ -1,6 +1,7 @@
 // What happened to a transaction, the oldest first. The last entry of an open one is what comes next.
 import { eventPage } from "../../data/Events.ts"
 import type { Event } from "../../data/Events.ts"
+import { may, sessionState } from "../../data/Session.ts"
 import { step } from "../../data/Times.ts"
 import { isOpen, transactionExplanation } from "../../data/Transactions.ts"
 import type { Transaction } from "../../data/Transactions.ts"
@@ -10,7 +11,7 @@ import { Icon } from "../../parts/Icon.tsx"
 import type { IconName } from "../../parts/Icon.tsx"
 import type { Tone } from "../../parts/Tag.tsx"
 import { At, Until } from "../../parts/Time.tsx"
-import { useChange, useQuery } from "../../parts/useAtom.ts"
+import { useAtom, useChange, useQuery } from "../../parts/useAtom.ts"
 
 const text = words.transaction
 
@@ -119,7 +120,7 @@ const Next = ({ id }: { readonly id: string }) => {
 /** More than a transaction has, with its replacements and holds. */
 const most = "500"
 
-export const Timeline = ({ id, transaction }: { readonly id: string; readonly transaction: Transaction }) => {
+const Events = ({ id, transaction }: { readonly id: string; readonly transaction: Transaction }) => {
   const key = new URLSearchParams({ resource_id: transaction.id, after: "0", limit: most })
   const query = useQuery(eventPage(key.toString()), isOpen(transaction) ? 5_000 : undefined)
   useChange(transaction.status, query.refresh)
@@ -139,3 +140,21 @@ export const Timeline = ({ id, transaction }: { readonly id: string; readonly tr
     </Block>
   )
 }
+
+/** Without the scope, the explanation still says what comes next. */
+const WithoutEvents = ({ id, transaction }: { readonly id: string; readonly transaction: Transaction }) => (
+  <section class="card" aria-label={text.timeline}>
+    <h2>{text.timeline}</h2>
+    <p class="pad mut">
+      {words.failure.needs} <code>events:read</code>.
+    </p>
+    {isOpen(transaction) && (
+      <ol class="tl">
+        <Next id={id} />
+      </ol>
+    )}
+  </section>
+)
+
+export const Timeline = (props: { readonly id: string; readonly transaction: Transaction }) =>
+  may(useAtom(sessionState), "events:read") ? <Events {...props} /> : <WithoutEvents {...props} />
