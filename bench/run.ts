@@ -9,6 +9,7 @@ import { Command } from "effect/cli"
 import { execFileSync } from "node:child_process"
 import * as path from "node:path"
 import { cases, mixOfReadsAndCreates, warm } from "./harness/Cases.ts"
+import * as Consoles from "./harness/Consoles.ts"
 import * as Goals from "./harness/Goals.ts"
 import * as Installation from "./harness/Installation.ts"
 import * as Load from "./harness/Load.ts"
@@ -37,7 +38,10 @@ const measureRows = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>,
       const cells = targets
         .filter(({ server }) => contenders.includes(server.contender))
         .filter(({ installation: { size } }) => everySize || size === scale.sizes[0])
-        .map((target) => ({ target, run: (seconds: number) => run(target, count, seconds) }))
+        .map((target) => ({
+          target,
+          run: (seconds: number) => Consoles.beside(target.consoles ?? [], run(target, count, seconds))
+        }))
       const found = yield* Measure.alternate(name, count, cells, scale)
       if (found.length > 0) yield* Console.log(`\n${name}: ${about}\n${Print.rows(found)}`)
       rows.push(...found)
@@ -57,7 +61,12 @@ const run = Effect.fnUntraced(function* (given: Given) {
     `${Load.generator} sends; rate limits are on but never reached, jobs and access log are off, logs go to a file\n` +
       "ratio: requests per second, relative to the first line of the same size"
   )
-  const { targets, skipped } = yield* Targets.make({ ...scale, given: given.contenders, against })
+  const { targets, skipped } = yield* Targets.make({
+    ...scale,
+    given: given.contenders,
+    against,
+    consoles: given.consoles
+  })
   const rows = yield* measureRows(targets, scale)
 
   const [first] = targets

@@ -1,6 +1,7 @@
 // The cases of the benchmark. Each loads a contender for some seconds and fails if a response is not the expected one.
 import { Effect } from "effect"
 import * as Client from "./Client.ts"
+import * as Consoles from "./Consoles.ts"
 import * as Fill from "./Fill.ts"
 import { usualConnections } from "./Goals.ts"
 import type { Request } from "./Load.ts"
@@ -83,7 +84,7 @@ const creates: Run = (target, connections, seconds) =>
 export const mixOfReadsAndCreates: Run = (target, connections, seconds) =>
   Writes.writes(target, mixed, connections, seconds)
 
-const api = ["service", "before", "fastify"]
+const api = ["service", Consoles.contender, "before", "fastify"]
 
 export const cases: ReadonlyArray<Case> = [
   {

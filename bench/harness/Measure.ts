@@ -1,6 +1,7 @@
 // Measures contenders in turn, round by round, so that other load on the machine affects all of them.
 import { Effect } from "effect"
 import * as Client from "./Client.ts"
+import type * as Consoles from "./Consoles.ts"
 import { key } from "./Installation.ts"
 import type { Installation, Server } from "./Installation.ts"
 import * as Load from "./Load.ts"
@@ -12,6 +13,8 @@ import { median } from "./Statistics.ts"
 export interface Target {
   readonly server: Server
   readonly installation: Installation
+  /** Overviews of the console that are open while this contender is measured. */
+  readonly consoles?: Consoles.Sessions
 }
 
 interface Cell<E> {

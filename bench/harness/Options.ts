@@ -33,6 +33,10 @@ export const flags = {
   against: text("against", "Folder of another installed checkout of the service, measured as `before`").pipe(
     Flag.optional
   ),
+  consoles: Flag.Int("consoles").pipe(
+    Flag.withDescription("Overviews of the console, at most 20, that are open beside a further contender `consoles`"),
+    Flag.withDefault(0)
+  ),
   json: text("json", "File that the results are written to").pipe(Flag.optional),
   build: yes("build", "Builds the service first; --no-build uses the existing build", true)
 }

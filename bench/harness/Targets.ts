@@ -2,6 +2,7 @@
 // the limit of Node.
 import { Console, Effect, Option } from "effect"
 import * as Client from "./Client.ts"
+import * as Consoles from "./Consoles.ts"
 import * as Contenders from "./Contenders.ts"
 import * as Installation from "./Installation.ts"
 import type { Target } from "./Measure.ts"
@@ -13,6 +14,8 @@ interface Options {
   readonly given: Option.Option<ReadonlyArray<string>>
   /** The folder of the other version. */
   readonly against: string | undefined
+  /** Number of overviews of the console that are open beside the contender `consoles`. 0: no such contender. */
+  readonly consoles: number
 }
 
 /** All contenders on a database must send the same responses. */
@@ -24,9 +27,14 @@ const agree = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>) {
   }
 })
 
-const ofSize = Effect.fnUntraced(function* (size: number, { given, against }: Options) {
+const ofSize = Effect.fnUntraced(function* (size: number, { given, against, consoles }: Options) {
   const installation = yield* Installation.make({ size, contender: "service", checkout: Installation.root })
   const targets: Array<Target> = [{ server: installation.service, installation }]
+  if (consoles > 0) {
+    const { service } = installation
+    const sessions = yield* Consoles.signedIn(service, consoles)
+    targets.push({ server: { ...service, contender: Consoles.contender }, installation, consoles: sessions })
+  }
   if (against !== undefined) {
     const other = yield* Installation.make({ size, contender: "before", checkout: against })
     targets.push({ server: other.service, installation: other })
