@@ -251,7 +251,7 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("a page
         const steps = fieldOf(data, "steps") as ReadonlyArray<{ readonly final: { readonly confirmed: number } }>
         const confirmed = steps.reduce((sum, { final }) => sum + final.confirmed, 0)
         assert.isAbove(confirmed, 0)
-        await region(page, "Final in the last hour").getByText(String(confirmed)).first().waitFor()
+        await region(page, "Final transactions").getByText(String(confirmed)).first().waitFor()
         const [head = [], ...rows] = await plotIn(page, "Final per minute")
         assert.deepStrictEqual(head, ["Time", "Final per minute", "of them not confirmed"])
         const counted = rows.reduce((sum, [, count]) => sum + Number(count), 0)
