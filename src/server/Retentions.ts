@@ -1,4 +1,5 @@
-// What the job `retention` deletes, and the sums that outlive final transactions: a task per feature. Deliveries of webhooks have a retention of their own.
+// The tasks of the job `retention`, one per feature: each deletes old rows, and one sums final transactions before they are deleted.
+// Deliveries of webhooks have a retention of their own.
 import { Duration, Effect, Layer } from "effect"
 import * as AuditCheckpointsRepo from "./audit/AuditCheckpointsRepo.ts"
 import * as EventRetentionRepo from "./events/EventRetentionRepo.ts"

@@ -3211,8 +3211,8 @@ export interface NetworkProvider {
   /** How many of them it failed. Example: `2` */
   readonly failing: number
   /**
-   * Milliseconds in which it said which chain it serves, in half of those checks at most. Absent if it answered
-   * none. Example: `42`
+   * Milliseconds within which it said which chain it serves, in half of those checks. Absent if it answered none.
+   * Example: `42`
    */
   readonly p50_ms?: number
   /** The same in 95 % of them. Example: `180` */

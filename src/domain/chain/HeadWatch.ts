@@ -35,7 +35,7 @@ export const observed = (
 export const isStalled = ({ since, askedAt }: HeadWatch, blockTime: number): boolean =>
   askedAt - since >= stalledAfter(blockTime)
 
-/** How far a provider is behind another one, from where on the other one is asked first: more blocks, and milliseconds between them. */
+/** A provider is far behind if its newest block is more than `blocks` lower than that of another one, and at least `milliseconds` older. */
 const far = { blocks: 3, milliseconds: 30_000 } as const
 
 /** The newest block of a provider, and when it was made. Absent `timestamp`: the provider does not say. */
@@ -48,7 +48,7 @@ interface Newest {
 export const mayBeBehind = ({ timestamp }: Newest, now: Moment): boolean =>
   timestamp !== undefined && now - timestamp >= far.milliseconds
 
-/** A provider that is far behind is asked later, but it is not stalled for that: a lie far ahead must not silence those who object. */
+/** A provider that is far behind is asked later, but it is not stalled for that: a provider that invents a high block must not silence those that contradict it. */
 export const isFarBehind = (own: Newest, other: Newest): boolean =>
   other.number - own.number > far.blocks &&
   own.timestamp !== undefined &&

@@ -33,7 +33,7 @@ export const NetworkProvider = Schema.Struct({
   failing: field(Schema.Natural, "How many of them it failed.", 2),
   p50_ms: shown(
     Schema.Natural,
-    "Milliseconds in which it said which chain it serves, in half of those checks at most. Absent if it answered none.",
+    "Milliseconds within which it said which chain it serves, in half of those checks. Absent if it answered none.",
     42
   ),
   p95_ms: shown(Schema.Natural, "The same in 95 % of them.", 180),

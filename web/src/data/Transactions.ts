@@ -84,7 +84,7 @@ export type Period = keyof typeof periods
 
 export const isPeriod = (value: string | null): value is Period => value !== null && Object.hasOwn(periods, value)
 
-/** Of a period, and what is open now. The first step of the period has begun after its beginning. */
+/** Counts of the transactions that became final in a period, by step, and of those that are open now. Its last step has just begun. */
 export const transactionStatistics = queries((period) => {
   const { hours, step } = periods[isPeriod(period) ? period : "1h"]
   return call(({ statistics }) =>

@@ -33,6 +33,12 @@ export const tipBound = { least: 100_000_000_000n, baseFees: 10n } as const
 /** Readings of `eth_gasPrice` that are remembered, and times the highest of them that the next one may be. */
 export const gasPriceBound = { readings: 20, factor: 4n } as const
 
+/**
+ * Milliseconds without another block, after which the newest block is taken as it is: some chains make blocks for transactions alone,
+ * and a service that waits for the next one would wait for ever.
+ */
+export const stillAfter = 10 * second
+
 /** Blocks that the head of a lane waits before its price is raised. */
 export const patienceBlocks = { fastest: 2, fast: 4, average: 6, safeLow: 10 } as const
 

@@ -3,6 +3,7 @@ import { DateTime } from "effect"
 import { entryOf } from "../../request/OpenList.ts"
 import type { Figures, PriceLimit } from "../Cause.ts"
 import type { KnownCode } from "../Code.ts"
+import { stillAfter } from "./EvmNumbers.ts"
 import {
   because,
   explainWith,
@@ -102,7 +103,7 @@ const held = {
       ? noAnswers
       : {
           reason: `The only RPC provider has shown a gas price of ${wei(price)} in one block so far, and the service knows no other price of this chain.`,
-          next: "It offers the lower price of two blocks, or this one if there is no other block within ten seconds. A second RPC URL helps."
+          next: `It offers the lower price of two blocks, or this one if there is no other block within ${stillAfter / 1000} seconds. A second RPC URL helps.`
         },
   gas_price_above_cap: ({ base_fee, cap, limit }) => ({
     reason: `The base fee of the next block is ${wei(base_fee)} per gas, and the transaction may pay at most ${wei(cap)}${limited(limit)}.`,

@@ -1,6 +1,6 @@
 // The fees of a chain: asked once per chain and block, and shared by all lanes of the process.
 import { Clock, Effect, Metric, Result } from "effect"
-import { gasPriceBound } from "../../../domain/transaction/evm/EvmNumbers.ts"
+import { gasPriceBound, stillAfter } from "../../../domain/transaction/evm/EvmNumbers.ts"
 import { gasPriceLimitOf, lowerOf, marketOf, tipLimitOf } from "../../../domain/transaction/evm/Market.ts"
 import type { FeeHistory, Market } from "../../../domain/transaction/evm/Market.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
@@ -77,9 +77,6 @@ const cutsTotal = Metric.counter("fee_answers_cut_total", {
 
 export const metrics = [cutsTotal]
 
-/** Milliseconds after which the first gas price of a chain counts without another block. */
-const stillFor = 10_000
-
 /** A provider that does not have the block yet knows no base fee, and its tips say nothing. */
 const isComparable = (own: Market, other: Market): boolean =>
   (own.baseFee === undefined) === (other.baseFee === undefined)
@@ -103,15 +100,15 @@ export const make = (): EvmMarkets => {
   const chains = new Map<string, Kept>()
 
   /**
-   * The first gas price of the only provider counts when another block was compared: the lower one of both. A chain that makes blocks
-   * for transactions alone has no other block, so that the price counts after a while.
+   * The only provider names a gas price, and there is none to compare it with. The price counts when the provider shows another block:
+   * the lower price of both blocks. If there is no other block for `stillAfter`, the price counts as it is.
    */
   const compareFirst = Effect.fnUntraced(function* (kept: Kept, hash: string, market: Market) {
     const { gasPrice: price } = market
     if (price === undefined) return market
     const at = yield* Clock.currentTimeMillis
     kept.first ??= { price, hash, at }
-    if (kept.first.hash === hash && at - kept.first.at < stillFor) return { ...market, isFirstPrice: true as const }
+    if (kept.first.hash === hash && at - kept.first.at < stillAfter) return { ...market, isFirstPrice: true as const }
     return { ...market, gasPrice: kept.first.price < price ? kept.first.price : price }
   })
 
@@ -126,12 +123,9 @@ export const make = (): EvmMarkets => {
     const lower = second === undefined ? own : lowerOf(own, second)
     const priceLimit = gasPriceLimitOf(kept.prices, second === undefined)
     const isPriceCut = priceLimit !== undefined && (lower.gasPrice ?? 0n) > priceLimit
+    const limited = isPriceCut ? { ...lower, gasPrice: priceLimit } : lower
     const isFirst = priceLimit === undefined && second === undefined
-    const market = isPriceCut
-      ? { ...lower, gasPrice: priceLimit }
-      : isFirst
-        ? yield* compareFirst(kept, head.hash, lower)
-        : lower
+    const market = isFirst ? yield* compareFirst(kept, head.hash, limited) : limited
     if (market.isFirstPrice === true) return market
     if (market.gasPrice !== undefined) kept.prices.push(market.gasPrice)
     if (kept.prices.length > gasPriceBound.readings) kept.prices.shift()

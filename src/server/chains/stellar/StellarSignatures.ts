@@ -41,9 +41,9 @@ const hintBytes = 4
 
 /**
  * The letters of an address that its hint alone decides: from the place `from` on, which begins with 0. A letter has five bits. The
- * version is before the key, so that 232 bits are before the hint, and the first of these letters begins at its fourth bit.
+ * version is before the key, so that 232 bits are before the hint, and the first of these letters begins after `skippedBits` of it.
  */
-const hintLetters = { from: 47, length: 5, bits: 3 } as const
+const hintLetters = { from: 47, length: 5, skippedBits: 3 } as const
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
@@ -52,7 +52,7 @@ const lettersOf = (address: string): string => address.slice(hintLetters.from, h
 /** Most addresses are excluded by a few letters: parsing one takes a hundred times as long. */
 const lettersOfHint = (hint: number): string =>
   Array.from({ length: hintLetters.length }, (_, letter) => {
-    const bitsAfter = 32 - hintLetters.bits - 5 * (letter + 1)
+    const bitsAfter = 32 - hintLetters.skippedBits - 5 * (letter + 1)
     return alphabet.charAt((hint >>> bitsAfter) & 31)
   }).join("")
 

@@ -9,6 +9,7 @@ import { laneOf, nonceOf, noncesOf } from "../../../domain/transaction/evm/Evm.t
 import type { Evm, Nonces } from "../../../domain/transaction/evm/Evm.ts"
 import { evmTermsOf } from "../../../domain/transaction/evm/EvmTerms.ts"
 import { maxFeesOf, noopChargesOf } from "../../../domain/transaction/evm/Funds.ts"
+import { stillAfter } from "../../../domain/transaction/evm/EvmNumbers.ts"
 import { findGaps, settle } from "../../../domain/transaction/evm/Gaps.ts"
 import { marketFor, priceOf } from "../../../domain/transaction/evm/Market.ts"
 import { networkNumbers, windowLimitOf } from "../../../domain/transaction/evm/NetworkNumbers.ts"
@@ -84,8 +85,11 @@ const stopOf = (
 /** The other provider is asked first if this one shows a count for long that it cannot explain. */
 const pollsBeforeDemotion = 3
 
-/** Milliseconds after which a poll counts as younger than the start of the database: on a chain without empty blocks, and else. */
-const settling = { still: 10_000, blocks: 2, longest: 600_000 } as const
+/**
+ * When a poll counts as younger than the start of the database at the latest: after so many block times, and `stillAfter`, if the chain
+ * shows no other block; else after so many milliseconds.
+ */
+const settling = { blocks: 2, longest: 600_000 } as const
 
 /**
  * The start of the database, if no poll is younger than it. Undefined: this poll, or an earlier one, is younger. Transactions that
@@ -105,7 +109,7 @@ const unsettledBefore = (
   const { at, head: before } = beliefs.firstAfterStart
   const isStill = head.timestamp === undefined || head.hash === before
   const { blockTime } = numbersOf(relayer)
-  const wait = isStill ? Math.max(settling.still, settling.blocks * blockTime) : settling.longest
+  const wait = isStill ? Math.max(stillAfter, settling.blocks * blockTime) : settling.longest
   const isYounger = head.timestamp !== undefined && head.timestamp > start
   if (!isYounger && now - at < wait) return start
   beliefs.seenStart = start

@@ -45,7 +45,7 @@ export const make = Effect.gen(function* () {
   /** Until the running transaction ends. */
   const { lock } = repo
 
-  /** Locks identities, and returns those that need a closer look: something stored, or another one of these, has the same. */
+  /** Locks identities. Returns those that a stored transaction, an attempt, a given signature or another one of these has, too. */
   const lockDoubtful = Effect.fnUntraced(function* (added: ReadonlyArray<LaneIdentity>) {
     if (added.length === 0) return new Set<string>()
     const identities = added.map(({ identity }) => identity)

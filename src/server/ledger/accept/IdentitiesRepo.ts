@@ -6,7 +6,7 @@ import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 import type { NewTransaction } from "../NewTransaction.ts"
 
-/** Of a transaction that is to be accepted on a lane. */
+/** The identity of a transaction that is not accepted yet, and the lane that it is for. */
 export interface LaneIdentity extends LaneKey {
   readonly identity: string
 }
