@@ -60,9 +60,12 @@ const Url = Schema.Struct({
 /** Seconds since 1970, until the year 2096. */
 const Moment = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4_000_000_000 }))
 
+/** -0 is left out, because JSON writes it as 0. */
+const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
+
 const Nested = Schema.Struct({
   list: Lines,
-  count: Schema.Int,
+  count: Count,
   inner: Schema.optionalKey(Schema.Struct({ word: Word }))
 })
 
