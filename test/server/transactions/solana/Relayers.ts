@@ -1,6 +1,6 @@
 // Relayers of solana on a cluster in memory, for tests over HTTP.
 import { Effect, Layer, Logger } from "effect"
-import { randomUUID } from "node:crypto"
+import { generateKeyPairSync, randomUUID } from "node:crypto"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
 import { memoProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
@@ -10,12 +10,17 @@ import * as Prepared from "../../../../testkit/Prepared.ts"
 import * as Cluster from "../../../../testkit/solana/Cluster.ts"
 import * as Serving from "../../../../testkit/solana/Serving.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
+import { Vault } from "../../../../testkit/Vault.ts"
+import { transitConfig } from "../../signers/fixtures.ts"
 import { sol } from "../../lanes/solana/World.ts"
 
 export const api = Layer.provideMerge(
   LedgerTables.layer(),
   TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })
 ).pipe(Layer.provideMerge(Logger.layer([])))
+
+/** The same, with Vault for `countingAt`. */
+export const countingApi = Layer.provideMerge(api, Vault.layer)
 
 interface Shown {
   readonly id: string
@@ -30,8 +35,8 @@ interface Shown {
   readonly attempts?: ReadonlyArray<{ readonly signature: string }>
 }
 
-/** A relayer with ten SOL on a cluster of its own, which makes a block each 50 milliseconds. */
-export const relayerAt = Effect.fnUntraced(function* (policies: object = {}) {
+/** A relayer with ten SOL on a cluster of its own, which makes a block each 50 milliseconds. Its key is local unless given. */
+export const relayerAt = Effect.fnUntraced(function* (policies: object = {}, signer: object = { type: "plain" }) {
   const cluster = Cluster.make()
   const node = yield* Serving.node(cluster)
   const id = randomUUID()
@@ -42,7 +47,7 @@ export const relayerAt = Effect.fnUntraced(function* (policies: object = {}) {
     average_blocktime_ms: 400,
     is_testnet: true
   })
-  yield* Prepared.create("signers", { id, type: "plain" })
+  yield* Prepared.create("signers", { id, ...signer })
   const created = yield* Prepared.create("relayers", {
     id,
     name: "R",
@@ -70,6 +75,23 @@ export const relayerAt = Effect.fnUntraced(function* (policies: object = {}) {
       "40 seconds"
     )
   return { id, address, cluster, node, path, relayer, post, send, get, becomes, call }
+})
+
+/** The same, with a key of its own in Vault, which counts its signatures. */
+export const countingAt = Effect.fnUntraced(function* (policies: object = {}) {
+  const vault = yield* Vault
+  const key_name = randomUUID()
+  vault.keys.set(key_name, generateKeyPairSync("ed25519").privateKey)
+  const config = transitConfig(vault, { key_name, pubkey: vault.publicKey(key_name) })
+  const relayer = yield* relayerAt(policies, { type: "vault_transit", config })
+  const signatures = () => vault.seen.filter(({ url }) => url.endsWith(`/transit/sign/${key_name}`)).length
+  const stored = Effect.map(
+    relayer.call(relayer.path),
+    ({ json }) => (json.pagination as { readonly total_items: number }).total_items
+  )
+  /** How many transactions are stored, and how many signatures were made. */
+  const kept = Effect.map(stored, (count) => ({ stored: count, signatures: signatures() }))
+  return { ...relayer, signatures, kept }
 })
 
 export const dataOf = ({ json }: TestApi.Answer) => json.data as Shown

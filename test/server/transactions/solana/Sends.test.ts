@@ -5,7 +5,6 @@ import { execFile } from "node:child_process"
 import { readFile } from "node:fs/promises"
 import { promisify } from "node:util"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
-import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
 import { memoProgram, systemProgram, tokenProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import { nativeToken } from "../../../../src/domain/transaction/solana/Payment.ts"
 import { u64 } from "../../../../testkit/solana/Messages.ts"
@@ -66,19 +65,6 @@ layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
     })
   )
 
-  it.effect("does not replace a transaction that is signed, and says until which block height its bytes can land", () =>
-    Effect.gen(function* () {
-      const { becomes, call, cluster, path, send } = yield* relayerAt()
-      cluster.swallows = true
-      const { id } = dataOf(yield* send(memo("signed")))
-      yield* becomes(id, "submitted")
-      const { json, status } = yield* call(`${path}/${id}`, { method: "PUT", body: memo("other") })
-      assert.strictEqual(status, 409)
-      const bound = Number(/until block height (\d+)/.exec(json.error ?? "")?.[1])
-      assert.isAbove(bound, cluster.blocks.length)
-    })
-  )
-
   it.effect("accepts equal prebuilt bytes once, also while they are pending, and again if they had no effect", () =>
     Effect.gen(function* () {
       const { address, cluster, path, send } = yield* relayerAt()
@@ -98,47 +84,6 @@ layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
       assert.include(other.json.error ?? "", `already_accepted: transaction ${dataOf(first).id}`)
       yield* call(`${path}/${dataOf(first).id}`, { method: "DELETE" })
       assert.strictEqual((yield* send({ transaction: raw })).status, 200)
-    })
-  )
-
-  it.effect("refuses what its rules forbid, names the rule, and stores nothing", () =>
-    Effect.gen(function* () {
-      const { address, cluster, path, send } = yield* relayerAt({ max_allowed_fee_lamports: 10_000 })
-      const blockhash = recent(cluster)
-      const drain = Wire.build({
-        payer: address,
-        instructions: [
-          {
-            program: systemProgram,
-            accounts: [
-              { address, isWritable: true },
-              { address: receiver, isWritable: true }
-            ],
-            data: Uint8Array.from([2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])
-          }
-        ],
-        blockhash
-      })
-      const wire = Wire.transactionBytes([undefined], Wire.messageBytes(drain))
-      const foreign = prebuilt(receiver, blockhash, memoOf("x"))
-      const cases: ReadonlyArray<readonly [string, object]> = [
-        ["transaction: is required unless", {}],
-        ["transaction: cannot be given together", { transaction: foreign, ...memo("x") }],
-        ["transaction: fee_payer_in_instruction", { transaction: base64Of(wire) }],
-        ["transaction: malformed", { transaction: base64Of(Uint8Array.from([...wire, 0])) }],
-        ["transaction: fee_payer_mismatch", { transaction: foreign }],
-        ["instructions: fee_above_cap", { ...memo("x"), compute_unit_price: 2 ** 40 }],
-        ["unknown", { ...memo("x"), unknown: 1 }],
-        ["valid_until: must be in the future", { ...memo("x"), valid_until: "2020-01-01T00:00:00Z" }]
-      ]
-      for (const [text, body] of cases) {
-        const { json, status } = yield* send(body)
-        assert.strictEqual(status, 400, text)
-        assert.include(json.error ?? "", text)
-      }
-      const { call } = yield* TestApi.TestApi
-      const { json } = yield* call(path)
-      assert.deepStrictEqual(json.data, [])
     })
   )
 
@@ -248,19 +193,6 @@ layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
       assert.include(refused.json.error ?? "", "simulate: cannot be false if an instruction lists the relayer")
       const unlisted = prebuilt(address, recent(cluster), memoOf("x"))
       assert.strictEqual((yield* send({ transaction: unlisted, simulate: false })).status, 200)
-    })
-  )
-
-  it.effect("without fee_payment_strategy relayer sends nothing, and the policy field is named", () =>
-    Effect.gen(function* () {
-      const { address, cluster, send } = yield* relayerAt({ fee_payment_strategy: "user" })
-      const instructions = yield* send(memo("x"))
-      assert.strictEqual(instructions.status, 400)
-      assert.include(instructions.json.error ?? "", "fee_payment_strategy")
-      const raw = prebuilt(address, recent(cluster), memoOf("x"))
-      const own = yield* send({ transaction: raw })
-      assert.strictEqual(own.status, 400)
-      assert.include(own.json.error ?? "", "fee_payment_strategy")
     })
   )
 })

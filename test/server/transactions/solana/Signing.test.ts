@@ -80,25 +80,6 @@ layer(api, { excludeTestServices: true })("a transaction that a caller gets sign
     })
   )
 
-  it.effect("is taken over by a send of the same bytes, whose first attempt is that signature", () =>
-    Effect.gen(function* () {
-      const { address, becomes, cluster, post, send } = yield* relayerAt()
-      const transaction = prebuilt(address, recent(cluster), memoOf("later"))
-      const { signature = "" } = dataOf(yield* post(sign, { transaction }))
-      const sent = yield* send({ transaction })
-      assert.strictEqual(sent.status, 200, sent.text)
-      const confirmed = yield* becomes(dataOf(sent).id, "confirmed")
-      assert.deepStrictEqual(
-        confirmed.attempts?.map((attempt) => attempt.signature),
-        [signature]
-      )
-      assert.strictEqual(cluster.successes(address), 1)
-      const refused = yield* post(sign, { transaction })
-      assert.strictEqual(refused.status, 409)
-      assert.include(refused.json.error ?? "", `already_accepted: transaction ${dataOf(sent).id}`)
-    })
-  )
-
   it.effect("is not signed while the user has to pay and may pay with no token", () =>
     Effect.gen(function* () {
       const { address, cluster, post, call, relayer } = yield* relayerAt()
