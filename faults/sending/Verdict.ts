@@ -2,7 +2,6 @@
 import { Effect } from "effect"
 import type { Duration } from "effect"
 import { until } from "../../testkit/process/Folder.ts"
-import type { Listening } from "../../testkit/process/Service.ts"
 import type { Tally } from "../Case.ts"
 import * as Counter from "./Counter.ts"
 import type { Accepted, Load } from "./Load.ts"
@@ -12,6 +11,7 @@ import type { Relayer } from "./Relayers.ts"
 export interface Shown {
   readonly id: string
   readonly relayer_id: string
+  readonly network_type: string
   readonly status: string
   readonly code?: string
   readonly nonce?: number
@@ -28,7 +28,9 @@ export interface Shown {
   }>
 }
 
-type Reads = Pick<Listening, "call">
+interface Reads {
+  readonly call: (path: string) => Effect.Effect<{ readonly status: number; readonly text: string }>
+}
 
 const data = <A>(text: string): A => (JSON.parse(text) as { readonly data: A }).data
 
@@ -49,10 +51,10 @@ const codes = (rows: ReadonlyArray<Shown>): string =>
     .map(([code, some]) => `${some.length} ${code}: ${JSON.stringify(some[0])}`)
     .join("\n")
 
-/** Why transactions are still open. */
+/** Why transactions are still open. Solana has no nonces. */
 const explain = Effect.fnUntraced(function* (service: Reads) {
   const rows = (yield* openIn(service)) ?? []
-  const ids = [...new Set(rows.map(({ relayer_id: id }) => id))]
+  const ids = new Set(rows.flatMap(({ network_type, relayer_id: id }) => (network_type === "solana" ? [] : [id])))
   const nonces = yield* Effect.forEach(ids, (id) => service.call(`/api/v1/relayers/${id}/nonce`))
   return [codes(rows), ...nonces.map(({ text }) => text)].join("\n")
 })
