@@ -3,6 +3,9 @@ import { address, bytesOf, derivations, other, relayer, u32, u64, user } from ".
 import type { Given } from "./Messages.ts"
 import * as Programs from "../../src/domain/transaction/solana/Programs.ts"
 
+const tableProgram = "AddressLookupTab1e1111111111111111111111111"
+const loaderV4Program = "LoaderV411111111111111111111111111111111111"
+
 const { associatedTokenProgram, systemProgram, token2022Program, tokenProgram } = Programs
 
 export const mint = address(40)
@@ -82,43 +85,64 @@ const program = (name: string, accounts: ReadonlyArray<string>, data: ReadonlyAr
   data
 })
 
-/** Refused in a prebuilt message. As own instructions, those of the second list are what sending is. */
+/**
+ * The numbers of the attacks in the design stand before the names. Refused in a prebuilt message. As own instructions, those of the
+ * second list are what sending is.
+ */
 export const takingOver: ReadonlyArray<readonly [string, Given]> = [
-  ["CreateAccount, relayer as funder", system([relayer, user], u32(0), u64(500), u64(0), bytesOf(3))],
-  ["Assign the relayer", system([relayer], u32(1), bytesOf(3))],
-  ["Allocate data on the relayer", system([relayer], u32(8), u64(10))],
-  ["WithdrawNonceAccount", system([user, other, address(50), address(51), relayer], u32(5), u64(1))],
-  ["AuthorizeNonceAccount", system([user, relayer], u32(7), bytesOf(3))],
-  ["Approve", token([ownTokens, other, relayer], [4, ...u64(100)])],
-  ["SetAuthority", token([ownTokens, relayer], [6, 2, 1, ...bytesOf(3)])],
-  ["CloseAccount to another account", token([ownTokens, other, relayer], [9])],
-  ["Burn", token([ownTokens, mint, relayer], [8, ...u64(5)])],
-  ["MintTo", token([mint, othersTokens, relayer], [7, ...u64(5)])],
-  ["an unknown program", program(address(60), [relayer], [1])],
-  ["loader Upgrade", program(Programs.loaderProgram, [user, relayer], u32(3))],
-  ["stake Withdraw", program(Programs.stakeProgram, [user, other, relayer], u32(4))],
-  ["vote Withdraw", program(Programs.voteProgram, [user, other, relayer], u32(3))],
-  ["lookup table Extend", program("AddressLookupTab1e1111111111111111111111111", [user, user, relayer], u32(2))],
+  ["3: CreateAccount, relayer as funder", system([relayer, user], u32(0), u64(500), u64(0), bytesOf(3))],
+  ["4: CreateAccountAllowPrefund", system([user, relayer], u32(13), u64(500), u64(0), bytesOf(3))],
+  ["5: Assign the relayer", system([relayer], u32(1), bytesOf(3))],
+  ["6: Allocate data on the relayer", system([relayer], u32(8), u64(10))],
+  ["7: WithdrawNonceAccount", system([user, other, address(50), address(51), relayer], u32(5), u64(1))],
+  ["8: AuthorizeNonceAccount", system([user, relayer], u32(7), bytesOf(3))],
+  ["12: Approve", token([ownTokens, other, relayer], [4, ...u64(100)])],
+  ["13: SetAuthority", token([ownTokens, relayer], [6, 2, 1, ...bytesOf(3)])],
+  ["14: CloseAccount to another account", token([ownTokens, other, relayer], [9])],
+  ["15: Burn", token([ownTokens, mint, relayer], [8, ...u64(5)])],
+  ["15: MintTo", token([mint, othersTokens, relayer], [7, ...u64(5)])],
+  ["15: FreezeAccount", token([othersTokens, mint, relayer], [10])],
+  ["15: ThawAccount", token([othersTokens, mint, relayer], [11])],
+  ["18, O9: an unknown program", program(address(60), [relayer], [1])],
+  ["19: loader Upgrade", program(Programs.loaderProgram, [user, relayer], u32(3))],
+  ["19: loader SetAuthority", program(Programs.loaderProgram, [user, relayer, other], u32(4))],
+  ["19: loader Close", program(Programs.loaderProgram, [user, other, relayer], u32(5))],
   [
-    "TransferChecked by a multisig",
+    "19: loader ExtendProgram",
+    program(Programs.loaderProgram, [user, other, systemProgram, relayer], [...u32(6), ...u32(9)])
+  ],
+  ["19: loader-v4 TransferAuthority", program(loaderV4Program, [user, relayer, other], u32(3))],
+  ["20: stake Withdraw", program(Programs.stakeProgram, [user, other, relayer], u32(4))],
+  [
+    "20: stake Authorize",
+    program(Programs.stakeProgram, [user, other, relayer], [...u32(1), ...bytesOf(3), ...u32(1)])
+  ],
+  ["20: vote Authorize", program(Programs.voteProgram, [user, other, relayer], [...u32(1), ...bytesOf(3), ...u32(1)])],
+  ["20: vote Withdraw", program(Programs.voteProgram, [user, other, relayer], u32(3))],
+  ["21: lookup table Create", program(tableProgram, [user, user, relayer, systemProgram], [...u32(0), ...u64(1), 255])],
+  ["21: lookup table Extend", program(tableProgram, [user, user, relayer], u32(2))],
+  ["21: lookup table Close", program(tableProgram, [user, relayer, other], u32(4))],
+  ["O3: Transfer by a multisig", token([othersTokens, ownTokens, user, relayer], [3, ...u64(5)])],
+  [
+    "O1: TransferChecked by a multisig",
     token([ownTokens, mint, othersTokens, user, relayer], [12, ...u64(5), 0], token2022Program)
   ],
-  ["bytes behind a transfer", system([relayer, other], u32(2), u64(5), [1])],
-  ["an account behind a transfer", system([relayer, other, user], u32(2), u64(5))],
-  ["Batch of a token program", token([ownTokens, relayer], [255, 2, 35, 6, 2, 1, ...bytesOf(3)])],
+  ["O6: bytes behind a transfer", system([relayer, other], u32(2), u64(5), [1])],
+  ["O6: an account behind a transfer", system([relayer, other, user], u32(2), u64(5))],
+  ["O7: Batch of a token program", token([ownTokens, relayer], [255, 2, 35, 6, 2, 1, ...bytesOf(3)])],
   ["a transfer to the relayer itself", transfer(5, relayer)]
 ]
 
 export const sending: ReadonlyArray<readonly [string, Given, bigint, bigint]> = [
-  ["System Transfer", transfer(1000), 1000n, 1000n],
-  ["CreateAccountWithSeed", createWithSeed, 700n, 700n],
-  ["TransferWithSeed", transferWithSeed, 0n, 900n],
-  ["token Transfer", tokenTransfer, 0n, 0n],
-  ["token TransferChecked", tokenTransferChecked(), 0n, 0n],
+  ["1: System Transfer", transfer(1000), 1000n, 1000n],
+  ["4: CreateAccountWithSeed", createWithSeed, 700n, 700n],
+  ["2: TransferWithSeed", transferWithSeed, 0n, 900n],
+  ["11: token Transfer", tokenTransfer, 0n, 0n],
+  ["11: token TransferChecked", tokenTransferChecked(), 0n, 0n],
   ["TransferChecked of wrapped lamports", tokenTransferChecked(nativeMint), 0n, 5n],
   ["CloseAccount to the relayer", closeOwn, 0n, 0n],
-  ["an associated account of Token", createAssociated(), 2_039_280n, 2_039_280n],
-  ["an associated account of Token-2022", createAssociated(token2022Program), 2_500_000n, 2_500_000n],
+  ["17: an associated account of Token", createAssociated(), 2_039_280n, 2_039_280n],
+  ["17: an associated account of Token-2022", createAssociated(token2022Program), 2_500_000n, 2_500_000n],
   ["an associated account of the relayer itself", createAssociated(tokenProgram, relayer), 2_039_280n, 2_039_280n],
   ["RecoverNested", recoverNested, 0n, 0n],
   ["a memo", memo, 0n, 0n]

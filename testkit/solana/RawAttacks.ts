@@ -19,7 +19,7 @@ const accountOf = (named: string, relayer: string): string => {
 }
 
 /** An instruction of `Attacks` with the address of a real relayer, for a prebuilt message. */
-const built = ({ program, accounts, data }: Given, relayer: string): BuiltInstruction => ({
+export const built = ({ program, accounts, data }: Given, relayer: string): BuiltInstruction => ({
   program,
   accounts: accounts.map((one) => ({ address: accountOf(one, relayer), isWritable: true })),
   data: Uint8Array.from(data)
@@ -50,7 +50,7 @@ const claiming = (count: number): BuiltInstruction => ({
 })
 
 /** A prebuilt transaction, without signatures. */
-const prebuilt = (payer: string, blockhash: string, instructions: ReadonlyArray<BuiltInstruction>): string => {
+export const prebuilt = (payer: string, blockhash: string, instructions: ReadonlyArray<BuiltInstruction>): string => {
   const message = Wire.build({ payer, instructions, blockhash })
   const slots = Array.from({ length: message.signers }, () => undefined)
   return base64Of(Wire.transactionBytes(slots, Wire.messageBytes(message)))
@@ -80,7 +80,11 @@ const ofInstructions = (
   raw: (relayer, blockhash) => prebuilt(relayer, blockhash, instructions(relayer))
 })
 
-/** 1 to 8, 11 to 21, 35: the relayer in an instruction. */
+/** The numbers that stand before the name of an attack. */
+export const numbersOf = (name: string): ReadonlyArray<string> =>
+  name.includes(":") ? name.slice(0, name.indexOf(":")).split(", ") : []
+
+/** The relayer in an instruction. */
 const inInstruction = [...Attacks.takingOver, ...Attacks.sending].map(([name, given]) =>
   ofInstructions(name, "fee_payer_in_instruction", (relayer) => [built(given, relayer)])
 )

@@ -1,138 +1,281 @@
 // The attacks of the design on the fee payer, over HTTP, by each of the ways in: send, batch, sign-transaction and JSON-RPC. The
-// numbers are those of `docs/security/solana.md`.
-import { assert, layer } from "@effect/vitest"
+// numbers are those of `docs/security/solana.md`. One table has all of them, so a test fails if one is missing.
+import { assert, describe, it as unit, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
-import { systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import type { Scope } from "effect"
+import { readFileSync } from "node:fs"
+import { base64Of, bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
 import * as Attacks from "../../../../testkit/solana/Attacks.ts"
 import * as RawAttacks from "../../../../testkit/solana/RawAttacks.ts"
 import { lookupTable } from "../../../../testkit/solana/Accounts.ts"
 import { address as addressOf } from "../../../../testkit/solana/Messages.ts"
-import { sol } from "../../lanes/solana/World.ts"
-import type { Reply } from "../wallet/fixtures.ts"
-import { api, memoOf, recent, relayerAt } from "./Relayers.ts"
+import type * as TestApi from "../../../../testkit/TestApi.ts"
+import { makeKey } from "../Fixtures.ts"
+import { memo, receiver, sol, transfer } from "../../lanes/solana/World.ts"
+import { attacked, signsAtOnce, takesInstructions, ways } from "./AttackWays.ts"
+import type { Attacked, Way } from "./AttackWays.ts"
+import * as OwnAttacks from "./OwnAttacks.ts"
+import * as Paying from "./Paying.ts"
+import { api, dataOf, memoOf, prebuilt, recent } from "./Relayers.ts"
 
-const attacking = Effect.gen(function* () {
-  const relayer = yield* relayerAt()
-  const { post, send } = relayer
-  const rpc = (method: string, transaction: string) =>
-    Effect.map(post("/rpc", { method, params: { transaction } }), ({ text }) => {
-      const { error }: Reply = JSON.parse(text)
-      return { isRefused: error?.code === -32_602, text }
+type Needs = TestApi.TestApi | Scope.Scope
+
+interface Attack {
+  /** What the service does. It is the title of the test. */
+  readonly says: string
+  readonly policies?: object
+  readonly blockMs?: number
+  /** Prepares the attack, and gives what happens by a way in, and afterwards. */
+  readonly begin: (relayer: Attacked) => Effect.Effect<
+    {
+      readonly by: (way: Way) => Effect.Effect<unknown, never, Needs>
+      readonly after?: Effect.Effect<void, never, Needs>
+    },
+    never,
+    Needs
+  >
+}
+
+const lamportsOfWays = 10n * sol
+
+/** Refused with 400 at once. */
+const inBytes = (number: string): Attack => ({
+  says: "in a prebuilt message is refused by every way in, and leaves nothing behind",
+  begin: ({ address, cluster, isInvalid, isUntouched }) =>
+    Effect.succeed({
+      by: (way) =>
+        Effect.forEach(
+          RawAttacks.attacks.filter(({ name }) => RawAttacks.numbersOf(name).includes(number)),
+          ({ code, raw }) => isInvalid(way, { transaction: raw(address, recent(cluster)) }, code)
+        ),
+      after: isUntouched
     })
-  const refusal = Effect.map(({ status, text }: { readonly status: number; readonly text: string }) => ({
-    isRefused: status === 400,
-    text
-  }))
-  const ways = (transaction: string) => ({
-    send: refusal(send({ transaction })),
-    batch: refusal(post("/transactions/batch", { transactions: [{ transaction }] })),
-    sign: refusal(post("/sign-transaction", { transaction })),
-    "rpc signTransaction": rpc("signTransaction", transaction),
-    "rpc signAndSendTransaction": rpc("signAndSendTransaction", transaction)
-  })
-  /** Nothing was sent, and the relayer's account is as it was. */
-  const isSpared = () => {
-    assert.strictEqual(relayer.cluster.sent.size, 0)
-    const account = relayer.cluster.accountOf(relayer.address)
-    assert.deepStrictEqual([account?.lamports, account?.owner, account?.data.length], [10n * sol, systemProgram, 0])
-  }
-  /** Nothing was stored, either. */
-  const isUntouched = Effect.gen(function* () {
-    const { json } = yield* relayer.call(relayer.path)
-    assert.deepStrictEqual(json.data, [])
-    isSpared()
-  })
-  return { ...relayer, ways, isSpared, isUntouched }
 })
 
-/** Whether a way signs before it answers. The others accept a transaction, which fails before it is signed. */
-const readingTables = [
-  ["send", false],
-  ["batch", false],
-  ["sign", true],
-  ["rpc signTransaction", true],
-  ["rpc signAndSendTransaction", false]
-] as const
+const table = addressOf(70)
 
-layer(api, { excludeTestServices: true })("attacks on the fee payer", (it) => {
-  it.effect("in prebuilt messages are refused by every way in, and leave nothing behind", () =>
-    Effect.gen(function* () {
-      const { address, cluster, isUntouched, ways } = yield* attacking
-      for (const { name, code, raw } of RawAttacks.attacks) {
-        for (const [way, answer] of Object.entries(ways(raw(address, recent(cluster))))) {
-          const { isRefused, text } = yield* answer
-          assert.isTrue(isRefused, `${name}, ${way}: ${text}`)
-          assert.include(text, code, `${name}, ${way}`)
-        }
-      }
-      yield* isUntouched
+/** A memo that lists the entry with an index of the table. */
+const loading = ({ address, cluster }: Attacked, index: number, text: string): string => {
+  const message = Wire.build({ payer: address, instructions: memoOf(text), blockhash: recent(cluster) })
+  const changed = {
+    ...message,
+    version: 0 as const,
+    instructions: message.instructions.map((one) => ({ ...one, accounts: [message.keys.length] })),
+    tables: [{ table, writable: [index], readonly: [] }]
+  }
+  return base64Of(Wire.transactionBytes([undefined], Wire.messageBytes(changed)))
+}
+
+/** `entry`: of a table with one address. */
+const inTable = (code: string, addresses: (relayer: string) => string, entry = 0, policies: object = {}): Attack => ({
+  says: "through a lookup table is refused by every way in when the table is read, without a signature",
+  policies,
+  begin: (relayer) => {
+    relayer.cluster.put({ [table]: lookupTable([addresses(relayer.address)]) })
+    relayer.cluster.produce(2)
+    return Effect.succeed({
+      // Bytes with a blockhash of its own for each way, because one lives for seconds on this cluster.
+      by: (way) => relayer.endsUnsigned(way, { transaction: loading(relayer, entry, way) }, code),
+      after: Effect.sync(relayer.isSpared)
     })
-  )
+  }
+})
 
-  it.effect("in own instructions are refused unless they have the shape of a spending (O1 to O9)", () =>
-    Effect.gen(function* () {
-      const { address, isUntouched, post, send } = yield* attacking
-      for (const [name, given] of Attacks.takingOver) {
-        const body = { instructions: [RawAttacks.own(given, address)] }
-        for (const answer of [send(body), post("/transactions/batch", { transactions: [body] })]) {
-          const { status, text } = yield* answer
-          assert.strictEqual(status, 400, `${name}: ${text}`)
-          assert.include(text, "fee_payer_in_instruction", name)
-        }
+const scopes = ["transactions:*", "transactions:sign", "rpc:call"]
+
+const attacks: Readonly<Record<string, Attack>> = {
+  ...Object.fromEntries(
+    RawAttacks.attacks.flatMap(({ name }) =>
+      RawAttacks.numbersOf(name).flatMap((number) => (number.startsWith("O") ? [] : [[number, inBytes(number)]]))
+    )
+  ),
+  ...OwnAttacks.attacks,
+
+  "22": inTable("fee_payer_in_lookup_table", (relayer) => relayer),
+  "23": inTable("lookup_table_unresolved", () => addressOf(3), 5),
+  "24": inTable("account_disallowed", () => addressOf(3), 0, { disallowed_accounts: [addressOf(3)] }),
+
+  "30": {
+    says: "with transactions that fail on the chain costs no more than max_fee_per_day of the API key",
+    begin: Effect.fnUntraced(function* ({ address, becomes, cluster, refuses, send }) {
+      const { run } = cluster
+      cluster.run = (accounts, transaction) => ({ ...run(accounts, transaction), error: "AccountNotFound" })
+      const key = yield* makeKey(scopes, { transaction_limits: { solana: { max_fee_per_day: "9999" } } })
+      const bytes = (text: string) => ({ transaction: prebuilt(address, recent(cluster), memoOf(text)) })
+      const { id } = dataOf(yield* send({ ...bytes("fails"), simulate: false }, { key }))
+      assert.strictEqual((yield* becomes(id, "failed")).code, "failed_on_chain")
+      cluster.run = run
+      return {
+        by: (way) => refuses(way, bytes(way), "max_fee_per_day", { key }),
+        after: Effect.sync(() => assert.strictEqual(cluster.balanceOf(address), lamportsOfWays - 5000n))
       }
-      yield* isUntouched
     })
-  )
+  },
 
-  it.effect(
-    "22 to 24: through lookup tables are refused by every way in when the tables are read, without a signature",
-    () =>
-      Effect.gen(function* () {
-        const { address, becomes, call, cluster, isSpared, path, relayer, ways } = yield* attacking
-        const table = addressOf(70)
-        const put = (addresses: ReadonlyArray<string>) => {
-          cluster.put({ [table]: lookupTable(addresses) })
-          cluster.produce(2)
-        }
-        /** A memo that lists the entry with an index of the table. */
-        const loading = (index: number, text: string) => {
-          const message = Wire.build({ payer: address, instructions: memoOf(text), blockhash: recent(cluster) })
-          const { keys, instructions } = message
-          const changed = {
-            ...message,
-            version: 0 as const,
-            instructions: instructions.map((one) => ({ ...one, accounts: [keys.length] })),
-            tables: [{ table, writable: [index], readonly: [] }]
-          }
-          return base64Of(Wire.transactionBytes([undefined], Wire.messageBytes(changed)))
-        }
-        const idsOf = Effect.map(call(`${path}?per_page=100`), ({ json }) =>
-          (json.data as ReadonlyArray<{ readonly id: string }>).map(({ id }) => id)
-        )
-        const ends = Effect.fnUntraced(function* (attack: string, index: number, code: string) {
-          for (const [way, signsAtOnce] of readingTables) {
-            const before = new Set(yield* idsOf)
-            // A blockhash of its own for each, because one lives for seconds on this cluster.
-            const { isRefused, text } = yield* ways(loading(index, `${attack} by ${way}`))[way]
-            assert.strictEqual(isRefused, signsAtOnce, `${attack}, ${way}: ${text}`)
-            if (isRefused) assert.include(text, code, `${attack}, ${way}`)
-            const accepted = (yield* idsOf).filter((id) => !before.has(id))
-            assert.lengthOf(accepted, isRefused ? 0 : 1, `${attack}, ${way}`)
-            for (const id of accepted) {
-              const failed = yield* becomes(id, "failed")
-              assert.deepStrictEqual([failed.code, failed.signature], [code, undefined], `${attack}, ${way}`)
-            }
-          }
+  "32": {
+    says: "with the same bytes twice has one effect: every way in names the first transaction",
+    begin: Effect.fnUntraced(function* ({ address, becomes, cluster, ids, refuses, send }) {
+      const body = { transaction: prebuilt(address, recent(cluster), memoOf("twice")) }
+      const { id } = dataOf(yield* send(body))
+      return {
+        by: (way) => refuses(way, body, `already_accepted: transaction ${id}`),
+        after: Effect.gen(function* () {
+          yield* becomes(id, "confirmed")
+          assert.deepStrictEqual([yield* ids, cluster.successes(address)], [[id], 1])
         })
-        put([address])
-        yield* ends("22", 0, "fee_payer_in_lookup_table")
-        put([addressOf(3)])
-        yield* ends("23", 5, "lookup_table_unresolved")
-        yield* call(relayer, { method: "PATCH", body: { policies: { disallowed_accounts: [addressOf(3)] } } })
-        yield* ends("24", 0, "account_disallowed")
-        isSpared()
+      }
+    })
+  },
+
+  "33": {
+    says: "with equal instructions has an effect for each that is accepted, and their bytes have none of their own",
+    blockMs: 100,
+    begin: (relayer) => {
+      const { accepts, address, becomes, by, cluster, get, send } = relayer
+      const isLanded = Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {
+        const landed = yield* Effect.forEach(ids, (id) => becomes(id, "confirmed"), { concurrency: "unbounded" })
+        assert.lengthOf(new Set(landed.map(({ signature }) => signature)), ids.length)
       })
-  )
+      return Effect.succeed({
+        by: Effect.fnUntraced(function* (way) {
+          const before = cluster.successes(address)
+          const body = memo(`equal by ${way}`)
+          if (takesInstructions(way)) {
+            const both = yield* Effect.all([accepts(way, body), by(way, body)], { concurrency: "unbounded" })
+            assert.deepStrictEqual(
+              both.map(({ isRefused }) => isRefused),
+              [false, false]
+            )
+          }
+          const { id } = dataOf(yield* send(body))
+          const { signature = "", transaction } = yield* becomes(id, "submitted")
+          if (!takesInstructions(way)) {
+            const { text } = yield* by(way, { transaction })
+            // A way that signs at once gives the same bytes, which land once.
+            assert.include(text, signsAtOnce(way) ? signature : "already_accepted", way)
+          }
+          const { transaction: again } = yield* get(id)
+          assert.strictEqual(again, transaction)
+          yield* isLanded([id])
+          assert.strictEqual(cluster.successes(address) - before, takesInstructions(way) ? 3 : 1)
+        })
+      })
+    }
+  },
+
+  "35": {
+    says: "that leaves less than the rent minimum is refused in a prebuilt message, and not signed as an own instruction",
+    begin: ({ address, accepts, becomes, call, cluster, get, isInvalid, isSpared, path, raw }) => {
+      const most = lamportsOfWays - 10_000n
+      return Effect.succeed({
+        by: Effect.fnUntraced(function* (way) {
+          yield* isInvalid(way, { transaction: raw(Attacks.transfer(Number(most))) }, "fee_payer_in_instruction")
+          if (!takesInstructions(way)) return
+          const { accepted, text } = yield* accepts(way, transfer(address, most))
+          assert.lengthOf(accepted, 1, text)
+          for (const id of accepted) {
+            yield* get(id).pipe(Effect.repeat({ until: ({ code }) => code === "insufficient_funds" }))
+            yield* call(`${path}/${id}`, { method: "DELETE" })
+            yield* becomes(id, "canceled")
+          }
+        }),
+        after: Effect.sync(() => {
+          isSpared()
+          assert.strictEqual(cluster.balanceOf(receiver), 0n)
+        })
+      })
+    }
+  },
+
+  "36": {
+    says: "that takes its payment back in the same transaction is refused by every way in, and leaves nothing behind",
+    policies: Paying.policies,
+    begin: ({ address, cluster, isInvalid, isUntouched }) => {
+      Paying.prepare(cluster, address)
+      cluster.produce(2)
+      const payment = Paying.payment({ relayer: address, amount: 5000n })
+      const [user, mint, own] = payment.accounts
+      const back = {
+        ...payment,
+        accounts: [own, mint, user, { address, isWritable: false, isSigner: true }].flatMap((one) => one ?? [])
+      }
+      const transaction = () => Paying.signedByUser(prebuilt(address, recent(cluster), [payment, back]))
+      return Effect.succeed({
+        by: (way) => isInvalid(way, { transaction: transaction() }, "fee_payer_in_instruction"),
+        after: isUntouched
+      })
+    }
+  },
+
+  "37": {
+    says: "with bytes of sign-transaction that are sent much later: their fee is reserved until then by every way in",
+    blockMs: 400,
+    // Between one and two fees above what must stay.
+    policies: { min_balance: Number(lamportsOfWays - 7000n) },
+    begin: Effect.fnUntraced(function* ({ address, accepts, becomes, call, cluster, get, path, post }) {
+      const bytes = (text: string) => ({ transaction: prebuilt(address, recent(cluster), memoOf(text)) })
+      const given = yield* post("/sign-transaction", bytes("later"))
+      assert.strictEqual(given.status, 200, given.text)
+      return {
+        by: Effect.fnUntraced(function* (way) {
+          if (way === "rpc signAndSendTransaction") return
+          const { accepted, isRefused, text } = yield* accepts(way, bytes(way))
+          assert.strictEqual(isRefused, signsAtOnce(way), `${way}: ${text}`)
+          if (isRefused) assert.include(text, "insufficient_funds", way)
+          for (const id of accepted) {
+            yield* get(id).pipe(Effect.repeat({ until: ({ code }) => code === "insufficient_funds" }))
+            yield* call(`${path}/${id}`, { method: "DELETE" })
+            yield* becomes(id, "canceled")
+          }
+        }),
+        after: Effect.sync(() => {
+          cluster.take(bytesOf(dataOf(given).transaction))
+          cluster.produce(1)
+          assert.strictEqual(cluster.successes(address), 1)
+          assert.strictEqual(cluster.balanceOf(address), lamportsOfWays - 5000n)
+        })
+      }
+    })
+  }
+}
+
+layer(api, { excludeTestServices: true })("an attack on the fee payer", (it) => {
+  for (const [number, { says, policies, blockMs, begin }] of Object.entries(attacks)) {
+    it.effect(`${number}, ${says}`, () =>
+      Effect.gen(function* () {
+        const { after, by } = yield* begin(yield* attacked(policies, blockMs))
+        for (const way of ways) yield* by(way)
+        if (after !== undefined) yield* after
+      })
+    )
+  }
+})
+
+/** `1–3, 7` has four numbers. */
+const numbersIn = (text: string): ReadonlyArray<string> =>
+  text.split(", ").flatMap((part) => {
+    const [, letter = "", first, last = first] = /^(O?)(\d+)(?:–O?(\d+))?$/u.exec(part) ?? []
+    if (first === undefined) return []
+    return Array.from({ length: Number(last) - Number(first) + 1 }, (_, index) => `${letter}${Number(first) + index}`)
+  })
+
+const numbers = numbersIn("1–37, O1–O9")
+
+describe("the attacks of the design", () => {
+  unit("are all tried by every way in", () => {
+    const tried = new Set(Object.keys(attacks).map((key) => key.replace(/[a-z]$/u, "")))
+    assert.deepStrictEqual([...tried].toSorted(), numbers.toSorted())
+    for (const way of ["send", "batch", "sign-transaction", "rpc"]) {
+      assert.isTrue(
+        ways.some((one) => one.startsWith(way)),
+        way
+      )
+    }
+  })
+
+  unit("are all in docs/security/solana.md", () => {
+    const documented = [...readFileSync("docs/security/solana.md", "utf8").matchAll(/^\| ([O\d][O\d–, ]*):/gmu)]
+    assert.deepStrictEqual(documented.flatMap(([, text = ""]) => numbersIn(text)).toSorted(), numbers.toSorted())
+  })
 })

@@ -70,11 +70,11 @@ type Relayer = Effect.Success<ReturnType<typeof countingAt>>
 
 /** Own instructions in a form that no shape of a spending has. */
 const misshapen = [
-  "bytes behind a transfer",
-  "an account behind a transfer",
-  "TransferChecked by a multisig",
-  "Batch of a token program",
-  "an unknown program"
+  "O6: bytes behind a transfer",
+  "O6: an account behind a transfer",
+  "O1: TransferChecked by a multisig",
+  "O7: Batch of a token program",
+  "18, O9: an unknown program"
 ].map((wanted) => {
   const found = Attacks.takingOver.find(([name]) => name === wanted)
   return found ?? assert.fail(`there is no attack with the name ${wanted}`)

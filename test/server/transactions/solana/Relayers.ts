@@ -35,8 +35,18 @@ interface Shown {
   readonly attempts?: ReadonlyArray<{ readonly signature: string }>
 }
 
-/** A relayer with ten SOL on a cluster of its own, which makes a block each 50 milliseconds. Its key is local unless given. */
-export const relayerAt = Effect.fnUntraced(function* (policies: object = {}, signer: object = { type: "plain" }) {
+interface Place {
+  /** Absent: a local key. */
+  readonly signer?: object
+  /** Milliseconds between two blocks. */
+  readonly blockMs?: number
+}
+
+/** A relayer with ten SOL on a cluster of its own, which makes a block each 50 milliseconds unless a test says otherwise. */
+export const relayerAt = Effect.fnUntraced(function* (
+  policies: object = {},
+  { signer = { type: "plain" }, blockMs = 50 }: Place = {}
+) {
   const cluster = Cluster.make()
   const node = yield* Serving.node(cluster)
   const id = randomUUID()
@@ -60,7 +70,7 @@ export const relayerAt = Effect.fnUntraced(function* (policies: object = {}, sig
   const { address = "" } = created as { readonly address?: string }
   cluster.fund(address, 10n * sol)
   cluster.produce(40)
-  yield* Serving.run(cluster, 50)
+  yield* Serving.run(cluster, blockMs)
   const relayer = `/api/v1/relayers/${id}`
   const path = `${relayer}/transactions`
   const { call } = yield* TestApi.TestApi
@@ -83,7 +93,7 @@ export const countingAt = Effect.fnUntraced(function* (policies: object = {}) {
   const key_name = randomUUID()
   vault.keys.set(key_name, generateKeyPairSync("ed25519").privateKey)
   const config = transitConfig(vault, { key_name, pubkey: vault.publicKey(key_name) })
-  const relayer = yield* relayerAt(policies, { type: "vault_transit", config })
+  const relayer = yield* relayerAt(policies, { signer: { type: "vault_transit", config } })
   const signatures = () => vault.seen.filter(({ url }) => url.endsWith(`/transit/sign/${key_name}`)).length
   const stored = Effect.map(
     relayer.call(relayer.path),
