@@ -33,11 +33,17 @@ export interface NumberedPage extends Pick<Page, "perPage" | "where"> {
 /** The offset walks an index; only the rows of the page are read whole. */
 export const selectRows = (
   sql: SqlClient.SqlClient,
-  selection: { readonly table: string; readonly columns: Statement.Fragment }
+  selection: {
+    readonly table: string
+    readonly columns: Statement.Fragment
+    /** Joins to the rows of the page, which are named `t`. Each of them keeps its one row. */
+    readonly joins?: Statement.Fragment
+  }
 ) => {
   const table = sql(selection.table)
   const everything = sql`true`
   const creation = sql`t.seq`
+  const joins = selection.joins ?? sql``
 
   const alone = sql``
 
@@ -47,7 +53,7 @@ export const selectRows = (
         ${others} SELECT counted.total, page.seq AS seq, t.id AS row_id, ${selection.columns}
         FROM (SELECT ${total ?? sql`(SELECT count(*) FROM ${table} t WHERE ${where})`} AS total) counted
         LEFT JOIN (SELECT t.seq FROM ${table} t WHERE ${where} ORDER BY ${orderBy} LIMIT ${perPage} OFFSET ${offset}) page ON true
-        LEFT JOIN ${table} t ON t.seq = page.seq
+        LEFT JOIN ${table} t ON t.seq = page.seq ${joins}
         ORDER BY ${orderBy}`,
       (rows) => ({ rows: rows.filter(({ seq }) => seq !== null), total: Number(rows[0]?.total ?? 0) })
     )

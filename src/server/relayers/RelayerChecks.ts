@@ -38,29 +38,30 @@ const iso = (sql: SqlClient.SqlClient, at: Statement.Fragment) =>
  */
 const open = (sql: SqlClient.SqlClient) => sql`o.relayer_number = t.seq AND o.state BETWEEN 'mined' AND 'submitted'`
 
-/** The JSON of `ListedHealth`. */
-export const listed = (sql: SqlClient.SqlClient) => sql`(
-  SELECT json_strip_nulls(json_build_object(
-    'state', c.state ->> 'status',
-    'code', coalesce(
-      c.state -> 'reason' ->> 'type',
-      CASE WHEN c.state ->> 'status' = 'degraded' THEN 'provider_failed' END,
-      CASE WHEN c.state ->> 'told_low' = 'true' THEN 'low_balance' END
-    ),
-    'since', ${iso(sql, sql`c.since`)},
-    'balance', c.reading ->> 'balance',
-    'read_at', ${iso(sql, sql`c.read_at`)},
-    'open', open.count,
-    'oldest_open_at', ${iso(sql, sql`open.oldest`)},
-    'last_confirmed_at', ${iso(
-      sql,
-      sql`(
-        SELECT o.final_at FROM transactions o
-        WHERE o.relayer_number = t.seq AND o.state = 'confirmed' AND o.origin = 'request' ORDER BY -o.number LIMIT 1)`
-    )}
-  ))::text
-  FROM relayer_checks c CROSS JOIN LATERAL (
-    SELECT count(*) AS count, min(o.created_at) AS oldest FROM transactions o
-    WHERE ${open(sql)}
-  ) open
-  WHERE c.relayer_id = t.id)`
+/** The checks of relayers `t`, which `listed` reads. A join, so that PostgreSQL may read a small table at once instead of each row by the index. */
+export const joined = (sql: SqlClient.SqlClient) => sql`LEFT JOIN relayer_checks c ON c.relayer_id = t.id`
+
+/** The JSON of `ListedHealth`, or null. */
+export const listed = (sql: SqlClient.SqlClient) => sql`
+  CASE WHEN c.relayer_id IS NOT NULL THEN (
+    SELECT json_strip_nulls(json_build_object(
+      'state', c.state ->> 'status',
+      'code', coalesce(
+        c.state -> 'reason' ->> 'type',
+        CASE WHEN c.state ->> 'status' = 'degraded' THEN 'provider_failed' END,
+        CASE WHEN c.state ->> 'told_low' = 'true' THEN 'low_balance' END
+      ),
+      'since', ${iso(sql, sql`c.since`)},
+      'balance', c.reading ->> 'balance',
+      'read_at', ${iso(sql, sql`c.read_at`)},
+      'open', open.count,
+      'oldest_open_at', ${iso(sql, sql`open.oldest`)},
+      'last_confirmed_at', ${iso(
+        sql,
+        sql`(
+          SELECT o.final_at FROM transactions o
+          WHERE o.relayer_number = t.seq AND o.state = 'confirmed' AND o.origin = 'request' ORDER BY -o.number LIMIT 1)`
+      )}
+    ))::text
+    FROM (SELECT count(*) AS count, min(o.created_at) AS oldest FROM transactions o WHERE ${open(sql)}) open
+  ) END`

@@ -65,7 +65,8 @@ export const make = Effect.gen(function* () {
     const health = hasHealth ? RelayerChecks.listed(sql) : sql`NULL`
     return selectRows(sql, {
       table: "relayers",
-      columns: sql`t.id, ${json} AS json, t.mac, ${key} AS key, ${health} AS health`
+      columns: sql`t.id, ${json} AS json, t.mac, ${key} AS key, ${health} AS health`,
+      ...(hasHealth ? { joins: RelayerChecks.joined(sql) } : {})
     })
   }
 
