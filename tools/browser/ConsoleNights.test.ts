@@ -1,7 +1,7 @@
 // Other nights of an operator: funds run out, a receiver fails, the base fee rises above the cap, and a dead RPC URL stays beside a new one.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Page } from "playwright-core"
+import type { Locator, Page } from "playwright-core"
 import { webhookId } from "../../testkit/Receiver.ts"
 import { call, fieldOf, signIn, textOf, until } from "./ConsoleInBrowser.ts"
 import type { Running } from "./ConsoleInBrowser.ts"
@@ -36,6 +36,14 @@ const watch = async (page: Page, running: Running, relayer: string, id: string) 
   const tab = await page.context().newPage()
   await tab.goto(`${running.baseUrl}/console/transactions/${id}?relayer=${relayer}`)
   return tab
+}
+
+/** The numbers of the newest block in the table of a plot of fees, in gwei. */
+const newestFees = async (plot: Locator) => {
+  const heads = await plot.locator("thead th").allInnerTexts()
+  const cells = await plot.locator("tbody tr").last().locator("td, th").allInnerTexts()
+  const under = (head: string) => Number(cells[heads.findIndex((one) => one.startsWith(head))])
+  return { base: under("Base fee"), cap: under("gas_price_cap") }
 }
 
 const isConfirmed = (page: Page) => page.locator("h1").getByText("Confirmed").waitFor()
@@ -141,6 +149,10 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("an ope
         assert.include(textOf(why, "reason"), String(5n * gwei))
         const tab = await watch(page, running, "second", id)
         await tab.getByText("gas_price_above_cap").first().waitFor()
+        const plot = tab.getByRole("region", { name: "Fee offered and base fee" })
+        await plot.locator("canvas").waitFor()
+        await plot.getByText("Show as table").click()
+        assert.deepStrictEqual(await newestFees(plot), { base: 100, cap: 5 })
         await page.goto(`${running.baseUrl}/console/relayers/second/policies`)
         await page.locator("#field-gas_price_cap").fill("1000")
         await page.locator(".review tbody tr").waitFor()

@@ -18,6 +18,8 @@ interface Provider {
   /** Refuses connections, also those that are open. */
   readonly refuse: () => Promise<void>
   readonly accept: () => Promise<void>
+  /** Paths, with the query, of the requests so far. */
+  readonly asked: ReadonlyArray<string>
 }
 
 /** Forwards connections to the chain. */
@@ -26,12 +28,17 @@ const provider = (address: string, chainUrl: string): Effect.Effect<Provider, ne
     Effect.promise(async () => {
       const chain = new URL(chainUrl)
       const open = new Set<Socket>()
+      const asked: Array<string> = []
       const server = net.createServer((socket) => {
         const onward = net.connect(Number(chain.port), chain.hostname)
         for (const one of [socket, onward]) {
           open.add(one)
           one.on("error", () => one.destroy()).on("close", () => open.delete(one))
         }
+        socket.on("data", (data) => {
+          const [, path] = /^POST (\S+) HTTP/.exec(data.toString("latin1")) ?? []
+          if (path !== undefined) asked.push(path)
+        })
         socket.pipe(onward).pipe(socket)
       })
       const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, address, resolve))
@@ -43,7 +50,7 @@ const provider = (address: string, chainUrl: string): Effect.Effect<Provider, ne
         await closed
       }
       const host = `${address}:${port}`
-      return { host, url: `http://${host}/?key=secret`, refuse, accept: () => listen(port) }
+      return { host, url: `http://${host}/?key=secret`, refuse, accept: () => listen(port), asked }
     }),
     ({ refuse }) => Effect.promise(refuse)
   )
@@ -65,7 +72,7 @@ const created = async (running: Running, route: string, body: object) => {
   return data
 }
 
-interface Own extends Running {
+export interface Own extends Running {
   readonly chain: Effect.Success<ReturnType<typeof Anvil.start>>
   readonly providers: Readonly<Record<"a" | "b" | "c", Provider>>
   readonly receiver: Receiver.Receiver

@@ -742,8 +742,12 @@ export const words = {
   attention: {
     since: "for",
     until: "until",
-    relayers: (count: number, disabled: number) =>
-      `${count === 1 ? "1 relayer" : `${count} relayers`}${disabled === 0 ? "" : `, ${disabled} disabled`}:`,
+    relayers: (count: number, disabled: number, degraded: number) =>
+      [
+        count === 1 ? "1 relayer" : `${count} relayers`,
+        ...(disabled === 0 ? [] : [`${disabled} disabled`]),
+        ...(degraded === 0 ? [] : [`${degraded} degraded`])
+      ].join(", ") + ":",
     waiting: (count: string) => (count === "1" ? "1 transaction waits." : `${count} transactions wait.`),
     transactions: "Show transactions",
     send: "Send at least",

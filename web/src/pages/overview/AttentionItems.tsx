@@ -68,7 +68,7 @@ const Effects = ({ item: { relayers, transactions } }: { readonly item: Attentio
     {relayers.count > 0 && (
       <>
         {" "}
-        {text.relayers(relayers.count, relayers.disabled)}{" "}
+        {text.relayers(relayers.count, relayers.disabled, relayers.degraded)}{" "}
         {relayers.ids.map((id, index) => (
           <>
             {index > 0 && ", "}
