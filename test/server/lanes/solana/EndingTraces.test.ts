@@ -14,12 +14,13 @@ const second = 1000
 
 layerEach(ledger)("a process that dies", (it) => {
   const points = [
-    ["3", "committed", 1],
-    ["4", "sent", 1],
-    ["4b", "seen", 1],
-    ["5", "signed", 0]
+    ["3", "committed", 1, 1],
+    ["4", "sent", 1, 1],
+    ["4b", "seen", 1, 1],
+    // The signature that was not committed is in the log of a remote signer, and nowhere else.
+    ["5", "signed", 0, 2]
   ] as const
-  for (const [number, point, attempts] of points) {
+  for (const [number, point, attempts, signatures] of points) {
     it.effect(`${number}: at "${point}" leaves one effect and one signature on the chain`, () =>
       Effect.gen(function* () {
         const world = yield* World.make()
@@ -28,11 +29,25 @@ layerEach(ledger)("a process that dies", (it) => {
         yield* world.dieAt(point)
         assert.lengthOf((yield* world.transaction(id)).attempts, attempts)
         yield* endsAs(world, id, "confirmed", "confirmed", 1)
+        assert.strictEqual(world.signatures(), signatures)
         assert.strictEqual(world.cluster.sent.size, 1)
         assert.strictEqual(world.cluster.balanceOf(receiver), sol)
       })
     )
   }
+
+  it.effect("4c: at \"sent\" sends the same bytes again, because those that it has sent may be lost", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [id] = yield* world.accept()
+      world.cluster.swallows = true
+      assert.isTrue(yield* world.dieAt("sent"))
+      world.cluster.swallows = false
+      yield* endsAs(world, id, "confirmed", "confirmed", 1)
+      assert.strictEqual(world.cluster.sent.size, 1)
+      assert.strictEqual(world.cluster.balanceOf(receiver), sol)
+    })
+  )
 
   it.effect("after a refresh was committed leaves two attempts, of which the newer one is sent", () =>
     Effect.gen(function* () {

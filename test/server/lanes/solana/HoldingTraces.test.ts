@@ -61,6 +61,7 @@ layerEach(ledger)("equal bytes", (it) => {
       yield* endsAs(world, id, "confirmed", "confirmed", 1)
       assert.strictEqual((yield* world.transaction(id)).attempts[0]?.hash, hash)
       assert.strictEqual(world.cluster.successes(world.address), 1)
+      assert.strictEqual(world.signatures(), 0)
     })
   )
 
@@ -73,6 +74,7 @@ layerEach(ledger)("equal bytes", (it) => {
       world.cluster.take(raw)
       yield* endsAs(world, id, "confirmed", "confirmed", 1)
       assert.strictEqual((yield* world.transaction(id)).intent, "cancel")
+      assert.strictEqual(world.signatures(), 0)
     })
   )
 
@@ -88,6 +90,7 @@ layerEach(ledger)("equal bytes", (it) => {
       assert.deepStrictEqual(yield* shown(world, id), ["submitted", "in_pool", 1])
       yield* endsAs(world, id, "expired", "blockhash_expired", 1)
       assert.deepStrictEqual([...world.cluster.sent.keys()], [hash])
+      assert.strictEqual(world.signatures(), 0)
     })
   )
 })

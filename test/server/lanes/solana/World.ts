@@ -36,6 +36,7 @@ import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import type { Account, NewTransaction } from "../../../../src/server/ledger/NewTransaction.ts"
 import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
 import { isOf } from "../../../../src/server/ledger/StoredTransaction.ts"
+import type { SignerBackend } from "../../../../src/server/signers/backends/SignerBackend.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
 import { nodeWith } from "../../../../testkit/RpcNodes.ts"
 import { insert } from "../../../../testkit/LedgerRows.ts"
@@ -151,7 +152,12 @@ export const make = Effect.fnUntraced(function* (given: Given = {}) {
   const cluster = Cluster.make()
   const nodes = Array.makeBy(providers, (index) => Node.make(cluster, `http://node-${index}.example`))
   const urls = nodes.map(({ url }) => ({ url, weight: 100 }))
-  const backend = LocalKey.make(key)
+  const local = LocalKey.make(key)
+  let signatures = 0
+  const backend: SignerBackend = {
+    ...local,
+    sign: (curve, message) => Effect.suspend(() => (signatures++, local.sign(curve, message)))
+  }
   const address = Base58.encode(yield* Effect.orDie(backend.publicKey("ed25519")))
   cluster.fund(address, funds)
   cluster.produce(40)
@@ -186,6 +192,8 @@ export const make = Effect.fnUntraced(function* (given: Given = {}) {
     relayer: relayerOf(policies),
     relayerOf,
     context: undefined as LaneContext | undefined,
+    /** Signatures that processes of the service have made with the relayer's key so far. */
+    signatures: () => signatures,
     /** What the price source answers. */
     rate: Effect.succeed({ units: 1n, native: 1n, at: 0 }) as Effect.Effect<Rate, PriceUnavailable>,
     accept: (request: SolanaRequest = transfer(address, sol), count = 1, over: Partial<NewTransaction> = {}) =>
