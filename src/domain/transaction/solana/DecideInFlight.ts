@@ -41,13 +41,26 @@ const opinionsOf = ({ transaction, view }: InFlight): ReadonlyArray<Opinion> =>
     return conclusion === undefined ? [] : [{ look, conclusion }]
   })
 
-/** What as many providers conclude as must agree. A provider that decides alone has to prove an absence twice. */
+/** Two providers contradict each other. It is never decided by time; a third one may agree with one of them. */
+const isContradicted = (opinions: ReadonlyArray<Opinion>): boolean =>
+  opinions.some(({ conclusion }) => opinions.some((other) => !isSame(other.conclusion, conclusion)))
+
+/**
+ * What as many providers conclude as must agree. Undefined also if as many conclude something else: four providers can contradict
+ * each other by twos.
+ */
+const agreedByMany = (opinions: ReadonlyArray<Opinion>): Conclusion | undefined => {
+  const agreed = opinions.filter(
+    ({ conclusion }) => opinions.filter((other) => isSame(other.conclusion, conclusion)).length >= agreeing
+  )
+  return isContradicted(agreed) ? undefined : agreed[0]?.conclusion
+}
+
+/** A provider that decides alone has to prove an absence twice. */
 const agreedOf = (situation: InFlight, opinions: ReadonlyArray<Opinion>): Conclusion | undefined => {
   const alone = aloneOf(situation)
+  if (alone === undefined) return agreedByMany(opinions)
   return opinions.find((opinion) => {
-    if (alone === undefined) {
-      return opinions.filter(({ conclusion }) => isSame(conclusion, opinion.conclusion)).length >= agreeing
-    }
     // Another one has an opinion after all: nobody decides alone.
     if (opinions.some(({ conclusion }) => !isSame(conclusion, opinion.conclusion))) return false
     const decidesAtOnce = alone === "configured" && opinion.conclusion._tag === "Landed"
@@ -138,10 +151,6 @@ const alive = (situation: InFlight, newest: SolanaAttempt): Commands => {
   if (transaction.mined !== undefined || newest.isRefused || !isDueAgain(newest, now)) return [pollNext(situation)]
   return [Command.Broadcast({ ordinals: [newest.ordinal] }), pollNext(situation)]
 }
-
-/** Two providers contradict each other. It is never decided by time; a third one may agree with one of them. */
-const isContradicted = (opinions: ReadonlyArray<Opinion>): boolean =>
-  opinions.some(({ conclusion }) => opinions.some((other) => !isSame(other.conclusion, conclusion)))
 
 /** One provider has it finalized, and another one does not, although the bytes should be dead by now: has it a proof? */
 const isDenied = ({ transaction, view }: InFlight): boolean => {

@@ -65,6 +65,21 @@ describe("a transaction with bytes", () => {
       "Finish confirmed confirmed"
     ],
     [
+      "waits if two of four providers have it finalized, and the two others prove that it is dead",
+      inFlight([landed("finalized"), dead, landed("finalized"), dead]),
+      "Mine mined providers_disagree"
+    ],
+    [
+      "waits if two of four providers have it finalized, and the two others have its error",
+      inFlight([landed("finalized"), landed("finalized"), landed("finalized", false), landed("finalized", false)]),
+      "Mine mined providers_disagree"
+    ],
+    [
+      "is confirmed by two of three providers, whatever the third one says",
+      inFlight([dead, landed("finalized"), landed("finalized")]),
+      "Finish confirmed confirmed"
+    ],
+    [
       "fails when two providers have its error finalized",
       inFlight([landed("finalized", false), landed("finalized", false)]),
       "Finish failed failed_on_chain"
