@@ -36,7 +36,7 @@ layerEach(ledger)("a process that dies", (it) => {
     )
   }
 
-  it.effect("4c: at \"sent\" sends the same bytes again, because those that it has sent may be lost", () =>
+  it.effect('4c: at "sent" sends the same bytes again, because those that it has sent may be lost', () =>
     Effect.gen(function* () {
       const world = yield* World.make()
       const [id] = yield* world.accept()

@@ -6,6 +6,7 @@ import { nativeToken } from "../../../../src/domain/transaction/solana/Payment.t
 import * as Documented from "../../../../testkit/Documented.ts"
 import * as Tokens from "../../../../testkit/solana/Tokens.ts"
 import type * as TestApi from "../../../../testkit/TestApi.ts"
+import { makeKey } from "../Fixtures.ts"
 import { receiver, sol } from "../../lanes/solana/World.ts"
 import * as Paying from "./Paying.ts"
 import { accountOf, fee, mint, policies, signedByUser, token, user, wanted } from "./Paying.ts"
@@ -169,6 +170,36 @@ layer(api, { excludeTestServices: true })("a transaction whose user pays in a to
       yield* refused({ transaction: good, simulate: false }, "simulate: cannot be false")
       yield* call(relayer, { method: "PATCH", body: { policies: { allowed_tokens: [] } } })
       yield* refused({ transaction: good }, "the relayer's policy has fee_payment_strategy user and no allowed_tokens")
+    })
+  )
+
+  it.effect("counts against the limits of the API key that sends it, or that gets it signed", () =>
+    Effect.gen(function* () {
+      const { address, becomes, call, cluster, path, post, send } = yield* sponsoring()
+      const limited = (transaction_limits: object) =>
+        makeKey(["transactions:*", "transactions:sign"], { transaction_limits })
+      const none = yield* limited({ max_value: "1" })
+      // Between one and two fees of a message with two signatures.
+      const once = yield* limited({ solana: { max_value: "0", max_fee_per_day: "15000" } })
+      const paid = (text: string) => ({
+        transaction: Paying.paying({ relayer: address, blockhash: recent(cluster), amount: fee.units, text })
+      })
+      const refused = Effect.fnUntraced(function* (key: string, text: string) {
+        for (const answer of [
+          yield* send(paid(`send ${text}`), { key }),
+          yield* post("/sign-transaction", paid(`sign ${text}`), { key })
+        ]) {
+          assert.strictEqual(answer.status, 403, answer.text)
+          assert.include(answer.json.error ?? "", text)
+        }
+      })
+      yield* refused(none, "transaction_limits.solana")
+      const sent = yield* send(paid("allowed"), { key: once })
+      assert.strictEqual(sent.status, 200, sent.text)
+      yield* refused(once, "max_fee_per_day of the API key is 15000 lamports, of which 10000 are used")
+      yield* becomes(dataOf(sent).id, "confirmed")
+      const { json } = yield* call(path)
+      assert.lengthOf(json.data as ReadonlyArray<unknown>, 1)
     })
   )
 
