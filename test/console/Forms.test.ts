@@ -4,7 +4,8 @@ import * as fs from "node:fs"
 import { formNames, formOf, formsOf, secretNames } from "../../scripts/console/Forms.ts"
 import type { OpenApiDocument } from "../../scripts/console/Forms.ts"
 import { smallestUnits } from "../../web/src/data/Amounts.ts"
-import { bodyOf, changesOf, enteredOf, patchOf, unitKey } from "../../web/src/data/FormFields.ts"
+import { unitOf } from "../../web/src/data/Chains.ts"
+import { bodyOf, changesOf, enteredOf, patchOf, unitKey, withText } from "../../web/src/data/FormFields.ts"
 
 const root = new URL("../../", import.meta.url)
 const document = JSON.parse(fs.readFileSync(new URL("openapi.json", root), "utf8")) as OpenApiDocument
@@ -64,6 +65,16 @@ describe("forms", () => {
       },
       problems: {}
     })
+  })
+
+  it("keep the unit in which an amount was typed when the network becomes known", () => {
+    const form = forms["SendEvmTransactionRequest"] ?? []
+    const wei = unitOf("evm", "sepolia", undefined)
+    const typed = withText(form, withText(form, {}, "value", "5", wei), "to", "0xab", wei)
+    assert.deepStrictEqual(bodyOf(form, typed, wei).json, { to: "0xab", value: "5" })
+    assert.deepStrictEqual(bodyOf(form, typed, ether).json, { to: "0xab", value: "5" })
+    const inEther = withText(form, {}, "value", "5", ether)
+    assert.deepStrictEqual(bodyOf(form, inEther, ether).json, { value: String(5n * 10n ** 18n) })
   })
 
   it("name what is wrong at each field, and send nothing of it", () => {

@@ -267,11 +267,16 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
         const simulation = page.getByRole("region", { name: "Simulation", exact: true })
         await simulation.getByText("is_accepted").waitFor()
         assert.notMatch(await simulation.innerText(), /[{}[\]"]/, "nested objects are fields, not JSON")
+        await simulation.getByText(/^Costs at most, with its value: 0\.001\d+… ETH$/).waitFor()
+        await page.setViewportSize({ width: 1280, height: 800 })
+        const widths = await simulation
+          .locator("dd > bdi")
+          .evaluateAll((values) => values.map((value) => value.parentElement?.clientWidth ?? 0))
+        assert.isAtLeast(Math.min(...widths), 60, "values beside the form are not broken into single digits")
         await page.getByRole("button", { name: "Send", exact: true }).dblclick()
         await page.getByRole("heading", { name: "from-the-console" }).waitFor()
         await page.locator("h1").getByText("Confirmed").waitFor()
         await page.locator(".tl").getByText("Mined", { exact: true }).waitFor()
-        await page.setViewportSize({ width: 1280, height: 800 })
         const attempts = page.locator("[role=region].tblw").filter({ hasText: "Sent" })
         assert.strictEqual(
           await attempts.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth),

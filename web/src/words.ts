@@ -336,6 +336,7 @@ export const words = {
     to: "to",
     from: "from",
     nonce: "nonce",
+    sequence: "sequence",
     creation: "a new contract",
     details: "Details",
     id: "Id",
@@ -460,7 +461,7 @@ export const words = {
       title: "First steps",
       signer: "Create a signer. It is the key of an account. The type plain needs nothing else.",
       relayer:
-        "Create a relayer. It sends from the account of the signer on one network. For anvil on this machine, choose localhost-anvil. A chain that is not in the list is created as a network first.",
+        "Create a relayer. It sends from the account of the signer on one network. For anvil on this machine, started as anvil --block-time 1, choose localhost-anvil. A chain that is not in the list is created as a network first.",
       fund: "Fund its account. The page of the relayer says how much is missing, and shows the address.",
       send: "Send a transaction from the page of the relayer, as soon as the relayer is healthy.",
       done: "Done."
@@ -472,6 +473,8 @@ export const words = {
     busy: "Working …",
     simulate: "Simulate",
     simulation: "Simulation",
+    costAtMost: "Costs at most, with its value:",
+    feeAtMost: "Its fee is at most:",
     notSimulated: "Choose Simulate to see cost and outcome. Nothing is sent by it.",
     notOffered: (type: string) => `The console has no form yet for transactions of ${type} relayers. Use the API.`
   },

@@ -139,6 +139,16 @@ const put = (object: Json, name: string, value: unknown) => {
 const at = (object: unknown, name: string): unknown =>
   name.split(".").reduce<unknown>((value, part) => (isObject(value) ? value[part] : undefined), object)
 
+/**
+ * What is entered after a person has typed a text. The unit of that moment stays: without its network, an evm amount is in wei, and the
+ * number must not become one of ether when the network is known.
+ */
+export const withText = (form: Form, entered: Entered, name: string, text: string, native: Unit): Entered => {
+  const field = form.find((field) => field.name === name)
+  const unit = field?.unit === undefined ? {} : { [unitKey(name)]: String(decimalsOf(field, entered, native)) }
+  return { ...entered, ...unit, [name]: text }
+}
+
 /** The value of a field, or what is wrong with it. `undefined`: nothing is entered. */
 const entry = (field: FormField, entered: Entered, native: Unit): Read | undefined => {
   if (field.fixed !== undefined) return { value: field.fixed }

@@ -96,11 +96,16 @@ export const NetworkPage = () => {
   const query = useQuery(networkById(id))
   const form = urlForm()
   return (
-    <Page title={query.value?.value.name ?? id} crumbs={[{ href: "/console/networks", label: text.title }]}>
+    <Page
+      title={query.value?.value.name ?? id}
+      crumbs={[{ href: "/console/networks", label: text.title }]}
+      sub={query.value?.value.network_type}
+    >
       <Loaded query={query} rows={8}>
         {({ value, etag }) => {
           const native = unitOf(value.network_type, undefined, undefined)
           const { name, network_type } = value
+          const relayersOnIt = new URLSearchParams({ network_type, network: name })
           const relayerForm = new URLSearchParams({ type: network_type, network: name })
           return (
             <>
@@ -118,7 +123,7 @@ export const NetworkPage = () => {
                     <h2>
                       {text.urls}
                       <span class="x">
-                        <a class="l" href={`/console/relayers?network=${encodeURIComponent(value.name)}`}>
+                        <a class="l" href={`/console/relayers?${relayersOnIt.toString()}`}>
                           {text.relayers}
                         </a>
                       </span>

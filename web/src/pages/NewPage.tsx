@@ -17,13 +17,13 @@ import { keyList } from "../data/Keys.ts"
 import { signerList } from "../data/Signers.ts"
 import { webhookList } from "../data/Webhooks.ts"
 import { words } from "../words.ts"
-import { Failed } from "../parts/Block.tsx"
+import { Bars, Failed } from "../parts/Block.tsx"
 import { createdParameter } from "../parts/Created.tsx"
 import { SchemaForm } from "../parts/Form.tsx"
 import { Page, Tabs } from "../parts/Page.tsx"
 import { refusedFields } from "../parts/Patch.tsx"
 import { Secret } from "../parts/Secret.tsx"
-import { useAtom, useQuery, useSearch } from "../parts/useAtom.ts"
+import { useAnswered, useAtom, useQuery, useSearch } from "../parts/useAtom.ts"
 import { NotFoundPage } from "./NotFoundPage.tsx"
 import { Writes } from "../parts/Writes.tsx"
 
@@ -121,6 +121,15 @@ const makersOf = (session: Parameters<typeof may>[0]) =>
     )
   )
 
+/** What can be chosen only once, such as the signer of a service that has one, is chosen. */
+const onlyChoices = (form: Form, known: ReturnType<typeof useKnown>): Entered =>
+  Object.fromEntries(
+    form.flatMap(({ name, isRequired }) => {
+      const [first, ...others] = known[name] ?? []
+      return isRequired === true && first !== undefined && others.length === 0 ? [[name, first]] : []
+    })
+  )
+
 /** What the address says of the new object, such as the signer of a relayer. Secrets are never in an address. */
 const givenIn = (form: Form, parameters: URLSearchParams): Entered =>
   Object.fromEntries(
@@ -138,7 +147,7 @@ const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string
   const form = forms[names[type] ?? ""] ?? []
   const { parameters } = useSearch()
   const [entered, setEntered] = useState<Entered>({
-    ...(kind === "relayer" ? { paused: "false" } : {}),
+    ...(kind === "relayer" ? { paused: "false", ...onlyChoices(form, known) } : {}),
     ...givenIn(form, parameters)
   })
   const [problems, setProblems] = useState<Problems>({})
@@ -199,6 +208,14 @@ const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string
   )
 }
 
+/** A relayer chooses from three lists. Without them, its fields would be text fields. */
+const RelayerForm = ({ type }: { readonly type: string }) =>
+  useAnswered(useQuery(networkList), useQuery(signerList), useQuery(webhookList)) ? (
+    <CreateForm kind="relayer" type={type} />
+  ) : (
+    <Bars rows={8} />
+  )
+
 export const NewPage = () => {
   const { params } = useRoute()
   const { parameters, href } = useSearch()
@@ -217,7 +234,11 @@ export const NewPage = () => {
         />
       )}
       {kind === "signer" && isSignerType(type) && <p class="sub">{text.signerTypes[type]}</p>}
-      <CreateForm key={`${kind} ${type}`} kind={kind} type={type} />
+      {kind === "relayer" ? (
+        <RelayerForm key={type} type={type} />
+      ) : (
+        <CreateForm key={`${kind} ${type}`} kind={kind} type={type} />
+      )}
     </Page>
   )
 }

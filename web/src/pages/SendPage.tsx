@@ -1,4 +1,5 @@
 // Sends a transaction through a relayer: a form from the schema of its network type, and beside it what would happen.
+import type { Effect } from "effect"
 import { useLocation, useRoute } from "preact-iso"
 import { useState } from "preact/hooks"
 import type { Failure } from "../data/Failure.ts"
@@ -6,6 +7,7 @@ import { bodyOf } from "../data/FormFields.ts"
 import type { Entered, Problems } from "../data/FormFields.ts"
 import { forms } from "../data/Forms.ts"
 import { unitOf } from "../data/Chains.ts"
+import type { Unit } from "../data/Amounts.ts"
 import { networkList } from "../data/Networks.ts"
 import { act } from "../data/Registry.ts"
 import { relayerById } from "../data/Relayers.ts"
@@ -14,14 +16,15 @@ import { may, sessionState } from "../data/Session.ts"
 import { isSending, sendTransaction, simulateTransaction } from "../data/Transactions.ts"
 import type { SendingType } from "../data/Transactions.ts"
 import { words } from "../words.ts"
-import { Failed, Loaded } from "../parts/Block.tsx"
+import { Amount } from "../parts/Amount.tsx"
+import { Bars, Failed, Loaded } from "../parts/Block.tsx"
 import { Curl } from "../parts/Curl.tsx"
 import { SchemaForm } from "../parts/Form.tsx"
 import { Empty } from "../parts/List.tsx"
 import { Page } from "../parts/Page.tsx"
 import { refusedFields } from "../parts/Patch.tsx"
 import { Tree } from "../parts/Tree.tsx"
-import { useAtom, useQuery } from "../parts/useAtom.ts"
+import { useAnswered, useAtom, useQuery } from "../parts/useAtom.ts"
 import { Writes } from "../parts/Writes.tsx"
 
 const text = words.send
@@ -32,7 +35,12 @@ const formNames: Readonly<Record<SendingType, string>> = {
   stellar: "SendStellarTransactionRequest"
 }
 
-const SendForm = ({ relayer, type }: { readonly relayer: Relayer; readonly type: SendingType }) => {
+interface Props {
+  readonly relayer: Relayer
+  readonly type: SendingType
+}
+
+const SendForm = ({ relayer, type }: Props) => {
   const session = useAtom(sessionState)
   const { route } = useLocation()
   const native = unitOf(relayer.network_type, relayer.network, useQuery(networkList).value)
@@ -40,7 +48,7 @@ const SendForm = ({ relayer, type }: { readonly relayer: Relayer; readonly type:
   const [entered, setEntered] = useState<Entered>({})
   const [problems, setProblems] = useState<Problems>({})
   const [failure, setFailure] = useState<Failure>()
-  const [simulation, setSimulation] = useState<unknown>()
+  const [simulation, setSimulation] = useState<Simulated>()
   const [isBusy, setBusy] = useState(false)
   /** The same for each try of this form, so that a second click sends nothing twice. */
   const [key, renewKey] = useState(() => crypto.randomUUID())
@@ -94,13 +102,45 @@ const SendForm = ({ relayer, type }: { readonly relayer: Relayer; readonly type:
       <div class="grid">
         <section class="card" aria-label={text.simulation}>
           <h2>{text.simulation}</h2>
-          {simulation === undefined ? <Empty text={text.notSimulated} /> : <Tree value={simulation} />}
+          {simulation === undefined ? (
+            <Empty text={text.notSimulated} />
+          ) : (
+            <Simulation simulation={simulation} unit={native} />
+          )}
         </section>
         <Curl method="POST" path={`/api/v1/relayers/${relayer.id}/transactions`} body={made.json} />
       </div>
     </div>
   )
 }
+
+type Simulated = Effect.Success<ReturnType<typeof simulateTransaction>>
+
+/** The most that a send costs, in the unit of the network. The value of an evm transaction is part of it. */
+const costOf = (simulation: Simulated): bigint | undefined => {
+  if ("max_fee" in simulation) return simulation.max_fee
+  return "price" in simulation ? simulation.price?.max_cost : undefined
+}
+
+const Simulation = ({ simulation, unit }: { readonly simulation: Simulated; readonly unit: Unit }) => {
+  const cost = costOf(simulation)
+  return (
+    <>
+      {cost !== undefined && (
+        <p class="pad">
+          {"max_fee" in simulation ? text.feeAtMost : text.costAtMost} <Amount value={cost} unit={unit} />
+        </p>
+      )}
+      <div class="stack">
+        <Tree value={simulation} />
+      </div>
+    </>
+  )
+}
+
+/** The network decides the unit in which amounts are entered, so that the form waits for it. */
+const SendFormOfNetwork = (props: Props) =>
+  useAnswered(useQuery(networkList)) ? <SendForm {...props} /> : <Bars rows={8} />
 
 export const SendPage = () => {
   const { params } = useRoute()
@@ -117,7 +157,7 @@ export const SendPage = () => {
       <Loaded query={query} rows={8}>
         {({ value }) =>
           isSending(value.network_type) ? (
-            <SendForm relayer={value} type={value.network_type} />
+            <SendFormOfNetwork relayer={value} type={value.network_type} />
           ) : (
             <Empty text={text.notOffered(value.network_type)} />
           )

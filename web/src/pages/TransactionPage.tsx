@@ -45,14 +45,15 @@ const hashOf = (transaction: Transaction): string | undefined => {
 
 const isEvm = (transaction: Transaction) => transaction.network_type === "evm" && "value" in transaction
 
-const numberOf = (transaction: Transaction) => {
-  if ("nonce" in transaction) return transaction.nonce?.toString()
-  return "sequence_number" in transaction ? transaction.sequence_number.toString() : undefined
+/** The place in the order of the account, in the words of its network. */
+const placeOf = (transaction: Transaction) => {
+  if ("nonce" in transaction && transaction.nonce !== undefined) return `${text.nonce} ${transaction.nonce}`
+  return "sequence_number" in transaction ? `${text.sequence} ${transaction.sequence_number}` : undefined
 }
 
 const Summary = ({ transaction, relayer, network }: Context & { readonly transaction: Transaction }) => {
   const unit = unitOf(relayer.network_type, relayer.network, network === undefined ? [] : [network])
-  const number = numberOf(transaction)
+  const place = placeOf(transaction)
   return (
     <>
       {isEvm(transaction) && (
@@ -62,7 +63,7 @@ const Summary = ({ transaction, relayer, network }: Context & { readonly transac
         </>
       )}
       {text.from} <a href={`/console/relayers/${encodeURIComponent(relayer.id)}`}>{relayer.id}</a>
-      {number !== undefined && ` · ${text.nonce} ${number}`}
+      {place !== undefined && ` · ${place}`}
       {relayer.network !== undefined && ` · ${relayer.network}`}
     </>
   )

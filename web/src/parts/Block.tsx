@@ -42,7 +42,7 @@ export const Failed = ({ failure, retry }: { readonly failure: Failure; readonly
 /** Milliseconds before grey bars appear, so that a fast answer does not flicker. */
 const patience = 150
 
-const Bars = ({ rows }: { readonly rows: number }) => {
+export const Bars = ({ rows }: { readonly rows: number }) => {
   const [isShown, show] = useState(false)
   useEffect(() => {
     const timer = setTimeout(show, patience, true)

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks"
 import type { Unit } from "../data/Amounts.ts"
 import { exact, grouped, parse } from "../data/Amounts.ts"
-import { decimalsOf, unitKey } from "../data/FormFields.ts"
+import { decimalsOf, unitKey, withText } from "../data/FormFields.ts"
 import type { Change, Entered, Form, FormField, Problem, Problems } from "../data/FormFields.ts"
 import { grantText } from "../data/Keys.ts"
 import { words } from "../words.ts"
@@ -242,7 +242,7 @@ export const SchemaForm = ({ form, problems, entered, onChange, ...rest }: Props
   useEffect(() => {
     element.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus()
   }, [problems])
-  const set = (name: string, value: string) => onChange({ ...entered, [name]: value })
+  const set = (name: string, value: string) => onChange(withText(form, entered, name, value, rest.native))
   return (
     <div class="form" ref={element}>
       <Others form={form} problems={problems} />

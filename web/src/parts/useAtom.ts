@@ -100,6 +100,13 @@ export const useQuery = <A>(query: Query<A>, every?: number): Shown<A> => {
   return { ...shared, failure, ...(previous === undefined ? {} : { value: previous.value, at: previous.timestamp }) }
 }
 
+/** Whether each of the queries has been answered or refused once. A form that is shown then stays, whatever its lists do later. */
+export const useAnswered = (...queries: ReadonlyArray<Shown<unknown>>): boolean => {
+  const answered = useRef(false)
+  answered.current ||= queries.every(({ value, failure }) => value !== undefined || failure !== undefined)
+  return answered.current
+}
+
 /** Acts when the value has changed, not when the component is drawn first. */
 export const useChange = (value: unknown, act: () => void): void => {
   const last = useRef(value)

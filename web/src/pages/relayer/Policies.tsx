@@ -11,7 +11,7 @@ import { may, sessionState } from "../../data/Session.ts"
 import { words } from "../../words.ts"
 import { Loaded } from "../../parts/Block.tsx"
 import { Patch } from "../../parts/Patch.tsx"
-import { useAtom, useQuery } from "../../parts/useAtom.ts"
+import { useAnswered, useAtom, useQuery } from "../../parts/useAtom.ts"
 
 const text = words.relayers
 
@@ -23,7 +23,7 @@ export const RelayerPolicies = ({ details: { value: relayer, etag } }: { readonl
   const native = unitOf(relayer.network_type, relayer.network, networks.value)
   const form = forms[formNames[relayer.network_type]] ?? []
   // The unit of amounts decides how they are written, so that the form waits for the networks.
-  const isReady = networks.value !== undefined || networks.failure !== undefined
+  const isReady = useAnswered(networks)
   return (
     <section class="card" aria-label={text.policies}>
       <h2>{text.policies}</h2>

@@ -96,7 +96,7 @@ export const RelayerUrls = ({ details }: Props) => {
       ) : (
         <NetworkUrls relayer={relayer} network={network} />
       )}
-      <button class="btn" type="button" onClick={() => setOwn(true)}>
+      <button class="btn start" type="button" onClick={() => setOwn(true)}>
         {text.giveOwn}
       </button>
     </div>
