@@ -28,7 +28,8 @@ const failureOf = (error: unknown): RpcFailure.RpcFailure => {
 /** `isAway`: it does not answer. */
 export const node = (provider: Provider, url: string, isAway: () => boolean = () => false): RpcNode => {
   const ask = (call: RpcCall): Effect.Effect<RpcAnswer, RpcFailure.RpcFailure> =>
-    Effect.suspend(() =>
+    // A node answers later, so that questions of one moment overlap.
+    Effect.andThen(Effect.yieldNow, () =>
       isAway()
         ? Effect.fail(RpcFailure.failure("unreachable"))
         : Effect.try({ try: () => answerOf(provider, call), catch: failureOf })

@@ -30,8 +30,8 @@ export interface StellarMemory {
   readonly aloneSince: Map<string, Moment>
   /** The highest ledger that any provider has shown, and when. */
   newest: { readonly number: number; readonly at: Moment } | undefined
-  /** Fees of recent ledgers, by `LaneRelayer.urlsKey`, with the ledger at which they were read. */
-  readonly fees: Map<string, { readonly ledger: number; readonly fees: Fees }>
+  /** The shared reading of fees of recent ledgers, by `LaneRelayer.urlsKey`, with the ledger at which it began. */
+  readonly fees: Map<string, { readonly ledger: number; readonly fees: Effect.Effect<Fees | undefined> }>
 }
 
 export const make = (): StellarMemory => ({

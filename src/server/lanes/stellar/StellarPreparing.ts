@@ -48,15 +48,19 @@ export const modeOf = ({ signed_auth_entry, transaction_xdr }: StellarRequest, i
   return signed_auth_entry === undefined ? "unsigned" : "forward"
 }
 
-/** Fees of recent ledgers, read once per ledger. Undefined: no provider says. */
+/** Fees of recent ledgers. All transactions that are prepared at one ledger share one reading. Undefined: no provider says. */
 const feesOf = Effect.fnUntraced(function* ({ memory }: StellarContext, providers: StellarProviders, urlsKey: string) {
   const ledger = memory.newest?.number ?? 0
   const former = memory.fees.get(urlsKey)
-  if (former !== undefined && former.ledger === ledger) return former.fees
-  const asked = yield* Effect.result(providers.first((node) => node.call(Calls.feeStats)))
-  if (Result.isFailure(asked)) return undefined
-  memory.fees.set(urlsKey, { ledger, fees: asked.success })
-  return asked.success
+  if (former !== undefined && former.ledger === ledger) return yield* former.fees
+  const fees = yield* Effect.cached(
+    Effect.map(Effect.result(providers.first((node) => node.call(Calls.feeStats))), (asked) => {
+      if (Result.isFailure(asked)) memory.fees.delete(urlsKey)
+      return Result.getOrUndefined(asked)
+    })
+  )
+  memory.fees.set(urlsKey, { ledger, fees })
+  return yield* fees
 })
 
 /** Rules that need the chain, besides the simulation's own failure. */

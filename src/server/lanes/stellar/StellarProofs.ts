@@ -17,18 +17,23 @@ import type { StellarContext } from "./StellarContext.ts"
 import { accountOf, maxAsked } from "./StellarPolls.ts"
 import { sequenceOf, watchedOf } from "../../../domain/transaction/stellar/Watched.ts"
 
-const hashesOf = (watched: ReadonlyArray<Watched>): ReadonlyArray<string> => [
-  ...new Set(watched.flatMap(({ hash, innerHash }) => (innerHash === undefined ? [hash] : [hash, innerHash])))
-]
-
 const isUsed = ({ sequence }: AccountAt, wanted: bigint): boolean => sequence === undefined || sequence >= wanted
 
-/** The first that the provider has. At one sequence, at most one envelope is applied. */
-const findAny = Effect.fnUntraced(function* (lib: Library, node: RpcNode, hashes: ReadonlyArray<string>) {
+const findAmong = Effect.fnUntraced(function* (lib: Library, node: RpcNode, hashes: ReadonlySet<string>) {
   const found = yield* Effect.forEach(hashes, (hash) => StellarLooks.applied(lib, node, hash), {
     concurrency: "unbounded"
   })
   return found.find((one): one is Applied => one !== undefined)
+})
+
+/**
+ * The first envelope that the provider has. At one sequence, at most one envelope is applied. Inner hashes are only asked for if the
+ * provider has none of the envelopes: another sender may have paid for the inner one.
+ */
+const findAny = Effect.fnUntraced(function* (lib: Library, node: RpcNode, watched: ReadonlyArray<Watched>) {
+  const found = yield* findAmong(lib, node, new Set(watched.map(({ hash }) => hash)))
+  if (found !== undefined) return found
+  return yield* findAmong(lib, node, new Set(watched.flatMap(({ innerHash }) => innerHash ?? [])))
 })
 
 interface Sought {
@@ -67,7 +72,7 @@ const proofBy = Effect.fnUntraced(function* ({ memory }: StellarContext, lib: Li
   if (sighting === undefined) return undefined
   const at = StellarLooks.accountAt(sighting.accounts, sought.account)
   if (!isUsed(at, sought.sequence)) return undefined
-  const found = yield* findAny(lib, node, hashesOf(sought.watched))
+  const found = yield* findAny(lib, node, sought.watched)
   if (found !== undefined) return { found } satisfies Proof
   if (!sought.isSigned) return undefined
   return { ...present("scan", yield* scanOf(lib, node, sought, at, sighting.newest.oldestLedger)) } satisfies Proof

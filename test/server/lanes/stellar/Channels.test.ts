@@ -103,6 +103,24 @@ layerEach(marked)("channels", (it) => {
     })
   )
 
+  it.effect("cost a node one look-up and one send per transaction, and one reading of the fees per ledger", () =>
+    Effect.gen(function* () {
+      const world = yield* withChannels(10)
+      const [{ counts }] = world.nodes
+      const countOf = (method: string) => counts.get(method) ?? 0
+      const ids = yield* world.accept(payment(xlm), 20)
+      counts.clear()
+      const { number } = world.network.latest
+      yield* world.finish
+      for (const id of ids) assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+      const ledgers = world.network.latest.number - number
+      assert.strictEqual(countOf("sendTransaction"), 20)
+      assert.isAtMost(countOf("getFeeStats"), ledgers)
+      // The look-up of an unknown hash shows the newest ledger, once per poll.
+      assert.strictEqual(countOf("getTransaction"), 20 + ledgers)
+    })
+  )
+
   it.effect("wait until a refused envelope has expired, while other channels go on [30]", () =>
     Effect.gen(function* () {
       const world = yield* withChannels(2)
