@@ -55,16 +55,23 @@ export const Session = Schema.Struct({
 }).annotate({ identifier: "Session", description: "A person who is signed in to the console." })
 export type Session = typeof Session.Type
 
+const keyName = shown(
+  Shown.Words,
+  "Name of the API key. Absent for the administrator's key, and for a key that is revoked.",
+  "support desk"
+)
+
 /** A session in the list of sessions. */
 export const ListedSession = Schema.Struct({
   ...Session.fields,
+  key_name: keyName,
   current: field(Schema.Boolean, "Whether the request was made in this session.", true)
 }).annotate({ identifier: "ListedSession", description: "A session, and whether it is that of the request." })
 export type ListedSession = typeof ListedSession.Type
 
 const rights = {
   key_id: keyId,
-  key_name: shown(Shown.Words, "Name of the API key. Absent for the administrator's key.", "support desk"),
+  key_name: keyName,
   scopes: field(
     Schema.Array(Grant),
     "What the session may do now: the scopes of its key, without those that a read-only session lacks.",

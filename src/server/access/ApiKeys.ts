@@ -119,6 +119,12 @@ export class ApiKeys extends Context.Service<
      * @internal
      */
     present(id: string): Effect.Effect<Option.Option<PresentKey>>
+    /**
+     * The name of a key that is in force. This is no use of the key.
+     *
+     * @internal
+     */
+    nameOf(id: string): Effect.Effect<string | undefined>
   }
 >()("effect-relayer/server/access/ApiKeys") {
   /** @internal */
@@ -127,7 +133,7 @@ export class ApiKeys extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* ApiKeysRepo.make
       const { descendsFrom, feeLimits, findCreator } = yield* KeyLineageRepo.make
-      const { find, present } = yield* KeyLookup.make
+      const { find, present, nameOf } = yield* KeyLookup.make
       const changes = yield* Changes
       const transaction = yield* Transaction.make
       const create = yield* KeyCreation.make
@@ -218,7 +224,8 @@ export class ApiKeys extends Context.Service<
         descendsFrom,
         feeLimits,
         find,
-        present
+        present,
+        nameOf
       })
     })
   ).pipe(Layer.provide(SecureRandom.layerWebCrypto))

@@ -81,5 +81,11 @@ export const make = Effect.gen(function* () {
     return Option.some<PresentKey>({ caller: toCaller(found.value), name, hashes })
   })
 
-  return { find, present }
+  /** Does not count as a use of the key. */
+  const nameOf = Effect.fnUntraced(function* (id: string) {
+    const found = yield* repo.findPresent(id, yield* DateTime.now)
+    return Option.getOrUndefined(Option.map(found, ({ name }) => name))
+  })
+
+  return { find, present, nameOf }
 })

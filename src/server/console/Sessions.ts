@@ -70,7 +70,6 @@ export interface Found {
 /** A key, with the hashes of all its values that are valid. */
 interface KeyNow {
   readonly caller: Caller.Caller
-  readonly name?: string
   readonly hashes: ReadonlyArray<Uint8Array>
 }
 
@@ -170,9 +169,6 @@ export class Sessions extends Context.Service<
           idle_ends_at: session.idle_ends_at
         })
 
-        const nameOf = (id: string) =>
-          Effect.map(keyNow(id), (found) => Option.getOrUndefined(Option.map(found, ({ name }) => name)))
-
         const signIn = Effect.fn("Sessions.signIn")(function* (request: SignIn) {
           const { clientAddress } = yield* Origin.current
           if (refused.isEmpty(clientAddress ?? undefined)) return yield* new Caller.TooManyRequests({ retryAfter })
@@ -182,7 +178,7 @@ export class Sessions extends Context.Service<
             actor: caller.id,
             session: session.id
           })
-          const current = shown({ session, caller: callerOf(caller, session) }, yield* nameOf(caller.id))
+          const current = shown({ session, caller: callerOf(caller, session) }, yield* keys.nameOf(caller.id))
           return { session: { ...current, proof: Redacted.make(halves.proof) }, halves }
         })
 
@@ -215,7 +211,7 @@ export class Sessions extends Context.Service<
           const stored = caller.sessionId === undefined ? Option.none() : yield* repo.find(caller.sessionId)
           if (Option.isNone(stored)) return yield* new SessionNotFound({})
           const session = { ...stored.value.session, read_only: readOnly || stored.value.session.read_only }
-          return shown({ session, caller }, yield* nameOf(session.key_id))
+          return shown({ session, caller }, yield* keys.nameOf(session.key_id))
         }).pipe(Effect.withSpan("Sessions.current"))
 
         const seesAll = (caller: Caller.Caller) => Caller.hasScope(caller, "api-keys:write")
@@ -223,7 +219,18 @@ export class Sessions extends Context.Service<
         const list = Effect.gen(function* () {
           const caller = yield* Caller.current
           const found = yield* repo.list(seesAll(caller) ? undefined : caller.id, yield* DateTime.now)
-          return found.map((session): ListedSession => ({ ...session, current: session.id === caller.sessionId }))
+          const ids = [...new Set(found.map(({ key_id }) => key_id))]
+          const names = new Map(
+            yield* Effect.forEach(ids, (id) => Effect.map(keys.nameOf(id), (name) => [id, name] as const))
+          )
+          return found.map((session): ListedSession => {
+            const name = names.get(session.key_id)
+            return {
+              ...session,
+              ...(name === undefined ? {} : { key_name: name }),
+              current: session.id === caller.sessionId
+            }
+          })
         }).pipe(Effect.withSpan("Sessions.list"))
 
         const mayEnd = Effect.fnUntraced(function* (caller: Caller.Caller, { key_id, id }: Session) {

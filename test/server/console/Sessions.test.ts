@@ -264,6 +264,21 @@ layerEach(TestApi.layer({ console: { files } }))("the list of sessions", (it) =>
         Effect.map(ConsolePage.call(session, "/sessions"), ({ json }) =>
           (json.data as ReadonlyArray<{ readonly id: string }>).map(({ id }) => id).sort()
         )
+      const usedAt = Effect.map(TestApi.call("/api/v1/api-keys"), ({ json }) =>
+        (json.data as ReadonlyArray<{ readonly last_used_at?: string }>).map(({ last_used_at }) => last_used_at)
+      )
+      yield* TestClock.adjust("10 minutes")
+      const used = yield* usedAt
+      const listed = (yield* ConsolePage.call(root, "/sessions")).json.data as ReadonlyArray<Record<string, unknown>>
+      assert.deepStrictEqual(
+        new Map(listed.map(({ id, key_name }) => [id, key_name])),
+        new Map([
+          [support.id, "support"],
+          [manager.id, "support"],
+          [root.id, undefined]
+        ])
+      )
+      assert.deepStrictEqual(yield* usedAt, used, "to name a key is no use of it")
       assert.deepStrictEqual(yield* ids(support), [support.id])
       const all = [support.id, manager.id, root.id].sort()
       assert.deepStrictEqual(yield* ids(manager), all)
