@@ -98,16 +98,21 @@ const rings: ReadonlyArray<Override> = [
   })
 ]
 
-/** The console is a client like any other: it knows the contract, not the server. */
-const consoleOnly = (message: string, ...parts: ReadonlyArray<string>): Restriction => ({
-  regex: `^(node:|@|${parts.join("|")})|/src/(server|sql|outbound|threads|process|cli|main)[/.]`,
+/** The console is a client like any other: it knows the contract, not the server, and nothing that only this repository has. */
+const consoleOnly = (message: string, ...foreign: ReadonlyArray<string>): Restriction => ({
+  regex: [
+    "^(node:|@|viem)",
+    "/src/(server|sql|outbound|threads|process|cli|main|index)([/.]|$)",
+    "^(\\.\\./)+(bench|faults|node_modules|scripts|test|testkit|tools)/",
+    ...foreign
+  ].join("|"),
   message
 })
 
 const web: ReadonlyArray<Override> = [
-  restrict("web/src/**", consoleOnly("web/ imports the contract: src/api, src/domain and src/client.", "viem")),
+  restrict("web/src/**", consoleOnly("web/ imports the contract: src/api, src/domain and src/client.")),
   restrict("web/src/parts/**", consoleOnly("A part knows no page and no API.", "\\.\\./pages/", "\\.\\./data/Client")),
-  restrict("web/src/data/**", consoleOnly("data/ knows no page and no part.", "preact", "\\.\\./(pages|parts)/"))
+  restrict("web/src/data/**", consoleOnly("data/ knows no page and no part.", "^preact", "\\.\\./(pages|parts)/"))
 ]
 
 const anyHost: Restriction = {
