@@ -22,11 +22,15 @@ const heartbeat = Effect.andThen(
 
 const beats = (reader: EventReader.EventReader) => reader.frames().filter(({ text }) => text === ":").length
 
+/** Heartbeats of a stream that should have ended long before: those of 50 minutes. */
+const tooMany = 200
+
 /** Lets heartbeats pass until the stream ends. Returns how many there were. */
 const heartbeatsUntilEnd = Effect.fnUntraced(function* (reader: EventReader.EventReader) {
   const state = { isOver: false }
   yield* Effect.forkChild(Effect.map(reader.ended, () => (state.isOver = true)))
-  yield* Effect.repeat(heartbeat, { until: () => state.isOver })
+  yield* Effect.repeat(heartbeat, { until: () => state.isOver || beats(reader) > tooMany })
+  assert.isTrue(state.isOver, `the stream goes on after ${tooMany} heartbeats`)
   return beats(reader)
 })
 

@@ -221,6 +221,19 @@ layerEach(TestApi.layer({ server, console: { origins, files: ConsolePage.files }
       })
     )
 
+    it.effect("that tries keys at the sign-in has fewer tries left at the API", () =>
+      Effect.gen(function* () {
+        const key = yield* Prepared.createKey({ scopes: ["relayers:read"] })
+        const wrong = `${key.slice(0, -1)}x`
+        for (let attempt = 0; attempt < 10; attempt++) yield* ConsolePage.trySignIn(wrong)
+        // An address has 200 refusals. The clock stands still, so that none of them comes back.
+        for (let attempt = 10; attempt < 200; attempt++) {
+          assert.strictEqual((yield* TestApi.call(relayers, { key: wrong })).status, 401, `${attempt}`)
+        }
+        assert.strictEqual((yield* TestApi.call(relayers, { key: wrong })).status, 429)
+      })
+    )
+
     it.effect("finds pages that run own scripts only and cannot be framed, and nothing in a cache", () =>
       Effect.gen(function* () {
         for (const path of ["/console", "/console/", "/console/relayers/payouts?tab=nonces", "/console/sign-in"]) {
