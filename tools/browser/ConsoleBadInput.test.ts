@@ -70,6 +70,34 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("bad input
     })
   )
 
+  it.effect("as a browser that lacks what is needed gets one sentence, with the call of the same page", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        for (const [route, path] of [
+          ["/console/relayers/dev-evm/policies", "relayers/dev-evm"],
+          ["/console/keys", "api-keys"],
+          ["/console/", "relayers"]
+        ] as const) {
+          const { page, problems, elsewhere } = await open(running)
+          await page.addInitScript("delete URL.parse")
+          await page.goto(running.baseUrl + route)
+          await page.getByText("This browser lacks what the console needs.").waitFor()
+          const said = await page.locator("body").innerText()
+          assert.include(said, `curl -H "Authorization: Bearer $API_KEY" ${running.baseUrl}/api/v1/${path}`)
+          assert.strictEqual(await page.locator("#console").innerHTML(), "")
+          assert.deepStrictEqual([problems, elsewhere], [[], []])
+          await page.context().close()
+        }
+        const { page } = await open(running)
+        await page.goto(`${running.baseUrl}/console/`)
+        await page.locator("#key").waitFor()
+        assert.isFalse(await page.locator("#unsupported").isVisible())
+        await page.context().close()
+      })
+    })
+  )
+
   // The last one, because the address of the test has to wait afterwards.
   it.effect("at the sign-in leaves the key in its field, and says the seconds to wait after ten quick tries", () =>
     Effect.gen(function* () {

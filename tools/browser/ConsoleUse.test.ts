@@ -224,6 +224,9 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person 
           ["/console/relayers?cursor=forged", "cursor"],
           ["/console/relayers?sort=age", "sort"],
           ["/console/transactions?color=red", "color"],
+          ["/console/transactions?from=yesterday", "from"],
+          ["/console/transactions?created_after=yesterday", "created_after"],
+          ["/console/relayers/dev-evm/transactions?from=yesterday", "from"],
           ["/console/events?before=yesterday", "before"],
           ["/console/audit?since=monday", "since"]
         ] as const) {

@@ -2,7 +2,11 @@
 import { render } from "preact"
 import { App } from "./App.tsx"
 import { watchSession } from "./data/Session.ts"
+import { isSupported } from "./data/Support.ts"
 
-watchSession()
 const root = document.getElementById("console")
-if (root !== null) render(<App />, root)
+// In other browsers, `theme.ts` has said what to use instead.
+if (root !== null && isSupported()) {
+  watchSession()
+  render(<App />, root)
+}

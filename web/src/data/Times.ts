@@ -28,15 +28,18 @@ export const latency = (ms: number): string => (ms < second ? `${Math.max(0, ms)
 /** `2026-01-02T03:12:04.000Z`. */
 export const iso = (at: number): string => DateTime.formatIso(DateTime.makeUnsafe(at))
 
+/** `2026-01-02`, in UTC. */
+const dateOf = (at: number): string => iso(at).slice(0, 10)
+
 /** `03:12:04`, in UTC, as in logs. */
 export const clock = (at: number): string => iso(at).slice(11, 19)
 
 /** `2026-01-02 03:12:04 UTC`. */
-export const utc = (at: number): string => `${iso(at).slice(0, 10)} ${clock(at)} UTC`
+export const utc = (at: number): string => `${dateOf(at)} ${clock(at)} UTC`
 
 /** The moment in the time zone of the browser. */
 export const local = (at: number): string => DateTime.formatLocal(DateTime.makeUnsafe(at))
 
-/** Today only the time, else with the date. */
+/** Today only the time, else with the date, both in UTC: a moment of tomorrow may be less than a day away. */
 export const moment = (at: number, now: number): string =>
-  Math.abs(now - at) < day ? clock(at) : `${iso(at).slice(0, 10)} ${clock(at)}`
+  dateOf(at) === dateOf(now) ? clock(at) : `${dateOf(at)} ${clock(at)}`

@@ -10,7 +10,7 @@ import { may, sessionState } from "../data/Session.ts"
 import { words } from "../words.ts"
 import { Failed, Loaded } from "../parts/Block.tsx"
 import { Code } from "../parts/Copy.tsx"
-import { Confirm, Dialog } from "../parts/Dialog.tsx"
+import { Dialog, useQuestion } from "../parts/Dialog.tsx"
 import type { Question } from "../parts/Dialog.tsx"
 import { Facts, Page } from "../parts/Page.tsx"
 import { Secret } from "../parts/Secret.tsx"
@@ -87,7 +87,7 @@ const Rotate = ({
 
 const KeyActions = ({ apiKey }: { readonly apiKey: ApiKey }) => {
   const { route } = useLocation()
-  const [question, ask] = useState<Question>()
+  const [dialog, ask] = useQuestion()
   const [isRotating, setRotating] = useState(false)
   const [secret, setSecret] = useState<string>()
   const onRotated = (value: string) => {
@@ -102,7 +102,7 @@ const KeyActions = ({ apiKey }: { readonly apiKey: ApiKey }) => {
       <button class="btn d" type="button" onClick={() => ask(revocation(apiKey, () => route("/console/keys")))}>
         {text.revoke}
       </button>
-      {question !== undefined && <Confirm question={question} onClose={() => ask(undefined)} />}
+      {dialog}
       {isRotating && <Rotate apiKey={apiKey} onRotated={onRotated} onClose={() => setRotating(false)} />}
       {secret !== undefined && (
         <Secret

@@ -22,7 +22,7 @@ import { words } from "../words.ts"
 import { Amount } from "../parts/Amount.tsx"
 import { Loaded } from "../parts/Block.tsx"
 import { Code } from "../parts/Copy.tsx"
-import { Confirm } from "../parts/Dialog.tsx"
+import { useQuestion } from "../parts/Dialog.tsx"
 import type { Question } from "../parts/Dialog.tsx"
 import { Page, Tabs } from "../parts/Page.tsx"
 import { Say } from "../parts/Say.tsx"
@@ -52,6 +52,8 @@ interface TabProps {
 const tabs: ReadonlyArray<{
   readonly name: string
   readonly label: string
+  /** Instead of the other one, on pages of stellar relayers. */
+  readonly stellarLabel?: string
   readonly isOf?: (relayer: Relayer) => boolean
   readonly scope?: Scope
   readonly content: (props: TabProps) => ComponentChildren
@@ -63,6 +65,7 @@ const tabs: ReadonlyArray<{
   {
     name: "nonces",
     label: text.nonces,
+    stellarLabel: text.sequences,
     // The service answers 501 for solana, whose accounts have no sequences.
     isOf: ({ network_type }) => network_type !== "solana",
     scope: "transactions:read",
@@ -129,7 +132,7 @@ const questions = (id: string, { value: relayer, etag }: Details, leave: () => v
 const Actions = ({ id, details }: { readonly id: string; readonly details: Details }) => {
   const session = useAtom(sessionState)
   const { route } = useLocation()
-  const [question, ask] = useState<Question>()
+  const [dialog, ask] = useQuestion()
   const [isChecking, setChecking] = useState(false)
   const { pause, remove } = questions(id, details, () => route("/console/relayers"))
   const onCheck = async () => {
@@ -161,7 +164,7 @@ const Actions = ({ id, details }: { readonly id: string; readonly details: Detai
           </>
         )}
       </Writes>
-      {question !== undefined && <Confirm question={question} onClose={() => ask(undefined)} />}
+      {dialog}
     </>
   )
 }
@@ -178,9 +181,9 @@ const Content = ({ details, tab }: { readonly details: Details; readonly tab: st
     <>
       <Tabs
         label={text.one}
-        tabs={shown.map(({ name, label }) => ({
+        tabs={shown.map(({ name, label, stellarLabel = label }) => ({
           href: hrefOf(relayer.id, name),
-          label,
+          label: relayer.network_type === "stellar" ? stellarLabel : label,
           isCurrent: name === current?.name
         }))}
       />

@@ -1,12 +1,10 @@
 // Who is signed in to the console. A session can be ended from here.
 import type { ListedSession } from "../../../src/domain/access/Session.ts"
-import { useState } from "preact/hooks"
 import { act, refresh } from "../data/Registry.ts"
 import { endSession, sessionList } from "../data/Session.ts"
 import { words } from "../words.ts"
 import { Block } from "../parts/Block.tsx"
-import { Confirm } from "../parts/Dialog.tsx"
-import type { Question } from "../parts/Dialog.tsx"
+import { useQuestion } from "../parts/Dialog.tsx"
 import { List } from "../parts/List.tsx"
 import type { Column } from "../parts/List.tsx"
 import { Page } from "../parts/Page.tsx"
@@ -16,13 +14,18 @@ import { useQuery } from "../parts/useAtom.ts"
 
 const text = words.sessions
 
+/** The key by its name, as on its page. */
+const nameOf = ({ key_id, key_name }: Pick<ListedSession, "key_id" | "key_name">): string =>
+  key_name ?? (key_id === "administrator" ? words.session.administrator : key_id)
+
 const columnsFor = (end: (session: ListedSession) => void): ReadonlyArray<Column<ListedSession>> => [
   {
     head: text.key,
     card: "title",
-    cell: ({ key_id, current }) => (
+    cell: (session) => (
       <>
-        {key_id} {current && <Tag {...mark("info", text.current, "key")} />}
+        <bdi title={session.key_id}>{nameOf(session)}</bdi>{" "}
+        {session.current && <Tag {...mark("info", text.current, "key")} />}
       </>
     )
   },
@@ -44,11 +47,11 @@ const columnsFor = (end: (session: ListedSession) => void): ReadonlyArray<Column
 
 export const SessionsPage = () => {
   const query = useQuery(sessionList)
-  const [question, ask] = useState<Question>()
-  const onEnd = ({ id, key_id }: ListedSession) =>
+  const [dialog, ask] = useQuestion()
+  const onEnd = ({ id, ...session }: ListedSession) =>
     ask({
       title: text.endTitle,
-      text: text.endText(key_id),
+      text: text.endText(nameOf(session)),
       action: text.end,
       isDangerous: true,
       act: () => act(endSession(id)).finally(() => refresh(sessionList))
@@ -58,7 +61,7 @@ export const SessionsPage = () => {
       <Block title={text.title} query={query} rows={3}>
         {(sessions) => <List label={text.title} columns={columnsFor(onEnd)} rows={sessions} keyOf={({ id }) => id} />}
       </Block>
-      {question !== undefined && <Confirm question={question} onClose={() => ask(undefined)} />}
+      {dialog}
     </Page>
   )
 }

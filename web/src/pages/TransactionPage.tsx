@@ -1,26 +1,24 @@
 // A transaction: what the service says of it, its timeline with what comes next, its attempts, and what a person can do.
 import { useRoute } from "preact-iso"
-import { explorerLink, unitOf } from "../data/Chains.ts"
+import { isOfNetwork } from "../../../src/client/Networks.ts"
 import { networkList } from "../data/Networks.ts"
-import type { Network } from "../data/Networks.ts"
 import { relayerById } from "../data/Relayers.ts"
 import { may, sessionState } from "../data/Session.ts"
 import { isOpen, relayerOf, transactionByKey, transactionExplanation, transactionKey } from "../data/Transactions.ts"
-import type { RelayerOfTransaction, Transaction } from "../data/Transactions.ts"
+import type { Transaction } from "../data/Transactions.ts"
 import { words } from "../words.ts"
-import { Amount } from "../parts/Amount.tsx"
 import { Failed, Loaded } from "../parts/Block.tsx"
-import { Code, CopyButton, shortened } from "../parts/Copy.tsx"
-import { ExternalLink } from "../parts/ExternalLink.tsx"
-import { Facts, Page } from "../parts/Page.tsx"
+import { CopyButton, shortened } from "../parts/Copy.tsx"
+import { Page } from "../parts/Page.tsx"
 import { Say } from "../parts/Say.tsx"
 import { markOf } from "../parts/States.ts"
 import { Tag } from "../parts/Tag.tsx"
-import { At, Until } from "../parts/Time.tsx"
 import { useAtom, useChange, useQuery, useSearch } from "../parts/useAtom.ts"
 import { useEventsAbout } from "../parts/useEvents.ts"
 import { TransactionActions } from "./transaction/Actions.tsx"
 import { Attempts } from "./transaction/Attempts.tsx"
+import { Details, Summary } from "./transaction/Details.tsx"
+import type { Context } from "./transaction/Details.tsx"
 import { FeePlot } from "./transaction/FeePlot.tsx"
 import { Timeline } from "./transaction/Timeline.tsx"
 
@@ -28,99 +26,6 @@ const text = words.transaction
 
 /** Milliseconds between two looks at an open transaction. */
 const refreshed = 5_000
-
-interface Context {
-  readonly relayer: RelayerOfTransaction
-  readonly network: Network | undefined
-}
-
-const hashOf = (transaction: Transaction): string | undefined => {
-  if ("hash" in transaction && transaction.hash !== undefined) return transaction.hash
-  return transaction.network_type === "solana" &&
-    "signature" in transaction &&
-    typeof transaction.signature === "string"
-    ? transaction.signature
-    : undefined
-}
-
-const isEvm = (transaction: Transaction) => transaction.network_type === "evm" && "value" in transaction
-
-/** The place in the order of the account, in the words of its network. */
-const placeOf = (transaction: Transaction) => {
-  if ("nonce" in transaction && transaction.nonce !== undefined) return `${text.nonce} ${transaction.nonce}`
-  return "sequence_number" in transaction ? `${text.sequence} ${transaction.sequence_number}` : undefined
-}
-
-const Summary = ({ transaction, relayer, network }: Context & { readonly transaction: Transaction }) => {
-  const unit = unitOf(relayer.network_type, relayer.network, network === undefined ? [] : [network])
-  const place = placeOf(transaction)
-  return (
-    <>
-      {isEvm(transaction) && (
-        <>
-          <Amount value={transaction.value} unit={unit} /> {text.to}{" "}
-          {transaction.to === undefined ? text.creation : <Code text={transaction.to} />} ·{" "}
-        </>
-      )}
-      {text.from} <a href={`/console/relayers/${encodeURIComponent(relayer.id)}`}>{relayer.id}</a>
-      {place !== undefined && ` · ${place}`}
-      {relayer.network !== undefined && ` · ${relayer.network}`}
-    </>
-  )
-}
-
-const Details = ({ transaction, relayer, network }: Context & { readonly transaction: Transaction }) => {
-  const unit = unitOf(relayer.network_type, relayer.network, network === undefined ? [] : [network])
-  const hash = hashOf(transaction)
-  const link = hash === undefined ? undefined : explorerLink(network, hash)
-  const fee = "fee_paid" in transaction ? transaction.fee_paid : undefined
-  const evm = isEvm(transaction) ? transaction : undefined
-  const stellar = transaction.network_type === "stellar" && "source_account" in transaction ? transaction : undefined
-  const solana = transaction.network_type === "solana" && "transaction" in transaction ? transaction : undefined
-  return (
-    <div class="pad">
-      <Facts
-        facts={[
-          [text.id, <Code text={transaction.id} full />],
-          [text.externalId, transaction.external_id !== undefined && <Code text={transaction.external_id} full />],
-          [text.hash, hash !== undefined && <Code text={hash} />],
-          [text.explorer, link !== undefined && <ExternalLink href={link} label={new URL(link).host} />],
-          [text.accepted, <At at={transaction.created_at} />],
-          [text.sent, transaction.sent_at !== undefined && <At at={transaction.sent_at} />],
-          [text.final, transaction.confirmed_at !== undefined && <At at={transaction.confirmed_at} />],
-          [text.confirmedBy, transaction.confirmed_by === 1 && text.byOne],
-          [
-            text.validUntil,
-            transaction.valid_until !== undefined && (
-              <>
-                <At at={transaction.valid_until} />{" "}
-                {isOpen(transaction) && (
-                  <span class="mut">
-                    <Until at={transaction.valid_until} />
-                  </span>
-                )}
-              </>
-            )
-          ],
-          [text.data, evm?.data !== undefined && <Code text={evm.data} />],
-          [text.gasLimit, evm?.gas_limit?.toLocaleString("en-US")],
-          [text.speed, evm?.speed],
-          [text.block, evm?.block_number?.toLocaleString("en-US")],
-          [text.contract, evm?.contract_address !== undefined && <Code text={evm.contract_address} />],
-          [text.revert, evm?.revert_reason !== undefined && <bdi class="wrap">{evm.revert_reason}</bdi>],
-          [text.account, stellar !== undefined && <Code text={stellar.source_account} />],
-          [text.channel, stellar?.channel_account !== undefined && <Code text={stellar.channel_account} />],
-          [text.ledger, stellar?.ledger?.toLocaleString("en-US")],
-          [text.result, stellar?.result_code],
-          [text.operations, stellar?.operation_results?.join(", ")],
-          [text.slot, solana?.slot?.toLocaleString("en-US")],
-          [text.programs, solana?.instructions?.map(({ program_id }) => shortened(program_id)).join(", ")],
-          [text.feePaid, fee !== undefined && <Amount value={fee} unit={unit} />]
-        ]}
-      />
-    </div>
-  )
-}
 
 const Explained = ({ id, transaction }: { readonly id: string; readonly transaction: Transaction }) => {
   const said = useQuery(transactionExplanation(id), isOpen(transaction) ? refreshed : undefined)
@@ -159,7 +64,7 @@ const Content = ({
       <Explained id={id} transaction={transaction} />
       <div class="grid g21">
         <div class="grid">
-          {isEvm(transaction) && <FeePlot id={id} transaction={transaction} />}
+          {isOfNetwork("evm", transaction) && <FeePlot id={id} transaction={transaction} />}
           <Attempts transaction={transaction} {...context} />
         </div>
         <div class="grid">

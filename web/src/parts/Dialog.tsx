@@ -49,7 +49,7 @@ export interface Question {
 }
 
 /** Focus starts on "Cancel". A failure stays in the dialog. */
-export const Confirm = ({ question, onClose }: { readonly question: Question; readonly onClose: () => void }) => {
+const Confirm = ({ question, onClose }: { readonly question: Question; readonly onClose: () => void }) => {
   const { title, text, action, isDangerous = false, typed, act } = question
   const [written, write] = useState("")
   const [isBusy, setBusy] = useState(false)
@@ -94,4 +94,11 @@ export const Confirm = ({ question, onClose }: { readonly question: Question; re
       </div>
     </Dialog>
   )
+}
+
+/** A question that a component can ask, and its dialog while it is asked. */
+export const useQuestion = () => {
+  const [question, ask] = useState<Question>()
+  const dialog = question !== undefined && <Confirm question={question} onClose={() => ask(undefined)} />
+  return [dialog, ask] as const
 }

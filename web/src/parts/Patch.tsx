@@ -8,7 +8,8 @@ import type { Entered, Form, Json, Problems } from "../data/FormFields.ts"
 import type { Outcome } from "../data/Registry.ts"
 import { words } from "../words.ts"
 import { Failed } from "./Block.tsx"
-import { Diff, SchemaForm } from "./Form.tsx"
+import { Diff } from "./Diff.tsx"
+import { SchemaForm } from "./Form.tsx"
 import { Writes } from "./Writes.tsx"
 
 const text = words.form

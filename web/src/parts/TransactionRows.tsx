@@ -31,7 +31,13 @@ const hashOf = ({ hash, signature }: Row) => hash ?? (typeof signature === "stri
 
 const numberOf = ({ nonce, sequence_number }: Row) => nonce ?? sequence_number
 
-const columns: ReadonlyArray<Column<Row>> = [
+/** Rows of one relayer are of one network. */
+const numberHead = (rows: ReadonlyArray<Row>): string => {
+  if (rows.every(({ sequence_number }) => sequence_number === undefined)) return text.nonce
+  return rows.every(({ nonce }) => nonce === undefined) ? text.sequence : text.place
+}
+
+const columnsOf = (rows: ReadonlyArray<Row>): ReadonlyArray<Column<Row>> => [
   { head: text.state, card: "state", cell: ({ status }) => <Tag {...markOf(status)} /> },
   {
     head: text.one,
@@ -56,7 +62,7 @@ const columns: ReadonlyArray<Column<Row>> = [
       return hash === undefined ? "–" : <Code text={hash} />
     }
   },
-  { head: text.nonce, isNumber: true, card: "hidden", cell: (row) => numberOf(row)?.toString() ?? "–" },
+  { head: numberHead(rows), isNumber: true, card: "hidden", cell: (row) => numberOf(row)?.toString() ?? "–" },
   { head: text.accepted, isNumber: true, cell: ({ created_at }) => <Age at={created_at} /> }
 ]
 
@@ -70,7 +76,7 @@ interface Props {
 export const TransactionRows = ({ label, rows, hasRelayer = true }: Props) => (
   <List
     label={label}
-    columns={columns.filter(({ head }) => hasRelayer || head !== text.relayer)}
+    columns={columnsOf(rows).filter(({ head }) => hasRelayer || head !== text.relayer)}
     rows={rows}
     keyOf={({ id }) => id}
   />

@@ -7,7 +7,7 @@ import type { TransactionStatistics } from "../../data/Transactions.ts"
 import { words } from "../../words.ts"
 import { Block } from "../../parts/Block.tsx"
 import { SelectFilter } from "../../parts/Filters.tsx"
-import { Plot } from "../../parts/Plot.tsx"
+import { Plot, p95Lines, units } from "../../parts/Plot.tsx"
 import type { Line } from "../../parts/Plot.tsx"
 import { Age } from "../../parts/Time.tsx"
 import { useQuery, useSearch } from "../../parts/useAtom.ts"
@@ -132,18 +132,6 @@ const finals = (steps: Steps, label: string): ReadonlyArray<Line> => [
   }
 ]
 
-const count = { symbol: "", decimals: 0 }
-const seconds = { symbol: "s", decimals: 3 }
-
-const latency = (steps: Steps): ReadonlyArray<Line> => [
-  {
-    label: text.p95Line,
-    shape: "line",
-    color: "p1",
-    values: steps.map(({ p95_ms }) => (p95_ms === undefined ? undefined : BigInt(p95_ms)))
-  }
-]
-
 const longer = Object.keys(periods)
   .filter(isPeriod)
   .filter((period) => period !== "1h")
@@ -181,10 +169,16 @@ export const Statistics = ({ hasRelayers }: { readonly hasRelayers: boolean }) =
               label={text.finals[period]}
               axis="time"
               positions={positions}
-              unit={count}
+              unit={units.count}
               lines={finals(steps, text.finals[period])}
             />
-            <Plot label={text.p95Line} axis="time" positions={positions} unit={seconds} lines={latency(steps)} />
+            <Plot
+              label={text.p95Line}
+              axis="time"
+              positions={positions}
+              unit={units.seconds}
+              lines={p95Lines(text.p95Line, steps)}
+            />
           </div>
         )}
       </Block>

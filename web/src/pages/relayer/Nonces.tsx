@@ -18,7 +18,7 @@ import { words } from "../../words.ts"
 import { Amount } from "../../parts/Amount.tsx"
 import { Block } from "../../parts/Block.tsx"
 import { Code } from "../../parts/Copy.tsx"
-import { Confirm } from "../../parts/Dialog.tsx"
+import { useQuestion } from "../../parts/Dialog.tsx"
 import type { Question } from "../../parts/Dialog.tsx"
 import { Empty, List } from "../../parts/List.tsx"
 import type { Column } from "../../parts/List.tsx"
@@ -101,10 +101,10 @@ const Channels = ({ state, relayer }: { readonly state: Stellar; readonly relaye
 
 const refreshAll = (id: string) => refresh(relayerNonces(id), relayerById(id), relayerExplanation(id))
 
-const questionsOf = ({ id }: Relayer) => ({
+const questionsOf = ({ id, network_type }: Relayer) => ({
   accept: {
     title: text.acceptTitle,
-    text: text.acceptText,
+    text: network_type === "stellar" ? text.acceptSequenceText : text.acceptText,
     action: text.acceptAction,
     isDangerous: true,
     act: () => act(acceptChainCount(id)).finally(() => refreshAll(id))
@@ -129,7 +129,7 @@ const questionsOf = ({ id }: Relayer) => ({
 
 const Actions = ({ relayer, state }: { readonly relayer: Relayer; readonly state: ShownSequences }) => {
   const session = useAtom(sessionState)
-  const [question, ask] = useState<Question>()
+  const [dialog, ask] = useQuestion()
   const [isClearing, setClearing] = useState(false)
   const networks = useQuery(networkList).value
   const isTest = networks?.some(
@@ -159,7 +159,7 @@ const Actions = ({ relayer, state }: { readonly relayer: Relayer; readonly state
           {text.generation}
         </button>
       )}
-      {question !== undefined && <Confirm question={question} onClose={() => ask(undefined)} />}
+      {dialog}
       {isClearing && isEvm(state) && (
         <ClearNonces
           relayer={relayer.id}
@@ -180,7 +180,7 @@ export const RelayerNonces = ({ details: { value: relayer } }: { readonly detail
   return (
     <div class="grid">
       <Block
-        title={words.relayers.nonces}
+        title={relayer.network_type === "stellar" ? words.relayers.sequences : words.relayers.nonces}
         aside={
           <>
             {text.sub}

@@ -1,4 +1,5 @@
 // The summary of a relayer: its balance and providers as the chain sees them, and its open transactions.
+import { isOfNetwork } from "../../../../src/client/Networks.ts"
 import { unitOf } from "../../data/Chains.ts"
 import { isAboutRelayer } from "../../data/EventFilter.ts"
 import { networkList } from "../../data/Networks.ts"
@@ -42,22 +43,22 @@ const providerColumns: ReadonlyArray<Column<Provider>> = [
   { head: text.problem, cell: ({ error }) => (error === undefined ? "" : <bdi class="wrap">{error}</bdi>) }
 ]
 
-const countOf = (status: RelayerStatus) => {
-  if (status.network_type === "evm") return status.nonce?.toString()
-  return status.network_type === "stellar" ? status.sequence_number?.toString() : undefined
-}
+/** How far the account has counted its transactions, as its network calls it. */
+const countOf = (status: RelayerStatus): readonly [name: string, count: string | undefined] =>
+  isOfNetwork("stellar", status)
+    ? [text.sequence, status.sequence_number?.toString()]
+    : [text.nonce, isOfNetwork("evm", status) ? status.nonce?.toString() : undefined]
 
 const Details = ({ relayer, status }: { readonly relayer: Relayer; readonly status: RelayerStatus }) => {
   const unit = unitOf(relayer.network_type, relayer.network, useQuery(networkList).value)
   const minimum = relayer.policies?.min_balance
-  const count = countOf(status)
   return (
     <div class="pad">
       <Facts
         facts={[
           [text.balance, status.balance !== undefined && <Amount value={status.balance} unit={unit} />],
           [text.minBalance, minimum !== undefined && <Amount value={minimum} unit={unit} />],
-          [text.nonce, count],
+          countOf(status),
           [text.asked, status.live ? text.live : status.read_at !== undefined && <At at={status.read_at} />],
           [text.lastCheck, status.last_check_at !== undefined && <Age at={status.last_check_at} />],
           [text.nextCheck, <Until at={status.next_check_at} />],

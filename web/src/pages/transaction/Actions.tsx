@@ -1,5 +1,6 @@
 // What a person can do with a transaction: cancel, speed up, decide. What is not possible says why.
 import { useState } from "preact/hooks"
+import { isOfNetwork } from "../../../../src/client/Networks.ts"
 import { exact, gwei, parse } from "../../data/Amounts.ts"
 import type { Failure } from "../../data/Failure.ts"
 import { act, refresh } from "../../data/Registry.ts"
@@ -15,14 +16,14 @@ import {
 import type { Transaction } from "../../data/Transactions.ts"
 import { words } from "../../words.ts"
 import { Failed } from "../../parts/Block.tsx"
-import { Confirm, Dialog } from "../../parts/Dialog.tsx"
+import { Dialog, useQuestion } from "../../parts/Dialog.tsx"
 import type { Question } from "../../parts/Dialog.tsx"
 import { useAtom } from "../../parts/useAtom.ts"
 import { Writes } from "../../parts/Writes.tsx"
 
 const text = words.transaction
 
-type Evm = Extract<Transaction, { readonly value: bigint }>
+type Evm = Extract<Transaction, { readonly network_type: "evm" }>
 
 interface Props {
   /** The key of the transaction's queries. */
@@ -35,12 +36,9 @@ const refreshAll = (id: string) => refresh(transactionByKey(id), transactionExpl
 /** Codes with which the service waits for an operator's answer about one transaction. */
 const undecided: ReadonlySet<string> = new Set(["nonce_taken_unproven", "restored_unproven", "landing_unproven"])
 
-const isEvm = (transaction: Transaction): transaction is Evm =>
-  transaction.network_type === "evm" && "value" in transaction
-
-const cancelText = ({ status, network_type }: Transaction) => {
-  if (status === "pending") return text.cancelPending
-  return network_type === "evm" ? text.cancelEvm : text.cancelOther
+const cancelText = (transaction: Transaction) => {
+  if (transaction.status === "pending") return text.cancelPending
+  return isOfNetwork("evm", transaction) ? text.cancelEvm : text.cancelOther
 }
 
 /** Why an action is not possible. `undefined`: it is. */
@@ -178,11 +176,11 @@ const Action = ({
 
 export const TransactionActions = ({ id, transaction }: Props) => {
   const session = useAtom(sessionState)
-  const [question, ask] = useState<Question>()
+  const [dialog, ask] = useQuestion()
   const [isSpeeding, setSpeeding] = useState(false)
   const questions = questionsOf(id, transaction)
   const obstacle = may(session, "transactions:write") ? obstacleOf(transaction) : text.notAllowed
-  const unsigned = isEvm(transaction) && priceFields.every((name) => transaction[name] === undefined)
+  const unsigned = isOfNetwork("evm", transaction) && priceFields.every((name) => transaction[name] === undefined)
   return (
     <>
       {undecided.has(transaction.code ?? "") && may(session, "transactions:write") && (
@@ -195,7 +193,7 @@ export const TransactionActions = ({ id, transaction }: Props) => {
           </button>
         </>
       )}
-      {isEvm(transaction) && (
+      {isOfNetwork("evm", transaction) && (
         <Action
           label={text.speedUp}
           obstacle={obstacle ?? (unsigned ? text.isUnsigned : undefined)}
@@ -203,8 +201,8 @@ export const TransactionActions = ({ id, transaction }: Props) => {
         />
       )}
       <Action label={text.cancel} obstacle={obstacle} onClick={() => ask(questions.cancel)} />
-      {question !== undefined && <Confirm question={question} onClose={() => ask(undefined)} />}
-      {isSpeeding && isEvm(transaction) && (
+      {dialog}
+      {isSpeeding && isOfNetwork("evm", transaction) && (
         <SpeedUp id={id} transaction={transaction} onClose={() => setSpeeding(false)} />
       )}
     </>

@@ -8,7 +8,7 @@ import type { Notification } from "../../data/Webhooks.ts"
 import { words } from "../../words.ts"
 import { Failed } from "../../parts/Block.tsx"
 import { CopyButton } from "../../parts/Copy.tsx"
-import { Confirm, Dialog } from "../../parts/Dialog.tsx"
+import { Dialog, useQuestion } from "../../parts/Dialog.tsx"
 import type { Question } from "../../parts/Dialog.tsx"
 import { Tree } from "../../parts/Tree.tsx"
 import { Replay } from "./Replay.tsx"
@@ -117,7 +117,7 @@ const pauseQuestion = (id: string, { value: { paused }, etag }: Versioned<Notifi
 })
 
 export const WebhookActions = ({ id, details }: Props) => {
-  const [question, ask] = useState<Question>()
+  const [dialog, ask] = useQuestion()
   const [isRotating, setRotating] = useState(false)
   return (
     <>
@@ -129,7 +129,7 @@ export const WebhookActions = ({ id, details }: Props) => {
         {text.rotate}
       </button>
       <Replay id={id} />
-      {question !== undefined && <Confirm question={question} onClose={() => ask(undefined)} />}
+      {dialog}
       {isRotating && <Rotate id={id} details={details} onClose={() => setRotating(false)} />}
     </>
   )

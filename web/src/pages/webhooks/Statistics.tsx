@@ -6,7 +6,7 @@ import type { DeliveryStatistics } from "../../data/Webhooks.ts"
 import { words } from "../../words.ts"
 import { Block } from "../../parts/Block.tsx"
 import { Facts } from "../../parts/Page.tsx"
-import { Plot } from "../../parts/Plot.tsx"
+import { Plot, p95Lines, units } from "../../parts/Plot.tsx"
 import type { Line } from "../../parts/Plot.tsx"
 import { Tag, mark } from "../../parts/Tag.tsx"
 import { Age, At, Until } from "../../parts/Time.tsx"
@@ -24,18 +24,6 @@ const perMinute = (steps: Steps): ReadonlyArray<Line> => [
   { label: text.states.failed, shape: "bars", color: "p2", values: steps.map(({ failed }) => BigInt(failed)) },
   { label: text.states.pending, shape: "line", color: "p1", values: steps.map(({ pending }) => BigInt(pending)) }
 ]
-
-const latency = (steps: Steps): ReadonlyArray<Line> => [
-  {
-    label: text.p95,
-    shape: "line",
-    color: "p1",
-    values: steps.map(({ p95_ms }) => (p95_ms === undefined ? undefined : BigInt(p95_ms)))
-  }
-]
-
-const count = { symbol: "", decimals: 0 }
-const seconds = { symbol: "s", decimals: 3 }
 
 const total = (steps: Steps, name: "delivered" | "failed") => steps.reduce((sum, step) => sum + step[name], 0)
 
@@ -81,15 +69,15 @@ export const WebhookStatistics = ({ id }: { readonly id: string }) => {
                 label={text.perMinute}
                 axis="time"
                 positions={positions}
-                unit={count}
+                unit={units.count}
                 lines={perMinute(statistics.steps)}
               />
               <Plot
                 label={text.p95}
                 axis="time"
                 positions={positions}
-                unit={seconds}
-                lines={latency(statistics.steps)}
+                unit={units.seconds}
+                lines={p95Lines(text.p95, statistics.steps)}
               />
             </div>
           </>

@@ -1,0 +1,81 @@
+// The console in Chromium: what it calls the same things of different networks, and what it says nothing of.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { Console, call, firstId, settled, signIn, textOf } from "./ConsoleInBrowser.ts"
+
+layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a text of the console", (it) => {
+  it.effect("calls the place of a stellar transaction a sequence, and that of an evm transaction a nonce", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        for (const [type, name] of [
+          ["stellar", "sequence"],
+          ["evm", "nonce"]
+        ] as const) {
+          const relayer = `dev-${type}`
+          const id = await firstId(running, `relayers/${relayer}/transactions`)
+          const { data } = await call(running, "GET", `relayers/${relayer}/transactions/${id}`)
+          await page.goto(`${running.baseUrl}/console/transactions/${id}?relayer=${relayer}`)
+          const number = textOf(data, type === "evm" ? "nonce" : "sequence_number")
+          await page.locator(".sub").getByText(`${name} ${number}`).waitFor()
+          await page.goto(`${running.baseUrl}/console/relayers/${relayer}`)
+          const tab = type === "evm" ? "Nonces" : "Sequences"
+          await page.getByRole("navigation", { name: "Relayer" }).getByRole("link", { name: tab }).click()
+          await page.getByRole("region", { name: tab, exact: true }).waitFor()
+          await settled(page)
+        }
+        const said = (await page.locator("#content").innerText()).toLowerCase()
+        assert.include(said, "nonce")
+        await page.goto(`${running.baseUrl}/console/relayers/dev-stellar/nonces`)
+        await settled(page)
+        await page.getByText("Next to assign").waitFor()
+        assert.notInclude((await page.locator("#content").innerText()).toLowerCase(), "nonce")
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("of a tab of a relayer is seen on a phone, without a scroll that nothing announces", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page } = await signIn(running, { width: 360 })
+        await page.goto(`${running.baseUrl}/console/relayers/dev-stellar`)
+        const tabs = page.getByRole("navigation", { name: "Relayer" }).getByRole("link")
+        await tabs.first().waitFor()
+        assert.strictEqual(await tabs.count(), 6)
+        for (const tab of await tabs.all()) {
+          const box = await tab.boundingBox()
+          assert.isAtMost((box?.x ?? 0) + (box?.width ?? 0), 360, await tab.innerText())
+        }
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("is none about the jobs of an instance that is silent", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        const { data } = await call(running, "GET", "instances")
+        assert(Array.isArray(data))
+        const silent = { ...data[0], id: "00000000-0000-4000-8000-000000000000", is_this: false }
+        await page.route("**/console/api/v1/instances", (asked) =>
+          asked.fulfill({
+            json: { success: true, data: [...data, { ...silent, last_seen_at: "2026-01-02T03:04:05.678Z" }] }
+          })
+        )
+        await page.goto(`${running.baseUrl}/console/system`)
+        const rows = page.getByRole("region", { name: "Instances", exact: true }).locator("tbody tr")
+        await rows.filter({ hasText: "Silent" }).waitFor()
+        assert.notInclude(await rows.filter({ hasText: "Silent" }).innerText(), "All work")
+        assert.include(await rows.filter({ hasText: "answers this page" }).innerText(), "All work")
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+})

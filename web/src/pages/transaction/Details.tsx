@@ -1,0 +1,106 @@
+// What a transaction is: the line below its title, and its details.
+import { isOfNetwork } from "../../../../src/client/Networks.ts"
+import { explorerLink, unitOf } from "../../data/Chains.ts"
+import type { Network } from "../../data/Networks.ts"
+import { isOpen } from "../../data/Transactions.ts"
+import type { RelayerOfTransaction, Transaction } from "../../data/Transactions.ts"
+import { words } from "../../words.ts"
+import { Amount } from "../../parts/Amount.tsx"
+import { Code, shortened } from "../../parts/Copy.tsx"
+import { ExternalLink } from "../../parts/ExternalLink.tsx"
+import { Facts } from "../../parts/Page.tsx"
+import { At, Until } from "../../parts/Time.tsx"
+
+const text = words.transaction
+
+export interface Context {
+  readonly relayer: RelayerOfTransaction
+  readonly network: Network | undefined
+}
+
+const hashOf = (transaction: Transaction): string | undefined => {
+  if (isOfNetwork("solana", transaction)) return transaction.signature
+  return "hash" in transaction ? transaction.hash : undefined
+}
+
+/** The number that orders the transactions of an account, as its network calls it. */
+const numberOf = (transaction: Transaction): string | undefined => {
+  if (isOfNetwork("evm", transaction)) {
+    return transaction.nonce === undefined ? undefined : `${text.nonce} ${transaction.nonce}`
+  }
+  return isOfNetwork("stellar", transaction) && transaction.sequence_number !== undefined
+    ? `${text.sequence} ${transaction.sequence_number}`
+    : undefined
+}
+
+/** What it does, from which account, at which place of it. */
+export const Summary = ({ transaction, relayer, network }: Context & { readonly transaction: Transaction }) => {
+  const unit = unitOf(relayer.network_type, relayer.network, network === undefined ? [] : [network])
+  const number = numberOf(transaction)
+  return (
+    <>
+      {isOfNetwork("evm", transaction) && (
+        <>
+          <Amount value={transaction.value} unit={unit} /> {text.to}{" "}
+          {transaction.to === undefined ? text.creation : <Code text={transaction.to} />} ·{" "}
+        </>
+      )}
+      {text.from} <a href={`/console/relayers/${encodeURIComponent(relayer.id)}`}>{relayer.id}</a>
+      {number !== undefined && ` · ${number}`}
+      {relayer.network !== undefined && ` · ${relayer.network}`}
+    </>
+  )
+}
+
+export const Details = ({ transaction, relayer, network }: Context & { readonly transaction: Transaction }) => {
+  const unit = unitOf(relayer.network_type, relayer.network, network === undefined ? [] : [network])
+  const hash = hashOf(transaction)
+  const link = hash === undefined ? undefined : explorerLink(network, hash)
+  const fee = "fee_paid" in transaction ? transaction.fee_paid : undefined
+  const evm = isOfNetwork("evm", transaction) ? transaction : undefined
+  const stellar = isOfNetwork("stellar", transaction) ? transaction : undefined
+  const solana = isOfNetwork("solana", transaction) ? transaction : undefined
+  return (
+    <div class="pad">
+      <Facts
+        facts={[
+          [text.id, <Code text={transaction.id} full />],
+          [text.externalId, transaction.external_id !== undefined && <Code text={transaction.external_id} full />],
+          [text.hash, hash !== undefined && <Code text={hash} />],
+          [text.explorer, link !== undefined && <ExternalLink href={link} label={new URL(link).host} />],
+          [text.accepted, <At at={transaction.created_at} />],
+          [text.sent, transaction.sent_at !== undefined && <At at={transaction.sent_at} />],
+          [text.final, transaction.confirmed_at !== undefined && <At at={transaction.confirmed_at} />],
+          [text.confirmedBy, transaction.confirmed_by === 1 && text.byOne],
+          [
+            text.validUntil,
+            transaction.valid_until !== undefined && (
+              <>
+                <At at={transaction.valid_until} />{" "}
+                {isOpen(transaction) && (
+                  <span class="mut">
+                    <Until at={transaction.valid_until} />
+                  </span>
+                )}
+              </>
+            )
+          ],
+          [text.data, evm?.data !== undefined && <Code text={evm.data} />],
+          [text.gasLimit, evm?.gas_limit?.toLocaleString("en-US")],
+          [text.speed, evm?.speed],
+          [text.block, evm?.block_number?.toLocaleString("en-US")],
+          [text.contract, evm?.contract_address !== undefined && <Code text={evm.contract_address} />],
+          [text.revert, evm?.revert_reason !== undefined && <bdi class="wrap">{evm.revert_reason}</bdi>],
+          [text.account, stellar !== undefined && <Code text={stellar.source_account} />],
+          [text.channel, stellar?.channel_account !== undefined && <Code text={stellar.channel_account} />],
+          [text.ledger, stellar?.ledger?.toLocaleString("en-US")],
+          [text.result, stellar?.result_code],
+          [text.operations, stellar?.operation_results?.join(", ")],
+          [text.slot, solana?.slot?.toLocaleString("en-US")],
+          [text.programs, solana?.instructions?.map(({ program_id }) => shortened(program_id)).join(", ")],
+          [text.feePaid, fee !== undefined && <Amount value={fee} unit={unit} />]
+        ]}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,143 @@
+// The inputs of a form's fields: text, an amount with its unit, a choice, check boxes.
+import type { Unit } from "../data/Amounts.ts"
+import { decimalsOf, unitKey } from "../data/FormFields.ts"
+import type { Entered, FormField, Problem } from "../data/FormFields.ts"
+import { grantText } from "../data/Keys.ts"
+import { words } from "../words.ts"
+
+const text = words.form
+
+interface Maker {
+  readonly href: string
+  readonly label: string
+}
+
+export interface InputProps {
+  readonly field: FormField
+  readonly problem: Problem | string | undefined
+  readonly entered: Entered
+  readonly native: Unit
+  /** Values to choose from instead of typing, such as the networks that exist. */
+  readonly known?: Readonly<Record<string, ReadonlyArray<string>>>
+  /** Pages that create a value which is not there to choose. */
+  readonly makers?: Readonly<Record<string, Maker>>
+  readonly set: (name: string, value: string) => void
+}
+
+export const idOf = (name: string) => `field-${name}`
+
+const unitsOf = (field: FormField, native: Unit): ReadonlyArray<readonly [decimals: number, symbol: string]> => {
+  if (field.unit === undefined) return []
+  if (native.decimals === 18 || field.unit === "price") {
+    const whole = field.unit === "native" ? [[native.decimals, native.symbol] as const] : []
+    return [...whole, [9, "gwei"], [0, "wei"]]
+  }
+  return native.decimals === 0
+    ? []
+    : [
+        [native.decimals, native.symbol],
+        [0, native.smallest]
+      ]
+}
+
+const Units = ({ field, entered, native, set }: InputProps) => {
+  const units = unitsOf(field, native)
+  if (units.length === 0) return null
+  return (
+    <select
+      aria-label={text.unit}
+      value={String(decimalsOf(field, entered, native))}
+      onChange={({ currentTarget }) => set(unitKey(field.name), currentTarget.value)}
+    >
+      {units.map(([decimals, symbol]) => (
+        <option key={symbol} value={String(decimals)}>
+          {symbol}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+const Choice = ({ options, props }: { readonly options: ReadonlyArray<string>; readonly props: InputProps }) => {
+  const { field, entered, set } = props
+  const value = entered[field.name] ?? ""
+  return (
+    <select
+      id={idOf(field.name)}
+      value={value}
+      aria-describedby={`${idOf(field.name)}-hint`}
+      onChange={({ currentTarget }) => set(field.name, currentTarget.value)}
+    >
+      <option value="">{field.isRequired === true ? text.choose : text.byDefault}</option>
+      {options.map((option) => (
+        <option key={option} value={option}>
+          {field.kind === "boolean" ? (option === "true" ? text.yes : text.no) : option}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+/** Check boxes. The entered text has one choice per line. */
+const Choices = ({ field, entered, set }: InputProps) => {
+  const chosen = new Set((entered[field.name] ?? "").split("\n").filter((line) => line !== ""))
+  const toggle = (choice: string) => {
+    const next = chosen.has(choice) ? [...chosen].filter((other) => other !== choice) : [...chosen, choice]
+    set(field.name, next.join("\n"))
+  }
+  return (
+    <div
+      class={
+        field.choices?.some((choice) => grantText(choice) !== undefined) === true ? "choices explained" : "choices"
+      }
+      id={idOf(field.name)}
+      role="group"
+      aria-label={field.name}
+      tabIndex={-1}
+    >
+      {field.choices?.map((choice) => (
+        <label key={choice}>
+          <input type="checkbox" checked={chosen.has(choice)} onChange={() => toggle(choice)} />
+          <span>
+            <code>{choice}</code> <span class="mut">{grantText(choice)}</span>
+          </span>
+        </label>
+      ))}
+    </div>
+  )
+}
+
+const multiline: ReadonlySet<string> = new Set(["lines", "urls", "json"])
+
+export const Input = (props: InputProps) => {
+  const { field, entered, known, set, problem } = props
+  const shared = {
+    id: idOf(field.name),
+    value: entered[field.name] ?? "",
+    spellcheck: false,
+    autocomplete: "off" as const,
+    "aria-invalid": problem !== undefined,
+    "aria-describedby": `${idOf(field.name)}-hint`
+  }
+  if (field.kind === "choices") return <Choices {...props} />
+  const options = known?.[field.name] ?? field.choices ?? (field.kind === "boolean" ? ["true", "false"] : undefined)
+  if (options !== undefined) return <Choice options={options} props={props} />
+  if (multiline.has(field.kind)) {
+    return <textarea {...shared} rows={3} onInput={({ currentTarget }) => set(field.name, currentTarget.value)} />
+  }
+  return (
+    <span class="amount-input">
+      {field.kind === "secret" ? (
+        <input {...shared} type="password" onInput={({ currentTarget }) => set(field.name, currentTarget.value)} />
+      ) : (
+        <input
+          {...shared}
+          type="text"
+          inputMode={field.kind === "amount" || field.kind === "integer" ? "decimal" : "text"}
+          onInput={({ currentTarget }) => set(field.name, currentTarget.value)}
+        />
+      )}
+      <Units {...props} />
+    </span>
+  )
+}
