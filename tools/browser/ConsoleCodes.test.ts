@@ -194,10 +194,19 @@ layer(Console.layer, { timeout: 600_000, excludeTestServices: true })("the conso
             health: { ...health, open: 1 }
           }))
           await page.route(/\/console\/api\/v1\/relayers\?/, (asked) =>
-            asked.fulfill({ json: { success: true, data: rows, pagination: { current_page: 1, per_page: 100, total_items: rows.length } } })
+            asked.fulfill({
+              json: {
+                success: true,
+                data: rows,
+                pagination: { current_page: 1, per_page: 100, total_items: rows.length }
+              }
+            })
           )
           await page.goto(`${running.baseUrl}/console/relayers`)
-          await page.locator("tbody tr").nth(rows.length - 1).waitFor()
+          await page
+            .locator("tbody tr")
+            .nth(rows.length - 1)
+            .waitFor()
           const listed = await page.locator("tbody").innerText()
           for (const { name } of rows) assert.include(listed, name)
           assert.deepStrictEqual(problems, [])

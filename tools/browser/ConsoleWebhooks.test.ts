@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
 import { verifyWebhook } from "../../src/client/Webhook.ts"
-import { call, signIn } from "./ConsoleInBrowser.ts"
+import { call, fieldOf, signIn } from "./ConsoleInBrowser.ts"
 import { OwnService } from "./OwnService.ts"
 
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
@@ -58,6 +58,47 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("an ope
         assert.isAtLeast(count, 2)
         await Effect.runPromise(receiver.arrived(arrived + count))
         assert.strictEqual(receiver.seen.length, arrived + count)
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("sees on the overview what the first receivers got in the last hour, at two requests a minute", () =>
+    Effect.gen(function* () {
+      const running = yield* OwnService
+      const { receiver } = running
+      yield* Effect.promise(async () => {
+        for (let count = 1; count <= 6; count += 1) {
+          await call(running, "POST", "notifications", { id: `receiver-${count}`, url: receiver.url })
+        }
+        const arrived = receiver.seen.length
+        await call(running, "POST", "notifications/ops/test")
+        await Effect.runPromise(receiver.arrived(arrived + 1))
+        const { page, problems } = await signIn(running)
+        const asked: Array<string> = []
+        page.on("request", (request) => {
+          const { pathname } = new URL(request.url())
+          if (pathname.includes("/notifications")) asked.push(pathname)
+        })
+        await page.clock.install()
+        await page.goto(`${running.baseUrl}/console/`)
+        const deliveries = page.getByRole("region", { name: "Deliveries" }).first()
+        const row = deliveries.locator("tbody tr").filter({ hasText: "ops" })
+        await row.getByText("Accepts").waitFor()
+        const { data } = await call(running, "GET", "notifications/ops/statistics")
+        const steps = fieldOf(data, "steps") as ReadonlyArray<{ readonly delivered: number }>
+        const delivered = steps.reduce((sum, step) => sum + step.delivered, 0)
+        assert.isAbove(delivered, 0)
+        await row.locator("td[data-head=Delivered]").getByText(String(delivered), { exact: true }).waitFor()
+        assert.strictEqual(await deliveries.locator("tbody tr").count(), 4)
+        await deliveries.getByRole("link", { name: "All" }).waitFor()
+        const before = asked.length
+        for (let second = 0; second < 240; second += 10) {
+          await page.clock.runFor(10_000)
+          await page.mouse.move(second, second)
+        }
+        assert.isAtMost(asked.length - before, 8, asked.join("\n"))
         assert.deepStrictEqual(problems, [])
         await page.context().close()
       })

@@ -1,4 +1,4 @@
-// The first page: what needs attention, the numbers of relayers and transactions, what is open, and what happened last.
+// The first page: what needs attention, the numbers of relayers and transactions, what is open, what was delivered, and what happened last.
 import { connection } from "../data/Connection.ts"
 import { eventPage } from "../data/Events.ts"
 import { may, sessionState } from "../data/Session.ts"
@@ -15,6 +15,7 @@ import { At } from "../parts/Time.tsx"
 import { TransactionRows } from "../parts/TransactionRows.tsx"
 import { useAtom, useQuery } from "../parts/useAtom.ts"
 import { useEventsAbout, useTail } from "../parts/useEvents.ts"
+import { Deliveries } from "./overview/Deliveries.tsx"
 import { FirstSteps } from "./overview/FirstSteps.tsx"
 import { AttentionRow } from "./overview/AttentionItems.tsx"
 import { RelayerCounts, Statistics } from "./overview/Statistics.tsx"
@@ -23,7 +24,8 @@ const text = words.overview
 
 /**
  * Milliseconds between two reads. An open overview may cost the service 0.4 requests a second: what needs attention is urgent, transactions
- * are asked for every 30 seconds (two requests), relayers are counted every minute (five requests), and events come by one stream.
+ * are asked for every 30 seconds (two requests), relayers are counted every minute (five requests), up to four receivers are asked about every two minutes, and events come
+ * by one stream.
  */
 const urgent = 5_000
 const refreshed = 30_000
@@ -111,7 +113,7 @@ const Latest = () => {
 }
 
 /** Scopes of the blocks. */
-const scopes = ["relayers:read", "transactions:read", "events:read"] as const
+const scopes = ["relayers:read", "transactions:read", "notifications:read", "events:read"] as const
 
 export const OverviewPage = () => {
   const session = useAtom(sessionState)
@@ -131,6 +133,7 @@ export const OverviewPage = () => {
         ) : (
           may(session, "relayers:read") && <RelayerCounts />
         )}
+        {may(session, "notifications:read") && <Deliveries />}
         {may(session, "events:read") && <Latest />}
       </div>
     </Page>

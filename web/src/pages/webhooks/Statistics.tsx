@@ -94,9 +94,15 @@ const slowest = (steps: Steps): number | undefined =>
     undefined
   )
 
-/** One line of a list of receivers. */
-export const WebhookHealth = ({ id }: { readonly id: string }) => {
+/** The deliveries of the last hour that ended so. */
+export const WebhookCount = ({ id, of }: { readonly id: string; readonly of: "delivered" | "failed" }) => {
   const { value } = useQuery(webhookStatistics(id))
+  return <>{value === undefined ? "–" : grouped(total(value.steps, of))}</>
+}
+
+/** One line of a list of receivers. `every`: milliseconds between two requests; absent: it is asked for once. */
+export const WebhookHealth = ({ id, every }: { readonly id: string; readonly every?: number }) => {
+  const { value } = useQuery(webhookStatistics(id), every)
   if (value === undefined) return <>–</>
   const { failing_since, pending, steps } = value
   const most = slowest(steps)
