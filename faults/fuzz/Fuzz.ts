@@ -31,6 +31,8 @@ export interface Report {
   readonly garbage: number
   /** Number of responses per status, and of requests without a response per kind of end. */
   readonly counts: ReadonlyMap<string, number>
+  /** Ids of the operations that succeeded at least once. */
+  readonly succeeded: ReadonlySet<string>
   readonly findings: ReadonlyArray<Finding>
 }
 
@@ -41,6 +43,7 @@ export const sum = (reports: ReadonlyArray<Report>): Report => {
     counts.set(name, (counts.get(name) ?? 0) + times)
   }
   return {
+    succeeded: new Set(reports.flatMap(({ succeeded }) => [...succeeded])),
     requests: reports.reduce((total, { requests }) => total + requests, 0),
     garbage: reports.reduce((total, { garbage }) => total + garbage, 0),
     counts,
@@ -59,11 +62,14 @@ export const secretsOf = ({ administrator, keys, session }: World): ReadonlyArra
   marker
 ]
 
+const isSuccess = ({ status }: Connection.Exchange["answers"][number]): boolean => status >= 200 && status < 300
+
 export const run = (options: Options): Effect.Effect<Report, never, Scope.Scope> =>
   Effect.gen(function* () {
     const secrets = [...options.secrets, ...secretsOf(options.world)]
     const counts = new Map<string, number>()
     const findings: Array<Finding> = []
+    const succeeded = new Set<string>()
     let requests = 0
     let next = options.from
     const take = () => (next < options.from + options.count ? next++ : undefined)
@@ -84,7 +90,10 @@ export const run = (options: Options): Effect.Effect<Report, never, Scope.Scope>
       const made = Case.make(options.seed, at, options.world)
       if (made._tag === "Request") {
         requests++
-        judge(at, made.bytes, await connection.request(made.bytes, made.request.method), made.request)
+        const exchange = await connection.request(made.bytes, made.request.method)
+        judge(at, made.bytes, exchange, made.request)
+        const { operation } = made.request
+        if (operation !== undefined && exchange.answers.some(isSuccess)) succeeded.add(operation.id)
       } else {
         const { chunks, isCut } = made.garbage
         judge(at, Buffer.concat(chunks), await Connection.garbage(options.port, chunks, isCut), undefined)
@@ -105,5 +114,5 @@ export const run = (options: Options): Effect.Effect<Report, never, Scope.Scope>
       Array.from({ length: options.concurrency }, () => worker),
       { concurrency: "unbounded" }
     )
-    return { requests, garbage: options.count - requests, counts, findings }
+    return { requests, garbage: options.count - requests, counts, succeeded, findings }
   })

@@ -1,6 +1,10 @@
 // The resources and API keys that a run creates in the service, and the values with which cases refer to them.
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import * as keystores from "../../testkit/keystores.ts"
+import * as Cluster from "../../testkit/solana/Cluster.ts"
+import * as SolanaServing from "../../testkit/solana/Serving.ts"
+import { Network } from "../../testkit/stellar/Network.ts"
+import * as StellarServing from "../../testkit/stellar/Serving.ts"
 
 /** Part of every secret that a case sends. No response and no log record may contain it. */
 export const marker = "5ec7e75ec7e75ec7"
@@ -60,14 +64,39 @@ const signIn = Effect.fnUntraced(function* (call: Call, key: string, host: strin
   return session
 })
 
-const relayer = (id: string, signer_id: string) => ({
+const relayer = (id: string, signer_id: string, network_type = "evm") => ({
   id,
   name: `Relayer ${id}`,
   network: "near",
-  network_type: "evm",
+  network_type,
   paused: false,
   signer_id,
   notification_id: "c-1"
+})
+
+/** The relayer of stellar, with channels, and that of solana. Cases choose them often: others of their ids are those of evm, or of nothing. */
+const [stellar, solana] = ["e-1", "f-1"] as const
+const chosenOften = [stellar, solana].flatMap((id) => [id, id, id])
+const channels = 2
+
+const passphraseOfNetwork = "Stand-in of the fuzzer"
+
+/** Milliseconds between two ledgers, and two blocks. */
+const ledgerMillis = 1000
+
+/** 100,000 XLM, and 100,000 SOL. */
+const [stroops, lamports] = [1_000_000_000_000n, 100_000_000_000_000n]
+
+/** Stand-ins of stellar and solana, so that requests reach what is behind a provider. The cases may change the relayers on them. */
+const chains = Effect.gen(function* () {
+  const now = () => performance.timeOrigin + performance.now()
+  const network = new Network({ passphrase: passphraseOfNetwork, now, nodes: 1 })
+  const { url } = yield* StellarServing.serve(network)
+  yield* Effect.sync(() => network.close()).pipe(Effect.repeat(Schedule.spaced(ledgerMillis)), Effect.forkScoped)
+  const cluster = Cluster.make()
+  const node = yield* SolanaServing.node(cluster)
+  yield* SolanaServing.run(cluster, ledgerMillis)
+  return { network, cluster, urls: { stellar: url(), solana: node.url } }
 })
 
 /** `administrator` is the key that `call` uses. */
@@ -78,10 +107,12 @@ export const make = Effect.fnUntraced(function* (call: Call, administrator: stri
     body: { readonly id?: string; readonly [field: string]: unknown }
   ) {
     const answer = yield* call(`/api/v1/${path}`, { body })
-    if (answer.status === 409) return { id: body.id ?? "" }
+    if (answer.status === 409) return { id: body.id ?? "", key: undefined, address: undefined }
     if (answer.status !== 201) return yield* Effect.die(new Error(`${path}: ${answer.status} ${answer.text}`))
-    const { id, key }: { readonly id: string; readonly key?: string } = JSON.parse(answer.text).data
-    return { id, ...(key === undefined ? {} : { key }) }
+    const created: { readonly id: string; readonly key?: string; readonly address?: string } = JSON.parse(
+      answer.text
+    ).data
+    return created
   })
 
   yield* create("networks", {
@@ -91,11 +122,34 @@ export const make = Effect.fnUntraced(function* (call: Call, administrator: stri
     chain_id: 7,
     rpc_urls: [`${receiver}/ok/${marker}`]
   })
-  for (const id of ["b-1", "b-2", "b-3"]) yield* create("signers", { id, type: "plain" })
+  const { cluster, network, urls } = yield* chains
+  const far = { name: "far", is_testnet: true, average_blocktime_ms: ledgerMillis }
+  yield* create("networks", {
+    ...far,
+    network_type: "stellar",
+    passphrase: network.passphrase,
+    rpc_urls: [urls.stellar]
+  })
+  yield* create("networks", { ...far, network_type: "solana", rpc_urls: [urls.solana] })
+  for (const id of ["b-1", "b-2", "b-3", "d-1", "d-2"]) yield* create("signers", { id, type: "plain" })
   for (const id of ["c-1", "c-2"]) {
     yield* create("notifications", { id, url: `${receiver}/ok`, signing_key: `${marker}-${"k".repeat(20)}` })
   }
   for (const n of [1, 2, 3]) yield* create("relayers", relayer(`a-${n}`, `b-${n}`))
+  const onStellar = {
+    ...relayer(stellar, "d-1", "stellar"),
+    network: "far",
+    policies: { channels: { count: channels } }
+  }
+  const onSolana = {
+    ...relayer(solana, "d-2", "solana"),
+    network: "far",
+    policies: { fee_payment_strategy: "relayer" }
+  }
+  const { address: account } = yield* create("relayers", onStellar)
+  if (account !== undefined) network.grant(account, stroops)
+  const { address } = yield* create("relayers", onSolana)
+  if (address !== undefined) cluster.fund(address, lamports)
   const keys: Array<string> = []
   for (const [index, grant] of grants.entries()) {
     const { key } = yield* create("api-keys", { name: `key ${index}`, ...grant })
@@ -111,7 +165,7 @@ export const make = Effect.fnUntraced(function* (call: Call, administrator: stri
     if (cursor !== undefined) cursors.push(decodeURIComponent(cursor))
   }
   const world: World = {
-    ids: [...resource, ...victims.map(({ id }) => id)],
+    ids: [...resource, ...chosenOften, ...victims.map(({ id }) => id)],
     networks: ["near", "near", "far", "sepolia", "mainnet", "testnet", "devnet", "mainnet-beta"],
     cursors,
     administrator,

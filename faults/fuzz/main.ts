@@ -11,6 +11,7 @@ import * as fs from "node:fs"
 import { folder } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 import * as Fuzz from "./Fuzz.ts"
+import * as OpenApi from "./OpenApi.ts"
 import * as Subject from "./Subject.ts"
 
 /** Cases of a run, and of a run with `--short`: a minute or less. */
@@ -77,6 +78,8 @@ const run = Effect.fnUntraced(function* (given: Given) {
     `${report.requests} requests and ${report.garbage} times garbage with seed ${seed} in ${seconds.toFixed(0)} s, ${(count / seconds).toFixed(0)} a second`
   )
   for (const [name, times] of [...report.counts].sort()) yield* Console.log(`  ${name.padEnd(10)}${times}`)
+  const never = OpenApi.operations.map(({ id }) => id).filter((id) => !report.succeeded.has(id))
+  yield* Console.log(`operations that never succeeded: ${never.length === 0 ? "none" : never.join(", ")}`)
   yield* Console.log(`resident memory, in MiB: ${memory.map((bytes) => (bytes / 2 ** 20).toFixed(0)).join(", ")}`)
   const [, , warm] = memory
   if ((memory.at(-1) ?? 0) > (warm ?? Number.POSITIVE_INFINITY) + maxGrowth) wrong.push("its memory grows")
