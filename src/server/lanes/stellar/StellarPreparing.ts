@@ -89,8 +89,12 @@ const brokenOnChain = (
   return notGranted(envelope, read, terms) ?? balanceChange(envelope, read, terms, maxValue)
 }
 
-/** A transaction whose envelope is about to expire ends by its deadline, not by the guard. */
-const isOfTime = ({ code }: Refusal): boolean => code === "time_bounds_past"
+/**
+ * A transaction whose envelope is about to expire ends by its deadline, not by the guard. One of a user whose fee is above the cap, which
+ * the policy may have lowered, waits.
+ */
+const isDecidedLater = ({ code }: Refusal, mode: Mode): boolean =>
+  code === "time_bounds_past" || (code === "fee_above_cap" && mode === "bump")
 
 /** What a user pays for the envelope, if the policy or the forwarder has the user pay. */
 const paymentOf = (
@@ -146,7 +150,7 @@ export const prepared = Effect.fnUntraced(function* ({
   const terms = termsOf(lib, { target, own, maxFee: request.max_fee, now: rest.now })
   const isGuest = mode === "bump"
   const guarded = Result.flatMap(decoded, (envelope) => guard(mode, envelope, terms))
-  if (Result.isFailure(guarded) && !isOfTime(guarded.failure)) {
+  if (Result.isFailure(guarded) && !isDecidedLater(guarded.failure, mode)) {
     return { preparation: { broken: guarded.failure, operations: 0, out: 0n } } satisfies Prepared
   }
   const envelope = Result.isSuccess(guarded) ? guarded.success : Result.getOrThrow(decoded)

@@ -16,6 +16,7 @@ import {
 } from "../../../../testkit/stellar/Building.ts"
 import { accountIn } from "../../../../testkit/stellar/Entries.ts"
 import type { StellarRequest } from "../../../../src/domain/transaction/stellar/Stellar.ts"
+import { maxGuests } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
 import { counterContract, nativeContract } from "../../../../testkit/stellar/Contracts.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
@@ -147,23 +148,78 @@ layerEach(ledger)("two providers", (it) => {
   )
 })
 
+type Made = Effect.Success<ReturnType<typeof World.make>>
+
+/** An envelope of a user with XLM, and what the service stores of it. */
+const guestOf = (world: Made, name: string) => {
+  const user = keyNamed(name)
+  world.network.grant(user.publicKey(), 10n * xlm)
+  const sequence = (accountIn(world.network.reads, user.publicKey())?.sequence ?? 0n) + 1n
+  const maxTime = world.network.latest.closeTime + 200
+  const text = envelope(user, [paid(receiver, xlm)], { sequence, maxTime })
+  const innerHash = world.hashOf(text)
+  const facts = { guest: { account: user.publicKey(), sequence, innerHash, maxTime } }
+  return { text, innerHash, accept: Effect.map(world.accept({ transaction_xdr: text }, 1, { facts }), ([id]) => id) }
+}
+
+layerEach(ledger)("envelopes of users", (it) => {
+  it.effect("are applied 64 in a ledger, each once, by the hash inside and outside, and one more waits", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const guests = Array.from({ length: maxGuests + 1 }, (_, index) => guestOf(world, `user ${index}`))
+      const ids = yield* Effect.forEach(guests, ({ accept }) => accept)
+      const [own] = guests
+      // The first user has sent the envelope, too.
+      world.network.submit(0, own?.text ?? "")
+      yield* world.poll(1, 0)
+      const { inFlight } = yield* world.contents
+      assert.lengthOf(inFlight, maxGuests)
+      yield* world.run
+      const waiting = yield* world.transaction(ids.at(-1) ?? assert.fail())
+      assert.deepStrictEqual([waiting.state, waiting.cause?.code], ["pending", "lane_window_full"])
+      world.network.close()
+      const applied = world.network.latest.transactions
+      assert.lengthOf(applied, maxGuests)
+      yield* world.finish
+      assert.strictEqual(world.balanceOf(receiver.publicKey()), had + BigInt(guests.length) * xlm)
+      const byOther = new Set<string>()
+      for (const [index, id] of ids.entries()) {
+        const { attempts, cause, mined, state } = yield* world.transaction(id)
+        assert.deepStrictEqual([state, attempts.length], ["confirmed", 1], cause?.code)
+        if (cause?.code === "executed_by_other") byOther.add(guests[index]?.innerHash ?? "")
+        else assert.strictEqual(mined?.receipt.details.hash, attempts[0]?.hash)
+      }
+      assert.deepStrictEqual([...byOther], [own?.innerHash])
+    })
+  )
+
+  it.effect("wait while a lower cap of the policy is below their fee, and are applied when it is raised", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const id = yield* guestOf(world, "user").accept
+      world.relayer = world.relayerOf({ max_fee: 100 })
+      yield* world.poll(2)
+      const { attempts, cause, state } = yield* world.transaction(id)
+      assert.deepStrictEqual([state, cause?.code, attempts.length], ["pending", "fee_above_cap", 0])
+      assert.deepInclude(cause?.figures, { cap: 100n, fee: 200n })
+      world.relayer = world.relayerOf({ max_fee: 200 })
+      yield* world.finish
+      assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+    })
+  )
+})
+
 layerEach(ledger)("an envelope of a user", (it) => {
   it.effect("that its user also sends himself is confirmed without a fee of the relayer", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
-      const user = keyNamed("user")
-      world.network.grant(user.publicKey(), 10n * xlm)
-      const sequence = (accountIn(world.network.reads, user.publicKey())?.sequence ?? 0n) + 1n
-      const { closeTime } = world.network.latest
-      const inner = envelope(user, [paid(receiver, xlm)], { sequence, maxTime: closeTime + 200 })
-      const hash = world.hashOf(inner)
-      const facts = { guest: { account: user.publicKey(), sequence, innerHash: hash, maxTime: closeTime + 200 } }
+      const { accept, text } = guestOf(world, "user")
       const [node] = world.nodes
       if (node === undefined) return assert.fail("no node")
       node.faults.lost = { sendTransaction: "before" }
-      const [id] = yield* world.accept({ transaction_xdr: inner }, 1, { facts })
+      const id = yield* accept
       yield* world.poll()
-      world.network.submit(0, inner)
+      world.network.submit(0, text)
       yield* world.poll(2)
       node.faults.lost = {}
       yield* world.finish
