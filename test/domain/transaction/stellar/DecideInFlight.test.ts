@@ -29,6 +29,8 @@ import {
 const one = (which: ReturnType<typeof look>) => seen([which], proven)
 const two = (first: ReturnType<typeof look>, second: ReturnType<typeof look>, more = {}) =>
   seen([first, second], { ...proven, ...more })
+/** Milliseconds. */
+const week = 604_800_000
 const late = { ...submitted, validUntil: now }
 const canceled = { ...submitted, intent: "cancel" as const }
 const restored = { ...submitted, restored: true }
@@ -110,6 +112,23 @@ describe("one provider decides alone if it is the only one", () => {
   it("names the transaction that used its sequence", () => {
     const [command] = decide(situation(submitted, one(taken({ foreign: "ff" }))))
     assert.strictEqual(command._tag === "Requeue" ? command.cause.figures.hash : undefined, "ff")
+  })
+
+  it("costs nothing if another payer applied it [27]", () => {
+    const [command] = decide(
+      situation(guestSubmitted, one(look(70n, { testimony: { found: { ...applied, hash: "bb" } } })))
+    )
+    assert.strictEqual(command._tag === "Finish" ? command.cause.code : undefined, "executed_by_other")
+    assert.strictEqual(command._tag === "Finish" ? command.mined?.receipt.paid : undefined, 0n)
+  })
+
+  it("is not believed while its lane is on another chain, and nothing is decided while no provider answers", () => {
+    assert.strictEqual(
+      first(situation(submitted, one(found()), { stop: cause("chain_changed") })),
+      "Hold chain_changed"
+    )
+    const unreachable = { _tag: "Unreachable", code: "providers_unavailable", retryAt: now + 9 } as const
+    assert.strictEqual(first(situation(submitted, unreachable)), "Hold providers_unavailable")
   })
 
   it("keeps the place of what was applied, and gives up that of what was not", () => {
@@ -252,6 +271,21 @@ describe("a transaction whose envelope is alive", () => {
       "Hold fee_above_cap"
     ]
   ])
+
+  /** What an envelope at the same place offers, if a provider shows its newest ledger like this. */
+  const offered = (newest: { readonly number: number; readonly closeTime: number }) => {
+    const view = seen([look(n - 1n, { newest })], { preparation })
+    const [command] = decide(situation({ ...fee, validUntil: now + week }, view))
+    return command._tag === "Sign" ? command.offer : assert.fail(command._tag)
+  }
+
+  it("lives for two minutes by the clock, if a provider says a close time in six days [44]", () => {
+    assert.strictEqual(offered({ number: 501, closeTime: clock + 6 * 86_400 }).maxTime, clock + 120)
+  })
+
+  it("is looked for from the ledger on that was seen before the first envelope of its place [43]", () => {
+    assert.strictEqual(offered({ number: 501, closeTime: clock - 1 }).seenLedger, 490)
+  })
 
   const broadcasts = (transaction: typeof submitted, view = seen([alive])) =>
     decide(situation(transaction, view)).some(({ _tag }) => _tag === "Broadcast")

@@ -32,8 +32,9 @@ const destination = attacker.publicKey()
 const good = theirs([pay()])
 const unbounded = altered(good, { cond: xdr.Preconditions.precondNone() })
 /** A call with an authorization of an account by its address. */
-const authorized = (address: Parameters<typeof addressEntry>[0]) =>
-  theirs([call("go", [], { auth: [addressEntry(address, invocation(counterContract, "transfer"))] })], resources)
+const authorizing = (address: Parameters<typeof addressEntry>[0]) =>
+  call("go", [], { auth: [addressEntry(address, invocation(counterContract, "transfer"))] })
+const authorized = (address: Parameters<typeof addressEntry>[0]) => theirs([authorizing(address)], resources)
 
 const changed = (text: string, change: (bytes: Buffer) => Buffer): string =>
   change(Buffer.from(text, "base64")).toString("base64")
@@ -205,6 +206,33 @@ describe("the guard of stellar for envelopes of others", () => {
     assert.strictEqual(verdict("bump", built(user, [pay()])), "xdr_unsigned")
     assert.strictEqual(verdict("bump", theirs([])), "operation_count")
     assert.strictEqual(verdict("bump", good), "accepted")
+  })
+
+  it.each(
+    cases([
+      [20, "the source is another relayer", "built", built(sibling, [pay()]), "source_is_own"],
+      [21, "an operation of the relayer", "built", built(user, [pay(relayer)]), "operation_source"],
+      [
+        23,
+        "an authorization of the relayer's address",
+        "built",
+        built(user, [authorizing(relayer)], resources),
+        "auth_of_own_account"
+      ],
+      [
+        24,
+        "an inner fee of 4,000,000,000 stroops",
+        "built",
+        built(user, [pay()], { fee: 4_000_000_000n }),
+        "fee_above_cap"
+      ],
+      [27, "valid for 301 seconds", "built", built(user, [pay()], { maxTime: now + 301 }), "time_bounds_too_long"],
+      [35, "a fee bump of a fee bump", "built", feeBump(user, good, 1000n), "xdr_kind"],
+      [35, "the format V0", "built", v0, "xdr_kind"],
+      [0, "a payment of the user", "built", built(user, [pay()]), "accepted"]
+    ])
+  )("row $number, before the user signs: $attack", ({ expected, mode, text }) => {
+    assert.strictEqual(verdict(mode, text), expected)
   })
 
   it("row 41: never allows sendTransaction through /rpc, whatever the network allows", () => {

@@ -84,6 +84,9 @@ describe("the guard of stellar, with what the chain says", () => {
     assert.strictEqual(balanceChange(envelope, { ...simulated, balances }, terms, 59n)?.code, "balance_change")
     assert.isUndefined(balanceChange(envelope, { ...simulated, balances }, terms, 60n))
     assert.isUndefined(balanceChange(attack([]), { ...simulated, balances }, terms, 59n))
+    // The arguments of a root call show what it takes, which counted at admission.
+    const alone = attack([sourceEntry(invocation(counterContract, "go"))])
+    assert.isUndefined(balanceChange(alone, { ...simulated, balances }, terms, 59n))
   })
 
   it("row 25: refuses a declared fee of resources above 1.5 times the simulated one", () => {

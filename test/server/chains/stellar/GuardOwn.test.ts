@@ -135,6 +135,14 @@ const rows: ReadonlyArray<Row> = [
   ],
   [
     8,
+    "the trust line of a fee token gets a limit",
+    "unsigned",
+    own([Operation.changeTrust({ asset: dust, limit: "1" })]),
+    "accepted",
+    { allowedTokens: [`DUST:${destination}`] }
+  ],
+  [
+    8,
     "another trust line is removed",
     "unsigned",
     own([Operation.changeTrust({ asset: dust, limit: "0" })]),

@@ -117,6 +117,26 @@ layerEach(ledger)("a payment on stellar", (it) => {
     })
   )
 
+  it.effect("that an instance has signed is not committed if another one has claimed the lane meanwhile [17]", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [id] = yield* world.accept()
+      const former = yield* world.claim
+      const lanes = yield* LaneLedger
+      // The other instance has not signed yet, so that only its claim keeps the frozen one from committing.
+      const claim = Effect.orDie(Effect.provideService(world.claim, LaneLedger, lanes))
+      const frozen: LaneContext = {
+        ...former,
+        chain: { ...former.chain, sign: (unsigned) => Effect.tap(former.chain.sign(unsigned), claim) }
+      }
+      const woken = yield* Effect.flip(LaneStep.run(frozen))
+      assert.strictEqual(woken._tag, "LaneLost")
+      assert.lengthOf((yield* world.transaction(id)).attempts, 0)
+      yield* endsOnce(world, id, 1n)
+      assert.strictEqual(sendsOf(world), 1)
+    })
+  )
+
   it.effect("that a frozen instance has committed is sent by another one, and again by the frozen one [18]", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

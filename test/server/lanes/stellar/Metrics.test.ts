@@ -1,10 +1,20 @@
 // What the metrics of stellar lanes say about fees, answers of nodes, dead envelopes and foreign use.
 import { assert } from "@effect/vitest"
-import { Effect, Metric } from "effect"
+import { Keypair } from "@stellar/stellar-sdk/base"
+import { Effect, Layer, Metric } from "effect"
+import * as MasterKey from "../../../../src/server/masterKey/MasterKey.ts"
+import { RowMacs } from "../../../../src/server/secrets/RowMacs.ts"
 import * as StellarMetrics from "../../../../src/server/lanes/stellar/StellarMetrics.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
+import { envelope, payment } from "../../../../testkit/stellar/Building.ts"
 import * as World from "./World.ts"
+
+/** The master key is marked, because the keys of channels are sealed with it. */
+const marked = Layer.provideMerge(Layer.provideMerge(MasterKey.layerCheck, RowMacs.layer), ledger)
+
+/** The key of the relayer. */
+const ownKey = Keypair.fromRawEd25519Seed(Buffer.alloc(32, 0x42))
 
 const valueOf = (name: string, attributes: Record<string, string> = {}) =>
   Effect.gen(function* () {
@@ -19,7 +29,8 @@ const values = Effect.all({
   dead: valueOf("envelopes_dead_total"),
   taken: valueOf("sequences_taken_total"),
   pending: valueOf("sends_total", { answer: "pending" }),
-  unknown: valueOf("sends_total", { answer: "unknown" })
+  unknown: valueOf("sends_total", { answer: "unknown" }),
+  later: valueOf("sends_total", { answer: "try_again_later" })
 })
 
 const during = <A, E, R>(run: Effect.Effect<A, E, R>) =>
@@ -33,20 +44,48 @@ const during = <A, E, R>(run: Effect.Effect<A, E, R>) =>
       dead: after.dead - before.dead,
       taken: after.taken - before.taken,
       pending: after.pending - before.pending,
-      unknown: after.unknown - before.unknown
+      unknown: after.unknown - before.unknown,
+      later: after.later - before.later
     }
   })
 
-layerEach(ledger)("the metrics of a stellar lane", (it) => {
+layerEach(marked)("the metrics of a stellar lane", (it) => {
   it.effect("count what was bid and charged, and show the age of the newest ledger", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
       yield* world.accept(World.payment(World.xlm), 2)
       const counted = yield* during(world.finish)
-      assert.deepStrictEqual(counted, { bid: 200, charged: 200, dead: 0, taken: 0, pending: 2, unknown: 0 })
+      assert.deepStrictEqual(counted, { bid: 200, charged: 200, dead: 0, taken: 0, pending: 2, unknown: 0, later: 0 })
       yield* world.accept()
       yield* world.poll(1, 0)
       assert.strictEqual(yield* valueOf("ledger_age_seconds", { network: "local" }), 5)
+    })
+  )
+
+  it.effect("count sends that a node takes only later, because it has another envelope of the account", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const sequence = world.sequence() + 1n
+      const maxTime = world.network.latest.closeTime + 100
+      const foreign = envelope(ownKey, [payment(World.receiver, 1n)], { sequence, maxTime })
+      world.network.submit(0, foreign)
+      yield* world.accept()
+      const counted = yield* during(world.poll(1, 0))
+      assert.deepStrictEqual([counted.pending, counted.later], [0, 1])
+    })
+  )
+
+  it.effect("show how many channels there are, and on how many a transaction has a place", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ policies: { channels: { count: 3 } } })
+      yield* world.settle
+      yield* world.accept(World.payment(World.xlm), 2)
+      yield* world.poll(1, 0)
+      yield* world.upkeep
+      assert.deepStrictEqual(
+        [yield* valueOf("channels", { state: "ready" }), yield* valueOf("channel_places_in_use")],
+        [3, 2]
+      )
     })
   )
 

@@ -160,6 +160,21 @@ layerEach(ledger)("a payment on stellar", (it) => {
     })
   )
 
+  it.effect("is not signed while its provider is on another network [35]", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [node] = world.nodes
+      if (node === undefined) return assert.fail("no node")
+      node.faults.passphrase = "Another network"
+      const [id] = yield* world.accept(World.payment(xlm), 1, inAnHour)
+      yield* world.poll(3)
+      assert.strictEqual(yield* codeOf(world, id), "chain_changed")
+      assert.lengthOf((yield* world.transaction(id)).attempts, 0)
+      node.faults.passphrase = undefined
+      yield* endsOnce(world, id)
+    })
+  )
+
   it.effect(
     "is not signed if both providers show that the test network was restarted, and one alone shows nothing",
     () =>
