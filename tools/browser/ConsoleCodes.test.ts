@@ -9,7 +9,9 @@ import { KnownCode } from "../../src/domain/transaction/Code.ts"
 import type { Words } from "../../src/domain/transaction/Explanation.ts"
 import { explain as explainSolana } from "../../src/domain/transaction/solana/SolanaWords.ts"
 import { explain as explainStellar } from "../../src/domain/transaction/stellar/StellarWords.ts"
-import { Console, call, firstId, settled, signIn } from "./ConsoleInBrowser.ts"
+import * as LocalSolana from "../../src/process/development/LocalSolana.ts"
+import * as LocalStellar from "../../src/process/development/LocalStellar.ts"
+import { Console, call, firstId, settled, signIn, textOf } from "./ConsoleInBrowser.ts"
 import type { Running } from "./ConsoleInBrowser.ts"
 
 const explanations = { solana: explainSolana, stellar: explainStellar }
@@ -33,6 +35,8 @@ const codesOf = (type: Type): ReadonlyArray<string> => [
   ...KnownCode.literals.filter((code) => !wordsOf(type, code, "pending").reason.startsWith("Its code is")),
   newer
 ]
+
+const networks = { solana: LocalSolana.network, stellar: LocalStellar.network }
 
 /** A transaction of the service, as the browser gets it. */
 interface Shown {
@@ -256,4 +260,31 @@ layer(Console.layer, { timeout: 600_000, excludeTestServices: true })("the conso
       })
     )
   }
+
+  it.effect("sends transactions of solana and stellar from their forms, and shows them until they are confirmed", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        for (const type of types) {
+          const relayer = `dev-${type}`
+          const address = textOf((await call(running, "GET", `relayers/${relayer}`)).data, "address")
+          await page.goto(`${running.baseUrl}/console/relayers/${relayer}/send`)
+          for (const [field, value] of Object.entries(networks[type].transaction(address))) {
+            await page.locator(`#field-${field}`).fill(typeof value === "string" ? value : JSON.stringify(value))
+          }
+          await page.locator("#field-external_id").fill(`by form on ${type}`)
+          await page.getByRole("button", { name: "Send", exact: true }).click()
+          await page.getByRole("heading", { name: `by form on ${type}` }).waitFor()
+          await page.locator("h1").getByText("Confirmed").waitFor()
+          const region = page.getByRole("region", { name: "Attempts", exact: true }).first()
+          await region.getByText("1 signed version").waitFor()
+          await page.locator(".tl").getByText("Confirmed", { exact: true }).waitFor()
+          assert.strictEqual(await page.locator("figure.plot").count(), 0, "no plot of fees outside of evm")
+        }
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
 })

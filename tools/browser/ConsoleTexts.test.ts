@@ -78,4 +78,47 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a text of
       })
     })
   )
+
+  it.effect("is no link if the explorer of a network runs a script, and a link tells an explorer nothing", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        const id = await firstId(running, "relayers/dev-evm/transactions")
+        const { data } = await call(running, "GET", `relayers/dev-evm/transactions/${id}`)
+        const networks = (await call(running, "GET", "networks?per_page=1000")).data
+        assert(Array.isArray(networks))
+        const network = textOf((await call(running, "GET", "relayers/dev-evm")).data, "network")
+        let explorer = ""
+        await page.route("**/console/api/v1/networks?*", (asked) =>
+          asked.fulfill({
+            json: {
+              success: true,
+              data: networks.map((one) =>
+                textOf(one, "name") === network ? { ...one, explorer_urls: [explorer] } : one
+              ),
+              pagination: { current_page: 1, per_page: 1000, total_items: networks.length }
+            }
+          })
+        )
+        const outward = page.locator("#content a:not([href^='/console'])")
+        for (explorer of ["javascript:alert(1)", "https://scan.example/main"]) {
+          await page.goto(`${running.baseUrl}/console/transactions/${id}?relayer=dev-evm`)
+          await page.getByRole("region", { name: "Attempts", exact: true }).first().waitFor()
+          await settled(page)
+          if (explorer.startsWith("javascript")) {
+            assert.strictEqual(await outward.count(), 0)
+            continue
+          }
+          await outward.first().waitFor()
+          for (const link of await outward.all()) {
+            assert.strictEqual(await link.getAttribute("href"), `${explorer}/tx/${textOf(data, "hash")}`)
+            assert.strictEqual(await link.getAttribute("rel"), "noopener noreferrer")
+          }
+        }
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
 })
