@@ -1,7 +1,7 @@
 // The console in Chromium: what bad input gets, at a field, in an address, and at the sign-in.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { Console, open, settled, signIn } from "./ConsoleInBrowser.ts"
+import { Console, call, firstId, open, settled, signIn, textOf } from "./ConsoleInBrowser.ts"
 
 /** Refused sign-ins of an address after which the next one waits (`docs/security/console.md`). */
 const quickTries = 10
@@ -93,6 +93,58 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("bad input
         await page.goto(`${running.baseUrl}/console/`)
         await page.locator("#key").waitFor()
         assert.isFalse(await page.locator("#unsupported").isVisible())
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("that only the service can refuse is said at its field, and what is entered stays", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        await page.goto(`${running.baseUrl}/console/new/webhook`)
+        await page.locator("#field-id").fill("inside")
+        // The schema allows the address; the service sends nothing into private networks.
+        await page.locator("#field-url").fill("https://192.168.0.1/")
+        const answered = page.waitForResponse("**/console/api/v1/notifications")
+        await page.getByRole("button", { name: "Create", exact: true }).click()
+        assert.strictEqual((await answered).status(), 400)
+        const field = page.locator(".field.wrong").filter({ has: page.locator("#field-url") })
+        await field.getByRole("alert").waitFor()
+        assert.isNotEmpty(await field.getByRole("alert").innerText())
+        assert.strictEqual(await page.locator("#field-id").inputValue(), "inside")
+        assert.isTrue(await page.locator("#field-url").evaluate((input) => input.matches(":focus")))
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("as the name of a key or the reason of a revert is shown as text, within its place", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running, { width: 360 })
+        const id = await firstId(running, "relayers/dev-evm/transactions")
+        const { data } = await call(running, "GET", `relayers/dev-evm/transactions/${id}`)
+        assert(typeof data === "object")
+        let reason = ""
+        await page.route(`**/relayers/dev-evm/transactions/${id}`, (asked) =>
+          asked.fulfill({ json: { success: true, data: { ...data, status: "failed", revert_reason: reason } } })
+        )
+        for (const name of ["<img src=x onerror=alert(1)>", "\u202Egnp.exe\u202C \u05D0\u05D1", "😀".repeat(60)]) {
+          const key = await call(running, "POST", "api-keys", { name, scopes: ["events:read"] })
+          reason = name
+          for (const route of ["keys", `keys/${textOf(key.data, "id")}`, `transactions/${id}?relayer=dev-evm`]) {
+            await page.goto(`${running.baseUrl}/console/${route}`)
+            await page.locator("#content bdi").filter({ hasText: name }).first().waitFor()
+            await settled(page)
+            assert.strictEqual(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, route)
+            assert.strictEqual(await page.locator("img").count(), 0)
+          }
+        }
+        assert.deepStrictEqual(problems, [])
         await page.context().close()
       })
     })
