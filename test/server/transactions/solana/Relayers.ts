@@ -88,12 +88,12 @@ export const relayerAt = Effect.fnUntraced(function* (
 })
 
 /** The same, with a key of its own in Vault, which counts its signatures. */
-export const countingAt = Effect.fnUntraced(function* (policies: object = {}) {
+export const countingAt = Effect.fnUntraced(function* (policies: object = {}, place: Omit<Place, "signer"> = {}) {
   const vault = yield* Vault
   const key_name = randomUUID()
   vault.keys.set(key_name, generateKeyPairSync("ed25519").privateKey)
   const config = transitConfig(vault, { key_name, pubkey: vault.publicKey(key_name) })
-  const relayer = yield* relayerAt(policies, { signer: { type: "vault_transit", config } })
+  const relayer = yield* relayerAt(policies, { ...place, signer: { type: "vault_transit", config } })
   const signatures = () => vault.seen.filter(({ url }) => url.endsWith(`/transit/sign/${key_name}`)).length
   const stored = Effect.map(
     relayer.call(relayer.path),
