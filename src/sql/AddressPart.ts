@@ -1,5 +1,5 @@
 // Accounts that are found by some letters of their addresses, because only these letters are known.
-import type { SqlClient, Statement } from "effect/sql"
+import type { SqlClient } from "effect/sql"
 
 /** Letters of an address from the place `from` on, which begins with 0, and what they may be. All texts have the same length. */
 export interface AddressPart {
@@ -8,6 +8,20 @@ export interface AddressPart {
   readonly texts: ReadonlyArray<string>
 }
 
-/** Place and length are part of the statement: an index on them is found. */
-export const isIn = (sql: SqlClient.SqlClient, address: Statement.Fragment, { from, length, texts }: AddressPart) =>
-  sql`substr(${address}, ${sql.literal(`${from + 1}, ${length}`)}) = ANY(${texts}::text[])`
+/**
+ * Addresses of the rows `t` of a table, as words. The table has an index on these letters for the rows of `condition`. Condition and
+ * letters are part of the statement, because a prepared plan knows no parameters and would not find the index. `OFFSET 0` makes
+ * PostgreSQL search the index for each text: for a hundred texts it would read all rows instead, which takes longer the more
+ * relayers there are.
+ */
+export const addressesIn = (
+  sql: SqlClient.SqlClient,
+  table: string,
+  condition: string,
+  { from, length, texts }: AddressPart
+) => sql`
+  SELECT coalesce(string_agg(found.address, ' '), '') AS words
+  FROM unnest(${texts}::text[]) AS given (letters) CROSS JOIN LATERAL (
+    SELECT t.address FROM ${sql(table)} t
+    WHERE ${sql.literal(`${condition} AND substr(t.address, ${from + 1}, ${length})`)} = given.letters OFFSET 0
+  ) found`

@@ -14,6 +14,7 @@
 import type { AddressPart } from "../../sql/AddressPart.ts"
 import { Context, Effect, Layer, Option } from "effect"
 import type { Array as Arr, Duration, Redacted, Scope } from "effect"
+import type { NetworkType } from "../../domain/network/NetworkId.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import type { TransactionId } from "../../domain/transaction/TransactionId.ts"
 import * as Listen from "../../sql/Listen.ts"
@@ -134,7 +135,7 @@ export class LaneLedger extends Context.Service<
     /** How the newest `last` prebuilt transactions of each key that landed on networks of the type ended. */
     landingsOf(keyIds: ReadonlyArray<string>, type: string, last: number): Effect.Effect<ReadonlyArray<KeyLandings>>
     /** Accounts of lanes on networks of the type. */
-    addresses(type: string, part: AddressPart): Effect.Effect<ReadonlyArray<string>>
+    addresses(type: NetworkType, part: AddressPart): Effect.Effect<ReadonlyArray<string>>
     /** Lanes with channels, on networks of the type. */
     lanesWithChannels(type: string): Effect.Effect<ReadonlyArray<LaneWithChannels>>
     channelsOf(account: Account): Effect.Effect<LaneChannels>

@@ -4,6 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import type { Exit, Option } from "effect"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import { networkId } from "../../domain/network/NetworkId.ts"
+import type { NetworkType } from "../../domain/network/NetworkId.ts"
 import type { Network } from "../../domain/network/Network.ts"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { DisabledReason, Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
@@ -39,7 +40,7 @@ export class RelayerTargets extends Context.Service<
   {
     get(id: RelayerId): Effect.Effect<RelayerTarget, RelayerNotFound>
     /** Accounts of relayers on networks of the type. */
-    addresses(type: string, part: AddressPart): Effect.Effect<ReadonlyArray<string>>
+    addresses(type: NetworkType, part: AddressPart): Effect.Effect<ReadonlyArray<string>>
     /** Relayers of stellar whose policy has channels, and those with one of the addresses. */
     withChannels(addresses: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<WithChannels>>
     /** Locks the relayer's row until the running transaction ends. */

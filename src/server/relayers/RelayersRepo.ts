@@ -1,5 +1,5 @@
 // The table `relayers`; `NewRelayersRepo` writes what is new, `RelayerPagesRepo` reads pages.
-import { isIn } from "../../sql/AddressPart.ts"
+import { addressesIn } from "../../sql/AddressPart.ts"
 import type { AddressPart } from "../../sql/AddressPart.ts"
 import { Array, Effect, Exit, Option, Schema } from "effect"
 import { NetworkType } from "../../domain/network/NetworkId.ts"
@@ -100,10 +100,8 @@ export const make = Effect.gen(function* () {
     )
 
   /** On all networks of the type. */
-  const addresses = (type: string, part: AddressPart) =>
-    sql`
-      SELECT coalesce(string_agg(t.address, ' '), '') AS words FROM relayers t
-      WHERE t.network_type = ${type} AND ${isIn(sql, sql`t.address`, part)}`.pipe(
+  const addresses = (type: NetworkType, part: AddressPart) =>
+    addressesIn(sql, "relayers", `t.network_type = '${type}'`, part).pipe(
       Effect.flatMap(Rows.words),
       query("RelayersRepo.addresses")
     )

@@ -1,7 +1,8 @@
 // The table `lanes`: its rows of channels, which belong to the lane of another account, and the addresses of all rows.
-import { isIn } from "../../../sql/AddressPart.ts"
+import { addressesIn } from "../../../sql/AddressPart.ts"
 import type { AddressPart } from "../../../sql/AddressPart.ts"
 import { Effect, Schema } from "effect"
+import type { NetworkType } from "../../../domain/network/NetworkId.ts"
 import type { LaneAccount } from "../../../domain/transaction/Lane.ts"
 import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../../sql/Query.ts"
@@ -45,10 +46,8 @@ export const make = Effect.gen(function* () {
         )
 
   /** Accounts of lanes on networks of the type, also of relayers that were deleted. */
-  const addresses = (type: string, part: AddressPart) =>
-    sql`
-      SELECT coalesce(string_agg(l.address, ' '), '') AS words FROM lanes l
-      WHERE starts_with(l.chain, ${`${type}:`}) AND ${isIn(sql, sql`l.address`, part)}`.pipe(
+  const addresses = (type: NetworkType, part: AddressPart) =>
+    addressesIn(sql, "lanes", `starts_with(t.chain, '${type}:')`, part).pipe(
       Effect.flatMap(Rows.words),
       query("LaneAccountsRepo.addresses")
     )

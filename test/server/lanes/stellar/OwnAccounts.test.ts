@@ -3,10 +3,13 @@ import { assert, layer } from "@effect/vitest"
 import { Keypair } from "@stellar/stellar-sdk/base"
 import { Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { createHash } from "node:crypto"
+import { createHash, randomBytes } from "node:crypto"
+import { accountsIn } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
 import * as OwnAccounts from "../../../../src/server/lanes/stellar/OwnAccounts.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import * as LaneAccountsRepo from "../../../../src/server/ledger/hold/LaneAccountsRepo.ts"
+import { RelayerMacs } from "../../../../src/server/relayers/RelayerMacs.ts"
+import * as RelayersRepo from "../../../../src/server/relayers/RelayersRepo.ts"
 import { RelayerTargets } from "../../../../src/server/relayers/RelayerTargets.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
 
@@ -62,6 +65,41 @@ layer(ledger)("accounts of the service", (it) => {
       assert.deepStrictEqual([...later].sort(), [relayer, channel].sort())
       assert.strictEqual(reads, 2)
       assert.deepStrictEqual([...(yield* own({ text: "no base64 at all" }))], [])
+    })
+  )
+
+  it.effect("are searched by the index, however many relayers there are and however often", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        INSERT INTO lanes (chain, address, window_size)
+        SELECT 'stellar:many', 'G' || upper(repeat(md5(n::text), 2)), 64 FROM generate_series(1, 5000) n`
+      yield* sql`
+        INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
+        SELECT 'many' || n, 'x', 'stellar', 'many', 'G' || upper(repeat(md5(n::text), 2)), false, 's1' FROM generate_series(1, 5000) n`
+      yield* sql`VACUUM ANALYZE lanes, relayers`
+      const ofLanes = (yield* LaneAccountsRepo.make).addresses
+      const ofRelayers = (yield* Effect.provide(RelayersRepo.make, Layer.mock(RelayerMacs, {}))).addresses
+      const part = accountsIn(
+        randomBytes(1000),
+        Array.from({ length: 20 }, (_, index) => addressOf(String(index)))
+      )
+      /** Reads of a whole table by this connection. */
+      const scans = sql<{ relname: string; seq_scan: number }>`
+        SELECT relname, seq_scan::int AS seq_scan FROM pg_stat_xact_user_tables
+        WHERE relname IN ('lanes', 'relayers') ORDER BY relname`
+      // PostgreSQL plans for the given texts at first, and without them from the sixth time on.
+      for (const mode of ["force_custom_plan", "force_generic_plan"]) {
+        yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`SET LOCAL plan_cache_mode = ${sql.literal(mode)}`
+            const before = yield* scans
+            yield* ofLanes("stellar", part)
+            yield* ofRelayers("stellar", part)
+            assert.deepStrictEqual(yield* scans, before, mode)
+          })
+        )
+      }
     })
   )
 })
