@@ -1,7 +1,8 @@
 // The published SDK of another relayer service works with stellar relayers unchanged. The ledger is a stand-in.
 import { assert, layer } from "@effect/vitest"
-import { AssetSpecOneOfTypeEnum, OperationSpecOneOfTypeEnum } from "@openzeppelin/relayer-sdk"
+import { AssetSpecOneOfTypeEnum, OperationSpecOneOfTypeEnum, RelayerNetworkType } from "@openzeppelin/relayer-sdk"
 import type {
+  CreateRelayerRequest,
   NetworkTransactionRequest,
   SignTransactionResponseStellar,
   StellarFeeEstimateResult,
@@ -10,7 +11,9 @@ import type {
   StellarTransactionResponse
 } from "@openzeppelin/relayer-sdk"
 import { Effect, Layer, Logger } from "effect"
+import { randomUUID } from "node:crypto"
 import * as LedgerTables from "../../src/server/ledger/LedgerTables.ts"
+import * as Prepared from "../../testkit/Prepared.ts"
 import { call, envelope, keyNamed, payment, transaction } from "../../testkit/stellar/Building.ts"
 import * as Credits from "../../testkit/stellar/Credits.ts"
 import { counterContract, tokenContract } from "../../testkit/stellar/Contracts.ts"
@@ -218,6 +221,36 @@ layer(api, { excludeTestServices: true })("the SDK with a stellar relayer", (it)
         yield* becomes(id, "confirmed")
         assert.strictEqual(Forwards.heldBy(network, address), 1728n)
       })
+  )
+
+  it.effect("creates, reads, lists, changes and deletes a relayer", () =>
+    Effect.gen(function* () {
+      const { id: network, sdk } = yield* make()
+      const id = randomUUID()
+      yield* Prepared.create("signers", { id, type: "plain" })
+      const request: CreateRelayerRequest = {
+        id,
+        name: "Made by the SDK",
+        network,
+        network_type: RelayerNetworkType.STELLAR,
+        signer_id: id,
+        paused: false,
+        policies: { max_fee: 5000, concurrent_transactions: true }
+      }
+      const made = yield* Effect.promise(() => sdk.createRelayer(request))
+      assert.strictEqual(made.status, 201)
+      assert.match(made.data.data?.address ?? "", /^G[A-Z2-7]{55}$/)
+      const read = yield* Effect.promise(() => sdk.getRelayer(id))
+      assert.deepStrictEqual(read.data.data, made.data.data)
+      const listed = yield* Effect.promise(() => sdk.listRelayers(1, 100))
+      assert.isTrue(listed.data.data?.some((one) => one.id === id))
+      const changed = yield* Effect.promise(() => sdk.updateRelayer(id, { paused: true, policies: { max_fee: 6000 } }))
+      assert.deepInclude(changed.data.data, { paused: true })
+      assert.deepInclude(changed.data.data?.policies, { max_fee: 6000, concurrent_transactions: true })
+      yield* Effect.promise(() => sdk.deleteRelayer(id))
+      const gone = yield* Effect.promise(() => sdk.listRelayers(1, 100))
+      assert.isFalse(gone.data.data?.some((one) => one.id === id))
+    })
   )
 
   it.effect("reads status and balance, and calls methods of the node", () =>

@@ -101,12 +101,25 @@ layer(api, { excludeTestServices: true })("the sequences of a stellar relayer", 
 
   it.effect("begin a new generation on test networks, and payments go on", () =>
     Effect.gen(function* () {
-      const { becomes, command, send } = yield* made()
+      const { becomes, call, command, id, send } = yield* made()
       yield* becomes(dataOf(yield* send(pay(receiver.publicKey(), 1n))).id, "confirmed")
       const { json, status } = yield* command("generation")
       assert.strictEqual(status, 200)
       assert.deepInclude(json.data, { generation: 1 })
       yield* becomes(dataOf(yield* send(pay(receiver.publicKey(), 1n))).id, "confirmed")
+      const audited = yield* call("/api/v1/audit?action=nonce.generation_begun&limit=100")
+      assert.include(audited.text, id)
+    })
+  )
+
+  it.effect("begin no generation on a main network", () =>
+    Effect.gen(function* () {
+      const { command, read, send } = yield* made({ fields: { is_testnet: false } })
+      yield* send(pay(receiver.publicKey(), 1n))
+      const { json, status } = yield* command("generation")
+      assert.strictEqual(status, 409)
+      assert.include(json.error ?? "", "not a test network")
+      assert.deepInclude((yield* read).json.data, { generation: 0 })
     })
   )
 })
