@@ -76,9 +76,12 @@ const isUnbuiltPage = ({ status, body }: Answer.Answer, path: string): boolean =
 /** Readiness is 503 if the database does not answer within two seconds, which may happen on a small machine. */
 const mayBeAway = /^\/api\/v1\/ready/
 
-/** The cases cause chains that do not answer (502), and calls of what a network type does not have (501). */
+/**
+ * The cases cause chains that do not answer (502), and calls of what a network type does not have (501). A case whose path is spelled in
+ * an odd way belongs to no operation, and can still reach an endpoint.
+ */
 const isNoFault = (status: number, asked: Asked | undefined): boolean =>
-  (status === 501 || status === 502) && asked?.operation?.statuses.has(status) === true
+  (status === 501 || status === 502) && asked?.operation?.statuses.has(status) !== false
 
 const headers = (answer: Answer.Answer): ReadonlyArray<string> => {
   const id = Answer.fieldOf(answer, "x-request-id")

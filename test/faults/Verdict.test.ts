@@ -53,6 +53,13 @@ describe("the verdict", () => {
     })
   }
 
+  it("finds a call that a network type does not have, unless its path is spelled in an odd way", () => {
+    const absent = { ...refused, status: 501 }
+    assert.deepStrictEqual(Verdict.ofAnswer(absent, asked, []), [])
+    const operation = OpenApi.operations.find(({ id }) => id === "relayers.get")
+    assert.match(Verdict.ofAnswer(absent, { ...asked, operation }, []).join("\n"), /^501/)
+  })
+
   it("finds a status that is not in the document", () => {
     const operation = OpenApi.operations.find(({ id }) => id === "relayers.get")
     assert.match(Verdict.ofAnswer({ ...refused, status: 412 }, { ...asked, operation }, []).join("\n"), /412 is not in/)
