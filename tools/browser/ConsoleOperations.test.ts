@@ -145,7 +145,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("an operat
         await shows("Ready", 2)
         assert.match(await channels.innerText(), /Reserves:\s+3 XLM/)
         const { data } = await call(running, "GET", "relayers/dev-stellar/nonce")
-        const shown = (await page.getByRole("region", { name: "Nonces" }).locator("dl").innerText()).replaceAll(
+        const shown = (await page.getByRole("region", { name: "Sequences" }).locator("dl").innerText()).replaceAll(
           "\n",
           " "
         )
