@@ -5,6 +5,7 @@ import { DateTime, Duration, Effect } from "effect"
 import { randomUUID } from "node:crypto"
 import type * as TestApi from "../../../../testkit/TestApi.ts"
 import { addressOf } from "../../../testkit/solana/World.ts"
+import { makeKey } from "../Fixtures.ts"
 import { memo } from "../../lanes/solana/World.ts"
 import * as Paying from "./Paying.ts"
 import { countingApi, countingAt, dataOf, memoOf, prebuilt, recent, relayerAt } from "./Relayers.ts"
@@ -86,6 +87,26 @@ layer(countingApi, { excludeTestServices: true })("a solana relayer", (it) => {
       assert.strictEqual(cluster.successes(address), 1)
       assert.deepStrictEqual(yield* kept, { stored: 1, signatures: 1 })
     })
+  )
+
+  it.effect(
+    "gives no signature that could not be stored: the same bytes are signed anew for a key that may have them",
+    () =>
+      Effect.gen(function* () {
+        const { kept, post, raw, sign } = yield* acting()
+        // Between one and two fees: the second signature is made, and is beyond the limit when it is stored.
+        const key = yield* makeKey(["transactions:sign"], {
+          transaction_limits: { solana: { max_fee_per_day: "7000" } }
+        })
+        assert.strictEqual((yield* post("/sign-transaction", raw("first"), { key })).status, 200)
+        const bytes = raw("second")
+        const refused = yield* post("/sign-transaction", bytes, { key })
+        isRefused(refused, 403, "max_fee_per_day")
+        assert.notInclude(refused.text, '"signature"')
+        assert.deepStrictEqual(yield* kept, { stored: 0, signatures: 2 })
+        assert.strictEqual((yield* sign(bytes)).status, 200)
+        assert.deepStrictEqual(yield* kept, { stored: 0, signatures: 3 })
+      })
   )
 
   it.effect("does not sign the bytes of a send for a caller", () =>
