@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import {
+  addressEntry,
   addressValue,
   amountValue,
   call as callOf,
@@ -151,12 +152,17 @@ layerEach(ledger)("two providers", (it) => {
 type Made = Effect.Success<ReturnType<typeof World.make>>
 
 /** An envelope of a user with XLM, and what the service stores of it. */
-const guestOf = (world: Made, name: string) => {
+const guestOf = (
+  world: Made,
+  name: string,
+  operations: Parameters<typeof envelope>[1] = [paid(receiver, xlm)],
+  more: Pick<Parameters<typeof envelope>[2], "resourceFee"> = {}
+) => {
   const user = keyNamed(name)
   world.network.grant(user.publicKey(), 10n * xlm)
   const sequence = (accountIn(world.network.reads, user.publicKey())?.sequence ?? 0n) + 1n
   const maxTime = world.network.latest.closeTime + 200
-  const text = envelope(user, [paid(receiver, xlm)], { sequence, maxTime })
+  const text = envelope(user, operations, { sequence, maxTime, ...more })
   const innerHash = world.hashOf(text)
   const facts = { guest: { account: user.publicKey(), sequence, innerHash, maxTime } }
   return { text, innerHash, accept: Effect.map(world.accept({ transaction_xdr: text }, 1, { facts }), ([id]) => id) }
@@ -205,6 +211,27 @@ layerEach(ledger)("envelopes of users", (it) => {
       world.relayer = world.relayerOf({ max_fee: 200 })
       yield* world.finish
       assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+    })
+  )
+})
+
+layerEach(ledger)("calls of users", (it) => {
+  it.effect("end before anything is signed if they declare far more resources than they need, or expire soon", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ policies: { max_fee: Number(200n * xlm) } })
+      const costly = guestOf(world, "costly", [callOf("increment")], { resourceFee: 100n * xlm })
+      const untilLedger = world.network.latest.number + 2
+      const auth = [addressEntry(keyNamed("late"), invocation(counterContract, "increment"), untilLedger)]
+      const late = guestOf(world, "late", [callOf("increment", [], { auth })], { resourceFee: 100_000n })
+      const ids = [yield* costly.accept, yield* late.accept]
+      yield* world.poll(2)
+      const ends = yield* Effect.forEach(ids, (id) =>
+        Effect.map(world.transaction(id), ({ attempts, cause, state }) => [state, cause?.code, attempts.length])
+      )
+      assert.deepStrictEqual(ends, [
+        ["failed", "resource_fee_too_high", 0],
+        ["failed", "auth_expired", 0]
+      ])
     })
   )
 })

@@ -95,7 +95,7 @@ layerEach(ledger)("what the admission refuses", (it) => {
   it.effect("ends before its first signature for the same reason, if it was stored all the same", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld
-      const refused = refusedOn(world)
+      const refused = refusedOn(world).filter(([, { code }]) => code !== "fee_above_cap")
       const stored = yield* Effect.forEach(refused, ([attack, { detail }]) =>
         Effect.map(
           world.accept({ transaction_xdr: attack.xdr }, 1, { facts: factsOf(world, attack), validUntil: 3 * hour }),
@@ -119,8 +119,32 @@ layerEach(ledger)("what the admission refuses", (it) => {
       assert.strictEqual(world.sequence(), before)
       assert.includeMembers(
         refused.map(([{ row }]) => row),
-        [3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 16, 18, 19, 20, 21, 22, 23, 24, 26, 27, 28, 34, 35, 36]
+        [3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 16, 18, 19, 20, 21, 22, 23, 27, 28, 34, 35, 36]
       )
+    })
+  )
+
+  it.effect("waits for a higher cap, if its fee is above the cap and it was stored all the same", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld
+      const refused = refusedOn(world).filter(([, { code }]) => code === "fee_above_cap")
+      const rows = yield* Effect.forEach(refused, ([attack]) =>
+        Effect.map(
+          world.accept({ transaction_xdr: attack.xdr }, 1, { facts: factsOf(world, attack), validUntil: 3 * hour }),
+          ([id]) => ({ id, row: attack.row })
+        )
+      )
+      assert.includeMembers(
+        rows.map(({ row }) => row),
+        [24, 26]
+      )
+      yield* world.poll(2)
+      for (const { id, row } of rows) {
+        const { attempts, cause, state } = yield* world.transaction(id)
+        // What row 25 declares is refused whatever the cap is.
+        const expected = row === 25 ? ["failed", "resource_fee_too_high", 0] : ["pending", "fee_above_cap", 0]
+        assert.deepStrictEqual([state, cause?.code, attempts.length], expected)
+      }
     })
   )
 
