@@ -179,14 +179,14 @@ layerEach(ledger)("what the admission refuses", (it) => {
         disabled: undefined
       }
       const offer = { fee: 100_000n, rate: 100n, out: 0n, maxTime: world.network.latest.closeTime + 60, seenLedger: 1 }
-      const signed = ({ form, xdr }: Attack) =>
+      const signed = ({ form, xdr }: Attack, fee = offer.fee) =>
         Effect.exit(
           signer({
             lane,
             relayer,
             request: { transaction_xdr: xdr },
             place: form === "bump" ? { account: user.publicKey() } : { account: world.address, sequence: 5n },
-            sign: { kind: "original", offer }
+            sign: { kind: "original", offer: { ...offer, fee } }
           })
         )
       const refused = refusedOn(world).filter(([{ row }]) => !replaced.has(row))
@@ -195,8 +195,11 @@ layerEach(ledger)("what the admission refuses", (it) => {
         const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
         assert.include(String(error), unreadable.has(attack.row) ? "Error" : code, `row ${attack.row}`)
       }
+      const allowed = attacksOn(world).find(({ row }) => row === 1) ?? assert.fail()
+      const costly = yield* signed(allowed, 1_000_001n)
+      assert.include(String(Exit.isFailure(costly) && Cause.squash(costly.cause)), "its fee is above the cap")
       assert.strictEqual(signatures, 0)
-      assert.isTrue(Exit.isSuccess(yield* signed(attacksOn(world).find(({ row }) => row === 1) ?? assert.fail())))
+      assert.isTrue(Exit.isSuccess(yield* signed(allowed)))
       assert.strictEqual(signatures, 1)
     })
   )
