@@ -163,6 +163,29 @@ layer(api, { excludeTestServices: true })("an envelope that a caller gets signed
     })
   )
 
+  it.effect("takes no more XLM by its call than the API key may send, whatever its authorization shows (row 17)", () =>
+    Effect.gen(function* () {
+      const { address, base, call, passphrase, refusal, sign, standIn, unsigned } = yield* signing()
+      const native = nativeContract(passphrase)
+      const transfer = (amount: bigint) => {
+        const args = [addressValue(address), addressValue(receiver), amountValue(amount)]
+        const tree = invocation(counterContract, "transfer", args, [invocation(native, "transfer", args)])
+        return unsigned([callOf("transfer", args, { auth: [sourceEntry(tree)] })], { resourceFee: 50_000n })
+      }
+      // The provider says that the call takes three times what its authorization shows.
+      const body = { jsonrpc: "2.0", id: 1, method: "simulateTransaction", params: { transaction: transfer(3n * xlm) } }
+      const simulated = JSON.parse((yield* call(`${base}/rpc`, { method: "POST", body })).text)
+      const [result] = simulated.result.results
+      const lie = { ...simulated.result, results: [{ ...result, auth: [] }] }
+      standIn.control({ faults: { provider: 0, set: { replaced: { simulateTransaction: lie } } } })
+      const keyOf = (value: bigint) =>
+        makeKey(["transactions:sign"], { transaction_limits: { stellar: { max_value: String(value) } } })
+      assert.match(yield* refusal(transfer(xlm), { key: yield* keyOf(3n * xlm - 1n) }), /^400 .*balance_change/)
+      const answer = yield* sign(transfer(xlm), { key: yield* keyOf(3n * xlm) })
+      assert.strictEqual(answer.status, 200, answer.text)
+    })
+  )
+
   it.effect("takes a call whose authorizations it contains", () =>
     Effect.gen(function* () {
       const { account, address, network, passphrase, sign, unsigned } = yield* signing()
