@@ -115,13 +115,13 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("the co
         yield* Effect.promise(async () => {
           const { page, problems } = await signIn(running)
           await providers.a.refuse()
-          await page.locator(".att").filter({ hasText: "3 relayers, 2 disabled" }).waitFor()
+          await page.locator(".att").filter({ hasText: "3 relayers, 2 disabled, 1 degraded" }).waitFor()
           const waiting = await call(running, "POST", "relayers/first/transactions", { to: receiver, value: "1" })
 
           const overview = await page.locator("main").ariaSnapshot()
           assert.include(overview, '- heading "Overview" [level=1]')
           assert.match(overview, /- region "Needs attention":\n\s+- heading "Needs attention 1" \[level=2\]/)
-          assert.include(overview, "3 relayers, 2 disabled:")
+          assert.include(overview, "3 relayers, 2 disabled, 1 degraded:")
           for (const id of ["first", "second", "third"]) assert.include(overview, `link "${id}"`)
           assert.include(overview, '- link "Change RPC URLs":')
           assert.include(overview, providers.a.host)
