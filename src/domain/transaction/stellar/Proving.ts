@@ -45,15 +45,20 @@ const decided = (proof: Proof, voices: ReadonlyArray<Voice>, isByOne: boolean): 
   isByOne
 })
 
-/** Two providers that prove the same. */
+/**
+ * What two providers prove together. Undefined also if two others prove what cannot be true at the same time: four providers can
+ * contradict each other by twos.
+ */
 const agreedOf = (voices: ReadonlyArray<Voice>): Outcome | undefined => {
-  for (const [index, one] of voices.entries()) {
-    for (const other of voices.slice(index + 1)) {
-      const both = together(one.evidence, other.evidence)
-      if (isProof(both)) return decided(both, [one, other], false)
-    }
-  }
-  return undefined
+  const pairs = voices.flatMap((one, index) =>
+    voices.slice(index + 1).flatMap((other) => {
+      const proof = together(one.evidence, other.evidence)
+      return isProof(proof) ? [{ proof, voices: [one, other] }] : []
+    })
+  )
+  const [first, ...others] = pairs
+  if (first === undefined || others.some(({ proof }) => contradict(first.proof, proof))) return undefined
+  return decided(first.proof, first.voices, false)
 }
 
 const ledgerOf = (proof: Proof): number => (proof.kind === "applied" ? proof.applied.ledger : proof.ledger)

@@ -139,6 +139,16 @@ describe("one provider decides alone if it is the only one", () => {
   })
 })
 
+describe("more providers", () => {
+  const many = (...looks: ReadonlyArray<ReturnType<typeof look>>) =>
+    situation(submitted, seen(looks, { ...proven, configured: looks.length }))
+  check([
+    ["decide by the two that agree", many(found(), taken(), found()), "Finish confirmed confirmed next 1"],
+    ["decide nothing while two contradict two", many(found(), found(), taken(), taken()), "Hold providers_disagree"],
+    ["decide nothing, whoever is asked first", many(taken(), found(), taken(), found()), "Hold providers_disagree"]
+  ])
+})
+
 describe("two providers", () => {
   const alone = { aloneSince: now - 60_000 }
   const waiting = { ...submitted, cause: cause("second_provider_missing"), causeSince: now - 3_600_000 }
