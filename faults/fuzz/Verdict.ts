@@ -1,5 +1,6 @@
 // The rules for every response and log record, whatever was sent.
 import * as path from "node:path"
+import { maxErrorLength } from "../../src/domain/request/Request.ts"
 import { constantHeaders } from "../../src/server/responses/ConstantHeaders.ts"
 import * as Answer from "./Answer.ts"
 import type { Operation } from "./OpenApi.ts"
@@ -38,6 +39,9 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 const failureKeys = new Set(["data", "error", "message", "success"])
 const successKeys = new Set(["data", "metadata", "pagination", "success"])
 
+/** The error of a configuration has one line for each reason. */
+const isLong = (line: string): boolean => line.length > maxErrorLength
+
 const envelope = (answer: Answer.Answer): ReadonlyArray<string> => {
   const body = parse(answer.body)
   if (!isObject(body)) return [`no envelope: ${answer.body.slice(0, 120)}`]
@@ -49,7 +53,9 @@ const envelope = (answer: Answer.Answer): ReadonlyArray<string> => {
     ...(body.success === isSuccess ? [] : [`success is ${String(body.success)}`]),
     ...(isSuccess || body.data === null ? [] : ["a failure with data"]),
     ...(isSuccess || typeof body.message === "string" ? [] : ["a failure without a message"]),
-    ...(typeof body.error === "string" && body.error.length > 1024 ? ["an error of more than 1 kB"] : []),
+    ...(typeof body.error === "string" && body.error.split("\n").some(isLong)
+      ? ["a line of an error of more than 1 kB"]
+      : []),
     ...(Answer.fieldOf(answer, "content-type")?.startsWith("application/json") === true ? [] : ["its type is not JSON"])
   ]
 }

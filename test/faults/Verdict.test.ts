@@ -15,6 +15,8 @@ const fields = [
 
 const refused = { status: 404, fields, body: '{"data":null,"message":"Not Found","success":false}' }
 const served = { status: 200, fields, body: '{"data":[],"success":true}' }
+const manyLines = `${"x".repeat(1000)}\\n`.repeat(50)
+const planned = { status: 404, fields, body: `{"data":null,"error":"${manyLines}","message":"x","success":false}` }
 const asked = { method: "GET", target: "/api/v1/relayers", operation: undefined }
 const secret = "0123456789abcdef0123456789abcdef"
 
@@ -30,6 +32,10 @@ const faults: Record<string, readonly [Answer.Answer, RegExp]> = {
   "a failure that succeeds": [{ ...refused, body: '{"data":null,"message":"x","success":true}' }, /success is true/],
   "a failure with data": [{ ...refused, body: '{"data":{},"message":"x","success":false}' }, /with data/],
   "a success that fails": [{ ...served, body: '{"data":[],"success":false}' }, /success is false/],
+  "a long line of an error": [
+    { ...refused, body: `{"data":null,"error":"${"x".repeat(1025)}","message":"x","success":false}` },
+    /a line of an error/
+  ],
   "no request id": [{ ...refused, fields: without("x-request-id") }, /x-request-id/],
   "no nosniff": [{ ...refused, fields: without("x-content-type-options") }, /no x-content-type-options/],
   "a text that may be kept": [{ ...refused, fields: without("cache-control") }, /no cache-control/],
@@ -44,7 +50,8 @@ const faults: Record<string, readonly [Answer.Answer, RegExp]> = {
 
 describe("the verdict", () => {
   it("accepts valid responses", () => {
-    for (const answer of [refused, served]) assert.deepStrictEqual(Verdict.ofAnswer(answer, asked, [secret]), [])
+    for (const answer of [refused, served, planned])
+      assert.deepStrictEqual(Verdict.ofAnswer(answer, asked, [secret]), [])
   })
 
   for (const [name, [answer, found]] of Object.entries(faults)) {

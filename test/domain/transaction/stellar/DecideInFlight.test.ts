@@ -27,15 +27,11 @@ import {
 } from "./Situations.ts"
 
 const one = (which: ReturnType<typeof look>) => seen([which], proven)
-const two = (first: ReturnType<typeof look>, second: ReturnType<typeof look>, more = {}) =>
-  seen([first, second], { ...proven, ...more })
 /** Milliseconds. */
 const week = 604_800_000
 const late = { ...submitted, validUntil: now }
 const canceled = { ...submitted, intent: "cancel" as const }
 const restored = { ...submitted, restored: true }
-const stalled = { ...alive, isStalled: true }
-const silent = look(n, { testimony: {} })
 const failed = { isSuccess: false, code: "txFailed", operations: ["paymentUnderfunded"] }
 const guestDead = look(69n, {}, { number: 520, closeTime: clock + 101 })
 const guestFound = look(70n, { testimony: { found: applied } })
@@ -137,89 +133,6 @@ describe("one provider decides alone if it is the only one", () => {
     assert.isFalse("losesPlace" in confirmed)
     assert.isTrue("losesPlace" in expired)
   })
-})
-
-describe("more providers", () => {
-  const many = (...looks: ReadonlyArray<ReturnType<typeof look>>) =>
-    situation(submitted, seen(looks, { ...proven, configured: looks.length }))
-  check([
-    ["decide by the two that agree", many(found(), taken(), found()), "Finish confirmed confirmed next 1"],
-    ["decide nothing while two contradict two", many(found(), found(), taken(), taken()), "Hold providers_disagree"],
-    ["decide nothing, whoever is asked first", many(taken(), found(), taken(), found()), "Hold providers_disagree"]
-  ])
-})
-
-describe("two providers", () => {
-  const alone = { aloneSince: now - 60_000 }
-  const waiting = { ...submitted, cause: cause("second_provider_missing"), causeSince: now - 3_600_000 }
-  check([
-    ["have to say the same", situation(submitted, two(found(), found())), "Finish confirmed confirmed next 1"],
-    [
-      "agree that it is dead at different ledgers",
-      situation(submitted, two(dead, look(n - 1n, {}, { number: 513, closeTime: past.closeTime + 5 }))),
-      "Requeue queued 0 next 0"
-    ],
-    ["keep it if one is behind", situation(submitted, two(dead, alive)), "Hold second_provider_behind"],
-    [
-      "keep it if one has not seen the ledger",
-      situation(
-        submitted,
-        two({ ...found({ ledger: 501 }), testimony: { found: { ...applied, ledger: 501 } } }, alive)
-      ),
-      "Hold second_provider_behind"
-    ],
-    [
-      "disagree if one excludes what the other found",
-      situation(submitted, two(found(), alive)),
-      "Hold providers_disagree"
-    ],
-    [
-      "disagree about the result",
-      situation(submitted, two(found(), found({ ...failed, result: "BBBB" }))),
-      "Hold providers_disagree"
-    ],
-    [
-      "disagree about the sequence at one ledger",
-      situation(submitted, two(dead, look(n, { testimony: {} }, past))),
-      "Hold providers_disagree"
-    ],
-    [
-      "keep it if one found nothing in its ledgers",
-      situation(submitted, two(found(), taken())),
-      "Hold providers_disagree"
-    ],
-    [
-      "keep it as unproven if one has forgotten the ledgers",
-      situation(submitted, two(taken(), forgotten)),
-      "Hold nonce_taken_unproven"
-    ],
-    ["wait for the second one", situation(submitted, two(dead, stalled, alone)), "Hold second_provider_missing"],
-    [
-      "wait for the second one if it answers with errors",
-      situation(submitted, two(found(), silent)),
-      "Hold second_provider_missing"
-    ],
-    [
-      "let one decide after an hour",
-      situation(waiting, two(found(), stalled, alone)),
-      "Finish confirmed confirmed by one next 1"
-    ],
-    [
-      "never let one decide if the network says so",
-      situation(waiting, two(found(), stalled, alone), { terms: { finalityByOne: "never" } }),
-      "Hold second_provider_missing"
-    ],
-    [
-      "let one decide if the other has forgotten the ledger",
-      situation(waiting, two(found(), forgotten)),
-      "Finish confirmed confirmed by one next 1"
-    ],
-    [
-      "are outvoted by none: of three, two that agree decide",
-      situation(submitted, seen([alive, found(), found()], proven)),
-      "Finish confirmed confirmed next 1"
-    ]
-  ])
 })
 
 describe("a transaction whose envelope is alive", () => {
