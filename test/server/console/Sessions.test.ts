@@ -62,6 +62,7 @@ layerEach(TestApi.layer({ console: { files } }))("a session", (it) => {
         {
           id: session.id,
           key_id: id,
+          key_name: shown.key_name,
           read_only: false,
           created_at: shown.created_at,
           last_used_at: shown.created_at,
