@@ -74,8 +74,9 @@ const relayer = (id: string, signer_id: string, network_type = "evm") => ({
   notification_id: "c-1"
 })
 
-/** The relayer of stellar, with channels, and that of solana. Cases choose them often: others of their ids are those of evm, or of nothing. */
+/** Ids of the relayer of stellar, which has channels, and of the relayer of solana. Most other ids of the cases belong to evm relayers or to nothing. */
 const [stellar, solana] = ["e-1", "f-1"] as const
+/** The cases choose an id at random. These occur three times, so that many cases reach stellar and solana. */
 const chosenOften = [stellar, solana].flatMap((id) => [id, id, id])
 const channels = 2
 

@@ -9,10 +9,10 @@ export interface AddressPart {
 }
 
 /**
- * Addresses of the rows `t` of a table, as words. The table has an index on these letters for the rows of `condition`. Condition and
- * letters are part of the statement, because a prepared plan knows no parameters and would not find the index. `OFFSET 0` makes
- * PostgreSQL search the index for each text: for a hundred texts it would read all rows instead, which takes longer the more
- * relayers there are.
+ * Addresses of the rows `t` of a table, separated by blanks. The table has an index on these letters for the rows that fulfil
+ * `condition`. The condition and the place of the letters are written into the statement and are no parameters: PostgreSQL plans
+ * some prepared statements without their parameters, and would not see that the index fits. `OFFSET 0` makes it search the index once per text.
+ * Without it, PostgreSQL reads the whole table for a hundred texts.
  */
 export const addressesIn = (
   sql: SqlClient.SqlClient,

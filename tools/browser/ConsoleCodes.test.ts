@@ -73,7 +73,7 @@ const withStates = async (page: Page, running: Running, type: Type, shown: Shown
   return { id, data, address: `${running.baseUrl}/console/transactions/${id}?relayer=${relayer}` }
 }
 
-/** Sentences of the service have line breaks nowhere, and the browser shows backticks as they are. */
+/** The explanation on the page of a transaction. */
 const saidOn = (page: Page) => page.locator(".say").first().innerText()
 
 layer(Console.layer, { timeout: 600_000, excludeTestServices: true })("the console", (it) => {

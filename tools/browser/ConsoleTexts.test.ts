@@ -1,9 +1,9 @@
-// The console in Chromium: what it calls the same things of different networks, and what it says nothing of.
+// The console in Chromium: the words for stellar and evm, tabs on a phone, silent instances, and links to explorers.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Console, call, firstId, settled, signIn, textOf } from "./ConsoleInBrowser.ts"
 
-layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a text of the console", (it) => {
+layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the console", (it) => {
   it.effect("calls the place of a stellar transaction a sequence, and that of an evm transaction a nonce", () =>
     Effect.gen(function* () {
       const running = yield* Console
@@ -37,7 +37,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a text of
     })
   )
 
-  it.effect("of a tab of a relayer is seen on a phone, without a scroll that nothing announces", () =>
+  it.effect("shows every tab of a relayer within the width of a phone", () =>
     Effect.gen(function* () {
       const running = yield* Console
       yield* Effect.promise(async () => {
@@ -55,7 +55,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a text of
     })
   )
 
-  it.effect("is none about the jobs of an instance that is silent", () =>
+  it.effect("does not say that the jobs of a silent instance work", () =>
     Effect.gen(function* () {
       const running = yield* Console
       yield* Effect.promise(async () => {
@@ -79,7 +79,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a text of
     })
   )
 
-  it.effect("is no link if the explorer of a network runs a script, and a link tells an explorer nothing", () =>
+  it.effect("makes no link of an explorer address that is a script, and sends no referrer to an explorer", () =>
     Effect.gen(function* () {
       const running = yield* Console
       yield* Effect.promise(async () => {

@@ -57,7 +57,7 @@ export type Session = typeof Session.Type
 
 const keyName = shown(
   Shown.Words,
-  "Name of the API key. Absent for the administrator's key, and for a key that is revoked.",
+  "Name of the API key. Absent for the administrator's key, and for a key that is revoked or has expired.",
   "support desk"
 )
 

@@ -120,11 +120,11 @@ export class ApiKeys extends Context.Service<
      */
     present(id: string): Effect.Effect<Option.Option<PresentKey>>
     /**
-     * The name of a key that is in force. This is no use of the key.
+     * The names of the keys that are in force, by id. It does not count as a use of the keys.
      *
      * @internal
      */
-    nameOf(id: string): Effect.Effect<string | undefined>
+    namesOf(ids: ReadonlyArray<string>): Effect.Effect<ReadonlyMap<string, string>>
   }
 >()("effect-relayer/server/access/ApiKeys") {
   /** @internal */
@@ -133,7 +133,7 @@ export class ApiKeys extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* ApiKeysRepo.make
       const { descendsFrom, feeLimits, findCreator } = yield* KeyLineageRepo.make
-      const { find, present, nameOf } = yield* KeyLookup.make
+      const { find, present, namesOf } = yield* KeyLookup.make
       const changes = yield* Changes
       const transaction = yield* Transaction.make
       const create = yield* KeyCreation.make
@@ -225,7 +225,7 @@ export class ApiKeys extends Context.Service<
         feeLimits,
         find,
         present,
-        nameOf
+        namesOf
       })
     })
   ).pipe(Layer.provide(SecureRandom.layerWebCrypto))

@@ -19,6 +19,7 @@ const readVersion = Rows.one(Schema.Struct({ version: Schema.String }))
 const readRows = Rows.all(Row)
 const readIds = Rows.all(Schema.Struct({ id: ApiKeyId }))
 const encodeLimits = Schema.encodeSync(TransactionLimits)
+const readNames = Rows.all(Schema.Struct({ id: Schema.String, name: Schema.String }))
 const readPresent = Rows.first(
   Schema.Struct({
     id: ApiKeyId,
@@ -139,6 +140,16 @@ export const make = Effect.gen(function* () {
     )
   }
 
+  /** Names of the keys that are in force, by id. */
+  const findNames = (ids: ReadonlyArray<string>, moment: DateTime.Utc): Effect.Effect<ReadonlyMap<string, string>> =>
+    sql`
+      SELECT id, name FROM api_keys
+      WHERE id = ANY(${ids}::text[]) AND (expires_at IS NULL OR expires_at > ${DateTime.toDate(moment)})`.pipe(
+      Effect.flatMap(readNames),
+      Effect.map((rows) => new Map(rows.map(({ id, name }) => [id, name]))),
+      query("ApiKeysRepo.findNames")
+    )
+
   const selectRows = selectPage(sql, selection)
   const page = (request: PageRequest) => selectRows(request).pipe(query("ApiKeysRepo.page"))
 
@@ -182,6 +193,7 @@ export const make = Effect.gen(function* () {
     findForUpdate,
     findByHashes,
     findPresent,
+    findNames,
     descendants,
     forgetRelayer,
     page,

@@ -81,11 +81,9 @@ export const make = Effect.gen(function* () {
     return Option.some<PresentKey>({ caller: toCaller(found.value), name, hashes })
   })
 
-  /** Does not count as a use of the key. */
-  const nameOf = Effect.fnUntraced(function* (id: string) {
-    const found = yield* repo.findPresent(id, yield* DateTime.now)
-    return Option.getOrUndefined(Option.map(found, ({ name }) => name))
+  const namesOf = Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {
+    return yield* repo.findNames(ids, yield* DateTime.now)
   })
 
-  return { find, present, nameOf }
+  return { find, present, namesOf }
 })

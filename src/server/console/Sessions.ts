@@ -42,6 +42,12 @@ export interface Options {
   readonly readOnly?: boolean
 }
 
+/** Without a name for the administrator's key, and for a key that is revoked or has expired. */
+const nameIn = (names: ReadonlyMap<string, string>, keyId: string): { readonly key_name?: string } => {
+  const name = names.get(keyId)
+  return name === undefined ? {} : { key_name: name }
+}
+
 /** Refused sign-ins of an address. A person mistypes a few times; others try keys. */
 const refusedSignIns: AddressLimit.Options = { burst: 10, perSecond: 1 }
 
@@ -155,10 +161,10 @@ export class Sessions extends Context.Service<
           return { session, halves }
         }, transaction)
 
-        const shown = ({ session, caller }: Found, name: string | undefined): CurrentSession => ({
+        const shown = ({ session, caller }: Found, names: ReadonlyMap<string, string>): CurrentSession => ({
           id: session.id,
           key_id: session.key_id,
-          ...(name === undefined ? {} : { key_name: name }),
+          ...nameIn(names, session.key_id),
           scopes: grantsOf(caller, false),
           ...(caller.relayerIds === undefined
             ? {}
@@ -178,7 +184,7 @@ export class Sessions extends Context.Service<
             actor: caller.id,
             session: session.id
           })
-          const current = shown({ session, caller: callerOf(caller, session) }, yield* keys.nameOf(caller.id))
+          const current = shown({ session, caller: callerOf(caller, session) }, yield* keys.namesOf([caller.id]))
           return { session: { ...current, proof: Redacted.make(halves.proof) }, halves }
         })
 
@@ -211,7 +217,7 @@ export class Sessions extends Context.Service<
           const stored = caller.sessionId === undefined ? Option.none() : yield* repo.find(caller.sessionId)
           if (Option.isNone(stored)) return yield* new SessionNotFound({})
           const session = { ...stored.value.session, read_only: readOnly || stored.value.session.read_only }
-          return shown({ session, caller }, yield* keys.nameOf(session.key_id))
+          return shown({ session, caller }, yield* keys.namesOf([session.key_id]))
         }).pipe(Effect.withSpan("Sessions.current"))
 
         const seesAll = (caller: Caller.Caller) => Caller.hasScope(caller, "api-keys:write")
@@ -219,18 +225,12 @@ export class Sessions extends Context.Service<
         const list = Effect.gen(function* () {
           const caller = yield* Caller.current
           const found = yield* repo.list(seesAll(caller) ? undefined : caller.id, yield* DateTime.now)
-          const ids = [...new Set(found.map(({ key_id }) => key_id))]
-          const names = new Map(
-            yield* Effect.forEach(ids, (id) => Effect.map(keys.nameOf(id), (name) => [id, name] as const))
-          )
-          return found.map((session): ListedSession => {
-            const name = names.get(session.key_id)
-            return {
-              ...session,
-              ...(name === undefined ? {} : { key_name: name }),
-              current: session.id === caller.sessionId
-            }
-          })
+          const names = yield* keys.namesOf(found.map(({ key_id }) => key_id))
+          return found.map((session): ListedSession => ({
+            ...session,
+            ...nameIn(names, session.key_id),
+            current: session.id === caller.sessionId
+          }))
         }).pipe(Effect.withSpan("Sessions.list"))
 
         const mayEnd = Effect.fnUntraced(function* (caller: Caller.Caller, { key_id, id }: Session) {

@@ -154,7 +154,7 @@ const readLists = Effect.gen(function* () {
 
 /**
  * Measures both by turns. `least`: milliseconds of processor time of the first one. `times`: how often it takes the time of the other
- * one, which is the median of the turns, because a load of the machine changes both of a turn.
+ * one, which is the median of the turns: a load of the machine slows both measurements of a turn.
  */
 const compared = Effect.fnUntraced(function* <A, B, E, R>(one: Effect.Effect<A, E, R>, other: Effect.Effect<B, E, R>) {
   let least = Infinity

@@ -46,8 +46,8 @@ const isContradicted = (opinions: ReadonlyArray<Opinion>): boolean =>
   opinions.some(({ conclusion }) => opinions.some((other) => !isSame(other.conclusion, conclusion)))
 
 /**
- * What as many providers conclude as must agree. Undefined also if as many conclude something else: four providers can contradict
- * each other by twos.
+ * What as many providers conclude as must agree. Undefined if there is no such conclusion, and if there are two: two of four
+ * providers may contradict the two others.
  */
 const agreedByMany = (opinions: ReadonlyArray<Opinion>): Conclusion | undefined => {
   const agreed = opinions.filter(

@@ -46,8 +46,7 @@ const decided = (proof: Proof, voices: ReadonlyArray<Voice>, isByOne: boolean): 
 })
 
 /**
- * What two providers prove together. Undefined also if two others prove what cannot be true at the same time: four providers can
- * contradict each other by twos.
+ * What two providers prove together. Undefined if no two prove the same, and if two others prove what cannot be true at the same time.
  */
 const agreedOf = (voices: ReadonlyArray<Voice>): Outcome | undefined => {
   const pairs = voices.flatMap((one, index) =>

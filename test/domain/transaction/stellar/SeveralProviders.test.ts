@@ -98,12 +98,24 @@ describe("two providers", () => {
   ])
 })
 
-describe("more providers", () => {
+describe("three or more providers", () => {
   const many = (...looks: ReadonlyArray<ReturnType<typeof look>>) =>
     situation(submitted, seen(looks, { ...proven, configured: looks.length }))
   check([
-    ["decide by the two that agree", many(found(), taken(), found()), "Finish confirmed confirmed next 1"],
-    ["decide nothing while two contradict two", many(found(), found(), taken(), taken()), "Hold providers_disagree"],
-    ["decide nothing, whoever is asked first", many(taken(), found(), taken(), found()), "Hold providers_disagree"]
+    [
+      "of which two agree decide against the third",
+      many(found(), taken(), found()),
+      "Finish confirmed confirmed next 1"
+    ],
+    [
+      "of which two contradict the two others hold the transaction",
+      many(found(), found(), taken(), taken()),
+      "Hold providers_disagree"
+    ],
+    [
+      "of which two contradict the two others hold it in any order",
+      many(taken(), found(), taken(), found()),
+      "Hold providers_disagree"
+    ]
   ])
 })

@@ -68,7 +68,7 @@ layer(ledger)("accounts of the service", (it) => {
     })
   )
 
-  it.effect("are searched by the index, however many relayers there are and however often", () =>
+  it.effect("are found by the index, whether PostgreSQL plans with the parameters or without", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`
@@ -88,7 +88,7 @@ layer(ledger)("accounts of the service", (it) => {
       const scans = sql<{ relname: string; seq_scan: number }>`
         SELECT relname, seq_scan::int AS seq_scan FROM pg_stat_xact_user_tables
         WHERE relname IN ('lanes', 'relayers') ORDER BY relname`
-      // PostgreSQL plans for the given texts at first, and without them from the sixth time on.
+      // PostgreSQL plans the first five executions with the parameters, and may plan later ones without.
       for (const mode of ["force_custom_plan", "force_generic_plan"]) {
         yield* sql.withTransaction(
           Effect.gen(function* () {
