@@ -44,7 +44,7 @@ export class Ledger extends Context.Service<
     /**
      * Stores a signature before the caller gets it. It is never sent. While it can land, its fee counts in the funds of the
      * lane; it counts for the limits of the key for 24 hours, landed or not. The same identity again returns what was given
-     * before.
+     * before. Fails if a transaction has the same bytes, also if the service built them.
      */
     give(
       account: Account,

@@ -15,7 +15,7 @@ import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
 import type { Account } from "../../../src/server/ledger/NewTransaction.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { account as evmAccount, insert, newTransaction } from "../../../testkit/LedgerRows.ts"
-import { actions, database } from "./Fixtures.ts"
+import { actions, database, signature } from "./Fixtures.ts"
 
 const ledger = Layer.merge(Ledger.layerNoDeps, LaneLedger.layerNoDeps).pipe(
   Layer.provideMerge(LedgerTables.layer()),
@@ -44,6 +44,22 @@ const passMoments = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`UPDATE signatures_given SET valid_until = now() - interval '1 second' WHERE valid_until IS NOT NULL`
 )
+
+/** A transaction without bytes, and its lane, which this process holds. */
+const pendingRow = Effect.gen(function* () {
+  const lanes = yield* LaneLedger
+  yield* insert(account(1), 1, { request: {} })
+  const [lane] = yield* lanes.claim(["paper"], 1)
+  if (lane === undefined) return assert.fail("the lane is not free")
+  const [row] = (yield* lanes.read(lane.hold)).pending
+  if (row === undefined) return assert.fail("no transaction is pending")
+  /** Commits a signature of it. */
+  const commit = (hash: string) => {
+    const { attempt, ...others } = signature(row, 0, { hash })
+    return lanes.commitSignatures(lane.hold, [{ ...others, attempt: { ...attempt, offer: {} } }])
+  }
+  return { commit, lanes }
+})
 
 layerEach(ledger)("a signature that a caller gets", (it) => {
   it.effect("is stored once per identity, and given again to callers of the same relayer alone", () =>
@@ -76,6 +92,33 @@ layerEach(ledger)("a signature that a caller gets", (it) => {
       const missing = { ...account(1), relayerNumber: 99 }
       assert.strictEqual((yield* Effect.flip(transactions.give(missing, signed("a"))))._tag, "RelayerNotFound")
       assert.strictEqual((yield* (yield* LaneLedger).given(["a"])).size, 0)
+    })
+  )
+
+  it.effect("is refused while it is the signature of a transaction that the service built, or that was executed", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const { commit, lanes } = yield* pendingRow
+      const hash = "s".repeat(88)
+      const [built] = yield* commit(hash)
+      const same = yield* Effect.flip(transactions.give(account(1), signed(hash, { identity: "bytes" })))
+      assert.strictEqual(same.message, `already_accepted: transaction ${built?.id} has the same bytes`)
+      const other = yield* Effect.flip(transactions.give({ ...account(1), relayerNumber: 2 }, signed(hash)))
+      assert.strictEqual(other.message, "already_accepted: a transaction of another relayer has the same bytes")
+      assert.strictEqual((yield* lanes.given([hash])).size, 0)
+      assert.isTrue((yield* transactions.give(account(1), signed("other"))).isNew)
+    })
+  )
+
+  it.effect("of solana is not that of a transaction with other bytes, which is signed again later", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const { commit } = yield* pendingRow
+      const [taken, free] = ["t".repeat(88), "f".repeat(88)]
+      yield* transactions.give(account(1), signed(taken, { identity: "bytes" }))
+      assert.strictEqual((yield* Effect.flip(commit(taken)))._tag, "LaneChanged")
+      const [built] = yield* commit(free)
+      assert.strictEqual(built?.transaction.attempts[0]?.hash, free)
     })
   )
 

@@ -59,6 +59,9 @@ export const make = Effect.gen(function* () {
     if (identity !== undefined) yield* identities.lock([identity])
     const former = identity === undefined ? undefined : yield* given(account, identity)
     if (former !== undefined) return former
+    // The service can have built the same bytes for a transaction: commits of the lane wait until this one ends.
+    yield* lanes.lock(account)
+    yield* identities.checkSignature(account, hash)
     const now = yield* Clock.currentTimeMillis
     const origin = yield* Origin.current
     yield* spend(

@@ -42,6 +42,12 @@ export const make = Effect.gen(function* () {
     if (rival !== undefined) return yield* conflictWith(rival, account.relayerNumber)
   })
 
+  /** Fails if a transaction has the signature. The lane is locked, so that none gets it meanwhile. */
+  const checkSignature = Effect.fnUntraced(function* (account: Account, hash: string) {
+    const [rival] = yield* repo.signedAs(account, hash)
+    if (rival !== undefined) return yield* conflictWith(rival, account.relayerNumber)
+  })
+
   /** Until the running transaction ends. */
   const { lock } = repo
 
@@ -54,5 +60,5 @@ export const make = Effect.gen(function* () {
     return new Set([...repeated, ...(yield* repo.taken(added))])
   })
 
-  return { check, lock, lockDoubtful }
+  return { check, checkSignature, lock, lockDoubtful }
 })

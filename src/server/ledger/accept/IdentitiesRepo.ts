@@ -93,5 +93,17 @@ export const make = Effect.gen(function* () {
             SELECT DISTINCT identity FROM unnest(${identities}::text[]) AS given(identity) ORDER BY identity
           ) sorted`.pipe(Effect.asVoid, query("IdentitiesRepo.lock"))
 
-  return { rivals, taken, lock }
+  /**
+   * The transaction that has a signature as one of its attempts, in the generation of the lane, if it is open or was executed. Its
+   * bytes can be ones that the service built, so that it has no identity.
+   */
+  const signedAs = ({ chain, address }: LaneKey, hash: string) =>
+    sql`
+      SELECT 'identity' AS kind, t.id, t.relayer_number::float8 AS relayer_number
+      FROM lanes l JOIN transactions t ON t.lane_id = l.id JOIN attempts a ON a.transaction_id = t.id
+      WHERE a.hash = ${hash}::text AND a.generation = l.generation AND l.chain = ${chain} AND l.address = ${address}
+        AND (t.final_at IS NULL OR t.mined_attempt IS NOT NULL)
+      LIMIT 1`.pipe(Effect.flatMap(readRivals), query("IdentitiesRepo.signedAs"))
+
+  return { rivals, taken, signedAs, lock }
 })

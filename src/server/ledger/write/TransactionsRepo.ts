@@ -116,8 +116,9 @@ export const make = Effect.gen(function* () {
 
   /**
    * Locks the rows, in the order of their numbers, and writes what can change, except the request, with their attempts. Each
-   * has the version that its row had before. Returns those whose rows had this version; the others are as they were. The gate
-   * is part of the statement, which saves a round trip, and it is passed before any row is locked.
+   * has the version that its row had before. Returns those whose rows had this version; the others are as they were, and so are
+   * those with a new signature that a caller got. The gate is part of the statement, which saves a round trip, and it is passed
+   * before any row is locked.
    */
   const update = (
     changed: ReadonlyArray<StoredTransaction>,
@@ -133,7 +134,7 @@ export const make = Effect.gen(function* () {
           changed.map((stored) => columnsOf(networks.of(stored.chain), stored, now))
         )}
         JOIN transactions t ON t.id = given.id::uuid
-        WHERE (SELECT count(*) FROM gate) = 1 ORDER BY t.number FOR NO KEY UPDATE OF t
+        WHERE (SELECT count(*) FROM gate) = 1 AND NOT ${attempts.isGiven(of.signed)} ORDER BY t.number FOR NO KEY UPDATE OF t
       ),
       written AS (
         UPDATE transactions t SET generation = given.generation::integer, intent = given.intent,

@@ -5,7 +5,7 @@ import { bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTra
 import { systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import * as Documented from "../../../../testkit/Documented.ts"
 import { makeKey } from "../Fixtures.ts"
-import { receiver } from "../../lanes/solana/World.ts"
+import { memo, receiver } from "../../lanes/solana/World.ts"
 import { api, dataOf, memoOf, prebuilt, recent, relayerAt } from "./Relayers.ts"
 
 const sign = "/sign-transaction"
@@ -37,6 +37,30 @@ layer(api, { excludeTestServices: true })("a transaction that a caller gets sign
       assert.strictEqual(cluster.successes(address), 1)
       const { json } = yield* call(path)
       assert.deepStrictEqual(json.data, [], "it is no transaction of the service")
+    })
+  )
+
+  it.effect("is refused if a transaction has its bytes, also if the service built them, and reserves nothing", () =>
+    Effect.gen(function* () {
+      const { address, becomes, call, cluster, post, relayer, send } = yield* relayerAt({}, { blockMs: 1000 })
+      const built = dataOf(yield* send(memo("built")))
+      const own = yield* becomes(built.id, "submitted")
+      const given = Effect.map(
+        call("/api/v1/audit?action=transaction.signed&limit=100"),
+        ({ text }) => text.split(relayer.split("/").at(-1) ?? "").length - 1
+      )
+      const refused = yield* post(sign, { transaction: own.transaction })
+      assert.strictEqual(refused.status, 409, refused.text)
+      assert.include(refused.json.error ?? "", `already_accepted: transaction ${built.id} has the same bytes`)
+      const posted = prebuilt(address, recent(cluster), memoOf("posted"))
+      const { id } = dataOf(yield* send({ transaction: posted }))
+      const known = yield* post(sign, { transaction: posted })
+      assert.strictEqual(known.status, 409, known.text)
+      assert.include(known.json.error ?? "", id)
+      yield* becomes(built.id, "confirmed")
+      const landed = yield* post(sign, { transaction: own.transaction })
+      assert.strictEqual(landed.status, 409, landed.text)
+      assert.strictEqual(yield* given, 0)
     })
   )
 

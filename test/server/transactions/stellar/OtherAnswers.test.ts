@@ -1,6 +1,7 @@
 // Answers of stellar relayers besides 400: what is accepted although it is odd, what a key or a state forbids, what is sent twice, and
 // what is answered while no provider does.
 import { assert, layer } from "@effect/vitest"
+import { TransactionBuilder } from "@stellar/stellar-sdk/base"
 import { DateTime, Effect, Layer, Logger } from "effect"
 import { randomUUID } from "node:crypto"
 import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
@@ -163,6 +164,30 @@ layer(api, { excludeTestServices: true })("a stellar relayer", (it) => {
       assert.strictEqual(elsewhere.status, 409)
       assert.include(elsewhere.json.error ?? "", "already_accepted")
       assert.deepStrictEqual((yield* call(other)).json.data, [])
+    })
+  )
+
+  it.effect("signs no bytes that the service has built and signed for a transaction", () =>
+    Effect.gen(function* () {
+      const { becomes, call, id: relayer, network, passphrase, send } = yield* quiet()
+      const taken: Array<string> = []
+      const submit = network.submit.bind(network)
+      network.submit = (node, text) => {
+        taken.push(text)
+        return submit(node, text)
+      }
+      const { id } = dataOf(yield* send(pay(to, 1n)))
+      yield* becomes(id, "submitted")
+      yield* until(
+        "a send",
+        Effect.sync(() => taken[0])
+      )
+      const built = TransactionBuilder.fromXDR(taken[0] ?? "", passphrase)
+      built.signatures.splice(0)
+      const body = { unsigned_xdr: built.toXDR() }
+      const refused = yield* call(`/api/v1/relayers/${relayer}/sign-transaction`, { method: "POST", body })
+      assert.strictEqual(refused.status, 409, refused.text)
+      assert.include(refused.json.error ?? "", `already_accepted: transaction ${id}`)
     })
   )
 
