@@ -18,7 +18,7 @@ export const bursts = (sender: Sender, relayers: Group["relayers"], each: number
 export const burst = (sender: Sender, group: Group, lanes: number, each: number) =>
   measure(sender, bursts(sender, group.relayers.slice(0, lanes), each), group)
 
-/** Longer than the interval of polls: the service has given the lane back. */
+/** Longer than the interval of polls: no step about the former transaction is left. */
 const idle = "2500 millis"
 
 /** One after the other, each from an idle relayer. The pause moves the request along the block. */

@@ -1,4 +1,4 @@
-// The life of a held lane: steps, one after the other, until nothing is open, the process drains, or another one has it.
+// The life of a held lane: steps, one after the other, until nothing was open for a while, the process drains, or another one has it.
 import { Clock, Effect, Latch } from "effect"
 import type { Draining } from "../lifecycle/Draining.ts"
 import type { ReleaseReason } from "../ledger/hold/HeldLane.ts"
@@ -25,6 +25,8 @@ export interface LaneLife {
   readonly run: Effect.Effect<void>
   /** Something was accepted or is to end: the next step begins at once. */
   readonly wake: Effect.Effect<void>
+  /** Other lanes wait: gives this one back if nothing of it is open. */
+  readonly makeRoom: Effect.Effect<void>
 }
 
 export interface LaneLifeOptions {
@@ -40,6 +42,8 @@ export interface LaneLifeOptions {
 export const make = (context: LaneContext, { draining, supervised, held, isWaitedFor }: LaneLifeOptions): LaneLife => {
   const { ledger, hold, memory } = context
   const latch = Latch.makeUnsafe(false)
+  /** Whether nothing was open when the last step ended. */
+  let isOver = false
   /** Commits in a row that were refused because a transaction had changed. */
   let refusals = 0
 
@@ -84,6 +88,11 @@ export const make = (context: LaneContext, { draining, supervised, held, isWaite
         return yield* release("idle")
       case "Again":
         return memory.signed >= fairShare && (yield* isWaitedFor) ? yield* release("next") : false
+      case "Done":
+        isOver = true
+        yield* waitUntil(next.until)
+        isOver = false
+        return false
       case "Wait":
         yield* rest(began)
         yield* waitUntil(next.until)
@@ -96,5 +105,6 @@ export const make = (context: LaneContext, { draining, supervised, held, isWaite
     Effect.onInterrupt(() => Effect.ignoreCause(ledger.release(hold, "draining")))
   )
 
-  return { run, wake: Effect.asVoid(latch.open) }
+  const wake = Effect.asVoid(latch.open)
+  return { run, wake, makeRoom: Effect.suspend(() => (isOver ? wake : Effect.void)) }
 }

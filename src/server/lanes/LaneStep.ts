@@ -6,8 +6,8 @@ import type { Cause } from "../../domain/transaction/Cause.ts"
 import type { KeyHold } from "../../domain/transaction/Lane.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import { isNoop } from "../../domain/transaction/Attempt.ts"
-import { maxSignaturesPerCommit } from "../../domain/transaction/Numbers.ts"
-import { currentAttempts } from "../../domain/transaction/Transaction.ts"
+import { maxSignaturesPerCommit, poll as pollBounds } from "../../domain/transaction/Numbers.ts"
+import { currentAttempts, isFinal } from "../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../domain/transaction/Transaction.ts"
 import type { LaneContents } from "../ledger/hold/HeldLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
@@ -23,7 +23,10 @@ import * as StepState from "./StepState.ts"
 import type { LaneContext } from "./StepState.ts"
 
 type Next =
+  /** Nothing was open when the step began. */
   | { readonly _tag: "Idle" }
+  /** The step has ended all that was open. The lane rests until this moment, or until it is woken. */
+  | { readonly _tag: "Done"; readonly until: Moment }
   | { readonly _tag: "Again" }
   /** The lane rests until this moment, or until it is woken. */
   | { readonly _tag: "Wait"; readonly until: Moment }
@@ -49,11 +52,21 @@ const keyHoldsOf = Effect.fnUntraced(function* ({ rules, ledger }: LaneContext, 
  */
 const pollGrid = 1000
 
-/** The next poll after one at `now`: after the interval, or up to a second earlier. */
+/**
+ * The next poll after one at `now`: after the interval, or up to a second earlier, but not before half the interval. Earlier, most
+ * providers still have the same block.
+ */
 const nextPoll = (now: Moment, interval: number): Moment => {
   const grid = Math.min(pollGrid, interval)
-  return Math.floor((now + interval) / grid) * grid
+  const next = Math.floor((now + interval) / grid) * grid
+  return next - now < interval / 2 ? next + grid : next
 }
+
+/**
+ * Milliseconds for which a process keeps a lane that has nothing open. The next transaction needs no claim, and no proof from
+ * each provider that it is on the right chain.
+ */
+const keptFor = pollBounds.maximum
 
 const begin = Effect.fnUntraced(function* (context: LaneContext, contents: LaneContents) {
   const open = [...contents.inFlight, ...contents.pending]
@@ -179,6 +192,10 @@ const expire = Effect.fnUntraced(function* ({ ledger, hold, chain }: LaneContext
   return yield* ledger.read(hold)
 })
 
+/** Whether the step has ended all that was open, and read all that waits for a place. */
+const isOver = (step: StepState.StepState, { pending, pendingCount }: LaneContents): boolean =>
+  pending.length === pendingCount && step.stored().every(({ transaction }) => isFinal(transaction))
+
 export const run = Effect.fn("LaneStep.run")(function* (context: LaneContext) {
   const { ledger, hold, memory } = context
   const now = yield* Clock.currentTimeMillis
@@ -197,6 +214,11 @@ export const run = Effect.fn("LaneStep.run")(function* (context: LaneContext) {
     )
   const signed = yield* assign(step)
   memory.signed += signed
+  if (isOver(step, contents)) {
+    const done: Next = { _tag: "Done", until: now + keptFor }
+    memory.nextPollAt = done.until
+    return done
+  }
   const planned = isDue ? step.nextPollAt() : Math.min(step.nextPollAt(), memory.nextPollAt)
   const interval = context.rules.pollInterval(owner.relayer.target)
   const until = signed > 0 ? Math.min(planned, nextPoll(now, interval)) : planned

@@ -113,10 +113,12 @@ const make = Effect.gen(function* () {
     )
   }
 
+  const makeRoom = Effect.suspend(() => Effect.forEach(lanes.values(), ({ life }) => life.makeRoom, { discard: true }))
+
   /** Uninterruptible: every lane that was claimed has a fiber. */
   const claim = Effect.gen(function* () {
     const free = stopping.isDraining() ? 0 : Math.min(maxLanes - lanes.size, maxClaimed)
-    if (free <= 0) return
+    if (free <= 0) return yield* makeRoom
     for (const claimed of yield* ledger.claim(networks.types, free)) yield* start(claimed)
   }).pipe(Effect.uninterruptible)
 

@@ -46,20 +46,40 @@ const waiting = {
   transaction: pending({ validUntil: 1e12 })
 }
 
-/** `refusals`: commits that fail because a caller has changed a transaction. */
-const start = Effect.fnUntraced(function* (state: { commits: number; refusals: number }) {
+const newState = () => ({
+  commits: 0,
+  /** Commits that fail because a caller has changed a transaction. */
+  refusals: 0,
+  /** Whether the commit of the signature ends the only transaction. */
+  isEnding: false,
+  isOpen: true,
+  reads: 0,
+  released: new Array<string>()
+})
+
+const ended = { ...waiting, transaction: { ...waiting.transaction, state: "failed" as const } }
+
+const start = Effect.fnUntraced(function* (state: ReturnType<typeof newState>) {
   const node = Node.make(Chain.make(), "http://node.example")
   const ledger = yield* LaneLedger.pipe(
     Effect.provide(
       Layer.mock(LaneLedger, {
         lease: Duration.seconds(30),
-        read: () => Effect.succeed({ stored, inFlight: [], pending: [waiting], pendingCount: 1 }),
+        read: () =>
+          Effect.sync(() => {
+            state.reads++
+            const pending = state.isOpen ? [waiting] : []
+            return { stored, inFlight: [], pending, pendingCount: pending.length }
+          }),
+        release: (_, reason) => Effect.sync(() => state.released.push(reason) > 0),
         apply: () => Effect.succeed([]),
         saveLane: () => Effect.succeed(stored),
         commitSignatures: () =>
           Effect.suspend(() => {
             state.commits++
-            return state.refusals-- > 0 ? Effect.fail(new LaneChanged({ laneId })) : Effect.succeed([])
+            if (state.refusals-- > 0) return Effect.fail(new LaneChanged({ laneId }))
+            state.isOpen = !state.isEnding
+            return Effect.succeed(state.isEnding ? [ended] : [])
           })
       })
     )
@@ -91,6 +111,7 @@ const start = Effect.fnUntraced(function* (state: { commits: number; refusals: n
     isWaitedFor: Effect.succeed(false)
   })
   yield* Effect.forkScoped(life.run)
+  return life
 })
 
 describe("a held lane", () => {
@@ -98,7 +119,7 @@ describe("a held lane", () => {
     Effect.gen(function* () {
       // The test clock does not wait for modules.
       yield* WarmUp.sign
-      const state = { commits: 0, refusals: 1000 }
+      const state = { ...newState(), refusals: 1000 }
       yield* start(state)
       yield* TestClock.adjust("10 seconds")
       const tries = state.commits
@@ -111,6 +132,43 @@ describe("a held lane", () => {
       const before = state.commits
       yield* TestClock.adjust("1010 millis")
       assert.strictEqual(state.commits - before, 2)
+    })
+  )
+
+  it.effect("that has ended all its transactions is kept for 12 seconds, without a step", () =>
+    Effect.gen(function* () {
+      yield* WarmUp.sign
+      const state = { ...newState(), isEnding: true }
+      yield* start(state)
+      yield* TestClock.adjust("11999 millis")
+      assert.deepStrictEqual([state.reads, state.released], [1, []])
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual([state.reads, state.released], [2, ["idle"]])
+    })
+  )
+
+  it.effect("that has ended all its transactions is given back at once if other lanes wait", () =>
+    Effect.gen(function* () {
+      yield* WarmUp.sign
+      const state = { ...newState(), isEnding: true }
+      const life = yield* start(state)
+      yield* TestClock.adjust("1 second")
+      yield* life.makeRoom
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(state.released, ["idle"])
+    })
+  )
+
+  it.effect("that waits for a block is not given back if other lanes wait", () =>
+    Effect.gen(function* () {
+      yield* WarmUp.sign
+      const state = newState()
+      const life = yield* start(state)
+      yield* TestClock.adjust("1500 millis")
+      const { reads } = state
+      yield* life.makeRoom
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual([state.reads, state.released], [reads, []])
     })
   )
 })

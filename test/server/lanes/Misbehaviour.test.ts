@@ -2,11 +2,9 @@
 import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as EvmProxy from "../../../testkit/EvmProxy.ts"
 import type { Behaviour } from "../../../testkit/EvmProxy.ts"
-import { until } from "../../../testkit/process/Folder.ts"
 import { accept, api, becomes, read, relayerAt } from "./fixtures.ts"
 
 const send = "eth_sendRawTransaction"
@@ -88,24 +86,22 @@ layer(api, { excludeTestServices: true })("a node that", (it) => {
     })
   )
 
-  it.effect("is asked nothing about an idle relayer", () =>
+  it.effect("is asked nothing about an idle relayer, and not for its chain again by the next transaction", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
       const node = yield* Anvil.start({ blockTime: 1 })
       const proxy = yield* EvmProxy.make(node.url)
       const account = yield* relayerAt(node, { urls: [proxy.url] })
       const [id] = yield* accept(account)
       yield* becomes(id, "confirmed")
-      const held = sql`SELECT 1 FROM lanes WHERE address = ${account.address} AND holder IS NOT NULL`
-      yield* until(
-        "release",
-        Effect.map(Effect.orDie(held), ({ length }) => (length === 0 ? true : undefined))
-      )
       const asked = proxy.seen.length
       // Seconds pass until this one is confirmed.
       const [other] = yield* accept(yield* relayerAt(node))
       yield* becomes(other, "confirmed")
       assert.strictEqual(proxy.seen.length, asked)
+      const [next] = yield* accept(account)
+      yield* becomes(next, "confirmed")
+      const since = proxy.seen.slice(asked).map(({ method }) => method)
+      for (const method of ["eth_chainId", "eth_getCode"]) assert.notInclude(since, method)
     })
   )
 })

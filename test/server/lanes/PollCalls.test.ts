@@ -104,6 +104,19 @@ layerEach(ledger)("a poll of a lane", (it) => {
     })
   )
 
+  it.effect("reads an ample balance no more often while a mined transaction waits for its confirmations", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* Scenes.sent({ network: { required_confirmations: 6 } })
+      const [node] = world.nodes
+      for (let block = 0; block < 5; block++) {
+        world.chain.mine()
+        yield* world.poll()
+        assert.strictEqual((yield* world.transaction(id)).state, "mined")
+      }
+      assert.strictEqual(node?.count("eth_getBalance"), 1)
+    })
+  )
+
   it.effect("reads the balance if a transaction is pending", () =>
     Effect.gen(function* () {
       const { world } = yield* Scenes.sent()

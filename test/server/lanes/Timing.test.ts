@@ -52,6 +52,15 @@ layerEach(ledger)("a lane with open transactions", (it) => {
     })
   )
 
+  it.effect("does not poll again before half of the block time has passed", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      yield* world.accept()
+      yield* TestClock.adjust("600 millis")
+      assert.deepStrictEqual(yield* world.poll(), { _tag: "Wait", until: 3000 })
+    })
+  )
+
   it.effect("sends what is accepted between two polls without another poll", () =>
     Effect.gen(function* () {
       const { world } = yield* Scenes.sent({ network: { average_blocktime_ms: 12_000 } })

@@ -38,16 +38,17 @@ const dependsOnBalance = ({ state, cause }: Transaction<Evm>): boolean =>
   state === "pending" || cause?.code === "insufficient_funds"
 
 /**
- * The balance of a previous poll, if no transaction waits for a decision about funds and the balance is far above what is in
- * flight. This saves a call per second on chains with short blocks. Undefined: the poll reads the balance. Decisions about
- * transactions that arrive before the next poll use it as well. If it is too high, because another program uses the key, a
+ * The balance of a previous poll, if no transaction waits for a decision about funds and the balance is far above what was in
+ * flight since then. This saves a call per second on chains with short blocks. Undefined: the poll reads the balance. Decisions
+ * about transactions that arrive before the next poll use it as well. If it is too high, because another program uses the key, a
  * node refuses the bytes.
  */
 const knownBalance = ({ memory }: EvmContext, { rows, totals, now }: PollOptions<Evm>): bigint | undefined => {
   const { balance } = memory
   if (balance === undefined || now >= balance.readAt + pollBounds.maximum) return undefined
   if (rows.some(({ transaction }) => dependsOnBalance(transaction))) return undefined
-  return totals.reserved > 0n && balance.wei >= ampleBalance * totals.reserved ? balance.wei : undefined
+  balance.inFlight = totals.reserved > balance.inFlight ? totals.reserved : balance.inFlight
+  return balance.inFlight > 0n && balance.wei >= ampleBalance * balance.inFlight ? balance.wei : undefined
 }
 
 const logged = new Set<string>()

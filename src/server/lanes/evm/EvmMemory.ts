@@ -45,11 +45,18 @@ export interface Beliefs {
   firstAfterStart: { readonly start: Moment; readonly at: Moment; readonly head: string } | undefined
 }
 
+interface Balance {
+  readonly wei: bigint
+  readonly readAt: Moment
+  /** The most wei that polls since then had in flight. */
+  inFlight: bigint
+}
+
 export interface EvmMemory {
   /** Hash of block 0. Undefined: not seen in this generation. */
   genesis: string | undefined
   /** The balance when it was last read. Undefined: it was not read yet. */
-  balance: { readonly wei: bigint; readonly readAt: Moment } | undefined
+  balance: Balance | undefined
   /** Polls in a row in which a node did not have the bytes, by hash. */
   readonly absences: Map<string, number>
   /** Masked URLs of the providers that accepted bytes that were sent again, by hash. */

@@ -47,7 +47,7 @@ const all = { concurrency: "unbounded" } as const
 const readBalance = Effect.fnUntraced(function* (node: RpcNode, { balance, lane, memory, now }: EvmPollOptions) {
   if (balance !== undefined) return balance
   const wei = yield* node.call(Calls.balanceOf(lane.address))
-  memory.balance = { wei, readAt: now }
+  memory.balance = { wei, readAt: now, inFlight: 0n }
   return wei
 })
 
