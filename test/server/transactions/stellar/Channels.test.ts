@@ -38,12 +38,19 @@ const made = Effect.fnUntraced(function* (policies: object) {
   const state = Effect.map(call(`${base}/nonce`), ({ json }) => json.data as State)
   const change = (policies: object) => call(base, { method: "PATCH", body: { policies } })
   const release = (more: TestApi.Call = {}) => call(`${base}/channels/release`, { ...more, method: "POST" })
+  /** A poll shows a channel as ready before the transaction that made it is final. */
+  const isFinal = Effect.map(
+    call(`${relayer.path}?origin=channel&status=pending&status=sent&status=submitted&status=mined`),
+    ({ json }) => (json.data as ReadonlyArray<unknown>).length === 0
+  )
   const settles = (count: number) =>
     until(
       `${count} channels`,
-      Effect.map(state, (found) =>
-        found.channels.length === count && found.channels.every(({ stage }) => stage === "ready") ? found : undefined
-      ),
+      Effect.gen(function* () {
+        const found = yield* state
+        const isReady = found.channels.length === count && found.channels.every(({ stage }) => stage === "ready")
+        return isReady && (yield* isFinal) ? found : undefined
+      }),
       "60 seconds"
     )
   return { ...relayer, base, call, change, release, settles, state }
