@@ -5,4 +5,12 @@ import type * as Base from "@stellar/stellar-sdk/base"
 /** What the library exports. Only the loader has its value. */
 export type Library = typeof Base
 
-export const library = Effect.promise((): Promise<Library> => import("@stellar/stellar-sdk/base"))
+let loaded: Library | undefined
+
+const load = Effect.map(
+  Effect.promise((): Promise<Library> => import("@stellar/stellar-sdk/base")),
+  (library) => (loaded = library)
+)
+
+/** Each request uses it several times, and a second `import` resolves the name of the package again. */
+export const library = Effect.suspend(() => (loaded === undefined ? load : Effect.succeed(loaded)))

@@ -50,11 +50,13 @@ const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 const lettersOf = (address: string): string => address.slice(hintLetters.from, hintLetters.from + hintLetters.length)
 
 /** Most addresses are excluded by a few letters: parsing one takes a hundred times as long. */
-const lettersOfHint = (hint: number): string =>
-  Array.from({ length: hintLetters.length }, (_, letter) => {
-    const bitsAfter = 32 - hintLetters.skippedBits - 5 * (letter + 1)
-    return alphabet.charAt((hint >>> bitsAfter) & 31)
-  }).join("")
+const lettersOfHint = (hint: number): string => {
+  let letters = ""
+  for (let letter = 1; letter <= hintLetters.length; letter++) {
+    letters += alphabet.charAt((hint >>> (32 - hintLetters.skippedBits - 5 * letter)) & 31)
+  }
+  return letters
+}
 
 /**
  * Which letters accounts have that an envelope names, or that may have signed it. XDR has keys and hints at multiples of four bytes, and
