@@ -4,21 +4,15 @@ import { Effect } from "effect"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import {
   addressEntry,
-  addressValue,
-  amountValue,
   call as callOf,
   envelope,
   invocation,
   keyNamed,
-  passphrase,
-  payment as paid,
-  sourceEntry,
-  transaction
+  payment as paid
 } from "../../../../testkit/stellar/Building.ts"
 import { accountIn } from "../../../../testkit/stellar/Entries.ts"
-import type { StellarRequest } from "../../../../src/domain/transaction/stellar/Stellar.ts"
 import { maxGuests } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
-import { counterContract, nativeContract } from "../../../../testkit/stellar/Contracts.ts"
+import { counterContract } from "../../../../testkit/stellar/Contracts.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 
@@ -255,58 +249,6 @@ layerEach(ledger)("an envelope of a user", (it) => {
       assert.strictEqual(cause?.code, "executed_by_other")
       assert.strictEqual(mined?.receipt.paid, 0n)
       assert.strictEqual(world.balanceOf(world.address), 1000n * xlm)
-    })
-  )
-})
-
-const call = (name: string): StellarRequest => ({
-  operations: [{ type: "invoke_contract", contract_address: counterContract, function_name: name, args: [] }]
-})
-
-layerEach(ledger)("a call of a contract", (it) => {
-  it.effect("is simulated, and signed with the resources that it needs", () =>
-    Effect.gen(function* () {
-      const world = yield* World.make()
-      const [id] = yield* world.accept(call("increment"))
-      yield* world.finish
-      const { attempts, cause, mined, state } = yield* world.transaction(id)
-      assert.strictEqual(state, "confirmed", cause?.code)
-      assert.isAbove(Number(attempts[0]?.offer.resourceFee ?? 0n), 0)
-      assert.isAtMost(Number(mined?.receipt.paid), Number(attempts[0]?.offer.fee))
-    })
-  )
-
-  it.effect(
-    "that takes more XLM than the API key may send ends before anything is signed, whatever it authorizes",
-    () =>
-      Effect.gen(function* () {
-        const world = yield* World.make()
-        const { address } = world
-        const args = [addressValue(address), addressValue(receiver), amountValue(xlm)]
-        const below = [invocation(nativeContract(passphrase), "transfer", args)]
-        const auth = [sourceEntry(invocation(counterContract, "transfer", args, below))]
-        const unsigned = transaction(address, [callOf("transfer", args, { auth })], { sequence: 1n }).toXDR()
-        const [refused] = yield* world.accept({ transaction_xdr: unsigned, max_value: xlm - 1n })
-        const [allowed] = yield* world.accept({ transaction_xdr: unsigned, max_value: xlm })
-        yield* world.finish
-        const { attempts, cause, state } = yield* world.transaction(refused)
-        assert.deepStrictEqual([state, cause?.code, attempts.length], ["failed", "balance_change", 0])
-        assert.strictEqual((yield* world.transaction(allowed)).state, "confirmed")
-        assert.strictEqual(world.balanceOf(receiver.publicKey()), had + xlm)
-      })
-  )
-
-  it.effect("that fails in the simulation ends without a sequence, before anything is signed", () =>
-    Effect.gen(function* () {
-      const world = yield* World.make()
-      const before = world.sequence()
-      const [id] = yield* world.accept(call("fail"))
-      yield* world.finish
-      const { attempts, cause, state } = yield* world.transaction(id)
-      assert.strictEqual(state, "failed")
-      assert.strictEqual(cause?.code, "would_fail")
-      assert.lengthOf(attempts, 0)
-      assert.strictEqual(world.sequence(), before)
     })
   )
 })

@@ -6,7 +6,7 @@ import { TestClock } from "effect/testing"
 import { RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
 import { SignerId } from "../../../../src/domain/signer/SignerId.ts"
 import { guard } from "../../../../src/domain/transaction/stellar/Guard.ts"
-import type { Stellar, StellarFacts } from "../../../../src/domain/transaction/stellar/Stellar.ts"
+import type { Stellar, StellarFacts, StellarRequest } from "../../../../src/domain/transaction/stellar/Stellar.ts"
 import type { Refusal } from "../../../../src/domain/transaction/stellar/Refusal.ts"
 import { stellarRules } from "../../../../src/domain/transaction/stellar/StellarRules.ts"
 import { decodeWith } from "../../../../src/server/chains/stellar/StellarDecoding.ts"
@@ -91,6 +91,67 @@ const refusedOn = (world: Made): ReadonlyArray<readonly [attack: Attack, refusal
     return refusal === undefined || refusal.code === "time_bounds_past" ? [] : [[attack, refusal] as const]
   })
 
+/** A signer of the lane that counts its signatures, and how the lane asks it for one at the next sequence of the relayer. */
+const countingSigner = Effect.fnUntraced(function* (world: Made) {
+  let signatures = 0
+  const sign = () =>
+    Effect.sync(() => {
+      signatures++
+      return { signature: new Uint8Array(64), isChecked: true }
+    })
+  const signer = StellarSigner.make({
+    address: world.address,
+    ownAccounts: () => Effect.succeed(ownOf(world)),
+    own: { sign },
+    channelKeys: { sign: (address) => Effect.map(sign(), ({ signature }) => ({ address, signature })) }
+  })
+  yield* world.accept()
+  yield* world.finish
+  const { stored } = yield* world.contents
+  if (!isLaneOf<Stellar>(stellarRules, stored)) return assert.fail("is no lane of stellar")
+  const channel = { address: sibling.publicKey(), nextSequence: 1n, chainSequence: 1n, settledSequence: 1n }
+  const lane = {
+    ...stored.lane,
+    accounts: [stored.lane.accounts[0], { ...channel, counters: { stage: "draining" } }] as const
+  }
+  const relayer = {
+    target: world.target,
+    signerId: SignerId.make("s1"),
+    urls: [],
+    urlsKey: "",
+    id: RelayerId.make("r1"),
+    hasOwnUrls: false,
+    isPaused: false,
+    disabled: undefined
+  }
+  const offer = { fee: 100_000n, rate: 100n, out: 0n, maxTime: world.network.latest.closeTime + 60, seenLedger: 1 }
+  const exitOf = (request: StellarRequest, account = world.address, fee = offer.fee) =>
+    Effect.exit(
+      signer({
+        lane,
+        relayer,
+        request,
+        place: account === world.address ? { account, sequence: 5n } : { account },
+        sign: { kind: "original", offer: { ...offer, fee } }
+      })
+    )
+  return { exitOf, signatures: () => signatures }
+})
+
+const errorOf = (exit: Exit.Exit<unknown, unknown>): string =>
+  Exit.isFailure(exit) ? String(Cause.squash(exit.cause)) : "signed"
+
+/** The library builds merges of accounts into the account of the user, whatever it is asked for. */
+const mergesIntoUser = Effect.acquireRelease(
+  Effect.sync(() => {
+    const { accountMerge } = lib.xdr.OperationBody
+    const destination = lib.decodeAddressToMuxedAccount(user.publicKey())
+    lib.xdr.OperationBody.accountMerge = () => accountMerge(destination)
+    return accountMerge
+  }),
+  (accountMerge) => Effect.sync(() => (lib.xdr.OperationBody.accountMerge = accountMerge))
+)
+
 layerEach(ledger)("what the admission refuses", (it) => {
   it.effect("ends before its first signature for the same reason, if it was stored all the same", () =>
     Effect.gen(function* () {
@@ -151,56 +212,32 @@ layerEach(ledger)("what the admission refuses", (it) => {
   it.effect("is not signed if only the final bytes are read", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld
-      let signatures = 0
-      const sign = () =>
-        Effect.sync(() => {
-          signatures++
-          return { signature: new Uint8Array(64), isChecked: true }
-        })
-      const signer = StellarSigner.make({
-        address: world.address,
-        ownAccounts: () => Effect.succeed(ownOf(world)),
-        own: { sign },
-        channelKeys: { sign: () => Effect.die("there is no channel") }
-      })
-      yield* world.accept()
-      yield* world.finish
-      const { stored } = yield* world.contents
-      if (!isLaneOf<Stellar>(stellarRules, stored)) return assert.fail("is no lane of stellar")
-      const { lane } = stored
-      const relayer = {
-        target: world.target,
-        signerId: SignerId.make("s1"),
-        urls: [],
-        urlsKey: "",
-        id: RelayerId.make("r1"),
-        hasOwnUrls: false,
-        isPaused: false,
-        disabled: undefined
-      }
-      const offer = { fee: 100_000n, rate: 100n, out: 0n, maxTime: world.network.latest.closeTime + 60, seenLedger: 1 }
-      const signed = ({ form, xdr }: Attack, fee = offer.fee) =>
-        Effect.exit(
-          signer({
-            lane,
-            relayer,
-            request: { transaction_xdr: xdr },
-            place: form === "bump" ? { account: user.publicKey() } : { account: world.address, sequence: 5n },
-            sign: { kind: "original", offer: { ...offer, fee } }
-          })
-        )
+      const { exitOf, signatures } = yield* countingSigner(world)
+      const signed = ({ form, xdr }: Attack, fee?: bigint) =>
+        exitOf({ transaction_xdr: xdr }, form === "bump" ? user.publicKey() : world.address, fee)
       const refused = refusedOn(world).filter(([{ row }]) => !replaced.has(row))
       for (const [attack, { code }] of refused) {
-        const exit = yield* signed(attack)
-        const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
-        assert.include(String(error), unreadable.has(attack.row) ? "Error" : code, `row ${attack.row}`)
+        const error = errorOf(yield* signed(attack))
+        assert.include(error, unreadable.has(attack.row) ? "Error" : code, `row ${attack.row}`)
       }
       const allowed = attacksOn(world).find(({ row }) => row === 1) ?? assert.fail()
-      const costly = yield* signed(allowed, 1_000_001n)
-      assert.include(String(Exit.isFailure(costly) && Cause.squash(costly.cause)), "its fee is above the cap")
-      assert.strictEqual(signatures, 0)
-      assert.isTrue(Exit.isSuccess(yield* signed(allowed)))
-      assert.strictEqual(signatures, 1)
+      assert.include(errorOf(yield* signed(allowed, 1_000_001n)), "its fee is above the cap")
+      assert.strictEqual(signatures(), 0)
+      assert.strictEqual(errorOf(yield* signed(allowed)), "signed")
+      assert.strictEqual(signatures(), 1)
+    })
+  )
+
+  it.effect("includes an end of channels that gives their account to somebody else than the relayer", () =>
+    Effect.gen(function* () {
+      const world = yield* makeWorld
+      const { exitOf, signatures } = yield* countingSigner(world)
+      const work = { channels: { kind: "merge", addresses: [sibling.publicKey()] } } as const
+      const changed = yield* Effect.scoped(Effect.andThen(mergesIntoUser, exitOf(work)))
+      assert.include(errorOf(changed), "is not signed: operation_not_allowed")
+      assert.strictEqual(signatures(), 0)
+      assert.strictEqual(errorOf(yield* exitOf(work)), "signed")
+      assert.strictEqual(signatures(), 2)
     })
   )
 })

@@ -4,6 +4,7 @@ import { Effect, Exit } from "effect"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
+import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
@@ -134,6 +135,28 @@ layerEach(ledger)("a payment on stellar", (it) => {
       assert.lengthOf((yield* world.transaction(id)).attempts, 0)
       yield* endsOnce(world, id, 1n)
       assert.strictEqual(sendsOf(world), 1)
+    })
+  )
+
+  it.effect("that is canceled while an instance signs it is not committed, although its lane is not lost [17]", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [id] = yield* world.accept()
+      const former = yield* world.claim
+      const ledger = yield* Ledger
+      // A cancel does not touch the lane, so that only the version of the row keeps the signature from being committed.
+      const cancel = Effect.orDie(Effect.provideService(world.cancel(id), Ledger, ledger))
+      const signing: LaneContext = {
+        ...former,
+        chain: { ...former.chain, sign: (unsigned) => Effect.tap(former.chain.sign(unsigned), cancel) }
+      }
+      const error = yield* Effect.flip(LaneStep.run(signing))
+      assert.strictEqual(error._tag, "LaneChanged")
+      const { attempts, state } = yield* world.transaction(id)
+      assert.deepStrictEqual([state, attempts.length], ["canceled", 0])
+      assert.strictEqual(world.balanceOf(receiver.publicKey()), had)
+      const [next] = yield* world.accept()
+      yield* endsOnce(world, next, 1n)
     })
   )
 

@@ -15,6 +15,9 @@ const had = 10n * xlm
 /** Milliseconds. */
 const hour = 3_600_000
 
+/** Milliseconds between two steps of a world. */
+const ledgerTime = 5000
+
 const inAnHour = { validUntil: hour }
 
 type Made = Effect.Success<ReturnType<typeof World.make>>
@@ -105,11 +108,29 @@ layerEach(ledger)("a payment on stellar", (it) => {
       world.away.add(1)
       const [id] = yield* world.accept(World.payment(xlm), 1, inAnHour)
       yield* world.poll(12)
-      const { cause, state } = yield* world.transaction(id)
+      const { cause, causeSince = 0, state } = yield* world.transaction(id)
       assert.deepStrictEqual([state, cause?.code], ["submitted", "second_provider_missing"])
-      assert.isDefined(cause?.figures.decides_at)
+      assert.strictEqual(cause?.figures.decides_at, causeSince + hour)
       world.away.clear()
       assert.isUndefined((yield* endsOnce(world, id)).confirmedBy)
+    })
+  )
+
+  it.effect("is confirmed by the provider that is left at the moment that it names, and not before [46]", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      world.away.add(1)
+      const [id] = yield* world.accept(World.payment(xlm), 1, { validUntil: 2 * hour })
+      yield* world.poll(12)
+      const { cause } = yield* world.transaction(id)
+      const left = Number(cause?.figures.decides_at) - world.network.latest.closeTime * 1000
+      yield* TestClock.adjust(left - 3 * ledgerTime)
+      yield* world.poll(2)
+      const waiting = yield* world.transaction(id)
+      assert.deepStrictEqual([waiting.state, waiting.cause?.code], ["submitted", "second_provider_missing"])
+      assert.strictEqual(waiting.cause?.figures.decides_at, cause?.figures.decides_at)
+      yield* world.poll(3)
+      assert.strictEqual((yield* endsOnce(world, id)).confirmedBy, 1)
     })
   )
 

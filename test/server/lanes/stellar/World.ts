@@ -77,6 +77,10 @@ const inOrder = { nextDoubleUnsafe: () => 0.5, nextIntUnsafe: () => 0 }
 const notEmpty = <A>(items: ReadonlyArray<A>) =>
   Array.isReadonlyArrayNonEmpty(items) ? items : assert.fail("nothing was accepted")
 
+/** The service finds accounts by letters of their addresses. */
+const isNamed = (address: string, { from, length, texts }: ReturnType<typeof accountsIn>): boolean =>
+  texts.includes(address.slice(from, from + length))
+
 const claimOne = Effect.flatMap(LaneLedger, (lanes) =>
   Effect.map(lanes.claim(["stellar"], 1), ([held]) => held ?? assert.fail("no lane is free"))
 )
@@ -191,11 +195,11 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
           )
       },
       prices: { rate: () => world.rate },
-      ownAccounts: ({ text = "", addresses }) =>
-        Effect.map(
-          lanes.addresses("stellar", accountsIn(Buffer.from(text, "base64"), addresses ?? [])),
-          (own) => new Set([address, ...world.siblings, ...own])
-        ),
+      ownAccounts: ({ text = "", addresses = [] }) => {
+        const named = accountsIn(Buffer.from(text, "base64"), addresses)
+        const siblings = [...world.siblings].filter((one) => isNamed(one, named))
+        return Effect.map(lanes.addresses("stellar", named), (own) => new Set([address, ...siblings, ...own]))
+      },
       ledger: { channelSeed: (channel) => world.channelSeed(channel) }
     })
     const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make({ use: () => Effect.succeed(backend) }, options)
