@@ -22,6 +22,26 @@ for (const [, file = "", name = ""] of claims) {
   })
 }
 
+/** The rows of the table of attacks on stellar in the design, which the names of tests have, too. */
+const attacksOnStellar = 42
+
+/** `rows 6 to 9, 11` as numbers. */
+const numbersIn = (rows: string): ReadonlyArray<number> =>
+  rows.split(", ").flatMap((part) => {
+    const [from = 0, to = from] = part.split(" to ").map(Number)
+    return Array.from({ length: to - from + 1 }, (_, index) => from + index)
+  })
+
+it("docs/security/stellar.md has each attack of the design, and a test for it", () => {
+  const table = [...read("docs/security/stellar.md").matchAll(/^\| [^|]*\(rows? (\d[\d, to]*)\) +\|([^|]*)\|$/gm)]
+  const rows = new Set(table.flatMap(([, numbers = ""]) => numbersIn(numbers)))
+  assert.deepStrictEqual(
+    [...rows].toSorted((one, other) => one - other),
+    Array.from({ length: attacksOnStellar }, (_, index) => index + 1)
+  )
+  for (const [, numbers, stops = ""] of table) assert.match(stops, /`test\/[\w/]+\.test\.ts`/, `rows ${numbers}`)
+})
+
 const protections = /^\| Columns .*?\n\n/ms.exec(texts)?.[0] ?? ""
 
 for (const table of tables) {
