@@ -1,5 +1,5 @@
 // A fault, the promise that the service keeps under it, and the result of a run.
-import type { Effect, Scope } from "effect"
+import type { Duration, Effect, Scope } from "effect"
 import type { Random } from "./Random.ts"
 
 export interface Case {
@@ -10,6 +10,8 @@ export interface Case {
   readonly isShort?: true
   /** The names that `--part` chooses from. Absent if the case runs as a whole. */
   readonly parts?: ReadonlyArray<string>
+  /** How long the case may take, if it is longer than what others may. */
+  readonly patience?: Duration.Input
   readonly run: (context: Context) => Effect.Effect<void, never, Scope.Scope>
 }
 

@@ -3,7 +3,7 @@
 //   npm run faults -- --short
 //   npm run faults -- --only isolation --part verif --seed 7
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Cause, Console, Effect, Exit } from "effect"
+import { Cause, Console, Duration, Effect, Exit } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
 import type { Case } from "./Case.ts"
 import { Tally } from "./Case.ts"
@@ -132,19 +132,22 @@ const flags = {
 
 type Given = Command.Command.Config.Infer<typeof flags>
 
-const patience = "20 minutes"
+/** Of a case that names no other. */
+const usualPatience = "20 minutes"
 
 const run = Effect.fnUntraced(function* (each: Case, { part, seed, short }: Given) {
   const tally = new Tally()
   const isChosen = (name: string) => part.length === 0 || part.some((text) => name.includes(text))
   const amount = <A>(full: A, few: A): A => (short ? few : full)
+  const { patience = usualPatience } = each
   const startedAt = performance.now()
   yield* Console.log(`\n${each.name}: ${each.promise}`)
   const exit = yield* each.run({ tally, random: Random.make(seed), isChosen, amount }).pipe(
     Effect.scoped,
     Effect.timeoutOrElse({
       duration: patience,
-      orElse: () => Effect.die(new Error(`the case did not end within ${patience}`))
+      orElse: () =>
+        Effect.die(new Error(`the case did not end within ${Duration.format(Duration.fromInputUnsafe(patience))}`))
     }),
     Effect.exit
   )

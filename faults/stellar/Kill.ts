@@ -96,6 +96,8 @@ export const StellarFrozen: Case = {
   name: "stellar-frozen",
   promise:
     "two of three instances die or hang beyond their lease while all send on stellar: each payment is confirmed, and made once",
+  // A hundred faults, and a start after each kill: 25 seconds each on a busy machine. Then envelopes have to die.
+  patience: "1 hour",
   run: ({ amount, random, tally }) =>
     Effect.gen(function* () {
       const { listen } = yield* ExternalPostgres.make
