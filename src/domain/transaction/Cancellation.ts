@@ -3,8 +3,9 @@ import { Result, Schema } from "effect"
 import * as Shown from "../request/Shown.ts"
 import type { Violation } from "../request/Request.ts"
 import type { Cause } from "./Cause.ts"
+import type { Family } from "./Family.ts"
 import type { Moment } from "./Moment.ts"
-import { isFinal, isYielding } from "./Transaction.ts"
+import { isFinal, isYielding, newestRequest } from "./Transaction.ts"
 import type { Transaction } from "./Transaction.ts"
 
 /** The transaction is in a state that does not allow it. */
@@ -47,8 +48,28 @@ export const canReplace = (transaction: Transaction): Result.Result<void, Transa
   return Result.succeed(undefined)
 }
 
-/** `validUntil`: the new deadline. Absent: the deadline stays. */
-export const deadlineViolation = ({ notBefore }: Transaction, validUntil: Moment | undefined): Violation | undefined =>
+/** Why a transaction cannot have this deadline. `validUntil`: absent if the deadline stays. */
+export const deadlineViolations = (
+  { notBefore }: Transaction,
+  validUntil: Moment | undefined
+): ReadonlyArray<Violation> =>
   notBefore !== undefined && validUntil !== undefined && validUntil <= notBefore
-    ? { field: "valid_until", message: "must be after not_before of the transaction" }
-    : undefined
+    ? [{ field: "valid_until", message: "must be after not_before of the transaction" }]
+    : []
+
+/** A family whose requests say whether they wait for funds. */
+interface FundedFamily extends Family {
+  readonly request: { readonly wait_for_funds?: boolean | undefined }
+}
+
+/** The transaction with a new version. A request without `wait_for_funds` keeps that of the former version. */
+export const replaced = <F extends FundedFamily>(
+  transaction: Transaction<F>,
+  request: F["request"],
+  validUntil: Moment = transaction.validUntil
+): Transaction<F> => {
+  const [first, ...others] = transaction.versions
+  const { wait_for_funds } = newestRequest(transaction)
+  const version = wait_for_funds === undefined ? request : { wait_for_funds, ...request }
+  return { ...transaction, versions: [first, ...others, version], validUntil }
+}

@@ -1,11 +1,11 @@
 // What callers may still change about an evm transaction that may have been sent.
 import { Result } from "effect"
 import type { Violation } from "../../request/Request.ts"
-import { cancelOpen, deadlineViolation } from "../Cancellation.ts"
+import { cancelOpen, deadlineViolations } from "../Cancellation.ts"
 import type { Cancellation, TransactionConflict } from "../Cancellation.ts"
 import { cause } from "../Cause.ts"
 import type { Moment } from "../Moment.ts"
-import { currentAttempts, newestRequest } from "../Transaction.ts"
+import { currentAttempts } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
 import type { Evm, Request } from "./Evm.ts"
 import { highest, isReplacement, maxFeeOf, minimumReplacement, tipOf } from "./Fees.ts"
@@ -44,19 +44,7 @@ export const replacementViolations = (
   transaction: Transaction<Evm>,
   request: Request,
   validUntil: Moment | undefined
-): ReadonlyArray<Violation> =>
-  [feeViolation(transaction, request), deadlineViolation(transaction, validUntil)].filter(
-    (violation) => violation !== undefined
-  )
-
-/** The transaction with a new version. A request without `wait_for_funds` keeps that of the former version. */
-export const replaced = (
-  transaction: Transaction<Evm>,
-  request: Request,
-  validUntil: Moment = transaction.validUntil
-): Transaction<Evm> => {
-  const [first, ...others] = transaction.versions
-  const { wait_for_funds } = newestRequest(transaction)
-  const version = wait_for_funds === undefined ? request : { wait_for_funds, ...request }
-  return { ...transaction, versions: [first, ...others, version], validUntil }
+): ReadonlyArray<Violation> => {
+  const fee = feeViolation(transaction, request)
+  return [...(fee === undefined ? [] : [fee]), ...deadlineViolations(transaction, validUntil)]
 }

@@ -1,10 +1,9 @@
 // The rules of solana, as the core asks for them. The rest of this folder is behind them.
 import { Result } from "effect"
-import { cancelOpen, canReplace, deadlineViolation, TransactionConflict } from "../Cancellation.ts"
+import { cancelOpen, canReplace, deadlineViolations, replaced, TransactionConflict } from "../Cancellation.ts"
 import type { Cancellation } from "../Cancellation.ts"
 import { cause } from "../Cause.ts"
 import { finish } from "../Command.ts"
-import type { Moment } from "../Moment.ts"
 import type { Rules } from "../Rules.ts"
 import { newestRequest } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
@@ -51,22 +50,6 @@ const canReplaceUnsigned = (transaction: Transaction<Solana>): Result.Result<voi
   )
 }
 
-const replacementViolations: Rules<Solana>["replacementViolations"] = (transaction, _, validUntil) => {
-  const deadline = deadlineViolation(transaction, validUntil)
-  return deadline === undefined ? [] : [deadline]
-}
-
-const replaced = (
-  transaction: Transaction<Solana>,
-  request: SolanaRequest,
-  validUntil: Moment = transaction.validUntil
-): Transaction<Solana> => {
-  const [first, ...others] = transaction.versions
-  const { wait_for_funds } = newestRequest(transaction)
-  const version = wait_for_funds === undefined ? request : { wait_for_funds, ...request }
-  return { ...transaction, versions: [first, ...others, version], validUntil }
-}
-
 export const solanaRules: Rules<Solana> = {
   type: "solana",
   request: RequestJson,
@@ -107,7 +90,7 @@ export const solanaRules: Rules<Solana> = {
   hear: (_, attempt, answers, at) => hear(attempt, answers, at),
   couldBe: () => false,
   canReplace: canReplaceUnsigned,
-  replacementViolations,
+  replacementViolations: (transaction, _, validUntil) => deadlineViolations(transaction, validUntil),
   replaced,
   cancel,
   withGiven: (facts, given) => ({ ...facts, given }),

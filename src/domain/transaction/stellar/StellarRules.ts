@@ -1,12 +1,11 @@
 // The rules of stellar, as the core asks for them. The rest of this folder is behind them.
 import { Result } from "effect"
-import { cancelOpen, deadlineViolation } from "../Cancellation.ts"
+import { cancelOpen, deadlineViolations, replaced } from "../Cancellation.ts"
 import type { Cancellation, TransactionConflict } from "../Cancellation.ts"
 import { cause } from "../Cause.ts"
 import { maxChannels } from "../../relayer/Policy.ts"
 import type { Moment } from "../Moment.ts"
 import type { Rules } from "../Rules.ts"
-import { newestRequest } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
 import type { Stellar, StellarRequest } from "./Stellar.ts"
 import { momentOf } from "./Stellar.ts"
@@ -42,19 +41,7 @@ const replacementViolations: Rules<Stellar>["replacementViolations"] = (transact
   if (guest !== undefined || build !== undefined) {
     return [{ field: "transaction_xdr", message: "is signed by its user, so it cannot be replaced; send another one" }]
   }
-  const deadline = deadlineViolation(transaction, validUntil)
-  return deadline === undefined ? [] : [deadline]
-}
-
-const replaced = (
-  transaction: Transaction<Stellar>,
-  request: StellarRequest,
-  validUntil: Moment = transaction.validUntil
-): Transaction<Stellar> => {
-  const [first, ...others] = transaction.versions
-  const { wait_for_funds } = newestRequest(transaction)
-  const version = wait_for_funds === undefined ? request : { wait_for_funds, ...request }
-  return { ...transaction, versions: [first, ...others, version], validUntil }
+  return deadlineViolations(transaction, validUntil)
 }
 
 /** Arguments of calls can be secret until they are applied. */
