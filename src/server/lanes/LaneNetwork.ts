@@ -51,6 +51,13 @@ export interface LaneRow<F extends Family = Family> {
   readonly relayer: LaneRelayer<F>
 }
 
+/** The first relayer of each set of providers: what a poll sees for it holds for the others with this set. */
+export const firstOfEachSet = <R extends Pick<LaneRelayer, "urlsKey">>(relayers: Iterable<R>): ReadonlyArray<R> => {
+  const found = new Map<string, R>()
+  for (const relayer of relayers) if (!found.has(relayer.urlsKey)) found.set(relayer.urlsKey, relayer)
+  return [...found.values()]
+}
+
 /** What uses up a sequence that no transaction has. */
 export interface Filler<F extends Family = Family> {
   readonly place: Place

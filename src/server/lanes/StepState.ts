@@ -22,6 +22,7 @@ import type { Hold } from "../ledger/StoredLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import type { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import type { FeeBudget, LaneFees } from "./LaneFees.ts"
+import { firstOfEachSet } from "./LaneNetwork.ts"
 import type { LaneChain, LaneRelayer, LaneRow, Poll } from "./LaneNetwork.ts"
 
 /**
@@ -170,13 +171,8 @@ export const make = (context: LaneContext, { now, contents, relayers, budget, ke
     doubtOf,
     totals,
     /** Relayers of the lane with other providers than this one, one of each set. */
-    withOtherProviders: ({ urlsKey }: LaneRelayer): ReadonlyArray<LaneRelayer> => [
-      ...new Map(
-        [...relayers.values()]
-          .filter((other) => other.urlsKey !== urlsKey)
-          .map((other) => [other.urlsKey, other] as const)
-      ).values()
-    ],
+    withOtherProviders: ({ urlsKey }: LaneRelayer): ReadonlyArray<LaneRelayer> =>
+      firstOfEachSet(relayers.values()).filter((other) => other.urlsKey !== urlsKey),
     situationOf: (row: OpenRow, all: Totals, view: unknown): Situation => ({
       ...base(),
       ...doubtOf(row),

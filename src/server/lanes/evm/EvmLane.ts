@@ -17,6 +17,7 @@ import * as EvmBytes from "../../chains/evm/EvmBytes.ts"
 import * as EvmNode from "../../chains/evm/EvmNodes.ts"
 import { EvmNodes } from "../../chains/evm/EvmNodes.ts"
 import * as Metrics from "../LaneMetrics.ts"
+import { firstOfEachSet } from "../LaneNetwork.ts"
 import type { LaneChain, LaneOptions, Poll, PollOptions, SendingNetwork } from "../LaneNetwork.ts"
 import { beliefsOf, numbersOf, providersOf } from "./EvmMemory.ts"
 import type { EvmContext, EvmRelayer } from "./EvmMemory.ts"
@@ -75,7 +76,7 @@ const pollEach = Effect.fnUntraced(function* (context: EvmContext, options: Poll
   let isOtherChain = false
   const inFlight = rows.filter(({ transaction }) => transaction.place !== undefined && !isFinal(transaction))
   const balance = knownBalance(context, options)
-  for (const relayer of new Map(rows.map((row) => [row.relayer.urlsKey, row.relayer])).values()) {
+  for (const relayer of firstOfEachSet(rows.map(({ relayer }) => relayer))) {
     const { urlsKey } = relayer
     const numbers = numbersOf(relayer)
     const providers = yield* providersOf(context, relayer)
@@ -137,9 +138,8 @@ const sourcesOf = (
   { rows }: PollOptions<Evm>,
   polls: ReadonlyMap<string, EvmMemory.EvmPoll>
 ): ReadonlyArray<EvmCounts.Source> => {
-  const relayers = new Map<string, EvmRelayer>()
-  for (const { relayer } of rows) if (!relayers.has(relayer.urlsKey)) relayers.set(relayer.urlsKey, relayer)
-  const ordered = [...relayers.values()].toSorted((one, other) => Number(one.hasOwnUrls) - Number(other.hasOwnUrls))
+  const relayers = firstOfEachSet(rows.map(({ relayer }) => relayer))
+  const ordered = relayers.toSorted((one, other) => Number(one.hasOwnUrls) - Number(other.hasOwnUrls))
   return ordered.flatMap((relayer) => {
     const poll = polls.get(relayer.urlsKey)
     return poll === undefined ? [] : [{ relayer, poll }]

@@ -16,6 +16,7 @@ import { send, SolanaNodes } from "../../chains/solana/SolanaNodes.ts"
 import { PriceSource } from "../../prices/PriceSource.ts"
 import { wrongKey } from "../LaneKeys.ts"
 import * as Metrics from "../LaneMetrics.ts"
+import { firstOfEachSet } from "../LaneNetwork.ts"
 import type {
   Finding,
   Inquiry,
@@ -89,7 +90,7 @@ const open = (services: Services, { address, genesis, keys }: LaneOptions): Lane
     SolanaContext.forgetKnown(memory)
     const polls = new Map<string, SolanaPoll>()
     let found: string | undefined
-    for (const relayer of new Map(rows.map((row) => [row.relayer.urlsKey, row.relayer])).values()) {
+    for (const relayer of firstOfEachSet(rows.map(({ relayer }) => relayer))) {
       const shared = rows.filter((row) => row.relayer.urlsKey === relayer.urlsKey)
       const one = yield* SolanaPolls.poll(context, relayer, shared, now)
       polls.set(relayer.urlsKey, one)
@@ -126,7 +127,7 @@ const open = (services: Services, { address, genesis, keys }: LaneOptions): Lane
     const now = yield* Clock.currentTimeMillis
     const proofs = new Map<number, Solana["seen"]>()
     const asking = inquiries.filter(({ question }) => question === "proof")
-    for (const relayer of new Map(asking.map(({ row }) => [row.relayer.urlsKey, row.relayer])).values()) {
+    for (const relayer of firstOfEachSet(asking.map(({ row }) => row.relayer))) {
       const own = asking.filter(({ row }) => row.relayer.urlsKey === relayer.urlsKey)
       for (const [number, seen] of yield* SolanaPolls.prove(context, relayer, own, now)) proofs.set(number, seen)
     }

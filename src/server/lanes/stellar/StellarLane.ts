@@ -16,6 +16,7 @@ import { Ledger } from "../../ledger/Ledger.ts"
 import { PriceSource } from "../../prices/PriceSource.ts"
 import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
 import * as Metrics from "../LaneMetrics.ts"
+import { firstOfEachSet } from "../LaneNetwork.ts"
 import type { Finding, Inquiry, LaneChain, LaneOptions, Poll, PollOptions, SendingNetwork } from "../LaneNetwork.ts"
 import * as ChannelKeys from "./ChannelKeys.ts"
 import * as ChannelUpkeep from "./ChannelUpkeep.ts"
@@ -57,7 +58,7 @@ const open = ({ ledger, nodes, ownAccounts, prices }: Parts, { address, keys }: 
       sequence,
       maxTime: maxTimeOfGiven(validUntil)
     }))
-    for (const relayer of new Map(rows.map((row) => [row.relayer.urlsKey, row.relayer])).values()) {
+    for (const relayer of firstOfEachSet(rows.map(({ relayer }) => relayer))) {
       const retryAt = now + stellarRules.pollInterval(relayer.target)
       const one = yield* StellarPolls.poll(context, relayer, addresses, given, now, retryAt)
       found.set(relayer.urlsKey, one)
