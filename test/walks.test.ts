@@ -1,7 +1,7 @@
 // docs/architecture.md lists the files of two walks through the code. This test compares the lists with the code, and counts what
-// makes a walk long.
+// makes a walk long. It also compares the floors of the features.
 import { assert, describe, it } from "@effect/vitest"
-import { existsSync, globSync, readFileSync } from "node:fs"
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs"
 import * as path from "node:path"
 
 /** They only name other files. */
@@ -57,6 +57,32 @@ describe.each(walks)("the files of $heading", ({ heading, files: most }) => {
 
   it(`are at most ${most}`, () => {
     assert.isAtMost(files.length, most)
+  })
+})
+
+describe("the features of the server", () => {
+  const listed: unknown = JSON.parse(
+    /const floors[^=]*= (\[[^;]*?\n\])/.exec(readFileSync("oxlint.config.ts", "utf8"))?.[1] ?? assert.fail("no floors")
+  )
+  const rows = [...(sections.find((text) => text.startsWith("Floors")) ?? "").matchAll(/^\| ([ \d]+) +\| `(\w+)`/gm)]
+
+  it("have the floors in docs/architecture.md that the linter enforces", () => {
+    const floors: Array<Array<string>> = []
+    let floor = 0
+    for (const [, number = "", feature = ""] of rows) {
+      if (number.trim() !== "") floor = Number(number)
+      floors[floor] = [...(floors[floor] ?? []), feature].sort()
+    }
+    const enforced = Array.isArray(listed) ? listed.map((features: ReadonlyArray<string>) => [...features].sort()) : []
+    assert.deepStrictEqual(floors, enforced)
+  })
+
+  it("are the folders of src/server", () => {
+    const folders = readdirSync("src/server", { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    assert.sameMembers(
+      rows.map(([, , feature]) => feature),
+      folders.map(({ name }) => name)
+    )
   })
 })
 
