@@ -119,15 +119,15 @@ export interface Options {
   readonly laneLease?: Duration.Input
   /** Time after which events and final transactions are deleted; infinite: never. Absent: 365 days. */
   readonly retention?: Duration.Input
-  /** What signers may use. Absent: all that the logins of the service allow. */
+  /** Which keys signers may use with the logins of this process. Absent: all keys that the logins allow. */
   readonly signers?: SignerSettings
-  /** Whether metrics have series for each relayer: of at most 5,000 relayers. Absent: false. */
+  /** Whether metrics have a series for each relayer, of 5,000 relayers at most. Absent: false. */
   readonly metricsPerRelayer?: boolean
   /** Networks of the host program. Absent: those of the service. */
   readonly networks?: ReadonlyArray<OwnNetwork>
 }
 
-/** The networks that transactions are sent for. Only this file names all of them. */
+/** The networks that transactions are sent on. Only this file names all network types. */
 const sendingNetworks = ({ networks = [] }: Options) =>
   SendingNetworks.layer(
     Effect.map(Effect.all([EvmLane.network, SolanaLane.network, StellarLane.network]), (built) => [
@@ -175,7 +175,7 @@ const outbound = ({ outboundAllow = [], outboundNotAllowed, outboundRule }: Opti
   return outboundRule === undefined ? guarded : Layer.provide(Outbound.layerRestricted(outboundRule), guarded)
 }
 
-/** Services that use secrets start after the checks. */
+/** Checks the schema of the database and the master keys first. Services that use secrets start afterwards. */
 export const layerSecrets = ({ masterKey, decryptionKeys = [] }: Pick<Options, "masterKey" | "decryptionKeys">) =>
   Layer.unwrap(
     Effect.gen(function* () {

@@ -1,16 +1,15 @@
-// What the core asks of a network when it decides. `evm/`, `solana/` and `stellar/` implement it, and nothing above them knows
-// their shapes.
+// What the neutral modules ask of a network when they decide. The folders `evm/`, `solana/` and `stellar/` implement it, and no
+// neutral module knows their shapes.
 //
 // - family: the shapes of one network type
 // - rules: the pure functions of a network type; they read and return shapes of its family
-// - lane: the order in which the accounts of one relayer account sign; also called its queue
+// - lane: the transactions of one account on one chain, in one order
 // - place: an account of the lane, and a sequence there, where the bytes of a transaction count
-// - sequence: the number that orders an account's transactions; also called a nonce on evm
-// - attempt: a signed version of a transaction
+// - sequence: the number that orders the transactions of an account; on evm it is the nonce
+// - attempt: one signed version of a transaction
 // - offer: what an attempt pays, and until when it is valid
-// - filler: an attempt for a sequence that no transaction has
+// - filler: bytes that use up a sequence which no transaction has
 // - foreign: a transaction of the account that no attempt of the ledger names
-// - generation: a test network began anew; earlier attempts count nowhere any more
 import type { Result, Schema } from "effect"
 import type { Network } from "../network/Network.ts"
 import type { Relayer } from "../relayer/Relayer.ts"
@@ -57,7 +56,7 @@ export interface Heard<F extends Family = Family> {
   readonly follows?: Command<F>
 }
 
-/** Which transaction in front a transaction shows as the reason to wait. */
+/** The transaction in front of another one that the other one shows as its reason to wait. */
 export interface Predecessors<F extends Family = Family> {
   /**
    * `in_flight`: the one in flight with the lowest sequence. `pending`: the first that can get a sequence below the required one.
@@ -128,7 +127,7 @@ export interface Rules<F extends Family = Family> {
   /** Whether a transaction of the account that no attempt names could be this one. */
   couldBe(transaction: Transaction<F>, foreign: F["foreign"]): boolean
 
-  /** Whether a new version can still win. Absent: as `canReplace` of `Cancellation.ts` says. */
+  /** Whether a new version can still win. Absent: it can while the transaction is open, not mined, and not being ended. */
   canReplace?(transaction: Transaction<F>): Result.Result<void, TransactionConflict>
   /** Why a new version of the request cannot replace the former ones. Empty: it can. */
   replacementViolations(
@@ -141,7 +140,10 @@ export interface Rules<F extends Family = Family> {
   cancel(transaction: Transaction<F>): Result.Result<Cancellation, TransactionConflict>
   /** Whether bytes of a pending transaction exist outside of its attempts, so that no deadline ends it. Absent: never. */
   isGiven?(transaction: Transaction<F>): boolean
-  /** What an operator's answer makes of a transaction that waits for one. `usedBelow` is that of `resolve` of `Restore.ts`. Absent: as `resolve` of `Restore.ts` says. */
+  /**
+   * What an operator's answer makes of a transaction that waits for one. `usedBelow`: every provider that answers counts the
+   * sequences of the account below this one as used and final. Absent: the answer counts as `resolve` of `Restore.ts` says.
+   */
   resolve?(
     transaction: Transaction<F>,
     answer: Answer,

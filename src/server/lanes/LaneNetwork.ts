@@ -1,15 +1,15 @@
 // What a lane asks of its network: to read the chain, to sign and to send. The rules of the network decide, and only the lane
 // writes. The terms:
 //
-// - lane: the order in which the accounts of one relayer account sign; one process at a time holds it
+// - lane: the transactions of one account on one chain, in one order; one process at a time holds it
 // - family, rules: the shapes and the pure functions of a network type (`domain/transaction/Rules.ts`)
 // - poll: one reading of the chain for all open transactions of the lane
-// - seen: what a poll has found out about one transaction; also called a view
-// - question: what a decision needs to know besides it; `inquire` answers
-// - place: an account of the lane and a sequence there; also called a nonce on evm
-// - filler: what uses up a sequence that no transaction has
+// - seen: what a poll has found out about one transaction
+// - question: what a decision needs to know besides what the poll has seen; `inquire` answers it
+// - place: an account of the lane and a sequence there, where the bytes of a transaction count; on evm the sequence is the nonce
+// - filler: bytes that use up a sequence which no transaction has
 // - foreign: a transaction of the account that no attempt of the ledger names
-// - broadcast: bytes that a commit has stored go to nodes; also called a send
+// - broadcast: the bytes that a commit has stored go to nodes
 // - step: poll, decide, sign, commit, send; in this order
 import { Context, Effect, Layer } from "effect"
 import type { Array as Arr } from "effect"
@@ -39,7 +39,7 @@ export interface LaneRelayer<F extends Family = Family> {
   readonly urls: ReadonlyArray<RpcConfig>
   /** The same text means the same providers. */
   readonly urlsKey: string
-  /** Whether they are the relayer's own, and not those of its network. */
+  /** Whether `urls` are the relayer's own, and not those of its network. */
   readonly hasOwnUrls: boolean
   readonly isPaused: boolean
   readonly disabled: Terms["disabled"]
@@ -58,7 +58,7 @@ export const firstOfEachSet = <R extends Pick<LaneRelayer, "urlsKey">>(relayers:
   return [...found.values()]
 }
 
-/** What uses up a sequence that no transaction has. */
+/** A signature that uses up a sequence which no transaction has. */
 export interface Filler<F extends Family = Family> {
   readonly place: Place
   readonly request: F["request"]
@@ -88,13 +88,13 @@ export interface LaneReading<F extends Family = Family> {
 }
 
 export interface Poll<F extends Family = Family> {
-  /** Whether a provider answered for any relayer. */
+  /** Whether the providers of at least one relayer answered. */
   readonly isAnswered: boolean
   /** Whether a provider is on another chain than the lane. */
   readonly isOtherChain: boolean
   /** What the poll has seen of the row, also if the row has changed since. */
   seenOf(row: LaneRow<F>, now: Moment): F["seen"] | Unreachable
-  /** Why the relayer's providers allow no place, or not to all. Absent, or undefined: they allow places. */
+  /** Why the relayer's providers allow no transaction a place, or only some. Absent, or undefined: they allow all. */
   doubtOf?(relayer: LaneRelayer<F>): OwnDoubt | undefined
   /** The newest height that the relayer's providers have. */
   heightOf(relayer: LaneRelayer<F>): number
@@ -108,12 +108,12 @@ export interface PollOptions<F extends Family = Family> {
   /** Open transactions, in the order in which they were accepted. */
   readonly rows: Arr.NonEmptyReadonlyArray<LaneRow<F>>
   readonly totals: Totals<F>
-  /** Why the signer cannot sign now, so that no filler can be made. */
+  /** Whether the signer can sign now. If not, no filler can be made. */
   readonly canSign: boolean
   readonly now: Moment
   /** Sequences of the first account from this one on that the ledger has given away. */
   committed(from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
-  /** Those of these sequences that a final transaction has used. */
+  /** Sequences of the first account from this one on that a final transaction has used. */
   mined(from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
   /** Those of the hashes that belong to attempts of the lane's transactions. */
   own(hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
@@ -168,8 +168,11 @@ export interface LaneChain<F extends Family = Family> {
 }
 
 export interface LaneOptions {
+  /** Such as `evm:8453`. */
   readonly chain: string
+  /** The first account of the lane. */
   readonly address: string
+  /** Identity of the chain, by which a restart of a test chain is noticed. Undefined: no poll has shown it yet. */
   readonly genesis: string | undefined
   /** Opens keys of signers. */
   keys(options: KeyOptions): LaneKeys
@@ -194,6 +197,7 @@ export class SendingNetworks extends Context.Service<
     of(chain: string): SendingNetwork | undefined
     /** Loads what the first signatures of the process would wait for. */
     readonly warmUp: Effect.Effect<void>
+    /** Begins the own transactions of all networks. */
     readonly upkeep: Effect.Effect<void>
   }
 >()("effect-relayer/server/lanes/LaneNetwork/SendingNetworks") {

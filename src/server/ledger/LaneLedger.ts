@@ -1,13 +1,14 @@
 // The ledger for the holder of a lane. Every write checks that the process still holds the lane; a lost lane writes nothing. The terms:
 //
 // - ledger: what the database has of transactions, their attempts and their lanes
-// - lane: the transactions that one account of a chain sends, in one order; also called an account's queue
-// - hold: the right of one process to write to a lane; also called a lease. `epoch` counts the claims, and fences off earlier ones
+// - lane: the transactions of one account on one chain, in one order
+// - hold: the right of one process to write to a lane; it ends with its lease, unless the process renews it. `epoch` counts the
+//   claims of the lane: a process with an older epoch writes nothing
 // - claim, renew, release: take, keep and give up a hold
 // - row: a stored transaction with its attempts
-// - attempt: a signed version of a transaction, its bytes are stored before they are sent
-// - place: an account and a sequence there; also called a nonce on evm
-// - gap: a sequence below a used one that no transaction has; its filler is a row of its own
+// - attempt: one signed version of a transaction; its bytes are stored before they are sent
+// - place: an account and a sequence there, where the bytes of a transaction count; on evm the sequence is the nonce
+// - gap: a sequence below a used one that no transaction has; a transaction of the service fills it
 // - channel: an account that the lane signs with besides its first one; the service makes and ends it by transactions of its own
 // - commit: places and bytes in one transaction of the database, before anything is sent
 // - record: what nodes answered, and what followed, after it happened
@@ -125,6 +126,7 @@ export class LaneLedger extends Context.Service<
 
     /** Rows that did not change since the last read are not read again. */
     read(hold: Hold): Effect.Effect<LaneContents, LaneLost>
+    /** Signed bytes, as they were stored before the first send. */
     bytes(attempts: ReadonlyArray<AttemptKey>): Effect.Effect<ReadonlyArray<Bytes>>
     /** Those of the hashes that belong to attempts of any transaction of the lane. */
     own(hold: Hold, hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
@@ -138,6 +140,7 @@ export class LaneLedger extends Context.Service<
     addresses(type: NetworkType, part: AddressPart): Effect.Effect<ReadonlyArray<string>>
     /** Lanes with channels, on networks of the type. */
     lanesWithChannels(type: string): Effect.Effect<ReadonlyArray<LaneWithChannels>>
+    /** The lane of the account with its channels, and whether a transaction that makes or ends channels is open. */
     channelsOf(account: Account): Effect.Effect<LaneChannels>
     /**
      * Stores new channels with their keys, and the transaction that makes or ends channels. Nothing happens if such a transaction
@@ -154,7 +157,7 @@ export class LaneLedger extends Context.Service<
     channelSeed(address: string): Effect.Effect<Option.Option<Redacted.Redacted>>
     /** Sequences of all transactions of the lane's first account from `from` on, final ones included, in its generation. */
     committedFrom(hold: Hold, from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
-    /** Those of them from `from` on that an attempt of a final transaction used on the chain. */
+    /** Sequences of that account from `from` on that an attempt of a final transaction used on the chain. */
     minedFrom(hold: Hold, from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
     /** Final transactions of that account with a sequence from `from` on, for a reorganisation that is too deep. */
     finalFrom(hold: Hold, from: bigint): Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost>
@@ -167,7 +170,7 @@ export class LaneLedger extends Context.Service<
       hold: Hold,
       signatures: Arr.NonEmptyReadonlyArray<Signature>
     ): Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost | LaneChanged>
-    /** `owner`: its relayer is shown for the gaps. */
+    /** Commits the transactions that fill gaps. They are shown as transactions of the relayer of `owner`. */
     commitGaps(
       hold: Hold,
       owner: StoredTransaction,
@@ -188,6 +191,7 @@ export class LaneLedger extends Context.Service<
     ): Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost>
     /** Ends pending transactions of the lane whose deadline has passed. */
     expire(hold: Hold): Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost>
+    /** Stores what a poll has found out about the lane, and returns the lane as it is stored now. */
     saveLane(hold: Hold, state: LaneState): Effect.Effect<StoredLane, LaneLost>
     /**
      * A transaction of the account that is in no attempt was found: marks the open requests that it could be. `foreign`: a shape

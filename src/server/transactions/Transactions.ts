@@ -1,4 +1,4 @@
-// Transactions: accepted, shown, replaced and canceled. `lanes` sends them.
+// Accepts, shows, replaces and cancels transactions. The feature `lanes` sends them.
 import { Array as Arr, Context, DateTime, Effect, Layer, Result } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"

@@ -38,32 +38,39 @@ import { prepare } from "./SolanaPreparing.ts"
 /** Transactions of a lane that are prepared, or on their way to a node, at once. They need no order. */
 const inParallel = 32
 
-type Services = Pick<SolanaContext.SolanaContext, "nodes" | "prices">
+/** What lanes of solana need of the service. */
+type Parts = Pick<SolanaContext.SolanaContext, "nodes" | "prices">
 
-/** The places of final transactions bound what a claim of the lane reads. They mean nothing on the chain. */
+/**
+ * The lane with all places below the lowest open one settled, so that the next holder does not read their transactions. On solana, a
+ * place counts signatures, and the chain knows nothing of it.
+ */
 const settled = ({ lane, totals }: PollOptions<Solana>, height: number, counters: SolanaCounters): Lane<Solana> => {
   const [account] = lane.accounts
   const lowest = totals.lowestOpen ?? account.nextSequence
-  // Signatures that were given count until the chain has passed their last height. A finalized height needs no hash.
+  // A signature that a caller got reserves funds until the chain has passed its last height. A finalized height needs no hash.
   const chainBlock = { number: Math.max(height, account.chainBlock?.number ?? 0), hash: "" }
   return withAccount(lane, { ...account, chainSequence: lowest, settledSequence: lowest, chainBlock, counters })
 }
 
-/** The lowest finalized height that a provider reports: no provider alone ends what signatures reserve. */
+/** The lowest finalized height that a provider reports: no provider alone ends what a signature that a caller got reserves. */
 const passedBy = (poll: SolanaPoll | undefined): number => {
   const heights = (poll?.looks ?? []).map(({ look }) => look.finalized?.height ?? 0)
   return heights.length === 0 ? 0 : Math.min(...heights)
 }
 
-const open = (services: Services, { address, genesis, keys }: LaneOptions): LaneChain<Solana> => {
-  const context: SolanaContext.SolanaContext = { ...services, address, memory: SolanaContext.make(genesis) }
+const open = (parts: Parts, { address, genesis, keys }: LaneOptions): LaneChain<Solana> => {
+  const context: SolanaContext.SolanaContext = { ...parts, address, memory: SolanaContext.make(genesis) }
   const { memory } = context
-  const own = keys({
+  const ownKey = keys({
     curve: "ed25519",
     isOwn: (publicKey) => Effect.succeed(Base58.encode(publicKey) === address)
   })
 
-  /** What the lane remembers, and how far a restore is read. A process that has just taken the lane continues with it. */
+  /**
+   * What the lane stores between two holders: the newest own signature that is finalized, and how far a restored database was
+   * compared with the chain. A process that has just claimed the lane continues with them.
+   */
   const countersOf = Effect.fnUntraced(function* ({ lane, rows, now, own: ownHashes, given }: PollOptions<Solana>) {
     const [{ counters = {} }] = lane.accounts
     const [{ relayer }] = rows
@@ -89,30 +96,30 @@ const open = (services: Services, { address, genesis, keys }: LaneOptions): Lane
     }))
     SolanaContext.forgetKnown(memory)
     const polls = new Map<string, SolanaPoll>()
-    let found: string | undefined
+    let foundGenesis: string | undefined
     for (const relayer of firstOfEachSet(rows.map(({ relayer }) => relayer))) {
       const shared = rows.filter((row) => row.relayer.urlsKey === relayer.urlsKey)
       const one = yield* SolanaPolls.poll(context, relayer, shared, now)
       polls.set(relayer.urlsKey, one)
       yield* Metrics.countPoll(one.isOtherChain ? "chain_changed" : one.failure === undefined ? "seen" : "unreachable")
-      found ??= yield* (yield* SolanaContext.providersOf(context, relayer)).genesis
+      foundGenesis ??= yield* (yield* SolanaContext.providersOf(context, relayer)).genesis
     }
     const all = [...polls.values()]
     const isAnswered = all.some(({ failure }) => failure === undefined)
     const [{ relayer: lead }] = rows
-    const reading = polls.get(lead.urlsKey)?.failure === undefined
-    const counters = reading ? yield* countersOf(options) : {}
+    const isRead = polls.get(lead.urlsKey)?.failure === undefined
+    const counters = isRead ? yield* countersOf(options) : {}
     const result: Poll<Solana> = {
       isAnswered,
       isOtherChain: all.some(({ isOtherChain }) => isOtherChain),
       seenOf: (row, at) => SolanaPolls.seenOf(context, row, polls.get(row.relayer.urlsKey), at),
       heightOf: ({ urlsKey }) =>
         Math.max(0, ...(polls.get(urlsKey)?.looks ?? []).map(({ look }) => look.finalized?.height ?? 0)),
-      ...(reading
+      ...(isRead
         ? {
             reading: {
               lane: settled(options, passedBy(polls.get(lead.urlsKey)), counters),
-              ...(found === undefined ? {} : { genesis: found }),
+              ...(foundGenesis === undefined ? {} : { genesis: foundGenesis }),
               usedTrust: false,
               fillers: [],
               foreign: []
@@ -128,8 +135,8 @@ const open = (services: Services, { address, genesis, keys }: LaneOptions): Lane
     const proofs = new Map<number, Solana["seen"]>()
     const asking = inquiries.filter(({ question }) => question === "proof")
     for (const relayer of firstOfEachSet(asking.map(({ row }) => row.relayer))) {
-      const own = asking.filter(({ row }) => row.relayer.urlsKey === relayer.urlsKey)
-      for (const [number, seen] of yield* SolanaPolls.prove(context, relayer, own, now)) proofs.set(number, seen)
+      const shared = asking.filter(({ row }) => row.relayer.urlsKey === relayer.urlsKey)
+      for (const [number, seen] of yield* SolanaPolls.prove(context, relayer, shared, now)) proofs.set(number, seen)
     }
     const findingOf = (inquiry: Inquiry<Solana>): Effect.Effect<Finding<Solana>> => {
       const { row, seen, question } = inquiry
@@ -154,7 +161,7 @@ const open = (services: Services, { address, genesis, keys }: LaneOptions): Lane
         raw: transactionBytes([Base58.decode(offer.taken, signatureBytes), ...others], messageBytes)
       }
     }
-    const { signature, isChecked } = yield* own.sign(relayer.signerId, messageBytes)
+    const { signature, isChecked } = yield* ownKey.sign(relayer.signerId, messageBytes)
     if (!isChecked && !isSignedBy(signature, messageBytes, address)) return yield* wrongKey()
     return { hash: Base58.encode(signature), raw: transactionBytes([signature, ...others], messageBytes) }
   })
@@ -183,9 +190,9 @@ const open = (services: Services, { address, genesis, keys }: LaneOptions): Lane
   }
 }
 
-export const networkOf = (services: Services): SendingNetwork<Solana> => ({
+export const networkOf = (parts: Parts): SendingNetwork<Solana> => ({
   rules: solanaRules,
-  open: (lane) => open(services, lane),
+  open: (lane) => open(parts, lane),
   // Nothing is loaded: the wire form and the signatures need no library.
   warmUp: Effect.void
 })

@@ -31,7 +31,7 @@ import { prove } from "./StellarProofs.ts"
 import { isRestarted, readingOf } from "./StellarReading.ts"
 import * as StellarSigner from "./StellarSigner.ts"
 
-/** Envelopes of a lane that are on their way to a node at once. Each has an account of its own, so that they need no order. */
+/** Envelopes of a lane that are prepared, or on their way to a node, at once. Each has an account of its own, so they need no order. */
 const inParallel = 16
 
 /** What lanes of stellar need of the service. */
@@ -44,9 +44,10 @@ interface Parts {
 
 const open = ({ ledger, nodes, ownAccounts, prices }: Parts, { address, keys }: LaneOptions): LaneChain<Stellar> => {
   const context: StellarContext.StellarContext = { address, nodes, ownAccounts, prices, memory: StellarContext.make() }
-  const own = keys({ curve: "ed25519", isOwn: (publicKey) => Effect.succeed(addressOf(publicKey) === address) })
+  const ownKey = keys({ curve: "ed25519", isOwn: (publicKey) => Effect.succeed(addressOf(publicKey) === address) })
   /** What the newest poll saw, by `LaneRelayer.urlsKey`. */
   let polls = new Map<string, StellarPoll>()
+  /** Finds signatures that callers got, by the ledger of the newest poll. */
   let givenAmong: GivenAmong = () => Effect.succeed(new Set())
 
   const poll = Effect.fn("StellarLane.poll")(function* (options: PollOptions<Stellar>) {
@@ -70,16 +71,16 @@ const open = ({ ledger, nodes, ownAccounts, prices }: Parts, { address, keys }: 
     givenAmong = options.given
     const all = [...found.values()]
     const [{ relayer: lead }] = rows
-    const led = found.get(lead.urlsKey)
-    const isAnew = led !== undefined && lead.target.network.is_testnet && isRestarted(lane.accounts[0], led)
+    const leadPoll = found.get(lead.urlsKey)
+    const isAnew = leadPoll !== undefined && lead.target.network.is_testnet && isRestarted(lane.accounts[0], leadPoll)
     const result: Poll<Stellar> = {
       isAnswered: all.some(({ failure }) => failure === undefined),
       isOtherChain: isAnew || all.some(({ isOtherChain }) => isOtherChain),
       seenOf: (row, at) => StellarPolls.seenOf(context, row, found.get(row.relayer.urlsKey), at),
       heightOf: ({ urlsKey }) => StellarPolls.heightOf(found.get(urlsKey)),
-      ...(led === undefined || led.failure !== undefined || isAnew
+      ...(leadPoll === undefined || leadPoll.failure !== undefined || isAnew
         ? {}
-        : { reading: { ...readingOf(options, led), usedTrust: false, fillers: [], foreign: [] } })
+        : { reading: { ...readingOf(options, leadPoll), usedTrust: false, fillers: [], foreign: [] } })
     }
     return result
   })
@@ -105,7 +106,7 @@ const open = ({ ledger, nodes, ownAccounts, prices }: Parts, { address, keys }: 
   return {
     poll,
     inquire,
-    sign: StellarSigner.make({ address, ownAccounts, own, channelKeys: ChannelKeys.make(ledger) }),
+    sign: StellarSigner.make({ address, ownAccounts, own: ownKey, channelKeys: ChannelKeys.make(ledger) }),
     broadcast: Effect.fnUntraced(function* (relayer: StellarContext.StellarRelayer, raw: Uint8Array, sends: number) {
       const lib = yield* library
       const providers = yield* StellarContext.providersOf(context, relayer)
@@ -128,9 +129,9 @@ export const networkOf = (parts: Parts): SendingNetwork<Stellar> => ({
 
 export const network = Effect.gen(function* () {
   const ledger = yield* LaneLedger
+  const transactions = yield* Ledger
   const targets = yield* RelayerTargets
   const random = yield* SecureRandom.SecureRandom
-  const transactions = yield* Ledger
   const network: SendingNetwork<Stellar> = {
     ...networkOf({
       nodes: yield* StellarNodes,
