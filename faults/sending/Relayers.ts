@@ -1,5 +1,6 @@
 // Relayers on a node, each with an account of its own that has funds.
-import { Array, Effect, Schema } from "effect"
+import { Array, Effect, Schedule, Schema } from "effect"
+import { randomUUID } from "node:crypto"
 import type { Listening } from "../../testkit/process/Service.ts"
 import type { Node } from "./Node.ts"
 
@@ -8,12 +9,26 @@ const Relayer = Schema.fromJsonString(
   Schema.Struct({ data: Schema.Struct({ id: Schema.String, address: Schema.String }) })
 )
 
-/** Creates a resource, and returns the text of the response. */
-export const create = Effect.fnUntraced(function* (service: Listening, resource: string, body: object) {
-  const { status, text } = yield* service.call(`/api/v1/${resource}`, { body })
-  if (status !== 201) return yield* Effect.die(new Error(`${resource}: ${status} ${text}`))
-  return text
-})
+/** How long a busy machine may refuse to create a resource. */
+const patience = "2 minutes"
+
+/** Statuses of a service that is busy, or that has not ended the first request with the key of this one. */
+const busy: ReadonlySet<number> = new Set([409, 503])
+
+/** Creates a resource, and returns the text of the response. The request is repeated with the same key while the service is busy. */
+export const create = (service: Listening, resource: string, body: object) => {
+  const headers = { "idempotency-key": randomUUID() }
+  return service.call(`/api/v1/${resource}`, { body, headers }).pipe(
+    Effect.repeat({ until: ({ status }) => !busy.has(status), schedule: Schedule.spaced("1 second") }),
+    Effect.timeoutOrElse({
+      duration: patience,
+      orElse: () => Effect.die(new Error(`${resource}: the service was busy for ${patience}`))
+    }),
+    Effect.flatMap(({ status, text }) =>
+      status === 201 ? Effect.succeed(text) : Effect.die(new Error(`${resource}: ${status} ${text}`))
+    )
+  )
+}
 
 interface Added {
   readonly count: number
