@@ -18,3 +18,6 @@ export const take = ({ installation: { sql } }: World) =>
     yield* sql`VACUUM ANALYZE`
     yield* sql`CHECKPOINT`
   })
+
+/** New statistics, as autovacuum makes them within seconds: plans for tables with a few rows read whole tables. */
+export const analyze = ({ installation: { sql } }: World) => sql`ANALYZE`

@@ -1,5 +1,6 @@
 // Runs the cases of a network in turn, round by round, so that other load on the machine affects all of them.
 import { Console, Effect } from "effect"
+import * as Maintenance from "./Maintenance.ts"
 import type { Network } from "./Network.ts"
 import { summary } from "./Results.ts"
 import type { Figures } from "./Results.ts"
@@ -47,6 +48,7 @@ export const measure = Effect.fnUntraced(function* <W extends World.World, S ext
 ) {
   const { contender } = network
   const parts = yield* Effect.forEach(worlds, (world) => warmUp(network, world, scale, stored))
+  yield* Effect.forEach(worlds, Maintenance.analyze, { discard: true })
   const blockTime = worlds[0]?.blockTime ?? 1
   const ofContender = beginnings(scale.rounds * (parts[0]?.found.length ?? 0), blockTime)
   for (const ofRound of beginnings(scale.rounds, blockTime)) {

@@ -18,6 +18,12 @@ export interface Listen {
 /** An instance uses up to 13 connections: a pool of 10, LISTEN, and a migration or check. This is room for seven instances. */
 const maxConnections = 100
 
+/**
+ * PostgreSQL keeps the plans that it made while a table had a page until autovacuum has analyzed the grown table. In a new database that
+ * sends at full speed, they took 5.1 ms of processor time for each transaction instead of 1.4. PostgreSQL's default is a minute.
+ */
+const autovacuumNap = "10s"
+
 /** Little memory, full durability, and no network but loopback. */
 const settings = (binaries: Binaries, listen: Listen): Record<string, string> => ({
   listen_addresses: listen.socketFolder === undefined ? "127.0.0.1" : "",
@@ -28,6 +34,7 @@ const settings = (binaries: Binaries, listen: Listen): Record<string, string> =>
   full_page_writes: "on",
   shared_buffers: "16MB",
   max_connections: String(maxConnections),
+  autovacuum_naptime: autovacuumNap,
   max_wal_size: "256MB",
   // PostgreSQL logs a whole page when the page first changes after a checkpoint. With pglz, the only method of these binaries, an
   // insertion into an index of a million hashes then takes 190 µs, and 8 µs without it.
