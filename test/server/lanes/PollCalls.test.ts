@@ -91,6 +91,16 @@ layerEach(ledger)("a poll of a lane", (it) => {
     })
   )
 
+  it.effect("after the first one of a lane does not ask a node for its chain again", () =>
+    Effect.gen(function* () {
+      const { world } = yield* Scenes.sent()
+      const [node] = world.nodes
+      yield* world.poll(2)
+      assert.isDefined((yield* world.contents).stored.genesis)
+      assert.strictEqual(node?.count("eth_chainId"), 1)
+    })
+  )
+
   it.effect("reads an ample balance every 12 seconds while nothing is pending", () =>
     Effect.gen(function* () {
       const { world } = yield* Scenes.sent()

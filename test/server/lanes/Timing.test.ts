@@ -65,9 +65,6 @@ layerEach(ledger)("a lane with open transactions", (it) => {
     Effect.gen(function* () {
       const { world } = yield* Scenes.sent({ network: { average_blocktime_ms: 12_000 } })
       const [node] = world.nodes
-      // In the step after the first poll of a lane, its nodes prove their chain again.
-      yield* world.accept()
-      yield* world.poll()
       const before = node?.seen.length ?? 0
       yield* world.accept()
       yield* world.poll()

@@ -119,6 +119,12 @@ export const providersOf = Effect.fnUntraced(function* ({ memory, nodes }: EvmCo
   const key = `${genesis ?? ""} ${relayer.urlsKey}`
   const found = memory.providers.get(key)
   if (found !== undefined) return found
+  // Those of the first poll of a lane have found its block 0 themselves. They are proven to be on this chain.
+  const first = memory.providers.get(` ${relayer.urlsKey}`)
+  if (first !== undefined && (yield* first.genesis) === genesis) {
+    memory.providers.set(key, first)
+    return first
+  }
   const identity = { chainId: numbersOf(relayer).chainId, ...(genesis === undefined ? {} : { genesis }) }
   const providers = yield* nodes.providers(relayer.urls, identity)
   memory.providers.set(key, providers)
