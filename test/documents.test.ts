@@ -57,6 +57,23 @@ describe("the documents", () => {
     }
   })
 
+  it("say what stellar and solana were tested on, and for stellar what an operator does about each trouble", () => {
+    assert.match(wordsOf("docs/stellar.md"), /No test has run against stellar-core: the tests run against a stand-in/)
+    for (const name of ["docs/stellar.md", "docs/solana.md"]) assert.include(wordsOf("README.md"), `(${name})`)
+    assert.include(wordsOf("SECURITY.md"), "(docs/security/stellar.md)")
+    const operate = wordsOf("docs/operate.md")
+    const troubles = [
+      "ledger_stalled",
+      "clock_skew",
+      "store_too_short",
+      "nonce_taken_too_often",
+      "nonce_taken_unproven"
+    ]
+    for (const code of [...troubles, "stellar_sequences_taken_total", "stellar_channels", "channels.count"]) {
+      assert.include(operate, `\`${code}\``, code)
+    }
+  })
+
   it("keep proofs beside what they prove, and open SECURITY.md with how to report", () => {
     for (const proof of ["faults.md", "performance.md", "transactions-failures.md"]) {
       assert.isFalse(fs.existsSync(path.join(root, "docs", proof)), proof)
