@@ -54,11 +54,13 @@ const pendingRow = Effect.gen(function* () {
   const [row] = (yield* lanes.read(lane.hold)).pending
   if (row === undefined) return assert.fail("no transaction is pending")
   /** Commits a signature of it. */
-  const commit = (hash: string) => {
+  const commit = (hash: string, place?: { readonly account: string }) => {
     const { attempt, ...others } = signature(row, 0, { hash })
-    return lanes.commitSignatures(lane.hold, [{ ...others, attempt: { ...attempt, offer: {} } }])
+    return lanes.commitSignatures(lane.hold, [
+      { ...others, attempt: { ...attempt, ...(place === undefined ? {} : { place }), offer: {} } }
+    ])
   }
-  return { commit, lanes }
+  return { commit, lanes, from: row.from }
 })
 
 layerEach(ledger)("a signature that a caller gets", (it) => {
@@ -110,15 +112,14 @@ layerEach(ledger)("a signature that a caller gets", (it) => {
     })
   )
 
-  it.effect("of solana is not that of a transaction with other bytes, which is signed again later", () =>
+  it.effect("is not that of a transaction without a sequence and with other bytes, which is signed again later", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
-      const { commit } = yield* pendingRow
-      const [taken, free] = ["t".repeat(88), "f".repeat(88)]
-      yield* transactions.give(account(1), signed(taken, { identity: "bytes" }))
-      assert.strictEqual((yield* Effect.flip(commit(taken)))._tag, "LaneChanged")
-      const [built] = yield* commit(free)
-      assert.strictEqual(built?.transaction.attempts[0]?.hash, free)
+      const { commit, from } = yield* pendingRow
+      yield* transactions.give(account(1), signed("taken", { identity: "bytes" }))
+      assert.strictEqual((yield* Effect.flip(commit("taken", { account: from })))._tag, "LaneChanged")
+      const [built] = yield* commit("free", { account: from })
+      assert.strictEqual(built?.transaction.attempts[0]?.hash, "free")
     })
   )
 

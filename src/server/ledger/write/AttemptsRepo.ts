@@ -130,9 +130,6 @@ export interface AttemptKey {
   readonly ordinal: number
 }
 
-/** Characters of the longest hash of a network other than solana. A signature of solana has 87 or 88. */
-const longestHash = 66
-
 /** The ledger has one of the signatures already. Nothing was inserted. */
 export class SignatureTaken extends Data.TaggedError("SignatureTaken") {}
 
@@ -181,18 +178,19 @@ export const make = Effect.gen(function* () {
   }
 
   /**
-   * Whether a caller got the signature of solana that the transaction `t` adds. The caller sends those bytes for something else, and
-   * the chain executes them once. A transaction with the identity of the signature takes it over, so that it is its own. On other
-   * networks the sequence makes bytes differ.
+   * Whether a caller got the signature that the transaction `t` adds. The caller sends those bytes for something else, and the chain
+   * executes them once. A transaction with the identity of the signature takes it over, so that it is its own. A sequence makes bytes
+   * differ, so only places without one are looked at.
    */
   const isGiven = (attempts: ReadonlyArray<SignedAttempt>) => {
-    const ids = attempts.map(({ id }) => id)
-    const hashes = attempts.map(({ attempt }) => attempt.hash)
-    return attempts.length === 0
+    const repeatable = attempts.filter(({ attempt }) => attempt.place.sequence === undefined)
+    const ids = repeatable.map(({ id }) => id)
+    const hashes = repeatable.map(({ attempt }) => attempt.hash)
+    return repeatable.length === 0
       ? sql`false`
       : sql`EXISTS (
           SELECT FROM unnest(${ids}::uuid[], ${hashes}::text[]) AS added (id, hash) JOIN signatures_given g ON g.hash = added.hash
-          WHERE added.id = t.id AND length(added.hash) > ${longestHash} AND g.identity IS DISTINCT FROM t.identity
+          WHERE added.id = t.id AND g.identity IS DISTINCT FROM t.identity
         )`
   }
 
