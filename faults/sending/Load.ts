@@ -42,7 +42,10 @@ const bodyOf = (slot: number, request: object = Counter.requestOf(slot)) => ({
 
 const idIn = (text: string) => (JSON.parse(text).data as { readonly id: string }).id
 
-/** Undefined: there was no response, or it was 503. */
+/** Of a busy service: a request that did not arrive in time, and one that was not answered. An earlier try may have been accepted. */
+const busy: ReadonlySet<number> = new Set([408, 503])
+
+/** Undefined: there was no response, or it says that the service is busy. */
 const post = async (url: string, relayer: Relayer, body: object) => {
   try {
     const response = await fetch(`${url}/api/v1/relayers/${relayer.id}/transactions`, {
@@ -52,7 +55,7 @@ const post = async (url: string, relayer: Relayer, body: object) => {
       signal: AbortSignal.timeout(patience)
     })
     const text = await response.text()
-    return response.status === 503 ? undefined : { status: response.status, text }
+    return busy.has(response.status) ? undefined : { status: response.status, text }
   } catch {
     return undefined
   }
@@ -60,7 +63,7 @@ const post = async (url: string, relayer: Relayer, body: object) => {
 
 export class Load {
   readonly accepted: Array<Accepted> = []
-  /** Responses that are neither 200 nor 503. */
+  /** Responses that are neither 200 nor those of a busy service. */
   readonly refused: Array<string> = []
   repeated = 0
   #slot: number
