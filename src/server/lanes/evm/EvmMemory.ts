@@ -2,13 +2,14 @@
 import type { Claim, LaneView } from "../../../domain/transaction/evm/BelievedCount.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Seen } from "../../../domain/transaction/evm/View.ts"
-import { Effect } from "effect"
 import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
 import { networkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { EvmNodes, EvmProviders } from "../../chains/evm/EvmNodes.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
 import type { LaneRelayer } from "../LaneNetwork.ts"
+import * as LaneProviders from "../LaneProviders.ts"
+import type { ProviderMemory } from "../LaneProviders.ts"
 
 /** What a poll has seen of the account as a whole, without the parts about single transactions. */
 export interface EvmPoll {
@@ -52,9 +53,7 @@ interface Balance {
   inFlight: bigint
 }
 
-export interface EvmMemory {
-  /** Hash of block 0. Undefined: not seen in this generation. */
-  genesis: string | undefined
+export interface EvmMemory extends ProviderMemory<EvmProviders> {
   /** The balance when it was last read. Undefined: it was not read yet. */
   balance: Balance | undefined
   /** Polls in a row in which a node did not have the bytes, by hash. */
@@ -65,8 +64,6 @@ export interface EvmMemory {
   accountCode: string | undefined
   /** Wei that a rollup charged besides gas, according to the receipt that was read last. */
   lastRollupFee: bigint | undefined
-  /** By genesis hash and `LaneRelayer.urlsKey`. */
-  readonly providers: Map<string, EvmProviders>
   /** What earlier polls saw of each set of providers, by `LaneRelayer.urlsKey`. */
   readonly beliefs: Map<string, Beliefs>
   /** The newest poll, by `LaneRelayer.urlsKey`. */
@@ -113,20 +110,9 @@ export type EvmRelayer = LaneRelayer<Evm>
 
 export const numbersOf = ({ target }: EvmRelayer): NetworkNumbers => networkNumbers(target.network)
 
-/** The providers of a relayer, kept as long as the lane is held: the same node answers from poll to poll. */
-export const providersOf = Effect.fnUntraced(function* ({ memory, nodes }: EvmContext, relayer: EvmRelayer) {
+/** The providers of a relayer. */
+export const providersOf = ({ memory, nodes }: EvmContext, relayer: EvmRelayer) => {
   const { genesis } = memory
-  const key = `${genesis ?? ""} ${relayer.urlsKey}`
-  const found = memory.providers.get(key)
-  if (found !== undefined) return found
-  // Those of the first poll of a lane have found its block 0 themselves. They are proven to be on this chain.
-  const first = memory.providers.get(` ${relayer.urlsKey}`)
-  if (first !== undefined && (yield* first.genesis) === genesis) {
-    memory.providers.set(key, first)
-    return first
-  }
   const identity = { chainId: numbersOf(relayer).chainId, ...(genesis === undefined ? {} : { genesis }) }
-  const providers = yield* nodes.providers(relayer.urls, identity)
-  memory.providers.set(key, providers)
-  return providers
-})
+  return LaneProviders.of(memory, relayer.urlsKey, nodes.providers(relayer.urls, identity))
+}

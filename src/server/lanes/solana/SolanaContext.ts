@@ -12,6 +12,8 @@ import type { RpcFailure } from "../../chains/RpcFailure.ts"
 import type { SolanaNodes, SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 import type { PriceSource } from "../../prices/PriceSource.ts"
 import type { LaneRelayer } from "../LaneNetwork.ts"
+import * as LaneProviders from "../LaneProviders.ts"
+import type { ProviderMemory } from "../LaneProviders.ts"
 
 export type SolanaRelayer = LaneRelayer<Solana>
 
@@ -21,11 +23,7 @@ interface Dated<A, E = never> {
   readonly at: Moment
 }
 
-export interface SolanaMemory {
-  /** Hash of the first block. Undefined: not seen in this generation. */
-  genesis: string | undefined
-  /** By genesis hash and `LaneRelayer.urlsKey`. */
-  readonly providers: Map<string, SolanaProviders>
+export interface SolanaMemory extends ProviderMemory<SolanaProviders> {
   /** What each provider concluded, by number of the transaction and URL. */
   readonly earlier: Map<number, Map<string, Earlier>>
   /** Since when only one provider has an opinion, by `LaneRelayer.urlsKey`. */
@@ -138,15 +136,9 @@ export interface SolanaContext {
   readonly memory: SolanaMemory
 }
 
-/** The providers of a relayer, kept as long as the lane is held. */
-export const providersOf = Effect.fnUntraced(function* ({ memory, nodes }: SolanaContext, relayer: SolanaRelayer) {
-  const key = `${memory.genesis ?? ""} ${relayer.urlsKey}`
-  const found = memory.providers.get(key)
-  if (found !== undefined) return found
-  const providers = yield* nodes.providers(relayer.urls, memory.genesis)
-  memory.providers.set(key, providers)
-  return providers
-})
+/** The providers of a relayer. */
+export const providersOf = ({ memory, nodes }: SolanaContext, { urls, urlsKey }: SolanaRelayer) =>
+  LaneProviders.of(memory, urlsKey, nodes.providers(urls, memory.genesis))
 
 /**
  * A value that was read less than `age` milliseconds ago, or a new one. Rows that ask while it is read wait for the same answer; if the

@@ -303,3 +303,15 @@ layerEach(ledger)("41: a lane of solana", (it) => {
     })
   )
 })
+
+layerEach(ledger)("a new lane", (it) => {
+  it.effect("asks a node for the hash of its first block once", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      yield* world.accept()
+      yield* world.poll(3)
+      assert.isDefined((yield* world.contents).stored.genesis)
+      assert.strictEqual(world.nodes[0]?.count("getGenesisHash"), 1)
+    })
+  )
+})
