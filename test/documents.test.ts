@@ -16,6 +16,26 @@ const wordsOf = (file: string) => read(file).replaceAll(/\s+/g, " ")
 const documentsWith = (pattern: RegExp) => documents.filter((file) => pattern.test(wordsOf(file)))
 
 describe("the documents", () => {
+  it("name tests of the console that exist", () => {
+    const folders = ["test/server/console", "test/console", "tools/browser"]
+    const files = folders.flatMap((folder) =>
+      fs
+        .readdirSync(path.join(root, folder))
+        .filter((name) => name.endsWith(".test.ts"))
+        .map((name) => `${folder}/${name}`)
+    )
+    const tests = files.map(read).join("\n")
+    const rows = read("docs/security/console.md")
+      .split("\n")
+      .filter((line) => line.startsWith("| "))
+    const columns = rows.slice(1).map((row) => row.split(" | ").at(-1) ?? "")
+    const named = columns.flatMap((column) => [...column.matchAll(/"([^"]+)"/g)].map(([, name = ""]) => name))
+    assert.isAbove(named.length, rows.length)
+    assert.isEmpty(named.filter((name) => !tests.includes(name)))
+    const namedFiles = columns.flatMap((column) => column.match(/\w+\.test\.ts/g) ?? [])
+    assert.isEmpty(namedFiles.filter((name) => !files.some((file) => file.endsWith(`/${name}`))))
+  })
+
   it("have two ways to upgrade, and refuse a start only beside versions that do not work on the new schema", () => {
     assert.isEmpty(documentsWith(/rolling upgrades need nothing else/i))
     const upgrade = wordsOf("docs/upgrade.md")

@@ -174,6 +174,12 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("bad input
           await answered
         }
         assert.strictEqual(await key.inputValue(), "not-a-key")
+        // The seconds are those of the response, whatever they are.
+        await page.route("**/console/session", (asked) =>
+          asked.fulfill({ status: 429, headers: { "retry-after": "7" }, json: { success: false, error: "wait" } })
+        )
+        await button.click()
+        await page.getByText("Too many tries from this address. Try again in 7 s.", { exact: true }).waitFor()
         assert.deepStrictEqual(problems, [])
         await page.context().close()
       })

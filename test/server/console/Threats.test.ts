@@ -196,6 +196,47 @@ layerEach(TestApi.layer({ server, console: { origins, files: ConsolePage.files }
       })
     )
 
+    it.effect("claims neither another host nor TLS by fields of a proxy", () =>
+      Effect.gen(function* () {
+        const claims = (host: string, scheme: string) => ({
+          "x-forwarded-host": host,
+          "x-forwarded-proto": scheme,
+          forwarded: `host=${host};proto=${scheme}`
+        })
+        const secure = claims("relayers.example.com", "https")
+        const evil = { host: "evil.example", ...ConsolePage.ownPage, ...secure }
+        assert.strictEqual((yield* bare("/console", { headers: evil })).status, 421)
+        const rebound = yield* ConsolePage.trySignIn(TestApi.apiKey, { headers: evil })
+        assert.deepStrictEqual([rebound.status, rebound.headers.getSetCookie().length], [421, 0])
+        const plain = yield* ConsolePage.trySignIn(TestApi.apiKey, { headers: { host: "10.0.0.5:8080", ...secure } })
+        assert.deepStrictEqual([plain.status, plain.headers.getSetCookie().length], [403, 0])
+        // This machine keeps the cookie of its port, and an origin with TLS keeps the cookie that needs TLS.
+        const local = yield* ConsolePage.trySignIn(TestApi.apiKey, { headers: secure })
+        assert.match(
+          local.headers.getSetCookie()[0] ?? "",
+          /^relayer-console-\d+=[^;]+; Path=\/console; HttpOnly; SameSite=Strict$/
+        )
+        const session = ConsolePage.sessionOf(local)
+        assert.strictEqual(yield* ConsolePage.statusOf(session, relayers, { headers: secure }), 200)
+        const out = yield* ConsolePage.call(session, "/session", { method: "DELETE", headers: secure })
+        assert.match(out.headers.getSetCookie()[0] ?? "", /^relayer-console-\d+=; Path=\/console/)
+        const own = { host: "relayers.example.com", ...claims("127.0.0.1", "http") }
+        const behindTls = yield* ConsolePage.trySignIn(TestApi.apiKey, { headers: own })
+        assert.match(behindTls.headers.getSetCookie()[0] ?? "", /^__Host-relayer-console-[^;]+; Path=\/; Secure/)
+        const remote = ConsolePage.sessionOf(behindTls)
+        assert.strictEqual(yield* ConsolePage.statusOf(remote, relayers, { headers: own }), 200)
+        // A page of another host is no own page because its request says so.
+        const { cookie, proof } = yield* ConsolePage.signIn(TestApi.apiKey)
+        const foreign = {
+          cookie,
+          "x-console": proof,
+          origin: "http://evil.example",
+          ...claims("evil.example", "http")
+        }
+        assert.strictEqual((yield* bare(`/console${relayers}`, { headers: foreign })).status, 403)
+      })
+    )
+
     it.effect("that tries keys waits after ten, while other addresses and sessions go on", () =>
       Effect.gen(function* () {
         const session = yield* ConsolePage.signIn(TestApi.apiKey)
