@@ -162,6 +162,9 @@ const exampleOf = (schema: Schema, kind: FieldKind, document: OpenApiDocument) =
   return typeof example === "string" ? example : JSON.stringify(example)
 }
 
+/** Says how this contract differs from that of other services, which nobody needs to know to fill in a form. */
+const addition = /\s*An addition to the common wire format\./
+
 const fieldOf = (name: string, schema: Schema, isRequired: boolean, document: OpenApiDocument): FormField => {
   const kind = kindOf(name, schema, document)
   const choices = enumOf(kind === "choices" ? resolved(schema.items ?? {}, document) : schema)
@@ -171,7 +174,7 @@ const fieldOf = (name: string, schema: Schema, isRequired: boolean, document: Op
   return {
     name,
     kind,
-    hint: schema.description ?? "",
+    hint: (schema.description ?? "").replace(addition, ""),
     ...(example === undefined ? {} : { example }),
     ...(isRequired ? { isRequired: true as const } : {}),
     ...(choices === undefined ? {} : { choices }),

@@ -6452,8 +6452,8 @@ export interface StellarPolicy {
    */
   readonly channels?: {
     /**
-     * How many of them. Each one locks 1.5 XLM of the relayer, and the service ends those that are too many.
-     * Example: `5`
+     * How many channels the relayer has. Each one locks 1.5 XLM of the relayer, and the service ends those that are
+     * too many. Example: `5`
      */
     readonly count: number
   }

@@ -142,6 +142,20 @@ export const signIn = async (
   return seen
 }
 
+/** Pages with their title, and the scopes that each needs. */
+export const pages = [
+  ["/console/relayers", "Relayers", ["relayers:read"]],
+  ["/console/relayers/dev-evm", "Relayer", ["relayers:read"]],
+  ["/console/relayers/dev-evm/send", "Send a transaction", ["relayers:read", "transactions:write"]],
+  ["/console/transactions", "Transactions", ["transactions:read"]],
+  ["/console/webhooks", "Webhooks", ["notifications:read"]],
+  ["/console/events", "Events", ["events:read"]],
+  ["/console/networks", "Networks", ["networks:read"]],
+  ["/console/signers", "Signers", ["signers:read"]],
+  ["/console/keys", "API keys", ["api-keys:read"]],
+  ["/console/audit", "Audit log", ["audit:read"]]
+] as const
+
 /** Loaded: no grey bars, and the heading of the page. */
 export const settled = async (page: Page) => {
   await page.locator("main h1").first().waitFor()

@@ -25,6 +25,8 @@ export const words = {
     again: "Try again",
     needs: "This session lacks the scope",
     who: "An administrator, or a key with api-keys:write that has the scope itself, can give it to the key of this session.",
+    whoReadOnly:
+      "This session is read-only. Sign out, and sign in again without “Read only”, if the service allows other sessions and the key has the scope.",
     needsOne: "The overview shows what the session may see. This session has none of the scopes",
     shown: "Shown: the answer of",
     ago: "ago"
@@ -181,7 +183,7 @@ export const words = {
     weight: "Weight",
     latency: "Answers within",
     breaker: "Breaker",
-    answers: "Answers",
+    providerState: "State",
     problem: "Problem",
     noProvider: "The service has asked no provider yet.",
     open: "Open transactions",
@@ -296,7 +298,6 @@ export const words = {
     save: "Save",
     saving: "Saving …",
     discard: "Discard",
-    notAllowed: "This session may not change it.",
     conflict: "Somebody changed it meanwhile",
     theirs: "Their change",
     mine: "Your change",
@@ -651,6 +652,7 @@ export const words = {
     browser: "Browser",
     used: "Used",
     ends: "Ends",
+    action: "Action",
     end: "End…",
     endTitle: "End this session?",
     endText: (key: string) => `The person who signed in with the key ${key} has to sign in again. The key stays valid.`
@@ -751,6 +753,7 @@ export const words = {
     transactions: "Show transactions",
     send: "Send at least",
     openRelayer: "Open relayer",
+    counts: "Nonces and sequences",
     deliveries: "Deliveries"
   }
 } as const

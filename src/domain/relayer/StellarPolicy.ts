@@ -75,7 +75,7 @@ export const channelReserve = 15_000_000n
 const StellarChannels = Schema.Struct({
   count: field(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxChannels })),
-    "How many of them. Each one locks 1.5 XLM of the relayer, and the service ends those that are too many.",
+    "How many channels the relayer has. Each one locks 1.5 XLM of the relayer, and the service ends those that are too many.",
     5
   )
 })

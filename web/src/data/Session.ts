@@ -90,6 +90,9 @@ export const endSession = (id: string) =>
 export const may = (state: SessionState, scope: Scope): boolean =>
   (state.kind === "in" || state.kind === "ended") && allows(state.session.scopes, scope)
 
+export const isReadOnly = (state: SessionState): boolean =>
+  (state.kind === "in" || state.kind === "ended") && state.session.read_only
+
 /** Called once, when the page starts. */
 export const watchSession = (): void => {
   registry.subscribe(unauthorized, (count) => {

@@ -9,6 +9,7 @@ import { Diff } from "../parts/Diff.tsx"
 import { Empty, List, Pager } from "../parts/List.tsx"
 import type { Column } from "../parts/List.tsx"
 import { Page } from "../parts/Page.tsx"
+import { ResourceLink } from "../parts/ResourceLink.tsx"
 import { At } from "../parts/Time.tsx"
 import { useQuery, useSearch } from "../parts/useAtom.ts"
 import { VerifyAudit } from "./audit/Verify.tsx"
@@ -25,10 +26,18 @@ const written = (value: unknown): string => {
     : JSON.stringify(value, (_key, part: unknown) => (typeof part === "bigint" ? part.toString() : part))
 }
 
-/** The fields that differ. A value that is no object is one field. */
+/** The fields with a name for each level, such as `policies.min_balance`. A list is one field. */
+const flat = (value: unknown, prefix = ""): ReadonlyArray<readonly [name: string, value: unknown]> =>
+  isObject(value)
+    ? Object.entries(value).flatMap(([name, part]) =>
+        isObject(part) ? flat(part, `${prefix}${name}.`) : [[`${prefix}${name}`, part] as const]
+      )
+    : []
+
+/** The fields that differ. */
 const changesOf = ({ before, after }: AuditRecord) => {
-  const old = isObject(before) ? before : {}
-  const present = isObject(after) ? after : {}
+  const old = Object.fromEntries(flat(before))
+  const present = Object.fromEntries(flat(after))
   return [...new Set([...Object.keys(old), ...Object.keys(present)])]
     .map((name) => ({ name, before: written(old[name]), after: written(present[name]) }))
     .filter((change) => change.before !== change.after)
@@ -49,7 +58,7 @@ const columns: ReadonlyArray<Column<AuditRecord>> = [
   { head: text.at, cell: ({ at }) => <At at={at} /> },
   { head: text.action, card: "title", cell: ({ action }) => <code>{action}</code> },
   { head: text.key, cell: ({ key_id }) => <bdi>{key_id}</bdi> },
-  { head: text.resource, cell: ({ resource_id }) => <bdi class="wrap">{resource_id}</bdi> },
+  { head: text.resource, cell: ({ action, resource_id }) => <ResourceLink type={action} id={resource_id} /> },
   { head: text.from, card: "hidden", cell: ({ client_address }) => client_address ?? "–" },
   {
     head: text.request,

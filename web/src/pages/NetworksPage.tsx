@@ -133,7 +133,7 @@ export const NetworkPage = () => {
                       form={form}
                       native={native}
                       present={{ entered: enteredOf(form, value, native), etag }}
-                      isAllowed={may(session, "networks:write")}
+                      scope="networks:write"
                       save={(patch, seen) => act(changeNetwork(id, patch, seen))}
                       refresh={() => refresh(networkById(id), networkList, networkProviders(id))}
                     />

@@ -20,6 +20,7 @@ import { words } from "../words.ts"
 import { Bars, Failed } from "../parts/Block.tsx"
 import { createdParameter } from "../parts/Created.tsx"
 import { SchemaForm } from "../parts/Form.tsx"
+import { NoScope } from "../parts/NoScope.tsx"
 import { Page, Tabs } from "../parts/Page.tsx"
 import { refusedFields } from "../parts/Patch.tsx"
 import { Secret } from "../parts/Secret.tsx"
@@ -140,7 +141,7 @@ const givenIn = (form: Form, parameters: URLSearchParams): Entered =>
   )
 
 const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string }) => {
-  const { scope, forms: names, next } = kinds[kind]
+  const { forms: names, next } = kinds[kind]
   const session = useAtom(sessionState)
   const { route } = useLocation()
   const known = useKnown(type)
@@ -156,13 +157,12 @@ const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string
   const [key, renewKey] = useState(() => crypto.randomUUID())
   const [secret, setSecret] = useState<string>()
   const native = unitOf(type, entered["network"], useQuery(networkList).value)
-  const isAllowed = may(session, scope)
   const onSubmit = async (event: Event) => {
     event.preventDefault()
     const made = bodyOf(form, entered, native)
     setFailure(undefined)
     setProblems(made.problems)
-    if (isBusy || !isAllowed || Object.keys(made.problems).length > 0) return
+    if (isBusy || Object.keys(made.problems).length > 0) return
     setBusy(true)
     const outcome = await act(create(kind, made.json, key))
     setBusy(false)
@@ -191,15 +191,10 @@ const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string
       {failure !== undefined && Object.keys(problems).length === 0 && <Failed failure={failure} />}
       <div class="do">
         <Writes>
-          <button class="btn p" type="submit" aria-disabled={isBusy || !isAllowed}>
+          <button class="btn p" type="submit" aria-disabled={isBusy}>
             {isBusy ? text.busy : text.create}
           </button>
         </Writes>
-        {!isAllowed && (
-          <span class="mut">
-            {words.failure.needs} <code>{scope}</code>
-          </span>
-        )}
       </div>
       {secret !== undefined && (
         <Secret title={text.keyTitle} text={text.keyText} secret={secret} onStored={() => route(next(""))} />
@@ -220,8 +215,10 @@ export const NewPage = () => {
   const { params } = useRoute()
   const { parameters, href } = useSearch()
   const kind = params["kind"] ?? ""
+  const session = useAtom(sessionState)
   if (!isKind(kind)) return <NotFoundPage />
-  const { title, forms: names } = kinds[kind]
+  const { title, scope, forms: names } = kinds[kind]
+  if (!may(session, scope)) return <NoScope title={title} scope={scope} />
   const types = Object.keys(names)
   const [first = ""] = types
   const type = parameters.get("type") ?? first

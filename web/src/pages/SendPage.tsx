@@ -12,7 +12,6 @@ import { networkList } from "../data/Networks.ts"
 import { act } from "../data/Registry.ts"
 import { relayerById } from "../data/Relayers.ts"
 import type { Relayer } from "../data/Relayers.ts"
-import { may, sessionState } from "../data/Session.ts"
 import { isSending, sendTransaction, simulateTransaction } from "../data/Transactions.ts"
 import type { SendingType } from "../data/Transactions.ts"
 import { words } from "../words.ts"
@@ -24,7 +23,7 @@ import { Empty } from "../parts/List.tsx"
 import { Page } from "../parts/Page.tsx"
 import { refusedFields } from "../parts/Patch.tsx"
 import { Tree } from "../parts/Tree.tsx"
-import { useAnswered, useAtom, useQuery } from "../parts/useAtom.ts"
+import { useAnswered, useQuery } from "../parts/useAtom.ts"
 import { Writes } from "../parts/Writes.tsx"
 
 const text = words.send
@@ -41,11 +40,13 @@ interface Props {
 }
 
 const SendForm = ({ relayer, type }: Props) => {
-  const session = useAtom(sessionState)
   const { route } = useLocation()
   const native = unitOf(relayer.network_type, relayer.network, useQuery(networkList).value)
   const form = forms[formNames[type]] ?? []
-  const [entered, setEntered] = useState<Entered>({})
+  // A send of stellar names the network of its relayer, so that nobody has to type it.
+  const [entered, setEntered] = useState<Entered>(
+    form.some(({ name }) => name === "network") ? { network: relayer.network } : {}
+  )
   const [problems, setProblems] = useState<Problems>({})
   const [failure, setFailure] = useState<Failure>()
   const [simulation, setSimulation] = useState<Simulated>()
@@ -53,7 +54,6 @@ const SendForm = ({ relayer, type }: Props) => {
   /** The same for each try of this form, so that a second click sends nothing twice. */
   const [key, renewKey] = useState(() => crypto.randomUUID())
   const made = bodyOf(form, entered, native)
-  const isAllowed = may(session, "transactions:write")
 
   const refused = (failure: Failure) => {
     setFailure(failure)
@@ -74,7 +74,7 @@ const SendForm = ({ relayer, type }: Props) => {
   }
   const onSend = async (event: Event) => {
     event.preventDefault()
-    if (!isAllowed || !begin()) return
+    if (!begin()) return
     setBusy(true)
     const outcome = await act(sendTransaction(type, relayer.id, made.json, key))
     setBusy(false)
@@ -89,14 +89,13 @@ const SendForm = ({ relayer, type }: Props) => {
         {failure !== undefined && Object.keys(problems).length === 0 && <Failed failure={failure} />}
         <div class="do">
           <Writes>
-            <button class="btn p" type="submit" aria-disabled={isBusy || !isAllowed}>
+            <button class="btn p" type="submit" aria-disabled={isBusy}>
               {isBusy ? text.busy : text.send}
             </button>
             <button class="btn" type="button" aria-disabled={isBusy} onClick={onSimulate}>
               {text.simulate}
             </button>
           </Writes>
-          {!isAllowed && <span class="mut">{words.transaction.notAllowed}</span>}
         </div>
       </form>
       <div class="grid">

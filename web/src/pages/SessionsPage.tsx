@@ -35,7 +35,7 @@ const columnsFor = (end: (session: ListedSession) => void): ReadonlyArray<Column
   { head: text.used, isNumber: true, cell: ({ last_used_at }) => <Age at={last_used_at} /> },
   { head: text.ends, isNumber: true, card: "hidden", cell: ({ expires_at }) => <Until at={expires_at} /> },
   {
-    head: text.end,
+    head: text.action,
     card: "state",
     cell: (session) => (
       <button class="btn s d" type="button" onClick={() => end(session)}>

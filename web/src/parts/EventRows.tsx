@@ -3,6 +3,7 @@ import type { DateTime } from "effect"
 import { words } from "../words.ts"
 import { List } from "./List.tsx"
 import type { Column } from "./List.tsx"
+import { ResourceLink } from "./ResourceLink.tsx"
 import type { Tone } from "./Tag.tsx"
 import { At } from "./Time.tsx"
 
@@ -21,13 +22,6 @@ const toneOf = (type: string): Tone => {
   return /\.(confirmed|enabled|recovered|resumed)$/.test(type) ? "ok" : "info"
 }
 
-const hrefOf = ({ type, resource_id }: Row): string | undefined => {
-  const id = encodeURIComponent(resource_id)
-  if (type === "relayer.deleted") return undefined
-  if (type.startsWith("relayer.")) return `/console/relayers/${id}`
-  return type.startsWith("transaction.") ? `/console/transactions/${id}` : undefined
-}
-
 const columns: ReadonlyArray<Column<Row>> = [
   { head: text.at, card: "line", cell: ({ at }) => <At at={at} /> },
   {
@@ -42,10 +36,7 @@ const columns: ReadonlyArray<Column<Row>> = [
   {
     head: text.resource,
     card: "line",
-    cell: (row) => {
-      const href = hrefOf(row)
-      return href === undefined ? <code>{row.resource_id}</code> : <a href={href}>{row.resource_id}</a>
-    }
+    cell: ({ type, resource_id }) => <ResourceLink type={type} id={resource_id} />
   },
   { head: text.position, isNumber: true, card: "hidden", cell: ({ id }) => id }
 ]

@@ -5,11 +5,15 @@ import { problemsOf } from "../data/Failure.ts"
 import type { Failure } from "../data/Failure.ts"
 import { changesOf, patchOf } from "../data/FormFields.ts"
 import type { Entered, Form, Json, Problems } from "../data/FormFields.ts"
+import type { Scope } from "../../../src/domain/access/Scope.ts"
 import type { Outcome } from "../data/Registry.ts"
+import { may, sessionState } from "../data/Session.ts"
 import { words } from "../words.ts"
 import { Failed } from "./Block.tsx"
 import { Diff } from "./Diff.tsx"
 import { SchemaForm } from "./Form.tsx"
+import { MissingScope } from "./NoScope.tsx"
+import { useAtom } from "./useAtom.ts"
 import { Writes } from "./Writes.tsx"
 
 const text = words.form
@@ -25,7 +29,8 @@ interface Props {
   readonly native: Unit
   /** The present object. It may be newer than what the person began with. */
   readonly present: Start
-  readonly isAllowed: boolean
+  /** What a change needs. */
+  readonly scope: Scope
   /** Sends the merge patch. `etag` is of the version that the person has seen. */
   readonly save: (patch: Json, etag: string | undefined) => Promise<Outcome<unknown>>
   /** Asks for the object again. */
@@ -71,12 +76,13 @@ const Conflict = ({
   </div>
 )
 
-export const Patch = ({ form, native, present, isAllowed, save, refresh, known }: Props) => {
+export const Patch = ({ form, native, present, scope, save, refresh, known }: Props) => {
   const [start, setStart] = useState(present)
   const [entered, setEntered] = useState(present.entered)
   const [problems, setProblems] = useState<Problems>({})
   const [failure, setFailure] = useState<Failure>()
   const [isBusy, setBusy] = useState(false)
+  const isAllowed = may(useAtom(sessionState), scope)
   const mine = changesOf(form, start.entered, entered, native)
   const isConflict = failure?.status === preconditionFailed
 
@@ -93,7 +99,7 @@ export const Patch = ({ form, native, present, isAllowed, save, refresh, known }
     event.preventDefault()
     const made = patchOf(form, start.entered, entered, native)
     setProblems(made.problems)
-    if (isBusy || Object.keys(made.problems).length > 0) return
+    if (isBusy || !isAllowed || Object.keys(made.problems).length > 0) return
     setBusy(true)
     const outcome = await save(made.json, start.etag)
     setBusy(false)
@@ -109,6 +115,7 @@ export const Patch = ({ form, native, present, isAllowed, save, refresh, known }
 
   return (
     <form class="pad" onSubmit={onSave}>
+      {!isAllowed && <MissingScope scope={scope} />}
       <SchemaForm
         form={form}
         native={native}
@@ -141,7 +148,6 @@ export const Patch = ({ form, native, present, isAllowed, save, refresh, known }
         >
           {text.discard}
         </button>
-        {!isAllowed && <span class="mut">{text.notAllowed}</span>}
       </div>
     </form>
   )

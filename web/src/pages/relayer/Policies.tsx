@@ -7,18 +7,16 @@ import type { Versioned } from "../../data/Pages.ts"
 import { act, refresh } from "../../data/Registry.ts"
 import { changeRelayer, relayerById, relayerExplanation } from "../../data/Relayers.ts"
 import type { Relayer } from "../../data/Relayers.ts"
-import { may, sessionState } from "../../data/Session.ts"
 import { words } from "../../words.ts"
 import { Loaded } from "../../parts/Block.tsx"
 import { Patch } from "../../parts/Patch.tsx"
-import { useAnswered, useAtom, useQuery } from "../../parts/useAtom.ts"
+import { useAnswered, useQuery } from "../../parts/useAtom.ts"
 
 const text = words.relayers
 
 const formNames = { evm: "EvmPolicy", solana: "SolanaPolicy", stellar: "StellarPolicy" }
 
 export const RelayerPolicies = ({ details: { value: relayer, etag } }: { readonly details: Versioned<Relayer> }) => {
-  const session = useAtom(sessionState)
   const networks = useQuery(networkList)
   const native = unitOf(relayer.network_type, relayer.network, networks.value)
   const form = forms[formNames[relayer.network_type]] ?? []
@@ -32,7 +30,7 @@ export const RelayerPolicies = ({ details: { value: relayer, etag } }: { readonl
           form={form}
           native={native}
           present={{ entered: enteredOf(form, relayer.policies ?? {}, native), etag }}
-          isAllowed={may(session, "relayers:write")}
+          scope="relayers:write"
           save={(policies, seen) => act(changeRelayer(relayer.id, { policies }, seen))}
           refresh={() => refresh(relayerById(relayer.id), relayerExplanation(relayer.id))}
         />

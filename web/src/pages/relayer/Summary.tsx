@@ -29,9 +29,11 @@ type Provider = RelayerStatus["providers"][number]
 const providerColumns: ReadonlyArray<Column<Provider>> = [
   { head: text.providerUrl, card: "title", cell: ({ url }) => <bdi>{url}</bdi> },
   {
-    head: text.answers,
+    head: text.providerState,
     card: "state",
-    cell: ({ failed, code }) => <Tag {...(failed ? mark("bad", code ?? text.problem) : mark("ok", text.yes))} />
+    cell: ({ failed, code }) => (
+      <Tag {...(failed ? mark("bad", code ?? text.problem) : mark("ok", words.networks.states.working))} />
+    )
   },
   { head: text.weight, isNumber: true, card: "hidden", cell: ({ weight }) => weight },
   {

@@ -10,11 +10,10 @@ import type { Versioned } from "../../data/Pages.ts"
 import { act, refresh } from "../../data/Registry.ts"
 import { changeRelayer, checkRelayer, relayerById, relayerExplanation, relayerStatus } from "../../data/Relayers.ts"
 import type { Relayer } from "../../data/Relayers.ts"
-import { may, sessionState } from "../../data/Session.ts"
 import { words } from "../../words.ts"
 import { Block } from "../../parts/Block.tsx"
 import { Patch } from "../../parts/Patch.tsx"
-import { useAtom, useQuery } from "../../parts/useAtom.ts"
+import { useQuery } from "../../parts/useAtom.ts"
 
 const text = words.relayers
 
@@ -35,7 +34,6 @@ const refreshHealth = async (id: string) => {
 }
 
 const OwnUrls = ({ details: { value: relayer, etag } }: Props) => {
-  const session = useAtom(sessionState)
   const native = unitOf(relayer.network_type, undefined, undefined)
   return (
     <section class="card" aria-label={text.ownUrlsTitle}>
@@ -45,7 +43,7 @@ const OwnUrls = ({ details: { value: relayer, etag } }: Props) => {
         form={ownForm}
         native={native}
         present={{ entered: enteredOf(ownForm, relayer, native), etag }}
-        isAllowed={may(session, "relayers:write")}
+        scope="relayers:write"
         save={(patch, seen) => act(changeRelayer(relayer.id, patch, seen))}
         refresh={() => void refreshHealth(relayer.id)}
       />
@@ -54,7 +52,6 @@ const OwnUrls = ({ details: { value: relayer, etag } }: Props) => {
 }
 
 const NetworkUrls = ({ relayer, network }: { readonly relayer: Relayer; readonly network: Network }) => {
-  const session = useAtom(sessionState)
   const details = useQuery(networkById(network.id))
   const native = unitOf(relayer.network_type, undefined, undefined)
   return (
@@ -66,7 +63,7 @@ const NetworkUrls = ({ relayer, network }: { readonly relayer: Relayer; readonly
             form={networkForm}
             native={native}
             present={{ entered: enteredOf(networkForm, value, native), etag }}
-            isAllowed={may(session, "networks:write")}
+            scope="networks:write"
             save={(patch, seen) => act(changeNetwork(network.id, patch, seen))}
             refresh={() => {
               refresh(networkById(network.id), networkList)
