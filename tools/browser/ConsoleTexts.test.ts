@@ -1,4 +1,4 @@
-// The console in Chromium: the words for stellar and evm, tabs on a phone, silent instances, and links to explorers.
+// The console in Chromium: the words for stellar and evm, tabs on a phone, silent instances, links to explorers, and where repairs begin.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Console, call, firstId, settled, signIn, textOf } from "./ConsoleInBrowser.ts"
@@ -115,6 +115,54 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
             assert.strictEqual(await link.getAttribute("href"), `${explorer}/tx/${textOf(data, "hash")}`)
             assert.strictEqual(await link.getAttribute("rel"), "noopener noreferrer")
           }
+        }
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("offers for each cause on the overview the page where its repair begins", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        const relayers = { count: 1, disabled: 0, degraded: 0, ids: ["dev-evm"] }
+        const repairs = [
+          ["relayers_disabled", "RpcValidationFailed", "/console/relayers/dev-evm/urls"],
+          ["relayers_disabled", "BalanceCheckFailed", "/console/relayers/dev-evm"],
+          ["providers", "ledger_stalled", "/console/relayers/dev-evm/urls"],
+          ["providers", "landing_unproven", "/console/relayers/dev-evm/urls"],
+          ["providers", "signer_unavailable", "/console/signers"],
+          ["funds", "low_balance", "/console/relayers/dev-evm"],
+          ["held", "gas_price_above_cap", "/console/relayers/dev-evm/policies"],
+          ["decision", "nonce_ahead", "/console/relayers/dev-evm/nonces"],
+          ["receiver", "receiver_failing", "/console/webhooks/ops"],
+          ["key_expires", "key_expires", "/console/keys/ops"],
+          ["service", "jobs_unhealthy", "/console/system"],
+          ["decision", "landing_unproven", "/console/transactions?code=landing_unproven"]
+        ] as const
+        const items = repairs.map(([kind, code]) => ({
+          kind,
+          code,
+          relayers,
+          transactions: { count: code === "landing_unproven" ? 1 : 0 },
+          resource: { kind: kind === "receiver" ? "notification" : "key", id: "ops" },
+          reason: `${kind} ${code}`,
+          next: "Repair it."
+        }))
+        await page.route("**/console/api/v1/attention", (asked) =>
+          asked.fulfill({ json: { success: true, data: items } })
+        )
+        await page.goto(`${running.baseUrl}/console/`)
+        for (const [kind, code, href] of repairs) {
+          const item = page.locator(".att").filter({ hasText: `${kind} ${code}` })
+          await item.waitFor()
+          const actions = await item
+            .locator(".do a")
+            .evaluateAll((links) => links.map((link) => link.getAttribute("href")))
+          assert.strictEqual(actions[0], href, code)
+          assert.isAtMost(actions.length, 2, code)
         }
         assert.deepStrictEqual(problems, [])
         await page.context().close()

@@ -99,7 +99,7 @@ const ofReceiver = ({ id, since, until, count }: ReceiverRow): Finding => ({
   since,
   ...(until === undefined ? {} : { until }),
   resource: { kind: "notification", id },
-  reason: `The receiver of webhooks does not accept them; ${count} deliveries wait.`,
+  reason: `The receiver ${id} does not accept its webhooks; ${count === 1 ? "1 delivery waits" : `${count} deliveries wait`}.`,
   next:
     until === undefined
       ? "The service tries again."
@@ -112,7 +112,7 @@ const ofKey = ({ id, until }: { readonly id: string; readonly until: DateTime.Ut
   code: "key_expires",
   until,
   resource: { kind: "key", id },
-  reason: `The API key expires at ${DateTime.formatIso(until)}.`,
+  reason: `The API key ${id} expires at ${DateTime.formatIso(until)}.`,
   next: "Its requests are refused then. Change `expires_at`, or have its holder use another key."
 })
 

@@ -195,6 +195,13 @@ layerEach(TestApi.layer())("what needs attention", (it) => {
           { kind: "key", id: "soon" }
         ]
       )
+      assert.deepStrictEqual(
+        items.map(({ reason }) => reason),
+        [
+          `The receiver ${notification.id} does not accept its webhooks; 0 deliveries wait.`,
+          "The API key soon expires at 1970-01-05T00:00:00.000Z."
+        ]
+      )
     })
   )
 

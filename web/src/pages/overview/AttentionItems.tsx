@@ -34,8 +34,22 @@ const ofRelayers = ({ relayers: { ids } }: AttentionItem, tab: string, label: st
   return first === undefined ? [] : [{ href: `${relayerHref(first)}${tab}`, label }]
 }
 
+/** A higher limit of the policy sends what has these codes. */
+const ofPolicies: ReadonlySet<string> = new Set(["gas_price_above_cap", "below_base_fee", "fee_above_cap"])
+
+/** The relayer's page says what the service and the chain have counted, and what to accept. */
+const ofCounts: ReadonlySet<string> = new Set([
+  "nonce_ahead",
+  "nonce_out_of_range",
+  "sequence_exhausted",
+  "chain_changed"
+])
+
 /** Where the repair begins. */
 const repairOf = (item: AttentionItem): ReadonlyArray<Action> => {
+  if (item.code === "signer_unavailable") return [{ href: "/console/signers", label: words.signers.title }]
+  if (ofPolicies.has(item.code)) return ofRelayers(item, "/policies", words.relayers.policies)
+  if (ofCounts.has(item.code)) return ofRelayers(item, "/nonces", text.counts)
   switch (item.kind) {
     case "relayers_disabled":
     case "relayers_degraded":
@@ -50,7 +64,9 @@ const repairOf = (item: AttentionItem): ReadonlyArray<Action> => {
         ? []
         : [{ href: `/console/webhooks/${encodeURIComponent(item.resource.id)}`, label: text.deliveries }]
     case "key_expires":
-      return [{ href: "/console/keys", label: words.keys.title }]
+      return item.resource === undefined
+        ? []
+        : [{ href: `/console/keys/${encodeURIComponent(item.resource.id)}`, label: words.keys.one }]
     case "service":
       return [{ href: "/console/system", label: words.system.title }]
     default:
