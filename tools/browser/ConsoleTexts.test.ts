@@ -169,4 +169,33 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
       })
     })
   )
+
+  it.effect(
+    "knows the network of a send through stellar, and leads from events and records to what they are about",
+    () =>
+      Effect.gen(function* () {
+        const running = yield* Console
+        yield* Effect.promise(async () => {
+          const { page, problems } = await signIn(running)
+          await page.goto(`${running.baseUrl}/console/relayers/dev-stellar/send`)
+          await settled(page)
+          assert.strictEqual(await page.locator("#field-network").inputValue(), "dev")
+          await call(running, "PATCH", "relayers/dev-evm", { policies: { min_balance: "5" } })
+          for (const route of ["events", "audit"]) {
+            await page.goto(`${running.baseUrl}/console/${route}`)
+            await settled(page)
+            for (const place of ["relayers/dev-evm", "signers/dev-evm", "networks/evm%3Adev"]) {
+              await page.locator(`tbody a[href="/console/${place}"]`).first().waitFor()
+            }
+          }
+          const record = page.locator("tbody tr").filter({ hasText: "relayer.updated" }).first()
+          await record.locator("summary").click()
+          await record.getByText("policies.min_balance").waitFor()
+          assert.notMatch(await record.innerText(), /[{}]/, "a policy is a line for each field, not JSON")
+          await call(running, "PATCH", "relayers/dev-evm", { policies: null })
+          assert.deepStrictEqual(problems, [])
+          await page.context().close()
+        })
+      })
+  )
 })
