@@ -4,12 +4,13 @@ import { createHash } from "node:crypto"
 import { Result } from "effect"
 import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
 import type { WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
-import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import { systemProgram, tokenProgram } from "../../src/domain/transaction/solana/Programs.ts"
 import { build, messageBytes } from "../../src/domain/transaction/solana/WireEncoding.ts"
 import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
-import { isSignedBy } from "../../src/server/chains/solana/SolanaKeys.ts"
+import { derivations, isSignedBy } from "../../src/server/chains/solana/SolanaKeys.ts"
 import type { Account, Accounts } from "./Accounts.ts"
 import * as Bank from "./Bank.ts"
+import * as Tokens from "./Tokens.ts"
 
 /** Blocks for which a blockhash is reported as valid. The runtime takes it one block longer. */
 export const life = 150
@@ -203,6 +204,16 @@ export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record
         else changed.set(address, account)
       }
       cluster.blocks = [...cluster.blocks.slice(0, -1), { ...head, accounts: changed }]
+    },
+    /** The owner's account of a mint with six decimals gets this balance, which is final at once. Returns the account. */
+    grant: (mint: string, owner: string, amount: bigint): string => {
+      const account = derivations.associated(owner, mint, tokenProgram)
+      cluster.put({
+        [mint]: cluster.accountOf(mint) ?? Tokens.mint({ decimals: 6 }),
+        [account]: Tokens.holding({ mint, owner, amount })
+      })
+      cluster.produce(finality + 1)
+      return account
     },
     /** Where a signature is among the blocks, which may be those of a fork. Undefined: nowhere. */
     landed: (among: Blocks, signature: string) => landedIn(index, among, signature),

@@ -1,6 +1,7 @@
 // A node of a cluster in memory. A test makes it lag, follow a fork, stay away, lose its history or lie.
 import { Predicate, Result } from "effect"
 import { rawInteger } from "../../src/domain/request/ExactJson.ts"
+import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
 import { feeOf } from "../../src/domain/transaction/solana/Fee.ts"
 import { base64Of, bytesOf } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { isTokenProgram } from "../../src/domain/transaction/solana/Programs.ts"
@@ -213,6 +214,12 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     getTokenAccountBalance: tokenBalance,
     getMinimumBalanceForRentExemption: (params) =>
       result(rawInteger(rentMinimum + rentPerByte * BigInt(Number(params[0] ?? 0)))),
+    // No node of a real cluster does this. The owner is an address, or its bytes as base64.
+    grantTokens: ([mint, owner, units]) => {
+      const text = textOf(owner)
+      const address = text.endsWith("=") ? Base58.encode(bytesOf(text)) : text
+      return result(cluster.grant(textOf(mint), address, BigInt(textOf(units))))
+    },
     requestAirdrop: (params) => result(cluster.fund(textOf(params[0]), BigInt(Number(params[1] ?? 0)))),
     getMultipleAccounts: (params) => {
       const { all, shown } = accountsAt(params, textsOf(params[0]))

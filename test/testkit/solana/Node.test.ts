@@ -1,6 +1,7 @@
 // Each way in which a node of a cluster misbehaves has its effect, and only that one.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import * as Base58 from "../../../src/domain/transaction/solana/Base58.ts"
 import { base64Of } from "../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import * as Cluster from "../../../testkit/solana/Cluster.ts"
 import * as Node from "../../../testkit/solana/Node.ts"
@@ -43,6 +44,17 @@ describe("a node of a cluster", () => {
     assert.strictEqual(list().length, 1)
     node.indexLag = cluster.blocks.length
     assert.strictEqual(list().length, 0)
+  })
+
+  it("grants tokens of a new mint, which are final at once, to an address or its bytes", () => {
+    const { cluster, node } = make()
+    const [mint, owner] = [addressOf(22), addressOf(21)]
+    const account = valueOf(node.answer("grantTokens", [mint, owner, "5"]))
+    const balance = () => valueOf(node.answer("getTokenAccountBalance", [account, { commitment: "finalized" }]))
+    assert.deepInclude((balance() as { readonly value: object }).value, { amount: "5", decimals: 6 })
+    const bytes = base64Of(Base58.decode(owner) ?? new Uint8Array(0))
+    assert.strictEqual(valueOf(node.answer("grantTokens", [mint, bytes, "7"])), account)
+    assert.strictEqual(Tokens.amountOf(cluster.accountOf(String(account))), 7n)
   })
 
   it("without history says so", () => {
