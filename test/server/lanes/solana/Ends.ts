@@ -9,6 +9,7 @@ import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKe
 import type { SolanaRequest } from "../../../../src/domain/transaction/solana/Solana.ts"
 import type { Account } from "../../../../testkit/solana/Accounts.ts"
 import type * as Bank from "../../../../testkit/solana/Bank.ts"
+import type { Node } from "../../../../testkit/solana/Node.ts"
 import * as Tokens from "../../../../testkit/solana/Tokens.ts"
 import * as Paying from "../../transactions/solana/Paying.ts"
 import * as World from "./World.ts"
@@ -31,6 +32,21 @@ export const endsAs = Effect.fnUntraced(function* (
 ) {
   yield* world.finish
   assert.deepStrictEqual(yield* shown(world, id), [state, code, attempts])
+})
+
+/** The network gives all that it has held back to the next block. */
+export const release = ({ cluster }: World) => {
+  cluster.swallows = false
+  for (const [signature, wire] of cluster.sent) cluster.pool.set(signature, wire)
+}
+
+/** It is confirmed with its only attempt, and the receiver has one SOL. */
+export const isConfirmedOnce = Effect.fnUntraced(function* (world: World, id: Id) {
+  yield* world.finish
+  const { attempts, state } = yield* world.transaction(id)
+  assert.strictEqual(state, "confirmed")
+  assert.lengthOf(attempts, 1)
+  assert.strictEqual(world.cluster.balanceOf(World.receiver), World.sol)
 })
 
 /** A memo of the relayer with a blockhash of its own, and its signature. */
@@ -64,6 +80,16 @@ export const heldBack = Effect.fnUntraced(function* (given: World.Given = {}) {
   const born = world.cluster.blocks.findIndex((block) => block.blockhash === blockhash)
   return { world, id, born, bound: attempts[0]?.offer.bound ?? 0 }
 })
+
+/** The node has the newest blocks alone and no statuses, and its list has another signature alone, which is younger. */
+export const pruned = ({ cluster }: World, node: Node, younger: string) => {
+  const slot = cluster.blocks.at(-1)?.slot ?? 0
+  node.firstAvailable = slot - 2
+  node.lies.set("getSignatureStatuses", ([hashes]) => ({
+    result: { context: { slot: 10 ** 9 }, value: Array.isArray(hashes) ? hashes.map(() => null) : [] }
+  }))
+  node.lies.set("getSignaturesForAddress", () => ({ result: [{ signature: younger, slot }] }))
+}
 
 /** Each execution changes the account, as an unknown program could. */
 export const changing = (world: World, address: string, change: (account: Account) => Account) => {

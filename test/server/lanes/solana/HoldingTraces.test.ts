@@ -11,13 +11,10 @@ import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as LedgerRows from "../../../../testkit/LedgerRows.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
-import type { Node } from "../../../../testkit/solana/Node.ts"
-import { endsAs, prebuilt, shown, signedMemo, untilDead } from "./Ends.ts"
+import { endsAs, prebuilt, pruned, shown, signedMemo, untilDead } from "./Ends.ts"
 import * as World from "./World.ts"
 
 const { memo, receiver, sol, transfer } = World
-
-type World = Effect.Success<ReturnType<typeof World.make>>
 
 layerEach(ledger)("equal bytes", (it) => {
   it.effect("44: of requests with their own compute budget wait for the next blockhash, and both are executed", () =>
@@ -99,16 +96,6 @@ layerEach(ledger)("equal bytes", (it) => {
 })
 
 layerEach(ledger)("bytes that a caller has, that landed and that nodes forget", (it) => {
-  /** The node has the newest blocks alone, and its list has a younger transfer. */
-  const prune = ({ cluster }: World, node: Node, other: string) => {
-    const slot = cluster.blocks.at(-1)?.slot ?? 0
-    node.firstAvailable = slot - 2
-    node.lies.set("getSignatureStatuses", ([hashes]) => ({
-      result: { context: { slot: 10 ** 9 }, value: Array.isArray(hashes) ? hashes.map(() => null) : [] }
-    }))
-    node.lies.set("getSignaturesForAddress", () => ({ result: [{ signature: other, slot }] }))
-  }
-
   for (const [name, blocks] of [
     ["40d: are not dead for a node that has lost the blocks of their whole life", 2],
     ["40e: the same if their blockhash was dead when they arrived", 160]
@@ -121,7 +108,7 @@ layerEach(ledger)("bytes that a caller has, that landed and that nodes forget", 
         world.cluster.produce(blocks)
         const facts = { isPrebuilt: true, isRefreshable: true, given: { hash } }
         const younger = yield* signedMemo(world, "younger")
-        for (const node of world.nodes) prune(world, node, younger.hash)
+        for (const node of world.nodes) pruned(world, node, younger.hash)
         const [id] = yield* world.accept(request, 1, { facts })
         yield* world.poll(2 * untilDead)
         assert.deepStrictEqual(yield* shown(world, id), ["submitted", "landing_unproven", 1])

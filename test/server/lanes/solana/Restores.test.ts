@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
+import { endsAs, pruned, shown, signedMemo } from "./Ends.ts"
 import * as World from "./World.ts"
 
 const { memo, receiver, sol, transfer } = World
@@ -34,6 +35,28 @@ layerEach(ledger)("after a restore", (it) => {
       assert.lengthOf(attempts, 1)
       assert.strictEqual(world.cluster.balanceOf(receiver), sol)
       assert.strictEqual(world.cluster.sent.size, sent)
+    })
+  )
+
+  it.effect("what was adopted is not dead for nodes that have lost its block", () =>
+    Effect.gen(function* () {
+      const { landed, world } = yield* restored()
+      const younger = yield* signedMemo(world, "younger")
+      const noStatus = ([hashes]: ReadonlyArray<unknown>) => ({
+        result: { context: { slot: 10 ** 9 }, value: Array.isArray(hashes) ? hashes.map(() => null) : [] }
+      })
+      for (const { lies } of world.nodes) lies.set("getSignatureStatuses", noStatus)
+      for (let step = 0; step < untilBound; step++) {
+        if ((yield* world.transaction(landed)).cause?.code === "landing_unproven") break
+        yield* world.poll()
+      }
+      for (const node of world.nodes) pruned(world, node, younger.hash)
+      yield* world.poll(4)
+      // It would wait for an answer with `restored_unproven` if no block could have it.
+      assert.deepStrictEqual(yield* shown(world, landed), ["submitted", "landing_unproven", 1])
+      for (const { lies } of world.nodes) lies.clear()
+      yield* endsAs(world, landed, "confirmed", "confirmed", 1)
+      assert.strictEqual(world.cluster.balanceOf(receiver), sol)
     })
   )
 
