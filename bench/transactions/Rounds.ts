@@ -15,7 +15,7 @@ import * as World from "./World.ts"
 const beginnings = (count: number, blockTime: number): ReadonlyArray<number> =>
   Array.from({ length: count }, (_, index) => ((index + 0.5) / count) * blockTime)
 
-/** Calls after the lanes were given back. */
+/** Calls after nothing is open any more. Lanes may still be held. */
 const idleCalls = Effect.fnUntraced(function* (sender: World.Sender, seconds: number) {
   yield* Effect.sleep("5 seconds")
   const before = yield* Usage.read(sender)
