@@ -34,6 +34,24 @@ layerEach(ledger)("a lookup table", (it) => {
     })
   )
 
+  it.effect("32: that is deactivated after the acceptance ends the transaction, and nothing is signed", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      withTokens(world)
+      const accounts = [world.address, Paying.user].map((owner) => Paying.accountOf(owner))
+      withTable(world, accounts)
+      const [id] = yield* world.accept({ ...tokensOf(world), address_lookup_tables: [table] })
+      const active = lookupTable(accounts)
+      const data = active.data.slice()
+      // The slot of the deactivation. Before, it is the highest number.
+      new DataView(data.buffer).setBigUint64(4, 60n, true)
+      world.cluster.put({ [table]: { ...active, data } })
+      world.cluster.produce(2)
+      yield* endsAs(world, id, "failed", "lookup_table_unresolved", 0)
+      assert.strictEqual(world.signatures(), 0)
+    })
+  )
+
   it.effect("does not hide a token account of the relayer whose authority the simulation changes (S12)", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
