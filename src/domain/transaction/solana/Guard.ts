@@ -116,7 +116,7 @@ const tables: Rule = (guarded) => {
   if (loaded === undefined) return undefined
   if (isRefusal(loaded)) return loaded
   return loaded.includes(guarded.terms.relayer)
-    ? refusal("fee_payer_in_lookup_table", "a lookup table must not load the relayer")
+    ? refusal("fee_payer_in_lookup_table", `a lookup table must not load the relayer, ${guarded.terms.relayer}`)
     : undefined
 }
 
@@ -166,7 +166,7 @@ export const spendingOf = (guarded: Guarded): Spending | Refusal => {
   if (index >= 0 && !maySpend(guarded)) {
     return refusal(
       "fee_payer_in_instruction",
-      `instruction ${index} lists the relayer, which gives it full authority over the relayer's account; to spend from the relayer, use the field instructions, with the policy fee_payer_as_authority own_instructions`
+      `instruction ${index} lists the relayer, ${terms.relayer}, which gives it full authority over that account; to spend from the relayer, use the field instructions, with the policy fee_payer_as_authority own_instructions`
     )
   }
   // A payment gives lamports to the relayer, and takes none.
