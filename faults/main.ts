@@ -1,10 +1,12 @@
 // Runs the fault cases against real processes of the service and reports which promises held.
 //
 //   npm run faults -- --short
-//   npm run faults -- --only isolation --part verif --seed 7
+//   npm run faults -- isolation --part verif --seed 7
+//   npm run faults -- relay 'stellar-*'
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Cause, Console, Duration, Effect, Exit } from "effect"
-import { CliError, Command, Flag } from "effect/cli"
+import { Argument, CliError, Command, Flag } from "effect/cli"
+import * as path from "node:path"
 import type { Case } from "./Case.ts"
 import { Tally } from "./Case.ts"
 import { Away } from "./Away.ts"
@@ -112,16 +114,18 @@ const flags = {
     Flag.withDefault(false)
   ),
   seed: Flag.Int("seed").pipe(Flag.withDescription("Seed of the random choices (default 1)"), Flag.withDefault(1)),
-  only: Flag.Literals(
-    "only",
-    cases.map(({ name }) => name)
-  ).pipe(Flag.withDescription("Runs this case; can be repeated"), Flag.atLeast(0)),
+  names: Argument.String("case").pipe(
+    Argument.withDescription(
+      "Name of a case to run; * stands for any text, as in 'stellar-*'. Without one, all cases run"
+    ),
+    Argument.variadic()
+  ),
   part: Flag.String("part").pipe(
     Flag.withDescription("Runs only the parts of cases whose names contain this text; can be repeated"),
     Flag.atLeast(0)
   ),
   list: Flag.Boolean("list").pipe(
-    Flag.withDescription("Prints the cases and their promises, and runs none"),
+    Flag.withDescription("Prints these cases and their promises, and runs none"),
     Flag.withDefault(false)
   ),
   report: Flag.Boolean("report").pipe(
@@ -158,30 +162,41 @@ const run = Effect.fnUntraced(function* (each: Case, { part, seed, short }: Give
   return result
 })
 
-const list = Effect.forEach(cases, ({ name, promise }) => Console.log(`${name.padEnd(16)}${promise}`), {
-  discard: true
-})
-
-const invalid = (option: string, value: string, expected: string) =>
+const invalid = (option: string, value: string, expected: string, kind: "flag" | "argument" = "flag") =>
   new CliError.ShowHelp({
     commandPath: ["faults"],
-    errors: [new CliError.InvalidValue({ option, value, expected, kind: "flag" })]
+    errors: [new CliError.InvalidValue({ option, value, expected, kind })]
   })
 
-/** With `--part`, the cases that have a part of this name. A text that names no part would run nothing and report success. */
-const choose = Effect.fnUntraced(function* ({ only, part, short }: Given) {
+/** Whether a name on the command line, in which `*` stands for any text, is that of a case. */
+const means = (given: string, name: string): boolean => path.matchesGlob(name, given)
+
+/**
+ * The cases of the given names, and with `--part` only those that have a part of this name. A name of no case, or a text that names no
+ * part, would run nothing and report success.
+ */
+const choose = Effect.fnUntraced(function* ({ names, part, short }: Given) {
+  const foreign = names.find((given) => !cases.some(({ name }) => means(given, name)))
+  if (foreign !== undefined) {
+    const expected = `one of ${cases.map(({ name }) => name).join(", ")}, or a pattern with *`
+    return yield* invalid("case", foreign, expected, "argument")
+  }
   const chosen = cases.filter(({ name, isShort = false }) =>
-    only.length > 0 ? only.includes(name) : isShort || !short
+    names.length > 0 ? names.some((given) => means(given, name)) : isShort || !short
   )
   if (part.length === 0) return chosen
-  const names = chosen.flatMap(({ parts = [] }) => parts)
-  const unknown = part.find((text) => !names.some((name) => name.includes(text)))
+  const parts = chosen.flatMap(({ parts = [] }) => parts)
+  const unknown = part.find((text) => !parts.some((name) => name.includes(text)))
   if (unknown === undefined) {
     return chosen.filter(({ parts = [] }) => parts.some((name) => part.some((text) => name.includes(text))))
   }
-  const quoted = names.map((name) => `"${name}"`).join(" | ")
-  const expected = names.length === 0 ? "no --part, because the chosen cases have no parts" : `text of one of ${quoted}`
+  const quoted = parts.map((name) => `"${name}"`).join(" | ")
+  const expected = parts.length === 0 ? "no --part, because the chosen cases have no parts" : `text of one of ${quoted}`
   return yield* invalid("part", unknown, expected)
+})
+
+const list = Effect.fnUntraced(function* (given: Given) {
+  for (const { name, promise } of yield* choose(given)) yield* Console.log(`${name.padEnd(16)}${promise}`)
 })
 
 const runAll = Effect.fnUntraced(function* (given: Given) {
@@ -199,5 +214,5 @@ const runAll = Effect.fnUntraced(function* (given: Given) {
 const shortReport = invalid("report", "true", "a run without --short")
 
 Command.make("faults", flags, (given) =>
-  given.list ? list : given.short && given.report ? Effect.fail(shortReport) : runAll(given)
+  given.list ? list(given) : given.short && given.report ? Effect.fail(shortReport) : runAll(given)
 ).pipe(Command.run({ version: "1" }), Effect.provide(NodeServices.layer), NodeRuntime.runMain)

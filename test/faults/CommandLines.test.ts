@@ -25,9 +25,20 @@ describe("a command line for contributors", () => {
   }
 
   it("refuses a fault case that does not exist, and names those that exist", () => {
-    const { status, stderr } = run("faults/main.ts", "--only", "kil")
-    assert.strictEqual(status, 1)
-    assert.match(stderr, /Invalid value for flag --only: "kil".*"kill" \| "apply-kill"/)
+    for (const name of ["kil", "kill*s"]) {
+      const { status, stderr } = run("faults/main.ts", "relay", name)
+      assert.strictEqual(status, 1)
+      assert.include(stderr, `Invalid value for argument <case>: "${name}". Expected: one of kill, apply-kill, `)
+    }
+  })
+
+  it("lists the fault cases whose names fit a pattern", () => {
+    const { status, stdout } = run("faults/main.ts", "--list", "kill", "solana-f*")
+    assert.strictEqual(status, 0)
+    assert.deepStrictEqual(
+      stdout.split("\n").map((line) => line.split(" ")[0]),
+      ["kill", "solana-frozen", "solana-fork", ""]
+    )
   })
 
   it("refuses a part that no chosen case has, and names the parts that exist", () => {
@@ -35,10 +46,10 @@ describe("a command line for contributors", () => {
     assert.strictEqual(status, 1)
     assert.match(stderr, /Invalid value for flag --part: "verify-nothing".*"large pages" \| .*"compatible"/)
     assert.notInclude(stdout, "seed 1")
-    const wrongCase = run("faults/main.ts", "--only", "versions", "--part", "large pages")
+    const wrongCase = run("faults/main.ts", "versions", "--part", "large pages")
     assert.strictEqual(wrongCase.status, 1)
     assert.match(wrongCase.stderr, /text of one of "compatible" \| "incompatible"/)
-    const whole = run("faults/main.ts", "--only", "kill", "--part", "compatible")
+    const whole = run("faults/main.ts", "kill", "--part", "compatible")
     assert.strictEqual(whole.status, 1)
     assert.include(whole.stderr, "the chosen cases have no parts")
   })

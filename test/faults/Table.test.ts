@@ -60,7 +60,7 @@ describe("the table of faults", () => {
   })
 
   it("names cases that exist", () => {
-    const found = [...text.matchAll(/the case `([a-z-]+)`(?! of)|--only ([a-z-]+)/g)].map(
+    const found = [...text.matchAll(/the case `([a-z-]+)`(?! of)|run faults -- ([a-z-]+)/g)].map(
       ([, one, other]) => one ?? other
     )
     assert.includeMembers(found, ["relay-copy"])
