@@ -149,11 +149,10 @@ const attacks: Readonly<Record<string, Attack>> = {
             )
           }
           const { id } = dataOf(yield* send(body))
-          const { signature = "", transaction } = yield* becomes(id, "submitted")
+          const { transaction } = yield* becomes(id, "submitted")
           if (!takesInstructions(way)) {
             const { text } = yield* by(way, { transaction })
-            // A way that signs at once gives the same bytes, which land once.
-            assert.include(text, signsAtOnce(way) ? signature : "already_accepted", way)
+            assert.include(text, "already_accepted", way)
           }
           const { transaction: again } = yield* get(id)
           assert.strictEqual(again, transaction)
