@@ -1,5 +1,6 @@
 // Accounts as they are at one numbered ledger: what proofs, funds and signatures need to know of them.
 import type { AccountEntry as Entry } from "../../../domain/transaction/stellar/StellarSeen.ts"
+import { textOf } from "./StellarLibrary.ts"
 import type { Library } from "./StellarLibrary.ts"
 import type { Entries } from "./StellarCalls.ts"
 import { keyAddress } from "./StellarOperations.ts"
@@ -15,7 +16,7 @@ export interface AccountEntry extends Entry {
 /** The key of an account's entry as base64. */
 export const keyOf = (lib: Library, address: string): string => {
   const accountId = lib.Keypair.fromPublicKey(address).xdrPublicKey()
-  return lib.xdr.LedgerKey.account(new lib.xdr.LedgerKeyAccount({ accountId })).toXdr("base64")
+  return textOf(lib.xdr.LedgerKey.account(new lib.xdr.LedgerKeyAccount({ accountId })))
 }
 
 /** Undefined: another entry, or no XDR. */

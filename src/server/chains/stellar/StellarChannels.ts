@@ -2,12 +2,11 @@
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import type { ChannelWork } from "../../../domain/transaction/stellar/Stellar.ts"
 import { parse } from "../../../domain/transaction/stellar/StrKey.ts"
-import { conditionsOf } from "./StellarEncoding.ts"
+import { conditionsOf, enveloped } from "./StellarEncoding.ts"
 import type { Unsigned } from "./StellarEncoding.ts"
 import { v1In } from "./StellarEnvelopes.ts"
 import type { Replaced } from "./StellarEnvelopes.ts"
 import type { Library } from "./StellarLibrary.ts"
-import { hashOf } from "./StellarSignatures.ts"
 
 /** The relayer can sign for the channel, so that it can end the account if the key of the channel is lost. */
 const relayerWeight = 1
@@ -62,7 +61,7 @@ export const workOf = (
   given: Replaced,
   networkId: Uint8Array
 ): Unsigned => {
-  const { Memo, Transaction, TransactionEnvelope, TransactionExt, TransactionV1Envelope } = lib.xdr
+  const { Memo, Transaction, TransactionExt } = lib.xdr
   const tx = new Transaction({
     sourceAccount: lib.decodeAddressToMuxedAccount(relayer),
     fee: Number(given.fee),
@@ -74,10 +73,7 @@ export const workOf = (
     ),
     ext: TransactionExt.v0()
   })
-  return {
-    envelope: TransactionEnvelope.envelopeTypeTx(new TransactionV1Envelope({ tx, signatures: [] })).toXdr("base64"),
-    hash: hashOf(networkId, tx.toXdr())
-  }
+  return enveloped(lib, tx, networkId)
 }
 
 /** False for calls without credentials of their source, for uploads, and for operations that only pay rent. */
@@ -110,7 +106,7 @@ export const onChannel = (
   { relayer, channel, fee }: { readonly relayer: string; readonly channel: string; readonly fee: InnerFee },
   networkId: Uint8Array
 ): OnChannel => {
-  const { Operation, Transaction, TransactionEnvelope, TransactionV1Envelope } = lib.xdr
+  const { Operation, Transaction, TransactionEnvelope } = lib.xdr
   const { cond, ext, memo, operations, seqNum } = v1In(TransactionEnvelope.fromXdr(text, "base64")).tx
   const acting = lib.decodeAddressToMuxedAccount(relayer)
   const tx = new Transaction({
@@ -124,9 +120,5 @@ export const onChannel = (
     ),
     ext
   })
-  return {
-    envelope: TransactionEnvelope.envelopeTypeTx(new TransactionV1Envelope({ tx, signatures: [] })).toXdr("base64"),
-    hash: hashOf(networkId, tx.toXdr()),
-    needsRelayer: operations.some(needsRelayer)
-  }
+  return { ...enveloped(lib, tx, networkId), needsRelayer: operations.some(needsRelayer) }
 }

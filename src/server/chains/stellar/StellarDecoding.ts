@@ -5,7 +5,7 @@ import type { Envelope, TransactionEnvelope } from "../../../domain/transaction/
 import { refuse } from "../../../domain/transaction/stellar/Refusal.ts"
 import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
 import { maxXdrLength } from "../../../domain/transaction/stellar/StellarNumbers.ts"
-import { library } from "./StellarLibrary.ts"
+import { library, textOf } from "./StellarLibrary.ts"
 import type { Library } from "./StellarLibrary.ts"
 import { operationOf, partyOf } from "./StellarOperations.ts"
 import { candidatesOf, hashOf } from "./StellarSignatures.ts"
@@ -82,7 +82,7 @@ export const decodeWith = (lib: Library, text: string, reading: Reading): Result
   }
   const envelope = parse(lib, text)
   if (envelope === undefined) return refuse("xdr_invalid", "is not the XDR of an envelope")
-  if (envelope.toXdr("base64") !== text) return refuse("xdr_not_canonical", "is not the canonical text of its envelope")
+  if (textOf(envelope) !== text) return refuse("xdr_not_canonical", "is not the canonical text of its envelope")
   if (envelope.type === "envelopeTypeTxV0") return Result.succeed({ kind: "v0" })
   if (envelope.type === "envelopeTypeTxFeeBump") return Result.succeed({ kind: "feeBump" })
   try {

@@ -5,7 +5,7 @@ import type { Asset, Auth, Memo, StellarOperation, Wasm } from "../../../domain/
 import { library } from "./StellarLibrary.ts"
 import type { Library } from "./StellarLibrary.ts"
 import { toXdr } from "./StellarScVals.ts"
-import { hashOf } from "./StellarSignatures.ts"
+import { signedHash } from "./StellarSignatures.ts"
 
 /** What a transaction is built from. The place, the fee and the times are decided by its lane. */
 export interface Draft {
@@ -177,15 +177,22 @@ export interface Unsigned {
   readonly hash: Uint8Array
 }
 
-/** Throws if an entry of `auth` is no XDR. */
-export const buildWith = (lib: Library, draft: Draft, networkId: Uint8Array): Unsigned => {
-  const tx = transactionOf(lib, draft)
-  const envelope = new lib.xdr.TransactionV1Envelope({ tx, signatures: [] })
-  return {
-    envelope: lib.xdr.TransactionEnvelope.envelopeTypeTx(envelope).toXdr("base64"),
-    hash: hashOf(networkId, tx.toXdr())
-  }
+/** Bytes of the number of signatures, at the end of an envelope without any. */
+const countBytes = 4
+
+/** What signers sign: an envelope begins with its type and the transaction, and its signatures follow. */
+export const unsigned = (envelope: Xdr.TransactionEnvelope, networkId: Uint8Array): Unsigned => {
+  const bytes = Buffer.from(envelope.toXdr())
+  return { envelope: bytes.toString("base64"), hash: signedHash(networkId, bytes.subarray(0, -countBytes)) }
 }
+
+/** The envelope of a transaction without signatures. */
+export const enveloped = ({ xdr }: Library, tx: Xdr.Transaction, networkId: Uint8Array): Unsigned =>
+  unsigned(xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx, signatures: [] })), networkId)
+
+/** Throws if an entry of `auth` is no XDR. */
+export const buildWith = (lib: Library, draft: Draft, networkId: Uint8Array): Unsigned =>
+  enveloped(lib, transactionOf(lib, draft), networkId)
 
 export const build = Effect.fn("StellarEncoding.build")((draft: Draft, networkId: Uint8Array) =>
   Effect.map(library, (lib) => buildWith(lib, draft, networkId))

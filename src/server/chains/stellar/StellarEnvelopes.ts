@@ -2,7 +2,7 @@
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import type { Credit } from "../../../domain/transaction/stellar/SponsoredPayment.ts"
 import { parse } from "../../../domain/transaction/stellar/StrKey.ts"
-import { buildWith, conditionsOf } from "./StellarEncoding.ts"
+import { buildWith, conditionsOf, enveloped, unsigned } from "./StellarEncoding.ts"
 import type { Draft, Unsigned } from "./StellarEncoding.ts"
 import type { Library } from "./StellarLibrary.ts"
 import { hashOf } from "./StellarSignatures.ts"
@@ -73,7 +73,7 @@ export const placed = (
   networkId: Uint8Array,
   added?: Xdr.Operation
 ): Unsigned => {
-  const { SorobanTransactionData, Transaction, TransactionEnvelope, TransactionExt, TransactionV1Envelope } = lib.xdr
+  const { SorobanTransactionData, Transaction, TransactionEnvelope, TransactionExt } = lib.xdr
   const { sourceAccount, memo, operations, ext } = v1In(TransactionEnvelope.fromXdr(text, "base64")).tx
   const tx = new Transaction({
     sourceAccount,
@@ -87,10 +87,7 @@ export const placed = (
         ? ext
         : TransactionExt.sorobanData(SorobanTransactionData.fromXdr(given.sorobanData, "base64"))
   })
-  return {
-    envelope: TransactionEnvelope.envelopeTypeTx(new TransactionV1Envelope({ tx, signatures: [] })).toXdr("base64"),
-    hash: hashOf(networkId, tx.toXdr())
-  }
+  return enveloped(lib, tx, networkId)
 }
 
 /** An unsigned envelope that restores the entries in its Soroban data. */
@@ -126,10 +123,7 @@ export const bumped = (
     ext: FeeBumpTransactionExt.v0()
   })
   const envelope = new FeeBumpTransactionEnvelope({ tx, signatures: [] })
-  return {
-    envelope: TransactionEnvelope.envelopeTypeTxFeeBump(envelope).toXdr("base64"),
-    hash: hashOf(networkId, tx.toXdr(), "feeBump")
-  }
+  return unsigned(TransactionEnvelope.envelopeTypeTxFeeBump(envelope), networkId)
 }
 
 /** The hash of a signed envelope in hex. */

@@ -9,6 +9,7 @@ import { toParts } from "../../../domain/transaction/stellar/ScVal.ts"
 import { buildWith } from "./StellarEncoding.ts"
 import type { Draft, Unsigned } from "./StellarEncoding.ts"
 import { placed, v1In } from "./StellarEnvelopes.ts"
+import { textOf } from "./StellarLibrary.ts"
 import type { Library } from "./StellarLibrary.ts"
 import { authOf } from "./StellarOperations.ts"
 import { toXdr } from "./StellarScVals.ts"
@@ -169,8 +170,8 @@ export const belowForward = (
   }
   if (ofUser === undefined) return refuse("not_built_here", "the forwarder of the network asks its user for nothing")
   const { subInvocations } = SorobanAuthorizationEntry.fromXdr(ofUser.xdr, "base64").rootInvocation
-  const approved = approval(lib, given).toXdr("base64")
-  return Result.succeed(subInvocations.filter((one) => one.toXdr("base64") !== approved))
+  const approved = textOf(approval(lib, given))
+  return Result.succeed(subInvocations.filter((one) => textOf(one) !== approved))
 }
 
 interface BuiltForward extends Unsigned {
@@ -195,7 +196,7 @@ export const buildForward = (
   const ofUser = userEntry(lib, given, below, nonce)
   return {
     ...calling(lib, given.relayer, call, [ofUser, relayerEntry(lib, call)], more, networkId),
-    userEntry: ofUser.toXdr("base64")
+    userEntry: textOf(ofUser)
   }
 }
 
@@ -230,5 +231,5 @@ export const withEntry = ({ xdr }: Library, text: string, signed: string): strin
   })
   const tx = new Transaction({ cond, ext, fee, memo, seqNum, sourceAccount, operations: replaced })
   const { signatures } = v1In(TransactionEnvelope.fromXdr(text, "base64"))
-  return TransactionEnvelope.envelopeTypeTx(new TransactionV1Envelope({ tx, signatures })).toXdr("base64")
+  return textOf(TransactionEnvelope.envelopeTypeTx(new TransactionV1Envelope({ tx, signatures })))
 }

@@ -14,3 +14,11 @@ const load = Effect.map(
 
 /** Each request uses it several times, and a second `import` resolves the name of the package again. */
 export const library = Effect.suspend(() => (loaded === undefined ? load : Effect.succeed(loaded)))
+
+/** A value of the library that XDR encodes. */
+interface Encodable {
+  toXdr(): Uint8Array
+}
+
+/** Base64 of a value, by Node: the encoder of the library takes twice as long as everything else about an envelope. */
+export const textOf = (value: Encodable): string => Buffer.from(value.toXdr()).toString("base64")

@@ -12,6 +12,7 @@ import type {
   Taken
 } from "../../../domain/transaction/stellar/Envelope.ts"
 import { accountMeantBy, accountOf } from "../../../domain/transaction/stellar/StrKey.ts"
+import { textOf } from "./StellarLibrary.ts"
 import type { Library } from "./StellarLibrary.ts"
 import { addressOf, fromXdr } from "./StellarScVals.ts"
 
@@ -76,8 +77,8 @@ const unsignedOf = (lib: Library, entry: Xdr.SorobanAuthorizationEntry): Xdr.Sor
 }
 
 export const authOf = (lib: Library, entry: Xdr.SorobanAuthorizationEntry): AuthEntry => ({
-  xdr: entry.toXdr("base64"),
-  unsigned: unsignedOf(lib, entry).toXdr("base64"),
+  xdr: textOf(entry),
+  unsigned: textOf(unsignedOf(lib, entry)),
   credentials: credentialsOf(lib, entry.credentials),
   root: invocationOf(lib, entry.rootInvocation)
 })

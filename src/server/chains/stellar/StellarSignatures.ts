@@ -17,7 +17,10 @@ export const networkIdOf = (passphrase: string): Buffer => sha256(Buffer.from(pa
 /** `EnvelopeType`: the four bytes between the network and the transaction. */
 const typeBytes = { transaction: new Uint8Array([0, 0, 0, 2]), feeBump: new Uint8Array([0, 0, 0, 5]) } as const
 
-/** The hash of a transaction, which is what its signatures sign. */
+/** The hash of an envelope's type and transaction, which is what its signatures sign. */
+export const signedHash = (networkId: Uint8Array, payload: Uint8Array): Buffer => sha256(networkId, payload)
+
+/** The same of a transaction without its envelope. */
 export const hashOf = (
   networkId: Uint8Array,
   transaction: Uint8Array,

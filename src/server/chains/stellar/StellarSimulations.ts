@@ -6,6 +6,7 @@ import { declaredResourceFee } from "../../../domain/transaction/stellar/Fees.ts
 import type { Simulated } from "../../../domain/transaction/stellar/GuardOnChain.ts"
 import { resourceMargin } from "../../../domain/transaction/stellar/StellarNumbers.ts"
 import type { SimulatedCall } from "./StellarCalls.ts"
+import { textOf } from "./StellarLibrary.ts"
 import type { Library } from "./StellarLibrary.ts"
 import { authOf, keyAddress } from "./StellarOperations.ts"
 
@@ -17,7 +18,7 @@ const declared = ({ xdr }: Library, data: string, fee: bigint): string => {
   const { SorobanResources, SorobanTransactionData } = xdr
   const { ext, resources } = SorobanTransactionData.fromXdr(data, "base64")
   const { diskReadBytes, footprint, instructions, writeBytes } = resources
-  return new SorobanTransactionData({
+  const declared = new SorobanTransactionData({
     ext,
     resources: new SorobanResources({
       footprint,
@@ -26,7 +27,8 @@ const declared = ({ xdr }: Library, data: string, fee: bigint): string => {
       writeBytes: withMargin(writeBytes)
     }),
     resourceFee: declaredResourceFee(fee)
-  }).toXdr("base64")
+  })
+  return textOf(declared)
 }
 
 const accountIn = ({ xdr }: Library, text: string | null | undefined): Xdr.AccountEntry | undefined => {

@@ -6,6 +6,7 @@ import * as RpcFailure from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import { keyOf as keyOfAccount } from "./StellarAccounts.ts"
 import * as Calls from "./StellarCalls.ts"
+import { textOf } from "./StellarLibrary.ts"
 import type { Library } from "./StellarLibrary.ts"
 import { keyAddress } from "./StellarOperations.ts"
 
@@ -17,7 +18,7 @@ const has = (value: number, flag: number): boolean => (value & flag) !== 0
 const keyOf = (lib: Library, address: string, { code, issuer }: Credit): string => {
   const accountId = lib.Keypair.fromPublicKey(address).xdrPublicKey()
   const asset = new lib.Asset(code, issuer).toTrustLineXDRObject()
-  return lib.xdr.LedgerKey.trustline(new lib.xdr.LedgerKeyTrustLine({ accountId, asset })).toXdr("base64")
+  return textOf(lib.xdr.LedgerKey.trustline(new lib.xdr.LedgerKeyTrustLine({ accountId, asset })))
 }
 
 const lineOf = ({ balance, ext, flags: set, limit }: Xdr.TrustLineEntry): Trustline => {

@@ -14,7 +14,7 @@ import type { Unsigned as UnsignedEnvelope } from "../../chains/stellar/StellarE
 import { bumped, withSignatures } from "../../chains/stellar/StellarEnvelopes.ts"
 import type { Signature } from "../../chains/stellar/StellarEnvelopes.ts"
 import { termsOf } from "../../chains/stellar/StellarGuarding.ts"
-import { library } from "../../chains/stellar/StellarLibrary.ts"
+import { library, textOf } from "../../chains/stellar/StellarLibrary.ts"
 import type { Library } from "../../chains/stellar/StellarLibrary.ts"
 import { isSignedBy, networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
 import { wrongKey } from "../LaneKeys.ts"
@@ -100,7 +100,7 @@ export const make = ({ address, channelKeys, own, ownAccounts }: Parts) => {
       yield* channelKeys.sign(channel, inner.hash),
       ...(inner.needsRelayer ? [yield* byRelayer(signing, inner.hash)] : [])
     ]
-    const signed = withSignatures(lib, inner.envelope, signatures).toXdr("base64")
+    const signed = textOf(withSignatures(lib, inner.envelope, signatures))
     const outer = bumped(lib, signed, { feeSource: address, fee: offer.fee }, networkId)
     const bytes = bytesOf(lib, outer, [yield* byRelayer(signing, outer.hash)])
     return { ...bytes, offer: { ...offer, innerHash: hexOf(inner.hash) } }
