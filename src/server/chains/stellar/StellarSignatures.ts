@@ -30,8 +30,25 @@ export const hashOf = (
 /** The DER header of an ed25519 public key (RFC 8410). */
 const derHeader = Buffer.from("302a300506032b6570032100", "hex")
 
-const isSignedWith = (key: Uint8Array, hash: Uint8Array, signature: Uint8Array): boolean =>
+const verified = (key: Uint8Array, hash: Uint8Array, signature: Uint8Array): boolean =>
   verify(null, hash, createPublicKey({ key: Buffer.concat([derHeader, key]), format: "der", type: "spki" }), signature)
+
+/** The newest verifications whose results are kept. Each takes about 200 bytes. */
+const maxKept = 4096
+
+/** By key, hash and signature. An envelope of a user is verified when it is accepted, before it is signed, and as it is signed. */
+const kept = new Map<string, boolean>()
+
+const isSignedWith = (key: Uint8Array, hash: Uint8Array, signature: Uint8Array): boolean => {
+  const name = Buffer.concat([key, hash, signature]).toString("latin1")
+  const known = kept.get(name)
+  if (known !== undefined) return known
+  const isValid = verified(key, hash, signature)
+  const oldest = kept.size < maxKept ? undefined : kept.keys().next().value
+  if (oldest !== undefined) kept.delete(oldest)
+  kept.set(name, isValid)
+  return isValid
+}
 
 /** Whether a signature of the hash is that of the account. */
 export const isSignedBy = (address: string, hash: Uint8Array, signature: Uint8Array): boolean => {

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Keypair, xdr } from "@stellar/stellar-sdk/base"
 import { createHash } from "node:crypto"
-import { accountsIn, candidatesOf } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
+import { accountsIn, candidatesOf, isSignedBy } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
 
 const hash = createHash("sha256").update("a transaction").digest()
 
@@ -25,6 +25,22 @@ describe("a signature", () => {
     assert.isDefined(other)
     const forged = new xdr.DecoratedSignature({ hint: other.signatureHint(), signature: signer.sign(hash) })
     assert.deepStrictEqual(candidatesOf(hash, [forged], addresses), [{ address: other.publicKey(), isValid: false }])
+  })
+
+  it("has the same verdict whenever it is asked for, and one of its own for each hash and account", () => {
+    const [signer, other] = keys
+    assert.isDefined(signer)
+    assert.isDefined(other)
+    const signature = signer.sign(hash)
+    const otherHash = createHash("sha256").update("another transaction").digest()
+    const asks = [
+      { address: signer.publicKey(), of: hash, isValid: true },
+      { address: signer.publicKey(), of: otherHash, isValid: false },
+      { address: other.publicKey(), of: hash, isValid: false }
+    ]
+    for (const { address, of, isValid } of [...asks, ...asks]) {
+      assert.strictEqual(isSignedBy(address, of, signature), isValid)
+    }
   })
 })
 
