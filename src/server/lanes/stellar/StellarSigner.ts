@@ -50,24 +50,26 @@ export const make = ({ address, channelKeys, own, ownAccounts }: Parts) => {
     return { address, signature } satisfies Signature
   })
 
-  const decode = Effect.fnUntraced(function* (lib: Library, { relayer }: Signing, text: string) {
+  /** The envelope, with the accounts of the service that it names. */
+  const read = Effect.fnUntraced(function* (lib: Library, { relayer }: Signing, text: string) {
+    const accounts = yield* ownAccounts({ text })
     const networkId = networkIdOf(relayer.target.network.passphrase)
-    return decodeWith(lib, text, { networkId, known: yield* ownAccounts({ text }) })
+    return { accounts, decoded: decodeWith(lib, text, { networkId, known: accounts }) }
   })
 
   /** `text`: the envelope for the guard. `channel`: the channel whose sequence it uses. Absent: it uses that of the relayer. */
   const check = Effect.fnUntraced(function* (lib: Library, signing: Signing, text: string, channel?: string) {
     const { place, relayer, request = {}, sign } = signing
+    const { accounts, decoded } = yield* read(lib, signing, text)
     const terms = {
       ...termsOf(lib, {
         target: relayer.target,
-        own: yield* ownAccounts({ text }),
+        own: accounts,
         maxFee: request.max_fee,
         now: yield* Clock.currentTimeMillis
       }),
       ...present("channel", channel)
     }
-    const decoded = yield* decode(lib, signing, text)
     const guarded = Result.flatMap(decoded, (envelope: Envelope) =>
       guard(modeOf(request, place.sequence === undefined), envelope, terms)
     )
@@ -116,7 +118,7 @@ export const make = ({ address, channelKeys, own, ownAccounts }: Parts) => {
     const networkId = networkIdOf(relayer.target.network.passphrase)
     const given = { sequence: place.sequence ?? 0n, fee, maxTime: BigInt(maxTime) }
     const unsigned = workOf(lib, address, work, given, networkId)
-    const decoded = yield* decode(lib, signing, unsigned.envelope)
+    const { decoded } = yield* read(lib, signing, unsigned.envelope)
     const broken = Result.match(decoded, {
       onFailure: (refusal) => refusal,
       onSuccess: (envelope) => workRefusal(envelope, work, address)
