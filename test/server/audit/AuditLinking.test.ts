@@ -9,7 +9,9 @@ import * as TestApi from "../../../testkit/TestApi.ts"
 const warnings: Array<string> = []
 
 const logger = Logger.make(({ fiber, logLevel }) => {
-  if (logLevel === "Warn") warnings.push(String(fiber.getRef(References.CurrentLogAnnotations).task))
+  const { task } = fiber.getRef(References.CurrentLogAnnotations)
+  // A busy machine causes warnings that are about no task.
+  if (logLevel === "Warn" && task !== undefined) warnings.push(String(task))
 })
 
 describe("an instance that cannot link audit records", () => {
