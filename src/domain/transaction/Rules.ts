@@ -150,8 +150,8 @@ export interface Rules<F extends Family = Family> {
     known: { readonly lane: Lane<F>; readonly now: Moment; readonly usedBelow: bigint }
   ): Result.Result<Command<never>, TransactionConflict>
   /**
-   * What follows if the ledger has the signature of these bytes already. Absent, or undefined: they are signed again later,
-   * with other bytes.
+   * What follows if the ledger has the signature of these bytes already. Undefined: they are signed again later, with other bytes.
+   * Absent: bytes of two transactions are never the same, because each has its own sequence.
    */
   repeated?(transaction: Transaction<F>): Finish<never> | undefined
 

@@ -17,9 +17,12 @@ import { layerEach } from "../../../testkit/layerEach.ts"
 import { account as evmAccount, insert, newTransaction } from "../../../testkit/LedgerRows.ts"
 import { actions, database, signature } from "./Fixtures.ts"
 
+/** A network whose bytes have no sequence, so that two transactions can have the same ones. */
+const paper = { ...rulesOfUnknown("paper"), repeated: () => undefined }
+
 const ledger = Layer.merge(Ledger.layerNoDeps, LaneLedger.layerNoDeps).pipe(
   Layer.provideMerge(LedgerTables.layer()),
-  Layer.provideMerge(LedgerRules.layer(rulesOfUnknown("paper"))),
+  Layer.provideMerge(LedgerRules.layer(paper)),
   Layer.provideMerge(database)
 )
 
@@ -54,13 +57,11 @@ const pendingRow = Effect.gen(function* () {
   const [row] = (yield* lanes.read(lane.hold)).pending
   if (row === undefined) return assert.fail("no transaction is pending")
   /** Commits a signature of it. */
-  const commit = (hash: string, place?: { readonly account: string }) => {
+  const commit = (hash: string) => {
     const { attempt, ...others } = signature(row, 0, { hash })
-    return lanes.commitSignatures(lane.hold, [
-      { ...others, attempt: { ...attempt, ...(place === undefined ? {} : { place }), offer: {} } }
-    ])
+    return lanes.commitSignatures(lane.hold, [{ ...others, attempt: { ...attempt, offer: {} } }])
   }
-  return { commit, lanes, from: row.from }
+  return { commit, lanes }
 })
 
 layerEach(ledger)("a signature that a caller gets", (it) => {
@@ -112,13 +113,13 @@ layerEach(ledger)("a signature that a caller gets", (it) => {
     })
   )
 
-  it.effect("is not that of a transaction without a sequence and with other bytes, which is signed again later", () =>
+  it.effect("is not that of a transaction with other bytes, which is signed again later", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
-      const { commit, from } = yield* pendingRow
+      const { commit } = yield* pendingRow
       yield* transactions.give(account(1), signed("taken", { identity: "bytes" }))
-      assert.strictEqual((yield* Effect.flip(commit("taken", { account: from })))._tag, "LaneChanged")
-      const [built] = yield* commit("free", { account: from })
+      assert.strictEqual((yield* Effect.flip(commit("taken")))._tag, "LaneChanged")
+      const [built] = yield* commit("free")
       assert.strictEqual(built?.transaction.attempts[0]?.hash, "free")
     })
   )

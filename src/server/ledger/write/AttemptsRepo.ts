@@ -177,13 +177,15 @@ export const make = Effect.gen(function* () {
     ]
   }
 
+  /** Whether bytes of two transactions of the chain can be the same. On solana they can: the bytes have no sequence. */
+  const canRepeat = (chain: string): boolean => networks.of(chain).rules.repeated !== undefined
+
   /**
    * Whether a caller got the signature that the transaction `t` adds. The caller sends those bytes for something else, and the chain
-   * executes them once. A transaction with the identity of the signature takes it over, so that it is its own. A sequence makes bytes
-   * differ, so only places without one are looked at.
+   * executes them once. A transaction with the identity of the signature takes it over, so that it is its own.
    */
   const isGiven = (attempts: ReadonlyArray<SignedAttempt>) => {
-    const repeatable = attempts.filter(({ attempt }) => attempt.place.sequence === undefined)
+    const repeatable = attempts.filter(({ chain }) => canRepeat(chain))
     const ids = repeatable.map(({ id }) => id)
     const hashes = repeatable.map(({ attempt }) => attempt.hash)
     return repeatable.length === 0

@@ -1,6 +1,7 @@
 // Traces of solana's state machine in the driver: what lands is found once, and what does not is signed again only after a proof.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
@@ -62,6 +63,37 @@ layerEach(ledger)("a transfer", (it) => {
       assert.strictEqual(hashes.size, 3)
       assert.strictEqual(world.cluster.balanceOf(receiver), 3n * sol)
     })
+  )
+
+  it.effect(
+    "whose bytes a caller gets before they are committed is signed with the next blockhash, and lands once",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* World.make()
+        const [id] = yield* world.accept()
+        const ledger = yield* Ledger
+        const context = yield* world.claim
+        const { sign } = context.chain
+        const given: Array<string> = []
+        const giving: typeof sign = (unsigned) =>
+          Effect.tap(sign(unsigned), ({ hash, raw }) => {
+            if (given.length > 0) return Effect.void
+            given.push(hash)
+            const end = { lastHeight: world.cluster.blocks.length + 200 }
+            return Effect.orDie(
+              ledger.give(world.account, { identity: `message of ${hash}`, hash, raw, fee: 5000n, end })
+            )
+          })
+        world.context = { ...context, chain: { ...context.chain, sign: giving } }
+        yield* world.poll()
+        assert.deepStrictEqual([given.length, (yield* world.transaction(id)).attempts.length], [1, 0])
+        yield* world.finish
+        const { attempts, state } = yield* world.transaction(id)
+        assert.strictEqual(state, "confirmed")
+        assert.lengthOf(attempts, 1)
+        assert.notStrictEqual(attempts[0]?.hash, given[0])
+        assert.strictEqual(world.cluster.balanceOf(receiver), sol)
+      })
   )
 
   it.effect("is prepared while others are, with one blockhash, balance and price for all, and is no copy of them", () =>
