@@ -1,6 +1,6 @@
 // Signatures that callers get and the service does not send: stored before they are answered, and counted as long as they can cost.
 import { assert } from "@effect/vitest"
-import { Effect, Layer, Option, Result } from "effect"
+import { Deferred, Effect, Fiber, Layer, Option, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as Caller from "../../../src/domain/access/Caller.ts"
@@ -121,6 +121,29 @@ layerEach(ledger)("a signature that a caller gets", (it) => {
       assert.strictEqual((yield* Effect.flip(commit("taken")))._tag, "LaneChanged")
       const [built] = yield* commit("free")
       assert.strictEqual(built?.transaction.attempts[0]?.hash, "free")
+    })
+  )
+
+  it.effect("is not that of a transaction whose commit has waited until the caller got it", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const sql = yield* SqlClient.SqlClient
+      const { commit } = yield* pendingRow
+      const isStored = yield* Deferred.make<void>()
+      const isWaitedFor = yield* Deferred.make<void>()
+      const giving = transactions
+        .give(account(1), signed("taken", { identity: "bytes" }))
+        .pipe(Effect.andThen(Deferred.succeed(isStored, undefined)), Effect.andThen(Deferred.await(isWaitedFor)))
+      const given = yield* Effect.forkScoped(sql.withTransaction(giving))
+      yield* Deferred.await(isStored)
+      const refused = yield* Effect.forkScoped(Effect.flip(commit("taken")))
+      yield* Effect.repeat(
+        sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        { until: (rows) => rows.length > 0 }
+      )
+      yield* Deferred.succeed(isWaitedFor, undefined)
+      yield* Fiber.join(given)
+      assert.strictEqual((yield* Fiber.join(refused))._tag, "LaneChanged")
     })
   )
 

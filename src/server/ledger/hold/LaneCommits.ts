@@ -55,12 +55,15 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
   const { spend } = yield* FeeLimits.make
   const { writeSigned, writeUnchanged } = yield* Writing.make
 
-  /** Since the decision, another lane or an acceptance may have used the rest of the limits. Undefined: there is no limit. */
-  const spending = (hold: Hold, signatures: ReadonlyArray<Signature>, now: Moment) => {
+  /**
+   * What runs after the lane is locked and before the writes. Since the decision, another lane or an acceptance may have used the rest
+   * of the limits, and a caller may have got a signature of this commit. Undefined: neither matters, so one statement locks and writes.
+   */
+  const beforeWrites = (hold: Hold, signatures: ReadonlyArray<Signature>, now: Moment) => {
     const spendings = FeeLimits.spendingsOf(signatures, now)
-    return spendings.length === 0
-      ? undefined
-      : Effect.mapError(spend(spendings, now), () => new LaneChanged({ laneId: hold.laneId }))
+    if (spendings.length > 0)
+      return Effect.mapError(spend(spendings, now), () => new LaneChanged({ laneId: hold.laneId }))
+    return signatures.some(({ stored }) => attempts.canRepeat(stored.chain)) ? Effect.void : undefined
   }
 
   const writeSignatures = Effect.fnUntraced(function* (
@@ -116,7 +119,7 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
       hold,
       assignmentsOf(signatures),
       (gate) => writeSignatures(hold, signatures, now, gate),
-      spending(hold, signatures, now)
+      beforeWrites(hold, signatures, now)
     )
     const written = yield* Effect.catchTag(commit, "SignatureTaken", () => refuseRepeated(hold, signatures, now))
     memory.update(hold, written)

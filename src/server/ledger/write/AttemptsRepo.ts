@@ -182,7 +182,8 @@ export const make = Effect.gen(function* () {
 
   /**
    * Whether a caller got the signature that the transaction `t` adds. The caller sends those bytes for something else, and the chain
-   * executes them once. A transaction with the identity of the signature takes it over, so that it is its own.
+   * executes them once. A transaction with the identity of the signature takes it over, so that it is its own. The running SQL
+   * transaction has locked the lane in an earlier statement: a statement that waits for the lane does not see what was given meanwhile.
    */
   const isGiven = (attempts: ReadonlyArray<SignedAttempt>) => {
     const repeatable = attempts.filter(({ chain }) => canRepeat(chain))
@@ -223,5 +224,5 @@ export const make = Effect.gen(function* () {
       query("AttemptsRepo.own")
     )
 
-  return { writing, isGiven, insert, bytes, own }
+  return { writing, canRepeat, isGiven, insert, bytes, own }
 })
