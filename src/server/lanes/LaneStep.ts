@@ -53,8 +53,8 @@ const keyHoldsOf = Effect.fnUntraced(function* ({ rules, ledger }: LaneContext, 
 const pollGrid = 1000
 
 /**
- * The next poll after one at `now`: after the interval, or up to a second earlier, but not before half the interval. Earlier, most
- * providers still have the same block.
+ * The next poll after one at `now`: the last moment of the grid within the interval, or the one after it if that comes before half of the
+ * interval has passed. Most providers would still have the same block then.
  */
 const nextPoll = (now: Moment, interval: number): Moment => {
   const grid = Math.min(pollGrid, interval)
