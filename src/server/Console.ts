@@ -51,7 +51,7 @@ const endpoints = (options: Server.Options, origins: ReadonlyArray<string>) =>
   )
 
 const pages = (options: Server.Options, origins: ReadonlyArray<string>, files: ConsolePages.ConsoleFiles) =>
-  Layer.merge(ConsolePages.layer(files), RequestPipeline.layer(closed(options, Gate.refusalOfPage(origins))))
+  Layer.merge(ConsolePages.layer(files, origins), RequestPipeline.layer(closed(options, Gate.refusalOfPage(origins))))
 
 /** `server`: the options of the API. Provide the services and `RateLimits` of the API, so that both share the limits of a key. */
 export const mount = (server: Server.Options, { origins = [], files, ...options }: Options) =>

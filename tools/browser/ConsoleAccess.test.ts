@@ -202,16 +202,24 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
     })
   )
 
-  it.effect("says in one sentence what it needs where there is no JavaScript, with a call of the API", () =>
+  it.effect("says in one sentence what it needs where there is no JavaScript, with the call of the same page", () =>
     Effect.gen(function* () {
       const running = yield* Console
       yield* Effect.promise(async () => {
         const context = await running.browser.newContext({ javaScriptEnabled: false })
         const page = await context.newPage()
-        await page.goto(`${running.baseUrl}/console/relayers`)
-        const said = await page.locator("body").innerText()
-        assert.include(said, "This page needs JavaScript.")
-        assert.include(said, 'curl -H "Authorization: Bearer $API_KEY"')
+        for (const [route, path] of [
+          ["relayers/dev-evm/policies", "relayers/dev-evm"],
+          ["keys", "api-keys"],
+          ["transactions/abc?relayer=dev-evm", "relayers/dev-evm/transactions/abc"],
+          ["", "relayers"]
+        ] as const) {
+          await page.goto(`${running.baseUrl}/console/${route}`)
+          const said = await page.locator("body").innerText()
+          assert.include(said, "This page needs JavaScript.")
+          const call = `curl -H "Authorization: Bearer $API_KEY" ${running.baseUrl}/api/v1/${path}`
+          assert.strictEqual(await page.locator("noscript code").innerText(), call)
+        }
         await context.close()
       })
     })

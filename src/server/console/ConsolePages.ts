@@ -1,8 +1,10 @@
 // The files of the console's pages, from memory. Every path without a file is a page, so that each view of the console has a URL.
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { apiUrlOf } from "../../api/SamePage.ts"
 import { NotFound } from "../../domain/request/Request.ts"
 import * as Failures from "../responses/Failures.ts"
+import * as Site from "./Site.ts"
 
 export interface ConsoleFile {
   readonly body: Uint8Array
@@ -66,18 +68,33 @@ const notBuilt = HttpServerResponse.text(
 
 const nameOf = ({ url }: HttpServerRequest.HttpServerRequest): string => url.replace(/[?#].*$/s, "").replace(/^\/+/, "")
 
-const respond = (request: HttpServerRequest.HttpServerRequest, files: ConsoleFiles) => {
-  const name = nameOf(request)
-  const file = files.get(name)
-  if (file !== undefined) return send(request, name, file)
-  if (isAsset(name)) return Failures.notFound(new NotFound({}))
-  const page = files.get("index.html")
-  return page === undefined ? notBuilt : send(request, "index.html", page)
+/** Stands in the page for the URL of the API that answers with the same, for browsers without JavaScript. */
+const apiUrlPlace = "%API_URL%"
+
+const sendPage = (request: HttpServerRequest.HttpServerRequest, file: ConsoleFile, origins: ReadonlyArray<string>) => {
+  const site = Site.named(request.headers["host"], origins)
+  const url = apiUrlOf(site?.origin ?? "", `/console/${request.url.replace(/^\/+/, "")}`)
+  const html = new TextDecoder().decode(file.body).replace(apiUrlPlace, () => url)
+  return send(request, "index.html", { contentType: file.contentType, body: new TextEncoder().encode(html) })
 }
 
-export const layer = (files: ConsoleFiles) =>
+const respond = (
+  request: HttpServerRequest.HttpServerRequest,
+  files: ConsoleFiles,
+  origins: ReadonlyArray<string>
+): HttpServerResponse.HttpServerResponse => {
+  const name = nameOf(request)
+  const page = files.get("index.html")
+  const file = files.get(name)
+  if (file !== undefined && file !== page) return send(request, name, file)
+  if (isAsset(name)) return Failures.notFound(new NotFound({}))
+  return page === undefined ? notBuilt : sendPage(request, page, origins)
+}
+
+/** `origins`: those of the console beside loopback addresses. */
+export const layer = (files: ConsoleFiles, origins: ReadonlyArray<string>) =>
   HttpRouter.add(
     "GET",
     "/*",
-    Effect.map(HttpServerRequest.HttpServerRequest, (request) => respond(request, files))
+    Effect.map(HttpServerRequest.HttpServerRequest, (request) => respond(request, files, origins))
   )
