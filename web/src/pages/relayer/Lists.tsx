@@ -66,9 +66,11 @@ export const RelayerEvents = ({ details: { value: relayer } }: Props) => {
   const { parameters, href } = useSearch()
   const before = parameters.get("before") ?? "latest"
   const isLatest = before === "latest"
-  const query = useQuery(
-    eventPage(new URLSearchParams({ relayer_id: relayer.id, before, limit: String(eventsPerPage) }).toString())
-  )
+  const key = new URLSearchParams(parameters)
+  key.set("relayer_id", relayer.id)
+  key.set("before", before)
+  key.set("limit", String(eventsPerPage))
+  const query = useQuery(eventPage(key.toString()))
   const tail = useTail({
     matches: (event) => isAboutRelayer(event, relayer.id),
     isPaused: false,
@@ -76,21 +78,24 @@ export const RelayerEvents = ({ details: { value: relayer } }: Props) => {
     refresh: query.refresh
   })
   return (
-    <Block title={text.events} query={query} rows={6}>
-      {(loaded) => {
-        const rows = isLatest ? above(tail, loaded.rows) : loaded.rows
-        return rows.length === 0 ? (
-          <Empty text={words.events.none} />
-        ) : (
-          <>
-            <EventRows label={text.events} rows={rows} />
-            <Pager
-              first={isLatest ? undefined : href({ before: undefined })}
-              next={loaded.rows.length < eventsPerPage ? undefined : href({ before: String(rows.at(-1)?.id) })}
-            />
-          </>
-        )
-      }}
-    </Block>
+    <>
+      {query.failure?.status === 400 && <ActiveFilters />}
+      <Block title={text.events} query={query} rows={6}>
+        {(loaded) => {
+          const rows = isLatest ? above(tail, loaded.rows) : loaded.rows
+          return rows.length === 0 ? (
+            <Empty text={words.events.none} />
+          ) : (
+            <>
+              <EventRows label={text.events} rows={rows} />
+              <Pager
+                first={isLatest ? undefined : href({ before: undefined })}
+                next={loaded.rows.length < eventsPerPage ? undefined : href({ before: String(rows.at(-1)?.id) })}
+              />
+            </>
+          )
+        }}
+      </Block>
+    </>
   )
 }
