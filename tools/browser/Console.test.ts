@@ -183,6 +183,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
           await page.locator(".review").waitFor({ state: "detached" })
           const after = JSON.stringify((await call(running, "GET", `relayers/${relayer}`)).data)
           assert.include(after, "500000000000000000")
+          assert.include(after, '"gas_price_cap":7,', "the change of the other person stays")
           await call(running, "PATCH", `relayers/${relayer}`, { policies: null })
           await page.context().close()
         })

@@ -120,9 +120,20 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
         })
         await page.goto(`${running.baseUrl}/console/transactions/${textOf(data, "id")}?relayer=dev-evm`)
         await page.getByRole("button", { name: "Cancel…" }).click()
-        await page.getByRole("dialog").getByRole("button", { name: "Cancel transaction" }).dblclick()
+        // Both clicks come before the button is drawn as busy.
+        await page
+          .getByRole("dialog")
+          .getByRole("button", { name: "Cancel transaction" })
+          .evaluate((button: HTMLElement) => [button.click(), button.click()])
         await page.getByRole("dialog").waitFor({ state: "detached" })
-        await page.getByRole("button", { name: /^Cancel….*(being canceled|is final|is mined)/ }).waitFor()
+        const done = page.getByRole("button", { name: /^Cancel….*(being canceled|is final|is mined)/ })
+        await done.waitFor()
+        // Back, and to the transaction again: there is nothing left to ask for.
+        await page.goBack()
+        await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor()
+        await page.goForward()
+        await done.dispatchEvent("click")
+        assert.strictEqual(await page.getByRole("dialog").count(), 0)
         assert.strictEqual(cancels.length, 1)
         assert.deepStrictEqual(problems, [])
         await page.context().close()
@@ -137,7 +148,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
         const running = yield* Console
         yield* Effect.promise(async () => {
           const { page, problems } = await signIn(running, { width: 360 })
-          for (const name of ["<img src=x onerror=alert(1)>", "\u202Egnp.exe\u202C \u05D0\u05D1", "😀".repeat(60)]) {
+          for (const name of ["<img src=x onerror=alert(1)>", "\u202Egnp.exe\u202C \u05D0\u05D1", "😀".repeat(256)]) {
             const changed = await call(running, "PATCH", "relayers/dev-evm", { name })
             if (changed.status !== 200) assert.fail(`${name}: ${changed.error}`)
             for (const route of ["/console/relayers", "/console/relayers/dev-evm", "/console/audit"]) {
@@ -150,6 +161,8 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
             const text = page.locator("tbody a bdi").filter({ hasText: name })
             await text.waitFor()
             const hidden = () => text.evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)
+            // Isolated: the writing of the name does not turn the order of what follows it.
+            assert.strictEqual(await text.evaluate((bdi) => getComputedStyle(bdi).unicodeBidi), "isolate")
             const isCut = name.startsWith("😀")
             assert.strictEqual((await hidden()) > 0, isCut, name)
             await page.locator("tbody a").filter({ hasText: name }).focus()

@@ -133,12 +133,14 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("bad input
         await page.route(`**/relayers/dev-evm/transactions/${id}`, (asked) =>
           asked.fulfill({ json: { success: true, data: { ...data, status: "failed", revert_reason: reason } } })
         )
-        for (const name of ["<img src=x onerror=alert(1)>", "\u202Egnp.exe\u202C \u05D0\u05D1", "😀".repeat(60)]) {
+        for (const name of ["<img src=x onerror=alert(1)>", "\u202Egnp.exe\u202C \u05D0\u05D1", "😀".repeat(256)]) {
           const key = await call(running, "POST", "api-keys", { name, scopes: ["events:read"] })
           reason = name
           for (const route of ["keys", `keys/${textOf(key.data, "id")}`, `transactions/${id}?relayer=dev-evm`]) {
             await page.goto(`${running.baseUrl}/console/${route}`)
-            await page.locator("#content bdi").filter({ hasText: name }).first().waitFor()
+            const text = page.locator("#content bdi").filter({ hasText: name }).last()
+            await text.waitFor()
+            assert.strictEqual(await text.evaluate((bdi) => getComputedStyle(bdi).unicodeBidi), "isolate")
             await settled(page)
             assert.strictEqual(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, route)
             assert.strictEqual(await page.locator("img").count(), 0)

@@ -101,12 +101,19 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
             }
           })
         )
+        const configured = networks.find((one) => textOf(one, "name") === network)
+        await page.route(`**/console/api/v1/networks/evm*${network}`, (asked) =>
+          asked.fulfill({ json: { success: true, data: { ...configured, explorer_urls: [explorer] } } })
+        )
         const outward = page.locator("#content a:not([href^='/console'])")
         for (explorer of ["javascript:alert(1)", "https://scan.example/main"]) {
           await page.goto(`${running.baseUrl}/console/transactions/${id}?relayer=dev-evm`)
           await page.getByRole("region", { name: "Attempts", exact: true }).first().waitFor()
           await settled(page)
           if (explorer.startsWith("javascript")) {
+            assert.strictEqual(await outward.count(), 0)
+            await page.goto(`${running.baseUrl}/console/networks/evm%3A${network}`)
+            await page.locator("#content bdi").getByText(explorer, { exact: true }).waitFor()
             assert.strictEqual(await outward.count(), 0)
             continue
           }

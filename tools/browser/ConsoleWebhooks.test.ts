@@ -134,6 +134,8 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("an ope
         const text = await answer.innerText()
         assert.isTrue(text.startsWith("<b>new</b>\\u001b[31m\\u0000\\u202e\\u0007"), text.slice(0, 80))
         assert.notMatch(text, /[\p{Cc}\p{Cf}]/u)
+        assert.match(await answer.evaluate((code) => getComputedStyle(code).fontFamily), /mono/)
+        assert.strictEqual(await answer.locator("*").count(), 0, "HTML is no markup")
         assert.strictEqual(await page.getByText("the first answer").count(), 0)
         assert.strictEqual(await page.getByText("502").count(), 1)
         assert.deepStrictEqual(problems, [])
