@@ -35,7 +35,7 @@ export const endsAs = Effect.fnUntraced(function* (
 })
 
 /** The network gives all that it has held back to the next block. */
-export const release = ({ cluster }: World) => {
+export const release = ({ cluster }: Pick<World, "cluster">) => {
   cluster.swallows = false
   for (const [signature, wire] of cluster.sent) cluster.pool.set(signature, wire)
 }

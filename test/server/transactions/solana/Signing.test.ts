@@ -4,7 +4,9 @@ import { Effect, Result } from "effect"
 import { bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import * as Documented from "../../../../testkit/Documented.ts"
+import { finality } from "../../../../testkit/solana/Cluster.ts"
 import { makeKey } from "../Fixtures.ts"
+import { release } from "../../lanes/solana/Ends.ts"
 import { memo, receiver } from "../../lanes/solana/World.ts"
 import { api, dataOf, memoOf, prebuilt, recent, relayerAt } from "./Relayers.ts"
 
@@ -42,7 +44,9 @@ layer(api, { excludeTestServices: true })("a transaction that a caller gets sign
 
   it.effect("is refused if a transaction has its bytes, also if the service built them, and reserves nothing", () =>
     Effect.gen(function* () {
+      // Its blocks come slowly, so that no blockhash dies in the test.
       const { address, becomes, call, cluster, post, relayer, send } = yield* relayerAt({}, { blockMs: 1000 })
+      cluster.swallows = true
       const built = dataOf(yield* send(memo("built")))
       const own = yield* becomes(built.id, "submitted")
       const given = Effect.map(
@@ -57,6 +61,8 @@ layer(api, { excludeTestServices: true })("a transaction that a caller gets sign
       const known = yield* post(sign, { transaction: posted })
       assert.strictEqual(known.status, 409, known.text)
       assert.include(known.json.error ?? "", id)
+      release({ cluster })
+      cluster.produce(finality + 2)
       yield* becomes(built.id, "confirmed")
       const landed = yield* post(sign, { transaction: own.transaction })
       assert.strictEqual(landed.status, 409, landed.text)
