@@ -38,8 +38,11 @@ const whileOpenElsewhere = <A, E, R>(use: Effect.Effect<A, E, R>) =>
 describe("an open transaction in another database of the server", () => {
   const warnings: Array<Readonly<Record<string, unknown>>> = []
   const logger = Logger.make(({ fiber, logLevel, message }) => {
-    if (logLevel === "Warn")
-      warnings.push({ message: String(message), ...fiber.getRef(References.CurrentLogAnnotations) })
+    const annotations = fiber.getRef(References.CurrentLogAnnotations)
+    // A busy machine causes other warnings.
+    if (logLevel === "Warn" && annotations.condition === "events") {
+      warnings.push({ message: String(message), ...annotations })
+    }
   })
 
   it.effect("holds events back, which readiness, the metrics and the log report until it ends", () =>
@@ -62,8 +65,7 @@ describe("an open transaction in another database of the server", () => {
           const { text } = yield* get("/metrics/events_held_back_seconds")
           assert.isAbove(Number(/\nevents_held_back_seconds (.*)\n/.exec(text)?.[1]), 30)
           assert.lengthOf(warnings, 1)
-          const { condition, application } = warnings[0] ?? assert.fail("no warning")
-          assert.strictEqual(condition, "events")
+          const { application } = warnings[0] ?? assert.fail("no warning")
           // The oldest open transaction is reported. On a server that test files share, it may be that of another file.
           assert.include(["another application", "@effect/sql-pg"], application)
         })

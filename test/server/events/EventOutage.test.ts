@@ -10,7 +10,9 @@ import * as EventReader from "./EventReader.ts"
 const recorded = () => {
   const tasks: Array<unknown> = []
   const logger = Logger.make(({ logLevel, fiber }) => {
-    if (logLevel === "Warn") tasks.push(fiber.getRef(References.CurrentLogAnnotations)["task"])
+    const { task } = fiber.getRef(References.CurrentLogAnnotations)
+    // A busy machine causes warnings that are about no task.
+    if (logLevel === "Warn" && task !== undefined) tasks.push(task)
   })
   return { tasks, layer: Logger.layer([logger]) }
 }

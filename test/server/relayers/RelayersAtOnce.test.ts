@@ -152,7 +152,9 @@ layerEach(Prepared.layer(setUp(60)))("relayers created at once", (it) => {
 
 const warnings: Array<string> = []
 const logger = Logger.make(({ logLevel, message }) => {
-  if (logLevel === "Warn") warnings.push(String(Array.ensure(message)[0]))
+  const [text] = Array.ensure(message).map(String)
+  // A busy machine causes warnings that are not about relayers.
+  if (logLevel === "Warn" && text?.startsWith("relayers are created") === true) warnings.push(text)
 })
 
 const failingBatches = Prepared.layer(
