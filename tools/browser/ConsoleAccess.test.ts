@@ -102,45 +102,6 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
     })
   )
 
-  it.effect("asks for one cancel after a double click, and says afterwards that it is being canceled or final", () =>
-    Effect.gen(function* () {
-      const running = yield* Console
-      yield* Effect.promise(async () => {
-        const { page, problems } = await signIn(running)
-        const cancels: Array<string> = []
-        page.on("request", (request) => {
-          if (request.method() === "DELETE") cancels.push(request.url())
-        })
-        // A price below that of the chain keeps it open.
-        const { data } = await call(running, "POST", "relayers/dev-evm/transactions", {
-          to: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
-          value: "1",
-          max_fee_per_gas: "1",
-          max_priority_fee_per_gas: "1"
-        })
-        await page.goto(`${running.baseUrl}/console/transactions/${textOf(data, "id")}?relayer=dev-evm`)
-        await page.getByRole("button", { name: "Cancel…" }).click()
-        // Both clicks come before the button is drawn as busy.
-        await page
-          .getByRole("dialog")
-          .getByRole("button", { name: "Cancel transaction" })
-          .evaluate((button: HTMLElement) => [button.click(), button.click()])
-        await page.getByRole("dialog").waitFor({ state: "detached" })
-        const done = page.getByRole("button", { name: /^Cancel….*(being canceled|is final|is mined)/ })
-        await done.waitFor()
-        // Back, and to the transaction again: there is nothing left to ask for.
-        await page.goBack()
-        await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor()
-        await page.goForward()
-        await done.dispatchEvent("click")
-        assert.strictEqual(await page.getByRole("dialog").count(), 0)
-        assert.strictEqual(cancels.length, 1)
-        assert.deepStrictEqual(problems, [])
-        await page.context().close()
-      })
-    })
-  )
-
   it.effect(
     "shows names with markup, writing from the right and many emoji as text, and all of a cut one on focus",
     () =>

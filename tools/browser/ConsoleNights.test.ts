@@ -1,4 +1,5 @@
-// Other nights of an operator: funds run out, a receiver fails, the base fee rises above the cap, and a dead RPC URL stays beside a new one.
+// Other nights of an operator: no funds, a receiver that fails, a base fee above the cap, a chain that stands still, and a dead RPC URL
+// that stays beside a new one.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Locator, Page } from "playwright-core"
@@ -6,6 +7,7 @@ import { webhookId } from "../../testkit/Receiver.ts"
 import { call, fieldOf, signIn, textOf, until } from "./ConsoleInBrowser.ts"
 import type { Running } from "./ConsoleInBrowser.ts"
 import { OwnService } from "./OwnService.ts"
+import type { Own } from "./OwnService.ts"
 
 const phone = { width: 390, height: 844 }
 
@@ -24,6 +26,10 @@ const send = async (running: Running, relayer: string, body: object = {}) => {
 
 const transaction = async (running: Running, relayer: string, id: string) =>
   (await call(running, "GET", `relayers/${relayer}/transactions/${id}`)).data
+
+/** Waits until the transaction has the status. */
+const isIn = (running: Running, relayer: string, id: string, status: string) =>
+  until(async () => (textOf(await transaction(running, relayer, id), "status") === status ? true : undefined))
 
 /** Waits until the transaction has the code, and gives its explanation. */
 const explained = async (running: Running, relayer: string, id: string, code: string) => {
@@ -45,6 +51,10 @@ const newestFees = async (plot: Locator) => {
   const under = (head: string) => Number(cells[heads.findIndex((one) => one.startsWith(head))])
   return { base: under("Base fee"), cap: under("gas_price_cap") }
 }
+
+/** Zero: no further blocks. */
+const mine = (chain: Own["chain"], everySeconds: number) =>
+  Effect.runPromise(chain.call("evm_setIntervalMining", [everySeconds]))
 
 const isConfirmed = (page: Page) => page.locator("h1").getByText("Confirmed").waitFor()
 
@@ -159,17 +169,56 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("an ope
         await button(page, "Save").click()
         await page.locator(".review").waitFor({ state: "detached" })
         await isConfirmed(tab)
-        for (const one of ids) {
-          await until(async () =>
-            textOf(await transaction(running, "second", one), "status") === "confirmed" ? true : undefined
-          )
-        }
+        for (const one of ids) await isIn(running, "second", one, "confirmed")
         falling.abort()
         await high
         assert.deepStrictEqual(problems, [])
         await page.context().close()
       })
     })
+  )
+
+  it.effect(
+    "who cancels with a double click while no block comes sends one request, and finds no cancel to send again",
+    () =>
+      Effect.gen(function* () {
+        const running = yield* OwnService
+        const { chain } = running
+        yield* Effect.promise(async () => {
+          const { page, problems } = await signIn(running, phone)
+          const cancels: Array<string> = []
+          page.on("request", (request) => {
+            if (request.method() === "DELETE") cancels.push(request.url())
+          })
+          // Without blocks, the transaction stays open, also after its cancel.
+          await mine(chain, 0)
+          const id = await send(running, "first")
+          // One without a nonce would be final at once.
+          await isIn(running, "first", id, "submitted")
+          await page.goto(`${running.baseUrl}/console/transactions/${id}?relayer=first`)
+          await button(page, "Cancel…").click()
+          // Both clicks come before the button is drawn as busy.
+          await page
+            .getByRole("dialog")
+            .getByRole("button", { name: "Cancel transaction" })
+            .evaluate((button: HTMLElement) => [button.click(), button.click()])
+          await page.getByRole("dialog").waitFor({ state: "detached" })
+          const canceled = page.getByRole("button", { name: /^Cancel….*It is being canceled\.$/ })
+          await canceled.waitFor()
+          // Back, and to the transaction again: there is nothing left to ask for.
+          await page.goBack()
+          await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor()
+          await page.goForward()
+          await canceled.dispatchEvent("click")
+          assert.strictEqual(await page.getByRole("dialog").count(), 0)
+          await mine(chain, 1)
+          await isIn(running, "first", id, "canceled")
+          await page.getByRole("button", { name: /^Cancel….*It is final\.$/ }).waitFor()
+          assert.strictEqual(cancels.length, 1)
+          assert.deepStrictEqual(problems, [])
+          await page.context().close()
+        })
+      })
   )
 
   it.effect("who adds an RPC URL beside the dead one reads when one provider decides alone, and it does", () =>
