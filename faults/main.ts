@@ -116,7 +116,7 @@ const flags = {
   seed: Flag.Int("seed").pipe(Flag.withDescription("Seed of the random choices (default 1)"), Flag.withDefault(1)),
   names: Argument.String("case").pipe(
     Argument.withDescription(
-      "Name of a case to run; * stands for any text, as in 'stellar-*'. Without one, all cases run"
+      "Name of a case to run; * stands for any text, as in 'stellar-*'. Without a name, all cases run"
     ),
     Argument.variadic()
   ),

@@ -26,6 +26,14 @@ export const warning = (unused: ReadonlyArray<string>): string => {
   return lines.join("\n")
 }
 
+/** Commands of the documents have the usual port. Without this line, they would reach the program that has it. */
+const otherPort = ({ url, usualPort }: LocalChain): ReadonlyArray<string> => {
+  const { host, port } = new URL(url)
+  return port === String(usualPort)
+    ? []
+    : [`           another program uses port ${usualPort}: in commands of the documents, write ${host} instead`]
+}
+
 interface Started {
   readonly baseUrl: string
   /** The data directory. */
@@ -38,6 +46,7 @@ export const started = ({ baseUrl, folder, prepared }: Started): string =>
     `\neffect-relayer listens on ${baseUrl}   version ${running}   data in ${folder}`,
     ...prepared.flatMap(({ network, chain, relayer }) => [
       `  chain    ${chain.description}`,
+      ...otherPort(chain),
       `  relayer  ${FirstTransaction.relayerId(network)}, ${relayer.address}${relayer.paused ? ", paused" : ""}`
     ])
   ].join("\n")

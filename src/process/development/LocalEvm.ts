@@ -165,6 +165,7 @@ const startChain = (program: string, version: string) =>
     const chain: LocalChain = {
       description: `anvil ${version}, chain id ${chainId}, on ${url}`,
       url,
+      usualPort,
       fund: fund(call, saved),
       ended: Effect.raceFirst(ended, Fiber.join(mining))
     }

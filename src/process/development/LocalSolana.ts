@@ -52,7 +52,13 @@ const startChain = (program: string) =>
       ready: /^\{"url":"(http:[^"]+)","bank":"(\w+)"\}$/u
     })
     const [, url = "", bank = ""] = ready
-    return { description: `solana cluster of the tests (${banks[bank]}), on ${url}`, url, fund: fund(url), ended }
+    return {
+      description: `solana cluster of the tests (${banks[bank]}), on ${url}`,
+      url,
+      usualPort,
+      fund: fund(url),
+      ended
+    }
   })
 
 export const network: DevelopmentNetwork = {

@@ -47,7 +47,13 @@ const startChain = (program: string) =>
       ready: /^\{"url":"(http:[^"]+)","control":"(http:[^"]+)"\}$/u
     })
     const [, url = "", control = ""] = ready
-    return { description: `stellar stand-in ledger of the tests, on ${url}`, url, fund: fund(control), ended }
+    return {
+      description: `stellar stand-in ledger of the tests, on ${url}`,
+      url,
+      usualPort,
+      fund: fund(control),
+      ended
+    }
   })
 
 export const network: DevelopmentNetwork = {

@@ -20,5 +20,5 @@ interface Encodable {
   toXdr(): Uint8Array
 }
 
-/** Base64 of a value, by Node: the encoder of the library takes twice as long as everything else about an envelope. */
+/** Base64 of a value, by Node: the base64 of the library takes twice as long as the encoding of the value. */
 export const textOf = (value: Encodable): string => Buffer.from(value.toXdr()).toString("base64")

@@ -33,7 +33,7 @@ const derHeader = Buffer.from("302a300506032b6570032100", "hex")
 const verified = (key: Uint8Array, hash: Uint8Array, signature: Uint8Array): boolean =>
   verify(null, hash, createPublicKey({ key: Buffer.concat([derHeader, key]), format: "der", type: "spki" }), signature)
 
-/** The newest verifications whose results are kept. Each takes about 200 bytes. */
+/** The newest verifications whose results are kept. The name of each has 128 letters: key, hash and signature. */
 const maxKept = 4096
 
 /** By key, hash and signature. An envelope of a user is verified when it is accepted, before it is signed, and as it is signed. */
