@@ -67,7 +67,13 @@ const shuffled = (random: Random, faults: ReadonlyArray<Fault>): ReadonlyArray<F
     .map(({ fault }) => fault)
 
 export const run = Effect.fnUntraced(function* (options: Options) {
-  const { listen, kills, freezes, lease, random, tally, scene = evm(options.tally) } = options
+  const { kills, freezes, lease, random, tally, scene = evm(options.tally) } = options
+  /** A start ends if the database does not answer for seconds, as on a machine that stalls. Then it is started again. */
+  const listen = (env: Record<string, string>) =>
+    Effect.catchDefect(options.listen(env), () => {
+      tally.add("starts that ended")
+      return options.listen(env)
+    })
   const env = { ...scene.env, LANE_LEASE_MS: String(lease) }
   const instances: [Listening, Listening] = [yield* listen(env), yield* listen(env)]
   const undisturbed = yield* listen(env)

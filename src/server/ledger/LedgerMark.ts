@@ -9,6 +9,7 @@ import type { Statement } from "effect/sql"
 import { latestMigration } from "../../sql/migrations/index.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Transaction from "../../sql/Transaction.ts"
+import { isUnavailable } from "../../sql/Unavailable.ts"
 
 export interface Options {
   /**
@@ -47,8 +48,15 @@ export class LedgerMark extends Context.Service<
         const sql = yield* client
         const transaction = yield* Transaction.make
 
+        // A part that only seems to be missing while the server is unavailable would be missing from the stored mark.
         const isOffered = (name: Part) =>
-          Effect.match(sql`SELECT ${sql.literal(parts[name])}`, { onFailure: () => false, onSuccess: () => true })
+          Effect.as(sql`SELECT ${sql.literal(parts[name])}`, true).pipe(
+            Effect.catchIf(
+              (error) => !isUnavailable(error),
+              () => Effect.succeed(false)
+            ),
+            query("LedgerMark.isOffered")
+          )
 
         const names: ReadonlyArray<Part> = ["system", "timeline", "tables"]
         const offered = yield* Effect.filter(names, isOffered)
@@ -64,7 +72,8 @@ export class LedgerMark extends Context.Service<
         const compared = sql.literal(
           object(offered.filter((name) => name !== "timeline" || options.failover !== "synchronous"))
         )
-        const isPresent = sql`EXISTS (SELECT FROM ledger_mark WHERE mark::jsonb @> ${compared})`
+        // A part that the stored mark lacks was hidden from the process that stored it.
+        const isPresent = sql`EXISTS (SELECT FROM ledger_mark WHERE (${compared} || mark::jsonb) @> ${compared})`
         const isCurrent = sql`(${isPresent} AND EXISTS (
           SELECT FROM schema_mark WHERE oldest <= ${sql.literal(String(latestMigration))}))`
 
@@ -81,7 +90,11 @@ export class LedgerMark extends Context.Service<
 
         const store = sql`
           INSERT INTO ledger_mark (mark) VALUES (${present}::text)
-          ON CONFLICT (id) DO UPDATE SET mark = excluded.mark WHERE ledger_mark.mark <> excluded.mark`
+          ON CONFLICT (id) DO UPDATE SET mark = excluded.mark`
+
+        // A part that is hidden from this process stays: another process may see it.
+        const update = sql`
+          UPDATE ledger_mark SET mark = (mark::jsonb || ${present})::text WHERE NOT mark::jsonb @> ${present}`
 
         const check = sql`SELECT WHERE ${isPresent}`
 
@@ -103,7 +116,7 @@ export class LedgerMark extends Context.Service<
 
         yield* renew
         // With a synchronous replica, the timeline of the stored mark may be an old one.
-        yield* Effect.andThen(sql`SELECT`, store).pipe(query("LedgerMark.store"))
+        yield* Effect.andThen(sql`SELECT`, update).pipe(query("LedgerMark.update"))
         return LedgerMark.of({ isCurrent, renew })
       })
     )

@@ -1,12 +1,41 @@
 // A ledger that was put back from a copy: what could have been executed since then waits for an operator.
-import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { PgClient } from "@effect/sql-pg"
+import { assert, inject } from "@effect/vitest"
+import { Cause, Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
+import { clientConfig } from "../../../testkit/Postgres.ts"
 import { account, insert } from "../../../testkit/LedgerRows.ts"
 import { claimOne, ledger, process, signature } from "./Fixtures.ts"
+
+/**
+ * A process that starts while the server refuses to name itself with an SQLSTATE: the schema `refusing` has a function of that name,
+ * and comes before the functions of the server.
+ */
+const processRefused = Effect.fnUntraced(function* (state: string) {
+  const sql = yield* SqlClient.SqlClient
+  const [{ name } = assert.fail("no database")] = yield* sql<{ name: string }>`SELECT current_database() AS name`
+  yield* sql`CREATE SCHEMA refusing`
+  yield* sql`
+    CREATE FUNCTION refusing.pg_control_system() RETURNS TABLE (system_identifier bigint) LANGUAGE plpgsql
+    AS ${sql.literal(`'BEGIN RAISE EXCEPTION ''refused'' USING ERRCODE = ''${state}''; END'`)}`
+  const startupParameters = { search_path: "refusing,pg_catalog,public" }
+  return yield* process().pipe(
+    Effect.provide(PgClient.layer({ ...clientConfig(inject("postgres"), name), startupParameters })),
+    Effect.exit
+  )
+})
+
+const markOf = Effect.flatMap(SqlClient.SqlClient, (sql) => sql<{ mark: string }>`SELECT mark FROM ledger_mark`)
+
+/** Whether each transaction waits for an operator. */
+const restoredOf = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(sql<{ restored: boolean }>`SELECT restored FROM transactions ORDER BY number`, (rows) =>
+    rows.map(({ restored }) => restored)
+  )
+)
 
 layerEach(ledger)("a ledger that was put back from a copy", (it) => {
   it.effect("marks open requests, frees every lane, and lets no holder from before write", () =>
@@ -53,8 +82,7 @@ layerEach(ledger)("a ledger that was put back from a copy", (it) => {
         assert.strictEqual((yield* Effect.flip(lanes.read(hold)))._tag, "LaneLost")
         yield* sql`UPDATE lanes SET holder = NULL, held_until = NULL`
         assert.deepStrictEqual(yield* lanes.claim(["evm"], 10), [])
-        const rows = yield* sql<{ restored: boolean }>`SELECT restored FROM transactions`
-        assert.deepStrictEqual(rows, [{ restored: false }])
+        assert.deepStrictEqual(yield* restoredOf, [false])
       })
   )
 
@@ -73,18 +101,11 @@ layerEach(ledger)("a ledger that was put back from a copy", (it) => {
       const sql = yield* SqlClient.SqlClient
       yield* insert(account(1), 1)
       yield* sql`DELETE FROM ledger_mark`
-      const open = sql<{ restored: boolean }>`SELECT restored FROM transactions ORDER BY number`
       yield* process()
-      assert.deepStrictEqual(
-        (yield* open).map(({ restored }) => restored),
-        [true]
-      )
+      assert.deepStrictEqual(yield* restoredOf, [true])
       yield* insert(account(1), 1)
       yield* process()
-      assert.deepStrictEqual(
-        (yield* open).map(({ restored }) => restored),
-        [true, false]
-      )
+      assert.deepStrictEqual(yield* restoredOf, [true, false])
     })
   )
 
@@ -93,17 +114,42 @@ layerEach(ledger)("a ledger that was put back from a copy", (it) => {
       const sql = yield* SqlClient.SqlClient
       yield* insert(account(1), 1)
       const promote = sql`UPDATE ledger_mark SET mark = jsonb_set(mark::jsonb, '{timeline}', '"000000FF"')::text`
-      const restored = Effect.map(sql<{ restored: boolean }>`SELECT restored FROM transactions`, (rows) =>
-        rows.map(({ restored }) => restored)
-      )
       yield* promote
       yield* process({ failover: "synchronous" })
-      assert.deepStrictEqual(yield* restored, [false])
+      assert.deepStrictEqual(yield* restoredOf, [false])
       yield* process()
-      assert.deepStrictEqual(yield* restored, [false], "the new timeline was stored")
+      assert.deepStrictEqual(yield* restoredOf, [false], "the new timeline was stored")
       yield* promote
       yield* process()
-      assert.deepStrictEqual(yield* restored, [true])
+      assert.deepStrictEqual(yield* restoredOf, [true])
+    })
+  )
+
+  it.effect(
+    "is not assumed when a process starts while the server is busy: the process stops, and the mark stays",
+    () =>
+      Effect.gen(function* () {
+        yield* insert(account(1), 1)
+        const before = yield* markOf
+        const exit = yield* processRefused("53300")
+        assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+        assert.deepStrictEqual(yield* markOf, before)
+        yield* process()
+        assert.deepStrictEqual(yield* restoredOf, [false])
+      })
+  )
+
+  it.effect("is not assumed when a user of the server may not read its identity, and another one may", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* insert(account(1), 1)
+      const before = yield* markOf
+      assert.isTrue(Exit.isSuccess(yield* processRefused("42501")))
+      assert.deepStrictEqual(yield* markOf, before, "what is hidden from one user stays")
+      yield* sql`UPDATE ledger_mark SET mark = (mark::jsonb - 'system')::text`
+      yield* process()
+      assert.deepStrictEqual(yield* restoredOf, [false], "what was hidden from all is not another identity")
+      assert.deepStrictEqual(yield* markOf, before, "from now on it is compared")
     })
   )
 })
