@@ -59,5 +59,6 @@ const application = Effect.fn("application")(function* (
 export const serve = (settings: Settings.Settings, started: Started) =>
   Layer.launch(Layer.unwrap(application(settings, started))).pipe(
     Effect.catchTags(StartFailed.handlers(settings)),
+    Effect.catchDefect(StartFailed.onDefect),
     Effect.provide(Logging.layer(settings, started.isTerminal))
   )

@@ -1,8 +1,10 @@
 // Words the failure of a start for the operator: what happened, and which setting to change.
 import { Effect, Schema } from "effect"
 import type { HttpServerError } from "effect/http"
+import { SqlError } from "effect/sql"
 import type { WrongMasterKey } from "../server/masterKey/MasterKey.ts"
 import type { DatabaseError } from "../sql/DatabaseError.ts"
+import { isUnavailable } from "../sql/Unavailable.ts"
 import type { Settings } from "./settings/Settings.ts"
 
 /** The message is one line. */
@@ -53,6 +55,18 @@ const fromServer =
   (settings: Settings) =>
   (error: HttpServerError.ServeError): StartFailed =>
     new StartFailed({ message: serveMessage(settings, error.cause), cause: error })
+
+/** A query failed although it was correct. The driver's own error, with the words of the server, is the cause of the reason. */
+const fromUnavailable = (defect: SqlError.SqlError): StartFailed => {
+  const { cause, message } = defect.reason
+  const reason = cause instanceof Error ? cause.message : message
+  const happened = `the database was unavailable or too busy: ${reason.replaceAll(/\s+/g, " ")}`
+  return new StartFailed({ message: `${happened}: start again when it answers`, cause: defect })
+}
+
+/** For `Effect.catchDefect`: a database that fails during the start, as one line. */
+export const onDefect = (defect: unknown) =>
+  SqlError.isSqlError(defect) && isUnavailable(defect) ? Effect.fail(fromUnavailable(defect)) : Effect.die(defect)
 
 /** For `Effect.catchTags`: every failure of a start as one line. */
 export const handlers = (settings: Settings) => ({

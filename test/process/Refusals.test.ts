@@ -6,6 +6,7 @@ import { SqlClient } from "effect/sql"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { migrationsTable } from "../../src/sql/migrations/index.ts"
+import * as HiddenIdentity from "../../testkit/HiddenIdentity.ts"
 import { clientConfig } from "../../testkit/Postgres.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
 import { takenPort } from "../../testkit/process/Connection.ts"
@@ -38,6 +39,21 @@ describe.concurrent("a start is refused", () => {
       const config = clientConfig(server, database)
       const [migrated] = yield* schema.pipe(Effect.provide(PgClient.layer(config)), Effect.scoped)
       assert.isNull(migrated?.["name"], "nothing was migrated")
+    })
+  )
+
+  it.live("if the database has no room for its sessions, with the reason", () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.make
+      const hide = Effect.gen(function* () {
+        yield* HiddenIdentity.create("53300")
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`ALTER DATABASE ${sql(database)} SET search_path = ${sql.literal(HiddenIdentity.searchPath)}`
+      })
+      yield* hide.pipe(Effect.provide(PgClient.layer(clientConfig(server, database))), Effect.scoped)
+      const line = yield* refusal({ folder: yield* folder, env: Service.onServer(server, database) })
+      const reason = "the database was unavailable or too busy: too many sessions"
+      assert.strictEqual(line, `effect-relayer: ${reason}: start again when it answers`)
     })
   )
 

@@ -5,23 +5,18 @@ import { Cause, Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
+import * as HiddenIdentity from "../../../testkit/HiddenIdentity.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { clientConfig } from "../../../testkit/Postgres.ts"
 import { account, insert } from "../../../testkit/LedgerRows.ts"
 import { claimOne, ledger, process, signature } from "./Fixtures.ts"
 
-/**
- * A process that starts while the server refuses to name itself with an SQLSTATE: the schema `refusing` has a function of that name,
- * and comes before the functions of the server.
- */
+/** Starts a process while the server refuses to name itself. `state`: the SQLSTATE of the refusal. */
 const processRefused = Effect.fnUntraced(function* (state: string) {
   const sql = yield* SqlClient.SqlClient
   const [{ name } = assert.fail("no database")] = yield* sql<{ name: string }>`SELECT current_database() AS name`
-  yield* sql`CREATE SCHEMA refusing`
-  yield* sql`
-    CREATE FUNCTION refusing.pg_control_system() RETURNS TABLE (system_identifier bigint) LANGUAGE plpgsql
-    AS ${sql.literal(`'BEGIN RAISE EXCEPTION ''refused'' USING ERRCODE = ''${state}''; END'`)}`
-  const startupParameters = { search_path: "refusing,pg_catalog,public" }
+  yield* HiddenIdentity.create(state)
+  const startupParameters = { search_path: HiddenIdentity.searchPath }
   return yield* process().pipe(
     Effect.provide(PgClient.layer({ ...clientConfig(inject("postgres"), name), startupParameters })),
     Effect.exit
