@@ -20,8 +20,11 @@ const probing = 20
 const worst = 20
 const repetitions = 3
 
-/** Other programs of the machine only add to a measurement, so the smallest of these counts. */
-const rounds = 3
+/**
+ * Other work only adds to a measurement, so the smallest of these counts. The time that a host takes from this machine counts as
+ * processor time, too: fifty rounds took 35 to 257 ms without such a loss, and up to 424 ms with it.
+ */
+const rounds = 10
 
 /** Almost as many bytes as a body may have: 1 MiB. */
 const bytes = 1_000_000
