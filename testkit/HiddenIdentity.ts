@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** The schemas of a connection that finds the functions of `create` before those of the server. */
+/** The `search_path` of a connection that calls the function of `create` instead of the one of the server. */
 export const searchPath = "refusing,pg_catalog,public"
 
 /** Adds a function that hides the identity of the server from connections with `searchPath`: it fails with `state`, an SQLSTATE. */

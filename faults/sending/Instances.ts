@@ -68,10 +68,11 @@ const shuffled = (random: Random, faults: ReadonlyArray<Fault>): ReadonlyArray<F
 
 export const run = Effect.fnUntraced(function* (options: Options) {
   const { kills, freezes, lease, random, tally, scene = evm(options.tally) } = options
-  /** A start ends if the database does not answer for seconds, as on a machine that stalls. Then it is started again. */
+  /** If the database does not answer for seconds, as on a machine that stalls, the start says so and ends. Then it is started again. */
   const listen = (env: Record<string, string>) =>
-    Effect.catchDefect(options.listen(env), () => {
-      tally.add("starts that ended")
+    Effect.catchDefect(options.listen(env), (defect) => {
+      if (!String(defect).includes("the database was unavailable")) return Effect.die(defect)
+      tally.add("starts without a database")
       return options.listen(env)
     })
   const env = { ...scene.env, LANE_LEASE_MS: String(lease) }

@@ -101,5 +101,6 @@ export const start = (options: Options) =>
       ...StartFailed.handlers(options.settings),
       DatabaseError: (error) => Effect.fail(fromDatabase(error))
     }),
+    Effect.catchDefect(StartFailed.onDefect),
     Effect.provide(Logging.layer(options.settings, options.isTerminal))
   )

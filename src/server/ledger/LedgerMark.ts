@@ -48,7 +48,7 @@ export class LedgerMark extends Context.Service<
         const sql = yield* client
         const transaction = yield* Transaction.make
 
-        // A part that only seems to be missing while the server is unavailable would be missing from the stored mark.
+        // An unavailable server ends the start. Without this, its parts would count as hidden.
         const isOffered = (name: Part) =>
           Effect.as(sql`SELECT ${sql.literal(parts[name])}`, true).pipe(
             Effect.catchIf(
