@@ -12,7 +12,10 @@ import * as TestApi from "../../../testkit/TestApi.ts"
 const quarter = 900_000
 const hour = 4 * quarter
 
-/** Confirmed transactions of r1 every minute of the last day, and a failed one of r2 each hour. Returns the beginning of the present hour. */
+/** The beginning of an hour that ended long enough ago to be summed: the present one, or in its first ten minutes the one before. */
+const begun = "date_trunc('hour', now() - interval '10 minutes')"
+
+/** Confirmed transactions of r1 every minute of a day, and a failed one of r2 each hour. Returns the end of that day, see `begun`. */
 const prepare = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* LedgerRows.insertRelayers(2)
@@ -25,11 +28,11 @@ const prepare = Effect.gen(function* () {
       code = CASE WHEN n <= 1440 THEN 'confirmed' ELSE 'reverted' END, created_at = at - n % 100 * interval '1 second',
       nonce = n, receipt = CASE WHEN n <= 1440 THEN '{}'::json END
     FROM unnest(${ids}::uuid[]) WITH ORDINALITY AS given (id, n),
-      LATERAL (SELECT date_trunc('hour', now()) - CASE WHEN n <= 1440 THEN n * interval '1 minute'
+      LATERAL (SELECT ${sql.literal(begun)} - CASE WHEN n <= 1440 THEN n * interval '1 minute'
         ELSE (n - 1440) * interval '1 hour' END AS at) moments
     WHERE t.id = given.id`
   const [row] = yield* sql<{ readonly at: number; readonly first: number }>`
-    SELECT (extract(epoch FROM date_trunc('hour', now())) * 1000)::float8 AS at, min(seq)::float8 AS first FROM relayers`
+    SELECT (extract(epoch FROM ${sql.literal(begun)}) * 1000)::float8 AS at, min(seq)::float8 AS first FROM relayers`
   return row ?? assert.fail("no row")
 })
 
@@ -72,8 +75,8 @@ layerEach(TestApi.layer())("sums of final transactions", (it) => {
       const before = yield* rows
       yield* sumAll
       assert.deepStrictEqual(yield* rows, before, "each is summed once")
-      yield* sql`DELETE FROM transaction_sums WHERE at >= to_timestamp(${at - 5 * hour}::float8 / 1000)`
-      yield* compare("the last five hours are counted")
+      yield* sql`DELETE FROM transaction_sums WHERE at >= to_timestamp(${at - 4 * hour}::float8 / 1000)`
+      yield* compare("the last four hours are counted")
       yield* sumAll
       yield* compare("the rest is summed")
     })
