@@ -73,6 +73,11 @@ const withStates = async (page: Page, running: Running, type: Type, shown: Shown
   return { id, data, address: `${running.baseUrl}/console/transactions/${id}?relayer=${relayer}` }
 }
 
+/** A sentence as the page shows it: names between backticks are code elements. */
+const plain = (sentence: string) => sentence.replaceAll("`", "")
+
+const namesIn = (sentence: string) => sentence.split("`").filter((_, index) => index % 2 === 1)
+
 /** The explanation on the page of a transaction. */
 const saidOn = (page: Page) => page.locator(".say").first().innerText()
 
@@ -93,9 +98,13 @@ layer(Console.layer, { timeout: 600_000, excludeTestServices: true })("the conso
               Object.assign(shown, { code, status: states[index % states.length] })
               const words = wordsOf(type, code, shown.status)
               await page.goto(address)
-              await page.getByText(words.reason, { exact: true }).first().waitFor()
+              await page.getByText(plain(words.reason), { exact: true }).first().waitFor()
               const said = await saidOn(page)
-              assert.include(said, words.next, code)
+              assert.include(said, plain(words.next), code)
+              assert.includeMembers(
+                await page.locator(".say").first().locator("bdi code").allInnerTexts(),
+                namesIn(words.next)
+              )
               assert.include(said, code)
               await settled(page)
               assert.strictEqual(await page.locator(".failed").count(), 0, code)
@@ -153,8 +162,8 @@ layer(Console.layer, { timeout: 600_000, excludeTestServices: true })("the conso
           await page.goto(`${running.baseUrl}/console/`)
           const attention = page.getByRole("region", { name: "Needs attention" })
           for (const { reason, next } of items) {
-            await attention.getByText(reason, { exact: true }).first().waitFor()
-            assert.isAbove(await attention.getByText(next, { exact: true }).count(), 0, next)
+            await attention.getByText(plain(reason), { exact: true }).first().waitFor()
+            assert.isAbove(await attention.getByText(plain(next), { exact: true }).count(), 0, next)
           }
           assert.deepStrictEqual(problems, [])
           await page.context().close()

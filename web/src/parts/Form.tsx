@@ -6,6 +6,7 @@ import type { Entered, Form, Problem, Problems } from "../data/FormFields.ts"
 import { words } from "../words.ts"
 import { Input, idOf } from "./FormInputs.tsx"
 import type { InputProps } from "./FormInputs.tsx"
+import { Marked } from "./Marked.tsx"
 
 const text = words.form
 
@@ -45,10 +46,6 @@ const MakerLink = ({ field, known, makers }: InputProps) => {
   )
 }
 
-/** Hints are those of the contract, which marks names of values by backticks. */
-const Hint = ({ text }: { readonly text: string }) =>
-  text.split("`").map((part, index) => (index % 2 === 0 ? part : <code key={part}>{part}</code>))
-
 /** The example of an amount is in the unit in which it is entered. */
 const exampleOf = ({ field, entered, native }: InputProps) => {
   if (field.example === undefined || field.unit === undefined || !/^\d+$/.test(field.example)) return field.example
@@ -73,7 +70,7 @@ const Field = (props: InputProps) => {
         </p>
       )}
       <p class="hint" id={`${idOf(field.name)}-hint`}>
-        <Hint text={field.hint} /> {text.kinds[field.kind]}
+        <Marked text={field.hint} /> {text.kinds[field.kind]}
         {example !== undefined && (
           <>
             {" "}

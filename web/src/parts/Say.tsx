@@ -3,6 +3,7 @@ import type { DateTime } from "effect"
 import type { ComponentChildren } from "preact"
 import { words } from "../words.ts"
 import { Icon } from "./Icon.tsx"
+import { Marked } from "./Marked.tsx"
 import type { Mark } from "./Tag.tsx"
 import { At, Until } from "./Time.tsx"
 
@@ -17,16 +18,20 @@ interface Props {
   readonly children?: ComponentChildren
 }
 
-/** Sentences are shown as the service sends them. The code can be searched in the documents. */
+/** Sentences are those of the service. The code can be searched in the documents. */
 export const Say = ({ mark, reason, next, code, since, nextAt, children }: Props) => (
   <div class={`say ${mark.tone}`} role="status">
     <Icon name={mark.icon} size={17} />
     <div>
       <b>
-        <bdi>{reason}</bdi>
+        <bdi>
+          <Marked text={reason} />
+        </bdi>
       </b>
       <p>
-        <bdi>{next}</bdi>
+        <bdi>
+          <Marked text={next} />
+        </bdi>
       </p>
       <p>
         {code !== undefined && <code>{code}</code>}

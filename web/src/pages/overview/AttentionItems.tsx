@@ -7,6 +7,7 @@ import { words } from "../../words.ts"
 import { Amount } from "../../parts/Amount.tsx"
 import { Code } from "../../parts/Copy.tsx"
 import { Icon } from "../../parts/Icon.tsx"
+import { Marked } from "../../parts/Marked.tsx"
 import { Age, Until } from "../../parts/Time.tsx"
 import { useQuery } from "../../parts/useAtom.ts"
 
@@ -130,7 +131,9 @@ export const AttentionRow = ({ item }: { readonly item: AttentionItem }) => {
       </span>
       <div>
         <b>
-          <bdi>{item.reason}</bdi>
+          <bdi>
+            <Marked text={item.reason} />
+          </bdi>
         </b>
         <span class="t">
           {item.since !== undefined && (
@@ -150,7 +153,9 @@ export const AttentionRow = ({ item }: { readonly item: AttentionItem }) => {
         <code>{item.code}</code> {item.host !== undefined && <bdi>{item.host}</bdi>}
         <Effects item={item} />
         <br />
-        <bdi>{item.next}</bdi>
+        <bdi>
+          <Marked text={item.next} />
+        </bdi>
         {item.funding !== undefined && <Fundings fundings={item.funding} />}
       </div>
       <div class="do">

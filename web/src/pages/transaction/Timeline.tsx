@@ -9,6 +9,7 @@ import { words } from "../../words.ts"
 import { Block } from "../../parts/Block.tsx"
 import { Icon } from "../../parts/Icon.tsx"
 import type { IconName } from "../../parts/Icon.tsx"
+import { Marked } from "../../parts/Marked.tsx"
 import type { Tone } from "../../parts/Tag.tsx"
 import { At, Until } from "../../parts/Time.tsx"
 import { useAtom, useChange, useQuery } from "../../parts/useAtom.ts"
@@ -109,7 +110,9 @@ const Next = ({ id }: { readonly id: string }) => {
       </span>
       <div>
         <b>
-          <bdi>{said.next}</bdi>
+          <bdi>
+            <Marked text={said.next} />
+          </bdi>
         </b>
       </div>
       <span class="when">{said.next_at !== undefined && <Until at={said.next_at} />}</span>
