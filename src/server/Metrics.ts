@@ -16,7 +16,7 @@ import { webhookDeliveriesTotal, webhookDeliverySeconds } from "./notifications/
 import { webhookDeliveriesPending } from "./notifications/delivery/DeliveryJob.ts"
 import { processMetrics } from "./observability/Gauges.ts"
 import { buildInfo } from "./observability/MetricsHttp.ts"
-import { relayerCount } from "./relayers/RelayerGauge.ts"
+import { relayerCount } from "./relayers/RelayerCount.ts"
 import { networkMetrics } from "./Services.ts"
 import * as SignerMetrics from "./signers/SignerMetrics.ts"
 

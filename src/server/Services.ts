@@ -13,7 +13,7 @@ import { Cursors } from "./cursors/Cursors.ts"
 import { EventStreams } from "./events/EventStreams.ts"
 import { HealthChecks } from "./health/HealthChecks.ts"
 import * as HealthJob from "./health/HealthJob.ts"
-import * as RelayerGauges from "./health/RelayerGauges.ts"
+import * as RelayerSeries from "./health/RelayerSeries.ts"
 import { RelayerHealth } from "./health/RelayerHealth.ts"
 import * as EventDelay from "./events/EventDelay.ts"
 import { IdempotencyStore } from "./idempotency/IdempotencyStore.ts"
@@ -39,7 +39,7 @@ import { solanaRules } from "../domain/transaction/solana/SolanaRules.ts"
 import { stellarRules } from "../domain/transaction/stellar/StellarRules.ts"
 import { Networks } from "./networks/Networks.ts"
 import { Notifications } from "./notifications/Notifications.ts"
-import * as RelayerGauge from "./relayers/RelayerGauge.ts"
+import * as RelayerCount from "./relayers/RelayerCount.ts"
 import { Relayers } from "./relayers/Relayers.ts"
 import { RelayerTargets } from "./relayers/RelayerTargets.ts"
 import { Breakers } from "./chains/Breakers.ts"
@@ -205,11 +205,11 @@ const health = ({ healthCheckInterval = "1 minute" }: Options) =>
 const gauges = ({ metricsPerRelayer = false }: Options) =>
   Layer.mergeAll(
     GaugeJob.layerConnections,
-    RelayerGauge.layer,
+    RelayerCount.layer,
     Instances.layerPresence,
     LedgerGauges.layer,
     EventDelay.layer,
-    metricsPerRelayer ? RelayerGauges.layer : Layer.empty
+    metricsPerRelayer ? RelayerSeries.layer : Layer.empty
   )
 
 const transactions = ({ networks = [] }: Options) =>

@@ -56,7 +56,7 @@ export const layer = Layer.effectDiscard(
       SELECT t.id AS relayer_id, t.network_type, t.network, NOT t.system_disabled AS enabled, t.paused,
         c.reading ->> 'balance' AS balance, t.policies ->> 'min_balance' AS min_balance
       FROM relayers t LEFT JOIN relayer_checks c ON c.relayer_id = t.id
-      ORDER BY t.id LIMIT ${maxRelayers}`.pipe(Effect.flatMap(readRows), query("RelayerGauges.read"))
+      ORDER BY t.id LIMIT ${maxRelayers}`.pipe(Effect.flatMap(readRows), query("RelayerSeries.read"))
 
     let known = new Map<string, ReturnType<typeof seriesOf>[number]["metric"]>()
     const measure = Effect.gen(function* () {
