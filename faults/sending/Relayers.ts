@@ -1,7 +1,7 @@
 // Relayers on a node, each with an account of its own that has funds.
 import { Array, Effect, Schedule, Schema } from "effect"
 import { randomUUID } from "node:crypto"
-import type { Listening } from "../../testkit/process/Service.ts"
+import type { Answer, Listening } from "../../testkit/process/Service.ts"
 import type { Node } from "./Node.ts"
 
 const Created = Schema.fromJsonString(Schema.Struct({ data: Schema.Struct({ id: Schema.String }) }))
@@ -12,14 +12,15 @@ const Relayer = Schema.fromJsonString(
 /** How long a busy machine may refuse to create a resource. */
 const patience = "2 minutes"
 
-/** Statuses of a service that is busy, or that has not ended the first request with the key of this one. */
-const busy: ReadonlySet<number> = new Set([409, 503])
+/** Of a service that is busy, or that has not ended the first request with the key of this one. */
+const isBusy = ({ status, headers }: Answer): boolean =>
+  status === 503 || (status === 409 && headers.has("retry-after"))
 
 /** Creates a resource, and returns the text of the response. The request is repeated with the same key while the service is busy. */
 export const create = (service: Listening, resource: string, body: object) => {
   const headers = { "idempotency-key": randomUUID() }
   return service.call(`/api/v1/${resource}`, { body, headers }).pipe(
-    Effect.repeat({ until: ({ status }) => !busy.has(status), schedule: Schedule.spaced("1 second") }),
+    Effect.repeat({ until: (answer) => !isBusy(answer), schedule: Schedule.spaced("1 second") }),
     Effect.timeoutOrElse({
       duration: patience,
       orElse: () => Effect.die(new Error(`${resource}: the service was busy for ${patience}`))
