@@ -59,14 +59,14 @@ const get = ({ url, headers }: Session, path: string, more: Readonly<Record<stri
     return response
   })
 
+const openStream = (session: Session) => get(session, "events?after=latest", { accept: "text/event-stream" })
+
 /** Reads the events until it is interrupted. */
-const stream = Effect.fnUntraced(function* (session: Session) {
-  const { body } = yield* get(session, "events?after=latest", { accept: "text/event-stream" })
-  return yield* attempt(async (signal) => {
+const readStream = ({ body }: Response) =>
+  attempt(async (signal) => {
     const ended = await body?.pipeTo(new WritableStream(), { signal })
     throw new Error(`a stream of events has ended: ${String(ended)}`)
   })
-})
 
 /** Browsers do not ask at the same moment: `share`, from 0 to 1, of the interval passes before the first request. */
 const polls = (session: Session, share: number) =>
@@ -82,16 +82,19 @@ const polls = (session: Session, share: number) =>
     )
   )
 
-/** Runs while the overviews are open. It fails if one of them gets an error. */
+/** Runs when the overviews are open, and closes them afterwards. It fails if one of them gets an error. */
 export const beside = <A, E, R>(sessions: ReadonlyArray<Session>, run: Effect.Effect<A, E, R>) =>
-  sessions.length === 0
-    ? run
-    : Effect.raceFirst(
-        run,
-        Effect.all(
-          sessions.flatMap((session, index) => [stream(session), ...polls(session, index / sessions.length)]),
-          { concurrency: "unbounded" }
-        ).pipe(Effect.andThen(Effect.never))
-      )
+  Effect.gen(function* () {
+    if (sessions.length === 0) return yield* run
+    const streams = yield* Effect.forEach(sessions, openStream)
+    const overviews = [
+      ...streams.map(readStream),
+      ...sessions.flatMap((session, index) => polls(session, index / sessions.length))
+    ]
+    return yield* Effect.raceFirst(
+      run,
+      Effect.andThen(Effect.all(overviews, { concurrency: "unbounded" }), Effect.never)
+    )
+  })
 
 export type Sessions = Effect.Success<ReturnType<typeof signedIn>>
