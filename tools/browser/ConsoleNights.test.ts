@@ -178,6 +178,33 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("an ope
     })
   )
 
+  it.effect("who speeds up a transaction gets prices that the service takes", () =>
+    Effect.gen(function* () {
+      const running = yield* OwnService
+      const { chain } = running
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running, phone)
+        await mine(chain, 0)
+        const fees = { max_fee_per_gas: String(200n * gwei), max_priority_fee_per_gas: String(2n * gwei) }
+        const id = await send(running, "first", fees)
+        await isIn(running, "first", id, "submitted")
+        await page.goto(`${running.baseUrl}/console/transactions/${id}?relayer=first`)
+        await button(page, "Speed up").click()
+        const dialog = page.getByRole("dialog")
+        await dialog.getByRole("button", { name: "Speed up" }).click()
+        await dialog.waitFor({ state: "detached" })
+        // More than a tenth above the former price.
+        const raised = String(220n * gwei + 1n)
+        const priceOf = async () => textOf(await transaction(running, "first", id), "max_fee_per_gas")
+        await until(async () => ((await priceOf()) === raised ? true : undefined))
+        await mine(chain, 1)
+        await isIn(running, "first", id, "confirmed")
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
   it.effect(
     "who cancels with a double click while no block comes sends one request, and finds no cancel to send again",
     () =>

@@ -401,7 +401,7 @@ export const words = {
       "The transaction is signed, and nodes may have it already. The service signs nothing new for it. What is signed may still have its effect until it expires.",
     speedUp: "Speed up",
     speedUpText:
-      "The same request is signed again with the same nonce and these prices. Only one of the versions is executed. Nodes accept a price at least a tenth higher.",
+      "The same request is signed again with the same nonce and these prices. Only one of the versions is executed. The service accepts prices that are more than a tenth higher.",
     isFinal: "It is final.",
     isMined: "It is mined.",
     isCanceled: "It is being canceled.",

@@ -60,11 +60,13 @@ export const raised = (former: Fees): Fees => {
   return ofPair(former.type, { maxFee: raise(maxFee), tip: raise(tip) })
 }
 
-/** The least fees that a caller may give to replace `former`: strictly more than 10 % above both of its fees. */
+/** The least price that a caller may give to replace `price`: strictly more than 10 % above it. */
+export const leastAbove = (price: bigint): bigint => scaleDown(price, minimumBump) + 1n
+
+/** The least fees that a caller may give to replace `former`: both of its fees by this rule. */
 export const minimumReplacement = (former: Fees): Fees => {
   const { maxFee, tip } = pairOf(former)
-  const above = (fee: bigint) => scaleDown(fee, minimumBump) + 1n
-  return ofPair(former.type, { maxFee: above(maxFee), tip: above(tip) })
+  return ofPair(former.type, { maxFee: leastAbove(maxFee), tip: leastAbove(tip) })
 }
 
 /** Whether `fees` replace `former` by the rule for given fees. */

@@ -1,6 +1,7 @@
 // What a person can do with a transaction: cancel, speed up, decide. What is not possible says why.
 import { useState } from "preact/hooks"
 import { isOfNetwork } from "../../../../src/client/Networks.ts"
+import { leastAbove } from "../../../../src/domain/transaction/evm/Fees.ts"
 import { exact, gwei, parse } from "../../data/Amounts.ts"
 import type { Failure } from "../../data/Failure.ts"
 import { act, refresh } from "../../data/Registry.ts"
@@ -48,9 +49,6 @@ const obstacleOf = (transaction: Transaction): string | undefined => {
   return transaction.is_canceled ? text.isCanceled : undefined
 }
 
-/** Nodes take a replacement whose price is a tenth above that of the present one. */
-const raised = (price: bigint | undefined) => (price === undefined ? undefined : (price * 110n + 99n) / 100n)
-
 const priceFields = ["gas_price", "max_fee_per_gas", "max_priority_fee_per_gas"] as const
 
 type PriceField = (typeof priceFields)[number]
@@ -65,7 +63,9 @@ const SpeedUp = ({
   readonly onClose: () => void
 }) => {
   const shown = priceFields.filter((name) => transaction[name] !== undefined)
-  const least = Object.fromEntries(shown.map((name) => [name, exact(raised(transaction[name]) ?? 0n, gwei.decimals)]))
+  const least = Object.fromEntries(
+    shown.map((name) => [name, exact(leastAbove(transaction[name] ?? 0n), gwei.decimals)])
+  )
   const [prices, setPrices] = useState<Readonly<Record<string, string>>>(least)
   const [failure, setFailure] = useState<Failure>()
   const [isBusy, setBusy] = useState(false)
