@@ -176,7 +176,11 @@ const isUsed = (sequence: bigint, account: AccountAt): boolean =>
 export const accountsContradict = (sequence: bigint, one: AccountAt, other: AccountAt): boolean =>
   isUsed(sequence, one) && !isUsed(sequence, other) && one.ledger.number <= other.ledger.number
 
-/** A sequence that nobody used, at a ledger that is not before the one that contains our envelope. */
+/**
+ * Whether our envelope cannot be in the ledger of `applied`. After a ledger in which the envelopes are dead or something else has used
+ * the sequence, no ledger contains ours either. A sequence that nobody has used excludes only earlier ledgers.
+ */
 const excludes = (evidence: Evidence, { applied }: Extract<Evidence, { readonly kind: "applied" }>): boolean =>
-  (evidence.kind === "alive" || evidence.kind === "dead" || evidence.kind === "taken") &&
-  evidence.ledger >= applied.ledger
+  evidence.kind === "dead" ||
+  evidence.kind === "taken" ||
+  (evidence.kind === "alive" && evidence.ledger >= applied.ledger)

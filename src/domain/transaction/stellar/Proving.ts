@@ -45,8 +45,13 @@ const decided = (proof: Proof, voices: ReadonlyArray<Voice>, isByOne: boolean): 
   isByOne
 })
 
+/** A provider whose store is too short knows less than one that has the ledgers: its proof counts if nobody has a better one. */
+const best = <A extends { readonly proof: Proof }>(proofs: ReadonlyArray<A>): A | undefined =>
+  proofs.find(({ proof }) => proof.kind !== "unproven") ?? proofs[0]
+
 /**
- * What two providers prove together. Undefined if no two prove the same, and if two others prove what cannot be true at the same time.
+ * What two providers prove together. Undefined if no two prove the same, and if others prove what cannot be true at the same time or
+ * have found what the stores of the two no longer have.
  */
 const agreedOf = (voices: ReadonlyArray<Voice>): Outcome | undefined => {
   const pairs = voices.flatMap((one, index) =>
@@ -55,9 +60,10 @@ const agreedOf = (voices: ReadonlyArray<Voice>): Outcome | undefined => {
       return isProof(proof) ? [{ proof, voices: [one, other] }] : []
     })
   )
-  const [first, ...others] = pairs
-  if (first === undefined || others.some(({ proof }) => contradict(first.proof, proof))) return undefined
-  return decided(first.proof, first.voices, false)
+  const agreed = best(pairs)
+  if (agreed === undefined || pairs.some(({ proof }) => contradict(agreed.proof, proof))) return undefined
+  if (agreed.proof.kind === "unproven" && voices.some(({ evidence }) => evidence.kind === "applied")) return undefined
+  return decided(agreed.proof, agreed.voices, false)
 }
 
 const ledgerOf = (proof: Proof): number => (proof.kind === "applied" ? proof.applied.ledger : proof.ledger)
@@ -140,9 +146,9 @@ const alone = (
 export const outcomeOf = (seen: StellarSeen, judging: Judging): Outcome => {
   const { sequence, watched } = judging
   const voices = seen.looks.map((look): Voice => ({ look, evidence: evidenceOf(sequence, watched, look.testimony) }))
-  const first = voices.find((voice) => isProof(voice.evidence))
-  if (first === undefined || !isProof(first.evidence)) return { _tag: "Open" }
-  if (seen.configured < agreeing) return decided(first.evidence, [first], false)
-  const others = voices.filter((voice) => voice !== first)
-  return agreedOf(voices) ?? alone(first.evidence, first, others, seen, judging)
+  const first = best(voices.flatMap((voice) => (isProof(voice.evidence) ? [{ proof: voice.evidence, voice }] : [])))
+  if (first === undefined) return { _tag: "Open" }
+  if (seen.configured < agreeing) return decided(first.proof, [first.voice], false)
+  const others = voices.filter((voice) => voice !== first.voice)
+  return agreedOf(voices) ?? alone(first.proof, first.voice, others, seen, judging)
 }

@@ -91,6 +91,11 @@ describe("two providers", () => {
       "Finish confirmed confirmed by one next 1"
     ],
     [
+      "let one decide if the first has forgotten the ledger",
+      situation(waiting, two(forgotten, found())),
+      "Finish confirmed confirmed by one next 1"
+    ],
+    [
       "are outvoted by none: of three, two that agree decide",
       situation(submitted, seen([alive, found(), found()], proven)),
       "Finish confirmed confirmed next 1"
@@ -99,6 +104,9 @@ describe("two providers", () => {
 })
 
 describe("three or more providers", () => {
+  const later = found({ ledger: 505 })
+  /** A false time of a ledger before the one that contains the envelope. */
+  const early = look(n - 1n, {}, { ...past, number: 498 })
   const many = (...looks: ReadonlyArray<ReturnType<typeof look>>) =>
     situation(submitted, seen(looks, { ...proven, configured: looks.length }))
   check([
@@ -116,6 +124,31 @@ describe("three or more providers", () => {
       "of which two contradict the two others hold it in any order",
       many(taken(), found(), taken(), found()),
       "Hold providers_disagree"
+    ],
+    [
+      "of which two show another use of the sequence before the ledger of a result hold it",
+      many(taken(), taken(), later, later),
+      "Hold providers_disagree"
+    ],
+    [
+      "of which two show that it is dead before the ledger of a result hold it",
+      many(early, early, found(), found()),
+      "Hold providers_disagree"
+    ],
+    [
+      "of which two have forgotten the ledgers believe the two that found it",
+      many(forgotten, forgotten, found(), found()),
+      "Finish confirmed confirmed next 1"
+    ],
+    [
+      "of which two have forgotten the ledgers believe the two that show another use of the sequence",
+      many(forgotten, forgotten, taken(), taken()),
+      "Requeue nonce_taken 1 next 1"
+    ],
+    [
+      "of which two have forgotten the ledgers wait for another one if a third found it",
+      many(forgotten, forgotten, found()),
+      "Hold second_provider_missing"
     ]
   ])
 })
