@@ -9,12 +9,15 @@ const lists = ["relayers", "transactions", "webhooks", "events", "networks", "si
 /** A part of a path that means nothing to a shell or in HTML. Ids need no other characters, and a link may have any. */
 const harmless = /^[\w.~:%-]+$/
 
+/** A browser also opens names such as `$(id).localhost`, and a link may have any. */
+const harmlessOrigin = /^https?:\/\/[\w.:[\]-]+$/
+
 /** `address`: the path and the query of the page, such as `/console/relayers/payouts/policies`. */
 export const apiUrlOf = (origin: string, address: string): string => {
   const [path = "", query = ""] = address.split("?")
   const [, , page = "", given = ""] = path.split("/")
   const id = harmless.test(given) ? given : ""
-  const api = `${origin}/api/v1`
+  const api = `${harmlessOrigin.test(origin) ? origin : ""}/api/v1`
   if (page === "transactions") {
     const relayer = encodeURIComponent(new URLSearchParams(query).get("relayer") || "")
     return id && harmless.test(relayer) ? `${api}/relayers/${relayer}/transactions/${id}` : `${api}/transactions`

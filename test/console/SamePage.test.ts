@@ -18,7 +18,9 @@ describe("the API behind a page of the console", () => {
     ] as const) {
       assert.strictEqual(pathOf(address), path, address)
     }
-    assert.strictEqual(apiUrlOf("https://r.example", "/console"), "https://r.example/api/v1/relayers")
+    for (const origin of ["https://r.example", "http://[::1]:8080", "http://a-b.localhost:8080"]) {
+      assert.strictEqual(apiUrlOf(origin, "/console"), `${origin}/api/v1/relayers`)
+    }
   })
 
   it("has nothing of a link that a shell or a page would execute", () => {
@@ -26,6 +28,7 @@ describe("the API behind a page of the console", () => {
       assert.strictEqual(pathOf(`relayers/${part}`), "/api/v1/relayers", part)
       assert.match(pathOf(`transactions/4f1c?relayer=${part}`), /^\/api\/v1\/[\w./%-]*$/, part)
       assert.strictEqual(pathOf(`transactions/${part}?relayer=r`), "/api/v1/transactions", part)
+      assert.strictEqual(apiUrlOf(`http://${part}.localhost:8080`, "/console/keys"), "/api/v1/api-keys", part)
     }
   })
 })
