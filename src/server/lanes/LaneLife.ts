@@ -7,7 +7,7 @@ import * as LaneStep from "./LaneStep.ts"
 
 /**
  * The longest rest of a lane, in milliseconds, after a step that gave away places. A lane rests as long as the step took, and
- * longer if the process holds more than `restingAlone` lanes. Transactions that arrive during the rest share the next step, so
+ * longer if more than `restingAlone` lanes of the process are busy. Transactions that arrive during the rest share the next step, so
  * that busy lanes have larger steps and not more of them. Twenty busy lanes take a sixth less processor time than if the rest
  * did not depend on the number of lanes.
  */
@@ -27,19 +27,21 @@ export interface LaneLife {
   readonly wake: Effect.Effect<void>
   /** Other lanes wait: gives this one back if nothing of it is open. */
   readonly makeRoom: Effect.Effect<void>
+  /** False while nothing is open and the lane is only kept for what may come. */
+  readonly isBusy: () => boolean
 }
 
 export interface LaneLifeOptions {
   readonly draining: Draining["Service"]
   /** Runs steps until they succeed, and reports failures. */
   readonly supervised: <A>(work: Effect.Effect<A>) => Effect.Effect<A>
-  /** Lanes that this process holds. */
-  readonly held: () => number
+  /** Lanes of this process that are busy. */
+  readonly busy: () => number
   /** Whether this process is full and other lanes wait. */
   readonly isWaitedFor: Effect.Effect<boolean>
 }
 
-export const make = (context: LaneContext, { draining, supervised, held, isWaitedFor }: LaneLifeOptions): LaneLife => {
+export const make = (context: LaneContext, { draining, supervised, busy, isWaitedFor }: LaneLifeOptions): LaneLife => {
   const { ledger, hold, memory } = context
   const latch = Latch.makeUnsafe(false)
   /** Whether nothing was open when the last step ended. */
@@ -60,7 +62,7 @@ export const make = (context: LaneContext, { draining, supervised, held, isWaite
   const rest = Effect.fnUntraced(function* (began: number) {
     const now = yield* Clock.currentTimeMillis
     if ((memory.lastSignedAt ?? 0) < began) return
-    yield* Effect.sleep(Math.min((now - began) * Math.max(held() / restingAlone, 1), maxRest))
+    yield* Effect.sleep(Math.min((now - began) * Math.max(busy() / restingAlone, 1), maxRest))
   })
 
   /** Pauses, so that constant changes of transactions do not keep the lane, its nodes and the database busy. */
@@ -106,5 +108,5 @@ export const make = (context: LaneContext, { draining, supervised, held, isWaite
   )
 
   const wake = Effect.asVoid(latch.open)
-  return { run, wake, makeRoom: Effect.suspend(() => (isOver ? wake : Effect.void)) }
+  return { run, wake, makeRoom: Effect.suspend(() => (isOver ? wake : Effect.void)), isBusy: () => !isOver }
 }

@@ -80,6 +80,8 @@ const make = Effect.gen(function* () {
 
   const stopping: Draining["Service"] = { ...draining, isDraining: () => isStopping || draining.isDraining() }
 
+  const busy = () => [...lanes.values()].filter(({ life }) => life.isBusy()).length
+
   const isWaitedFor = Effect.suspend(() =>
     lanes.size < maxLanes ? Effect.succeed(false) : ledger.hasWork(networks.types)
   )
@@ -105,7 +107,7 @@ const make = Effect.gen(function* () {
       hold,
       memory: emptyMemory()
     }
-    const life = LaneLife.make(context, { draining: stopping, supervised, held: () => lanes.size, isWaitedFor })
+    const life = LaneLife.make(context, { draining: stopping, supervised, busy, isWaitedFor })
     lanes.set(hold.laneId, { hold, life, newest: 0, commands: new Set() })
     return Effect.andThen(
       Metrics.showHeld(lanes.size),

@@ -107,7 +107,7 @@ const start = Effect.fnUntraced(function* (state: ReturnType<typeof newState>) {
   const life = LaneLife.make(context, {
     draining: { isDraining: () => false, begun: Effect.never, begin: Effect.void },
     supervised: (work) => work,
-    held: () => 1,
+    busy: () => 1,
     isWaitedFor: Effect.succeed(false)
   })
   yield* Effect.forkScoped(life.run)
@@ -139,9 +139,10 @@ describe("a held lane", () => {
     Effect.gen(function* () {
       yield* WarmUp.sign
       const state = { ...newState(), isEnding: true }
-      yield* start(state)
+      const life = yield* start(state)
       yield* TestClock.adjust("11999 millis")
       assert.deepStrictEqual([state.reads, state.released], [1, []])
+      assert.isFalse(life.isBusy(), "it makes no other lane rest longer")
       yield* TestClock.adjust("1 millis")
       assert.deepStrictEqual([state.reads, state.released], [2, ["idle"]])
     })
@@ -169,6 +170,7 @@ describe("a held lane", () => {
       yield* life.makeRoom
       yield* TestClock.adjust("1 millis")
       assert.deepStrictEqual([state.reads, state.released], [reads, []])
+      assert.isTrue(life.isBusy())
     })
   )
 })
