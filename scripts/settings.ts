@@ -47,7 +47,7 @@ ${table([["Setting", "Flag", "Default", "Meaning", "Example"], ...names.map(rowO
 - **The master key** (\`STORAGE_ENCRYPTION_KEY\`, or \`DATA_DIR/storage-encryption-key\`): keep a copy where your backups are not. Without it nobody can read the signers'
   keys. [operate.md](operate.md) describes its rotation.
 - \`DATABASE_URL\`: TLS is required unless the URL has \`sslmode=disable\` or names a socket or a loopback address; \`sslrootcert\`, \`sslcert\` and \`sslkey\` are files.
-- \`API_KEY\`: set it if there are several instances. Each instance creates a key of its own otherwise.
+- \`API_KEY\`: if it is unset, the instances of one \`DATABASE_URL\` share the key that the first one made. An instance with the embedded database has a key of its own.
 - \`DATABASE_FAILOVER\`: with \`unknown\`, open transactions wait for an operator's answer after a replica of the database was promoted.
 - \`TRUSTED_PROXIES\`: the client is the rightmost address of \`X-Forwarded-For\` that is not in the list.
 - \`LANE_LEASE_MS\`: transactions of an instance that has ended are taken over at once.

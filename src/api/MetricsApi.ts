@@ -17,7 +17,7 @@ const Exposition = Schema.String.annotate({
 const Names = Schema.Array(Schema.String).annotate({
   identifier: "MetricNames",
   description: "Names of the metrics.",
-  examples: [["http_requests_total", "relayers"]]
+  examples: [["requests_total", "relayers"]]
 })
 
 export class MetricsApi extends HttpApiGroup.make("metrics")
@@ -30,7 +30,7 @@ export class MetricsApi extends HttpApiGroup.make("metrics")
       })
     ),
     HttpApiEndpoint.get("one", "/metrics/:metric_name", {
-      params: Schema.Struct({ metric_name: field(Schema.String, "Name of the metric.", "http_requests_total") }),
+      params: Schema.Struct({ metric_name: field(Schema.String, "Name of the metric.", "requests_total") }),
       success: Exposition,
       error: NotFoundError
     }).annotateMerge(

@@ -56,7 +56,7 @@ const fromServer =
   (error: HttpServerError.ServeError): StartFailed =>
     new StartFailed({ message: serveMessage(settings, error.cause), cause: error })
 
-/** A query failed although it was correct. The driver's own error, with the words of the server, is the cause of the reason. */
+/** A query failed because the database was unavailable or too busy. `reason.cause` is the error of the driver, whose message quotes the server. */
 const fromUnavailable = (defect: SqlError.SqlError): StartFailed => {
   const { cause, message } = defect.reason
   const reason = cause instanceof Error ? cause.message : message

@@ -106,7 +106,7 @@ export interface Options {
   readonly outboundNotAllowed?: string
   /** Says why a URL of a user may not be reached, beside `outboundAllow`: `Outbound.layerRestricted` describes it. Absent: no rule. */
   readonly outboundRule?: (url: URL) => string | undefined
-  /** False: this instance sends no webhooks, checks no relayers and deletes nothing that is old. Another instance does it. Absent: true. */
+  /** False: this instance sends no transactions and no webhooks, checks no relayers and deletes nothing that is old. Another instance does it. Absent: true. */
   readonly jobs?: boolean
   /** Time between two checks of a healthy relayer. Absent: a minute. */
   readonly healthCheckInterval?: Duration.Input

@@ -1,7 +1,7 @@
 // Accounts that are found by some letters of their addresses, because only these letters are known.
 import type { SqlClient } from "effect/sql"
 
-/** Letters of an address from the place `from` on, which begins with 0, and what they may be. All texts have the same length. */
+/** Which addresses are wanted: those with one of `texts` in `length` letters from the index `from`; the first letter has the index 0. Each text has `length` letters. */
 export interface AddressPart {
   readonly from: number
   readonly length: number

@@ -73,7 +73,7 @@ export const words = {
     again: "The session has ended. Sign in again",
     key: "API key",
     hint: "The first key is in",
-    hintFile: "data/api-key",
+    hintFile: "DATA_DIR/api-key",
     hintRest: "For daily work, create a key with the scopes that you need.",
     readOnly: "Read only",
     readOnlyHint: "This session can change nothing, whatever the key allows.",

@@ -1759,7 +1759,7 @@ export interface MetricsClient {
    */
   readonly one: Method<"metrics", "one", {
     readonly params: {
-      /** Name of the metric. Example: `"http_requests_total"` */
+      /** Name of the metric. Example: `"requests_total"` */
       readonly metric_name: string
     }
   }, string>

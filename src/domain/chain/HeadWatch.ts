@@ -48,7 +48,10 @@ interface Newest {
 export const mayBeBehind = ({ timestamp }: Newest, now: Moment): boolean =>
   timestamp !== undefined && now - timestamp >= far.milliseconds
 
-/** A provider that is far behind is asked later, but it is not stalled for that: a provider that invents a high block must not silence those that contradict it. */
+/**
+ * Whether a provider is far behind another one. It is then asked last, but it does not count as stalled and keeps its opinion: otherwise a
+ * provider that invents a high block could silence those that contradict it.
+ */
 export const isFarBehind = (own: Newest, other: Newest): boolean =>
   other.number - own.number > far.blocks &&
   own.timestamp !== undefined &&

@@ -24,7 +24,7 @@ export interface LocalChain {
   readonly description: string
   /** The only URL that the service may reach for it. It is on loopback. */
   readonly url: string
-  /** The port that tools and the documents expect. Another program may have it, so that `url` has a free one. */
+  /** The port that tools and the documents expect. If another program uses it, `url` has a free port instead. */
   readonly usualPort: number
   /** Gives the account its first balance, unless it has one. */
   readonly fund: (address: string) => Effect.Effect<void, DevelopmentFailed>

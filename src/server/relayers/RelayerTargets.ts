@@ -39,7 +39,7 @@ export class RelayerTargets extends Context.Service<
   RelayerTargets,
   {
     get(id: RelayerId): Effect.Effect<RelayerTarget, RelayerNotFound>
-    /** Accounts of relayers on networks of the type. */
+    /** Addresses of relayers on networks of the type that have the letters of `part`. */
     addresses(type: NetworkType, part: AddressPart): Effect.Effect<ReadonlyArray<string>>
     /** Relayers of stellar whose policy has channels, and those with one of the addresses. */
     withChannels(addresses: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<WithChannels>>

@@ -99,7 +99,7 @@ export const make = Effect.gen(function* () {
       query("RelayersRepo.findNumbers")
     )
 
-  /** On all networks of the type. */
+  /** Addresses of relayers on networks of the type that have the letters of `part`. */
   const addresses = (type: NetworkType, part: AddressPart) =>
     addressesIn(sql, "relayers", `t.network_type = '${type}'`, part).pipe(
       Effect.flatMap(Rows.words),

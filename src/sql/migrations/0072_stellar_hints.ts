@@ -8,7 +8,7 @@ export default Migration.make(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
 
-    // Letters 48 to 52: `hintLetters` in `StellarSignatures.ts`. Accounts of other networks are left out.
+    // Letters 48 to 52, counted from 1 as SQL does; `hintLetters` in `StellarSignatures.ts` counts from 0. Accounts of other networks are left out.
     yield* sql`
       CREATE INDEX relayers_hint_idx ON relayers (substr(address, 48, 5)) WHERE network_type = 'stellar'`
     yield* sql`

@@ -1,4 +1,4 @@
-// Forms of creation: a relayer, a network, a signer or a webhook. The kind within it is in the address.
+// Forms that create a relayer, a network, a signer, a webhook or an API key. The address names which, and a parameter names its type.
 import { Redacted } from "effect"
 import { useLocation, useRoute } from "preact-iso"
 import { useState } from "preact/hooks"

@@ -79,8 +79,9 @@ export const marketFor = (market: Market, { cap, network: { tipCap } }: TipTerms
   cap !== undefined && tipCap === undefined ? market : withTipLimit(market, tipLimitOf(market, tipCap))
 
 /**
- * The highest gas price of a legacy chain that follows earlier readings. While there are few, the price of one provider (`isAlone`)
- * has the first one as its measure: otherwise it could be four times as high with each block. Undefined: there is none yet.
+ * The highest gas price that is accepted on a legacy chain: `factor` times the highest of the earlier prices. If only one provider is asked
+ * (`isAlone`) and fewer than `gasPriceBound.readings` prices are known, it is `factor` times the first one: otherwise that provider could
+ * raise the price fourfold with each block. Undefined: no earlier price is known.
  */
 export const gasPriceLimitOf = (readings: ReadonlyArray<bigint>, isAlone: boolean): bigint | undefined => {
   const [first] = readings

@@ -45,7 +45,7 @@ export const declaredResourceMargin: Ratio = { numerator: 3n, denominator: 2n }
 
 // Reserves
 
-/** Stroops that an account locks per trust line (`LedgerHeader.baseReserve`). */
+/** Stroops that an account locks per entry, such as a trust line (`LedgerHeader.baseReserve`). */
 export const baseReserve = 5_000_000n
 
 /** Entries of an account that a trust line for a share of a pool takes (CAP-38). Other trust lines take one. */

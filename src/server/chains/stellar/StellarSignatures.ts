@@ -60,8 +60,9 @@ export const isSignedBy = (address: string, hash: Uint8Array, signature: Uint8Ar
 const hintBytes = 4
 
 /**
- * The letters of an address that its hint alone decides: from the place `from` on, which begins with 0. A letter has five bits. The
- * version is before the key, so that 232 bits are before the hint, and the first of these letters begins after `skippedBits` of it.
+ * The letters of an address that depend on its hint alone: `length` letters from the index `from`; the first letter has the index 0. A
+ * letter encodes five bits. The hint is the last four bytes of the key and begins at bit 232, after the byte of the version and 28 bytes of
+ * the key. Letter 47 begins at bit 235, so that the first `skippedBits` bits of the hint are not used.
  */
 const hintLetters = { from: 47, length: 5, skippedBits: 3 } as const
 
@@ -79,9 +80,9 @@ const lettersOfHint = (hint: number): string => {
 }
 
 /**
- * Which letters accounts have that an envelope names, or that may have signed it. XDR has keys and hints at multiples of four bytes, and
- * a hint is the end of a key. So these letters are those of all accounts in the envelope, and of a few others. `addresses`: further
- * accounts.
+ * The letters of all accounts that the envelope names or that may have signed it. In XDR, keys and hints begin at multiples of four bytes,
+ * and a hint is the end of a key, so each word of four bytes is read as a hint. Words that are something else add the letters of a few
+ * other accounts. `addresses`: further accounts.
  */
 export const accountsIn = (xdr: Uint8Array, addresses: ReadonlyArray<string>): AddressPart => {
   const { buffer, byteLength, byteOffset } = xdr

@@ -86,8 +86,8 @@ const stopOf = (
 const pollsBeforeDemotion = 3
 
 /**
- * When a poll counts as younger than the start of the database at the latest: after so many block times, and `stillAfter`, if the chain
- * shows no other block; else after so many milliseconds.
+ * How long a lane waits for a block that is younger than the start of the database. While the chain shows the same block: `blocks` block
+ * times, but at least `stillAfter`. While it shows other blocks that are all older: `longest` milliseconds.
  */
 const settling = { blocks: 2, longest: 600_000 } as const
 

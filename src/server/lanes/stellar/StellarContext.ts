@@ -47,7 +47,7 @@ export interface StellarContext {
   readonly address: string
   readonly nodes: StellarNodes["Service"]
   readonly prices: PriceSource["Service"]
-  /** Accounts of all relayers and channels of the service on the network. */
+  /** Finds the accounts of the service that an envelope, or a list of addresses, names. */
   readonly ownAccounts: OwnAccounts
   readonly memory: StellarMemory
 }

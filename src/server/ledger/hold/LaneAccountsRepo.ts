@@ -45,7 +45,7 @@ export const make = Effect.gen(function* () {
           query("LaneAccountsRepo.moveChannels")
         )
 
-  /** Accounts of lanes on networks of the type, also of relayers that were deleted. */
+  /** Addresses of lanes on networks of the type that have the letters of `part`, also of relayers that were deleted. */
   const addresses = (type: NetworkType, part: AddressPart) =>
     addressesIn(sql, "lanes", `starts_with(t.chain, '${type}:')`, part).pipe(
       Effect.flatMap(Rows.words),

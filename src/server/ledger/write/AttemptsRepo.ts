@@ -181,9 +181,10 @@ export const make = Effect.gen(function* () {
   const canRepeat = (chain: string): boolean => networks.of(chain).rules.repeated !== undefined
 
   /**
-   * Whether a caller got the signature that the transaction `t` adds. The caller sends those bytes for something else, and the chain
-   * executes them once. A transaction with the identity of the signature takes it over, so that it is its own. The running SQL
-   * transaction has locked the lane in an earlier statement: a statement that waits for the lane does not see what was given meanwhile.
+   * Whether a caller already got the signature that the transaction `t` is about to store, for another request. The chain executes the
+   * bytes once, so `t` must not count them as its own. False if both have the same identity: `t` takes the signature over. An earlier
+   * statement of the same SQL transaction must have locked the lane: a statement that waits for that lock does not see what was given
+   * meanwhile.
    */
   const isGiven = (attempts: ReadonlyArray<SignedAttempt>) => {
     const repeatable = attempts.filter(({ chain }) => canRepeat(chain))

@@ -115,10 +115,10 @@ export const make = Effect.gen(function* () {
       ORDER BY t.number FOR NO KEY UPDATE`.pipe(Effect.flatMap(readStates), query("TransactionsRepo.lock"))
 
   /**
-   * Locks the rows, in the order of their numbers, and writes what can change, except the request, with their attempts. Each
-   * has the version that its row had before. Returns those whose rows had this version; the others are as they were, and so are
-   * those with a new signature that a caller got. The gate is part of the statement, which saves a round trip, and it is passed
-   * before any row is locked.
+   * Locks the rows in the order of their numbers, and writes what can change, except the request, with their attempts. Each
+   * transaction has the version that its row had when it was read. Returns those that were written. Rows with another version stay as
+   * they were, and so do rows whose new signature a caller already got by `sign-transaction`. The gate is part of the statement, which
+   * saves a round trip, and it is passed before any row is locked.
    */
   const update = (
     changed: ReadonlyArray<StoredTransaction>,

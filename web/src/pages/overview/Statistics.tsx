@@ -1,4 +1,4 @@
-// The numbers of the overview: relayers by state, open transactions, and those that became final in the last hour.
+// The numbers of the overview: relayers by state, open transactions, and those that became final in the chosen period.
 import { grouped } from "../../data/Amounts.ts"
 import { relayerPage } from "../../data/Relayers.ts"
 import { step } from "../../data/Times.ts"
