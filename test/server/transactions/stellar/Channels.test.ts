@@ -204,8 +204,7 @@ layer(api, { excludeTestServices: true })("the channels of a stellar relayer", (
           applied.filter(({ source }) => addresses.includes(source)),
           4
         )
-      }),
-    120_000
+      })
   )
 
   it.effect("are no relayers: a signer with the address of a channel gets none, alone or among others", () =>
