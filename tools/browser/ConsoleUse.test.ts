@@ -45,6 +45,11 @@ const isStream = (request: Request) => request.headers()["accept"] === "text/eve
 
 const isAboutEvents = (request: Request) => new URL(request.url()).pathname === "/console/api/v1/events"
 
+const endSession = (page: Page) =>
+  page.evaluate(
+    "fetch('/console/session', { method: 'DELETE', headers: { 'x-console': sessionStorage.getItem('effect-relayer.proof') } })"
+  )
+
 /** Opens another tab of the same browser. */
 const tab = async (page: Page, url: string) => {
   const other = await page.context().newPage()
@@ -249,6 +254,39 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person 
           assert.notInclude(page.url(), name)
         }
         assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("stays signed in if a response to a request of the session before arrives late", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page } = await signIn(running)
+        const { promise: late, resolve: arrive } = Promise.withResolvers<void>()
+        const { promise: asked, resolve: hold } = Promise.withResolvers<void>()
+        let isHeld = false
+        await page.route("**/console/api/v1/attention", async (route) => {
+          if (isHeld) return route.fallback()
+          isHeld = true
+          hold()
+          await late
+          return route.fulfill({ status: 401, json: { success: false, error: "Unauthorized" } })
+        })
+        await asked
+        await endSession(page)
+        // The session before has ended, and the person signs in again in another tab.
+        const other = await page.context().newPage()
+        await other.goto(`${running.baseUrl}/console/`)
+        await other.locator("#key").fill(running.key)
+        await other.getByRole("button", { name: "Sign in" }).click()
+        await heading(other, "Overview")
+        await page.getByRole("dialog").waitFor({ state: "detached" })
+        arrive()
+        // The page asks again, with the proof of the new session.
+        await page.waitForResponse((response) => response.url().endsWith("/attention") && response.status() === 200)
+        assert.strictEqual(await page.getByRole("dialog").count(), 0)
         await page.context().close()
       })
     })

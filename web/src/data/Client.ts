@@ -43,6 +43,12 @@ const failureOf = (response: HttpClientResponse.HttpClientResponse, body: ArrayB
   }
 }
 
+/** The field of a request with the proof of its session. */
+const proofField = "x-console"
+
+/** The field has to be there also without a session: pages of other origins cannot send it. */
+const proofOrNone = (): string => proof() ?? "1"
+
 /** Statuses of a service, or of a proxy in front of it, that cannot answer now. */
 const isAway = (status: number) => status === 503 || status === 504
 
@@ -53,7 +59,9 @@ const note = (response: HttpClientResponse.HttpClientResponse) =>
     if (version !== undefined) registry.update(versions, ({ first = version }) => ({ first, last: version }))
     if (isAway(response.status)) lost()
     else reached()
-    if (response.status === 401) registry.update(unauthorized, (count) => count + 1)
+    // A request of before a sign-in in this or another tab may be refused after it: that says nothing about the new session.
+    const isOfSession = response.request.headers[proofField] === proofOrNone()
+    if (response.status === 401 && isOfSession) registry.update(unauthorized, (count) => count + 1)
     const noted = yield* Noted
     noted.isAnswered = true
     if (response.status < 400) return
@@ -71,7 +79,7 @@ export const once = <A, E>(key: string, effect: Effect.Effect<A, E>): Effect.Eff
 const inSession = Effect.fnUntraced(function* (request: HttpClientRequest.HttpClientRequest) {
   const key = yield* Once
   return HttpClientRequest.setHeaders(request, {
-    "x-console": proof() ?? "1",
+    [proofField]: proofOrNone(),
     ...(isPersonal() ? {} : { "x-console-auto": "1" }),
     ...(key === undefined ? {} : { "idempotency-key": key })
   })

@@ -9,7 +9,7 @@ import { allows } from "../../../src/domain/access/Scope.ts"
 import type { Scope } from "../../../src/domain/access/Scope.ts"
 import { noting, transformed, unauthorized, withoutKey } from "./Client.ts"
 import { connection, isLost } from "./Connection.ts"
-import { dropProof, findProof, keepProof, shareProof } from "./Proof.ts"
+import { dropProof, findProof, keepProof, proof, shareProof } from "./Proof.ts"
 import { act, query, registry } from "./Registry.ts"
 import type { Outcome } from "./Registry.ts"
 import { pause, pauseAfter } from "./Retry.ts"
@@ -44,11 +44,11 @@ const current = Effect.map(
 
 /** A new tab takes the proof of an open one. A failure without a response leaves the state, so that the page says so. */
 const findSession = async (): Promise<void> => {
-  const proof = await findProof()
-  if (proof === undefined) return set({ kind: "out" })
+  const asked = await findProof()
+  if (asked === undefined) return set({ kind: "out" })
   const outcome = await act(current)
   if (outcome.ok) set({ kind: "in", session: outcome.value })
-  else if (outcome.failure.status !== 0) end()
+  else if (outcome.failure.status !== 0 && proof() === asked) end()
 }
 
 let isProbing = false
@@ -69,8 +69,8 @@ export const signIn = async (key: string, isReadOnly: boolean): Promise<Outcome<
   const payload = { key: Redacted.make(key), read_only: isReadOnly }
   const outcome = await act(noting(Effect.suspend(() => sessions.signIn.create({ payload }))))
   if (!outcome.ok) return outcome
-  const { proof, ...session } = outcome.value.data
-  keepProof(Redacted.value(proof))
+  const { proof: half, ...session } = outcome.value.data
+  keepProof(Redacted.value(half))
   set({ kind: "in", session })
   return outcome
 }
@@ -101,6 +101,6 @@ export const watchSession = (): void => {
   registry.subscribe(connection, ({ lostAt }) => {
     if (lostAt !== undefined) void probe()
   })
-  shareProof((proof) => (proof === undefined ? set({ kind: "out" }) : void findSession()))
+  shareProof((given) => (given === undefined ? set({ kind: "out" }) : void findSession()))
   void findSession()
 }
