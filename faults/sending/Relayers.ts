@@ -12,7 +12,7 @@ const Relayer = Schema.fromJsonString(
 /** How long a busy machine may refuse to create a resource. */
 const patience = "2 minutes"
 
-/** Of a service that is busy, or that has not ended the first request with the key of this one. */
+/** Whether the service is busy, or still runs the first request with this `Idempotency-Key`. */
 const isBusy = ({ status, headers }: Answer): boolean =>
   status === 503 || (status === 409 && headers.has("retry-after"))
 

@@ -9,7 +9,7 @@ const lists = ["relayers", "transactions", "webhooks", "events", "networks", "si
 /** A part of a path that means nothing to a shell or in HTML. Ids need no other characters, and a link may have any. */
 const harmless = /^[\w.~:%-]+$/
 
-/** A browser also opens names such as `$(id).localhost`, and a link may have any. */
+/** Browsers also open hosts such as `$(id).localhost`, and a link may name one. */
 const harmlessOrigin = /^https?:\/\/[\w.:[\]-]+$/
 
 /** `address`: the path and the query of the page, such as `/console/relayers/payouts/policies`. */

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import {
   Console,
   call,
+  endSession,
   firstId,
   keep,
   open,
@@ -235,9 +236,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
         await call(running, "PATCH", `relayers/${relayer}`, { name: "Development, evm" })
 
         await page.locator("#field-min_balance").fill("0.25")
-        await page.evaluate(
-          "fetch('/console/session', { method: 'DELETE', headers: { 'x-console': sessionStorage.getItem('effect-relayer.proof') } })"
-        )
+        await endSession(page)
         await page.getByRole("button", { name: "Check now" }).click()
         const dialog = page.getByRole("dialog")
         await dialog.locator("#key").waitFor()

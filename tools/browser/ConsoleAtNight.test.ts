@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Locator, Page } from "playwright-core"
-import { call, fieldOf, signIn, textOf, until } from "./ConsoleInBrowser.ts"
+import { call, endSession, fieldOf, signIn, textOf, until } from "./ConsoleInBrowser.ts"
 import type { Running } from "./ConsoleInBrowser.ts"
 import { isFinal, receiver, startLoad, transaction } from "./Load.ts"
 import { OwnService, checkInterval, relayers } from "./OwnService.ts"
@@ -31,11 +31,6 @@ const recordsOf = async (running: Running, action: string, id: string) => {
   const { data } = await call(running, "GET", `audit?action=${action}&resource_id=${encodeURIComponent(id)}`)
   return Array.isArray(data) ? data.length : 0
 }
-
-const endSession = (page: Page) =>
-  page.evaluate(
-    "fetch('/console/session', { method: 'DELETE', headers: { 'x-console': sessionStorage.getItem('effect-relayer.proof') } })"
-  )
 
 interface Patched {
   readonly path: string

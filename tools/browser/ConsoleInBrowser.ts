@@ -166,6 +166,12 @@ export const violations = (page: Page): Promise<ReadonlyArray<string>> =>
   page.evaluate(`${axe}; axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })
     .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 120)).join(" | ")))`)
 
+/** Ends the session of the page, which learns it from the next response. */
+export const endSession = (page: Page) =>
+  page.evaluate(
+    "fetch('/console/session', { method: 'DELETE', headers: { 'x-console': sessionStorage.getItem('effect-relayer.proof') } })"
+  )
+
 export const keep = async (page: Page, route: string, { theme, width }: Look) => {
   if (pictures === undefined) return
   fs.mkdirSync(pictures, { recursive: true })

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Page, Request } from "playwright-core"
-import { Console, call, fieldOf, firstId, settled, signIn, textOf } from "./ConsoleInBrowser.ts"
+import { Console, call, endSession, fieldOf, firstId, settled, signIn, textOf } from "./ConsoleInBrowser.ts"
 import type { Running } from "./ConsoleInBrowser.ts"
 
 interface Sent {
@@ -44,11 +44,6 @@ const pausing = (running: Running, relayer: string, paused: boolean) =>
 const isStream = (request: Request) => request.headers()["accept"] === "text/event-stream"
 
 const isAboutEvents = (request: Request) => new URL(request.url()).pathname === "/console/api/v1/events"
-
-const endSession = (page: Page) =>
-  page.evaluate(
-    "fetch('/console/session', { method: 'DELETE', headers: { 'x-console': sessionStorage.getItem('effect-relayer.proof') } })"
-  )
 
 /** Opens another tab of the same browser. */
 const tab = async (page: Page, url: string) => {

@@ -12,7 +12,7 @@ import * as TestApi from "../../../testkit/TestApi.ts"
 const quarter = 900_000
 const hour = 4 * quarter
 
-/** The beginning of an hour that ended long enough ago to be summed: the present one, or in its first ten minutes the one before. */
+/** The beginning of the present hour or, in its first ten minutes, of the one before it: all quarters before this moment can be summed. */
 const begun = "date_trunc('hour', now() - interval '10 minutes')"
 
 /** Confirmed transactions of r1 every minute of a day, and a failed one of r2 each hour. Returns the end of that day, see `begun`. */

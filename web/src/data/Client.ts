@@ -46,7 +46,7 @@ const failureOf = (response: HttpClientResponse.HttpClientResponse, body: ArrayB
 /** The field of a request with the proof of its session. */
 const proofField = "x-console"
 
-/** The field has to be there also without a session: pages of other origins cannot send it. */
+/** Requests without a session have the field, too: pages of other origins cannot send it. */
 const proofOrNone = (): string => proof() ?? "1"
 
 /** Statuses of a service, or of a proxy in front of it, that cannot answer now. */
@@ -59,7 +59,7 @@ const note = (response: HttpClientResponse.HttpClientResponse) =>
     if (version !== undefined) registry.update(versions, ({ first = version }) => ({ first, last: version }))
     if (isAway(response.status)) lost()
     else reached()
-    // A request of before a sign-in in this or another tab may be refused after it: that says nothing about the new session.
+    // A request that was sent before a sign-in may be refused after it. That says nothing about the new session.
     const isOfSession = response.request.headers[proofField] === proofOrNone()
     if (response.status === 401 && isOfSession) registry.update(unauthorized, (count) => count + 1)
     const noted = yield* Noted
