@@ -20,7 +20,7 @@ const unit = [
   "test/{api,bench,cli,console,deploy,domain,faults,import,outbound,testkit,threads}/**/*.test.ts",
   "test/{claims,exports,seams,traces,transactionsFailures,walks}.test.ts",
   "test/client/{Webhook,node/*}.test.ts",
-  "test/process/{Logging,StartupBanner,http/IdleConnections,settings/{ConsoleSettings,Keys,Misspelled}}.test.ts",
+  "test/process/{LocalEvm,Logging,StartupBanner,http/IdleConnections,settings/{ConsoleSettings,Keys,Misspelled}}.test.ts",
   "test/server/access/KeyAuthentication.test.ts",
   "test/server/chains/**/*.test.ts",
   "test/server/lanes/{LaneLife,LanesJob,solana/SolanaContext}.test.ts",

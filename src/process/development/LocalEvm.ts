@@ -116,7 +116,8 @@ const fund = (call: Call, saved: Effect.Effect<void, DevelopmentFailed>) =>
     yield* saved
   })
 
-const startChain = (program: string, version: string) =>
+/** Starts anvil in the given folder. */
+export const startChain = (program: string, version: string) =>
   Effect.fnUntraced(function* (folder: string) {
     const file = path.join(folder, "state.json")
     const cache = path.join(folder, "cache")
@@ -167,7 +168,7 @@ const startChain = (program: string, version: string) =>
       url,
       usualPort,
       fund: fund(call, saved),
-      ended: Effect.raceFirst(ended, Fiber.join(mining))
+      ended: Effect.raceFirst(ended, Effect.catch(Fiber.join(mining), LocalProcess.explainedBy(ended)))
     }
     return chain
   })

@@ -1,5 +1,5 @@
 // A program that runs beside the service until the scope closes. One that outlived a killed service is found and stopped.
-import { Effect } from "effect"
+import { Duration, Effect } from "effect"
 import type { Scope } from "effect"
 import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -152,6 +152,13 @@ export const start = Effect.fn("LocalProcess.start")(function* (
     )
   }
 })
+
+/** How long after its last answer a program may end, and its end still explains that it gives no answer. A busy machine takes long. */
+const explains = Duration.seconds(5)
+
+/** The end of a program explains the failure of a call to it. The failure is often known first. */
+export const explainedBy = (ended: LocalProcess["ended"]) => (failure: DevelopmentFailed) =>
+  Effect.raceFirst(ended, Effect.delay(Effect.fail(failure), explains))
 
 interface Script extends Options {
   /** Keeps the state of the chain. */
