@@ -31,7 +31,8 @@ describe.concurrent("a signal", () => {
     () =>
       Effect.gen(function* () {
         const home = yield* folder
-        const service = yield* Service.listen({ folder: home })
+        // A busy machine needs more than the ten seconds of the default for what happens before the request is finished.
+        const service = yield* Service.listen({ folder: home, flags: ["--shutdown-grace-ms=120000"] })
         const postgres = (yield* postgresPid(path.join(home, "data"))) ?? assert.fail("no PostgreSQL")
         const request = yield* beginRequest(service.baseUrl)
         const idle = yield* service.call("/v1/health")

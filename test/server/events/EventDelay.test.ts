@@ -67,7 +67,7 @@ describe("an open transaction in another database of the server", () => {
           assert.lengthOf(warnings, 1)
           const { application } = warnings[0] ?? assert.fail("no warning")
           // The oldest open transaction is reported. On a server that test files share, it may be that of another file.
-          assert.include(["another application", "@effect/sql-pg"], application)
+          assert.include(["another application", "effect-relayer", "@effect/sql-pg"], application)
         })
       )
       yield* TestApi.passUntil("/api/v1/ready", (text) => !text.includes("degraded"))

@@ -112,7 +112,10 @@ layer(Prepared.layer(prepared))("of resources of 45 kB", (it) => {
   ] as const) {
     it.effect(`pages of ${path} have 1 MiB, and together every entry once`, () =>
       Effect.gen(function* () {
-        const pages = yield* walk(`/api/v1/${path}`)
+        // Events are listed when all older transactions on the server have ended, and other test files have theirs on it.
+        const pages = yield* Effect.repeat(walk(`/api/v1/${path}`), {
+          until: (all) => all.flatMap(({ items }) => items).length >= entries
+        })
         assert.isAbove(pages.length, 1)
         for (const { bytes } of pages) assert.isBelow(bytes, largest)
         const ids = pages.flatMap(({ items }) => items).map(({ id, position }) => id ?? position)
