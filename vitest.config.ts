@@ -1,4 +1,4 @@
-// The tests of `npm test`, in three projects: `unit` starts no database, `postgres` and `calls` start one PostgreSQL each.
+// The tests of `npm test`, in four projects: `unit` starts no database, the others start one PostgreSQL each.
 import { existsSync, statfsSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { configDefaults, defineConfig } from "vitest/config"
@@ -34,11 +34,18 @@ const unit = [
   "test/server/transactions/{SignedBytes,Simulated}.test.ts"
 ]
 
-/** Tests of HTTP, clients and nodes: they store rows, but another version of PostgreSQL cannot change their results. */
-const calls = [
-  "test/client/**/*.test.ts",
-  "test/server/{http,transactions/wallet}/**/*.test.ts",
-  "test/server/lanes/{BadProviders,Misbehaviour,PoolRules,Unusable}.test.ts"
+/**
+ * Tests of HTTP, clients, nodes, lanes and sends: they store rows, but another version of PostgreSQL cannot change their results,
+ * since other tests run the same statements.
+ */
+const calls = ["test/client/**/*.test.ts", "test/server/{http,lanes,transactions}/**/*.test.ts"]
+
+/** Tests of lanes and sends that run a statement which no other test runs, by PostgreSQL's log of the statements of each file. */
+const statements = [
+  "test/server/lanes/{GivenSignatures,LaterVersions,LedgerTraces,MinedTraces,NonceTraces,SharedLane}.test.ts",
+  "test/server/lanes/{solana/LandingTraces,stellar/OwnAccounts}.test.ts",
+  "test/server/transactions/{Bytes,CancelAll,Explained,Lists,Rehearsals,Statistics}.test.ts",
+  "test/server/transactions/{solana/Policies,stellar/Channels,stellar/Drain,stellar/Restores,stellar/SponsoredCalls}.test.ts"
 ]
 
 /** Their services or packages are installed apart: `npm run test:redis`, `npm run test:browser`, and so on. */
@@ -71,12 +78,13 @@ export default defineConfig({
           globalSetup: ["testkit/Postgres.ts"]
         }
       },
+      { extends: true, test: { name: "statements", include: statements, globalSetup: ["testkit/Postgres.ts"] } },
       {
         extends: true,
         test: {
           name: "calls",
           include: calls,
-          exclude: [...configDefaults.exclude, ...unit],
+          exclude: [...configDefaults.exclude, ...unit, ...statements],
           globalSetup: ["testkit/Postgres.ts"]
         }
       }

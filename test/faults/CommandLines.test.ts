@@ -1,9 +1,11 @@
 // The command lines of the fault cases, of the invalid requests and of the report of benchmarks.
 import { assert, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
+import { compileCache } from "../../testkit/process/Service.ts"
 
 const run = (file: string, ...words: ReadonlyArray<string>) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [file, ...words], { encoding: "utf8" })
+  const env = { ...process.env, NODE_COMPILE_CACHE: compileCache }
+  const { status, stdout, stderr } = spawnSync(process.execPath, [file, ...words], { encoding: "utf8", env })
   return { status, stdout, stderr }
 }
 

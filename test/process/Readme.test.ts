@@ -31,7 +31,7 @@ describe("the documents", () => {
         const commands = (yield* blockOf(document, chapter))
           .replaceAll(`http://127.0.0.1:${variables.PORT.default}`, dev.baseUrl)
           .replaceAll("http://127.0.0.1:8545", dev.chainUrl)
-          .replaceAll(/npm start (--silent )?--/g, `${process.execPath} ${Service.main}`)
+          .replaceAll(/npm start (--silent )?--/g, `${process.execPath} ${Service.sources}`)
         for (const [url] of commands.matchAll(/http:\/\/127\.0\.0\.1:\d+/g))
           assert.include([dev.baseUrl, dev.chainUrl], url)
         const shell = promisify(execFile)("bash", ["-e", "-c", `${keyOf}\n${commands}`], { cwd: place.home, env })

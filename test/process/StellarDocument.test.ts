@@ -90,7 +90,7 @@ describe("docs/stellar.md", () => {
             .replaceAll("--port 8000", `--port ${ledgerPort}`)
             .replaceAll("http://127.0.0.1:8000", ledgerUrl)
             .replaceAll("http://127.0.0.1:8080", baseUrl)
-            .replaceAll(/npm start( --silent --)?/g, `${process.execPath} ${Service.main}`)
+            .replaceAll(/npm start( --silent --)?/g, `${process.execPath} ${Service.sources}`)
         const blocks = (yield* blocksOf("docs/stellar.md", "Try it on this machine")).map(adapted)
         const [ledger = "", service = "", first = "", more = "", envelopes = "", ...others] = blocks
         const [whileStopped = "", afterwards = "", killed = "", again = "", ...rest] = others

@@ -66,6 +66,8 @@ interface Options {
 
 const optionsOf = (place: Place, { env = {}, flags = [] }: Options): Service.Options => ({
   folder: place.home,
+  // The stand-ins of solana and stellar are part of a clone, not of the package.
+  main: Service.sources,
   flags: ["dev", ...place.flags, ...flags],
   env
 })
