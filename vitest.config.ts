@@ -36,11 +36,11 @@ const unit = [
 
 /**
  * Tests of HTTP, clients, nodes, lanes and sends: they store rows, but another version of PostgreSQL cannot change their results,
- * since other tests run the same statements.
+ * since other tests of the server run the same statements.
  */
 const calls = ["test/client/**/*.test.ts", "test/server/{http,lanes,transactions}/**/*.test.ts"]
 
-/** Tests of lanes and sends that run a statement which no other test runs, by PostgreSQL's log of the statements of each file. */
+/** Tests of lanes and sends that run statements which no other test of the server runs. PostgreSQL's log of each file shows them. */
 const statements = [
   "test/server/lanes/{GivenSignatures,LaterVersions,LedgerTraces,MinedTraces,NonceTraces,SharedLane}.test.ts",
   "test/server/lanes/{solana/LandingTraces,stellar/OwnAccounts}.test.ts",

@@ -8,7 +8,7 @@ const relayers = 1000
 /** Every hundredth relayer has open transactions: two pending ones, and one in flight. */
 const held = 100
 
-/** Runs `self` while a table has no indexes but those of its constraints. Building the others afterwards takes a fraction of the time. */
+/** Runs `self` while a table has no indexes but those of its constraints. To build the others afterwards is faster than to extend them. */
 const withoutIndexes = Effect.fnUntraced(function* <A, E, R>(table: string, self: Effect.Effect<A, E, R>) {
   const sql = yield* SqlClient.SqlClient
   const indexes = yield* sql<{ readonly name: string; readonly definition: string }>`

@@ -116,7 +116,7 @@ const fund = (call: Call, saved: Effect.Effect<void, DevelopmentFailed>) =>
     yield* saved
   })
 
-/** Starts anvil in the given folder. */
+/** Starts anvil, whose state is in the folder. */
 export const startChain = (program: string, version: string) =>
   Effect.fnUntraced(function* (folder: string) {
     const file = path.join(folder, "state.json")
@@ -168,7 +168,10 @@ export const startChain = (program: string, version: string) =>
       url,
       usualPort,
       fund: fund(call, saved),
-      ended: Effect.raceFirst(ended, Effect.catch(Fiber.join(mining), LocalProcess.explainedBy(ended)))
+      ended: Effect.raceFirst(
+        ended,
+        Effect.catch(Fiber.join(mining), (failure) => LocalProcess.causeOf(failure, ended))
+      )
     }
     return chain
   })

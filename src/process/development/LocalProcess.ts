@@ -153,12 +153,12 @@ export const start = Effect.fn("LocalProcess.start")(function* (
   }
 })
 
-/** How long after its last answer a program may end, and its end still explains that it gives no answer. A busy machine takes long. */
-const explains = Duration.seconds(5)
+/** How long a failed call waits for the end of the program, which is the cause then. A busy machine learns of an end late. */
+const causeTimeout = Duration.seconds(5)
 
-/** The end of a program explains the failure of a call to it. The failure is often known first. */
-export const explainedBy = (ended: LocalProcess["ended"]) => (failure: DevelopmentFailed) =>
-  Effect.raceFirst(ended, Effect.delay(Effect.fail(failure), explains))
+/** Fails with the end of the program if it ends within `causeTimeout`, and otherwise with the failure of the call to it. */
+export const causeOf = (failure: DevelopmentFailed, ended: LocalProcess["ended"]) =>
+  Effect.raceFirst(ended, Effect.delay(Effect.fail(failure), causeTimeout))
 
 interface Script extends Options {
   /** Keeps the state of the chain. */

@@ -18,14 +18,8 @@ const count = 100
 
 const { custom_rpc_urls: _, ...relayer } = evmRelayer
 
-const prepared = Effect.gen(function* () {
-  yield* Prepared.references
-  yield* Effect.forEach(
-    Array.from({ length: count }, (_, n) => `r${n}`),
-    (id) => Prepared.create("relayers", { ...relayer, id, policies: whitelist }),
-    { concurrency: 10 }
-  )
-})
+/** Those of the relayers, of a signer and of a notification. */
+const changes = count + 2
 
 interface Item {
   readonly id?: string | number
@@ -45,6 +39,19 @@ const walk = Effect.fnUntraced(function* (first: string) {
     path = /<([^>]+)>; rel="next"/.exec(answer.headers.get("link") ?? "")?.[1]
   }
   return pages
+})
+
+const prepared = Effect.gen(function* () {
+  yield* Prepared.references
+  yield* Effect.forEach(
+    Array.from({ length: count }, (_, n) => `r${n}`),
+    (id) => Prepared.create("relayers", { ...relayer, id, policies: whitelist }),
+    { concurrency: 10 }
+  )
+  // Events are listed when all older transactions on the server have ended, and other test files have theirs on it.
+  yield* Effect.repeat(walk("/api/v1/events?limit=1000"), {
+    until: (pages) => pages.flatMap(({ items }) => items).length === changes
+  })
 })
 
 /** A page may be one row and its envelope larger than the limit. */
@@ -105,17 +112,14 @@ layer(Prepared.layer(prepared))("of resources of 45 kB", (it) => {
   }
 
   for (const [path, entries] of [
-    ["events?limit=1000", count + 2],
-    ["audit?limit=1000", count + 2],
-    ["audit?limit=1000&order=oldest", count + 2],
+    ["events?limit=1000", changes],
+    ["audit?limit=1000", changes],
+    ["audit?limit=1000&order=oldest", changes],
     ["notifications/notification-1/deliveries?limit=100", count]
   ] as const) {
     it.effect(`pages of ${path} have 1 MiB, and together every entry once`, () =>
       Effect.gen(function* () {
-        // Events are listed when all older transactions on the server have ended, and other test files have theirs on it.
-        const pages = yield* Effect.repeat(walk(`/api/v1/${path}`), {
-          until: (all) => all.flatMap(({ items }) => items).length >= entries
-        })
+        const pages = yield* walk(`/api/v1/${path}`)
         assert.isAbove(pages.length, 1)
         for (const { bytes } of pages) assert.isBelow(bytes, largest)
         const ids = pages.flatMap(({ items }) => items).map(({ id, position }) => id ?? position)
