@@ -5,10 +5,19 @@ import type { Locator, Page } from "playwright-core"
 import { call, endSession, fieldOf, signIn, textOf, until } from "./ConsoleInBrowser.ts"
 import type { Running } from "./ConsoleInBrowser.ts"
 import { isFinal, receiver, startLoad, transaction } from "./Load.ts"
-import { OwnService, checkInterval, relayers } from "./OwnService.ts"
+import { OwnService, relayers } from "./OwnService.ts"
 import type { Own } from "./OwnService.ts"
 
 const phone = { width: 390, height: 844 }
+
+/**
+ * Milliseconds between two checks of a healthy relayer. An item is shown after 48 seconds at the latest: a check comes after 36 and the
+ * next one ten after it has failed, and the job finds each within a second. A busy machine has the rest of `shownWithin`.
+ */
+const checkInterval = 30_000
+
+/** Milliseconds from a fault to its item on the screen: two intervals and five seconds. */
+const shownWithin = 2 * checkInterval + 5_000
 
 const heading = (page: Page, name: string) => page.getByRole("heading", { name, level: 1 }).waitFor()
 
@@ -66,7 +75,9 @@ const receiptOf = async (chain: Own["chain"], data: unknown) =>
 const mine = (chain: Own["chain"], everySeconds: number) =>
   Effect.runPromise(chain.call("evm_setIntervalMining", [everySeconds]))
 
-layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("at 3 a.m.", (it) => {
+const service = OwnService.layerCheckedEvery(checkInterval)
+
+layer(service, { timeout: 240_000, excludeTestServices: true })("at 3 a.m.", (it) => {
   it.effect("an operator sees one item, repairs the URLs with few taps, and sees that it helped", () =>
     Effect.gen(function* () {
       const running = yield* OwnService
@@ -89,15 +100,16 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("at 3 a
         const brokenAt = Date.now()
         await providers.a.refuse()
         const items = page.locator(".att")
-        await items.filter({ hasText: "3 relayers, 2 disabled, 1 degraded: first, second, third" }).waitFor()
-        const shownAfter = Date.now() - brokenAt
+        const all = items.filter({ hasText: "3 relayers, 2 disabled, 1 degraded: first, second, third" })
+        await all.waitFor({ timeout: shownWithin })
+        const shownAt = Date.now()
         assert.strictEqual(await items.count(), 1)
         const item = await items.first().innerText()
         assert.include(item, providers.a.host)
         assert.notInclude(item, "secret")
         const since = await sinceOf(items.first())
         assert.isAtLeast(since, brokenAt - 1_000)
-        assert.isAtMost(since, brokenAt + shownAfter + 1_000)
+        assert.isAtMost(since, shownAt + 1_000)
         await items
           .first()
           .getByText(/transactions? waits?\./)
@@ -233,7 +245,6 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("at 3 a
         }
         const balance = await Effect.runPromise(chain.call("eth_getBalance", [receiver, "latest"]))
         assert.strictEqual(Number(balance), load.accepted.length)
-        assert.isAtMost(shownAfter, 2 * checkInterval + 5_000)
         assert.deepStrictEqual(problems, [])
         await page.context().close()
       })

@@ -55,9 +55,6 @@ const provider = (address: string, chainUrl: string): Effect.Effect<Provider, ne
     ({ refuse }) => Effect.promise(refuse)
   )
 
-/** Milliseconds between two checks of a healthy relayer. */
-export const checkInterval = 5_000
-
 /** Ids of the relayers: two use the URL of their network, the third has two URLs of its own. */
 export const relayers = ["first", "second", "third"] as const
 
@@ -81,72 +78,76 @@ export interface Own extends Running {
 }
 
 export class OwnService extends Context.Service<OwnService, Own>()("effect-relayer-browser/OwnService") {
-  static readonly layer = Layer.effect(
-    OwnService,
-    Effect.gen(function* () {
-      const opened = yield* browser
-      const chain = yield* Anvil.start({ blockTime: 1 })
-      const [a, b, c] = yield* Effect.all([
-        provider("127.0.0.2", chain.url),
-        provider("127.0.0.3", chain.url),
-        provider("127.0.0.4", chain.url)
-      ])
-      const receiver = yield* Receiver.make
-      const port = yield* freePort
-      const options: Service.Options = {
-        folder: yield* folder,
-        env: {
-          API_KEY: Service.apiKey,
-          PORT: String(port),
-          OUTBOUND_ALLOW: "127.0.0.0/8",
-          WATCH: "on",
-          HEALTH_CHECK_INTERVAL_MS: String(checkInterval)
+  /** `checkInterval`: milliseconds between two checks of a healthy relayer. */
+  static readonly layerCheckedEvery = (checkInterval: number) =>
+    Layer.effect(
+      OwnService,
+      Effect.gen(function* () {
+        const opened = yield* browser
+        const chain = yield* Anvil.start({ blockTime: 1 })
+        const [a, b, c] = yield* Effect.all([
+          provider("127.0.0.2", chain.url),
+          provider("127.0.0.3", chain.url),
+          provider("127.0.0.4", chain.url)
+        ])
+        const receiver = yield* Receiver.make
+        const port = yield* freePort
+        const options: Service.Options = {
+          folder: yield* folder,
+          env: {
+            API_KEY: Service.apiKey,
+            PORT: String(port),
+            OUTBOUND_ALLOW: "127.0.0.0/8",
+            WATCH: "on",
+            HEALTH_CHECK_INTERVAL_MS: String(checkInterval)
+          }
         }
-      }
-      let service = yield* Service.listen(options)
-      const scope = yield* Effect.scope
-      const restart = Effect.fnUntraced(function* (whileDown: () => Promise<void>) {
-        yield* service.kill("SIGKILL")
-        yield* service.exited
-        yield* Effect.promise(whileDown)
-        service = yield* Service.listen(options).pipe(Effect.provideService(Scope.Scope, scope))
-      })
-      const running = { baseUrl: service.baseUrl, key: Service.apiKey, browser: opened }
-      yield* Effect.promise(async () => {
-        await created(running, "notifications", { id: "ops", url: receiver.url })
-        await created(running, "networks", {
-          network_type: "evm",
-          name: "harbour",
-          chain_id: 31_337,
-          symbol: "ETH",
-          average_blocktime_ms: 1_000,
-          required_confirmations: 1,
-          features: ["eip1559"],
-          is_testnet: true,
-          rpc_urls: [a.url]
+        let service = yield* Service.listen(options)
+        const scope = yield* Effect.scope
+        const restart = Effect.fnUntraced(function* (whileDown: () => Promise<void>) {
+          yield* service.kill("SIGKILL")
+          yield* service.exited
+          yield* Effect.promise(whileDown)
+          service = yield* Service.listen(options).pipe(Effect.provideService(Scope.Scope, scope))
         })
-        for (const id of relayers) {
-          await created(running, "signers", { id: `key-${id}`, type: "plain" })
-          const relayer = await created(running, "relayers", {
-            id,
-            name: `The ${id}`,
+        const running = { baseUrl: service.baseUrl, key: Service.apiKey, browser: opened }
+        yield* Effect.promise(async () => {
+          await created(running, "notifications", { id: "ops", url: receiver.url })
+          await created(running, "networks", {
             network_type: "evm",
-            network: "harbour",
-            paused: false,
-            signer_id: `key-${id}`,
-            notification_id: "ops",
-            ...(id === "third" ? { custom_rpc_urls: [{ url: a.url }, { url: b.url }] } : {})
+            name: "harbour",
+            chain_id: 31_337,
+            symbol: "ETH",
+            average_blocktime_ms: 1_000,
+            required_confirmations: 1,
+            features: ["eip1559"],
+            is_testnet: true,
+            rpc_urls: [a.url]
           })
-          await Effect.runPromise(chain.fund(textOf(relayer, "address"), funds))
+          for (const id of relayers) {
+            await created(running, "signers", { id: `key-${id}`, type: "plain" })
+            const relayer = await created(running, "relayers", {
+              id,
+              name: `The ${id}`,
+              network_type: "evm",
+              network: "harbour",
+              paused: false,
+              signer_id: `key-${id}`,
+              notification_id: "ops",
+              ...(id === "third" ? { custom_rpc_urls: [{ url: a.url }, { url: b.url }] } : {})
+            })
+            await Effect.runPromise(chain.fund(textOf(relayer, "address"), funds))
+          }
+        })
+        return {
+          ...running,
+          chain,
+          providers: { a, b, c },
+          receiver,
+          restart: (whileDown: () => Promise<void>) => Effect.runPromise(restart(whileDown))
         }
       })
-      return {
-        ...running,
-        chain,
-        providers: { a, b, c },
-        receiver,
-        restart: (whileDown: () => Promise<void>) => Effect.runPromise(restart(whileDown))
-      }
-    })
-  )
+    )
+
+  static readonly layer = OwnService.layerCheckedEvery(5_000)
 }
