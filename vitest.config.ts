@@ -23,7 +23,7 @@ const unit = [
   "test/process/{LocalEvm,Logging,StartupBanner,http/IdleConnections,settings/{ConsoleSettings,Keys,Misspelled}}.test.ts",
   "test/server/access/KeyAuthentication.test.ts",
   "test/server/chains/**/*.test.ts",
-  "test/server/lanes/{LaneLife,LanesJob,solana/SolanaContext}.test.ts",
+  "test/server/lanes/{BusyLanes,LaneLife,LanesJob,solana/SolanaContext}.test.ts",
   "test/server/networks/builtin.test.ts",
   "test/server/notifications/delivery/BackOff.test.ts",
   "test/sql/{Paced,Rows,Tls}.test.ts",

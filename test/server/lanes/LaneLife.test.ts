@@ -1,50 +1,22 @@
 // The steps of a held lane, by the test clock. The ledger is a fake that refuses commits.
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Layer, Redacted } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
-import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
-import * as EvmHeads from "../../../src/server/chains/evm/EvmHeads.ts"
-import * as EvmMarkets from "../../../src/server/chains/evm/EvmMarkets.ts"
-import * as EvmNodes from "../../../src/server/chains/evm/EvmNodes.ts"
 import * as LaneLife from "../../../src/server/lanes/LaneLife.ts"
 import { emptyMemory } from "../../../src/server/lanes/StepState.ts"
 import * as LaneKeys from "../../../src/server/lanes/LaneKeys.ts"
-import { laneOf } from "../../../src/domain/transaction/evm/Evm.ts"
-import * as EvmLane from "../../../src/server/lanes/evm/EvmLane.ts"
 import * as WarmUp from "../../../src/server/lanes/evm/EvmWarmUp.ts"
 import { LaneChanged } from "../../../src/server/ledger/hold/HeldLane.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { LaneId } from "../../../src/server/ledger/StoredLane.ts"
-import type { StoredLane } from "../../../src/server/ledger/StoredLane.ts"
-import * as LocalKey from "../../../src/server/signers/backends/local/LocalKey.ts"
-import { pending } from "../../domain/transaction/evm/Fixtures.ts"
-import { newLane } from "../../domain/transaction/evm/simulation/World.ts"
-import * as Chain from "./fake/Chain.ts"
-import * as Node from "./fake/Node.ts"
-import * as World from "./fake/World.ts"
+import * as OneNode from "./fake/OneNode.ts"
 
 const laneId = LaneId.make(7)
 const hold = { laneId, epoch: 1 }
 
-const stored: StoredLane = {
-  id: laneId,
-  chain: "evm:31337",
-  lane: laneOf({ ...newLane(), address: World.address }),
-  trustsCount: false,
-  nextPollAt: 0,
-  isHeld: true
-}
-
-const waiting = {
-  id: TransactionId.make("00000000-0000-4000-8000-000000000001"),
-  version: 1,
-  laneId,
-  relayerId: RelayerId.make("r1"),
-  chain: "evm:31337",
-  from: World.address,
-  transaction: pending({ validUntil: 1e12 })
-}
+const stored = OneNode.storedAt(laneId)
+const waiting = OneNode.waitingIn(laneId)
+const ended = OneNode.endedIn(laneId)
 
 const newState = () => ({
   commits: 0,
@@ -57,10 +29,8 @@ const newState = () => ({
   released: new Array<string>()
 })
 
-const ended = { ...waiting, transaction: { ...waiting.transaction, state: "failed" as const } }
-
 const start = Effect.fnUntraced(function* (state: ReturnType<typeof newState>) {
-  const node = Node.make(Chain.make(), "http://node.example")
+  const { network, signers, targets } = OneNode.make()
   const ledger = yield* LaneLedger.pipe(
     Effect.provide(
       Layer.mock(LaneLedger, {
@@ -84,21 +54,12 @@ const start = Effect.fnUntraced(function* (state: ReturnType<typeof newState>) {
       })
     )
   )
-  const backend = LocalKey.make(Redacted.make(World.key))
-  const urls = [{ url: node.url, weight: 100 }]
-  const target = { relayer: World.relayerOf(), version: "1", network: World.networkOf(), urls }
-  const network = EvmLane.networkOf({
-    providers: (urls: Parameters<typeof EvmNodes.providers>[1], identity: EvmNodes.ChainIdentity) =>
-      EvmNodes.providers(() => node.node, urls, identity),
-    heads: EvmHeads.make(),
-    markets: EvmMarkets.make()
-  })
-  const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make({ use: () => Effect.succeed(backend) }, options)
+  const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make(signers, options)
   const context = {
     ledger,
     rules: network.rules,
-    chain: network.open({ chain: stored.chain, address: World.address, genesis: undefined, keys }),
-    targets: { get: () => Effect.succeed(target) },
+    chain: network.open({ chain: stored.chain, address: stored.lane.accounts[0].address, genesis: undefined, keys }),
+    targets,
     fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
     newId: Effect.succeed(waiting.id),
     hold,

@@ -1,0 +1,58 @@
+// Lanes of one evm account whose relayer has one node in memory, for tests with a fake ledger. Each lane has one transaction.
+import { Effect, Redacted } from "effect"
+import { RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
+import { laneOf } from "../../../../src/domain/transaction/evm/Evm.ts"
+import { TransactionId } from "../../../../src/domain/transaction/TransactionId.ts"
+import * as EvmHeads from "../../../../src/server/chains/evm/EvmHeads.ts"
+import * as EvmMarkets from "../../../../src/server/chains/evm/EvmMarkets.ts"
+import * as EvmNodes from "../../../../src/server/chains/evm/EvmNodes.ts"
+import * as EvmLane from "../../../../src/server/lanes/evm/EvmLane.ts"
+import type { LaneId, StoredLane } from "../../../../src/server/ledger/StoredLane.ts"
+import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
+import { pending } from "../../../domain/transaction/evm/Fixtures.ts"
+import { newLane } from "../../../domain/transaction/evm/simulation/World.ts"
+import * as Chain from "./Chain.ts"
+import * as Node from "./Node.ts"
+import * as World from "./World.ts"
+
+const chain = "evm:31337"
+
+export const storedAt = (id: LaneId): StoredLane => ({
+  id,
+  chain,
+  lane: laneOf({ ...newLane(), address: World.address }),
+  trustsCount: false,
+  nextPollAt: 0,
+  isHeld: true
+})
+
+export const waitingIn = (laneId: LaneId) => ({
+  id: TransactionId.make(`00000000-0000-4000-8000-${String(laneId).padStart(12, "0")}`),
+  version: 1,
+  laneId,
+  relayerId: RelayerId.make("r1"),
+  chain,
+  from: World.address,
+  transaction: pending({ validUntil: 1e12 })
+})
+
+/** The transaction after it has ended. */
+export const endedIn = (laneId: LaneId) => {
+  const waiting = waitingIn(laneId)
+  return { ...waiting, transaction: { ...waiting.transaction, state: "failed" as const } }
+}
+
+/** Network, relayers and signers of a lane. */
+export const make = () => {
+  const node = Node.make(Chain.make(), "http://node.example")
+  const urls = [{ url: node.url, weight: 100 }]
+  const target = { relayer: World.relayerOf(), version: "1", network: World.networkOf(), urls }
+  const backend = LocalKey.make(Redacted.make(World.key))
+  const network = EvmLane.networkOf({
+    providers: (urls: Parameters<typeof EvmNodes.providers>[1], identity: EvmNodes.ChainIdentity) =>
+      EvmNodes.providers(() => node.node, urls, identity),
+    heads: EvmHeads.make(),
+    markets: EvmMarkets.make()
+  })
+  return { network, targets: { get: () => Effect.succeed(target) }, signers: { use: () => Effect.succeed(backend) } }
+}
