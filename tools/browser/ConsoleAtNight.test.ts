@@ -11,8 +11,8 @@ import type { Own } from "./OwnService.ts"
 const phone = { width: 390, height: 844 }
 
 /**
- * Milliseconds between two checks of a healthy relayer. An item is shown after 48 seconds at the latest: a check comes after 36 and the
- * next one ten after it has failed, and the job finds each within a second. A busy machine has the rest of `shownWithin`.
+ * Milliseconds between two checks of a healthy relayer. A machine that is not busy shows an item after 48 seconds at the latest: 36 until the
+ * next check, because intervals vary by a fifth, ten between the failed check and the one after it, and one each until the job finds them.
  */
 const checkInterval = 30_000
 
@@ -100,8 +100,8 @@ layer(service, { timeout: 240_000, excludeTestServices: true })("at 3 a.m.", (it
         const brokenAt = Date.now()
         await providers.a.refuse()
         const items = page.locator(".att")
-        const all = items.filter({ hasText: "3 relayers, 2 disabled, 1 degraded: first, second, third" })
-        await all.waitFor({ timeout: shownWithin })
+        const ofAllThree = items.filter({ hasText: "3 relayers, 2 disabled, 1 degraded: first, second, third" })
+        await ofAllThree.waitFor({ timeout: shownWithin })
         const shownAt = Date.now()
         assert.strictEqual(await items.count(), 1)
         const item = await items.first().innerText()

@@ -149,5 +149,6 @@ export class OwnService extends Context.Service<OwnService, Own>()("effect-relay
       })
     )
 
+  /** Often enough for tests that wait for a check. */
   static readonly layer = OwnService.layerCheckedEvery(5_000)
 }

@@ -4,28 +4,24 @@ import { Clock, Context, Duration, Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import { RelayerId, RelayerNotFound } from "../../../src/domain/relayer/Relayer.ts"
-import { ApiKeys } from "../../../src/server/access/ApiKeys.ts"
 import { EvmNodes } from "../../../src/server/chains/evm/EvmNodes.ts"
 import * as EvmHeads from "../../../src/server/chains/evm/EvmHeads.ts"
 import * as EvmMarkets from "../../../src/server/chains/evm/EvmMarkets.ts"
 import { laneOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import * as EvmLane from "../../../src/server/lanes/evm/EvmLane.ts"
 import { SendingNetworks } from "../../../src/server/lanes/LaneNetwork.ts"
-import * as LanesJob from "../../../src/server/lanes/LanesJob.ts"
 import type { HeldLane, LaneContents } from "../../../src/server/ledger/hold/HeldLane.ts"
 import type { AcceptedHere } from "../../../src/server/ledger/Holder.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
-import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneId } from "../../../src/server/ledger/StoredLane.ts"
 import type { Hold } from "../../../src/server/ledger/StoredLane.ts"
 import type { StoredTransaction } from "../../../src/server/ledger/StoredTransaction.ts"
 import { CommitSignals } from "../../../src/server/lifecycle/CommitSignal.ts"
 import { Draining } from "../../../src/server/lifecycle/Draining.ts"
-import { Jobs } from "../../../src/server/lifecycle/Jobs.ts"
-import { Gauges } from "../../../src/server/observability/Gauges.ts"
 import { RelayerTargets } from "../../../src/server/relayers/RelayerTargets.ts"
 import { Signers } from "../../../src/server/signers/Signers.ts"
 import { lane, pending } from "../../domain/transaction/evm/Fixtures.ts"
+import * as Job from "./fake/Job.ts"
 
 const laneId = LaneId.make(7)
 
@@ -121,18 +117,14 @@ const networks = (state: State) =>
   ).pipe(Layer.provide(Layer.mock(EvmNodes, { heads: EvmHeads.make(), markets: EvmMarkets.make() })))
 
 const services = (state: State) =>
-  LanesJob.layer.pipe(
-    Layer.provide([
+  Job.layer(
+    Layer.mergeAll(
       ledgerOf(state),
       signalsOf(state),
-      Layer.mock(Ledger, {}),
-      Layer.mock(ApiKeys, {}),
       Layer.mock(Signers, {}),
       Layer.mock(RelayerTargets, { get: () => Effect.fail(new RelayerNotFound({})) }),
       networks(state)
-    ]),
-    Layer.provideMerge(Layer.merge(Draining.layer, Jobs.layer)),
-    Layer.provide(Gauges.layer)
+    )
   )
 
 /** The job after its first round: it holds the lane at epoch 1, and has made one step. */
