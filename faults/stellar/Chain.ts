@@ -1,7 +1,7 @@
 // The chain of the cases about stellar: a stand-in ledger with several providers, in this process.
 import { DateTime, Effect, Schedule } from "effect"
 import { decode, feeSourceOf, fullFeeOf } from "../../testkit/stellar/Envelope.ts"
-import { accountIn, keyOf } from "../../testkit/stellar/Entries.ts"
+import { accountIn } from "../../testkit/stellar/Entries.ts"
 import { Network } from "../../testkit/stellar/Network.ts"
 import { honest } from "../../testkit/stellar/Provider.ts"
 import type { Faults } from "../../testkit/stellar/Provider.ts"
@@ -61,12 +61,6 @@ export const start = Effect.fnUntraced(function* (providers: number) {
 })
 
 export type Chain = Effect.Success<ReturnType<typeof start>>
-
-/** Uses the next sequence of an account, as another program with the same key would. */
-export const useSequence = ({ network }: Chain, address: string): void => {
-  const account = accountIn(network.reads, address)
-  if (account !== undefined) network.put(keyOf.account(address), { ...account, sequence: account.sequence + 1n })
-}
 
 export const sequenceOf = ({ network }: Chain, address: string): bigint =>
   accountIn(network.reads, address)?.sequence ?? 0n

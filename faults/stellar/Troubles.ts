@@ -256,7 +256,7 @@ export const StellarForeign: Case = {
         chain.beforeLedger = () => {
           ledgers += 1
           if (ledgers % foreignEvery !== 0) return
-          for (const { address } of relayers.slice(0, 1)) Chain.useSequence(chain, address)
+          for (const { address } of relayers.slice(0, 1)) chain.network.useSequence(address)
           uses += 1
         }
         yield* Effect.sleep(context.amount(60_000, 15_000))

@@ -3,7 +3,7 @@ import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import { xdr } from "@stellar/stellar-sdk/base"
 import { run } from "./Calls.ts"
 import { callCost, callInstructions, callOf, needsCounter, takeGrant } from "./Contracts.ts"
-import { accountIn, Changes, keyOf } from "./Entries.ts"
+import { accountChanges, accountIn, Changes, keyOf } from "./Entries.ts"
 import type { Reads } from "./Entries.ts"
 import { feeSourceOf, sha256 } from "./Envelope.ts"
 import type { Envelope } from "./Envelope.ts"
@@ -24,6 +24,8 @@ export interface Closing {
 interface Trace {
   value?: Xdr.ScVal
   error?: string
+  /** Of each operation of a transaction that succeeded. */
+  operations?: ReadonlyArray<Array<Xdr.LedgerEntryChange>>
 }
 
 export interface Done {
@@ -126,13 +128,15 @@ const applyOperations = (envelope: Envelope, below: Changes, closing: Closing, t
   const applied = envelope.transaction.operations.map((operation) => {
     const changes = new Changes(context.changes)
     const one = operate(operation, envelope, { ...context, changes }, closing.passphrase, trace)
+    const changed = accountChanges(context.changes, changes, closing.ledger)
     if (one.isSuccess) changes.mergeInto(context.changes)
-    return one
+    return { ...one, changed }
   })
   const operations = applied.map(({ result }) => result)
   if (!applied.every(({ isSuccess }) => isSuccess)) return { code: "txFailed", operations }
   if (context.sponsors.size > 0) return { code: "txBadSponsorship" }
   context.changes.mergeInto(below)
+  trace.operations = applied.map(({ changed }) => changed)
   return { code: "txSuccess", operations }
 }
 
@@ -170,12 +174,14 @@ const diagnosis = (error: string): Xdr.DiagnosticEvent =>
     })
   })
 
-const metaOf = ({ isSoroban }: Envelope, { value, error }: Trace): string =>
+const metaOf = ({ isSoroban }: Envelope, { value, error, operations = [] }: Trace): string =>
   xdr.TransactionMeta.v4(
     new xdr.TransactionMetaV4({
       ext: xdr.ExtensionPoint.v0(),
       txChangesBefore: [],
-      operations: [],
+      operations: operations.map(
+        (changes) => new xdr.OperationMetaV2({ ext: xdr.ExtensionPoint.v0(), changes, events: [] })
+      ),
       txChangesAfter: [],
       sorobanMeta: isSoroban
         ? new xdr.SorobanTransactionMetaV2({ ext: xdr.SorobanTransactionMetaExt.v0(), returnValue: value ?? null })

@@ -223,3 +223,21 @@ export const dataOf = (entry: Entry, asset: (name: string) => Xdr.TrustLineAsset
     })
   )
 }
+
+/** What an operation, or the use of a sequence, has changed of accounts, as the meta of a transaction shows it. */
+export const accountChanges = (before: Reads, { written }: Changes, ledger: number): Array<Xdr.LedgerEntryChange> => {
+  const { LedgerEntryChange: changes } = xdr
+  const entryOf = (account: Account) =>
+    new xdr.LedgerEntry({ lastModifiedLedgerSeq: ledger, data: accountData(account), ext: xdr.LedgerEntryExt.v0() })
+  return [...written].flatMap(([key, after]): ReadonlyArray<Xdr.LedgerEntryChange> => {
+    const former = before.get(key)
+    const state = former?.kind === "account" ? [changes.ledgerEntryState(entryOf(former))] : []
+    if (after?.kind === "account") {
+      const entry = entryOf(after)
+      return [...state, state.length === 0 ? changes.ledgerEntryCreated(entry) : changes.ledgerEntryUpdated(entry)]
+    }
+    if (former?.kind !== "account" || after !== undefined) return []
+    const removed = xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId: publicKeyOf(former.address) }))
+    return [...state, changes.ledgerEntryRemoved(removed)]
+  })
+}

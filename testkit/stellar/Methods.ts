@@ -14,6 +14,10 @@ export interface View {
   readonly passphrase: string
   /** The newest ledger that this answer knows. */
   readonly newest: Ledger
+  /** The newest ledger that answers about transactions name. */
+  readonly indexed: Ledger
+  /** Whether the transactions of a ledger are shown. */
+  isIndexed(ledger: Ledger): boolean
   /** Ledgers that the provider keeps. */
   readonly retention: number
   /** What is added to close times. */
@@ -51,8 +55,8 @@ const textOf = (params: Params, name: string): string => {
   return value
 }
 
-const range = (view: View) => {
-  const { network, newest, retention, closeTimeOffset, ledgerOffset } = view
+const range = (view: View, newest = view.newest) => {
+  const { network, retention, closeTimeOffset, ledgerOffset } = view
   const oldest = network.ledgerAt(Math.max(network.firstLedger, newest.number - retention + 1))
   return {
     latest: newest.number + ledgerOffset,
@@ -88,9 +92,12 @@ const getTransaction: Method = (view, params) => {
   const hash = textOf(params, "hash").toLowerCase()
   if (!/^[0-9a-f]{64}$/.test(hash)) throw invalidParams("unexpected hash length")
   const stored = view.network.find(hash)
-  const isKnown = stored !== undefined && stored.ledger <= view.lookedUp.number
+  const isKnown =
+    stored !== undefined &&
+    stored.ledger <= view.lookedUp.number &&
+    view.isIndexed(view.network.ledgerAt(stored.ledger))
   const found = view.transaction(hash, isKnown ? stored : undefined)
-  const { latest, latestTime, oldest, oldestTime } = range(view)
+  const { latest, latestTime, oldest, oldestTime } = range(view, view.indexed)
   const store = {
     latestLedger: latest,
     latestLedgerCloseTime: String(latestTime),
@@ -158,7 +165,7 @@ const cursorOf = (ledger: number, order: number): bigint => (BigInt(ledger) << 3
 const getTransactions: Method = (view, params) => {
   const { startLedger, pagination } = params
   const { cursor, limit = defaultPage } = (pagination ?? {}) as { cursor?: string; limit?: number }
-  const { latest, latestTime, oldest, oldestTime } = range(view)
+  const { latest, latestTime, oldest, oldestTime } = range(view, view.indexed)
   if (cursor === undefined && (typeof startLedger !== "number" || startLedger < oldest || startLedger > latest)) {
     throw new RpcError(
       -32600,
@@ -171,7 +178,9 @@ const getTransactions: Method = (view, params) => {
   let last = after
   let number = Math.max(Number(after >> 32n), oldest)
   for (; number <= view.newest.number && transactions.length < limit; number++) {
-    const { transactions: applied, closeTime } = view.network.ledgerAt(number)
+    const ledger = view.network.ledgerAt(number)
+    if (!view.isIndexed(ledger)) continue
+    const { transactions: applied, closeTime } = ledger
     for (const one of applied) {
       const place = cursorOf(number, one.order)
       if (place <= after || !view.isShown(one) || transactions.length >= limit) continue

@@ -1,4 +1,6 @@
 // The stand-in ledger: accounts, closed ledgers, and the queues of its nodes. `README.md` says what it does not do.
+import { Operation } from "@stellar/stellar-sdk/base"
+import { transaction } from "./Building.ts"
 import { Changes, keyOf, newAccount, Store, accountIn } from "./Entries.ts"
 import type { Entry, Reads } from "./Entries.ts"
 import { applyTransaction } from "./Applying.ts"
@@ -80,6 +82,8 @@ export class Network {
   record: (written: Written) => void = () => {}
   readonly #now: () => number
   readonly #byHash = new Map<string, Transaction>()
+  /** Envelopes of the next ledger that passed no queue. */
+  #forced: ReadonlyArray<Envelope> = []
 
   constructor({ passphrase, now, first, nodes = 1 }: Options) {
     this.passphrase = passphrase
@@ -142,12 +146,27 @@ export class Network {
     return { hash: hashOf(envelope), answer }
   }
 
+  /**
+   * Another program with the same key uses the next sequence of an account: the next ledger has its transaction, in place of one of the
+   * queue. It has no signature, so that it fails with `txBAD_AUTH`, and no effect but its fee.
+   */
+  useSequence(address: string): void {
+    const account = accountIn(this.reads, address)
+    if (account === undefined) return
+    const unsigned = transaction(address, [Operation.bumpSequence({ bumpTo: "0" })], {
+      sequence: account.sequence + 1n
+    })
+    const envelope = decode(this.networkId, unsigned.toXDR())
+    if (envelope !== undefined) this.#forced = [...this.#forced, envelope]
+  }
+
   /** The valid transactions with the highest rates, one per account, and the rate that all of them pay. */
   #chosen(at: Checked): { readonly envelopes: ReadonlyArray<Envelope>; readonly rate: bigint } {
     const byHash = new Map(this.nodes.flatMap(({ envelopes }) => envelopes).map((one) => [hashOf(one), one]))
     const candidates = [...byHash.values()].filter((one) => isValid(one, at)).toSorted((a, b) => compareRates(b, a))
-    const sources = new Set<string>()
-    const chosen: Array<Envelope> = []
+    const chosen = [...this.#forced]
+    const sources = new Set(chosen.map(({ source }) => source))
+    this.#forced = []
     const used = new Map<boolean, bigint>()
     let isFull = false
     for (const one of candidates) {

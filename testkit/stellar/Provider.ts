@@ -7,6 +7,19 @@ import type { Script } from "./Simulation.ts"
 /** The store of stellar-rpc by default: seven days. */
 const defaultRetention = 120_960
 
+/** How far the index of transactions is behind the ledgers and the entries that a provider shows. */
+export interface IndexLag {
+  /** Ledgers after a ledger until its transactions are shown. */
+  readonly ledgers: number
+  /** Each ledger has a lag of its own, from 1 to `ledgers`. Absent: all have the same. */
+  readonly isRandom?: true
+  /**
+   * Answers about transactions name the ledger up to which the index is complete, and show nothing above it. Absent: they name the
+   * newest ledger.
+   */
+  readonly isHonest?: true
+}
+
 /** What a provider does wrong. Each is a value of JSON, so that a process can be controlled over HTTP. */
 export interface Faults {
   /** Ledgers that it is behind. */
@@ -15,6 +28,7 @@ export interface Faults {
   balancerLag: number | undefined
   /** Ledgers that it ingests between the two reads of `getTransaction`. */
   ingestsBetween: number
+  indexLag: IndexLag | undefined
   /** The newest ledger that it knows, if it stands still. */
   standsAt: number | undefined
   retention: number
@@ -42,6 +56,7 @@ export const honest = (): Faults => ({
   lag: 0,
   balancerLag: undefined,
   ingestsBetween: 0,
+  indexLag: undefined,
   standsAt: undefined,
   retention: defaultRetention,
   closeTimeOffset: 0,
@@ -82,6 +97,22 @@ export class Provider {
     return this.network.ledgerAt(Math.max(this.network.firstLedger, newest - behind))
   }
 
+  /** The ledger at which the transactions of a ledger are shown. The same ledger has the same lag each time. */
+  #shownAt({ hash, number }: Ledger, { isRandom, ledgers }: IndexLag): number {
+    return number + (isRandom === true ? 1 + (Number.parseInt(hash.slice(0, 8), 16) % ledgers) : ledgers)
+  }
+
+  /** The newest ledger with which, and with all before it, the index is complete. */
+  #indexed(newest: Ledger, lag: IndexLag): Ledger {
+    const { firstLedger } = this.network
+    const from = Math.max(firstLedger, newest.number - lag.ledgers)
+    for (let number = from; number < newest.number; number++) {
+      const next = this.network.ledgerAt(number + 1)
+      if (this.#shownAt(next, lag) > newest.number) return this.network.ledgerAt(number)
+    }
+    return newest
+  }
+
   /** A success that did not happen, with the result of another transaction if there is one. */
   #claim(hash: string, newest: Ledger): Transaction {
     const other = this.network.ledgers.flatMap(({ transactions }) => transactions).find(({ isSuccess }) => isSuccess)
@@ -103,11 +134,16 @@ export class Provider {
     const { balancerLag, lag } = faults
     const behind = balancerLag !== undefined && this.#calls % 2 === 1 ? balancerLag : lag
     const newest = this.#ledger(behind)
+    const { indexLag: index } = faults
+    const indexed = index?.isHonest === true ? this.#indexed(newest, index) : newest
     return {
       network: this.network,
       node: this.node,
       passphrase: faults.passphrase ?? this.network.passphrase,
       newest,
+      indexed,
+      isIndexed: (ledger) =>
+        ledger.number <= indexed.number && (index === undefined || this.#shownAt(ledger, index) <= newest.number),
       lookedUp: this.#ledger(behind + faults.ingestsBetween),
       retention: faults.retention,
       closeTimeOffset: faults.closeTimeOffset,

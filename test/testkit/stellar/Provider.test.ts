@@ -254,3 +254,72 @@ describe("the stand-in ledger over HTTP", () => {
     })
   )
 })
+
+describe("a provider whose index of transactions is behind", () => {
+  /** At each ledger after one with a transaction: whether the two methods show it, and which newest ledger they name. */
+  const shownAfter = (indexLag: Faults["indexLag"], ledgers: number) => {
+    const { hash, transaction, world } = withFaults({ indexLag })
+    const startLedger = world.network.latest.number
+    return Array.from({ length: ledgers + 1 }, (_, after) => {
+      if (after > 0) world.close()
+      const byHash = transaction()
+      let found: Record<string, unknown> = {}
+      try {
+        found = world.call("getTransactions", { startLedger, pagination: { limit: 200 } })
+      } catch (error) {
+        if (!(error instanceof RpcError)) throw error
+      }
+      const { transactions = [] } = found
+      const isListed = Array.isArray(transactions) && transactions.some(({ txHash }) => txHash === hash)
+      assert.strictEqual(byHash.status, isListed ? "SUCCESS" : "NOT_FOUND")
+      assert.strictEqual(shownOf(world, user).latestLedger, world.network.latest.number)
+      return [isListed, Number(byHash.latestLedger) - world.network.latest.number]
+    })
+  }
+
+  it("shows transactions some ledgers after the entries, and names the newest ledger", () => {
+    assert.deepStrictEqual(shownAfter({ ledgers: 2 }, 3), [
+      [false, 0],
+      [false, 0],
+      [true, 0],
+      [true, 0]
+    ])
+  })
+
+  it("names the ledger up to which it shows them, if it is honest", () => {
+    assert.deepStrictEqual(shownAfter({ ledgers: 2, isHonest: true }, 3).slice(1), [
+      [false, -2],
+      [true, -2],
+      [true, -2]
+    ])
+  })
+
+  it("shows the transactions of a ledger after a lag of its own, which ends", () => {
+    const world = new World()
+    world.provider.faults.indexLag = { ledgers: 10, isRandom: true }
+    const hashes = Array.from({ length: 40 }, () => applied(world))
+    const isShown = () => hashes.map((hash) => world.call("getTransaction", { hash }).status === "SUCCESS")
+    const shown = isShown()
+    // An older transaction is missing although a newer one is shown.
+    assert.isAbove(shown.lastIndexOf(true), shown.indexOf(false))
+    assert.isTrue(shown.slice(0, 30).every((one) => one))
+    world.close(10)
+    assert.isTrue(isShown().every((one) => one))
+  })
+})
+
+describe("a program that uses the key of an account", () => {
+  it("uses its next sequence in the next ledger, by a transaction that all providers show", () => {
+    const world = new World()
+    const { sequence } = world.account(user)
+    world.send(world.envelope(user, [payment(other, 1n)]))
+    world.network.useSequence(user.publicKey())
+    world.close()
+    const [one, ...others] = world.network.latest.transactions
+    assert.deepStrictEqual([one?.sequence, one?.isSuccess, others.length], [String(sequence + 1n), false, 0])
+    assert.strictEqual(world.account(user).seqLedger, world.network.latest.number)
+    assert.strictEqual(world.call("getTransaction", { hash: one?.hash }).status, "FAILED")
+    world.close()
+    assert.lengthOf(world.network.latest.transactions, 0)
+  })
+})

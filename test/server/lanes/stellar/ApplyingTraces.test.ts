@@ -2,15 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerEach } from "../../../../testkit/layerEach.ts"
-import {
-  addressEntry,
-  call as callOf,
-  envelope,
-  invocation,
-  keyNamed,
-  payment as paid
-} from "../../../../testkit/stellar/Building.ts"
-import { accountIn } from "../../../../testkit/stellar/Entries.ts"
+import { addressEntry, call as callOf, invocation, keyNamed } from "../../../../testkit/stellar/Building.ts"
 import { maxGuests } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
 import { counterContract } from "../../../../testkit/stellar/Contracts.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
@@ -143,30 +135,11 @@ layerEach(ledger)("two providers", (it) => {
   )
 })
 
-type Made = Effect.Success<ReturnType<typeof World.make>>
-
-/** An envelope of a user with XLM, and what the service stores of it. */
-const guestOf = (
-  world: Made,
-  name: string,
-  operations: Parameters<typeof envelope>[1] = [paid(receiver, xlm)],
-  more: Pick<Parameters<typeof envelope>[2], "resourceFee"> = {}
-) => {
-  const user = keyNamed(name)
-  world.network.grant(user.publicKey(), 10n * xlm)
-  const sequence = (accountIn(world.network.reads, user.publicKey())?.sequence ?? 0n) + 1n
-  const maxTime = world.network.latest.closeTime + 200
-  const text = envelope(user, operations, { sequence, maxTime, ...more })
-  const innerHash = world.hashOf(text)
-  const facts = { guest: { account: user.publicKey(), sequence, innerHash, maxTime } }
-  return { text, innerHash, accept: Effect.map(world.accept({ transaction_xdr: text }, 1, { facts }), ([id]) => id) }
-}
-
 layerEach(ledger)("envelopes of users", (it) => {
   it.effect("are applied 64 in a ledger, each once, by the hash inside and outside, and one more waits", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
-      const guests = Array.from({ length: maxGuests + 1 }, (_, index) => guestOf(world, `user ${index}`))
+      const guests = Array.from({ length: maxGuests + 1 }, (_, index) => World.guestOf(world, `user ${index}`))
       const ids = yield* Effect.forEach(guests, ({ accept }) => accept)
       const [own] = guests
       // The first user has sent the envelope, too.
@@ -196,7 +169,7 @@ layerEach(ledger)("envelopes of users", (it) => {
   it.effect("wait while a lower cap of the policy is below their fee, and are applied when it is raised", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
-      const id = yield* guestOf(world, "user").accept
+      const id = yield* World.guestOf(world, "user").accept
       world.relayer = world.relayerOf({ max_fee: 100 })
       yield* world.poll(2)
       const { attempts, cause, state } = yield* world.transaction(id)
@@ -213,10 +186,10 @@ layerEach(ledger)("calls of users", (it) => {
   it.effect("end before anything is signed if they declare far more resources than they need, or expire soon", () =>
     Effect.gen(function* () {
       const world = yield* World.make({ policies: { max_fee: Number(200n * xlm) } })
-      const costly = guestOf(world, "costly", [callOf("increment")], { resourceFee: 100n * xlm })
+      const costly = World.guestOf(world, "costly", [callOf("increment")], { resourceFee: 100n * xlm })
       const untilLedger = world.network.latest.number + 2
       const auth = [addressEntry(keyNamed("late"), invocation(counterContract, "increment"), untilLedger)]
-      const late = guestOf(world, "late", [callOf("increment", [], { auth })], { resourceFee: 100_000n })
+      const late = World.guestOf(world, "late", [callOf("increment", [], { auth })], { resourceFee: 100_000n })
       const ids = [yield* costly.accept, yield* late.accept]
       yield* world.poll(2)
       const ends = yield* Effect.forEach(ids, (id) =>
@@ -234,7 +207,7 @@ layerEach(ledger)("an envelope of a user", (it) => {
   it.effect("that its user also sends himself is confirmed without a fee of the relayer", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
-      const { accept, text } = guestOf(world, "user")
+      const { accept, text } = World.guestOf(world, "user")
       const [node] = world.nodes
       if (node === undefined) return assert.fail("no node")
       node.faults.lost = { sendTransaction: "before" }

@@ -33,8 +33,8 @@ import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
 import { isOf } from "../../../../src/server/ledger/StoredTransaction.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
 import { insert } from "../../../../testkit/LedgerRows.ts"
-import { keyNamed, passphrase } from "../../../../testkit/stellar/Building.ts"
-import { accountIn, keyOf } from "../../../../testkit/stellar/Entries.ts"
+import { envelope, keyNamed, passphrase, payment as paid } from "../../../../testkit/stellar/Building.ts"
+import { accountIn } from "../../../../testkit/stellar/Entries.ts"
 import { Network } from "../../../../testkit/stellar/Network.ts"
 import { node as nodeOf } from "../../../../testkit/stellar/Node.ts"
 import { Provider } from "../../../../testkit/stellar/Provider.ts"
@@ -144,12 +144,8 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
     contents: Effect.suspend(() => (hold === undefined ? Effect.die("no lane is held") : lanes.read(hold))),
     balanceOf: (of: string) => accountIn(network.reads, of)?.balance ?? 0n,
     hashOf: (text: string) => hashIn(lib, text, network.networkId),
-    /** Something else uses the next sequence of the relayer's key. */
-    useSequence: () => {
-      const account = accountIn(network.reads, address)
-      if (account === undefined) return
-      network.put(keyOf.account(address), { ...account, sequence: account.sequence + 1n })
-    },
+    /** Something else uses the next sequence of the relayer's key, in the next ledger. */
+    useSequence: () => network.useSequence(address),
     sequence: () => accountIn(network.reads, address)?.sequence ?? 0n,
     /** Calls that the nodes lose from now on, before or after they take effect. */
     lose: (lost: Provider["faults"]["lost"]) => {
@@ -268,3 +264,22 @@ export const losing = Effect.gen(function* () {
   const first = (yield* world.transaction(id)).place?.sequence ?? assert.fail("it was not signed")
   return { world, id, first, heal: () => world.lose({}) }
 })
+
+type Made = Effect.Success<ReturnType<typeof make>>
+
+/** An envelope of a user with XLM, and what the service stores of it. */
+export const guestOf = (
+  world: Made,
+  name: string,
+  operations: Parameters<typeof envelope>[1] = [paid(receiver, xlm)],
+  more: Pick<Parameters<typeof envelope>[2], "resourceFee"> = {}
+) => {
+  const user = keyNamed(name)
+  world.network.grant(user.publicKey(), 10n * xlm)
+  const sequence = (accountIn(world.network.reads, user.publicKey())?.sequence ?? 0n) + 1n
+  const maxTime = world.network.latest.closeTime + 200
+  const text = envelope(user, operations, { sequence, maxTime, ...more })
+  const innerHash = world.hashOf(text)
+  const facts = { guest: { account: user.publicKey(), sequence, innerHash, maxTime } }
+  return { text, innerHash, accept: Effect.map(world.accept({ transaction_xdr: text }, 1, { facts }), ([id]) => id) }
+}
