@@ -3,6 +3,7 @@ import { cause } from "../Cause.ts"
 import type { Figures } from "../Cause.ts"
 import { ask, Command, finish } from "../Command.ts"
 import type { Commands, Finish, Freed } from "../Command.ts"
+import { present } from "../Presentation.ts"
 import { maxRequeues } from "../Numbers.ts"
 import type { Row, Situation } from "../Situation.ts"
 import { currentAttempts } from "../Transaction.ts"
@@ -70,14 +71,14 @@ const highest = (sequences: ReadonlyArray<bigint>, least: bigint): bigint =>
 const taken = (
   situation: InFlight,
   sequences: ReadonlyArray<bigint>,
-  { foreign, isGiven = false }: { readonly foreign?: string; readonly isGiven?: boolean }
+  { foreign, isGiven = false }: { readonly foreign: string; readonly isGiven?: boolean }
 ): Commands<Stellar> => {
   const { transaction } = situation
   const { facts, intent, requeues, restored } = transaction
   const sequence = sequenceOf(transaction) ?? 0n
   const shown = sequences.filter((one) => one >= sequence)
   const next = (shown.length === 0 ? sequence : shown.reduce((least, one) => (one < least ? one : least))) + 1n
-  const figures: Figures = { sequence, ...(foreign === undefined ? {} : { hash: foreign }) }
+  const figures: Figures = { sequence, hash: foreign }
   if (restored) return requeue(situation, ["restored_unproven", figures], next, { restored })
   if (facts.guest !== undefined) return ended(situation, failedWith("sequence_used", figures), next)
   if (intent !== "execute") return ended(situation, endOf(transaction), next)
@@ -139,6 +140,28 @@ const ofProof = (situation: InFlight, outcome: Decided): Commands<Stellar> => {
   return outcome.isByOne && first._tag === "Finish" ? [{ ...first, confirmedBy: 1 }, ...others] : [first, ...others]
 }
 
+/** What a transaction waits for whose providers have not decided. Undefined: for nothing that they could show. */
+export const undecided = (
+  situation: InFlight,
+  outcome: Exclude<Outcome, { readonly _tag: "Decided" }>
+): Commands<Stellar> | undefined => {
+  switch (outcome._tag) {
+    case "Disagree":
+      return hold(situation, "providers_disagree", present("host", outcome.host))
+    case "Unseen": {
+      const { host, until } = outcome
+      const sequence = sequenceOf(situation.transaction)
+      return hold(situation, "landing_unproven", { ...present("sequence", sequence), ...present("host", host), until })
+    }
+    case "Behind":
+      return hold(situation, "second_provider_behind", { ledger: outcome.ledger, other_ledger: outcome.other })
+    case "Missing":
+      return hold(situation, "second_provider_missing", outcome.figures)
+    case "Open":
+      return undefined
+  }
+}
+
 const isReached = (sequence: bigint, account: AccountAt | undefined): boolean =>
   account !== undefined && (account.sequence === undefined || account.sequence >= sequence)
 
@@ -159,18 +182,7 @@ const proof: Row<Stellar, StellarSeen> = (situation) => {
     transaction,
     now
   })
-  switch (outcome._tag) {
-    case "Decided":
-      return ofProof(situation, outcome)
-    case "Disagree":
-      return hold(situation, "providers_disagree", outcome.host === undefined ? {} : { host: outcome.host })
-    case "Behind":
-      return hold(situation, "second_provider_behind", { ledger: outcome.ledger, other_ledger: outcome.other })
-    case "Missing":
-      return hold(situation, "second_provider_missing", outcome.figures)
-    case "Open":
-      return undefined
-  }
+  return outcome._tag === "Decided" ? ofProof(situation, outcome) : undecided(situation, outcome)
 }
 
 export const decideInFlight = (situation: InFlight): Commands<Stellar> => {

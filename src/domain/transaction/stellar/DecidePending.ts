@@ -10,12 +10,12 @@ import type { Row, Situation } from "../Situation.ts"
 import { newestRequest } from "../Transaction.ts"
 import { leftOf } from "./Channels.ts"
 import { decideSignature } from "./DecideSignature.ts"
-import { together } from "./Evidence.ts"
-import type { Applied } from "./Evidence.ts"
+import { undecided } from "./DecideInFlight.ts"
+import { outcomeOf } from "./Proving.ts"
 import { executedByOther } from "./StellarEnds.ts"
 import { restored } from "./StellarRestore.ts"
 import { lastSequence } from "./Int64.ts"
-import type { Guest, Stellar } from "./Stellar.ts"
+import type { Stellar } from "./Stellar.ts"
 import { momentOf } from "./Stellar.ts"
 import { areEnough, askedOf, hold, ledgerOf, nextPoll } from "./StellarHolding.ts"
 import type { AskedProvider } from "./StellarHolding.ts"
@@ -25,10 +25,12 @@ import {
   leastValidity,
   maxClockDifference,
   maxGuests,
-  predecessorGrace
+  predecessorGrace,
+  unseenPatience
 } from "./StellarNumbers.ts"
 import { channelsFor, placeOf } from "./StellarPlaces.ts"
 import type { StellarSeen } from "./StellarSeen.ts"
+import { watchedOf } from "./Watched.ts"
 
 const rows = Rows.make<Stellar>(nextPoll)
 
@@ -139,32 +141,31 @@ const room: Row<Stellar, AskedView> = (situation) => {
   return hold(situation, "lane_window_full", figures, scopeOf(situation))
 }
 
-/** What all asked providers found of the envelope of a guest. Undefined: they differ, or one was not asked. */
-const foundBy = (asked: ReadonlyArray<AskedProvider>): Applied | "nothing" | undefined => {
-  const [first, ...others] = asked.map(({ testimony }) => testimony.found)
-  if ([first, ...others].every((one) => one === undefined)) return "nothing"
-  if (first === undefined) return undefined
-  const same = others.every(
-    (other) =>
-      other !== undefined &&
-      together({ kind: "applied", applied: first }, { kind: "applied", applied: other }).kind === "applied"
-  )
-  return same ? first : undefined
-}
+const shownBy = ({ asked }: AskedView): ReadonlyArray<bigint> => asked.map(({ account }) => account.sequence ?? 0n)
 
-/**
- * The guest has used the sequence, with this envelope or with another one. Nothing was signed for it, so that its deadline ends
- * it if nobody has a second opinion.
- */
-const usedByGuest = (situation: AskedSituation, { sequence }: Guest): Commands<Stellar> => {
-  const { view } = situation
+/** The guest has used the sequence, with this envelope or with another one. */
+const usedByGuest: Row<Stellar, AskedView> = (situation) => {
+  const { now, terms, transaction, view } = situation
+  const { guest } = transaction.facts
+  if (guest === undefined || shownBy(view).some((one) => one < guest.sequence)) return undefined
+  const { sequence } = guest
   if (view.asked.length < Math.min(view.configured, agreeing)) return hold(situation, "second_provider_missing")
   if (view.isProofAsked !== true) return [ask<Stellar>("proof")]
-  const found = foundBy(view.asked)
-  if (found === undefined) return hold(situation, "providers_disagree")
-  return found === "nothing"
-    ? [finish({ state: "failed", cause: cause("sequence_used", { sequence }) })]
-    : [executedByOther(found)]
+  const outcome = outcomeOf(view, {
+    sequence,
+    watched: watchedOf(transaction),
+    finalityByOne: terms.finalityByOne,
+    transaction,
+    now
+  })
+  const unseen = hold(situation, "landing_unproven", { sequence })
+  if (outcome._tag !== "Decided") return undecided(situation, outcome) ?? unseen
+  const { isByOne, proof } = outcome
+  const by = isByOne ? { confirmedBy: 1 as const } : {}
+  if (proof.kind === "applied") return [{ ...executedByOther(proof.applied), ...by }]
+  if (proof.kind !== "taken") return unseen
+  const why = cause("sequence_used", { sequence, hash: proof.foreign })
+  return [{ ...finish<Stellar>({ state: "failed", cause: why }), ...by }]
 }
 
 /** Only the next sequence of a guest is paid for: another one would only cost a place in the queue. */
@@ -172,8 +173,7 @@ const guestTurn: Row<Stellar, AskedView> = (situation) => {
   const { transaction, view } = situation
   const { guest } = transaction.facts
   if (guest === undefined) return undefined
-  const shown = view.asked.map(({ account }) => account.sequence ?? 0n)
-  if (shown.every((one) => one >= guest.sequence)) return usedByGuest(situation, guest)
+  const shown = shownBy(view)
   if (shown.every((one) => one === guest.sequence - 1n)) return undefined
   if (shown.every((one) => one < guest.sequence)) {
     return hold(situation, "waits_for_predecessors", { required_sequence: guest.sequence })
@@ -195,14 +195,30 @@ const sign = (situation: AskedSituation): Commands<Stellar> => {
 }
 
 const withChain = firstOf<Stellar, AskedView>(
-  [clockFits, hasTimeLeft, payer, exhausted, channelWork, required, givenFirst, room, guestTurn],
+  [usedByGuest, clockFits, hasTimeLeft, payer, exhausted, channelWork, required, givenFirst, room, guestTurn],
   sign
 )
+
+/**
+ * Nothing was sent for an envelope of a guest, but its user may have sent it. No deadline ends it while its sequence is used by a
+ * transaction that the providers may still show.
+ */
+const deadline: Row<Stellar> = (situation) => {
+  const { now, transaction } = situation
+  const { attempts, cause: why, facts, validUntil } = transaction
+  const { guest } = facts
+  if (guest === undefined || attempts.length > 0) return rows.deadline(situation)
+  const until = why?.code === "landing_unproven" ? validUntil + unseenPatience : validUntil
+  if (now < until) return undefined
+  return [
+    finish({ state: "expired", cause: cause("deadline_passed", { until: validUntil, sequence: guest.sequence }) })
+  ]
+}
 
 const ofLedger = [
   restored,
   rows.notWanted,
-  rows.deadline,
+  deadline,
   rows.policy,
   rows.stopped,
   rows.paused,

@@ -1,5 +1,6 @@
 // What one provider proves about the envelopes at a place, and what two of them prove together.
-// `NOT_FOUND`, refusals and clocks prove nothing. The account's entry at a numbered ledger does.
+// `NOT_FOUND`, ledgers in which nothing is found, refusals and clocks prove nothing: an index of transactions can be behind the ledger
+// that the provider names. The account's entry at a numbered ledger proves what it says, and so does a transaction that is shown.
 
 import { present } from "../Presentation.ts"
 
@@ -42,17 +43,20 @@ export interface Applied {
   readonly fee: bigint
 }
 
-/** The hashes of ledgers that were read by number. */
-export interface Scan {
-  readonly fromLedger: number
-  readonly toLedger: number
-  /** Whether a ledger in `toLedger` or before it has a close time above the largest `maxTime`. */
-  readonly passedMaxTime: boolean
-  readonly hashes: ReadonlySet<string>
-  /** Another transaction that used the sequence. */
-  readonly foreign?: string
-  /** Whether it is one that a caller got signed. Absent: it is not, or nothing used the sequence. */
+/** A transaction that used the sequence, or whose operation moved the account past it. */
+export interface Use {
+  /** The hash of the envelope, then that of the one inside of a fee bump. */
+  readonly hashes: readonly [outer: string, ...inner: ReadonlyArray<string>]
+  /** Whether it is one that a caller got signed. Absent: it is not. */
   readonly isGiven?: true
+}
+
+/** What the transactions of ledgers show that were read by number. */
+export interface Scan {
+  /** Absent: no transaction that is shown used the sequence. The index may be behind. */
+  readonly use?: Use
+  /** The range has more transactions than are read. */
+  readonly isCut?: true
 }
 
 /** What one provider says. What was not asked or not answered is absent. */
@@ -72,11 +76,13 @@ export type Evidence =
       readonly kind: "taken"
       readonly ledger: number
       readonly sequence?: bigint
-      readonly foreign?: string
+      readonly foreign: string
       readonly isGiven?: true
     }
   | { readonly kind: "alive"; readonly ledger: number; readonly sequence: bigint }
-  /** The ledgers that would prove it are older than the provider's store. */
+  /** The sequence is used in this ledger, and the provider does not show yet by which transaction. */
+  | { readonly kind: "unseen"; readonly ledger: number }
+  /** The same, and the provider will not show it: its store does not reach back so far, or it has too many transactions to read. */
   | { readonly kind: "unproven"; readonly ledger: number }
   | { readonly kind: "unknown" }
 
@@ -86,16 +92,13 @@ const unknown: Evidence = { kind: "unknown" }
 const isPast = ({ closeTime, number }: LedgerPoint, { maxLedger, maxTime }: Watched): boolean =>
   BigInt(closeTime) > maxTime || (maxLedger !== undefined && number >= maxLedger - 1)
 
-/** The ledgers that have to be read before nothing of ours can be in them. */
+/** The ledgers that contain the transaction that used the sequence. */
 export interface Range {
   readonly from: number
   readonly to: number
 }
 
-/**
- * The ledgers after the first signature up to X. If the entry names the ledger of exactly our sequence, only that one: what
- * used the sequence is there.
- */
+/** The ledgers after the first signature up to X. If the entry names the ledger of exactly our sequence, only that one. */
 export const rangeOf = (sequence: bigint, watched: ReadonlyArray<Watched>, account: AccountAt): Range => {
   const { ledger, seqLedger } = account
   if (seqLedger !== undefined && seqLedger > 0 && account.sequence === sequence)
@@ -103,35 +106,35 @@ export const rangeOf = (sequence: bigint, watched: ReadonlyArray<Watched>, accou
   return { from: Math.min(...watched.map(({ seenLedger }) => seenLedger)) + 1, to: ledger.number }
 }
 
-/** It may end early: after the largest `maxTime` no ledger contains anything of ours. */
-const covers = ({ fromLedger, passedMaxTime, toLedger }: Scan, { from, to }: Range): boolean =>
-  fromLedger <= from && (toLedger >= to || passedMaxTime)
+/** Whether the transaction is one of the envelopes. */
+export const isOurs = ({ hashes }: Use, watched: ReadonlyArray<Watched>): boolean =>
+  watched.some(
+    ({ hash, innerHash }) => hashes.includes(hash) || (innerHash !== undefined && hashes.includes(innerHash))
+  )
 
-const hashesOf = ({ hash, innerHash }: Watched): ReadonlyArray<string> =>
-  innerHash === undefined ? [hash] : [hash, innerHash]
-
-/** What the ledgers contain, if the sequence was used by something. */
+/**
+ * What is proven if the sequence was used by something. At one sequence, the network applies one transaction at most: one that is not ours
+ * is the proof, and that none is shown is none. If it is ours, the look-up by hash will find its result.
+ */
 const ofUsed = (
   sequence: bigint,
   watched: ReadonlyArray<Watched>,
   account: AccountAt,
-  testimony: Testimony
+  { oldestLedger, scan }: Testimony
 ): Evidence => {
-  const { oldestLedger, scan } = testimony
-  const range = rangeOf(sequence, watched, account)
-  if (scan === undefined || !covers(scan, range)) {
-    const isForgotten = oldestLedger !== undefined && oldestLedger > range.from
-    return isForgotten ? { kind: "unproven", ledger: account.ledger.number } : unknown
+  const ledger = account.ledger.number
+  const use = scan?.use
+  if (use !== undefined && !isOurs(use, watched)) {
+    return {
+      kind: "taken",
+      ledger,
+      ...present("sequence", account.sequence),
+      foreign: use.hashes[0],
+      ...present("isGiven", use.isGiven)
+    }
   }
-  // A hash of ours in a ledger: the look-up by hash will find its result.
-  if (watched.flatMap(hashesOf).some((hash) => scan.hashes.has(hash))) return unknown
-  return {
-    kind: "taken",
-    ledger: account.ledger.number,
-    ...(account.sequence === undefined ? {} : { sequence: account.sequence }),
-    ...present("foreign", scan.foreign),
-    ...present("isGiven", scan.isGiven)
-  }
+  const isForgotten = oldestLedger !== undefined && oldestLedger > rangeOf(sequence, watched, account).from
+  return { kind: use === undefined && (isForgotten || scan?.isCut === true) ? "unproven" : "unseen", ledger }
 }
 
 /** What one provider proves about the envelopes that hold a sequence. */

@@ -8,7 +8,7 @@ import { accountsContradict, contradict, evidenceOf, together } from "./Evidence
 import type { Evidence, Watched } from "./Evidence.ts"
 import type { ProviderLook, StellarSeen } from "./StellarSeen.ts"
 import type { Stellar } from "./Stellar.ts"
-import { agreeing, ledgerTime } from "./StellarNumbers.ts"
+import { agreeing, ledgerTime, unseenPatience } from "./StellarNumbers.ts"
 
 /** Evidence that ends the wait for the envelopes at a place. */
 type Proof = Extract<Evidence, { readonly kind: "applied" | "dead" | "taken" | "unproven" }>
@@ -23,6 +23,11 @@ export type Outcome =
       readonly isByOne: boolean
     }
   | { readonly _tag: "Disagree"; readonly host?: string }
+  /**
+   * The sequence is used, and a provider does not show yet by which transaction. It has until `until` to show it. `host` is masked, and
+   * absent if no provider shows it.
+   */
+  | { readonly _tag: "Unseen"; readonly until: Moment; readonly host?: string }
   /** Another provider still has to see the ledger of the proof. */
   | { readonly _tag: "Behind"; readonly ledger: number; readonly other: number }
   | { readonly _tag: "Missing"; readonly figures: Figures }
@@ -33,7 +38,8 @@ interface Voice {
   readonly evidence: Evidence
 }
 
-const isProof = (evidence: Evidence): evidence is Proof => evidence.kind !== "alive" && evidence.kind !== "unknown"
+const isProof = (evidence: Evidence): evidence is Proof =>
+  evidence.kind !== "alive" && evidence.kind !== "unknown" && evidence.kind !== "unseen"
 
 const sequencesOf = (voices: ReadonlyArray<Voice>): ReadonlyArray<bigint> =>
   voices.flatMap(({ look }) => look.testimony.account?.sequence ?? [])
@@ -76,6 +82,18 @@ export interface Judging {
   readonly now: Moment
 }
 
+/**
+ * Until when an index that is behind may show the transaction that used the sequence. After that, it counts as one that does not keep the
+ * ledger, and the codes that follow keep it so.
+ */
+const unseenUntil = ({ now, transaction: { cause, causeSince } }: Judging): Moment => {
+  if (cause?.code === "landing_unproven") return causeSince + unseenPatience
+  const isOver = cause?.code === "nonce_taken_unproven" || cause?.code === "second_provider_missing"
+  return isOver ? now : now + unseenPatience
+}
+
+const isUnseen = ({ evidence, look }: Voice): boolean => !look.isStalled && evidence.kind === "unseen"
+
 const isBehind = ({ look }: Voice, proof: Proof): boolean =>
   look.newest !== undefined && look.newest.number < ledgerOf(proof)
 
@@ -95,7 +113,7 @@ const cannotBothBeRight = (sequence: bigint, one: Voice, other: Voice): boolean 
 const opinionOf = (sequence: bigint, proof: Proof, first: Voice, other: Voice, silent: Moment): Opinion => {
   const { host, isStalled } = other.look
   if (!isStalled && cannotBothBeRight(sequence, first, other)) return { _tag: "Contradicts", host }
-  if (!isStalled && isBehind(other, proof)) return { _tag: "Behind", host }
+  if (isUnseen(other) || (!isStalled && isBehind(other, proof))) return { _tag: "Behind", host }
   return hasOpinion(other, proof)
     ? { _tag: "Behind", host }
     : { _tag: "Silent", host, since: silent, error: "it does not answer what a proof needs" }
@@ -109,11 +127,13 @@ const notAsked = (silent: Moment): Opinion => ({
   error: "it was not asked"
 })
 
-const behindOf = (proof: Proof, others: ReadonlyArray<Voice>): Outcome => {
+const behindOf = (proof: Proof, others: ReadonlyArray<Voice>, until: Moment): Outcome => {
   const late = others.find((voice) => !voice.look.isStalled && isBehind(voice, proof))
-  return late?.look.newest === undefined
-    ? { _tag: "Open" }
-    : { _tag: "Behind", ledger: ledgerOf(proof), other: late.look.newest.number }
+  if (late?.look.newest !== undefined) {
+    return { _tag: "Behind", ledger: ledgerOf(proof), other: late.look.newest.number }
+  }
+  const unseen = others.find(isUnseen)
+  return unseen === undefined ? { _tag: "Open" } : { _tag: "Unseen", until, host: unseen.look.host }
 }
 
 /** One provider has a proof, and no other one has the same. */
@@ -134,7 +154,7 @@ const alone = (
     case "Disputed":
       return { _tag: "Disagree", ...(verdict.host === undefined ? {} : { host: verdict.host }) }
     case "Waiting":
-      return behindOf(proof, others)
+      return behindOf(proof, others, unseenUntil(judging))
     case "Missing":
       return { _tag: "Missing", figures: verdict.figures }
     case "Alone":
@@ -143,11 +163,29 @@ const alone = (
   }
 }
 
+/** What each provider proves. `unseen` for too long is `unproven`. */
+const voicesOf = ({ looks }: StellarSeen, judging: Judging): ReadonlyArray<Voice> => {
+  const { now, sequence, watched } = judging
+  const voices = looks.map((look): Voice => ({ look, evidence: evidenceOf(sequence, watched, look.testimony) }))
+  const isOver = now >= unseenUntil(judging)
+  return voices.map(({ evidence, look }) =>
+    isOver && evidence.kind === "unseen"
+      ? { look, evidence: { kind: "unproven", ledger: evidence.ledger } }
+      : { look, evidence }
+  )
+}
+
+/** Nobody has a proof. While a provider shows the sequence as unused, what was signed is sent to it. */
+const withoutProof = (voices: ReadonlyArray<Voice>, judging: Judging): Outcome =>
+  voices.some(({ evidence }) => evidence.kind === "unseen") &&
+  !voices.some(({ evidence, look }) => !look.isStalled && evidence.kind === "alive")
+    ? { _tag: "Unseen", until: unseenUntil(judging) }
+    : { _tag: "Open" }
+
 export const outcomeOf = (seen: StellarSeen, judging: Judging): Outcome => {
-  const { sequence, watched } = judging
-  const voices = seen.looks.map((look): Voice => ({ look, evidence: evidenceOf(sequence, watched, look.testimony) }))
+  const voices = voicesOf(seen, judging)
   const first = best(voices.flatMap((voice) => (isProof(voice.evidence) ? [{ proof: voice.evidence, voice }] : [])))
-  if (first === undefined) return { _tag: "Open" }
+  if (first === undefined) return withoutProof(voices, judging)
   if (seen.configured < agreeing) return decided(first.proof, [first.voice], false)
   const others = voices.filter((voice) => voice !== first.voice)
   return agreedOf(voices) ?? alone(first.proof, first.voice, others, seen, judging)

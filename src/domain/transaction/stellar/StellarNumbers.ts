@@ -144,5 +144,17 @@ export const sendAgainAfter = { accepted: 2 * ledgerTime, refused: ledgerTime } 
 /** Providers whose evidence must agree, if as many are configured. */
 export const agreeing = 2
 
+/**
+ * Milliseconds for which a provider may show that a sequence is used without the transaction that used it: 120 ledgers, twelve times the
+ * longest lag of an index that tests have. After that, an operator may decide.
+ */
+export const unseenPatience = 120 * ledgerTime
+
+/** Ledgers in which the transaction is looked for that used the sequence of a guest before anything was signed for him: 300 seconds. */
+export const guestLedgers = 60
+
+/** Milliseconds for which a range of ledgers that has too many transactions is not read again. */
+export const cutScanPause = 600_000
+
 /** Milliseconds for which one provider has to be the only one that answers before its view alone is enough for a signature. */
 export const signsAloneAfter = 2 * ledgerTime

@@ -123,9 +123,19 @@ const flying = {
     reason: `One RPC provider has ledger ${number(ledger)}, and another one only ${number(other_ledger)}.`,
     next: "It is decided when the other one has caught up."
   }),
+  landing_unproven: ({ host, sequence, until: end }) => ({
+    reason: `Its sequence${numbered(sequence)} is used, and ${host ?? "no RPC provider"} ${
+      host === undefined ? "shows" : "does not show"
+    } yet by which transaction. Its own envelope can be that transaction.`,
+    next: `${again} Nothing is signed and nothing ends before that transaction is shown. ${
+      host === undefined
+        ? `${neverByTime} An operator may decide ${at(end)}.`
+        : `That provider counts as one without an opinion ${at(end)}.`
+    } An RPC URL whose transactions are not behind its ledgers helps.`
+  }),
   nonce_taken_unproven: ({ sequence }) => ({
-    reason: `Its sequence${numbered(sequence)} is used, and no RPC provider keeps the ledgers that show by what.`,
-    next: `An archive of the network tells. ${operator}`
+    reason: `Its sequence${numbered(sequence)} is used, and no RPC provider shows by which transaction: their stores begin later, or they have not shown it for long.`,
+    next: `${again} An archive of the network tells. ${operator}`
   })
 } as const satisfies Sentences
 
@@ -150,9 +160,15 @@ const ended = {
     final(`The account would have more entries than the policy allows${because(error)}. ${unsent}`),
   fee_token_clawback: ({ error }) => final(`The issuer can take its payment back${because(error)}. ${unsent}`),
   payment_insufficient: ({ error }) => final(`Its payment to the relayer is not enough${because(error)}. ${unsent}`),
-  sequence_used: ({ sequence }) =>
+  sequence_used: ({ hash, sequence }) =>
     final(
-      `The source of its envelope has used the sequence${numbered(sequence)} with another transaction. If this service never sent it, its user may have.`
+      `The source of its envelope has used the sequence${numbered(sequence)} with another transaction${hashed(hash)}.`
+    ),
+  deadline_passed: ({ sequence }) =>
+    final(
+      sequence === undefined
+        ? "Its deadline passed before it was executed; it has no effect."
+        : `Its deadline passed, and this service sent nothing for it. If its user sent it, the transaction at the sequence${numbered(sequence)} of its source shows that.`
     ),
   refused_by_all: ({ error }) =>
     final(`Every node refused it${because(error)}, and its envelope has expired. It has no effect.`),

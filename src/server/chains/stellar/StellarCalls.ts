@@ -67,15 +67,17 @@ export const transaction = (hash: string): TypedCall<typeof Looked.Type> => ({
 })
 
 /** Transactions of one page: the limit of the method. */
-export const maxPage = 200
+const maxPage = 200
 
 const Page = Schema.Struct({
   transactions: Schema.Array(
-    Schema.Struct({ txHash: Hash, ledger: Ledger, createdAt: Schema.Natural, envelopeXdr: Schema.String })
+    Schema.Struct({
+      txHash: Hash,
+      ledger: Ledger,
+      envelopeXdr: Schema.String,
+      resultMetaXdr: optional(Schema.String)
+    })
   ),
-  latestLedger: Ledger,
-  latestLedgerCloseTimestamp: Schema.Natural,
-  oldestLedger: Ledger,
   cursor: Schema.String
 })
 export type Page = typeof Page.Type

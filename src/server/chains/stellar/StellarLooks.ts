@@ -1,15 +1,14 @@
 // Looks: what one provider says about accounts, hashes and the contents of ledgers. Answers of two providers are never mixed.
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
-import { Effect, Result } from "effect"
-import type { AccountAt, Applied, LedgerPoint, Range, Scan } from "../../../domain/transaction/stellar/Evidence.ts"
-import { present } from "../../../domain/transaction/Presentation.ts"
+import { Clock, Effect, Result } from "effect"
+import type { AccountAt, Applied, LedgerPoint, Range, Scan, Use } from "../../../domain/transaction/stellar/Evidence.ts"
 import * as RpcFailure from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import { accountsIn, keyOf } from "./StellarAccounts.ts"
 import type { AccountEntry } from "./StellarAccounts.ts"
 import * as Calls from "./StellarCalls.ts"
 import type { Library } from "./StellarLibrary.ts"
-import { partyOf } from "./StellarOperations.ts"
+import { keyAddress, partyOf } from "./StellarOperations.ts"
 import { resultIn } from "./StellarResults.ts"
 import { hashOf } from "./StellarSignatures.ts"
 
@@ -98,73 +97,124 @@ export interface Used {
 /** Those of the hashes that belong to signatures that callers got. */
 export type GivenAmong = (hashes: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>>
 
-interface Content {
-  readonly hashes: ReadonlyArray<string>
-  readonly isUse: boolean
+/** A transaction without its fee bump, in any of the formats that ledgers contain. */
+interface Plain {
+  readonly source: string
+  readonly sequence: bigint
+  readonly operations: ReadonlyArray<Xdr.Operation>
+  /** Undefined: the format from before protocol 13, which no fee bump contains. */
+  readonly tx?: Xdr.Transaction
 }
 
-const v1In = (envelope: Xdr.TransactionEnvelope): Xdr.Transaction | undefined => {
-  if (envelope.type === "envelopeTypeTx") return envelope.v1.tx
-  return envelope.type === "envelopeTypeTxFeeBump" ? envelope.feeBump.tx.innerTx.v1.tx : undefined
-}
+const plainOf = (tx: Xdr.Transaction): Plain => ({
+  source: partyOf(tx.sourceAccount).address,
+  sequence: tx.seqNum,
+  operations: tx.operations,
+  tx
+})
 
-/** A transaction of a ledger: its hashes, with that inside of a fee bump, and whether it used the sequence. */
-const contentOf = (
-  lib: Library,
-  { envelopeXdr, txHash }: Calls.Page["transactions"][number],
-  { account, sequence }: Used,
-  networkId: Uint8Array
-): Content => {
-  const tx = Result.getOrUndefined(Result.try(() => v1In(lib.xdr.TransactionEnvelope.fromXdr(envelopeXdr, "base64"))))
-  if (tx === undefined) return { hashes: [txHash], isUse: false }
-  return {
-    hashes: [txHash, hashOf(networkId, tx.toXdr()).toString("hex")],
-    isUse: tx.seqNum === sequence && partyOf(tx.sourceAccount).address === account
+/** Undefined: no XDR, or a format that the library does not know. */
+const plainIn = (lib: Library, text: string): Plain | undefined => {
+  const envelope = Result.getOrUndefined(Result.try(() => lib.xdr.TransactionEnvelope.fromXdr(text, "base64")))
+  switch (envelope?.type) {
+    case "envelopeTypeTx":
+      return plainOf(envelope.v1.tx)
+    case "envelopeTypeTxFeeBump":
+      return plainOf(envelope.feeBump.tx.innerTx.v1.tx)
+    case "envelopeTypeTxV0": {
+      const { operations, seqNum, sourceAccountEd25519 } = envelope.v0.tx
+      return { source: lib.StrKey.encodeEd25519PublicKey(sourceAccountEd25519.value), sequence: seqNum, operations }
+    }
+    default:
+      return undefined
   }
 }
 
-/** Reads the contents of ledgers, up to the end of the range or the first ledger that is past every envelope. */
-export const scan = Effect.fnUntraced(
-  function* (
-    lib: Library,
-    node: RpcNode,
-    networkId: Uint8Array,
-    used: Used,
-    { from, to, maxTime }: Range & { readonly maxTime: bigint },
-    given: GivenAmong
-  ) {
-    const hashes = new Set<string>()
-    let use: ReadonlyArray<string> | undefined
-    let covered = from - 1
-    let passedMaxTime = false
-    let next: Parameters<typeof Calls.transactions>[0] = { ledger: from }
-    for (let page = 0; page < maxPages && covered < to && !passedMaxTime; page++) {
-      const answer: Calls.Page = yield* node.call(Calls.transactions(next))
-      for (const one of answer.transactions) {
-        const content = contentOf(lib, one, used, networkId)
-        for (const hash of content.hashes) hashes.add(hash)
-        if (content.isUse) use ??= content.hashes
-        passedMaxTime = passedMaxTime || BigInt(one.createdAt) > maxTime
+const isMove = ({ body, sourceAccount }: Xdr.Operation, source: string, account: string): boolean =>
+  (body.type === "bumpSequence" || body.type === "accountMerge") &&
+  (sourceAccount === null ? source : partyOf(sourceAccount).address) === account
+
+/** The changes of entries by operations. A transaction that failed has none. */
+const changesIn = (lib: Library, meta: string): ReadonlyArray<Xdr.LedgerEntryChange> => {
+  const read = Result.getOrUndefined(Result.try(() => lib.xdr.TransactionMeta.fromXdr(meta, "base64")))
+  if (read === undefined) return []
+  const operations: ReadonlyArray<Xdr.OperationMeta | Xdr.OperationMetaV2> =
+    read.type === "operations" ? read.operations : read.value.operations
+  return operations.flatMap(({ changes }) => changes)
+}
+
+const sequenceIn = ({ data }: Xdr.LedgerEntry, account: string): bigint | undefined =>
+  data.type === "account" && keyAddress(data.account.accountId) === account ? data.account.seqNum : undefined
+
+/**
+ * Whether operations moved the account from below the sequence past it, or ended the account: no transaction has used the sequence, and none
+ * will.
+ */
+const movesPast = (lib: Library, meta: string, { account, sequence }: Used): boolean => {
+  let before: bigint | undefined
+  for (const change of changesIn(lib, meta)) {
+    const isBelow = before !== undefined && before < sequence
+    switch (change.type) {
+      case "ledgerEntryState":
+        before = sequenceIn(change.state, account) ?? before
+        break
+      case "ledgerEntryUpdated": {
+        const after = sequenceIn(change.updated, account)
+        if (isBelow && after !== undefined && after >= sequence) return true
+        before = after ?? before
+        break
       }
-      const last = answer.transactions.at(-1)
-      const isFull = answer.transactions.length >= Calls.maxPage
-      // The last ledger of a full page may go on in the next one.
-      covered = isFull ? Math.max(covered, (last?.ledger ?? from) - 1) : answer.latestLedger
-      if (!isFull) break
-      next = { cursor: answer.cursor }
+      case "ledgerEntryRemoved": {
+        const { removed } = change
+        if (isBelow && removed.type === "account" && keyAddress(removed.account.accountId) === account) return true
+      }
     }
-    const scanned: Scan = {
-      fromLedger: from,
-      toLedger: covered,
-      passedMaxTime,
-      hashes,
-      ...present("foreign", use?.[0]),
-      ...(use !== undefined && (yield* given(use)).size > 0 ? { isGiven: true } : {})
+  }
+  return false
+}
+
+/** The hashes of a transaction, if it used the sequence or moved the account past it. */
+const useIn = (
+  lib: Library,
+  { envelopeXdr, resultMetaXdr: meta = "", txHash }: Calls.Page["transactions"][number],
+  used: Used,
+  networkId: Uint8Array
+): Use["hashes"] | undefined => {
+  const plain = plainIn(lib, envelopeXdr)
+  if (plain === undefined) return undefined
+  const { operations, sequence, source, tx } = plain
+  const isUse = source === used.account && sequence === used.sequence
+  const isMoved = () =>
+    operations.some((operation) => isMove(operation, source, used.account)) && movesPast(lib, meta, used)
+  if (!isUse && !isMoved()) return undefined
+  return tx === undefined ? [txHash] : [txHash, hashOf(networkId, tx.toXdr()).toString("hex")]
+}
+
+/**
+ * Reads the transactions of ledgers until one has used the sequence. The number of the newest ledger in an answer does not say that its
+ * transactions are shown, so that nothing follows if none is found.
+ */
+export const scan = Effect.fnUntraced(function* (
+  lib: Library,
+  node: RpcNode,
+  networkId: Uint8Array,
+  used: Used,
+  { from, to }: Range,
+  given: GivenAmong
+) {
+  const until = (yield* Clock.currentTimeMillis) + scanBudget
+  let next: Parameters<typeof Calls.transactions>[0] = { ledger: from }
+  for (let page = 0; page < maxPages && (yield* Clock.currentTimeMillis) < until; page++) {
+    const { cursor, transactions }: Calls.Page = yield* node.call(Calls.transactions(next))
+    for (const one of transactions) {
+      const hashes = useIn(lib, one, used, networkId)
+      if (hashes === undefined) continue
+      const isGiven = (yield* given(hashes)).size > 0
+      return { use: { hashes, ...(isGiven ? { isGiven } : {}) } } satisfies Scan
     }
-    return scanned
-  },
-  Effect.timeoutOrElse({
-    duration: scanBudget,
-    orElse: () => Effect.fail(RpcFailure.failure("unreachable").of("getTransactions"))
-  })
-)
+    const last = transactions.at(-1)
+    if (last === undefined || last.ledger > to) return {} satisfies Scan
+    next = { cursor }
+  }
+  return { isCut: true } satisfies Scan
+})

@@ -28,6 +28,8 @@ export interface StellarMemory {
   readonly sightings: Map<string, Sighting>
   /** Since when only one provider has an opinion, by `LaneRelayer.urlsKey`. */
   readonly aloneSince: Map<string, Moment>
+  /** When a scan ended before its range did, by provider, account and sequence. */
+  readonly cutScans: Map<string, Moment>
   /** The highest ledger that any provider has shown, and when. */
   newest: { readonly number: number; readonly at: Moment } | undefined
   /** The shared reading of fees of recent ledgers, by `LaneRelayer.urlsKey`, with the ledger at which it began. */
@@ -38,6 +40,7 @@ export const make = (): StellarMemory => ({
   providers: new Map(),
   sightings: new Map(),
   aloneSince: new Map(),
+  cutScans: new Map(),
   newest: undefined,
   fees: new Map()
 })

@@ -1,9 +1,9 @@
-// The question `proof`: what became of the envelopes of a transaction, of each provider by itself. The accounts were read before: in
-// this order an envelope that is in no ledger up to that of its account is in none.
-import { Effect, Result } from "effect"
+// The question `proof`: what became of the envelopes of a transaction, of each provider by itself. The accounts were read before, and show
+// that the sequence is used.
+import { Clock, Effect, Result } from "effect"
 import { present } from "../../../domain/transaction/Presentation.ts"
-import { rangeOf } from "../../../domain/transaction/stellar/Evidence.ts"
-import type { AccountAt, Applied, Scan, Watched } from "../../../domain/transaction/stellar/Evidence.ts"
+import { isOurs, rangeOf } from "../../../domain/transaction/stellar/Evidence.ts"
+import type { AccountAt, Applied, Scan, Use, Watched } from "../../../domain/transaction/stellar/Evidence.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import { library } from "../../chains/stellar/StellarLibrary.ts"
 import type { Library } from "../../chains/stellar/StellarLibrary.ts"
@@ -13,8 +13,9 @@ import type { RpcNode } from "../../chains/RpcNode.ts"
 import type { LaneRow } from "../LaneNetwork.ts"
 import { currentAttempts } from "../../../domain/transaction/Transaction.ts"
 import { providersOf } from "./StellarContext.ts"
-import type { StellarContext } from "./StellarContext.ts"
+import type { StellarContext, StellarMemory } from "./StellarContext.ts"
 import { accountOf, maxAsked } from "./StellarPolls.ts"
+import { cutScanPause, guestLedgers } from "../../../domain/transaction/stellar/StellarNumbers.ts"
 import { sequenceOf, watchedOf } from "../../../domain/transaction/stellar/Watched.ts"
 
 const isUsed = ({ sequence }: AccountAt, wanted: bigint): boolean => sequence === undefined || sequence >= wanted
@@ -40,7 +41,7 @@ interface Sought {
   readonly account: string
   readonly sequence: bigint
   readonly watched: ReadonlyArray<Watched>
-  /** False: the envelope of a guest, of which the service has sent nothing. Only its hash is looked for. */
+  /** False: the envelope of a guest, for which the service has sent nothing. */
   readonly isSigned: boolean
   readonly networkId: Uint8Array
   readonly given: StellarLooks.GivenAmong
@@ -48,17 +49,34 @@ interface Sought {
 
 /** Absent: the range would need ledgers that the provider does not keep, or it did not answer. */
 const scanOf = Effect.fnUntraced(function* (
+  { cutScans }: StellarMemory,
   lib: Library,
   node: RpcNode,
-  { account, given, sequence, watched, networkId }: Sought,
+  { account, given, isSigned, sequence, watched, networkId }: Sought,
   at: AccountAt,
   oldestLedger: number
 ) {
   const range = rangeOf(sequence, watched, at)
-  if (range.from < oldestLedger) return undefined
-  const maxTime = watched.reduce((latest, one) => (one.maxTime > latest ? one.maxTime : latest), 0n)
-  const scanned = StellarLooks.scan(lib, node, networkId, { account, sequence }, { ...range, maxTime }, given)
-  return Result.getOrUndefined(yield* Effect.result(scanned))
+  // Nobody knows since when the envelope of a guest exists.
+  const from = isSigned ? range.from : Math.max(range.from, range.to - guestLedgers, oldestLedger)
+  if (from < oldestLedger) return undefined
+  const key = `${node.url} ${account} ${sequence}`
+  const now = yield* Clock.currentTimeMillis
+  const cutAt = cutScans.get(key)
+  if (cutAt !== undefined && now < cutAt + cutScanPause) return { isCut: true } satisfies Scan
+  const scanned: Scan | undefined = Result.getOrUndefined(
+    yield* Effect.result(StellarLooks.scan(lib, node, networkId, { account, sequence }, { from, to: range.to }, given))
+  )
+  if (scanned?.isCut === true) cutScans.set(key, now)
+  else cutScans.delete(key)
+  return scanned
+})
+
+/** The look-up by hash of a transaction that a scan has found. `hash`: by which the service knows it. */
+const ownIn = Effect.fnUntraced(function* (lib: Library, node: RpcNode, { hashes }: Use, watched: Sought["watched"]) {
+  const known = new Set(watched.flatMap(({ hash, innerHash }) => [hash, innerHash]))
+  const found = yield* StellarLooks.applied(lib, node, hashes[0])
+  return found && { ...found, hash: hashes.find((hash) => known.has(hash)) ?? found.hash }
 })
 
 /** What one provider says about the envelopes of a transaction. */
@@ -74,8 +92,12 @@ const proofBy = Effect.fnUntraced(function* ({ memory }: StellarContext, lib: Li
   if (!isUsed(at, sought.sequence)) return undefined
   const found = yield* findAny(lib, node, sought.watched)
   if (found !== undefined) return { found } satisfies Proof
-  if (!sought.isSigned) return undefined
-  return { ...present("scan", yield* scanOf(lib, node, sought, at, sighting.newest.oldestLedger)) } satisfies Proof
+  const scan = yield* scanOf(memory, lib, node, sought, at, sighting.newest.oldestLedger)
+  const own =
+    scan?.use !== undefined && isOurs(scan.use, sought.watched)
+      ? yield* ownIn(lib, node, scan.use, sought.watched)
+      : undefined
+  return (own === undefined ? { ...present("scan", scan) } : { found: own }) satisfies Proof
 })
 
 /** Asks the providers that were polled about one transaction. By URL. */

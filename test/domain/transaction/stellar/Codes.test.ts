@@ -17,6 +17,7 @@ import {
   dead,
   entry,
   first,
+  foreign,
   forgotten,
   found,
   guestPending,
@@ -32,6 +33,7 @@ import {
   situation,
   submitted,
   taken,
+  unseen,
   withAttempt
 } from "./Situations.ts"
 
@@ -42,7 +44,10 @@ const call = (soroban: SorobanView) => situation(pending, prepared({ soroban }))
 const broken = (code: RefusalCode) => situation(pending, prepared({ broken: { code, detail: "why" } }))
 const refused = (refusal: StellarRefusal) => withAttempt({ outcome: "unknown", refusal, lastSentAt: now - 9000 })
 const late = look(n - 1n, {}, { number: 500, closeTime: clock - 61 })
-const guestUsed = { account: { ledger: { number: 500, closeTime: clock - 2 }, sequence: 70n } }
+const guestUsed = {
+  scan: { use: { hashes: [foreign] as const } },
+  account: { ledger: { number: 500, closeTime: clock - 2 }, sequence: 70n }
+}
 const expires: SorobanView = { _tag: "Succeeds", resourceFee: 1n, data: "", recorded: [], untilLedger: 1 }
 const away = (code: "providers_unavailable" | "rate_limited") =>
   ({ _tag: "Unreachable", code, retryAt: now + 9 }) as const
@@ -67,7 +72,8 @@ const situations: Partial<Record<KnownCode, Situation<Stellar>>> = {
   rate_limited: situation(submitted, away("rate_limited")),
   providers_disagree: situation(submitted, two(found(), alive)),
   second_provider_behind: situation(submitted, two(dead, alive)),
-  second_provider_missing: situation(submitted, two(found(), look(n))),
+  second_provider_missing: situation(submitted, two(found(), { ...alive, isStalled: true })),
+  landing_unproven: situation(submitted, one(unseen)),
   clock_skew: situation(pending, both(late)),
   ledger_stalled: situation(pending, seen([late], { newestSince: now - 60_001 })),
   awaiting_expiry: situation({ ...pending, validUntil: now + 12_000 }, both()),
@@ -130,6 +136,15 @@ describe("a code of a stellar transaction", () => {
     const { next, reason } = explain(cause("in_pool", { sends: 1 }), false)
     assert.match(reason, /in its queue/)
     assert.isTrue(isSentence(reason) && isSentence(next), next)
+  })
+
+  it("says which transaction it waits for, and until when", () => {
+    const figures = { sequence: n, until: now }
+    const { next, reason } = explain(cause("landing_unproven", figures), false)
+    assert.include(reason, `Its sequence ${n} is used, and no RPC provider shows yet by which transaction.`)
+    assert.include(next, "An operator may decide at 1970-01-12T13:46:40.000Z.")
+    const second = explain(cause("landing_unproven", { ...figures, host: "https://two.example" }), false)
+    assert.include(second.reason, "https://two.example does not show yet by which transaction.")
   })
 
   it("names the ledger that contains it", () => {

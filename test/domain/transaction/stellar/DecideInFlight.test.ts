@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
 import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
+import { unseenPatience } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
 import {
   alive,
   applied,
@@ -11,6 +12,7 @@ import {
   dead,
   first,
   forgotten,
+  foreign,
   found,
   guestSubmitted,
   look,
@@ -23,6 +25,7 @@ import {
   situation,
   submitted,
   taken,
+  unseen,
   withAttempt
 } from "./Situations.ts"
 
@@ -95,19 +98,14 @@ describe("one provider decides alone if it is the only one", () => {
     ["a guest's, applied", situation(guestSubmitted, one(guestFound)), "Finish confirmed confirmed"],
     [
       "a guest's, taken",
-      situation(
-        guestSubmitted,
-        one(
-          look(70n, { testimony: { scan: { fromLedger: 1, toLedger: 600, passedMaxTime: false, hashes: new Set() } } })
-        )
-      ),
+      situation(guestSubmitted, one(look(70n, { testimony: { scan: { use: { hashes: [foreign] } } } }))),
       "Finish failed sequence_used"
     ]
   ])
 
   it("names the transaction that used its sequence", () => {
-    const [command] = decide(situation(submitted, one(taken({ foreign: "ff" }))))
-    assert.strictEqual(command._tag === "Requeue" ? command.cause.figures.hash : undefined, "ff")
+    const [command] = decide(situation(submitted, one(taken())))
+    assert.strictEqual(command._tag === "Requeue" ? command.cause.figures.hash : undefined, foreign)
   })
 
   it("costs nothing if another payer applied it [27]", () => {
@@ -132,6 +130,69 @@ describe("one provider decides alone if it is the only one", () => {
     const [expired] = decide(situation(late, one(dead)))
     assert.isFalse("losesPlace" in confirmed)
     assert.isTrue("losesPlace" in expired)
+  })
+})
+
+describe("a transaction whose sequence is used by a transaction that its provider does not show yet", () => {
+  const patient = { cause: cause("landing_unproven"), causeSince: now - unseenPatience + 1 }
+  const over = { ...patient, causeSince: now - unseenPatience }
+  const gone = look(undefined, { testimony: { scan: {} } })
+  const guestUnseen = look(70n, { testimony: { scan: {} } })
+  const refused = withAttempt({ outcome: "unknown", refusal: { class: "fee", needed: 5000n }, lastSentAt: now - 9000 })
+  check([
+    ["waits", situation(submitted, one(unseen)), "Hold landing_unproven"],
+    ["waits if its account does not exist any more", situation(submitted, one(gone)), "Hold landing_unproven"],
+    ["waits if its provider did not answer", situation(submitted, one(look(n))), "Hold landing_unproven"],
+    [
+      "waits if its provider stands still",
+      situation(submitted, one({ ...unseen, isStalled: true })),
+      "Hold landing_unproven"
+    ],
+    ["waits after its deadline", situation(late, one(unseen)), "Hold landing_unproven"],
+    ["waits after a cancel", situation(canceled, one(unseen)), "Hold landing_unproven"],
+    ["waits if it is restored", situation(restored, one(unseen)), "Hold landing_unproven"],
+    [
+      "waits with a required sequence",
+      situation({ ...submitted, requiredSequence: n }, one(unseen)),
+      "Hold landing_unproven"
+    ],
+    ["waits if it is a guest's", situation(guestSubmitted, one(guestUnseen)), "Hold landing_unproven"],
+    ["is not signed again", situation(refused, seen([unseen], { ...proven, preparation })), "Hold landing_unproven"],
+    ["waits until its time is over", situation({ ...submitted, ...patient }, one(unseen)), "Hold landing_unproven"],
+    [
+      "is for an operator when its time is over",
+      situation({ ...submitted, ...over }, one(unseen)),
+      "Hold nonce_taken_unproven"
+    ],
+    [
+      "stays for an operator",
+      situation({ ...submitted, cause: cause("nonce_taken_unproven"), causeSince: now }, one(unseen)),
+      "Hold nonce_taken_unproven"
+    ],
+    [
+      "ends as the operator says",
+      situation(
+        { ...submitted, intent: "clear", clearCode: "nonce_taken_unproven", cause: cause("nonce_taken_unproven") },
+        one(unseen)
+      ),
+      "Finish failed nonce_taken_unproven next 1"
+    ],
+    [
+      "is decided when it is shown, also when it is for an operator",
+      situation({ ...submitted, cause: cause("nonce_taken_unproven"), causeSince: now }, one(found())),
+      "Finish confirmed confirmed next 1"
+    ]
+  ])
+
+  it("is not sent meanwhile, and says until when it waits", () => {
+    const commands = decide(situation({ ...submitted, ...patient }, one(unseen)))
+    assert.deepStrictEqual(
+      commands.map(({ _tag }) => _tag),
+      ["Hold", "PollAt"]
+    )
+    const [command] = commands
+    const figures = command._tag === "Hold" ? command.cause.figures : {}
+    assert.deepStrictEqual(figures, { sequence: n, until: now + 1 })
   })
 })
 

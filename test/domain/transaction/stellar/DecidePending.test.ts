@@ -2,12 +2,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
 import { maxInt64 } from "../../../../src/domain/transaction/stellar/Int64.ts"
+import type { Testimony } from "../../../../src/domain/transaction/stellar/Evidence.ts"
 import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
+import { unseenPatience } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
 import {
   applied,
   check,
   clock,
   entry,
+  foreign,
   guest,
   guestPending,
   lane,
@@ -26,7 +29,7 @@ const unreachable = { _tag: "Unreachable", code: "providers_unavailable", retryA
 const both = (one = look(n - 1n)) => seen([one, one])
 const closed = (closeTime: number) => ({ number: 500, closeTime })
 const withPayer = (over: Partial<typeof entry>) => look(n - 1n, { payer: { ...entry, ...over } })
-const guestLook = (sequence: bigint, testimony = {}) => look(sequence, { testimony })
+const guestLook = (sequence: bigint, testimony: Testimony = {}) => look(sequence, { testimony })
 const survey = { taken: new Map([["x", clock + 9]]), guests: 64, hasPendingGuests: false }
 
 describe("a pending transaction, by the ledger", () => {
@@ -171,6 +174,8 @@ describe("a pending transaction, by clock and account", () => {
 })
 
 describe("an envelope of a guest", () => {
+  const otherUse: Testimony = { scan: { use: { hashes: [foreign] } } }
+  const lagging = { cause: cause("landing_unproven"), causeSince: now - 9000, validUntil: now }
   check([
     ["is signed at exactly the next sequence", situation(guestPending, both(guestLook(69n))), "Ask prepare"],
     ["waits for its predecessors", situation(guestPending, both(guestLook(60n))), "Hold waits_for_predecessors"],
@@ -182,8 +187,43 @@ describe("an envelope of a guest", () => {
     ["is looked for if its sequence is used", situation(guestPending, both(guestLook(70n))), "Ask proof"],
     [
       "has failed if another one used its sequence",
-      situation(guestPending, seen([guestLook(70n), guestLook(71n)], proven)),
+      situation(guestPending, seen([guestLook(70n, otherUse), guestLook(71n, otherUse)], proven)),
       "Finish failed sequence_used"
+    ],
+    [
+      "waits while its providers do not show what used its sequence",
+      situation(guestPending, seen([guestLook(70n, { scan: {} }), guestLook(70n)], proven)),
+      "Hold landing_unproven"
+    ],
+    [
+      "waits while one of its providers does not show what used its sequence",
+      situation(guestPending, seen([guestLook(70n, otherUse), guestLook(70n)], proven)),
+      "Hold landing_unproven"
+    ],
+    [
+      "waits if its providers keep no ledger that shows what used its sequence",
+      situation(guestPending, seen([guestLook(70n, { oldestLedger: 400 })], proven)),
+      "Hold landing_unproven"
+    ],
+    [
+      "is looked for shortly before its deadline",
+      situation({ ...guestPending, validUntil: now + 1 }, both(guestLook(70n))),
+      "Ask proof"
+    ],
+    [
+      "waits after its deadline for the transaction that used its sequence",
+      situation({ ...guestPending, ...lagging }, seen([guestLook(70n)], proven)),
+      "Hold landing_unproven"
+    ],
+    [
+      "expires if that transaction is not shown for long after its deadline",
+      situation({ ...guestPending, ...lagging, validUntil: now - unseenPatience }, seen([guestLook(70n)], proven)),
+      "Finish expired deadline_passed"
+    ],
+    [
+      "expires at its deadline otherwise",
+      situation({ ...guestPending, validUntil: now }, both(guestLook(70n))),
+      "Finish expired deadline_passed"
     ],
     [
       "is confirmed if its user sent it",
@@ -208,9 +248,9 @@ describe("an envelope of a guest", () => {
       "Hold second_provider_missing"
     ],
     [
-      "is undecided while only one provider finds it",
+      "waits for the index of a provider that does not find it yet",
       situation(guestPending, seen([guestLook(70n, { found: applied }), guestLook(70n)], proven)),
-      "Hold providers_disagree"
+      "Hold landing_unproven"
     ],
     [
       "has a place beside those of the account",

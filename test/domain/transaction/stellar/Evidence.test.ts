@@ -1,13 +1,7 @@
 // What one provider proves about envelopes, and what two of them prove together.
 import { assert, describe, it } from "@effect/vitest"
 import { contradict, evidenceOf, rangeOf, together } from "../../../../src/domain/transaction/stellar/Evidence.ts"
-import type {
-  Applied,
-  Evidence,
-  Scan,
-  Testimony,
-  Watched
-} from "../../../../src/domain/transaction/stellar/Evidence.ts"
+import type { Applied, Evidence, Testimony, Watched } from "../../../../src/domain/transaction/stellar/Evidence.ts"
 
 const sequence = 257_698_037_760_000_001n
 const first: Watched = { hash: "aa", maxTime: 1000n, seenLedger: 50 }
@@ -22,9 +16,7 @@ const at = (closeTime: number, shown: bigint | undefined, number = 70, seqLedger
   }
 })
 
-const scan = (given: Partial<Scan> = {}): Testimony => ({
-  scan: { fromLedger: 51, toLedger: 70, passedMaxTime: false, hashes: new Set(["zz"]), ...given }
-})
+const used = (...hashes: [string, ...Array<string>]): Testimony => ({ scan: { use: { hashes } } })
 
 const kindOf = (testimony: Testimony, watched = both) => evidenceOf(sequence, watched, testimony).kind
 
@@ -59,48 +51,56 @@ describe("the evidence of one provider", () => {
     )
   })
 
-  it("is unknown without the account, and without an answer of the ledgers after the sequence was used", () => {
+  it("is unknown without the account, and without envelopes", () => {
     assert.strictEqual(kindOf({}), "unknown")
-    assert.strictEqual(kindOf(scan()), "unknown")
-    assert.strictEqual(kindOf(at(2000, sequence)), "unknown")
+    assert.strictEqual(kindOf(used("zz")), "unknown")
     assert.strictEqual(kindOf(at(2000, sequence - 1n), []), "unknown")
   })
 
-  it("is taken only if all ledgers up to the entry, or past the largest maxTime, were read and contain nothing of ours", () => {
-    const used = at(2000, sequence + 3n)
-    assert.strictEqual(kindOf({ ...used, ...scan() }), "taken")
-    assert.strictEqual(kindOf({ ...used, ...scan({ fromLedger: 52 }) }), "unknown")
-    assert.strictEqual(kindOf({ ...used, ...scan({ toLedger: 69 }) }), "unknown")
-    assert.strictEqual(kindOf({ ...used, ...scan({ toLedger: 62, passedMaxTime: true }) }), "taken")
-    for (const hash of ["aa", "bb", "cc"]) {
-      assert.strictEqual(kindOf({ ...used, ...scan({ hashes: new Set([hash]) }) }), "unknown")
+  it("is taken only if a transaction is shown that used the sequence and is not ours", () => {
+    const account = at(2000, sequence + 3n)
+    assert.deepStrictEqual(evidenceOf(sequence, both, { ...account, ...used("zz", "yy") }), {
+      kind: "taken",
+      ledger: 70,
+      sequence: sequence + 3n,
+      foreign: "zz"
+    })
+    for (const hash of ["aa", "bb", "cc"]) assert.strictEqual(kindOf({ ...account, ...used(hash) }), "unseen")
+    assert.strictEqual(kindOf({ ...account, ...used("zz", "cc") }), "unseen")
+  })
+
+  it("is unseen while no transaction is shown that used the sequence, whatever was read", () => {
+    for (const shown of [sequence, sequence + 3n, undefined]) {
+      assert.strictEqual(kindOf(at(2000, shown)), "unseen")
+      assert.strictEqual(kindOf({ ...at(2000, shown), scan: {}, oldestLedger: 1 }), "unseen")
     }
   })
 
-  it("reads one ledger only if the entry names the ledger of exactly this sequence", () => {
+  it("is read in one ledger only if the entry names the ledger of exactly this sequence", () => {
     const { account } = at(2000, sequence, 70, 64)
     const { account: later } = at(2000, sequence + 1n, 70, 64)
     if (account === undefined || later === undefined) throw new Error("there is no account")
     assert.deepStrictEqual(rangeOf(sequence, both, account), { from: 64, to: 64 })
     assert.deepStrictEqual(rangeOf(sequence, both, later), { from: 51, to: 70 })
-    assert.strictEqual(kindOf({ ...at(2000, sequence, 70, 64), ...scan({ fromLedger: 64, toLedger: 64 }) }), "taken")
   })
 
   it("treats an account that does not exist as one that used the sequence: the ledgers decide", () => {
-    assert.strictEqual(kindOf(at(2000, undefined)), "unknown")
-    const evidence = evidenceOf(sequence, both, { ...at(2000, undefined), ...scan({ foreign: "dd" }) })
+    const evidence = evidenceOf(sequence, both, { ...at(2000, undefined), ...used("dd") })
     assert.deepStrictEqual(evidence, { kind: "taken", ledger: 70, foreign: "dd" })
   })
 
-  it("is unproven if the ledgers are older than the store", () => {
+  it("is unproven if the ledgers are older than the store, or have too many transactions, and nothing is shown", () => {
     assert.strictEqual(kindOf({ ...at(2000, sequence), oldestLedger: 52 }), "unproven")
-    assert.strictEqual(kindOf({ ...at(2000, sequence), oldestLedger: 51 }), "unknown")
+    assert.strictEqual(kindOf({ ...at(2000, sequence), oldestLedger: 51 }), "unseen")
+    assert.strictEqual(kindOf({ ...at(2000, sequence), scan: { isCut: true } }), "unproven")
+    assert.strictEqual(kindOf({ ...at(2000, sequence), oldestLedger: 52, ...used("dd") }), "taken")
   })
 })
 
 describe("the evidence of two providers", () => {
   const dead: Evidence = { kind: "dead", ledger: 70, sequence: sequence - 1n }
-  const taken: Evidence = { kind: "taken", ledger: 70, sequence }
+  const taken: Evidence = { kind: "taken", ledger: 70, sequence, foreign: "dd" }
+  const unseen: Evidence = { kind: "unseen", ledger: 70 }
   const unproven: Evidence = { kind: "unproven", ledger: 70 }
   const alive: Evidence = { kind: "alive", ledger: 58, sequence: sequence - 1n }
   const found: Evidence = { kind: "applied", applied }
@@ -110,6 +110,7 @@ describe("the evidence of two providers", () => {
     assert.deepStrictEqual([together(taken, unproven), together(unproven, taken)], [unproven, unproven])
     assert.strictEqual(together(dead, alive).kind, "unknown")
     assert.strictEqual(together(found, dead).kind, "unknown")
+    for (const one of [dead, taken, unproven, found]) assert.strictEqual(together(one, unseen).kind, "unknown")
     assert.strictEqual(together(found, { kind: "applied", applied: { ...applied, result: "BBBB" } }).kind, "unknown")
   })
 
@@ -120,6 +121,7 @@ describe("the evidence of two providers", () => {
     assert.isTrue(contradict(taken, found))
     assert.isFalse(contradict(found, alive))
     assert.isFalse(contradict(dead, alive))
+    assert.isFalse(contradict(found, unseen))
     assert.isFalse(contradict(found, found))
   })
 })

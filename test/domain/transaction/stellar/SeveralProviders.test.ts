@@ -1,10 +1,12 @@
 // What two or more providers prove together about the envelopes of a transaction.
 import { describe } from "@effect/vitest"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
+import { unseenPatience } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
 import {
   alive,
   applied,
   check,
+  clock,
   dead,
   forgotten,
   found,
@@ -16,7 +18,8 @@ import {
   seen,
   situation,
   submitted,
-  taken
+  taken,
+  unseen
 } from "./Situations.ts"
 
 const two = (first: ReturnType<typeof look>, second: ReturnType<typeof look>, more = {}) =>
@@ -27,6 +30,7 @@ const failed = { isSuccess: false, code: "txFailed", operations: ["paymentUnderf
 
 describe("two providers", () => {
   const alone = { aloneSince: now - 60_000 }
+  const lagging = { cause: cause("landing_unproven"), causeSince: now - unseenPatience }
   const waiting = { ...submitted, cause: cause("second_provider_missing"), causeSince: now - 3_600_000 }
   check([
     ["have to say the same", situation(submitted, two(found(), found())), "Finish confirmed confirmed next 1"],
@@ -65,6 +69,47 @@ describe("two providers", () => {
       "Hold providers_disagree"
     ],
     [
+      "wait for the index of one that is behind, if the other one found it",
+      situation(submitted, two(found(), unseen)),
+      "Hold landing_unproven"
+    ],
+    [
+      "wait for the index of one that is behind, if the other one shows another use of the sequence",
+      situation(submitted, two(taken(), unseen)),
+      "Hold landing_unproven"
+    ],
+    ["wait for the indexes of both", situation(submitted, two(unseen, unseen)), "Hold landing_unproven"],
+    [
+      "wait for the index of one while the other one does not answer",
+      situation(submitted, two(unseen, stalled, alone)),
+      "Hold landing_unproven"
+    ],
+    [
+      "wait for the index of one that has forgotten nothing, if the other one has",
+      situation(submitted, two(forgotten, unseen)),
+      "Hold landing_unproven"
+    ],
+    [
+      "send on while one shows the sequence as unused",
+      situation(submitted, two(unseen, look(n - 1n, {}, { number: 499, closeTime: clock - 7 }))),
+      "Hold in_queue"
+    ],
+    [
+      "leave it to an operator if the indexes of both stay behind",
+      situation({ ...submitted, ...lagging }, two(unseen, unseen)),
+      "Hold nonce_taken_unproven"
+    ],
+    [
+      "wait for a second one if the index of one stays behind",
+      situation({ ...submitted, ...lagging }, two(found(), unseen)),
+      "Hold second_provider_missing"
+    ],
+    [
+      "let the one that found it decide after an hour, if the index of the other one stays behind",
+      situation(waiting, two(found(), unseen)),
+      "Finish confirmed confirmed by one next 1"
+    ],
+    [
       "keep it as unproven if one has forgotten the ledgers",
       situation(submitted, two(taken(), forgotten)),
       "Hold nonce_taken_unproven"
@@ -73,7 +118,7 @@ describe("two providers", () => {
     [
       "wait for the second one if it answers with errors",
       situation(submitted, two(found(), silent)),
-      "Hold second_provider_missing"
+      "Hold landing_unproven"
     ],
     [
       "let one decide after an hour",

@@ -4,7 +4,7 @@ import type { Attempt } from "../../../../src/domain/transaction/Attempt.ts"
 import type { Lane } from "../../../../src/domain/transaction/Lane.ts"
 import type { Situation } from "../../../../src/domain/transaction/Situation.ts"
 import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
-import type { Applied, Scan } from "../../../../src/domain/transaction/stellar/Evidence.ts"
+import type { Applied, Use } from "../../../../src/domain/transaction/stellar/Evidence.ts"
 import type { Stellar } from "../../../../src/domain/transaction/stellar/Stellar.ts"
 import type {
   AccountEntry,
@@ -151,15 +151,6 @@ export const applied: Applied = {
   fee: 100n
 }
 
-/** Ledgers that were read by number. */
-const scan = (over: Partial<Scan> = {}): Scan => ({
-  fromLedger: 491,
-  toLedger: 500,
-  passedMaxTime: false,
-  hashes: new Set(),
-  ...over
-})
-
 /** The ledger after which the envelope cannot be applied any more. */
 export const past = { number: 512, closeTime: maxTime + 1 }
 
@@ -167,7 +158,12 @@ export const past = { number: 512, closeTime: maxTime + 1 }
 export const alive = look(n - 1n)
 export const dead = look(n - 1n, {}, past)
 export const found = (over: Partial<Applied> = {}) => look(n, { testimony: { found: { ...applied, ...over } } })
-export const taken = (over: Partial<Scan> = {}, sequence = n) => look(sequence, { testimony: { scan: scan(over) } })
+/** Another transaction that used the sequence. */
+export const foreign = "ff"
+export const taken = (over: Partial<Use> = {}, sequence = n) =>
+  look(sequence, { testimony: { scan: { use: { hashes: [foreign], ...over } } } })
+/** The sequence is used, and the ledgers that were read do not show by what. */
+export const unseen = look(n, { testimony: { scan: {} } })
 export const forgotten = look(n, { testimony: { oldestLedger: 495 } })
 
 export const preparation: Preparation = { operations: 1, out: 10n, stats: { p95: 150n, p99: 300n } }

@@ -1,7 +1,9 @@
 // What the service reads from one provider: accounts at a numbered ledger, hashes, and the contents of ledgers.
 import { assert, describe, it } from "@effect/vitest"
 import * as lib from "@stellar/stellar-sdk/base"
+import { Operation } from "@stellar/stellar-sdk/base"
 import { Effect, Result } from "effect"
+import { TestClock } from "effect/testing"
 import * as StellarLooks from "../../../../src/server/chains/stellar/StellarLooks.ts"
 import { send } from "../../../../src/server/chains/stellar/StellarNodes.ts"
 import { hashIn } from "../../../../src/server/chains/stellar/StellarEnvelopes.ts"
@@ -103,20 +105,17 @@ const scan = (rpc: ScanOptions[1], sequence: bigint, range: ScanOptions[4], give
   StellarLooks.scan(lib, rpc, networkId, { account: user.publicKey(), sequence }, range, given)
 
 describe("a scan of ledgers", () => {
-  it.effect("has the hashes of all transactions, and names the one that used the sequence", () =>
+  it.effect("names the transaction that used the sequence", () =>
     Effect.gen(function* () {
       const { rpc, world } = made()
       const from = world.network.latest.number + 1
       const sequence = world.next(user)
       const text = world.envelope(user, [payment(other, xlm)])
-      world.apply(text)
       world.apply(world.envelope(other, [payment(user, 1n)]))
-      const to = world.network.latest.number
-      const found = yield* scan(rpc, sequence, { from, to, maxTime: 2n ** 60n })
-      assert.strictEqual(found.foreign, hashIn(lib, text, networkId))
-      assert.strictEqual(found.hashes.size, 2)
-      assert.isAtLeast(found.toLedger, to)
-      assert.isFalse(found.passedMaxTime)
+      world.apply(text)
+      const hash = hashIn(lib, text, networkId)
+      const found = yield* scan(rpc, sequence, { from, to: world.network.latest.number })
+      assert.deepStrictEqual(found, { use: { hashes: [hash, hash] } })
     })
   )
 
@@ -126,10 +125,11 @@ describe("a scan of ledgers", () => {
       const from = world.network.latest.number + 1
       const sequence = world.next(user)
       const inner = world.envelope(user, [payment(other, xlm)])
-      world.apply(feeBump(other, inner, 400n))
-      const to = world.network.latest.number
-      const found = yield* scan(rpc, sequence, { from, to, maxTime: 2n ** 60n })
-      assert.isTrue(found.hashes.has(hashIn(lib, inner, networkId)))
+      const outer = feeBump(other, inner, 400n)
+      world.apply(outer)
+      const found = yield* scan(rpc, sequence, { from, to: world.network.latest.number })
+      const hashes = [hashIn(lib, outer, networkId), hashIn(lib, inner, networkId)] as const
+      assert.deepStrictEqual(found, { use: { hashes } })
     })
   )
 
@@ -140,44 +140,102 @@ describe("a scan of ledgers", () => {
       const sequence = world.next(user)
       const inner = world.envelope(user, [payment(other, xlm)])
       world.apply(feeBump(other, inner, 400n))
-      const range = { from, to: world.network.latest.number, maxTime: 2n ** 60n }
+      const range = { from, to: world.network.latest.number }
       const given = (hashes: ReadonlyArray<string>) =>
         Effect.succeed(new Set(hashes.filter((hash) => hash === hashIn(lib, inner, networkId))))
       const found = yield* scan(rpc, sequence, range, given)
-      assert.isTrue(found.isGiven)
+      assert.isTrue(found.use?.isGiven)
       const unknown = yield* scan(rpc, sequence, range)
-      assert.isUndefined(unknown.isGiven)
+      assert.isUndefined(unknown.use?.isGiven)
     })
   )
 
-  it.effect("reads all pages, and ends at the first ledger that is past every envelope", () =>
+  it.effect(
+    "names the transaction that moved the account past the sequence, and none that moved it before or failed",
+    () =>
+      Effect.gen(function* () {
+        const { rpc, world } = made()
+        const from = world.network.latest.number + 1
+        const sequence = world.next(user)
+        const bump = (to: bigint) => Operation.bumpSequence({ bumpTo: String(to), source: user.publicKey() })
+        const apply = (operations: Parameters<typeof world.envelope>[1]) => {
+          const text = world.envelope(other, operations, { signers: [other, user] })
+          world.apply(text)
+          return hashIn(lib, text, networkId)
+        }
+        const hasUse = Effect.suspend(() => scan(rpc, sequence + 5n, { from, to: world.network.latest.number }))
+        apply([bump(sequence + 2n)])
+        apply([bump(sequence + 7n), payment(user, 100_000n * xlm)])
+        assert.deepStrictEqual(yield* hasUse, {})
+        const hash = apply([payment(user, 1n), bump(sequence + 7n)])
+        apply([bump(sequence + 9n)])
+        assert.deepStrictEqual((yield* hasUse).use?.hashes, [hash, hash])
+        // The sequence was used before the move, by a transaction that is not shown.
+        assert.deepStrictEqual(yield* scan(rpc, sequence + 1n, { from: from + 2, to: from + 9 }), {})
+      })
+  )
+
+  it.effect("names the transaction that ended the account", () =>
     Effect.gen(function* () {
       const { rpc, world } = made()
       const from = world.network.latest.number + 1
-      for (let sent = 0; sent < 250; sent++) world.apply(world.envelope(other, [payment(user, 1n)]))
-      const to = world.network.latest.number
-      const all = yield* scan(rpc, 1n, { from, to, maxTime: 2n ** 60n })
-      assert.strictEqual(all.hashes.size, 250)
-      assert.isAtLeast(all.toLedger, to)
-      const cut = BigInt(world.network.ledgerAt(from + 3).closeTime)
-      const some = yield* scan(rpc, 1n, { from, to, maxTime: cut })
-      assert.isTrue(some.passedMaxTime)
-      assert.isAtMost(some.hashes.size, 200)
+      const sequence = world.next(user)
+      const merge = Operation.accountMerge({ destination: other.publicKey(), source: user.publicKey() })
+      const text = world.envelope(other, [merge], { signers: [other, user] })
+      world.apply(text)
+      const found = yield* scan(rpc, sequence, { from, to: world.network.latest.number })
+      assert.strictEqual(found.use?.hashes[0], hashIn(lib, text, networkId))
     })
   )
 
-  it.effect("says how far it came if the provider is behind, and fails if it does not keep the ledgers", () =>
+  it.effect("reads all pages up to the first ledger after the range", () =>
     Effect.gen(function* () {
       const { rpc, world } = made()
       const from = world.network.latest.number + 1
-      world.close(10)
+      for (let sent = 0; sent < 450; sent++) world.apply(world.envelope(other, [payment(user, 1n)]))
+      const sequence = world.next(user)
+      world.apply(world.envelope(user, [payment(other, 1n)]))
       const to = world.network.latest.number
-      world.provider.faults.lag = 3
-      const behind = yield* scan(rpc, 1n, { from, to, maxTime: 2n ** 60n })
-      assert.strictEqual(behind.toLedger, to - 3)
-      world.provider.faults.retention = 2
-      const failed = yield* Effect.result(scan(rpc, 1n, { from, to, maxTime: 2n ** 60n }))
-      assert.isTrue(Result.isFailure(failed))
+      assert.isDefined((yield* scan(rpc, sequence, { from, to })).use)
+      assert.deepStrictEqual(yield* scan(rpc, sequence, { from, to: from + 150 }), {})
     })
+  )
+
+  it.effect("ends after its budget, and says so", () =>
+    Effect.gen(function* () {
+      const { rpc, world } = made()
+      const from = world.network.latest.number + 1
+      for (let sent = 0; sent < 450; sent++) world.apply(world.envelope(other, [payment(user, 1n)]))
+      const slow: typeof rpc = {
+        ...rpc,
+        call: (call) => Effect.andThen(TestClock.adjust("20 seconds"), rpc.call(call))
+      }
+      const found = yield* scan(slow, 1n, { from, to: world.network.latest.number })
+      assert.deepStrictEqual(found, { isCut: true })
+    })
+  )
+
+  it.effect(
+    "finds nothing while the provider, or its index, is behind, and fails if it does not keep the ledgers",
+    () =>
+      Effect.gen(function* () {
+        const { rpc, world } = made()
+        const from = world.network.latest.number + 1
+        const sequence = world.next(user)
+        world.close(8)
+        world.apply(world.envelope(user, [payment(other, xlm)]))
+        const range = { from, to: world.network.latest.number }
+        world.provider.faults.lag = 3
+        assert.deepStrictEqual(yield* scan(rpc, sequence, range), {})
+        world.provider.faults.lag = 0
+        for (const isHonest of [{}, { isHonest: true } as const]) {
+          world.provider.faults.indexLag = { ledgers: 3, ...isHonest }
+          assert.deepStrictEqual(yield* scan(rpc, sequence, range), {})
+        }
+        world.close(3)
+        assert.isDefined((yield* scan(rpc, sequence, range)).use)
+        world.provider.faults.retention = 2
+        assert.isTrue(Result.isFailure(yield* Effect.result(scan(rpc, sequence, range))))
+      })
   )
 })

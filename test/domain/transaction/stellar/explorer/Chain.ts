@@ -15,6 +15,8 @@ export interface Entry {
   readonly hash: string
   readonly innerHash?: string
   readonly account: string
+  /** Of the account before. A jump of its sequence has more than one between them. */
+  readonly before: bigint
   readonly sequence: bigint
   readonly isSuccess: boolean
 }
@@ -33,6 +35,8 @@ const ledgerSeconds = 5
 export const retention = 40
 const banned = 10
 const ages = 4
+/** Ledgers that an index of transactions is behind at most. Each ledger has a lag of its own. */
+const longestLag = 10
 /** The sequence at which accounts begin. */
 const begin = 2n ** 60n
 
@@ -44,6 +48,7 @@ export const makeChain = ({ chance, int, pick }: Random) => {
   const history = new Map<string, Array<bigint>>([...sequences].map(([address, first]) => [address, [first]]))
   const closeTimes = [1_000_000]
   const ledgers: Array<Array<Entry>> = [[]]
+  const lags = [0]
   const applied = new Map<string, { readonly ledger: number; readonly entry: Entry; readonly request: number }>()
   let isFaulty = true
   let count = 0
@@ -58,8 +63,9 @@ export const makeChain = ({ chance, int, pick }: Random) => {
 
   const foreign = (address: string): void => {
     const jump = chance(share.jump) ? BigInt(int(4)) : 0n
-    const sequence = (sequences.get(address) ?? 0n) + 1n + jump
-    use(address, sequence, { hash: `f${++count}`, account: address, sequence, isSuccess: true })
+    const before = sequences.get(address) ?? 0n
+    const sequence = before + 1n + jump
+    use(address, sequence, { hash: `f${++count}`, account: address, before, sequence, isSuccess: true })
   }
 
   const candidatesAt = (address: string): ReadonlyArray<ChainEnvelope> =>
@@ -78,6 +84,7 @@ export const makeChain = ({ chance, int, pick }: Random) => {
       hash,
       ...(innerHash === undefined ? {} : { innerHash }),
       account: address,
+      before: sequence - 1n,
       sequence,
       isSuccess
     }
@@ -101,6 +108,7 @@ export const makeChain = ({ chance, int, pick }: Random) => {
   const grow = (): void => {
     closeTimes.push(now() + ledgerSeconds)
     ledgers.push([])
+    lags.push(int(longestLag + 1))
     for (const address of sequences.keys()) {
       if (isFaulty && chance(share.foreign)) foreign(address)
       else applyOne(address)
@@ -138,6 +146,8 @@ export const makeChain = ({ chance, int, pick }: Random) => {
     closeTimeOf: (ledger: number): number => closeTimes[ledger] ?? 0,
     sequenceAt: (account: string, ledger: number): bigint => history.get(account)?.[ledger] ?? 0n,
     entriesOf: (ledger: number): ReadonlyArray<Entry> => ledgers[ledger] ?? [],
+    /** Whether an index that is behind shows the transactions of a ledger at a newest ledger. */
+    isIndexed: (ledger: number, newest: number): boolean => !isFaulty || ledger + (lags[ledger] ?? 0) <= newest,
     newHash: (): string => `h${++count}`,
     applied,
     foundBy: (hash: string) => applied.get(hash) ?? [...applied.values()].find(({ entry }) => entry.innerHash === hash),

@@ -19,6 +19,8 @@ export interface Setting {
   readonly providers: 1 | 2
   readonly isLiar?: true
   readonly isBalanced?: true
+  /** Whose index of transactions is behind: that of the second provider, or that of each. */
+  readonly indexBehind?: "second" | "each"
   readonly restores?: true
   readonly hasChannel?: true
   readonly without?: Without
@@ -56,7 +58,9 @@ const check = (transaction: Transaction<Stellar>, effects: ReadonlyArray<boolean
   if (effects.length > 1) fail("more than one effect")
   if (state === "confirmed" && first !== true) fail("confirmed without success")
   if (state === "failed" && mined !== undefined && first !== false) fail("failed on the chain without a failure")
-  const isUnsent = transaction.facts.guest !== undefined && transaction.attempts.length === 0
+  // Its user may have sent it. That another transaction used its sequence is proven also then.
+  const isUnsent =
+    transaction.facts.guest !== undefined && transaction.attempts.length === 0 && why?.code !== "sequence_used"
   const saysNothing = state === "expired" || state === "canceled" || (state === "failed" && mined === undefined)
   if (saysNothing && effects.length > 0 && !isUnsent) fail(`${state} ${why?.code}, but it was applied`)
 }
@@ -74,7 +78,8 @@ const episode = (setting: Setting, seed: number) => {
   const kinds = (setting.providers === 1 ? [0] : [0, 1]).map((node) => ({
     node,
     isBalanced,
-    isLiar: isLiar && node === liar
+    isLiar: isLiar && node === liar,
+    isIndexBehind: setting.indexBehind === "each" || (setting.indexBehind === "second" && node === 1)
   }))
   const providers = kinds.map((kind) => makeProvider(chain, random, kind))
   const ledger: Ledger = {

@@ -37,7 +37,6 @@ export interface Without {
   readonly decide?: (decide: Decide, situation: Situation<Stellar>) => Commands<Stellar>
   readonly secondOpinion?: true
   readonly commitFirst?: true
-  readonly longScan?: true
   readonly waitAfterRestore?: true
 }
 
@@ -138,8 +137,6 @@ export const makeProcess = (world: World, note: (before: StoredRow, after: Trans
   ) {
     const sequence = sequenceOf(transaction) ?? 0n
     const watched = watchedOf(transaction)
-    const times = watched.map(({ maxTime }) => Number(maxTime))
-    const until = without.longScan === true ? Math.min(...times) : Math.max(...times)
     const all: Array<ProviderLook> = []
     for (const [index, look] of looks.entries()) {
       const provider = given[index]
@@ -158,8 +155,10 @@ export const makeProcess = (world: World, note: (before: StoredRow, after: Trans
         if (found !== undefined && found !== "nothing") more = { found }
       }
       const isUsed = account.sequence === undefined || account.sequence >= sequence
-      if (!("found" in more) && isUsed && transaction.state !== "pending") {
-        const scan = provider.scan(addressOf(transaction), rangeOf(sequence, watched, account), until)
+      if (!("found" in more) && isUsed) {
+        const range = rangeOf(sequence, watched, account)
+        const from = transaction.state === "pending" ? Math.max(range.from, provider.oldest()) : range.from
+        const scan = provider.scan(addressOf(transaction), sequence, { ...range, from })
         yield
         if (scan !== undefined) more = { scan }
       }

@@ -1,4 +1,5 @@
-// A provider: a node, or two of them behind a balancer, that may lie, lose answers and ingest ledgers between two reads.
+// A provider: a node, or two of them behind a balancer, that may lie, lose answers, ingest ledgers between two reads, and have an index of
+// transactions that is behind its ledgers.
 import type { AccountAt, Applied, Range, Scan } from "../../../../../src/domain/transaction/stellar/Evidence.ts"
 import type { NodeAnswer } from "../../../../../src/domain/transaction/stellar/QueueAnswer.ts"
 import type { Random } from "../../solana/explorer/Random.ts"
@@ -11,6 +12,7 @@ export interface ProviderKind {
   readonly node: number
   readonly isLiar: boolean
   readonly isBalanced: boolean
+  readonly isIndexBehind: boolean
 }
 
 const answerOf = (status: string): NodeAnswer =>
@@ -22,6 +24,8 @@ export const makeProvider = (chain: Chain, { chance, int, pick }: Random, kind: 
   const nodeOf = () => chain.nodes[kind.isBalanced && chance(0.5) ? 1 - kind.node : kind.node] ?? chain.nodes[0]!
   const lies = () => chain.isFaulty() && kind.isLiar && chance(often.lies)
   const fails = () => chain.isFaulty() && chance(often.silent)
+  const shows = (ledger: number, newest: number) =>
+    ledger <= newest && (!kind.isIndexBehind || chain.isIndexed(ledger, newest))
   const oldest = () => Math.max(0, chain.height() - retention)
 
   const made = (isSuccess: boolean, ledger: number, hash: string): Applied => ({
@@ -50,30 +54,25 @@ export const makeProvider = (chain: Chain, { chance, int, pick }: Random, kind: 
       if (fails()) return undefined
       const node = nodeOf()
       const hit = chain.foundBy(hash)
-      const isKnown = hit !== undefined && hit.ledger <= node.view && hit.ledger >= oldest()
+      const isKnown = hit !== undefined && shows(hit.ledger, node.view) && hit.ledger >= oldest()
       if (chain.isFaulty() && chance(often.ingests)) node.view = Math.min(chain.height(), node.view + 1 + int(3))
       if (lies()) return pick(["nothing" as const, made(true, node.view, hash), made(false, node.view, hash)])
       return isKnown ? made(hit.entry.isSuccess, hit.ledger, hit.entry.hash) : "nothing"
     },
-    /** Ends after the first ledger with a close time above `until`. Undefined: it does not have all of them. */
-    scan: (account: string, { from, to }: Range, until: number): Scan | undefined => {
+    /** Undefined: it does not keep the first ledger, or does not have it yet. */
+    scan: (account: string, wanted: bigint, { from, to }: Range): Scan | undefined => {
       const { view } = nodeOf()
-      if (lies()) {
-        return chance(0.5) ? undefined : { fromLedger: from, toLedger: to, passedMaxTime: false, hashes: new Set() }
+      if (lies()) return chance(0.5) ? undefined : pick([{}, { use: { hashes: ["lie"] } }])
+      if (from > view || from < oldest()) return undefined
+      for (let ledger = from; ledger <= Math.min(to, view); ledger++) {
+        if (!shows(ledger, view)) continue
+        const used = chain
+          .entriesOf(ledger)
+          .find((one) => one.account === account && one.before < wanted && one.sequence >= wanted)
+        if (used === undefined) continue
+        return { use: { hashes: used.innerHash === undefined ? [used.hash] : [used.hash, used.innerHash] } }
       }
-      if (to > view || from < oldest()) return undefined
-      const hashes = new Set<string>()
-      for (let ledger = from; ledger <= to; ledger++) {
-        if (chain.closeTimeOf(ledger) > until) {
-          return { fromLedger: from, toLedger: ledger, passedMaxTime: true, hashes }
-        }
-        for (const entry of chain.entriesOf(ledger)) {
-          if (entry.account !== account) continue
-          hashes.add(entry.hash)
-          if (entry.innerHash !== undefined) hashes.add(entry.innerHash)
-        }
-      }
-      return { fromLedger: from, toLedger: to, passedMaxTime: false, hashes }
+      return {}
     },
     send: (envelope: ChainEnvelope): NodeAnswer => {
       if (lies()) return answerOf(pick(["PENDING", "txBadSeq", "TRY_AGAIN_LATER", "DUPLICATE"]))

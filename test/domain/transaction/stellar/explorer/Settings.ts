@@ -16,7 +16,23 @@ export const settings: ReadonlyArray<Setting> = [
   { name: "two providers behind balancers", providers: 2, isBalanced: true },
   { name: "two providers, one of which lies", providers: 2, isLiar: true },
   { name: "restores of backups, a channel", providers: 1, restores: true, hasChannel: true },
-  { name: "restores of backups, two providers", providers: 2, restores: true, isBalanced: true }
+  { name: "restores of backups, two providers", providers: 2, restores: true, isBalanced: true },
+  { name: "an index that is behind", providers: 1, indexBehind: "each" },
+  {
+    name: "an index that is behind, a channel, restores",
+    providers: 1,
+    indexBehind: "each",
+    hasChannel: true,
+    restores: true
+  },
+  { name: "two providers, one with an index that is behind", providers: 2, indexBehind: "second" },
+  { name: "two URLs of one gateway with an index that is behind", providers: 2, indexBehind: "each", isBalanced: true },
+  {
+    name: "two providers with indexes that are behind, one of which lies",
+    providers: 2,
+    indexBehind: "each",
+    isLiar: true
+  }
 ]
 
 type InFlight = Situation<Stellar>
@@ -60,6 +76,14 @@ const absenceMoves = (decide: Decide, situation: InFlight): Commands<Stellar> =>
   return isAbsent ? moveOn(highest(situation)) : decide(situation)
 }
 
+/** That the ledgers show no transaction which used the sequence counts as a proof that it was not ours. */
+const emptyLedgersMove = (decide: Decide, situation: InFlight): Commands<Stellar> => {
+  const { view } = situation
+  if (!isOwnInFlight(situation) || view._tag !== "Seen" || view.isProofAsked !== true) return decide(situation)
+  const isEmpty = view.looks.every(({ testimony: { scan } }) => scan !== undefined && scan.use === undefined)
+  return isEmpty ? moveOn(highest(situation)) : decide(situation)
+}
+
 export const mutants: ReadonlyArray<Setting> = [
   {
     name: "txBAD_SEQ is no proof",
@@ -70,7 +94,18 @@ export const mutants: ReadonlyArray<Setting> = [
   },
   { name: "the clock is no proof", providers: 1, isBalanced: true, without: { decide: clockMoves } },
   { name: "a hash that is not found is no proof", providers: 1, isBalanced: true, without: { decide: absenceMoves } },
-  { name: "a scan ends at the largest maxTime", providers: 1, isBalanced: true, without: { longScan: true } },
+  {
+    name: "ledgers in which nothing is found are no proof",
+    providers: 1,
+    indexBehind: "each",
+    without: { decide: emptyLedgersMove }
+  },
+  {
+    name: "ledgers in which nothing is found are no proof at two URLs of one gateway",
+    providers: 2,
+    indexBehind: "each",
+    without: { decide: emptyLedgersMove }
+  },
   {
     name: "an operator waits until lost envelopes are dead",
     providers: 1,
