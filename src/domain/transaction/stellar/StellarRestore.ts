@@ -3,6 +3,7 @@ import { DateTime, Result } from "effect"
 import { TransactionConflict } from "../Cancellation.ts"
 import { cause } from "../Cause.ts"
 import type { Command } from "../Command.ts"
+import type { Lane } from "../Lane.ts"
 import type { Moment } from "../Moment.ts"
 import { resolve as resolveAny } from "../Restore.ts"
 import type { Answer } from "../Rules.ts"
@@ -34,6 +35,11 @@ export const restored: Row<Stellar> = (situation) => {
   )
 }
 
+interface Known {
+  readonly lane: Lane<Stellar>
+  readonly usedBelow: bigint
+}
+
 const shownAt = (moment: Moment) => DateTime.formatIso(DateTime.makeUnsafe(moment))
 
 const unread = "its account was not read since the restore; try again later"
@@ -48,14 +54,21 @@ const tooEarly = ({ cause: why, place, restored: isRestored }: Transaction<Stell
     : undefined
 }
 
+/**
+ * `usedBelow` is of the relayer's own account. That the sequence of a channel is used is what the cause of the row says: its providers have
+ * shown it, and a closed ledger is final.
+ */
+const usedAt = ({ place }: Transaction<Stellar>, { lane, usedBelow }: Known): bigint =>
+  place?.sequence === undefined || place.account === lane.accounts[0].address ? usedBelow : place.sequence + 1n
+
 /** Every figure that decides is in the cause of the row. */
 export const resolve = (
   transaction: Transaction<Stellar>,
   answer: Answer,
-  { usedBelow }: { readonly usedBelow: bigint }
+  known: Known
 ): Result.Result<Command<never>, TransactionConflict> => {
   const error = answer === "send" ? tooEarly(transaction) : undefined
   return error === undefined
-    ? resolveAny(transaction, answer, usedBelow)
+    ? resolveAny(transaction, answer, usedAt(transaction, known))
     : Result.fail(new TransactionConflict({ error }))
 }

@@ -6,7 +6,7 @@ import type { Cause } from "../../../../src/domain/transaction/Cause.ts"
 import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
 import { stellarRules } from "../../../../src/domain/transaction/stellar/StellarRules.ts"
 import type { StellarSeen } from "../../../../src/domain/transaction/stellar/StellarSeen.ts"
-import { clock, lane, look, n, newest, now, pending, seen, situation, submitted } from "./Situations.ts"
+import { clock, lane, look, n, newest, now, pending, ready, seen, situation, submitted } from "./Situations.ts"
 
 const restored = { ...pending, restored: true }
 
@@ -77,6 +77,19 @@ describe("a stellar transaction of a restored database", () => {
     assert.include(Result.isFailure(open) ? open.failure.error : "", `its nonce ${n} is open`)
     const used = resolved(n + 1n)
     assert.isTrue(Result.isSuccess(used) && used.success._tag === "Intend")
+  })
+
+  it("with a sequence of a channel that providers no longer prove is decided whatever the relayer's own account has used", () => {
+    const place = { account: ready().address, sequence: 90n << 32n }
+    const unproven = { ...submitted, place, cause: cause("nonce_taken_unproven") }
+    const known = { lane: lane(false, [ready(true)]), now, usedBelow: n }
+    for (const [answer, command] of [
+      ["send", "Requeue"],
+      ["give_up", "Intend"]
+    ] as const) {
+      const found = stellarRules.resolve?.(unproven, answer, known) ?? assert.fail("no rule")
+      assert.isTrue(Result.isSuccess(found) && found.success._tag === command)
+    }
   })
 
   it("does not wait for an operator while its place can be proven", () => {
