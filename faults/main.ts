@@ -42,7 +42,7 @@ import { SolanaRestore } from "./solana/Restore.ts"
 import { SolanaExpiry, SolanaFork, SolanaHistory, SolanaLate, SolanaLie, SolanaSilent } from "./solana/Troubles.ts"
 import { Starts } from "./Starts.ts"
 import { StellarDrain } from "./stellar/Drain.ts"
-import { StellarFrozen, StellarRelay } from "./stellar/Kill.ts"
+import { StellarFrozen, StellarLag, StellarRelay } from "./stellar/Kill.ts"
 import { StellarRestore } from "./stellar/Restore.ts"
 import {
   StellarForeign,
@@ -98,6 +98,7 @@ const cases: ReadonlyArray<Case> = [
   SolanaDrain,
   StellarRelay,
   StellarFrozen,
+  StellarLag,
   StellarRestore,
   StellarRpc,
   StellarLiar,
