@@ -18,7 +18,7 @@ if (existsSync(memory) && hasRoom(memory)) process.env.TMPDIR ??= memory
 
 const unit = [
   "test/{api,bench,cli,console,deploy,domain,faults,import,outbound,testkit,threads}/**/*.test.ts",
-  "test/{claims,exports,seams,traces,transactionsFailures,walks}.test.ts",
+  "test/{claims,exports,floors,seams,traces,transactionsFailures}.test.ts",
   "test/client/{Webhook,node/*}.test.ts",
   "test/process/{LocalEvm,Logging,StartupBanner,http/IdleConnections,settings/{ConsoleSettings,Keys,Misspelled}}.test.ts",
   "test/server/access/KeyAuthentication.test.ts",

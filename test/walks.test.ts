@@ -1,116 +1,183 @@
-// docs/architecture.md lists the files of two walks through the code. This test compares the lists with the code, and counts what
-// makes a walk long. It also compares the floors of the features.
-import { assert, describe, it } from "@effect/vitest"
-import { existsSync, globSync, readdirSync, readFileSync } from "node:fs"
+// Counts the files of src/ that run between a request and its end, by the coverage that V8 measures: a stranger who follows a
+// transaction has to open these files. The chains of the tests make blocks by the clock of the machine, so it is the real one. The bounds only fall:
+// a change that raises one says why in its commit.
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import { SqlClient } from "effect/sql"
+import { randomUUID } from "node:crypto"
+import { Session } from "node:inspector/promises"
 import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+import * as LanesJob from "../src/server/lanes/LanesJob.ts"
+import * as DeliveryJob from "../src/server/notifications/delivery/DeliveryJob.ts"
+import * as Anvil from "../testkit/Anvil.ts"
+import { evmRelayer, signer } from "../testkit/fixtures.ts"
+import { until } from "../testkit/process/Folder.ts"
+import * as Prepared from "../testkit/Prepared.ts"
+import * as Receiver from "../testkit/Receiver.ts"
+import * as Stellar from "../testkit/stellar/Relayers.ts"
+import * as TestApi from "../testkit/TestApi.ts"
+import { sol, transfer } from "./server/lanes/solana/World.ts"
+import * as Solana from "./server/transactions/solana/Relayers.ts"
 
-/** They only name other files. */
-const starts = ["server/Server.ts", "server/Services.ts", "api/Api.ts", "sql/migrations/index.ts"]
+const sources = `${path.resolve("src")}${path.sep}`
 
-const textOf = (file: string) => readFileSync(path.join("src", file), "utf8")
+/** The coverage of this process, from which what ran before a walk is left out. */
+const coverage = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const session = new Session()
+    session.connect()
+    await session.post("Profiler.enable")
+    await session.post("Debugger.enable")
+    await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false })
+    return session
+  }),
+  (session) =>
+    Effect.promise(async () => {
+      await session.post("Profiler.stopPreciseCoverage")
+      session.disconnect()
+    })
+)
 
-const importsOf = (file: string): ReadonlyArray<string> =>
-  [...textOf(file).matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map(([, target = ""]) =>
-    path.posix.join(path.posix.dirname(file), target)
-  )
+/** vitest gives each export a function that reads it. Such a function is no step of a walk. */
+const isExport = (text: string, start: number) =>
+  /__vite_ssr_exportName__\("\w+", $/.test(text.slice(Math.max(0, start - 200), start))
 
-const sections = readFileSync("docs/architecture.md", "utf8").split(/^#{2,3} /m)
-
-const filesOf = (heading: string): ReadonlyArray<string> => {
-  const section = sections.findLast((text) => text.startsWith(heading)) ?? ""
-  return [...section.matchAll(/^\| .*$/gm)].flatMap(([row]) =>
-    [...row.matchAll(/`([\w/]+\.ts)`/g)].map(([, file = ""]) => file)
-  )
-}
-
-/** Files that no earlier one imports. */
-const unreached = (files: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const reached = new Set(starts.flatMap(importsOf))
-  return files.filter((file) => {
-    const isReached = reached.has(file)
-    for (const target of importsOf(file)) reached.add(target)
-    return !isReached
-  })
-}
-
-/** `files`: the goal. */
-const walks = [
-  { heading: "`POST /api/v1/relayers`", files: 45 },
-  { heading: "An evm transaction, from HTTP to `confirmed`", files: 85 }
-]
-
-describe.each(walks)("the files of $heading", ({ heading, files: most }) => {
-  const files = filesOf(heading)
-
-  it("exist, and each is named once", () => {
-    assert.isAbove(files.length, 0)
-    assert.deepStrictEqual(
-      files.filter((file) => !existsSync(path.join("src", file))),
-      []
-    )
-    assert.strictEqual(new Set(files).size, files.length)
-  })
-
-  it("are each imported by one before it", () => {
-    assert.deepStrictEqual(unreached(files.filter((file) => existsSync(path.join("src", file)))), [])
-  })
-
-  it(`are at most ${most}`, () => {
-    assert.isAtMost(files.length, most)
-  })
-})
-
-describe("the features of the server", () => {
-  const listed: unknown = JSON.parse(
-    /const floors[^=]*= (\[[^;]*?\n\])/.exec(readFileSync("oxlint.config.ts", "utf8"))?.[1] ?? assert.fail("no floors")
-  )
-  const rows = [...(sections.find((text) => text.startsWith("Floors")) ?? "").matchAll(/^\| ([ \d]+) +\| `(\w+)`/gm)]
-
-  it("have the floors in docs/architecture.md that the linter enforces", () => {
-    const floors: Array<Array<string>> = []
-    let floor = 0
-    for (const [, number = "", feature = ""] of rows) {
-      if (number.trim() !== "") floor = Number(number)
-      floors[floor] = [...(floors[floor] ?? []), feature].sort()
+/** The files of `src/` in which a function ran since this was called before. */
+const taken = (session: Session) =>
+  Effect.promise(async () => {
+    const { result } = await session.post("Profiler.takePreciseCoverage")
+    const files = new Set<string>()
+    for (const { functions, scriptId, url } of result) {
+      const file = url.startsWith("file:") ? fileURLToPath(url) : url
+      if (!file.startsWith(sources)) continue
+      const { scriptSource } = await session.post("Debugger.getScriptSource", { scriptId })
+      const ran = functions.flatMap(({ ranges: [whole] }) => (whole === undefined || whole.count === 0 ? [] : [whole]))
+      if (ran.some(({ startOffset }) => !isExport(scriptSource, startOffset))) files.add(file.slice(sources.length))
     }
-    const enforced = Array.isArray(listed) ? listed.map((features: ReadonlyArray<string>) => [...features].sort()) : []
-    assert.deepStrictEqual(floors, enforced)
+    return [...files].toSorted()
   })
 
-  it("are the folders of src/server", () => {
-    const folders = readdirSync("src/server", { withFileTypes: true }).filter((entry) => entry.isDirectory())
-    assert.sameMembers(
-      rows.map(([, , feature]) => feature),
-      folders.map(({ name }) => name)
-    )
-  })
+/** Timers, reconnections and jobs run at any time, so that a file counts if each of these walks runs it. */
+const counted = 3
+
+/**
+ * The walk of `what` runs at most this many files, which the error lists if there are more. The first walk is not counted: it fills what
+ * a process keeps.
+ */
+const bounded = Effect.fnUntraced(function* <A, E, R>(what: string, most: number, walk: Effect.Effect<A, E, R>) {
+  const session = yield* coverage
+  yield* walk
+  yield* taken(session)
+  const walks = yield* Effect.forEach(Array.from({ length: counted }), () => Effect.andThen(walk, taken(session)))
+  const [first = [], ...others] = walks
+  const files = first.filter((file) => others.every((other) => other.includes(file)))
+  yield* Effect.sync(() => process.stdout.write(`${what} runs ${files.length} files\n`))
+  assert.isAtMost(files.length, most, `${what} runs more than ${most} files:\n${files.join("\n")}`)
+  assert.isAbove(files.length, most / 2, `the coverage of ${what} is not complete`)
 })
 
-const mostSmall = 80
+/** Without other jobs, whose files run at any time. */
+const sending = Layer.provideMerge(LanesJob.layer, TestApi.layer()).pipe(Layer.provideMerge(Logger.layer([])))
 
-describe("the sources", () => {
-  const sources = globSync("src/**/*.ts")
+/** Read from the table, since an answer of the service would run further files. */
+const isConfirmed = Effect.fnUntraced(function* ({ json, status, text }: TestApi.Answer) {
+  assert.strictEqual(status, 200, text)
+  const sql = yield* SqlClient.SqlClient
+  const { id } = json.data as { readonly id: string }
+  const rows = Effect.orDie(sql`SELECT id FROM transactions WHERE id = ${id} AND state = 'confirmed'`)
+  yield* until(
+    "the confirmation",
+    Effect.map(rows, (found) => found[0])
+  )
+})
 
-  it("have few files of less than 25 lines: such a file with one user belongs to its user", () => {
-    const small = sources.filter(
-      (file) => !file.includes("/migrations/") && readFileSync(file, "utf8").split("\n").length <= 25
-    )
-    assert.isAtMost(small.length, mostSmall)
-  })
-
-  it("have few services: what only needs services is an effect `make`", () => {
-    const services = sources.flatMap((file) => readFileSync(file, "utf8").match(/extends Context\.Service</g) ?? [])
-    assert.isAtMost(services.length, 70)
-  })
-
-  it("name no type by a word that says nothing without its file", () => {
-    const vague = sources.flatMap((file) =>
-      [
-        ...readFileSync(file, "utf8").matchAll(
-          /\b(?:interface|type|class|const|namespace) (?:Signed|Wanted|Asked|Known|Given|Ways)\b/g
+layer(sending, { excludeTestServices: true })(
+  "the files that a transfer runs, from its request until it is confirmed",
+  (it) => {
+    it.effect("are bounded on evm", () =>
+      Effect.gen(function* () {
+        const chain = yield* Anvil.start({ blockTime: 1 })
+        const id = randomUUID()
+        const network = { name: id, network_type: "evm", chain_id: chain.chainId, symbol: "ETH", features: ["eip1559"] }
+        yield* Prepared.create("networks", {
+          ...network,
+          rpc_urls: [chain.url],
+          average_blocktime_ms: 1000,
+          required_confirmations: 1
+        })
+        yield* Prepared.create("signers", { id, type: "plain" })
+        const relayer = { id, name: "R", network: id, network_type: "evm", paused: false, signer_id: id }
+        const { address } = (yield* Prepared.create("relayers", relayer)) as { readonly address?: string }
+        yield* chain.fund(address ?? "", 10n ** 18n)
+        const body = { to: Anvil.funded, value: "1", gas_limit: 21_000 }
+        yield* bounded(
+          "a transfer on evm",
+          213,
+          Effect.flatMap(TestApi.call(`/api/v1/relayers/${id}/transactions`, { body }), isConfirmed)
         )
-      ].map(([text]) => `${file}: ${text}`)
+      })
     )
-    assert.deepStrictEqual(vague, [])
-  })
-})
+
+    it.effect("are bounded on solana", () =>
+      Effect.gen(function* () {
+        const { address, send } = yield* Solana.relayerAt()
+        yield* bounded(
+          "a transfer on solana",
+          216,
+          Effect.flatMap(
+            Effect.suspend(() => send(transfer(address, sol / 1000n))),
+            isConfirmed
+          )
+        )
+      })
+    )
+
+    it.effect("are bounded on stellar", () =>
+      Effect.gen(function* () {
+        const { address, send } = yield* Stellar.relayerAt()
+        yield* bounded(
+          "a transfer on stellar",
+          223,
+          Effect.flatMap(
+            Effect.suspend(() => send(Stellar.pay(address, 1n))),
+            isConfirmed
+          )
+        )
+      })
+    )
+  }
+)
+
+layer(Layer.provideMerge(DeliveryJob.layer, TestApi.layer()), { excludeTestServices: true })(
+  "the files that a webhook runs, from a change of its relayer until it is received",
+  (it) => {
+    it.effect("are bounded", () =>
+      Effect.gen(function* () {
+        const receiver = yield* Receiver.make
+        const id = "walk"
+        yield* Prepared.create("notifications", { id, url: receiver.url })
+        yield* Prepared.create("signers", { ...signer, id })
+        yield* Prepared.create("relayers", { ...evmRelayer, id, signer_id: id, notification_id: id })
+        const before = receiver.seen.length
+        let changes = 0
+        const change = Effect.suspend(() =>
+          TestApi.call(`/api/v1/relayers/${id}`, { method: "PATCH", body: { name: `R${++changes}` } })
+        )
+        const walk = Effect.gen(function* () {
+          const { status, text } = yield* change
+          assert.strictEqual(status, 200, text)
+          yield* receiver.arrived(before + changes)
+          // The delivery is settled after the answer of the receiver.
+          const sql = yield* SqlClient.SqlClient
+          const pending = Effect.orDie(sql`SELECT id FROM deliveries WHERE state = 'pending'`)
+          yield* until(
+            "the settled delivery",
+            Effect.map(pending, (rows) => (rows.length === 0 ? true : undefined))
+          )
+        })
+        yield* bounded("a webhook", 86, walk)
+      })
+    )
+  }
+)
