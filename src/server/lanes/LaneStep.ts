@@ -104,6 +104,7 @@ const save = (
   const { context, storedLane } = step
   return context.ledger.saveLane(context.hold, {
     chain: storedLane.chain,
+    read: storedLane,
     lane: step.lane(),
     ...(genesis === undefined ? {} : { genesis }),
     ...(released === undefined ? {} : { released }),

@@ -191,8 +191,8 @@ export class LaneLedger extends Context.Service<
     ): Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost>
     /** Ends pending transactions of the lane whose deadline has passed. */
     expire(hold: Hold): Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost>
-    /** Stores what a poll has found out about the lane, and returns the lane as it is stored now. */
-    saveLane(hold: Hold, state: LaneState): Effect.Effect<StoredLane, LaneLost>
+    /** Stores what a poll has found out about the lane, and returns the lane as it is stored now. Fails if it is not as the step read it. */
+    saveLane(hold: Hold, state: LaneState): Effect.Effect<StoredLane, LaneLost | LaneChanged>
     /**
      * A transaction of the account that is in no attempt was found: marks the open requests that it could be. `foreign`: a shape
      * of the network of `chain`. Returns those that were marked.

@@ -56,6 +56,8 @@ export interface LaneCounts {
 /** What the holder of a lane stores after a poll. */
 export interface LaneState {
   readonly chain: string
+  /** As the step read it: nothing is saved if its counters or its next poll are others by now. */
+  readonly read: Pick<StoredLane, "lane" | "nextPollAt">
   readonly lane: Lane
   readonly genesis?: string
   /** Accounts that the lane gives up. Those with an open transaction stay. Absent: none. */

@@ -81,13 +81,16 @@ const hold = Effect.fnUntraced(function* () {
   const { chain, lane: stored } = held.stored
   const [own] = stored.accounts
   const save = (channels: ReadonlyArray<LaneAccount>, released: ReadonlyArray<string> = []) =>
-    lanes.saveLane(held.hold, {
-      chain,
-      lane: { ...stored, accounts: [own, ...channels] },
-      released,
-      usedTrust: false,
-      nextPollAt: 0
-    })
+    Effect.flatMap(lanes.read(held.hold), ({ stored: read }) =>
+      lanes.saveLane(held.hold, {
+        chain,
+        read,
+        lane: { ...stored, accounts: [own, ...channels] },
+        released,
+        usedTrust: false,
+        nextPollAt: 0
+      })
+    )
   const addresses = Effect.map(lanes.read(held.hold), ({ stored: { lane } }) =>
     lane.accounts.map(({ address }) => address).slice(1)
   )
@@ -192,7 +195,7 @@ layer(ledger)("a lane with two accounts", (it) => {
           ...stored.lane,
           accounts: [accountAt(of.address, start), accountAt(channel, channelStart)]
         }
-        yield* lanes.saveLane(hold, { chain: of.chain, lane, usedTrust: false, nextPollAt: 0 })
+        yield* lanes.saveLane(hold, { chain: of.chain, read: stored, lane, usedTrust: false, nextPollAt: 0 })
 
         const checkCounters = Effect.gen(function* () {
           const { stored } = yield* lanes.read(hold)

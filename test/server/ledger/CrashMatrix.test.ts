@@ -201,6 +201,7 @@ layerEach(ledger)("a commit of signatures", (it) => {
       const { lane } = stored
       yield* lanes.saveLane(hold, {
         chain: stored.chain,
+        read: stored,
         lane: laneOf({ ...noncesOf(lane), nextNonce: 7, chainNonce: 7 }),
         usedTrust: false,
         nextPollAt: 0

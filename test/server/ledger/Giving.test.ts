@@ -200,8 +200,10 @@ layerEach(ledger)("a signature that a caller gets", (it) => {
       const { chain, lane } = held.stored
       const saveAt = (height: number) => {
         const [own] = lane.accounts
-        const read: Lane = { ...lane, accounts: [{ ...own, chainBlock: { number: height, hash: "" } }] }
-        return lanes.saveLane(held.hold, { chain, lane: read, usedTrust: false, nextPollAt: 0 })
+        const found: Lane = { ...lane, accounts: [{ ...own, chainBlock: { number: height, hash: "" } }] }
+        return Effect.flatMap(lanes.read(held.hold), ({ stored: read }) =>
+          lanes.saveLane(held.hold, { chain, read, lane: found, usedTrust: false, nextPollAt: 0 })
+        )
       }
       yield* saveAt(10)
       assert.strictEqual((yield* lanes.read(held.hold)).stored.givenCost, 2n ** 70n + 7n)

@@ -165,7 +165,7 @@ layerEach(ledger)("a process that has lost its lane", (it) => {
           (SELECT json_agg(a) FROM attempts a) AS attempts, (SELECT count(*) FROM events) AS events`
       const before = yield* everything
       const hold1 = Command.Hold({ cause: cause("at_cap"), scope: "transaction" })
-      const state = { chain: lane.chain, lane: lane.lane, usedTrust: false, nextPollAt: 0 }
+      const state = { chain: lane.chain, read: lane, lane: lane.lane, usedTrust: false, nextPollAt: 0 }
       const writes: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
         lanes.commitSignatures(hold, [signature(two, 1)]),
         lanes.commitSignatures(hold, [signature(signed, 0)]),

@@ -91,6 +91,7 @@ layerEach(ledger)("an operator", (it) => {
       const { stored, pending } = yield* lanes.read(hold)
       yield* lanes.saveLane(hold, {
         chain: stored.chain,
+        read: stored,
         lane: laneOf({ ...noncesOf(stored.lane), nextNonce: 0 }),
         usedTrust: false,
         nextPollAt: 0

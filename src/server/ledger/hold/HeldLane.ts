@@ -14,8 +14,8 @@ import type { StoredTransaction } from "../StoredTransaction.ts"
 export class LaneLost extends Schema.TaggedError<LaneLost>()("LaneLost", { laneId: Schema.Int }) {}
 
 /**
- * A caller or an operator changed a transaction meanwhile, or another lane used the fees that an API key had left. Nothing was
- * written: read the lane again.
+ * A caller or an operator changed a transaction meanwhile, another lane used the fees that an API key had left, or the lane is not as it
+ * was read. Nothing was written: read the lane again.
  */
 export class LaneChanged extends Schema.TaggedError<LaneChanged>()("LaneChanged", { laneId: Schema.Int }) {}
 

@@ -11,6 +11,7 @@ import { LedgerRules } from "../LedgerRules.ts"
 import type { LaneId } from "../StoredLane.ts"
 import * as LaneRow from "./LaneRow.ts"
 
+const readComparison = Rows.one(Schema.Struct({ are_these: Schema.Boolean }))
 const readAddresses = Rows.all(Schema.Struct({ address: Schema.String }))
 
 /** A counter of an account that is to be `next` if it is `from`. */
@@ -44,6 +45,21 @@ export const make = Effect.gen(function* () {
           Effect.map((rows) => rows.length === moves.length),
           query("LaneAccountsRepo.moveChannels")
         )
+
+  /** Whether these are the other accounts of the lane, with these next sequences. An earlier statement has locked the lane. */
+  const areChannels = (laneId: LaneId, channels: ReadonlyArray<LaneAccount>) =>
+    sql`
+      SELECT NOT EXISTS (
+        SELECT FROM (
+          SELECT c.address, c.next_nonce FROM lanes c WHERE c.parent_id = ${laneId}::bigint AND c.released_at IS NULL
+        ) stored FULL JOIN unnest(${channels.map(({ address }) => address)}::text[],
+          ${channels.map(({ nextSequence }) => String(nextSequence))}::bigint[]) AS given (address, next) USING (address)
+        WHERE stored.next_nonce IS DISTINCT FROM given.next
+      ) AS are_these`.pipe(
+      Effect.flatMap(readComparison),
+      Effect.map(({ are_these }) => are_these),
+      query("LaneAccountsRepo.areChannels")
+    )
 
   /** Addresses of lanes on networks of the type that have the letters of `part`, also of relayers that were deleted. */
   const addresses = (type: NetworkType, part: AddressPart) =>
@@ -96,5 +112,5 @@ export const make = Effect.gen(function* () {
           query("LaneAccountsRepo.releaseChannels")
         )
 
-  return { moveChannels, addresses, saveChannels, releaseChannels }
+  return { moveChannels, areChannels, addresses, saveChannels, releaseChannels }
 })

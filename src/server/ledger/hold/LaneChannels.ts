@@ -82,7 +82,7 @@ export const make = Effect.gen(function* () {
     { channels, counters, ...work }: ChannelWork
   ) {
     yield* lanes.ensure([account])
-    const { isWorking, lane } = yield* stateOf(yield* lanes.lock(account))
+    const { isWorking, lane } = yield* stateOf(yield* lanes.findLocked(account))
     if (isWorking || Option.isNone(lane)) return
     const { id } = lane.value
     yield* repo.insert(id, account, counters, yield* Effect.forEach(channels, sealedOf))

@@ -61,6 +61,8 @@ type GatedWrites<A, E> = (gate: Gate | undefined) => Effect.Effect<A, E>
 type Passed<E> = Exclude<E, Extract<E, GateClosed>>
 
 interface LaneFence {
+  /** Why a write found no row: the lane is lost, or it is not as the write expected. */
+  refuse(hold: Hold): Effect.Effect<never, LaneLost | LaneChanged>
   /** Runs writes while the lane is locked. Fails with `LaneLost` before them. */
   held<A, E>(hold: Hold, writes: Effect.Effect<A, E>): Effect.Effect<A, E | LaneLost>
   /** The same, with one round trip fewer. */
@@ -125,5 +127,5 @@ export const make = Effect.gen(function* () {
     return assigned.pipe(transaction, Deadlock.retry)
   }
 
-  return { held, gated, assigning } satisfies LaneFence
+  return { refuse, held, gated, assigning } satisfies LaneFence
 })

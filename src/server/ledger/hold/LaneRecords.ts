@@ -1,13 +1,12 @@
 // Records what a poll of the chain, a broadcast or a decision has changed about a held lane.
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Option } from "effect"
 import type { Array } from "effect"
 import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { suspects } from "../../../domain/transaction/Restore.ts"
 import { apply as applyTo, endOf, withSent } from "../../../domain/transaction/Transition.ts"
 import { isWorthWriting } from "../../../domain/transaction/TransactionEvents.ts"
-import { LaneLost } from "./HeldLane.ts"
-import type { Decided, SentAttempt } from "./HeldLane.ts"
+import type { Decided, LaneLost, SentAttempt } from "./HeldLane.ts"
 import * as LaneContentsRepo from "./LaneContentsRepo.ts"
 import type { Shared } from "./LaneFence.ts"
 import * as LaneAccountsRepo from "./LaneAccountsRepo.ts"
@@ -136,7 +135,7 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
 
   const saveLane = Effect.fn("LaneLedger.saveLane")(function* (hold: Hold, state: LaneState) {
     const saved = yield* lanes.save(hold, state, yield* Clock.currentTimeMillis)
-    return yield* Effect.fromOption(saved, () => new LaneLost({ laneId: hold.laneId }))
+    return Option.isSome(saved) ? saved.value : yield* fence.refuse(hold)
   })
 
   const markRestored = Effect.fn("LaneLedger.markRestored")(function* (hold: Hold, chain: string, foreign: unknown) {

@@ -54,6 +54,10 @@ const read = Rows.all(Row)
 /** `at`: milliseconds. */
 export const moment = (sql: SqlClient.SqlClient) => (at: number) => sql`to_timestamp(${at}::float8 / 1000)`
 
+/** A moment of the lane `l` in milliseconds. */
+export const millisOf = (sql: SqlClient.SqlClient) => (column: string) =>
+  sql`(extract(epoch FROM l.${sql(column)}) * 1000)::bigint`
+
 /** JSON of what only the network of the account counts. */
 export const countersText = (rules: LedgerRules["Service"], chain: string, { counters }: LaneAccount): string | null =>
   counters === undefined ? null : rules.of(chain).counters.text(counters)
@@ -61,8 +65,7 @@ export const countersText = (rules: LedgerRules["Service"], chain: string, { cou
 /** The columns of the lane `l`. */
 export const columns = (sql: SqlClient.SqlClient) => {
   const number = (column: string) => sql`l.${sql(column)}::float8 AS ${sql(column)}`
-  const millis = (column: string) =>
-    sql`(extract(epoch FROM l.${sql(column)}) * 1000)::bigint::float8 AS ${sql(column)}`
+  const millis = (column: string) => sql`${millisOf(sql)(column)}::float8 AS ${sql(column)}`
   return sql`
     ${number("id")}, l.chain, l.address, l.generation, l.genesis, l.next_nonce::text AS next_nonce,
     l.chain_nonce::text AS chain_nonce, ${number("chain_block")}, l.chain_hash, l.settled_nonce::text AS settled_nonce,

@@ -8,6 +8,7 @@ import { LedgerMark } from "../LedgerMark.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import type { Hold, LaneId, LaneState } from "../StoredLane.ts"
 import type { Gate } from "../write/TransactionsRepo.ts"
+import { LaneChanged } from "./HeldLane.ts"
 import * as LaneAccountsRepo from "./LaneAccountsRepo.ts"
 import * as LaneRow from "./LaneRow.ts"
 import type { LaneAtEpoch } from "./LaneRow.ts"
@@ -123,7 +124,14 @@ export const make = Effect.gen(function* () {
       query("LanesRepo.isChannel")
     )
 
-  const saveOwn = (hold: Hold, { chain, lane, genesis, usedTrust, code, nextPollAt }: LaneState, now: number) => {
+  /** A save whose connection was cut can run after later ones, and after commits: it compares what it replaces. */
+  const isAsRead = ({ lane, nextPollAt }: LaneState["read"]) => {
+    const [{ nextSequence, chainSequence, settledSequence }] = lane.accounts
+    return sql`l.next_nonce = ${String(nextSequence)}::bigint AND l.chain_nonce = ${String(chainSequence)}::bigint
+      AND l.settled_nonce = ${String(settledSequence)}::bigint AND ${LaneRow.millisOf(sql)("next_poll_at")} = ${String(nextPollAt)}::bigint`
+  }
+
+  const saveOwn = (hold: Hold, { chain, read, lane, genesis, usedTrust, code, nextPollAt }: LaneState, now: number) => {
     const [own] = lane.accounts
     const { number = null, hash = null } = own.chainBlock ?? {}
     return sql`
@@ -135,18 +143,20 @@ export const make = Effect.gen(function* () {
         code = ${code ?? null}::text,
         code_since = CASE WHEN l.code IS NOT DISTINCT FROM ${code ?? null}::text THEN l.code_since
           ELSE ${code === undefined ? sql`NULL` : moment(now)} END
-      WHERE ${held(hold)} AND l.generation = ${lane.generation}
+      WHERE ${held(hold)} AND l.generation = ${lane.generation} AND ${isAsRead(read)}
       RETURNING ${columns}`.pipe(Effect.flatMap(readLanes), Effect.map(first), query("LanesRepo.save"))
   }
 
-  /** None if it is not held. A lane with several accounts is saved in one SQL transaction. */
+  /** None, or `LaneChanged`, if it is not held or is not as it was read. A lane with several accounts is saved in one SQL transaction. */
   const save = (hold: Hold, state: LaneState, now: number) => {
     const [own, ...channels] = state.lane.accounts
-    const { released = [] } = state
-    if (channels.length === 0 && released.length === 0) return saveOwn(hold, state, now)
+    const { released = [], read } = state
+    const [, ...former] = read.lane.accounts
+    if (former.length === 0 && channels.length === 0 && released.length === 0) return saveOwn(hold, state, now)
     const all = Effect.gen(function* () {
       const saved = yield* saveOwn(hold, state, now)
       if (Option.isNone(saved)) return saved
+      if (!(yield* accounts.areChannels(hold.laneId, former))) return yield* new LaneChanged({ laneId: hold.laneId })
       const adopted =
         channels.length === 0 ? new Set<string>() : yield* accounts.saveChannels(hold.laneId, state.chain, channels)
       yield* accounts.releaseChannels(hold.laneId, released, now)
@@ -156,13 +166,12 @@ export const make = Effect.gen(function* () {
     return transaction(all)
   }
 
-  /** Locks the lane of an operator's command until the transaction ends. */
+  /** Locks the lane until the transaction ends. */
   const lock = (key: LaneKey) =>
-    sql`SELECT ${columns} FROM lanes l WHERE ${named(key)} FOR NO KEY UPDATE`.pipe(
-      Effect.flatMap(readLanes),
-      Effect.map(first),
-      query("LanesRepo.lock")
-    )
+    sql`SELECT 1 FROM lanes l WHERE ${named(key)} FOR NO KEY UPDATE`.pipe(Effect.asVoid, query("LanesRepo.lock"))
+
+  /** The same, and reads it by a statement of its own: one that waits for the lock reads the rows of channels as they were before. */
+  const findLocked = (key: LaneKey) => Effect.andThen(lock(key), find(key))
 
   const trustCount = (key: LaneKey) =>
     sql`UPDATE lanes l SET trusts_count = true WHERE ${named(key)}`.pipe(Effect.asVoid, query("LanesRepo.trustCount"))
@@ -202,6 +211,7 @@ export const make = Effect.gen(function* () {
     assign,
     save,
     lock,
+    findLocked,
     trustCount,
     beginGeneration,
     ensure,

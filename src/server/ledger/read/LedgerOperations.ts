@@ -103,7 +103,7 @@ export const make = Effect.gen(function* () {
 
   const resync = Effect.fn("Ledger.resync")(
     function* (account: Account, { answer, id, usedBelow = 0n }: Decision) {
-      const lane = yield* lanes.lock(account)
+      const lane = yield* lanes.findLocked(account)
       if (Option.isNone(lane)) return id === undefined ? [] : yield* new TransactionNotFound({})
       yield* checkShared(lane.value.id)
       yield* lanes.trustCount(account)
@@ -149,7 +149,7 @@ export const make = Effect.gen(function* () {
 
   const clear = Effect.fn("Ledger.clear")(
     function* <E>(account: Account, { from, to, price, check }: Clearing<E>) {
-      const lane = yield* lanes.lock(account)
+      const lane = yield* lanes.findLocked(account)
       const ids = Option.isNone(lane) ? [] : yield* contents.openBetween(lane.value.id, from, to)
       const found = yield* held(ids)
       const rows = found.filter(({ transaction }) => transaction.relayerNumber === account.relayerNumber)
@@ -178,7 +178,7 @@ export const make = Effect.gen(function* () {
   const beginGeneration = Effect.fn("Ledger.beginGeneration")(
     function* (account: Account) {
       yield* lanes.ensure([account])
-      const lane = yield* lanes.lock(account)
+      const lane = yield* lanes.findLocked(account)
       if (Option.isNone(lane)) return Array.empty<StoredTransaction>()
       yield* checkShared(lane.value.id)
       yield* lanes.beginGeneration(account, account.window)
