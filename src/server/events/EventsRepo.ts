@@ -1,5 +1,5 @@
 // The table `events`. Events are visible once every older transaction has ended: in the order of `xid` and `id`, no event can
-// then appear before a visible one (ADR 0007).
+// then appear before a visible one (ADR 0007), and events of one resource have the order of its versions (ADR 0025).
 import { Effect, Schema } from "effect"
 import { Event } from "../../domain/event/Event.ts"
 import type { EventFilter } from "../../domain/event/Event.ts"
@@ -91,14 +91,22 @@ export const make = Effect.gen(function* () {
     bytes`
 
   /**
+   * A transaction gets its id with its first lock, and can wait afterwards for a row that a transaction with a later id changes. So an event
+   * is placed behind all transactions that had ended when it was appended, and stays invisible until its own transaction has ended: its id is
+   * not above the place (ADR 0025).
+   */
+  const place = sql`(
+    SELECT greatest(pg_current_xact_id(), (pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1)::text::xid8))`
+
+  /**
    * Appends the events in their order. Returns their ids in the same order: they are generated in the order of the rows, but
    * RETURNING does not promise an order. `reading`: an expression whose text is read in the same statement.
    */
   const append = (events: ReadonlyArray<NewRow>, reading: Statement.Fragment = sql`NULL`) =>
     sql`
       WITH appended AS (
-        INSERT INTO events (type, resource_id, request_id, relayer_id, data)
-        SELECT type, resource_id, request_id, relayer_id, data::json FROM ${UnnestRows.make(sql, events)} ORDER BY n
+        INSERT INTO events (xid, type, resource_id, request_id, relayer_id, data)
+        SELECT ${place}, type, resource_id, request_id, relayer_id, data::json FROM ${UnnestRows.make(sql, events)} ORDER BY n
         RETURNING id
       )
       SELECT id, NULL AS read FROM appended UNION ALL SELECT NULL, ${reading}`.pipe(

@@ -62,6 +62,31 @@ layerEach(LiveApi.layer())("the order of events", (it) => {
     })
   )
 
+  it.live("an event comes after those of transactions that ended before it was published, also of later ones", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const from = yield* start
+      const begun = yield* Deferred.make<void>()
+      const written = yield* Deferred.make<void>()
+      // The transaction gets its id now, and publishes after another one that began later has ended.
+      const late = yield* Effect.forkChild(
+        sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`SELECT pg_current_xact_id()::text`
+            yield* Deferred.succeed(begun, undefined)
+            yield* Deferred.await(written)
+            return yield* emit("second")
+          })
+        )
+      )
+      yield* Deferred.await(begun)
+      yield* emit("first")
+      yield* Deferred.succeed(written, undefined)
+      yield* LiveApi.shown(yield* Fiber.join(late))
+      assert.deepStrictEqual(yield* idsAfter(from), ["first", "second"])
+    })
+  )
+
   it.effect("a stream gets waiting events as soon as the older transaction ends, even if it wrote no event", () =>
     Effect.gen(function* () {
       const { baseUrl } = yield* TestApi.TestApi
