@@ -15,11 +15,14 @@ const cost = 21_000n * 10_000_000_000n
 
 const ofKey = { keyId: "key", networkType: "evm" }
 
-/** A limit of the key that `Fixtures.insert` accepts with; each test gives the amount to the commit. */
-const createLimit = Effect.flatMap(
-  SqlClient.SqlClient,
-  (sql) => sql`INSERT INTO api_key_fee_limits (key_id, network_type, maximum) VALUES ('key', 'evm', 1)`
-)
+/** The limit of the key that `Fixtures.insert` accepts with. */
+const setLimit = (maximum: bigint) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql`
+      INSERT INTO api_key_fee_limits (key_id, network_type, maximum) VALUES ('key', 'evm', ${String(maximum)}::numeric)
+      ON CONFLICT (key_id, network_type) DO UPDATE SET maximum = excluded.maximum`
+  )
 
 /** Signs the first pending transaction of a lane. */
 const commitFirst = Effect.fnUntraced(function* ({ hold }: HeldLane, maximum: bigint) {
@@ -33,13 +36,13 @@ const commitFirst = Effect.fnUntraced(function* ({ hold }: HeldLane, maximum: bi
 layerEach(ledger)("a commit of signatures", (it) => {
   it.effect("of two lanes with one API key passes for one of them if the key has fees left for one", () =>
     Effect.gen(function* () {
-      yield* createLimit
       const rounds = 10
       yield* insert(account(1), rounds, { fee: 0n })
       yield* insert(account(2), rounds, { fee: 0n })
       const lanes = [yield* claimOne, yield* claimOne]
       for (let round = 1; round <= rounds; round++) {
         const limit = BigInt(round) * cost
+        yield* setLimit(limit)
         const results = yield* Effect.forEach(lanes, (lane) => commitFirst(lane, limit), { concurrency: 2 })
         assert.deepStrictEqual(results.map(({ _tag }) => _tag).toSorted(), ["Failure", "Success"])
         const refused = results.find(({ _tag }) => _tag === "Failure")
@@ -51,7 +54,7 @@ layerEach(ledger)("a commit of signatures", (it) => {
 
   it.effect("passes beyond the limit if it does not raise the fees of the key, and for a no-op", () =>
     Effect.gen(function* () {
-      yield* createLimit
+      yield* setLimit(1n)
       yield* insert(account(1), 1, { fee: cost })
       const lane = yield* claimOne
       const committed = yield* commitFirst(lane, 1n)

@@ -6,6 +6,7 @@ import { feeOf } from "../../../domain/transaction/Totals.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { withAttempt } from "../../../domain/transaction/Transition.ts"
 import * as FeesRepo from "./FeesRepo.ts"
+import type { LimitKey } from "./FeesRepo.ts"
 import type { Signature } from "../hold/HeldLane.ts"
 import type { FeeLimit } from "../NewTransaction.ts"
 
@@ -33,14 +34,28 @@ export const spendingsOf = (signatures: ReadonlyArray<Signature>, now: Moment): 
   return [...spendings.values()].filter(({ more }) => more > 0n)
 }
 
+const nameOf = ({ keyId, networkType }: LimitKey): string => `${networkType} ${keyId}`
+
 export const make = Effect.gen(function* () {
   const fees = yield* FeesRepo.make
 
-  /** Locks the limits until the running transaction ends. Fails if one of them would exceed its limit. */
+  /** Those that a change has replaced while the first statement waited for it are found by the second one. */
+  const lock = Effect.fnUntraced(function* (limits: ReadonlyArray<LimitKey>) {
+    const found = yield* fees.lockLimits(limits)
+    if (found.length === limits.length) return found
+    const names = new Set(found.map(nameOf))
+    return [...found, ...(yield* fees.lockLimits(limits.filter((limit) => !names.has(nameOf(limit)))))]
+  })
+
+  /**
+   * Locks the limits until the running transaction ends. Fails if one of them, as it is now, would be exceeded. One that was removed meanwhile
+   * counts as it was given.
+   */
   const spend = Effect.fnUntraced(function* (spendings: ReadonlyArray<Spending>, now: Moment) {
     if (spendings.length === 0) return
-    yield* fees.lockLimits(spendings)
-    for (const { maximum, more, ...limit } of spendings) {
+    const stored = new Map((yield* lock(spendings)).map((limit) => [nameOf(limit), limit.maximum]))
+    for (const { maximum: given, more, ...limit } of spendings) {
+      const maximum = stored.get(nameOf(limit)) ?? given
       const used = yield* fees.sum(limit, now - feePeriod)
       if (used + more > maximum) return yield* new FeeLimitExceeded({ keyId: limit.keyId, limit: maximum, used })
     }

@@ -5,6 +5,9 @@ import type { FeeLimit } from "../NewTransaction.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 
+const readLimits = Rows.all(
+  Schema.Struct({ key_id: Schema.String, network_type: Schema.String, maximum: Schema.BigIntFromString })
+)
 const readSum = Rows.one(Schema.Struct({ sum: Schema.BigIntFromString }))
 
 /** Names a limit. */
@@ -13,14 +16,27 @@ export type LimitKey = Pick<FeeLimit, "keyId" | "networkType">
 export const make = Effect.gen(function* () {
   const sql = yield* client
 
-  /** Locks the limits in the order of their keys and network types, until the transaction ends. */
+  /**
+   * Locks the limits in the order of their keys and network types, until the transaction ends, and returns those that it found, as they are
+   * now. A change deletes and inserts the limits of a key: a statement that waits for it finds neither.
+   */
   const lockLimits = (limits: ReadonlyArray<LimitKey>) => {
     const ids = limits.map(({ keyId }) => keyId)
     const types = limits.map(({ networkType }) => networkType)
     return sql`
-      SELECT 1 FROM api_key_fee_limits l
+      SELECT l.key_id, l.network_type, l.maximum::text AS maximum FROM api_key_fee_limits l
       WHERE (l.key_id, l.network_type) IN (SELECT * FROM unnest(${ids}::text[], ${types}::text[]))
-      ORDER BY l.key_id, l.network_type FOR UPDATE`.pipe(Effect.asVoid, query("FeesRepo.lockLimits"))
+      ORDER BY l.key_id, l.network_type FOR UPDATE`.pipe(
+      Effect.flatMap(readLimits),
+      Effect.map((rows) =>
+        rows.map(({ key_id, network_type, maximum }): FeeLimit => ({
+          keyId: key_id,
+          networkType: network_type,
+          maximum
+        }))
+      ),
+      query("FeesRepo.lockLimits")
+    )
   }
 
   /**
