@@ -42,11 +42,12 @@ export const make = Effect.gen(function* () {
       query("UnauthenticatedRepo.find")
     )
 
+  /** Rows that got a MAC meanwhile keep it: another instance may have changed them since. */
   const authenticate = ({ table }: AuthenticatedTable, rows: ReadonlyArray<Authenticated>) =>
     sql`
       UPDATE ${sql(table)} t SET mac = given.mac
       FROM unnest(${rows.map(({ id }) => id)}::text[], ${rows.map(({ mac }) => mac)}::text[]) given (id, mac)
-      WHERE t.id = given.id`.pipe(Effect.asVoid, query("UnauthenticatedRepo.authenticate"))
+      WHERE t.id = given.id AND t.mac IS NULL`.pipe(Effect.asVoid, query("UnauthenticatedRepo.authenticate"))
 
   return { find, authenticate }
 })
