@@ -134,7 +134,7 @@ export const make = Effect.gen(function* () {
   /** The ids of at most `limit` relayers that use it. Waits for transactions that change one of these relayers. */
   const users = (id: NotificationId, limit: number) =>
     sql`
-      SELECT id FROM relayers WHERE notification_id = ${id} ORDER BY seq LIMIT ${limit} FOR KEY SHARE`.pipe(
+      SELECT id FROM relayers WHERE notification_id = ${id} ORDER BY seq LIMIT ${limit} FOR SHARE`.pipe(
       Effect.flatMap(Rows.ids),
       query("NotificationsRepo.users")
     )

@@ -5,11 +5,13 @@ import { Array, Effect, Exit, Option, Schema } from "effect"
 import { NetworkType } from "../../domain/network/NetworkId.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, DisabledReason, Relayer } from "../../domain/relayer/Relayer.ts"
+import type { Statement } from "effect/sql"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
 import * as ManagedBy from "../../sql/ManagedBy.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { amongAll } from "../../sql/SelectPage.ts"
 import type { Ids } from "../../sql/SelectPage.ts"
+import * as RowTurn from "../../sql/RowTurn.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
 import { ReferenceMissing } from "./NewRelayersRepo.ts"
 import type { StoredUrls } from "./NewRelayersRepo.ts"
@@ -154,9 +156,26 @@ export const make = Effect.gen(function* () {
       query("RelayersRepo.useNotification")
     )
 
+  /**
+   * Locks the row of a relayer, which every acceptance of its transactions shares. Only a transaction that does not have the row takes a turn:
+   * a configuration locks the rows of many relayers before it changes them.
+   */
+  const locking = <Row extends object>(
+    select: ReturnType<typeof Rows.unchecked<Row>>,
+    columns: Statement.Fragment,
+    id: RelayerId
+  ) =>
+    Effect.filterOrElse(
+      select`SELECT ${columns} FROM relayers t WHERE t.id = ${id} FOR UPDATE SKIP LOCKED`,
+      (rows) => rows.length > 0,
+      () => select`
+        WITH turn AS MATERIALIZED (SELECT ${RowTurn.exclusive(sql, sql`r.seq`)} FROM relayers r WHERE r.id = ${id})
+        SELECT ${columns} FROM turn CROSS JOIN relayers t WHERE t.id = ${id} FOR UPDATE OF t`
+    )
+
   /** Locks the row until the transaction ends. */
   const findForUpdate = (id: RelayerId) =>
-    held`SELECT ${heldColumns} FROM relayers t WHERE t.id = ${id} FOR UPDATE`.pipe(
+    locking(held, heldColumns, id).pipe(
       Effect.map(first(HeldRelayer)),
       Effect.flatMap(verified),
       query("RelayersRepo.findForUpdate")
@@ -164,10 +183,7 @@ export const make = Effect.gen(function* () {
 
   /** Locks the row until the transaction ends, and finds it even if it was changed in the database. */
   const findForDelete = (id: RelayerId) =>
-    stored`SELECT ${columns} FROM relayers t WHERE t.id = ${id} FOR UPDATE`.pipe(
-      Effect.map(first(StoredRelayer)),
-      query("RelayersRepo.findForDelete")
-    )
+    locking(stored, columns, id).pipe(Effect.map(first(StoredRelayer)), query("RelayersRepo.findForDelete"))
 
   const existing = ([row]: ReadonlyArray<StoredRow>) =>
     row === undefined ? Effect.die(new Error("the relayer is not held")) : Effect.succeed(new StoredRelayer(row))

@@ -5,6 +5,7 @@ import type { Moment } from "../../../domain/transaction/Moment.ts"
 import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
+import * as RowTurn from "../../../sql/RowTurn.ts"
 import type { Origin } from "../../responses/Origin.ts"
 import { momentOf } from "../write/AttemptsRepo.ts"
 import type { Account, NewTransaction } from "../NewTransaction.ts"
@@ -70,7 +71,8 @@ export const make = Effect.gen(function* () {
   /**
    * Inserts them in their order. Left out are those of relayers that are paused or do not exist, those whose account belongs to the
    * lane of another one, and those whose `external_id`, `identity` or `exclusive` another transaction has. `waits`: for relayers
-   * that are being changed; otherwise their transactions are left out.
+   * that are being changed; otherwise their transactions are left out. `FOR SHARE` reads a relayer anew that was changed after the statement
+   * began, and keeps it as it is until the transaction ends. `FOR KEY SHARE` would do neither for a pause.
    */
   const insert = (acceptances: ReadonlyArray<Acceptance>, waits: boolean) =>
     sql`
@@ -81,7 +83,7 @@ export const make = Effect.gen(function* () {
       sending AS (
         SELECT r.seq FROM relayers r
         WHERE r.seq IN (SELECT relayer_number::bigint FROM given) AND NOT r.paused
-        FOR KEY SHARE ${waits ? sql`` : sql`SKIP LOCKED`}
+        ${waits ? sql`FOR SHARE` : sql`AND ${RowTurn.trying(sql, sql`r.seq`)} FOR SHARE SKIP LOCKED`}
       )
       INSERT INTO transactions (
         id, relayer_id, relayer_number, lane_id, generation, request, facts, identity, exclusive, body_hash, state, code, code_since, figures, priority,
@@ -99,12 +101,16 @@ export const make = Effect.gen(function* () {
       query("NewTransactionsRepo.insert")
     )
 
-  /** Whether the relayer is paused. It exists until the transaction ends. None if it does not exist. */
-  const holdRelayer = (relayerNumber: number) =>
-    sql`SELECT r.paused FROM relayers r WHERE r.seq = ${relayerNumber}::bigint FOR KEY SHARE`.pipe(
+  /** Whether the relayer is paused. It stays as it is until the transaction ends. None if it does not exist. */
+  const holdRelayer = (relayerNumber: number) => {
+    const number = sql`${relayerNumber}::bigint`
+    return sql`
+      WITH turn AS MATERIALIZED (SELECT ${RowTurn.shared(sql, number)})
+      SELECT r.paused FROM turn CROSS JOIN relayers r WHERE r.seq = ${number} FOR SHARE OF r`.pipe(
       Effect.flatMap(readRelayer),
       query("NewTransactionsRepo.holdRelayer")
     )
+  }
 
   return { insert, holdRelayer }
 })
