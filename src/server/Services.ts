@@ -9,7 +9,6 @@ import { AuditCheckpoints } from "./audit/AuditCheckpoints.ts"
 import * as KeyAuthentication from "./access/KeyAuthentication.ts"
 import { Configuration } from "./configuration/Configuration.ts"
 import { Changes } from "./changes/Changes.ts"
-import { Cursors } from "./cursors/Cursors.ts"
 import { EventStreams } from "./events/EventStreams.ts"
 import { HealthChecks } from "./health/HealthChecks.ts"
 import * as HealthJob from "./health/HealthJob.ts"
@@ -175,7 +174,7 @@ const outbound = ({ outboundAllow = [], outboundNotAllowed, outboundRule }: Opti
   return outboundRule === undefined ? guarded : Layer.provide(Outbound.layerRestricted(outboundRule), guarded)
 }
 
-/** Checks the schema of the database and the master keys first. Services that use secrets start afterwards. */
+/** Checks the schema of the database and the master keys, and creates the secrets of the service. Services that use secrets start afterwards. */
 export const layerSecrets = ({ masterKey, decryptionKeys = [] }: Pick<Options, "masterKey" | "decryptionKeys">) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -254,7 +253,7 @@ const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 
 export const layerNoDeps = (
   options: Omit<Options, "outboundAllow" | "outboundNotAllowed" | "outboundRule" | "signers">
 ) =>
-  Layer.mergeAll(Readiness.layer, EventStreams.layer, Cursors.layerPrepare, gauges(options), jobs(options)).pipe(
+  Layer.mergeAll(Readiness.layer, EventStreams.layer, gauges(options), jobs(options)).pipe(
     Layer.provideMerge(transactions(options)),
     Layer.provideMerge(health(options)),
     Layer.provideMerge(sendingNetworks(options)),

@@ -51,3 +51,14 @@ export const outside = Effect.map(
         return connection.pause(Effect.updateContext(underShare, () => withoutTransaction))
       })
 )
+
+/** Runs an effect on other connections than that of the caller's transaction: it stays if the caller's transaction is rolled back. */
+export const apart = Effect.map(
+  SqlClient.SqlClient,
+  (sql) =>
+    <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.updateContext(
+        self,
+        (context: Context.Context<R>) => Context.omit(sql.transactionService)(context) as Context.Context<R>
+      )
+)

@@ -22,8 +22,6 @@ export class Cursors extends Context.Service<
     make(list: string, at: unknown): Effect.Effect<string>
     /** Returns the `at` of `make`. `BadRequest` if the cursor was not made for this list. */
     read(list: string, cursor: string): Effect.Effect<unknown, BadRequest>
-    /** Creates the secret, so that no list has to write: the database may be read-only later. */
-    readonly prepare: Effect.Effect<void>
   }
 >()("effect-relayer/server/cursors/Cursors") {
   static readonly layer = Layer.effect(
@@ -45,12 +43,7 @@ export class Cursors extends Context.Service<
         return JSON.parse(payload) as unknown
       })
 
-      return Cursors.of({ make, read, prepare: Effect.asVoid(secret) })
+      return Cursors.of({ make, read })
     })
   ).pipe(Layer.provide(ServiceSecrets.layer))
-
-  /** Creates the secret at the start. */
-  static readonly layerPrepare = Layer.effectDiscard(
-    Effect.flatMap(Cursors, ({ prepare }) => Effect.ignoreCause(prepare))
-  ).pipe(Layer.provide(this.layer))
 }

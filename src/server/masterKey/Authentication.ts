@@ -1,6 +1,7 @@
 // Adds MACs to rows that were written before their tables had MACs.
 import { Effect } from "effect"
-import { RowMacs } from "../secrets/RowMacs.ts"
+import * as RowMacs from "../secrets/RowMacs.ts"
+import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
 import * as UnauthenticatedRepo from "./UnauthenticatedRepo.ts"
 import { authenticatedTables } from "./UnauthenticatedRepo.ts"
 import type { AuthenticatedTable, Unauthenticated } from "./UnauthenticatedRepo.ts"
@@ -11,16 +12,15 @@ const batch = 500
 /** Authenticates all rows of all tables that have no MAC. */
 export const run = Effect.gen(function* () {
   const repo = yield* UnauthenticatedRepo.make
-  const macs = yield* RowMacs
+  // Once: before the start it is not remembered, because it is part of the transaction of the upgrade.
+  const secret = yield* (yield* ServiceSecrets).get(RowMacs.secretName)
 
   const authenticate = Effect.fnUntraced(function* (authenticated: AuthenticatedTable) {
     const { table } = authenticated
     let last: Unauthenticated | undefined
     do {
       const rows = yield* repo.find(authenticated, last?.id ?? "", batch)
-      const withMacs = yield* Effect.forEach(rows, ({ id, content }) =>
-        Effect.map(macs.make({ table, id, content }), (mac) => ({ id, mac }))
-      )
+      const withMacs = rows.map(({ id, content }) => ({ id, mac: RowMacs.macOf(secret, { table, id, content }) }))
       yield* repo.authenticate(authenticated, withMacs)
       last = rows[batch - 1]
     } while (last !== undefined)

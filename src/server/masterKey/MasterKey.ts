@@ -4,6 +4,7 @@ import * as Shown from "../../domain/request/Shown.ts"
 import { ActiveKeyring } from "../secrets/ActiveKeyring.ts"
 import * as Envelope from "../secrets/Envelope.ts"
 import type { Keyring } from "../secrets/Keyring.ts"
+import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
 import * as MasterKeyRepo from "./MasterKeyRepo.ts"
 import type { Mark } from "./MasterKeyRepo.ts"
 import * as SealUpgrade from "./SealUpgrade.ts"
@@ -69,8 +70,10 @@ const start = Effect.fn("MasterKey.start")(function* (keyring: Keyring) {
   )
 })
 
+/** Starts the secrets of the service, too: the database accepts what the service seals only after the check. */
 export const layerCheck = Layer.effectDiscard(
   Effect.gen(function* () {
     yield* start(yield* (yield* ActiveKeyring).get)
+    yield* (yield* ServiceSecrets).start
   })
-)
+).pipe(Layer.provide(ServiceSecrets.layer))

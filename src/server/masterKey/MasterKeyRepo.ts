@@ -1,5 +1,5 @@
 // The table `master_key`: a mark of every master key that may have sealed a value.
-import { Context, Effect, Schema, Scope } from "effect"
+import { Effect, Schema, Scope } from "effect"
 import { RotationRunning } from "../../domain/masterKey/MasterKey.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
@@ -76,20 +76,12 @@ export const make = Effect.gen(function* () {
       )
     )
 
-  /** Runs `self` outside of the caller's transaction, which might be rolled back. */
-  const outsideTransaction = <A, E, R>(self: Effect.Effect<A, E, R>) =>
-    Effect.updateContext(
-      self,
-      (context: Context.Context<R>) => Context.omit(sql.transactionService)(context) as Context.Context<R>
-    )
-
   return {
     all: select.pipe(query("MasterKeyRepo.all")),
     admit,
     replace,
     retireOthers,
-    exclusively,
-    outsideTransaction
+    exclusively
   }
 })
 

@@ -54,6 +54,7 @@ export class MasterKeys extends Context.Service<
       const random = yield* SecureRandom.SecureRandom
       const changes = yield* Changes
       const transaction = yield* Transaction.make
+      const apart = yield* Transaction.apart
       const scope = yield* Effect.scope
 
       /** Creates and stores a new master key. Returns the keyring with the new key as the current one. */
@@ -114,7 +115,7 @@ export class MasterKeys extends Context.Service<
       }).pipe(
         Effect.provideService(ActiveKeyring, active),
         marks.exclusively,
-        marks.outsideTransaction,
+        apart,
         Effect.withSpan("MasterKeys.rotate")
       )
 

@@ -4,7 +4,7 @@ import type { SqlClient } from "effect/sql"
 import { currentVersion } from "../secrets/Envelope.ts"
 import type { Keyring } from "../secrets/Keyring.ts"
 import * as Authentication from "./Authentication.ts"
-import type { RowMacs } from "../secrets/RowMacs.ts"
+import type { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
 import * as Rewrapping from "./Rewrapping.ts"
 
 const isLocked = new Error(
@@ -13,7 +13,7 @@ const isLocked = new Error(
 
 export const make = Effect.gen(function* () {
   const walk = yield* Rewrapping.make
-  const context = yield* Effect.context<SqlClient.SqlClient | RowMacs>()
+  const context = yield* Effect.context<SqlClient.SqlClient | ServiceSecrets>()
 
   /** Everything stays readable: a value that cannot be opened stays as it is. */
   const seal = Effect.fnUntraced(function* (keyring: Keyring) {

@@ -19,7 +19,14 @@ export class RowChanged extends Schema.TaggedError<RowChanged>()("RowChanged", {
   override readonly message = `${JSON.stringify(this.id)} of ${this.table} was changed in the database; restore the row from a backup, or delete it and create it again`
 }
 
-const name = "row_macs"
+/** The name of the secret of all MACs. */
+export const secretName = "row_macs"
+
+/** HMAC-SHA-256 as base64url. */
+export const macOf = (secret: string, { table, id, content }: Row): string =>
+  createHmac("sha256", secret)
+    .update(canonicalJson([table, id, content]))
+    .digest("base64url")
 
 export class RowMacs extends Context.Service<
   RowMacs,
@@ -35,12 +42,7 @@ export class RowMacs extends Context.Service<
     Effect.gen(function* () {
       const secrets = yield* ServiceSecrets
 
-      const make = ({ table, id, content }: Row) =>
-        Effect.map(secrets.get(name), (secret) =>
-          createHmac("sha256", secret)
-            .update(canonicalJson([table, id, content]))
-            .digest("base64url")
-        )
+      const make = (row: Row) => Effect.map(secrets.get(secretName), (secret) => macOf(secret, row))
 
       const isEqual = (one: string, other: string) =>
         one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))

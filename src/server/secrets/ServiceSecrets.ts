@@ -1,18 +1,42 @@
 // Random secrets that the service makes for itself, such as the key of cursors. All instances share them.
-import { Context, Effect, Layer, Option, Redacted } from "effect"
+//
+// Each is committed by itself before anything is made with it, and this process remembers only what is committed. A secret that is
+// stored in the transaction of a request is gone if that is rolled back: no other process could verify what was made with it.
+import { Context, Duration, Effect, Exit, Layer, Redacted } from "effect"
+import type { Scope } from "effect"
 import { randomBytes } from "node:crypto"
+import * as Transaction from "../../sql/Transaction.ts"
 import { Secrets } from "./Secrets.ts"
 import * as ServiceSecretsRepo from "./ServiceSecretsRepo.ts"
 
+/** All of them are created at the start, so that no request has to store one. */
+export const secretNames = ["audit_checkpoints", "configuration", "cursors", "idempotency", "row_macs"] as const
+export type SecretName = (typeof secretNames)[number]
+
+/** The secrets are compared with the stored ones this often: the database may have been restored, or a replica promoted. */
+const interval = Duration.seconds(10)
+
 const place = (name: string) => ({ table: "service_secrets", id: name, column: "sealed" })
+
+const random = () => Redacted.make(randomBytes(32).toString("base64"))
 
 export class ServiceSecrets extends Context.Service<
   ServiceSecrets,
   {
-    /** 256 random bits as base64, which the first instance that needs them creates. */
-    get(name: string): Effect.Effect<string>
-    /** Stores `own` unless an instance has stored a secret of this name. Returns the stored one. */
+    /**
+     * 256 random bits as base64. Before the start, or if the stored value could not be opened at the start, it is read each time on the
+     * connection of the caller, or stored in the transaction of the caller, and never remembered.
+     */
+    get(name: SecretName): Effect.Effect<string>
+    /** Stores `own` unless an instance has stored a secret of this name. Returns the stored one. Never part of the caller's transaction. */
     share(name: string, own: Redacted.Redacted): Effect.Effect<Redacted.Redacted>
+    /**
+     * Remembers the stored secrets, and creates those that do not exist. A secret that is remembered but not stored any more is stored
+     * again: this process has made rows with it. Never part of the caller's transaction.
+     */
+    readonly load: Effect.Effect<void>
+    /** Loads the secrets, and then again and again until the scope closes. The database has to accept what the service seals. */
+    readonly start: Effect.Effect<void, never, Scope.Scope>
   }
 >()("effect-relayer/server/secrets/ServiceSecrets") {
   static readonly layer = Layer.effect(
@@ -20,31 +44,60 @@ export class ServiceSecrets extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* ServiceSecretsRepo.make
       const secrets = yield* Secrets
-      const known = new Map<string, string>()
+      const apart = yield* Transaction.apart
+      const known = new Map<SecretName, string>()
+      /** Reported once. */
+      const unreadable = new Set<SecretName>()
 
       const keep = Effect.fnUntraced(function* (name: string, own: Redacted.Redacted) {
         return yield* repo.keep(name, yield* secrets.seal(own, place(name)))
       })
 
-      const share = Effect.fnUntraced(function* (name: string, own: Redacted.Redacted) {
-        const found = yield* repo.find(name)
-        const kept = Option.isSome(found) ? found.value : yield* keep(name, own)
-        return yield* Effect.orDie(secrets.open(kept, place(name)))
+      const stored = Effect.fnUntraced(function* (name: string, own: Redacted.Redacted) {
+        const found = (yield* repo.find([name])).get(name)
+        return yield* Effect.orDie(secrets.open(found ?? (yield* keep(name, own)), place(name)))
       })
 
-      const load = Effect.fnUntraced(function* (name: string) {
-        const secret = Redacted.value(yield* share(name, Redacted.make(randomBytes(32).toString("base64"))))
-        known.set(name, secret)
-        return secret
-      })
-
-      const get = (name: string) =>
+      const get = (name: SecretName) =>
         Effect.suspend(() => {
           const secret = known.get(name)
-          return secret === undefined ? load(name) : Effect.succeed(secret)
+          return secret === undefined ? Effect.map(stored(name, random()), Redacted.value) : Effect.succeed(secret)
         })
 
-      return ServiceSecrets.of({ get, share })
+      const report = (name: SecretName, message: string) => Effect.annotateLogs(Effect.logWarning(message), { name })
+
+      const loadOne = Effect.fnUntraced(function* (name: SecretName, found: Uint8Array | undefined) {
+        const before = known.get(name)
+        const own = before === undefined ? random() : Redacted.make(before)
+        if (found === undefined && before !== undefined) {
+          yield* report(name, "a secret of the service is not in the database any more: it is stored again")
+        }
+        const opened = yield* Effect.exit(secrets.open(found ?? (yield* keep(name, own)), place(name)))
+        if (Exit.isFailure(opened)) {
+          // Another instance may have sealed it with a key that this one does not know. Then this one goes on with what it remembers.
+          if (before !== undefined || unreadable.has(name)) return
+          unreadable.add(name)
+          return yield* report(name, "a secret of the service cannot be opened")
+        }
+        const secret = Redacted.value(opened.value)
+        if (before !== undefined && before !== secret) {
+          yield* report(name, "a secret of the service is another one in the database: this process uses that one now")
+        }
+        known.set(name, secret)
+      })
+
+      const load = Effect.gen(function* () {
+        const found = yield* repo.find(secretNames)
+        yield* Effect.forEach(secretNames, (name) => loadOne(name, found.get(name)), { discard: true })
+      }).pipe(apart, Effect.withSpan("ServiceSecrets.load"))
+
+      const again = Effect.ignoreCause(Effect.delay(load, interval), {
+        log: "Debug",
+        message: "cannot compare the secrets of the service"
+      })
+      const start = Effect.andThen(load, Effect.asVoid(Effect.forkScoped(Effect.forever(again))))
+
+      return ServiceSecrets.of({ get, share: (name, own) => apart(stored(name, own)), load, start })
     })
   )
 }

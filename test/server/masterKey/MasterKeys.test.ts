@@ -17,6 +17,7 @@ import {
   markedKeys,
   masterKey,
   openSigners,
+  ownSecrets,
   rotate,
   seal,
   secretsOf,
@@ -31,7 +32,7 @@ describe("a rotation", () => {
       yield* withStart(keys(1))(addSigners("old", "older"))
       yield* Effect.gen(function* () {
         yield* addSigners("current")
-        assert.deepStrictEqual(yield* rotate, { key_id: keyIdOf(masterKey(2)), rewrapped: 2 })
+        assert.deepStrictEqual(yield* rotate, { key_id: keyIdOf(masterKey(2)), rewrapped: 2 + ownSecrets })
         assert.deepStrictEqual(yield* rotate, { key_id: keyIdOf(masterKey(2)), rewrapped: 0 })
       }).pipe(withStart(keys(2, 1)))
       assert.deepStrictEqual(yield* markedKeys, [2])
@@ -44,7 +45,7 @@ describe("a rotation", () => {
     Effect.gen(function* () {
       const all = ids(1203)
       yield* withStart(keys(1))(addSigners(...all))
-      assert.strictEqual((yield* withStart(keys(2, 1))(rotate)).rewrapped, 1203)
+      assert.strictEqual((yield* withStart(keys(2, 1))(rotate)).rewrapped, 1203 + ownSecrets)
       assert.deepStrictEqual(yield* withStart(keys(2))(openSigners), secretsOf(...all))
     }).pipe(tested)
   )
@@ -91,13 +92,13 @@ describe("a rotation", () => {
         yield* sql`INSERT INTO notifications (id, type, url) VALUES ('y', 'webhook', '')`
       }).pipe(withStart(keys(1)))
 
-      assert.strictEqual((yield* withStart(keys(2, 1))(rotate)).rewrapped, 8)
+      assert.strictEqual((yield* withStart(keys(2, 1))(rotate)).rewrapped, 8 + ownSecrets)
       const [row] = yield* sql<Record<string, Uint8Array>>`
         SELECT s.key_sealed AS key, s.config_sealed AS config, n.signing_key_sealed AS "signingKey",
           w.rpc_urls_sealed AS "networkUrls", r.custom_rpc_urls_sealed AS "relayerUrls", i.body_sealed AS body,
           v.sealed AS secret, c.key_sealed AS "channelKey"
         FROM signers s, channel_keys c, notifications n, networks w, relayers r, idempotency_keys i, service_secrets v
-        WHERE n.id = 'x'`
+        WHERE n.id = 'x' AND v.name = 'x'`
       const opened = yield* Effect.gen(function* () {
         const secrets = yield* Secrets
         return yield* Effect.forEach(Object.entries(places), ([name, place]) =>
@@ -140,7 +141,7 @@ describe("a rotation", () => {
         assert.deepInclude(error, { _tag: "SecretUnreadable", place: "signers.key" })
         assert.deepStrictEqual(yield* markedKeys, [1, 2])
         yield* sql`DELETE FROM signers WHERE id = 'b'`
-        assert.strictEqual((yield* rotate).rewrapped, 1)
+        assert.strictEqual((yield* rotate).rewrapped, 1 + ownSecrets)
       }).pipe(withStart(keys(2, 1)))
       assert.deepStrictEqual(yield* withStart(keys(2))(openSigners), secretsOf("a"))
     }).pipe(tested)
@@ -163,10 +164,10 @@ describe("a rotation", () => {
       yield* Effect.gen(function* () {
         yield* addSigners("a")
         const first = yield* rotate
-        assert.strictEqual(first.rewrapped, 1)
+        assert.strictEqual(first.rewrapped, 1 + ownSecrets)
         yield* addSigners("b")
         const second = yield* rotate
-        assert.deepStrictEqual(second, { key_id: second.key_id, rewrapped: 2 })
+        assert.deepStrictEqual(second, { key_id: second.key_id, rewrapped: 2 + ownSecrets })
         assert.notStrictEqual(second.key_id, first.key_id)
         assert.deepStrictEqual((yield* kept).map(keyIdOf), [second.key_id])
         assert.deepStrictEqual(yield* markedKeys, [second.key_id])
@@ -206,7 +207,7 @@ describe("a rotation", () => {
         yield* Effect.gen(function* () {
           const { rotate } = yield* MasterKeys
           assert.isTrue(Exit.isFailure(yield* Effect.exit(rotate)))
-          assert.strictEqual((yield* rotate).rewrapped, 1)
+          assert.strictEqual((yield* rotate).rewrapped, 1 + ownSecrets)
         }).pipe(
           Effect.provide(
             Layer.fresh(

@@ -14,6 +14,7 @@ import {
   markedKeys,
   masterKey,
   openSigners,
+  ownSecrets,
   rotate,
   secretsOf,
   signerPlace,
@@ -111,7 +112,10 @@ describe("a rotation during other work", () => {
         const rotation = yield* Effect.forkScoped(rotate)
         yield* untilBehind(2, "b")
         yield* old.commit
-        assert.deepStrictEqual(yield* Fiber.join(rotation), { key_id: keyIdOf(masterKey(2)), rewrapped: 3 })
+        assert.deepStrictEqual(yield* Fiber.join(rotation), {
+          key_id: keyIdOf(masterKey(2)),
+          rewrapped: 3 + ownSecrets
+        })
       }).pipe(withStart(keys(2, 1)))
       const opened = yield* withStart(keys(2))(openSigners)
       assert.deepStrictEqual(opened, { ...secretsOf("a", "c"), b: "changed" })
@@ -134,7 +138,10 @@ describe("a rotation during other work", () => {
         )
         assert.deepStrictEqual(yield* markedKeys, [1, 2])
         yield* late.commit
-        assert.deepStrictEqual(yield* Fiber.join(rotation), { key_id: keyIdOf(masterKey(2)), rewrapped: 2 })
+        assert.deepStrictEqual(yield* Fiber.join(rotation), {
+          key_id: keyIdOf(masterKey(2)),
+          rewrapped: 2 + ownSecrets
+        })
       }).pipe(withStart(keys(2, 1)))
       assert.deepStrictEqual(yield* withStart(keys(2))(openSigners), secretsOf("a", "late"))
     }).pipe(Effect.scoped, tested)
@@ -159,7 +166,10 @@ describe("a rotation during other work", () => {
 
       yield* Effect.gen(function* () {
         assert.deepStrictEqual(yield* openSigners, secretsOf(...all))
-        assert.strictEqual((yield* rotate).rewrapped, locked.length)
+        // The interrupted one may have re-wrapped what comes after the signers.
+        const { rewrapped } = yield* rotate
+        assert.isAtLeast(rewrapped, locked.length)
+        assert.isAtMost(rewrapped, locked.length + ownSecrets)
       }).pipe(withStart(keys(2, 1)))
       assert.deepStrictEqual(yield* withStart(keys(2))(openSigners), secretsOf(...all))
     }).pipe(Effect.scoped, tested)

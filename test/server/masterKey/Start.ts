@@ -13,6 +13,7 @@ import type { Store } from "../../../src/server/masterKey/MasterKeyStore.ts"
 import { sealedColumns } from "../../../src/server/masterKey/SealedRepo.ts"
 import { RowMacs } from "../../../src/server/secrets/RowMacs.ts"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
+import { secretNames } from "../../../src/server/secrets/ServiceSecrets.ts"
 import * as OlderSeals from "../../../testkit/OlderSeals.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
@@ -125,6 +126,9 @@ export const markedKeys = Effect.gen(function* () {
   const rows = yield* sql<{ key_id: string }>`SELECT key_id FROM master_key`
   return rows.map(({ key_id }) => [1, 2, 3, 4].find((byte) => keyIdOf(masterKey(byte)) === key_id) ?? key_id).toSorted()
 })
+
+/** How many secrets the service makes for itself at its start. A rotation re-wraps them, too. */
+export const ownSecrets = secretNames.length
 
 export const rotate = Effect.flatMap(MasterKeys, ({ rotate }) => rotate).pipe(
   Effect.map(({ key_id, rewrapped }) => ({ key_id, rewrapped }))
