@@ -19,12 +19,12 @@ const commitFailed = new SqlError.SqlError({
 })
 
 /** PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK. */
-const commit = (connection: Connection) =>
+export const commit = (connection: Connection): Effect.Effect<void, SqlError.SqlError> =>
   Effect.filterOrFail(
     connection.executeRaw("COMMIT", []),
     (result) => (result as { readonly command?: unknown } | undefined)?.command !== "ROLLBACK",
     () => commitFailed
-  )
+  ).pipe(Effect.asVoid)
 
 const rollback = (connection: Connection) => connection.executeRaw("ROLLBACK", [])
 

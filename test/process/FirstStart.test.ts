@@ -1,12 +1,16 @@
 // The output of the first and the second start.
-import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { PgClient } from "@effect/sql-pg"
+import { assert, describe, inject, it } from "@effect/vitest"
+import { Context, Effect, Fiber, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import { execFile, spawnSync } from "node:child_process"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { promisify } from "node:util"
-import { folder } from "../../testkit/process/Folder.ts"
+import { clientConfig } from "../../testkit/Postgres.ts"
+import { folder, until } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
+import * as TestDatabase from "../../testkit/TestDatabase.ts"
 
 const run = promisify(execFile)
 
@@ -69,6 +73,67 @@ describe.concurrent("the first start", () => {
       assert.strictEqual(kept.status, 200)
       assert.strictEqual((yield* second.call("/api/v1/signers/kept", { key: `${key}x` })).status, 401)
       assert.strictEqual(first.stderr() + second.stderr(), "")
+    })
+  )
+
+  it.live("is followed by a restart that reads every row, though the first request was rolled back", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const database = yield* TestDatabase.make
+      const env = Service.onServer(inject("postgres"), database)
+      const client = Effect.map(
+        Layer.build(Layer.fresh(PgClient.layer(clientConfig(inject("postgres"), database)))),
+        (built) => Context.get(built, SqlClient.SqlClient)
+      )
+      const [sql, locking] = [yield* client, yield* client]
+      const waiting = sql`
+        SELECT FROM pg_stat_activity WHERE datname = ${database} AND wait_event_type = 'Lock'`.pipe(
+        Effect.orDie,
+        Effect.map(({ length }) => length > 0)
+      )
+      const first = yield* Service.listen({ folder: home, env })
+      const request = Effect.tryPromise((signal) =>
+        fetch(`${first.baseUrl}/api/v1/signers`, {
+          method: "POST",
+          signal,
+          body: JSON.stringify({ id: "aborted", type: "plain" }),
+          headers: {
+            authorization: `Bearer ${Service.apiKey}`,
+            "content-type": "application/json",
+            "idempotency-key": "first"
+          }
+        })
+      )
+      yield* Effect.gen(function* () {
+        yield* locking`LOCK TABLE signers IN EXCLUSIVE MODE`
+        const aborted = yield* Effect.forkChild(Effect.exit(request))
+        // After ten seconds the service ends the statement itself.
+        const isDue = Effect.map(waiting, (isSo) => isSo || aborted.pollUnsafe() !== undefined || undefined)
+        yield* until("the first request to wait", isDue)
+        yield* Fiber.interrupt(aborted)
+        yield* until(
+          "the first request to be rolled back",
+          Effect.map(waiting, (isSo) => !isSo || undefined)
+        )
+      }).pipe(locking.withTransaction)
+
+      const relayer = { id: "r", name: "r", network_type: "evm", network: "sepolia", signer_id: "s", paused: false }
+      for (const [resource, body] of [
+        ["signers", { id: "s", type: "plain" }],
+        ["relayers", relayer]
+      ] as const) {
+        const { status, text } = yield* first.call(`/api/v1/${resource}`, { body })
+        assert.strictEqual(status, 201, text)
+      }
+      const paths = ["signers", "signers/s", "relayers", "relayers/r", "networks/evm:sepolia"]
+      const read = (service: Service.Listening) =>
+        Effect.forEach(paths, (path) =>
+          Effect.map(service.call(`/api/v1/${path}`), ({ status, text }) => [path, status, text] as const)
+        )
+      const before = yield* read(first)
+      for (const [path, status] of before) assert.strictEqual(status, 200, path)
+      yield* Service.stop(first)
+      assert.deepStrictEqual(yield* read(yield* Service.listen({ folder: home, env })), before)
     })
   )
 
