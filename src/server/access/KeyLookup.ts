@@ -54,6 +54,12 @@ export const make = Effect.gen(function* () {
     timeToLive: (exit) => (Exit.isSuccess(exit) && Option.isNone(exit.value) ? unknownFor : Duration.zero)
   })
 
+  /** What the transaction of a host program reads may be rolled back, so it is not remembered. */
+  const lookUp = (hash: string) =>
+    Effect.flatMap(Effect.serviceOption(sql.transactionService), (running) =>
+      Option.isSome(running) ? findByHash(hash) : Cache.get(unknown, hash)
+    )
+
   /** Hashes of keys that were valid lately, the latest last. Such a key is looked up, whatever else its address sends. */
   const valid = new Set<string>()
   const remember = (hash: string) => {
@@ -66,7 +72,7 @@ export const make = Effect.gen(function* () {
     if (!isWellFormed(key)) return Option.none()
     const hash = Hex.encode(hashKey(key))
     if (!valid.has(hash) && strangers.isBlocked(from)) return yield* new Caller.TooManyRequests({ retryAfter: 1 })
-    const found = yield* Cache.get(unknown, hash)
+    const found = yield* lookUp(hash)
     if (Option.isNone(found)) return Option.none()
     remember(hash)
     yield* touch(found.value.id, from)

@@ -1,9 +1,12 @@
 // API keys: how they are created, shown once, rotated and revoked, and when they expire.
 import { assert } from "@effect/vitest"
-import { DateTime, Duration, Effect } from "effect"
+import { DateTime, Duration, Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { createHash } from "node:crypto"
+import { ApiKeyId } from "../../../src/domain/access/ApiKey.ts"
+import { ApiKeys } from "../../../src/server/access/ApiKeys.ts"
+import { Authentication } from "../../../src/server/authentication/Authentication.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { call, make, statusOf } from "./requests.ts"
@@ -86,6 +89,22 @@ layerEach(TestApi.layer())("API keys", (it) => {
       assert.strictEqual(yield* statusOf("/api/v1/relayers", { key: revoked.key }), 401)
       const missing = yield* call(`/api/v1/api-keys/${revoked.id}`)
       assert.deepStrictEqual([missing.status, missing.json.message], [404, "API key not found"])
+    })
+  )
+
+  it.effect("a key that was revoked in a transaction that is rolled back still works", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { authenticate } = yield* Authentication
+      const { id, key } = yield* make({ scopes: ["relayers:read"] })
+      const caller = authenticate(Redacted.make(key), undefined)
+      const revoked = Effect.gen(function* () {
+        yield* (yield* ApiKeys).delete(ApiKeyId.make(id))
+        assert.strictEqual((yield* Effect.flip(caller))._tag, "Unauthorized")
+        return yield* Effect.fail("undone")
+      })
+      assert.strictEqual(yield* Effect.flip(sql.withTransaction(revoked)), "undone")
+      assert.strictEqual((yield* caller).id, id)
     })
   )
 

@@ -1,12 +1,21 @@
 // The administrator's key of a host program.
+import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { SqlClient } from "effect/sql"
 import { ApiKeys } from "../../../src/server/access/ApiKeys.ts"
 import { Audit } from "../../../src/server/audit/Audit.ts"
 import * as KeyAuthentication from "../../../src/server/access/KeyAuthentication.ts"
 import { Authentication } from "../../../src/server/authentication/Authentication.ts"
 
-const apiKeys = Layer.merge(Layer.mock(ApiKeys, { find: () => Effect.succeedNone }), Layer.mock(Audit, {}))
+/** No statement runs. */
+const database = Layer.effect(
+  SqlClient.SqlClient,
+  SqlClient.make({ acquirer: Effect.never, compiler: PgClient.makeCompiler(), driver: "none", spanAttributes: [] })
+).pipe(Layer.provide(Reactivity.layer))
+
+const apiKeys = Layer.mergeAll(Layer.mock(ApiKeys, { find: () => Effect.succeedNone }), Layer.mock(Audit, {}), database)
 
 const authenticate = (administrator: string, token: string) =>
   Effect.flatMap(Authentication, (service) => service.authenticate(Redacted.make(token), undefined)).pipe(

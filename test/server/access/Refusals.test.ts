@@ -1,8 +1,10 @@
 // Requests that a key may not make, in the audit log.
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as CountedRecords from "../../../src/server/access/CountedRecords.ts"
+import { Authentication } from "../../../src/server/authentication/Authentication.ts"
 import { signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
@@ -41,6 +43,25 @@ layerEach(TestApi.layer())("a refused request", (it) => {
         client_address: "127.0.0.1",
         after: { scope: "signers:write", method: "DELETE", route: "/api/v1/signers/:signer_id", count: 1 }
       })
+    })
+  )
+
+  it.effect("in a transaction that is rolled back does not count as recorded", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { authenticate } = yield* Authentication
+      const key = Redacted.make(yield* Prepared.createKey({ scopes: ["relayers:read"] }))
+      const endpoint = { group: "signers", endpoint: "list", method: "GET", route: "/api/v1/signers" }
+      const use = { ...endpoint, scope: "signers:read" as const, relayerId: undefined, from: undefined }
+      const refused = Effect.flip(authenticate(key, use))
+      yield* Effect.flip(sql.withTransaction(Effect.andThen(refused, Effect.fail("undone"))))
+      assert.isEmpty(yield* records)
+      yield* sql.withTransaction(refused)
+      yield* refused
+      assert.deepStrictEqual(
+        (yield* records).map(({ after }) => after.count),
+        [1]
+      )
     })
   )
 
