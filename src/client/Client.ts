@@ -270,8 +270,10 @@ export interface TransactionsClient {
    * Send a transaction.
    *
    * The transaction is stored before the response, and is then executed at most once. It gets a nonce and is
-   * signed in the background: poll it, or subscribe to its events. If `external_id` was used before with the same
-   * body, the response is that transaction; with another body it is 409. `Location` is the URL of the transaction.
+   * signed in the background: poll it, or subscribe to its events. If `external_id`, or prebuilt bytes, were
+   * accepted before with the same body, the response is that transaction, also if the body could no longer be
+   * accepted; with another body it is 409, and `error` names the transaction. `Location` is the URL of the
+   * transaction.
    */
   readonly send: Method<"transactions", "send", {
     readonly params: {
@@ -350,7 +352,8 @@ export interface TransactionsClient {
   /**
    * Send up to 100 transactions.
    *
-   * All or none are accepted. They get their nonces in the order of the request.
+   * All or none are accepted. They get their nonces in the order of the request. Those that were accepted before
+   * are in the response as `POST …/transactions` answers them; if the others are refused, `error` names them.
    */
   readonly sendBatch: Method<"transactions", "sendBatch", {
     readonly params: {

@@ -165,6 +165,7 @@ export const toyIntake: Intake<Toy> = {
   rules: toyRules,
   body: ToyBody,
   replacement: Schema.Never,
+  namesOf: () => Effect.succeed({}),
   admit: Effect.fnUntraced(function* ({ to, amount }, _, { now, limits, prefix }) {
     const sent = { value: BigInt(amount), receivers: [{ field: "to", address: to }] }
     const violation = limits === undefined ? undefined : exceeded("stellar", sent, limits)
@@ -172,11 +173,11 @@ export const toyIntake: Intake<Toy> = {
     return {
       request: { to, amount: BigInt(amount) },
       facts: {},
-      text: JSON.stringify({ to, amount }),
       validUntil: now + minute,
       priority: 0,
       fee: 1n
     }
   }),
+  isNewest: () => false,
   admitReplacement: () => Effect.fail(new NotImplemented({ error: "transactions of the toy network are not replaced" }))
 }

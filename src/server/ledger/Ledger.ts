@@ -22,7 +22,7 @@ import * as LedgerChanges from "./read/LedgerChanges.ts"
 import * as LedgerOperations from "./read/LedgerOperations.ts"
 import type { Cleared, Clearing, Decision } from "./read/LedgerOperations.ts"
 import * as LedgerReading from "./read/LedgerReading.ts"
-import type { Accepted, Account, FeeLimit, NewTransaction } from "./NewTransaction.ts"
+import type { Accepted, Account, FeeLimit, NamedBody, NewTransaction } from "./NewTransaction.ts"
 import type { OpenRequest, PastDays } from "./read/RelayerTransactionsRepo.ts"
 import type { FinalStep, OpenSummary } from "./read/StatisticsRepo.ts"
 import type { Filter, SelectedTransactions, Selection } from "./read/Selection.ts"
@@ -41,6 +41,20 @@ export class Ledger extends Context.Service<
       Arr.NonEmptyReadonlyArray<Accepted>,
       RelayerNotFound | RelayerPaused | TransactionConflict | TooManyRequests | FeeLimitExceeded
     >
+    /**
+     * Transactions that were accepted before with the same `external_id` or the same bytes, and the same body: what `accept`
+     * would return for them, whatever keeps the bodies from being accepted now. In the order of the bodies, undefined where
+     * there is none; empty if no body has a name. Fails if one of them had another body.
+     */
+    repeated(
+      account: Account,
+      bodies: ReadonlyArray<NamedBody>
+    ): Effect.Effect<ReadonlyArray<StoredTransaction | undefined>, TransactionConflict>
+    /**
+     * The transaction of the relayer that requires the sequence and has the same body, if it is open or was executed: a second one
+     * could never be executed. Undefined: there is none.
+     */
+    requiring(account: Account, sequence: bigint, body: string): Effect.Effect<StoredTransaction | undefined>
     /**
      * Stores a signature before the caller gets it. It is never sent. While it can land, its fee counts in the funds of the
      * lane; it counts for the limits of the key for 24 hours, landed or not. The same identity again returns what was given

@@ -5,7 +5,7 @@
 // - replacement: a request that takes the place of an earlier one
 // - intake: decodes and checks both; it stores nothing and does not read the chain
 // - sender: the relayer of a request, with its network and its lane
-import { Context, Data, Effect, Layer, Schema } from "effect"
+import { Context, Data, DateTime, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { HttpServerRequest } from "effect/http"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
@@ -16,13 +16,15 @@ import type { BadGateway, NotImplemented, Violation } from "../../domain/request
 import type { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
 import type { Exchange, Family } from "../../domain/transaction/Family.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
+import { present } from "../../domain/transaction/Presentation.ts"
 import type { Rules } from "../../domain/transaction/Rules.ts"
+import type { Transaction } from "../../domain/transaction/Transaction.ts"
 import type { NetworkLimits, TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import { batchOf } from "../../domain/transaction/TransactionRequests.ts"
 import * as Json from "../../api/Json.ts"
 import type { Curve } from "../../domain/signer/Curve.ts"
 import type { GivenSignature, IssuedSignature } from "../ledger/GivenSignature.ts"
-import type { Account } from "../ledger/NewTransaction.ts"
+import type { Account, NamedBody } from "../ledger/NewTransaction.ts"
 
 /** A body as it arrived. The network of its relayer decides how it is decoded. */
 export class JsonBody extends Data.Class<{ readonly text: string }> {}
@@ -51,8 +53,6 @@ interface AdmissionOptions {
 export interface Admitted<F extends Family = Family> {
   readonly request: F["request"]
   readonly facts: F["facts"]
-  /** Equal bodies have the same text, however their amounts were written. */
-  readonly text: string
   readonly validUntil: Moment
   readonly notBefore?: Moment
   readonly priority: number
@@ -64,6 +64,9 @@ export interface Admitted<F extends Family = Family> {
    */
   readonly fee: bigint
 }
+
+/** What tells whether a body was accepted before. */
+type Names = Pick<NamedBody, "externalId" | "identity">
 
 interface AdmittedReplacement<F extends Family = Family> {
   readonly request: F["request"]
@@ -109,12 +112,16 @@ export interface Intake<F extends Family = Family> {
   readonly rules: Rules<F>
   readonly body: Schema.Codec<F["body"], unknown>
   readonly replacement: Schema.Codec<F["replacement"], unknown>
+  /** Neither the time nor policies nor limits change them: a body that is no longer accepted keeps its names. */
+  namesOf(body: F["body"], target: F["target"]): Effect.Effect<Names>
   admit(body: F["body"], sender: Sender<F>, options: AdmissionOptions): Effect.Effect<Admitted<F>, Refused>
   admitReplacement(
     replacement: F["replacement"],
     sender: Sender<F>,
     options: AdmissionOptions
   ): Effect.Effect<AdmittedReplacement<F>, Refused>
+  /** Whether the newest version of the transaction is what the replacement asks for. */
+  isNewest(replacement: F["replacement"], transaction: Transaction<F>): boolean
   /**
    * What the body would do and cost now. `forbidden`: the API key has limits, but none of this network type. Absent: the
    * network type has no simulation.
@@ -133,6 +140,32 @@ export interface Intake<F extends Family = Family> {
   readonly build?: Answering<F, F["build"]>
 }
 
+/** What a new version takes over from the former one, and from the API key that asked for it. */
+interface Inherited {
+  readonly wait_for_funds?: boolean | undefined
+  readonly max_value?: bigint | undefined
+}
+
+/** Whether the newest of several versions is this request with this deadline. Undefined: the deadline stayed as it was. */
+export const isNewestOf = <R extends Inherited>(codec: Schema.Codec<R, unknown>) => {
+  const encode = Schema.encodeUnknownSync(codec)
+  const textOf = (request: R) => JSON.stringify(encode(request))
+  return (
+    { validUntil, versions }: Pick<Transaction, "validUntil"> & { readonly versions: ReadonlyArray<R> },
+    request: R,
+    deadline: DateTime.Utc | undefined
+  ): boolean => {
+    const newest = versions.at(-1)
+    if (newest === undefined || versions.length === 1) return false
+    const { max_value, wait_for_funds } = newest
+    const inherited = { ...present("max_value", max_value), ...present("wait_for_funds", wait_for_funds) }
+    return (
+      textOf(newest) === textOf({ ...inherited, ...request }) &&
+      (deadline === undefined || DateTime.toEpochMillis(deadline) === validUntil)
+    )
+  }
+}
+
 const parseOptions = { errors: "all", onExcessProperty: "error" } as const
 
 /** Reads a body that arrived as JSON, and checks one that a host program gives. */
@@ -145,6 +178,15 @@ const readerOf = <A>(schema: Schema.Codec<A, unknown>) => {
     )
 }
 
+/**
+ * Equal bodies have the same text, however their amounts were written and their fields are ordered. The ledger keeps its hash to
+ * recognize repeats, so the text of a body is the same in every version of the service.
+ */
+export const textOf = (body: Schema.Codec<unknown, unknown>) => {
+  const encode = Schema.encodeUnknownSync(body)
+  return (given: unknown): string => JSON.stringify(encode(given))
+}
+
 /** Schemas are compiled once per network, not for each request. */
 const readersOf = ({ body, replacement, signing, quote, build }: Intake) => ({
   body: readerOf(body),
@@ -155,7 +197,7 @@ const readersOf = ({ body, replacement, signing, quote, build }: Intake) => ({
   build: readerOf(build?.body ?? Schema.Unknown)
 })
 
-const networkOf = (intake: Intake) => ({ intake, read: readersOf(intake) })
+const networkOf = (intake: Intake) => ({ intake, read: readersOf(intake), textOf: textOf(intake.body) })
 
 /** An intake, and the readers of its bodies. */
 export type IntakeNetwork = ReturnType<typeof networkOf>

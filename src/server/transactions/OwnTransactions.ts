@@ -11,6 +11,10 @@ const ofAnotherKey = new TransactionLimitExceeded({
     "transaction_id: an API key with transaction_limits can only replace and cancel transactions that it or a key that it created has sent"
 })
 
+/** Whether a caller that may send from the relayer of the transaction may read the transaction, too: its sender may. */
+export const mayRead = (caller: Caller.Caller, { apiKeyId }: Pick<StoredTransaction, "apiKeyId">): boolean =>
+  Caller.hasScope(caller, "transactions:read") || apiKeyId === caller.id
+
 export const make = Effect.gen(function* () {
   const keys = yield* ApiKeys
 

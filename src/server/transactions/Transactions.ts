@@ -1,12 +1,12 @@
 // Accepts, shows, replaces and cancels transactions. The feature `lanes` sends them.
 import { Array as Arr, Context, DateTime, Effect, Layer, Result } from "effect"
 import { SecureRandom } from "effect/crypto"
+import * as Caller from "../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { Items, Page } from "../../domain/request/Page.ts"
 import { NotImplemented } from "../../domain/request/Request.ts"
 import type { BadGateway, BadRequest } from "../../domain/request/Request.ts"
-import type { RelayerPaused } from "../../domain/transaction/AcceptanceErrors.ts"
 import type { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
 import type {
   ShownSimulation,
@@ -25,6 +25,7 @@ import type {
 import { Cursors } from "../cursors/Cursors.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import * as Acceptance from "./Acceptance.ts"
+import type { Refusal } from "./Acceptance.ts"
 import * as Cancellations from "./Cancellations.ts"
 import * as Explanations from "./Explanations.ts"
 import type { JsonBody } from "./Intake.ts"
@@ -32,15 +33,6 @@ import * as OwnTransactions from "./OwnTransactions.ts"
 import * as Senders from "./Senders.ts"
 import * as TransactionPages from "./TransactionPages.ts"
 import * as Views from "./Views.ts"
-
-type Refused =
-  | RelayerNotFound
-  | NotImplemented
-  | BadRequest
-  | RelayerPaused
-  | TransactionLimitExceeded
-  | TransactionConflict
-  | TooManyRequests
 
 type Unknown = RelayerNotFound | TransactionNotFound
 
@@ -53,12 +45,12 @@ export class Transactions extends Context.Service<
   Transactions,
   {
     /**
-     * Stores the transaction, or returns the one with the same `external_id` and body. Fails with `BadRequest` if the body is
-     * not one of the relayer's network type.
+     * Stores the transaction, or returns the one with the same `external_id` or prebuilt bytes and the same body, also if the
+     * body could no longer be accepted. Fails with `BadRequest` if the body is not one of the relayer's network type.
      */
-    send(relayerId: RelayerId, body: TransactionBody | JsonBody): Effect.Effect<ShownTransaction, Refused>
-    /** Accepts all or none. */
-    sendBatch(relayerId: RelayerId, batch: Batch | JsonBody): Effect.Effect<ReadonlyArray<ShownTransaction>, Refused>
+    send(relayerId: RelayerId, body: TransactionBody | JsonBody): Effect.Effect<ShownTransaction, Refusal>
+    /** Accepts all or none. Those that were accepted before are returned as `send` returns them. */
+    sendBatch(relayerId: RelayerId, batch: Batch | JsonBody): Effect.Effect<ReadonlyArray<ShownTransaction>, Refusal>
     /** What the body would do and cost now. Nothing is stored or sent. */
     simulate(
       relayerId: RelayerId,
@@ -82,7 +74,7 @@ export class Transactions extends Context.Service<
       relayerId: RelayerId,
       id: TransactionId,
       replacement: TransactionReplacement | JsonBody
-    ): Effect.Effect<ShownTransaction, Refused | TransactionNotFound>
+    ): Effect.Effect<ShownTransaction, Refusal | TransactionNotFound>
     /** Only the status `canceled` promises that the transaction has no effect. */
     cancel(
       relayerId: RelayerId,
@@ -165,7 +157,7 @@ export class Transactions extends Context.Service<
         return yield* explained(yield* ledger.get(yield* senders.numberOf(relayerId), id))
       })
 
-      const replace = Effect.fn("Transactions.replace")(function* (
+      const replaceNew = Effect.fnUntraced(function* (
         relayerId: RelayerId,
         id: TransactionId,
         replacement: TransactionReplacement | JsonBody
@@ -176,8 +168,33 @@ export class Transactions extends Context.Service<
         const given = yield* read.replacement(replacement)
         const now = DateTime.toEpochMillis(yield* DateTime.now)
         const { request, validUntil } = yield* intake.admitReplacement(given, sender, { now, limits, prefix: "" })
-        return yield* views.one(yield* ledger.replace(relayerNumber, id, request, validUntil))
+        return yield* ledger.replace(relayerNumber, id, request, validUntil)
       })
+
+      /** The transaction, if its newest version is what the replacement asks for. */
+      const replacedBefore = Effect.fnUntraced(function* (
+        relayerId: RelayerId,
+        id: TransactionId,
+        replacement: TransactionReplacement | JsonBody
+      ) {
+        const { sender, intake, read } = yield* senders.get(relayerId)
+        const stored = yield* ledger.get(sender.account.relayerNumber, id)
+        yield* checkOwn(stored)
+        const isRepeat = intake.isNewest(yield* read.replacement(replacement), stored.transaction)
+        return isRepeat && OwnTransactions.mayRead(yield* Caller.current, stored) ? stored : undefined
+      })
+
+      /** As a repeated send, a repeated replacement is not answered as refused. */
+      const replace = Effect.fn("Transactions.replace")(
+        (relayerId: RelayerId, id: TransactionId, replacement: TransactionReplacement | JsonBody) =>
+          Effect.catch(replaceNew(relayerId, id, replacement), (refusal) =>
+            Effect.filterOrFail(
+              Effect.orElseSucceed(replacedBefore(relayerId, id, replacement), () => undefined),
+              (stored) => stored !== undefined,
+              () => refusal
+            )
+          ).pipe(Effect.flatMap(views.one))
+      )
 
       const cancel = Effect.fn("Transactions.cancel")(function* (relayerId: RelayerId, id: TransactionId) {
         return yield* views.one(yield* cancellations.cancel(yield* senders.numberOf(relayerId), id))

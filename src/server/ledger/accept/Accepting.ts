@@ -5,6 +5,8 @@ import { createHash } from "node:crypto"
 import { RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
 import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import { RelayerPaused } from "../../../domain/transaction/AcceptanceErrors.ts"
 import * as Batcher from "../../../sql/batch/Batcher.ts"
 import * as Deadlock from "../../../sql/Deadlock.ts"
@@ -14,7 +16,7 @@ import { isUnavailable } from "../../../sql/Unavailable.ts"
 import * as Origin from "../../responses/Origin.ts"
 import * as Identities from "./Identities.ts"
 import * as Inserting from "./Inserting.ts"
-import type { Accepted, Account, FeeLimit, NewTransaction } from "../NewTransaction.ts"
+import type { Accepted, Account, FeeLimit, NamedBody, NewTransaction } from "../NewTransaction.ts"
 import * as NewTransactionsRepo from "./NewTransactionsRepo.ts"
 import type { Acceptance } from "./NewTransactionsRepo.ts"
 import * as LanesRepo from "../hold/LanesRepo.ts"
@@ -22,6 +24,7 @@ import * as TakingOver from "./TakingOver.ts"
 import * as OpenCounts from "./OpenCounts.ts"
 import * as FeeLimits from "./FeeLimits.ts"
 import * as RelayerTransactionsRepo from "../read/RelayerTransactionsRepo.ts"
+import type { Named } from "../read/RelayerTransactionsRepo.ts"
 import * as TransactionsRepo from "../write/TransactionsRepo.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
 
@@ -49,6 +52,23 @@ const isChannel = new TransactionConflict({
 
 const hashOf = (body: string): string => createHash("sha256").update(body).digest("hex")
 
+/** Equal bytes are not looked up: an acceptance has to exclude them anyway. */
+const externalOf = ({ bodyHash, transaction }: Acceptance): Named => ({
+  bodyHash,
+  ...present("externalId", transaction.externalId)
+})
+
+const otherBody = (id: TransactionId) =>
+  new TransactionConflict({ error: `external_id: was used with another body, by transaction ${id}` })
+
+const usedTwice = new TransactionConflict({ error: "external_id: is used twice in this request" })
+
+/** Two new transactions of one request cannot have the same one. */
+const checkDistinct = (added: ReadonlyArray<Acceptance>) => {
+  const ids = added.flatMap(({ transaction: { externalId } }) => externalId ?? [])
+  return new Set(ids).size === ids.length ? Effect.void : usedTwice
+}
+
 /** What can prevent an acceptance: an `external_id` that was used before, and limits of fees. */
 const makeAdmitting = Effect.gen(function* () {
   const transactions = yield* TransactionsRepo.make
@@ -63,27 +83,34 @@ const makeAdmitting = Effect.gen(function* () {
     )
   }
 
-  /** Transactions that were accepted before with the same `external_id`, by it. Fails if the body was another one. */
-  const formerOf = Effect.fnUntraced(function* (account: Account, acceptances: ReadonlyArray<Acceptance>) {
-    const hashes = new Map<string, string>()
-    for (const { transaction, bodyHash } of acceptances) {
-      if (transaction.externalId === undefined) continue
-      if (hashes.has(transaction.externalId)) {
-        return yield* new TransactionConflict({ error: "external_id: is used twice in this request" })
-      }
-      hashes.set(transaction.externalId, bodyHash)
+  /**
+   * Transactions of the relayer that were accepted before: with the same `external_id`, or with the same bytes, and the same body. In
+   * the order of what is asked; undefined: there is none. Fails if it had another body.
+   */
+  const formerOf = Effect.fnUntraced(function* (account: Account, asked: ReadonlyArray<Named>) {
+    const found = yield* relayers.named(account, asked)
+    const external = new Map(found.map((one) => [one.externalId, one]))
+    const identical = new Map(found.map((one) => [one.identity, one]))
+    const ids: Array<TransactionId | undefined> = []
+    for (const { bodyHash, externalId, identity } of asked) {
+      const named = externalId === undefined ? undefined : external.get(externalId)
+      if (named !== undefined && named.bodyHash !== bodyHash) return yield* otherBody(named.id)
+      const same = named ?? (identity === undefined ? undefined : identical.get(identity))
+      if (same !== undefined && same.bodyHash !== bodyHash) return yield* Identities.sameBytes(same.id)
+      ids.push(same?.id)
     }
-    const external = yield* relayers.external(account.relayerNumber, [...hashes.keys()])
-    for (const [externalId, { bodyHash }] of external) {
-      if (hashes.get(externalId) !== bodyHash) {
-        return yield* new TransactionConflict({ error: "external_id: was used with another body" })
-      }
-    }
-    const rows = yield* transactions.find([...external.values()].map(({ id }) => id))
-    return new Map(rows.map((row) => [row.externalId, row]))
+    const rows = yield* transactions.find(ids.filter((id) => id !== undefined))
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    return ids.map((id) => (id === undefined ? undefined : byId.get(id)))
   })
 
-  return { checkFees, formerOf }
+  /** The one whose place another request with the same body can never have. */
+  const requiring = Effect.fnUntraced(function* (account: Account, sequence: bigint, body: string) {
+    const [found] = yield* transactions.find(yield* relayers.requiring(account, sequence, hashOf(body)))
+    return found
+  })
+
+  return { checkFees, formerOf, requiring }
 })
 
 export const make = Effect.gen(function* () {
@@ -111,6 +138,8 @@ export const make = Effect.gen(function* () {
     const admitted = clear.filter((_, index) => hasRoom[index])
     const found = admitted.length === 0 ? [] : yield* insert(admitted, false)
     const stored = new Map(Array.getSomes(found).map((one) => [one.id, one]))
+    // What is accepted alone counts itself, and what was accepted before counts once.
+    counts.remove(admitted.flatMap(({ account, transaction: { id } }) => (stored.has(id) ? [] : account.relayerNumber)))
     return acceptances.map((acceptance) => Option.fromUndefinedOr(stored.get(acceptance.transaction.id)))
   }, transaction)
 
@@ -137,10 +166,10 @@ export const make = Effect.gen(function* () {
     const relayer = yield* repo.holdRelayer(account.relayerNumber)
     if (Option.isNone(relayer)) return yield* new RelayerNotFound({})
     if (relayer.value.paused) return yield* new RelayerPaused({})
-    const former = yield* admitting.formerOf(account, acceptances)
-    const isNew = ({ transaction: { externalId } }: Acceptance) => externalId === undefined || !former.has(externalId)
-    const added = acceptances.filter(isNew)
+    const former = yield* admitting.formerOf(account, acceptances.map(externalOf))
+    const added = acceptances.filter((_, index) => former[index] === undefined)
     if (added.length > 0) {
+      yield* checkDistinct(added)
       if (yield* lanes.isChannel(account)) return yield* isChannel
       yield* identities.lock(added.flatMap(({ transaction: { identity } }) => identity ?? []))
       yield* identities.check(
@@ -157,10 +186,10 @@ export const make = Effect.gen(function* () {
     const inserted = added.length === 0 ? [] : yield* insert(yield* takeOver(account, added), true)
     if (inserted.some(Option.isNone)) return yield* new Raced()
     const stored = new Map(Array.getSomes(inserted).map((one) => [one.id, one]))
-    return Array.map(acceptances, ({ transaction: { id, externalId } }): Accepted => {
+    return Array.map(acceptances, ({ transaction: { id } }, index): Accepted => {
       const fresh = stored.get(id)
       if (fresh !== undefined) return { stored: fresh, isNew: true }
-      const found = former.get(externalId)
+      const found = former[index]
       if (found === undefined) throw new Error("an accepted transaction is neither new nor known")
       return { stored: found, isNew: false }
     })
@@ -200,5 +229,14 @@ export const make = Effect.gen(function* () {
     return yield* acceptAlone(account, acceptances, limits)
   })
 
-  return { accept }
+  const repeated = Effect.fn("Ledger.repeated")((account: Account, asked: ReadonlyArray<NamedBody>) =>
+    asked.some(({ externalId, identity }) => externalId !== undefined || identity !== undefined)
+      ? admitting.formerOf(
+          account,
+          asked.map(({ body, ...names }) => ({ ...names, bodyHash: hashOf(body) }))
+        )
+      : Effect.succeed([])
+  )
+
+  return { accept, repeated, requiring: admitting.requiring }
 })

@@ -2,6 +2,7 @@
 // accepted.
 import { Effect } from "effect"
 import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
+import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import type { Account } from "../NewTransaction.ts"
 import * as IdentitiesRepo from "./IdentitiesRepo.ts"
 import type { Identified, LaneIdentity, Rival } from "./IdentitiesRepo.ts"
@@ -9,6 +10,10 @@ import type { Identified, LaneIdentity, Rival } from "./IdentitiesRepo.ts"
 /** The caller may not use other relayers: their transactions have no name here. */
 const nameOf = ({ id, relayer_number }: Rival, relayerNumber: number): string =>
   relayer_number === relayerNumber ? `transaction ${id}` : "a transaction of another relayer"
+
+/** A transaction of the same relayer has the bytes. */
+export const sameBytes = (id: TransactionId) =>
+  new TransactionConflict({ error: `already_accepted: transaction ${id} has the same bytes` })
 
 const conflictWith = (rival: Rival, relayerNumber: number): TransactionConflict => {
   const name = nameOf(rival, relayerNumber)

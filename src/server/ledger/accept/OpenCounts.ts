@@ -71,11 +71,20 @@ export const make = Effect.gen(function* () {
     })
   })
 
+  /** Takes back one transaction of each of these relayers, because it was not stored. */
+  const remove = (relayerNumbers: ReadonlyArray<number>): void => {
+    for (const number of relayerNumbers) {
+      const relayer = relayers.get(number)
+      if (relayer !== undefined) relayer.count -= 1
+      all.count -= 1
+    }
+  }
+
   /** Fails if there is no room. */
   const add = Effect.fnUntraced(function* (addition: Addition) {
     const [hasRoom] = yield* addAll([addition])
     if (hasRoom !== true) return yield* new TooManyRequests({ retryAfter })
   })
 
-  return { addAll, add }
+  return { addAll, add, remove }
 })

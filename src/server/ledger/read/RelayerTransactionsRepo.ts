@@ -5,6 +5,8 @@ import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Statement } from "effect/sql"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import type { Account } from "../NewTransaction.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
 
 const readIds = Rows.all(Schema.Struct({ id: TransactionId }))
@@ -15,8 +17,13 @@ const readCounts = Rows.all(Schema.Struct({ relayer: Schema.Int, count: Schema.I
 const readCount = Rows.one(Schema.Struct({ count: Schema.Int }))
 const readShortage = Rows.one(Schema.Struct({ missing: Schema.String }))
 const readDays = Rows.all(Schema.Struct({ day: Schema.Int, count: Schema.Int }))
-const readExternal = Rows.all(
-  Schema.Struct({ id: TransactionId, external_id: Schema.String, body_hash: Schema.String })
+const readNamed = Rows.all(
+  Schema.Struct({
+    id: TransactionId,
+    external_id: Schema.NullOr(Schema.String),
+    identity: Schema.NullOr(Schema.String),
+    body_hash: Schema.String
+  })
 )
 
 /** Transactions that are not final. */
@@ -42,10 +49,11 @@ export interface PastDays {
 /** A request that is not final, and the API key that sent it. */
 export type OpenRequest = Pick<StoredTransaction, "id" | "apiKeyId">
 
-/** A transaction that was accepted with an `external_id`. */
-export interface External {
-  readonly id: TransactionId
+/** What tells whether a body was accepted before. `bodyHash`: of the first version. */
+export interface Named {
   readonly bodyHash: string
+  readonly externalId?: string
+  readonly identity?: string
 }
 
 export const make = Effect.gen(function* () {
@@ -71,17 +79,55 @@ export const make = Effect.gen(function* () {
       query("RelayerTransactionsRepo.bySequence")
     )
 
-  /** By `external_id`. */
-  const external = (relayerNumber: number, ids: ReadonlyArray<string>) =>
-    ids.length === 0
-      ? Effect.succeed(new Map<string, External>())
-      : sql`
-          SELECT t.id, t.external_id, t.body_hash FROM transactions t
-          WHERE t.relayer_number = ${relayerNumber}::bigint AND t.external_id = ANY(${ids}::text[])`.pipe(
-          Effect.flatMap(readExternal),
-          Effect.map((rows) => new Map(rows.map((row) => [row.external_id, { id: row.id, bodyHash: row.body_hash }]))),
-          query("RelayerTransactionsRepo.external")
-        )
+  /** Those with one of the `external_id`s, and those with one of the identities in the present generation of the lane. */
+  const named = (account: Account, asked: ReadonlyArray<Partial<Pick<Named, "externalId" | "identity">>>) => {
+    const external = asked.flatMap(({ externalId }) => externalId ?? [])
+    const identities = asked.flatMap(({ identity }) => identity ?? [])
+    if (external.length === 0 && identities.length === 0) return Effect.succeed([])
+    const columns = sql`t.id, t.external_id, t.identity, t.body_hash`
+    const identical = sql`
+      UNION ALL SELECT ${columns} FROM lanes l JOIN transactions t ON t.generation = l.generation AND t.identity = ANY(${identities}::text[])
+      WHERE l.chain = ${account.chain} AND l.address = ${account.address}
+        AND t.relayer_number = ${account.relayerNumber}::bigint AND t.body_hash IS NOT NULL`
+    return sql`
+      SELECT ${columns} FROM transactions t
+      WHERE t.relayer_number = ${account.relayerNumber}::bigint AND t.external_id = ANY(${external}::text[])
+      ${identities.length === 0 ? sql`` : identical}`.pipe(
+      Effect.flatMap(readNamed),
+      Effect.map((rows) =>
+        rows.map(({ id, external_id, identity, body_hash }): Named & { readonly id: TransactionId } => ({
+          id,
+          bodyHash: body_hash,
+          ...present("externalId", external_id ?? undefined),
+          ...present("identity", identity ?? undefined)
+        }))
+      ),
+      query("RelayerTransactionsRepo.named")
+    )
+  }
+
+  /**
+   * The request with this body that requires this sequence, in the present generation of the lane: if it waits, has the sequence, or
+   * was executed with it.
+   */
+  // Two parts, so that each one uses its index.
+  const requiring = ({ address, chain, relayerNumber }: Account, sequence: bigint, bodyHash: string) => {
+    const isAsked = sql`l.chain = ${chain} AND l.address = ${address} AND t.generation = l.generation
+      AND t.relayer_number = ${relayerNumber}::bigint AND t.required_nonce = ${String(sequence)}::bigint
+      AND t.body_hash = ${bodyHash} AND t.origin = 'request'`
+    return sql`
+      SELECT t.id FROM lanes l JOIN transactions t ON t.lane_id = l.id WHERE ${isAsked} AND t.state = 'pending'
+      UNION ALL
+      SELECT t.id FROM lanes l JOIN transactions t
+        ON coalesce(t.channel_id, t.lane_id) = l.id AND t.generation = l.generation AND t.nonce = t.required_nonce
+      WHERE ${isAsked} AND t.nonce = ${String(sequence)}::bigint AND t.state NOT IN ('canceled', 'expired')
+        AND (t.final_at IS NULL OR t.mined_attempt IS NOT NULL)
+      LIMIT 1`.pipe(
+      Effect.flatMap(readIds),
+      Effect.map((rows) => rows.map(({ id }) => id)),
+      query("RelayerTransactionsRepo.requiring")
+    )
+  }
 
   /** Requests that have no receipt, oldest first. */
   const cancelable = (relayerNumber: number) =>
@@ -205,7 +251,8 @@ export const make = Effect.gen(function* () {
 
   return {
     bySequence,
-    external,
+    named,
+    requiring,
     cancelable,
     countOpen,
     countChannels,

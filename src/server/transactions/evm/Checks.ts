@@ -1,10 +1,10 @@
 // Checks of a request against its relayer, its network and its API key, and what is stored of it.
-import { DateTime, Effect, Schema, Struct } from "effect"
+import { DateTime, Effect, Struct } from "effect"
 import { contractCreation } from "../../../domain/relayer/Policy.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
 import { isMixedCase, policyViolationsOf, violationsOf } from "../../../domain/transaction/evm/Admission.ts"
 import type { Admission } from "../../../domain/transaction/evm/Admission.ts"
-import { SendEvmTransaction } from "../../../domain/transaction/evm/SendEvmTransaction.ts"
+import type { SendEvmTransaction } from "../../../domain/transaction/evm/SendEvmTransaction.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
 import { exceeded } from "../../../domain/transaction/TransactionLimits.ts"
 import * as EvmBytes from "../../chains/evm/EvmBytes.ts"
@@ -26,11 +26,6 @@ const effective = [
 ] as const
 
 export const requestOf = (body: SendEvmTransaction): Request => Struct.pick(body, effective)
-
-const encode = Schema.encodeSync(SendEvmTransaction)
-
-/** Equal bodies have the same text, however their amounts were written. */
-export const textOf = (body: SendEvmTransaction): string => JSON.stringify(encode(body))
 
 /** The checksum function needs a library that takes 15 MB: it is loaded with the first address in mixed case. */
 const checksumFor = ({ to }: Pick<SendEvmTransaction, "to">) =>

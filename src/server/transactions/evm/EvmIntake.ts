@@ -9,8 +9,10 @@ import { evmTermsOf } from "../../../domain/transaction/evm/EvmTerms.ts"
 import { maxFeeOf } from "../../../domain/transaction/evm/Fees.ts"
 import { givenFees } from "../../../domain/transaction/evm/Offer.ts"
 import { ReplaceEvmTransaction, SendEvmTransaction } from "../../../domain/transaction/evm/SendEvmTransaction.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
 import { TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
+import { isNewestOf } from "../Intake.ts"
 import type { Admitted, Intake } from "../Intake.ts"
 import * as Checks from "./Checks.ts"
 import * as EvmSimulation from "./EvmSimulation.ts"
@@ -41,10 +43,13 @@ const feeOf = (request: Request, target: EvmTarget): bigint => {
   return request.gas_limit === undefined || price === undefined ? 0n : request.gas_limit * price
 }
 
+const isNewest = isNewestOf(evmRules.request)
+
 export const make = Effect.map(EvmSimulation.make, (simulate): Intake<Evm> => ({
   rules: evmRules,
   body: SendEvmTransaction,
   replacement: ReplaceEvmTransaction,
+  namesOf: ({ external_id }) => Effect.succeed(present("externalId", external_id)),
   admit: Effect.fnUntraced(function* (body, { target }, { now, ...allowance }) {
     yield* check(body, target, allowance)
     const request = Checks.requestOf(body)
@@ -52,7 +57,6 @@ export const make = Effect.map(EvmSimulation.make, (simulate): Intake<Evm> => ({
     const admitted: Admitted<Evm> = {
       request,
       facts: {},
-      text: Checks.textOf(body),
       validUntil: deadlineOf(body, now),
       priority,
       ...(not_before === undefined ? {} : { notBefore: DateTime.toEpochMillis(not_before) }),
@@ -70,5 +74,6 @@ export const make = Effect.map(EvmSimulation.make, (simulate): Intake<Evm> => ({
       ...(valid_until === undefined ? {} : { validUntil: DateTime.toEpochMillis(valid_until) })
     }
   }),
+  isNewest: (replacement, transaction) => isNewest(transaction, Checks.requestOf(replacement), replacement.valid_until),
   simulate
 }))

@@ -1,6 +1,6 @@
 // The intake of solana: decodes and checks what callers want to send from relayers of solana networks. Rules that need the chain are
 // checked before the signature.
-import { DateTime, Effect, Schema } from "effect"
+import { DateTime, Effect } from "effect"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
@@ -17,6 +17,7 @@ import type { Solana, SolanaRequest, SolanaTarget } from "../../../domain/transa
 import { deadlineOf, unsimulated, violationsOf } from "../../../domain/transaction/solana/SolanaAdmission.ts"
 import { formOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import { solanaRules } from "../../../domain/transaction/solana/SolanaRules.ts"
+import { isNewestOf } from "../Intake.ts"
 import type { Admitted, Intake } from "../Intake.ts"
 import { check as checkBytes } from "./SolanaChecks.ts"
 import type { Allowance } from "./SolanaChecks.ts"
@@ -39,8 +40,6 @@ const requestOf = (body: ReplaceSolanaTransaction): SolanaRequest => ({
   ...present("simulate", body.simulate),
   ...present("wait_for_funds", body.wait_for_funds)
 })
-
-const encode = Schema.encodeSync(SendSolanaTransaction)
 
 const refused = (violations: ReadonlyArray<Violation>, prefix: string) =>
   BadRequest.of(violations.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
@@ -83,6 +82,8 @@ const check = Effect.fnUntraced(function* (
   }
 })
 
+const isNewest = isNewestOf(solanaRules.request)
+
 export const make = Effect.map(
   Effect.all([SolanaSigning.make, SolanaSimulating.make, SolanaSponsoring.make]),
   ([signing, simulate, { quote, build }]): Intake<Solana> => ({
@@ -90,13 +91,17 @@ export const make = Effect.map(
     hasSequences: false,
     body: SendSolanaTransaction,
     replacement: ReplaceSolanaTransaction,
+    namesOf: (body) =>
+      Effect.succeed({
+        ...present("externalId", body.external_id),
+        ...present("identity", solanaRules.identityOf(requestOf(body), { isPrebuilt: true, isRefreshable: false }))
+      }),
     admit: Effect.fnUntraced(function* (body, { target }, options) {
       const { request, facts, fee } = yield* check(body, target, options)
       const { not_before, external_id, priority = 0 } = body
       const admitted: Admitted<Solana> = {
         request,
         facts,
-        text: JSON.stringify(encode(body)),
         validUntil: deadlineOf(body, options.now),
         priority,
         ...(not_before === undefined ? {} : { notBefore: DateTime.toEpochMillis(not_before) }),
@@ -113,6 +118,7 @@ export const make = Effect.map(
         ...(valid_until === undefined ? {} : { validUntil: DateTime.toEpochMillis(valid_until) })
       }
     }),
+    isNewest: (replacement, transaction) => isNewest(transaction, requestOf(replacement), replacement.valid_until),
     simulate: Effect.fnUntraced(function* (body, sender, options) {
       yield* checkFields(body, sender.target, options.now, "")
       return yield* simulate(requestOf(body), sender, options)

@@ -53,7 +53,7 @@ interface Allowance extends CheckContext {
 /** A send, or a replacement, which has less. */
 type Body = SendStellarTransaction | ReplaceStellarTransaction
 
-const requestOf = (body: Body): StellarRequest => ({
+export const requestOf = (body: Body): StellarRequest => ({
   ...present("operations", body.operations),
   ...present("memo", body.memo),
   ...present("transaction_xdr", body.transaction_xdr),
@@ -110,6 +110,20 @@ const guestOf = ({ hash, sequence, source, timeBounds }: TransactionEnvelope): G
 
 const factsOf = (mode: Mode, envelope: TransactionEnvelope, build: string | undefined): StellarFacts =>
   mode === "bump" ? { guest: guestOf(envelope) } : present("build", build)
+
+/** As the rules of stellar say of the stored request: the envelope that a user has signed, or the build. */
+export const identityOf = Effect.fnUntraced(function* (
+  { fee_bump, signed_auth_entry, transaction_xdr }: Body,
+  { network }: StellarTarget
+) {
+  if (transaction_xdr === undefined || (fee_bump !== true && signed_auth_entry === undefined)) return undefined
+  const networkId = networkIdOf(network.passphrase)
+  const decoded = yield* decode(transaction_xdr, { networkId, known: [] })
+  if (Result.isFailure(decoded) || decoded.success.kind !== "transaction") return undefined
+  return signed_auth_entry === undefined
+    ? decoded.success.hash
+    : buildHashOf(yield* library, transaction_xdr, networkId)
+})
 
 export const beyondLimits = (
   envelope: TransactionEnvelope,

@@ -1,6 +1,6 @@
 // The intake of stellar: decodes and checks what callers want to send from relayers of stellar networks. Rules that need the chain are
 // checked before the signature.
-import { DateTime, Effect, Schema } from "effect"
+import { DateTime, Effect } from "effect"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import {
   ReplaceStellarTransaction,
@@ -9,6 +9,7 @@ import {
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import { stellarRules } from "../../../domain/transaction/stellar/StellarRules.ts"
 import * as OwnAccounts from "../../lanes/stellar/OwnAccounts.ts"
+import { isNewestOf } from "../Intake.ts"
 import type { Admitted, Intake } from "../Intake.ts"
 import { badRequest, fieldOf } from "./StellarChecks.ts"
 import * as StellarChecks from "./StellarChecks.ts"
@@ -16,7 +17,7 @@ import * as StellarSigning from "./StellarSigning.ts"
 import * as StellarSimulating from "./StellarSimulating.ts"
 import * as StellarSponsoring from "./StellarSponsoring.ts"
 
-const encode = Schema.encodeSync(SendStellarTransaction)
+const isNewest = isNewestOf(stellarRules.request)
 
 export const make = Effect.gen(function* () {
   const ownAccounts = yield* OwnAccounts.make
@@ -30,12 +31,16 @@ export const make = Effect.gen(function* () {
     rules: stellarRules,
     body: SendStellarTransaction,
     replacement: ReplaceStellarTransaction,
+    namesOf: (body, target) =>
+      Effect.map(StellarChecks.identityOf(body, target), (identity) => ({
+        ...present("externalId", body.external_id),
+        ...present("identity", identity)
+      })),
     admit: Effect.fnUntraced(function* (body, sender, options) {
       const checked = yield* check(body, sender, options)
       const { not_before, external_id, priority = 0, sequence } = body
       const admitted: Admitted<Stellar> = {
         ...checked,
-        text: JSON.stringify(encode(body)),
         priority,
         ...(not_before === undefined ? {} : { notBefore: DateTime.toEpochMillis(not_before) }),
         ...present("externalId", external_id),
@@ -53,6 +58,8 @@ export const make = Effect.gen(function* () {
       const { request, validUntil } = yield* check(replacement, sender, options)
       return { request, ...(replacement.valid_until === undefined ? {} : { validUntil }) }
     }),
+    isNewest: (replacement, transaction) =>
+      isNewest(transaction, StellarChecks.requestOf(replacement), replacement.valid_until),
     signing,
     quote,
     build,

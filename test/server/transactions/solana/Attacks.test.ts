@@ -114,12 +114,18 @@ const attacks: Readonly<Record<string, Attack>> = {
   },
 
   "32": {
-    says: "with the same bytes twice has one effect: every way in names the first transaction",
-    begin: Effect.fnUntraced(function* ({ address, becomes, cluster, ids, refuses, send }) {
+    says: "with the same bytes twice has one effect: every way in answers with the first transaction, or names it",
+    begin: Effect.fnUntraced(function* ({ address, becomes, by, cluster, ids, refuses, send }) {
       const body = { transaction: prebuilt(address, recent(cluster), memoOf("twice")) }
       const { id } = dataOf(yield* send(body))
       return {
-        by: (way) => refuses(way, body, `already_accepted: transaction ${id}`),
+        by: (way) =>
+          signsAtOnce(way)
+            ? refuses(way, body, `already_accepted: transaction ${id}`)
+            : Effect.map(by(way, body), ({ isRefused, text }) => {
+                assert.isFalse(isRefused, `${way}: ${text}`)
+                assert.include(text, id, way)
+              }),
         after: Effect.gen(function* () {
           yield* becomes(id, "confirmed")
           assert.deepStrictEqual([yield* ids, cluster.successes(address)], [[id], 1])
