@@ -147,14 +147,17 @@ layer(api, { excludeTestServices: true })("viem", (it) => {
     })
   )
 
-  it.effect("sends with the nonces that it requires, in any order, and no nonce twice", () =>
-    Effect.gen(function* () {
-      const { client } = yield* connect(blockTime)
-      const send = (nonce: number) => client.sendTransaction({ to: receiver, value: 1n, nonce })
-      const hashes = yield* Effect.promise(() => Promise.all([send(1), send(0)]))
-      for (const hash of hashes) yield* Effect.promise(() => client.waitForTransactionReceipt({ hash }))
-      assert.include((yield* failure(() => send(1))).message, "nonce too low: next nonce 2")
-    })
+  it.effect(
+    "sends with the nonces that it requires, in any order, no nonce twice, and gets the hash of a call that it repeats",
+    () =>
+      Effect.gen(function* () {
+        const { client } = yield* connect(blockTime)
+        const send = (nonce: number, value = 1n) => client.sendTransaction({ to: receiver, value, nonce })
+        const hashes = yield* Effect.promise(() => Promise.all([send(1), send(0)]))
+        for (const hash of hashes) yield* Effect.promise(() => client.waitForTransactionReceipt({ hash }))
+        assert.deepStrictEqual([yield* Effect.promise(() => send(1)), yield* Effect.promise(() => send(0))], hashes)
+        assert.include((yield* failure(() => send(1, 2n))).message, "nonce too low: next nonce 2")
+      })
   )
 
   it.effect("learns after 15 seconds that a nonce is too high, or the balance too low", () =>

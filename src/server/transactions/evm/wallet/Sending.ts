@@ -1,12 +1,13 @@
 // `eth_sendTransaction`: accepts a transaction as `POST …/transactions` does, and waits for its first hash. An error always
 // means that the transaction will not be executed.
 import { Effect, Option, Schedule } from "effect"
+import * as Caller from "../../../../domain/access/Caller.ts"
 import { isFinal, newestRequest } from "../../../../domain/transaction/Transaction.ts"
 import { codes, invalidParams, notExecuted, refused, RpcError } from "../../../../domain/transaction/RpcError.ts"
 import type { TransactionId } from "../../../../domain/transaction/TransactionId.ts"
 import type { Evm } from "../../../../domain/transaction/evm/Evm.ts"
 import { evmRules } from "../../../../domain/transaction/evm/EvmRules.ts"
-import type { SendEvmTransaction } from "../../../../domain/transaction/evm/SendEvmTransaction.ts"
+import { SendEvmTransaction } from "../../../../domain/transaction/evm/SendEvmTransaction.ts"
 import * as WalletTransaction from "../../../../domain/transaction/evm/WalletTransaction.ts"
 import { estimateGas } from "../../../chains/evm/EvmCalls.ts"
 import * as RevertReason from "../../../chains/evm/RevertReason.ts"
@@ -16,6 +17,8 @@ import type { StoredTransaction } from "../../../ledger/StoredTransaction.ts"
 import * as Checks from "../Checks.ts"
 import * as RelayerNodes from "../RelayerNodes.ts"
 import type { EvmSender } from "../EvmSenders.ts"
+import { textOf } from "../../Intake.ts"
+import { mayRead } from "../../OwnTransactions.ts"
 import { Transactions } from "../../Transactions.ts"
 import type { Params } from "./Params.ts"
 import * as Refusals from "./Refusals.ts"
@@ -25,6 +28,8 @@ const patience = "15 seconds"
 
 /** Another instance may sign, so the ledger is asked. */
 const polls = Schedule.min([Schedule.exponential("10 millis", 1.5), Schedule.spaced("250 millis")])
+
+const bodyText = textOf(SendEvmTransaction)
 
 /** Whether there is a hash, or there will be none. */
 const isSettled = ({ transaction }: StoredTransaction): boolean =>
@@ -82,10 +87,18 @@ export const make = Effect.gen(function* () {
     return yield* Refusals.revertOf(stored, data)
   })
 
+  /**
+   * The transaction of a call that is repeated: with a nonce, the same call is executed once. Without one, each call is a transaction
+   * of its own.
+   */
+  const repeatOf = Effect.fnUntraced(function* ({ account }: EvmSender, body: SendEvmTransaction) {
+    if (body.nonce === undefined) return undefined
+    const found = yield* ledger.requiring(account, BigInt(body.nonce), bodyText(body))
+    return found !== undefined && mayRead(yield* Caller.current, found) ? found : undefined
+  })
+
   /** Until the hash is known, the end of the scope withdraws it: the client has disconnected, or a fault came in between. */
-  const admit = Effect.fn("Wallet.send")(function* (sender: EvmSender, transaction: unknown) {
-    const { relayer, numbers } = sender
-    const body = yield* WalletTransaction.read(transaction, { address: relayer.address, chainId: numbers.chainId })
+  const admitNew = Effect.fnUntraced(function* (sender: EvmSender, body: SendEvmTransaction) {
     const [forbidden] = yield* Checks.policyViolations(body, sender)
     if (forbidden !== undefined) {
       return yield* refused(WalletTransaction.withNodeNames(`${forbidden.field}: ${forbidden.message}`))
@@ -94,16 +107,21 @@ export const make = Effect.gen(function* () {
     const { id } = yield* Effect.acquireRelease(accept(sender, body), ({ id }) =>
       open.isSettled ? Effect.void : withdraw(sender, id)
     )
-    return { id, open }
+    return Effect.tap(settle(sender, id), () => Effect.sync(() => (open.isSettled = true)))
+  })
+
+  /** Ends with the row of the transaction. A repeat does not withdraw what another request has sent: it waits as long as it may. */
+  const admit = Effect.fn("Wallet.send")(function* (sender: EvmSender, transaction: unknown) {
+    const { relayer, numbers } = sender
+    const body = yield* WalletTransaction.read(transaction, { address: relayer.address, chainId: numbers.chainId })
+    const repeat = yield* repeatOf(sender, body)
+    return repeat === undefined
+      ? yield* admitNew(sender, body)
+      : Effect.repeat(get(sender, repeat.id), { schedule: polls, until: isSettled })
   })
 
   const begin = (sender: EvmSender, [transaction]: Params) =>
-    Effect.map(admit(sender, transaction), ({ id, open }) =>
-      settle(sender, id).pipe(
-        Effect.tap(() => Effect.sync(() => (open.isSettled = true))),
-        Effect.flatMap((stored) => hashOf(sender, stored))
-      )
-    )
+    Effect.map(admit(sender, transaction), (settled) => Effect.flatMap(settled, (stored) => hashOf(sender, stored)))
 
   return { begin }
 })
