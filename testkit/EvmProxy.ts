@@ -1,5 +1,5 @@
 // A proxy in front of an evm node that misbehaves as a test says: a table of behaviours, by method.
-import { Effect } from "effect"
+import { Effect, Predicate } from "effect"
 import * as http from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { parseTransaction, recoverTransactionAddress } from "viem"
@@ -127,12 +127,36 @@ export const make = Effect.fnUntraced(function* (given: string | (() => string))
   })
   const target = yield* Target.listen(server)
 
+  const set = (method: string, behaviour: Behaviour, times = Infinity) =>
+    void rules.set(method, { behaviour, left: times })
+
+  /**
+   * No index has the transactions of so many newest blocks, and no block with its transactions is shown before. Heights and counts
+   * are those of the node, so that they name more than can be found.
+   */
+  const lagIndex = (lagOf: () => number) => {
+    let head = 0
+    const isHidden = (number: unknown) => typeof number === "string" && Number(number) > head - lagOf()
+    const block = (result: unknown, { params: [tag, isFull] }: Call) => {
+      const number = Predicate.hasProperty(result, "number") ? result.number : undefined
+      if (tag === "latest" && typeof number === "string") head = Math.max(head, Number(number))
+      return isFull === true && isHidden(number) ? null : result
+    }
+    const found = (result: unknown) =>
+      Predicate.hasProperty(result, "blockNumber") && isHidden(result.blockNumber) ? null : result
+    set("eth_getBlockByNumber", { do: "change", result: block })
+    for (const method of ["Receipt", "ByHash", "BySenderAndNonce"]) {
+      set(`eth_getTransaction${method}`, { do: "change", result: found })
+    }
+  }
+
   return {
     url: target.url(),
+    lagIndex,
     /** All calls of all batches. */
     seen,
     /** Applies to `method`, or `*` for all, for as many calls as `times` says, or for all. */
-    set: (method: string, behaviour: Behaviour, times = Infinity) => void rules.set(method, { behaviour, left: times }),
+    set,
     clear: () => rules.clear(),
     count: (method: string) => seen.filter((call) => call.method === method).length
   }

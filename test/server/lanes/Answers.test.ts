@@ -12,7 +12,7 @@ const unproven = Effect.gen(function* () {
   const { id, world } = yield* Scenes.sent({ providers: 2 })
   const [first, second] = world.nodes
   world.chain.mine(6)
-  Scenes.hideTransactions(first, world.chain.blocks.length)
+  Scenes.hideTransactions(first, world.chain)
   if (second !== undefined) second.lag = 6
   yield* world.poll(2)
   assert.strictEqual((yield* world.transaction(id)).cause?.code, "nonce_taken_unproven")

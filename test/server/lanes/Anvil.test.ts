@@ -3,9 +3,13 @@ import { nonceOf, attemptNonceOf } from "../../../src/domain/transaction/evm/Evm
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Anvil from "../../../testkit/Anvil.ts"
+import * as EvmProxy from "../../../testkit/EvmProxy.ts"
 import { accept, api, becomes, read, receiver, relayerAt } from "./fixtures.ts"
 import { until } from "../../../testkit/process/Folder.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
+
+/** No other test pays to it. */
+const laggingReceiver = `0x${"ce".repeat(20)}` as const
 
 layer(api, { excludeTestServices: true })("a lane on anvil", (it) => {
   it.effect("sends a transaction and confirms it", () =>
@@ -62,6 +66,25 @@ layer(api, { excludeTestServices: true })("a lane on anvil", (it) => {
         ids.map((_, index) => index)
       )
       assert.strictEqual(yield* node.call("eth_getTransactionCount", [account.address, "latest"]), "0x64")
+    })
+  )
+
+  it.effect("confirms twelve transfers, each once, through indexes that lag by one to eight blocks at random", () =>
+    Effect.gen(function* () {
+      const node = yield* Anvil.start({ blockTime: 1 })
+      const one = yield* EvmProxy.make(node.url)
+      const other = yield* EvmProxy.make(node.url)
+      let asked = 0
+      for (const proxy of [one, other]) proxy.lagIndex(() => 1 + ((asked++ * 5) % 8))
+      const account = yield* relayerAt(node, { urls: [one.url, other.url] })
+      const ids = yield* accept(account, 12, { request: { to: laggingReceiver, value: 3n, gas_limit: 21_000n } })
+      const done = yield* Effect.forEach(ids, (id) => becomes(id, "confirmed"))
+      assert.deepStrictEqual(
+        done.map(({ requeues }) => requeues),
+        ids.map(() => 0)
+      )
+      assert.strictEqual(yield* node.call("eth_getBalance", [laggingReceiver, "latest"]), "0x24")
+      assert.strictEqual(yield* node.call("eth_getTransactionCount", [account.address, "latest"]), "0xc")
     })
   )
 

@@ -31,7 +31,7 @@ const waits = ["pending", true, "restored_unproven"]
 /** Everything is shown, but nothing that takers could be found with. */
 const hidden = (world: Scene) => {
   const [node] = world.nodes
-  Scenes.hideTransactions(node, world.chain.blocks.length)
+  Scenes.hideTransactions(node, world.chain)
 }
 
 layerEach(ledger)("after a copy is put back", (it) => {

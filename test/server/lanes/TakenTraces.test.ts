@@ -16,7 +16,7 @@ layerEach(ledger)("A2: a nonce", (it) => {
       const { id, world } = yield* Scenes.sent({ providers: 2 })
       const [first, second] = world.nodes
       world.chain.mine(6)
-      Scenes.hideTransactions(first, world.chain.blocks.length)
+      Scenes.hideTransactions(first, world.chain)
       if (second !== undefined) second.lag = 6
       yield* world.poll(2)
       const held = yield* world.transaction(id)

@@ -1,11 +1,14 @@
 // Decisions about a transaction whose nonce the chain has passed without a receipt of one of its attempts.
+import { stalledAfter } from "../../chain/HeadWatch.ts"
 import { cause } from "../Cause.ts"
 import type { Cause } from "../Cause.ts"
 import { ask, Command, finish } from "../Command.ts"
 import type { Commands } from "../Command.ts"
 import { noncesOf, nonceOf, requiredNonceOf } from "./Evm.ts"
 import type { Evm } from "./Evm.ts"
+import { indexPatience } from "./EvmNumbers.ts"
 import { hold, pollNext } from "./Holding.ts"
+import type { Moment } from "../Moment.ts"
 import { maxRequeues } from "../Numbers.ts"
 import { endOf } from "../Transition.ts"
 import { isYielding } from "../Transaction.ts"
@@ -37,7 +40,8 @@ const lost = ({ transaction }: Situation<Evm>, { hash, call }: Taken): Command<E
   const nonce = nonceOf(transaction)
   const required = requiredNonceOf(transaction)
   const figures = { ...(hash === undefined ? {} : { hash }), ...(nonce === undefined ? {} : { nonce }) }
-  if (!isGivenUp(transaction) && (restored || couldBe(transaction, call))) {
+  const isLost = call !== undefined && couldBe(transaction, call)
+  if (!isGivenUp(transaction) && (restored || isLost)) {
     return Command.Requeue({ restored: true, requeues, ...again, cause: cause("restored_unproven", figures) })
   }
   if (!isWanted) return { ...endOf(transaction), losesPlace: true }
@@ -63,16 +67,27 @@ const unproven = (situation: Situation<Evm, Seen>, nonce: number): Commands<Evm>
 const isUnexplained = ({ stop, ownStop, transaction, unsettledBefore }: Situation<Evm>): boolean =>
   (stop ?? ownStop)?.code === "nonce_unexplained" || isUnsettled(transaction, unsettledBefore)
 
+/** The index of the provider lags behind its blocks. What has used the nonce may be an attempt, so nothing is concluded. */
+const behind = (situation: Situation<Evm, Seen>, nonce: number, since: Moment): Commands<Evm> => {
+  const { transaction, view, terms, now } = situation
+  if (isGivenUp(transaction) || now - since >= indexPatience) return unproven(situation, nonce)
+  return now - since >= stalledAfter(terms.network.blockTime)
+    ? hold(situation, cause("providers_unavailable", { nonce, count: view.count }))
+    : [pollNext(situation)]
+}
+
 const prove = (situation: Situation<Evm, Seen>, nonce: number): Commands<Evm> => {
   const { transaction, lane, view } = situation
   if (view.countAtFinal !== undefined && view.countAtFinal <= nonce) return [pollNext(situation)]
   if (view.taker === undefined) return [ask<Evm>({ _tag: "Foreign", nonce })]
-  const verdict = verdictOf(transaction, noncesOf(lane).address, view)
+  const verdict = verdictOf(transaction, noncesOf(lane).address, view, situation.now)
   switch (verdict._tag) {
     case "Own":
       return hold(situation, cause("mined_waiting", depthOf(view, verdict.block)))
     case "NotDeep":
       return [pollNext(situation)]
+    case "Behind":
+      return behind(situation, nonce, verdict.since)
     case "Unproven":
       return unproven(situation, nonce)
     case "Taken":

@@ -21,6 +21,12 @@ export const windowOfDelegated = 1
 /** The highest nonce that the service assigns: JSON numbers are exact up to here, and no account gets that far. */
 export const maxNonce = Number.MAX_SAFE_INTEGER - 1
 
+/**
+ * Milliseconds for which providers may not show what their blocks have, before an operator is asked about it. Indexes of gateways
+ * were seen to lag by up to ten blocks, so this only ends the wait for a provider that never shows it.
+ */
+export const indexPatience = 600 * second
+
 /** Milliseconds that a transaction with a required nonce waits for predecessors that a script may still send. */
 export const predecessorGrace = 15 * second
 

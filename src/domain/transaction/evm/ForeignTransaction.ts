@@ -1,18 +1,21 @@
 // The proof that a transaction which is not an attempt of the row used its nonce. Only then may the request get another nonce.
+import type { Moment } from "../Moment.ts"
 import { currentAttempts } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
 import { attemptNonceOf, nonceOf } from "./Evm.ts"
 import type { Evm, Request } from "./Evm.ts"
 import { isAgreed } from "./View.ts"
-import type { ForeignCall, Seen, SilentBatch, TakerEvidence } from "./View.ts"
+import type { ForeignCall, Seen, TakerEvidence } from "./View.ts"
 
 export type Verdict =
-  /** `taker`: absent if it could not be fetched. */
+  /** `hash` and `call` are absent if an authorization of the account used the nonce. */
   | { readonly _tag: "Taken"; readonly hash?: string; readonly call?: ForeignCall }
   /** An attempt of this transaction used the nonce: the provider does not have its receipt yet. */
   | { readonly _tag: "Own"; readonly block: number }
   /** Used, but not yet deep enough to be final. */
   | { readonly _tag: "NotDeep" }
+  /** The provider does not show yet what is in its blocks. */
+  | { readonly _tag: "Behind"; readonly since: Moment }
   | { readonly _tag: "Unproven" }
 
 type Fetched = Extract<TakerEvidence, { readonly _tag: "Fetched" }>
@@ -20,22 +23,21 @@ type Fetched = Extract<TakerEvidence, { readonly _tag: "Fetched" }>
 const ofFetched = (transaction: Transaction<Evm>, address: string, view: Seen, taker: Fetched): Verdict => {
   if (currentAttempts(transaction).some(({ hash }) => hash === taker.hash)) return { _tag: "Own", block: taker.block }
   if (taker.sender !== address || taker.nonce !== nonceOf(transaction)) return { _tag: "Unproven" }
-  if (taker.block > view.finalHeight) return { _tag: "NotDeep" }
-  return isAgreed(taker.second, taker.block, taker.blockHash)
-    ? { _tag: "Taken", hash: taker.hash, call: taker.call }
-    : { _tag: "Unproven" }
+  return inBlock(view, taker, { _tag: "Taken", hash: taker.hash, call: taker.call })
 }
 
-/** Two providers, each with a count above the nonce and without any of the attempts, in one batch each. */
-const ofSilence = (transaction: Transaction<Evm>, batches: ReadonlyArray<SilentBatch | undefined>): Verdict => {
-  const hashes = currentAttempts(transaction).map(({ hash }) => hash)
-  const isSilent = (batch: SilentBatch | undefined) =>
-    batch !== undefined && batch.count > (nonceOf(transaction) ?? 0) && hashes.every((hash) => batch.absent.has(hash))
-  return { _tag: batches.every(isSilent) ? "Taken" : "Unproven" }
+/** `taken`, if the block is final for both providers. */
+const inBlock = (
+  view: Seen,
+  { block, blockHash, second }: Pick<Fetched, "block" | "blockHash" | "second">,
+  taken: Verdict
+): Verdict => {
+  if (block > view.finalHeight) return { _tag: "NotDeep" }
+  return isAgreed(second, block, blockHash) ? taken : { _tag: "Unproven" }
 }
 
-/** `address`: of the lane, in lower case. */
-export const verdictOf = (transaction: Transaction<Evm>, address: string, view: Seen): Verdict => {
+/** `address`: of the lane, in lower case. Only what a block shows proves anything: that nothing is found never does. */
+export const verdictOf = (transaction: Transaction<Evm>, address: string, view: Seen, now: Moment): Verdict => {
   const { taker } = view
   switch (taker?._tag) {
     case undefined:
@@ -43,8 +45,10 @@ export const verdictOf = (transaction: Transaction<Evm>, address: string, view: 
       return { _tag: "Unproven" }
     case "Fetched":
       return ofFetched(transaction, address, view, taker)
-    case "Silent":
-      return ofSilence(transaction, [taker.first, taker.second])
+    case "Authorized":
+      return inBlock(view, taker, { _tag: "Taken" })
+    case "Behind":
+      return { _tag: "Behind", since: taker.since ?? now }
   }
 }
 

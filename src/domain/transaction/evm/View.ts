@@ -138,13 +138,6 @@ export interface ForeignCall {
   readonly isNoop?: boolean
 }
 
-/** One provider's batch: everything in it belongs to the block at the final height. */
-export interface SilentBatch {
-  readonly count: number
-  /** Hashes for which both the receipt and the transaction were null. */
-  readonly absent: ReadonlySet<string>
-}
-
 export type TakerEvidence =
   /** The transaction was fetched. */
   | {
@@ -158,8 +151,17 @@ export type TakerEvidence =
       /** What a second provider says of that height. Absent: unknown. */
       readonly second?: SecondOpinion
     }
-  /** The providers have neither a method that finds it nor the state to search for it. */
-  | { readonly _tag: "Silent"; readonly first: SilentBatch; readonly second?: SilentBatch }
+  /** An authorization of the account used the nonce in this block, so no transaction of the account has it. */
+  | {
+      readonly _tag: "Authorized"
+      readonly block: number
+      readonly blockHash: string
+      /** As above. */
+      readonly second?: SecondOpinion
+    }
+  /** The index of the provider lags behind its blocks: the look is not complete. `since`: since when each look said so. */
+  | { readonly _tag: "Behind"; readonly since?: Moment }
+  /** The index is complete, but the provider neither finds what used the nonce nor has the state to search for it. */
   | { readonly _tag: "NotFound" }
 
 export interface Seen {

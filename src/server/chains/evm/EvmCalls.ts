@@ -72,6 +72,12 @@ export const blockAt = (block: BlockAt): TypedCall<Block | null> => ({
   result: Schema.NullOr(Block)
 })
 
+/** With the fields of its transactions. Null: the node does not show it yet. */
+export const wholeBlockAt = (block: number): TypedCall<Block | null> => ({
+  ...blockAt(block),
+  params: [at(block), true]
+})
+
 export const countAt = (address: string, block: BlockAt): TypedCall<number> => ({
   method: "eth_getTransactionCount",
   params: [address, at(block)],

@@ -1,11 +1,13 @@
-// Finds the transaction that used a nonce of an account: by the method that some nodes have, else by the block in which the
-// account's count passed the nonce. If a node can do neither, two providers must have none of the attempts.
+// Finds what used a nonce of an account: by the method that some nodes have, else in the block in which the account's count passed
+// the nonce. The index of a node may lag behind its blocks, so that it does not find a transaction proves nothing.
 import { Effect, Option, Schema } from "effect"
 import type { Finality } from "../../../domain/transaction/evm/NetworkNumbers.ts"
-import type { SilentBatch, TakerEvidence } from "../../../domain/transaction/evm/View.ts"
+import type { SecondOpinion, TakerEvidence } from "../../../domain/transaction/evm/View.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import * as EvmBytes from "./EvmBytes.ts"
-import { blockAt, countAt, receiptOf, RpcTransaction, transactionBy, transactionOf } from "./EvmCalls.ts"
+import { blockAt, countAt, receiptOf, RpcTransaction, transactionBy, transactionOf, wholeBlockAt } from "./EvmCalls.ts"
+import type { Block } from "./EvmCalls.ts"
 import * as EvmHeads from "./EvmHeads.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import { opinionsOf } from "./EvmOpinion.ts"
@@ -25,65 +27,136 @@ const decode = Schema.decodeUnknownOption(RpcTransaction)
 
 const all = { concurrency: "unbounded" } as const
 
-/** The first block in which the account's count is above the nonce. Fails if the node has no state that old. */
+/**
+ * The first block in which the account's count is above the nonce, which it is at the head. The search goes down from the head
+ * in steps that double, because most nodes only have the states of the newest blocks. Fails if the node has no state that old.
+ */
 const blockOf = Effect.fnUntraced(function* (node: RpcNode, { address, nonce }: TakerQuery, head: number) {
-  let [low, high] = [0, head]
+  const isAbove = (height: number) => Effect.map(node.call(countAt(address, height)), (count) => count > nonce)
+  let [low, high] = [head, head]
+  for (let step = 1; low > 0; step *= 2) {
+    low = Math.max(head - step, 0)
+    if (!(yield* isAbove(low))) break
+    high = low
+  }
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const count = yield* node.call(countAt(address, middle))
-    if (count > nonce) high = middle
+    if (yield* isAbove(middle)) high = middle
     else low = middle + 1
   }
-  return low
+  return high
 })
 
-const isBy = Effect.fnUntraced(function* (value: unknown, { address, nonce }: TakerQuery) {
-  const found = Option.getOrUndefined(decode(value))
-  const signed = SignedTransaction.parse(value)
-  if (found?.nonce !== nonce || signed === undefined) return false
-  return (yield* EvmBytes.senderOf(signed)) === address
+/** The block with all of its transactions. Undefined: the node does not show it, or one of them, yet. */
+const wholeBlock = Effect.fnUntraced(function* (node: RpcNode, height: number) {
+  const asked = node.call(wholeBlockAt(height))
+  // The node does not know that parameter, or its answer is too large.
+  const block = yield* Effect.catchIf(
+    asked,
+    ({ isRetriable }) => !isRetriable,
+    () => node.call(blockAt(height))
+  )
+  if (block === null) return undefined
+  const transactions = yield* Effect.forEach(
+    block.transactions ?? [],
+    (one) => (typeof one === "string" ? node.call(transactionOf(one)) : Effect.succeed(one)),
+    all
+  )
+  return transactions.includes(null) ? undefined : { block, transactions }
 })
 
-/** The transactions of the block in which the account's count passed the nonce. */
-const transactionsThere = Effect.fnUntraced(function* (node: RpcNode, wanted: TakerQuery, head: number) {
-  const block = yield* node.call(blockAt(yield* blockOf(node, wanted, head)))
-  const hashes = (block?.transactions ?? []).filter((hash) => typeof hash === "string")
-  const transactions = yield* Effect.forEach(hashes, (hash) => node.call(transactionOf(hash)), all)
-  return { block, transactions }
+/** What used the nonce, as a block shows it. */
+type Found =
+  | { readonly _tag: "Transaction"; readonly value: unknown }
+  /** An authorization of the account (EIP-7702) in a transaction of anybody: no transaction of the account has the nonce. */
+  | { readonly _tag: "Authorization"; readonly block: Block }
+
+const usedIn = Effect.fnUntraced(function* (
+  { address, nonce }: TakerQuery,
+  { block, transactions }: { readonly block: Block; readonly transactions: ReadonlyArray<unknown> }
+): Effect.fn.Return<Found | undefined> {
+  for (const value of transactions) {
+    const signed = SignedTransaction.parse(value)
+    if (signed === undefined) continue
+    const isCandidate = Option.getOrUndefined(decode(value))?.nonce === nonce
+    if (isCandidate && (yield* EvmBytes.senderOf(signed)) === address) return { _tag: "Transaction", value }
+    if ((yield* EvmBytes.authoritiesOf(signed, nonce)).includes(address)) return { _tag: "Authorization", block }
+  }
+  return undefined
+})
+
+/** Blocks below the head that are read to find one with a transaction. */
+const newestBlocks = 32
+
+const hashesIn = ({ transactions = [] }: Block): ReadonlyArray<string> =>
+  transactions.flatMap((hash) => (typeof hash === "string" ? [hash] : []))
+
+/** The last transaction of the newest block that has any. Undefined: the node does not show a block. */
+const newestTransaction = Effect.fnUntraced(function* (node: RpcNode, head: number) {
+  const lowest = Math.max(head - newestBlocks + 1, 0)
+  const read = (height: number) => node.call(blockAt(height))
+  const newest = yield* read(head)
+  if (newest === null) return undefined
+  const [hash] = hashesIn(newest).slice(-1)
+  if (hash !== undefined) return Option.some(hash)
+  const older = yield* Effect.forEach(
+    Array.from({ length: head - lowest }, (_, index) => head - 1 - index),
+    read,
+    all
+  )
+  if (older.includes(null)) return undefined
+  const hashes = older.flatMap((block) => (block === null ? [] : hashesIn(block).slice(-1)))
+  return Option.fromUndefinedOr(hashes[0])
 })
 
 /**
- * The block in which an authorization of the account (EIP-7702) used the nonce, in a transaction of anybody: no transaction of
- * the account has it. Undefined: there is none.
+ * Whether the index of a node has the transactions of its newest blocks, and no receipt of any of the hashes. An index is filled
+ * block by block, so a receipt of the newest block shows that nothing older is missing. Both are asked in one batch, because
+ * each batch may meet another back end.
  */
-export const authorizedIn = Effect.fn("EvmTaker.authorizedIn")(function* (
-  node: RpcNode,
-  wanted: TakerQuery,
-  head: number
-) {
-  const { block, transactions } = yield* transactionsThere(node, wanted, head)
-  for (const transaction of transactions) {
-    const signed = SignedTransaction.parse(transaction)
-    const authorities = signed === undefined ? [] : yield* EvmBytes.authoritiesOf(signed, wanted.nonce)
-    if (authorities.includes(wanted.address)) return block?.number
-  }
-  return undefined
+const lacks = Effect.fn("EvmTaker.lacks")(function* (node: RpcNode, hashes: ReadonlyArray<string>, head: number) {
+  const newest = yield* newestTransaction(node, head)
+  if (newest === undefined) return false
+  const [shown, ...own] = yield* Effect.forEach(
+    [...Option.toArray(newest), ...hashes],
+    (hash) => node.call(receiptOf(hash)),
+    all
+  )
+  if (Option.isNone(newest)) return [shown, ...own].every((receipt) => (receipt ?? null) === null)
+  return shown !== null && own.every((receipt) => receipt === null)
 })
 
-const bisect = Effect.fnUntraced(function* (node: RpcNode, wanted: TakerQuery, head: number) {
-  const { transactions } = yield* transactionsThere(node, wanted, head)
-  for (const transaction of transactions) {
-    const found = Option.getOrUndefined(decode(transaction))
-    if (found?.nonce === wanted.nonce && (yield* isBy(transaction, wanted))) return transaction
-  }
-  return undefined
-})
+const isMined = (value: unknown): boolean => (Option.getOrUndefined(decode(value))?.blockNumber ?? null) !== null
 
-/** Undefined: the node can neither find it nor search for it. */
+/** A failure that is an answer means that the node cannot do it. */
+const answerOf = <A>(self: Effect.Effect<A, RpcFailure>) =>
+  Effect.catchIf(
+    Effect.asSome(self),
+    ({ answered }) => answered,
+    () => Effect.succeedNone
+  )
+
+/** `behind`: the node does not show the block, or not all of it, yet. `unable`: it can neither find it nor search for it. */
 const search = Effect.fnUntraced(function* (node: RpcNode, wanted: TakerQuery, head: number) {
   const direct = yield* node.ask(transactionBy(wanted.address, wanted.nonce))
-  if (direct._tag === "Result" && direct.value !== null) return direct.value
-  return yield* Effect.orElseSucceed(bisect(node, wanted, head), () => undefined)
+  if (direct._tag === "Result" && isMined(direct.value)) {
+    return { _tag: "Transaction", value: direct.value } satisfies Found
+  }
+  const height = yield* answerOf(blockOf(node, wanted, head))
+  if (Option.isNone(height)) return "unable" as const
+  const whole = yield* wholeBlock(node, height.value)
+  return whole === undefined ? ("behind" as const) : ((yield* usedIn(wanted, whole)) ?? ("unable" as const))
+})
+
+const secondOf = Effect.fnUntraced(function* (
+  providers: Providers,
+  node: RpcNode,
+  { finality }: TakerQuery,
+  claim: { readonly height: number; readonly blockHash: string }
+) {
+  const headOf = (other: RpcNode) => EvmHeads.read(other, finality)
+  const second: SecondOpinion | undefined = (yield* opinionsOf(providers, node, headOf, [claim])).get(claim)?.second
+  return present("second", second)
 })
 
 const fetched = Effect.fnUntraced(function* (
@@ -98,9 +171,6 @@ const fetched = Effect.fnUntraced(function* (
   const sender = signed && (yield* EvmBytes.senderOf(signed))
   if (sender === undefined) return { _tag: "NotFound" }
   const { hash, nonce, to, value: wei, input, blockNumber, blockHash } = found
-  const headOf = (other: RpcNode) => EvmHeads.read(other, wanted.finality)
-  const claim = { height: blockNumber, blockHash }
-  const second = (yield* opinionsOf(providers, node, headOf, [claim])).get(claim)?.second
   return {
     _tag: "Fetched",
     hash,
@@ -115,27 +185,7 @@ const fetched = Effect.fnUntraced(function* (
     },
     block: blockNumber,
     blockHash,
-    ...(second === undefined ? {} : { second })
-  }
-})
-
-const silence = Effect.fnUntraced(function* (
-  node: RpcNode,
-  { address, hashes, finality }: TakerQuery
-): Effect.fn.Return<SilentBatch, RpcFailure> {
-  const { finalHeight } = yield* EvmHeads.read(node, finality)
-  const { count, receipts, transactions } = yield* Effect.all(
-    {
-      block: node.call(blockAt(Math.max(finalHeight, 0))),
-      count: node.call(countAt(address, Math.max(finalHeight, 0))),
-      receipts: Effect.forEach(hashes, (hash) => node.call(receiptOf(hash)), all),
-      transactions: Effect.forEach(hashes, (hash) => node.call(transactionOf(hash)), all)
-    },
-    all
-  )
-  return {
-    count,
-    absent: new Set(hashes.filter((_, index) => receipts[index] === null && transactions[index] === null))
+    ...(yield* secondOf(providers, node, wanted, { height: blockNumber, blockHash }))
   }
 })
 
@@ -146,12 +196,14 @@ export const find = Effect.fn("EvmTaker.find")(function* (
   wanted: TakerQuery,
   head: number
 ): Effect.fn.Return<TakerEvidence, RpcFailure> {
-  const value = yield* search(node, wanted, head)
-  if (value !== undefined) return yield* fetched(providers, node, wanted, value)
-  const first = yield* Effect.orElseSucceed(silence(node, wanted), () => undefined)
-  if (first === undefined) return { _tag: "NotFound" }
-  const second = yield* providers.second(node, (other) => silence(other, wanted))
-  return second === undefined || second === "not_configured"
-    ? { _tag: "Silent", first }
-    : { _tag: "Silent", first, second }
+  const found = yield* search(node, wanted, head)
+  if (found === "behind") return { _tag: "Behind" }
+  if (found === "unable") {
+    const isWhole = Option.getOrElse(yield* answerOf(lacks(node, wanted.hashes, head)), () => false)
+    return { _tag: isWhole ? "NotFound" : "Behind" }
+  }
+  if (found._tag === "Transaction") return yield* fetched(providers, node, wanted, found.value)
+  const { number, hash } = found.block
+  const second = yield* secondOf(providers, node, wanted, { height: number, blockHash: hash })
+  return { _tag: "Authorized", block: number, blockHash: hash, ...second }
 })

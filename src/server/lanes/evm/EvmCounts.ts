@@ -20,7 +20,7 @@ import { isFinal } from "../../../domain/transaction/Transaction.ts"
 import { sign } from "../../../domain/transaction/Command.ts"
 import type { LaneLost } from "../../ledger/hold/HeldLane.ts"
 import type { Filler, LaneReading, PollOptions } from "../LaneNetwork.ts"
-import { explain, maxPolls } from "./EvmExplained.ts"
+import { explain, isHopeless } from "./EvmExplained.ts"
 import type { Explained } from "./EvmExplained.ts"
 import { beliefsOf, numbersOf, providersOf } from "./EvmMemory.ts"
 import type { Beliefs, EvmContext, EvmRelayer } from "./EvmMemory.ts"
@@ -220,7 +220,8 @@ export const readAll = Effect.fnUntraced(function* (
   const found = leading ?? lagging ?? doubted
   if (first === undefined || found === undefined) return { doubts }
   // No other set of providers can show what used the nonces: the first set gives up, as the only set does.
-  const isGivenUp = found === doubted && beliefsOf(context.memory, first.relayer.urlsKey).unexplained >= maxPolls
+  const beliefs = beliefsOf(context.memory, first.relayer.urlsKey)
+  const isGivenUp = found === doubted && isHopeless({ beliefs, options })
   const reading = isGivenUp ? (yield* read(context, options, first, true)).reading : found
   const proven = readings.filter((other) => other !== found).flatMap(provenIn)
   return { reading: withProven(reading, proven), doubts }

@@ -1,8 +1,9 @@
 // Which transactions used the nonces of a lane. Before anything is signed for the first time, each of them is an attempt of the
 // ledger, or it was fetched and compared: a ledger that was put back from a copy has forgotten some of its own.
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
 import { nonceOf, noncesOf } from "../../../domain/transaction/evm/Evm.ts"
+import { indexPatience } from "../../../domain/transaction/evm/EvmNumbers.ts"
 import { isFinal } from "../../../domain/transaction/Transaction.ts"
 import type { TakerEvidence } from "../../../domain/transaction/evm/View.ts"
 import { blockAt } from "../../chains/evm/EvmCalls.ts"
@@ -14,7 +15,7 @@ import { numbersOf } from "./EvmMemory.ts"
 import type { Beliefs, EvmContext, EvmPoll, EvmRelayer } from "./EvmMemory.ts"
 
 /** Polls in a row without an explanation, after which every open request counts as one that may have been executed. */
-export const maxPolls = 10
+const maxPolls = 10
 
 /** Milliseconds that the clocks of blocks and of the service may differ. */
 const clocks = 60_000
@@ -26,11 +27,16 @@ type Taker = Extract<TakerEvidence, { readonly _tag: "Fetched" }>
 /** What used a nonce: a transaction of the account, or an authorization of it. */
 type User = Pick<Taker, "nonce" | "block"> & Partial<Pick<Taker, "hash" | "call">>
 
+/** `Behind`: no provider shows it, and the index of one of them lags behind the count, or none of them answers. */
+type Use = User | "Behind" | undefined
+
 export interface Explained {
   /** Transactions of the account that are no attempts of the ledger. Undefined in it: one that nobody can show. */
   readonly foreign: ReadonlyArray<Evm["foreign"]>
   /** The lowest nonce that is not explained. Absent: all are. */
   readonly missing?: number
+  /** An index that lags behind the count does not show what used the nonce of `missing`. */
+  readonly isBehind?: true
   /** At the first poll: every nonce below it was used before the oldest open transaction was accepted. */
   readonly settled?: number
   /** At the first poll: more nonces than the window were used since. */
@@ -52,16 +58,23 @@ interface NonceSearch {
 const takerOf = ({ context: { address }, relayer, providers, poll }: NonceSearch, nonce: number) => {
   const sought = { address, nonce, hashes: [], finality: numbersOf(relayer).finality }
   const head = poll.base.head.number
+  // Without an answer, nothing is known either.
+  let isUnable = false
+  let isBehind = false
   const one = providers.first(
     Effect.fnUntraced(function* (node): Effect.fn.Return<User, RpcFailure.RpcFailure> {
       const taker = yield* EvmTaker.find(providers, node, sought, head)
       if (taker._tag === "Fetched" && taker.sender === address && taker.nonce === nonce) return taker
-      const block = yield* EvmTaker.authorizedIn(node, sought, head)
-      return block === undefined ? yield* RpcFailure.answered("invalid_answer") : { nonce, block }
+      if (taker._tag === "Authorized") return { nonce, block: taker.block }
+      isBehind ||= taker._tag === "Behind"
+      isUnable ||= taker._tag !== "Behind"
+      return yield* RpcFailure.answered("invalid_answer")
     })
   )
-  return Effect.option(one)
+  return Effect.orElseSucceed(one, (): Use => (isBehind || !isUnable ? "Behind" : undefined))
 }
+
+const isUser = (use: Use): use is User => use !== undefined && use !== "Behind"
 
 /** Nonces that an attempt used, according to receipts. */
 const ownIn = ({ context: { memory }, options: { rows } }: NonceSearch): ReadonlySet<number> => {
@@ -94,17 +107,20 @@ const isOlder = Effect.fnUntraced(function* ({ options, providers }: NonceSearch
 const first = Effect.fnUntraced(function* (search: NonceSearch, count: number, limit: number) {
   const takers: Array<User> = []
   let nonce = count
+  let isBehind = false
   while (nonce > 0) {
     if (takers.length >= limit) return { foreign: [], isTooMany: true } satisfies Explained
-    const taker = Option.getOrUndefined(yield* takerOf(search, nonce - 1))
-    if (taker === undefined) break
+    const taker = yield* takerOf(search, nonce - 1)
+    isBehind = taker === "Behind"
+    if (!isUser(taker)) break
     if (yield* isOlder(search, taker)) return { foreign: yield* foreignAmong(search, takers), settled: nonce }
     takers.push(taker)
     remember(search, taker)
     nonce -= 1
   }
   const foreign = yield* foreignAmong(search, takers)
-  const found: Explained = nonce === 0 ? { foreign, settled: 0 } : { foreign, missing: nonce - 1 }
+  const found: Explained =
+    nonce === 0 ? { foreign, settled: 0 } : { foreign, missing: nonce - 1, ...(isBehind ? { isBehind: true } : {}) }
   return found
 })
 
@@ -116,13 +132,14 @@ const remember = ({ beliefs, poll: { base } }: NonceSearch, { nonce, block }: Us
 const later = Effect.fnUntraced(function* (search: NonceSearch, nonces: ReadonlyArray<number>, limit: number) {
   const asked = nonces.slice(0, limit)
   const found = yield* Effect.forEach(asked, (nonce) => takerOf(search, nonce), atOnce)
-  const takers = found.flatMap((taker) => (Option.isSome(taker) ? [taker.value] : []))
+  const takers = found.filter(isUser)
   for (const taker of takers) remember(search, taker)
-  const index = found.findIndex(Option.isNone)
+  const index = found.findIndex((taker) => !isUser(taker))
   const missing = index === -1 ? nonces[limit] : asked[index]
   const explained: Explained = {
     foreign: yield* foreignAmong(search, takers),
-    ...(missing === undefined ? {} : { missing })
+    ...(missing === undefined ? {} : { missing }),
+    ...(found[index] === "Behind" ? { isBehind: true as const } : {})
   }
   return explained
 })
@@ -130,6 +147,7 @@ const later = Effect.fnUntraced(function* (search: NonceSearch, nonces: Readonly
 /** No provider can show what used the nonces, so each open request could have used them. */
 const givenUp = ({ beliefs }: NonceSearch, nonces: ReadonlyArray<number>): Explained => {
   beliefs.unexplained = 0
+  beliefs.behind = undefined
   for (const nonce of nonces) beliefs.explained.add(nonce)
   return { foreign: [undefined] }
 }
@@ -144,6 +162,20 @@ const withoutMined = Effect.fnUntraced(function* ({ beliefs, options }: NonceSea
   for (const nonce of yield* options.mined(BigInt(lowest))) beliefs.explained.add(Number(nonce))
   return nonces.filter((nonce) => !beliefs.explained.has(nonce))
 })
+
+/** A look at an index that lags is not complete, so it does not count: the same look is repeated. */
+const note = ({ beliefs, options: { now } }: NonceSearch, { missing, isBehind }: Explained): void => {
+  const { behind } = beliefs
+  if (missing === undefined) beliefs.unexplained = 0
+  else if (isBehind !== true) beliefs.unexplained += 1
+  const isSame = behind !== undefined && behind.nonce === missing
+  beliefs.behind =
+    missing === undefined || isBehind !== true ? undefined : { nonce: missing, since: isSame ? behind.since : now }
+}
+
+/** Whether providers have not shown for long what used a nonce. */
+export const isHopeless = ({ beliefs, options: { now } }: Pick<NonceSearch, "beliefs" | "options">): boolean =>
+  beliefs.unexplained >= maxPolls || now - (beliefs.behind?.since ?? now) >= indexPatience
 
 /** Explains each nonce between those that are settled and the count of the poll. */
 export const explain = Effect.fnUntraced(function* (search: NonceSearch) {
@@ -160,10 +192,13 @@ export const explain = Effect.fnUntraced(function* (search: NonceSearch) {
     if (!own.has(nonce) && !beliefs.explained.has(nonce)) nonces.push(nonce)
   }
   const open = yield* withoutMined(search, nonces)
-  if (open.length === 0) beliefs.unexplained = 0
-  if (open.length === 0) return { foreign: [] } satisfies Explained
+  if (open.length === 0) {
+    beliefs.unexplained = 0
+    beliefs.behind = undefined
+    return { foreign: [] } satisfies Explained
+  }
   const found: Explained =
     chainBlock === undefined ? yield* first(search, count, limit) : yield* later(search, open, limit)
-  beliefs.unexplained = found.missing === undefined ? 0 : beliefs.unexplained + 1
-  return mayGiveUp && beliefs.unexplained >= maxPolls ? givenUp(search, open) : found
+  note(search, found)
+  return mayGiveUp && isHopeless(search) ? givenUp(search, open) : found
 })

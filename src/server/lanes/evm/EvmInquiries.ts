@@ -1,11 +1,11 @@
 // Answers what decisions about evm transactions ask besides a poll: what a call needs, which transaction used a nonce, and why a
 // call reverted.
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { currentAttempts, newestRequest, requestOf } from "../../../domain/transaction/Transaction.ts"
 import type { Evm, Question } from "../../../domain/transaction/evm/Evm.ts"
 import { verdictOf } from "../../../domain/transaction/evm/ForeignTransaction.ts"
 import { isEstimated } from "../../../domain/transaction/evm/Gas.ts"
-import type { Seen } from "../../../domain/transaction/evm/View.ts"
+import type { Seen, TakerEvidence } from "../../../domain/transaction/evm/View.ts"
 import { callAt, receiptOf } from "../../chains/evm/EvmCalls.ts"
 import { dataFee } from "../../chains/evm/EvmDataFees.ts"
 import { estimate } from "../../chains/evm/EvmEstimates.ts"
@@ -14,7 +14,7 @@ import * as RevertReason from "../../chains/evm/RevertReason.ts"
 import type { EvmProviders } from "../../chains/evm/EvmNodes.ts"
 import type { Finding, Inquiry } from "../LaneNetwork.ts"
 import { numbersOf, providersOf } from "./EvmMemory.ts"
-import type { EvmContext } from "./EvmMemory.ts"
+import type { EvmContext, EvmMemory } from "./EvmMemory.ts"
 
 type Ask<Tag extends Question["_tag"]> = Extract<Question, { readonly _tag: Tag }>
 
@@ -42,6 +42,17 @@ const estimated = Effect.fnUntraced(function* (context: EvmContext, { row, seen 
   return { seen: { ...seen, ...found, isInquired: true } } satisfies Finding<Evm>
 })
 
+/** Remembers since when the indexes of providers lag behind the block that used the nonce. */
+const noteBehind = Effect.fnUntraced(function* ({ behind }: EvmMemory, number: number, taker: TakerEvidence) {
+  if (taker._tag !== "Behind") {
+    behind.delete(number)
+    return taker
+  }
+  const since = behind.get(number) ?? (yield* Clock.currentTimeMillis)
+  behind.set(number, since)
+  return { ...taker, since }
+})
+
 /** Whether every provider answers, and none of them has a receipt of one of the attempts. */
 const hasNoReceipt = Effect.fnUntraced(function* (providers: EvmProviders, hashes: ReadonlyArray<string>) {
   const answers = yield* providers.each((node) =>
@@ -61,12 +72,14 @@ const foreign = Effect.fnUntraced(function* (
   const hashes = currentAttempts(transaction).map(({ hash }) => hash)
   const sought = { address, nonce, hashes, finality: numbersOf(relayer).finality }
   const find = providers.first((node) => EvmTaker.find(providers, node, sought, seen.head.number))
-  const taker = yield* Effect.orElseSucceed(find, () => ({ _tag: "NotFound" }) as const)
-  const verdict = verdictOf(transaction, address, { ...seen, taker })
-  const needsAll = verdict._tag === "Unproven" && transaction.intent === "clear"
+  const answered = yield* Effect.orElseSucceed(find, () => ({ _tag: "Behind" }) as const)
+  const taker = yield* noteBehind(context.memory, transaction.number, answered)
+  const verdict = verdictOf(transaction, address, { ...seen, taker }, yield* Clock.currentTimeMillis)
+  const isOpen = verdict._tag === "Unproven" || verdict._tag === "Behind"
+  const needsAll = isOpen && transaction.intent === "clear"
   const finding: Finding<Evm> = {
     seen: { ...seen, taker, ...(needsAll ? { hasNoReceipt: yield* hasNoReceipt(providers, hashes) } : {}) },
-    ...(verdict._tag === "Taken" ? { foreign: [verdict.call] } : {})
+    ...(verdict._tag === "Taken" && verdict.call !== undefined ? { foreign: [verdict.call] } : {})
   }
   return finding
 })

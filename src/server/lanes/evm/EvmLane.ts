@@ -194,7 +194,8 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
     }),
     broadcastsAtOnce: (relayers) => (relayers.every((relayer) => numbersOf(relayer).hasMempool) ? inParallel : 1),
     noteFinal: (transaction) => {
-      const { mined } = transaction
+      const { mined, number } = transaction
+      memory.behind.delete(number)
       const nonce = nonceOf(transaction)
       if (mined === undefined) return Effect.void
       // The next poll need not ask the ledger what used it, of whichever providers.

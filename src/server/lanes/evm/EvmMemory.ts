@@ -38,6 +38,8 @@ export interface Beliefs {
   readonly explained: Set<number>
   /** Polls in a row in which a used nonce could not be explained. */
   unexplained: number
+  /** The lowest used nonce that polls do not explain because indexes lag behind the count, and since when. */
+  behind: { readonly nonce: number; readonly since: Moment } | undefined
   /** Polls in a row that did not show a transaction which has waited for longer than its patience. */
   blind: number
   /** The start of the database that the newest polls are younger than. */
@@ -58,6 +60,8 @@ export interface EvmMemory extends ProviderMemory<EvmProviders> {
   balance: Balance | undefined
   /** Polls in a row in which a node did not have the bytes, by hash. */
   readonly absences: Map<string, number>
+  /** Since when no poll shows what used the nonce of a transaction, because indexes lag behind the count. By number. */
+  readonly behind: Map<number, Moment>
   /** Masked URLs of the providers that accepted bytes that were sent again, by hash. */
   readonly acceptedBy: Map<string, ReadonlySet<string>>
   /** Code of the account itself. Undefined: not asked yet. */
@@ -74,6 +78,7 @@ export const make = (genesis: string | undefined): EvmMemory => ({
   genesis,
   balance: undefined,
   absences: new Map(),
+  behind: new Map(),
   acceptedBy: new Map(),
   accountCode: undefined,
   lastRollupFee: undefined,
@@ -88,6 +93,7 @@ const noBeliefs = (): Beliefs => ({
   silences: new Map(),
   explained: new Set(),
   unexplained: 0,
+  behind: undefined,
   blind: 0,
   seenStart: -Infinity,
   firstAfterStart: undefined

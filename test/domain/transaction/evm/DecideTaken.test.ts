@@ -1,7 +1,7 @@
 // Rules about a nonce that another transaction used: what proves it, and what follows.
 import { assert, describe, it } from "@effect/vitest"
-import type { SilentBatch } from "../../../../src/domain/transaction/evm/View.ts"
-import { attempt, submitted } from "./Fixtures.ts"
+import { indexPatience } from "../../../../src/domain/transaction/evm/EvmNumbers.ts"
+import { now, submitted } from "./Fixtures.ts"
 import { receiver } from "./simulation/World.ts"
 import { fetched, onTaker } from "./Takers.ts"
 
@@ -20,16 +20,27 @@ describe("the proof that a nonce is taken", () => {
     assert.strictEqual(onTaker({ _tag: "NotFound" }), "Hold transaction nonce_taken_unproven")
   })
 
-  it("silence is a proof only from two providers, each with its own count and without any of the attempts", () => {
-    const two = submitted({ attempts: [attempt(1), attempt(2)] })
-    const silent: SilentBatch = { count: 6, absent: new Set(["hash-1", "hash-2"]) }
-    const on = (first: SilentBatch, second?: SilentBatch) =>
-      onTaker({ _tag: "Silent", first, ...(second === undefined ? {} : { second }) }, two)
-    // What used the nonce was not seen, so it could be an attempt that the ledger has forgotten.
-    assert.strictEqual(on(silent, silent), "Requeue restored_unproven")
-    assert.strictEqual(on(silent), "Hold transaction nonce_taken_unproven")
-    assert.strictEqual(on(silent, { ...silent, count: 5 }), "Hold transaction nonce_taken_unproven")
-    assert.strictEqual(on(silent, { ...silent, absent: new Set(["hash-2"]) }), "Hold transaction nonce_taken_unproven")
+  it("an authorization of the account in a deep block that both providers have is a proof", () => {
+    const authorized = { _tag: "Authorized", block: 150, blockHash: "block-150" } as const
+    const second = { hash: "block-150", finalHeight: 198 }
+    assert.strictEqual(onTaker({ ...authorized, second }), "Requeue nonce_taken")
+    assert.strictEqual(onTaker({ ...authorized, second: "not_configured" }), "Requeue nonce_taken")
+    assert.strictEqual(onTaker({ ...authorized, block: 199, second }), "PollAt none")
+    const other = { ...second, hash: "other" }
+    assert.strictEqual(onTaker({ ...authorized, second: other }), "Hold transaction nonce_taken_unproven")
+    assert.strictEqual(onTaker(authorized), "Hold transaction nonce_taken_unproven")
+  })
+
+  it("an index that lags proves nothing, and asks an operator only after ten minutes", () => {
+    const behind = (milliseconds: number) => onTaker({ _tag: "Behind", since: now - milliseconds })
+    assert.strictEqual(onTaker({ _tag: "Behind" }), "PollAt none")
+    assert.strictEqual(behind(29_999), "PollAt none")
+    assert.strictEqual(behind(60_000), "Hold transaction providers_unavailable")
+    assert.strictEqual(behind(indexPatience - 1), "Hold transaction providers_unavailable")
+    assert.strictEqual(behind(indexPatience), "Hold transaction nonce_taken_unproven")
+    for (const intent of ["cancel", "expire"] as const) {
+      assert.strictEqual(onTaker({ _tag: "Behind" }, submitted({ intent })), "PollAt none")
+    }
   })
 
   it("a request gets a new nonce three times at most, and one with a required nonce never", () => {

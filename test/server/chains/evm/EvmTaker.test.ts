@@ -40,7 +40,7 @@ describe("EvmTaker", () => {
         assert.deepInclude(taker, { sender: Anvil.funded, nonce: 2, block: 3, second: "not_configured" })
         assert.deepInclude(taker.call, { to: `0x${"cd".repeat(20)}`, value: 1n, data: "0x" })
       }
-      assert.strictEqual((yield* find(withoutState))._tag, "Silent")
+      assert.strictEqual((yield* find(withoutState))._tag, "NotFound")
     })
   )
 })

@@ -60,6 +60,8 @@ export const make = () => {
     baseFee: gwei,
     /** Seconds since 1970 at a height. Absent: blocks have no time. */
     timeOf: undefined as ((height: number) => number) | undefined,
+    /** Whether each block has a transaction of somebody else as well. */
+    isBusy: false,
     /** Code of the account itself. */
     code: "0x",
 

@@ -15,7 +15,21 @@ import type { Hex } from "./Hex.ts"
 const result = (value: unknown): RpcAnswer => ({ _tag: "Result", value })
 const error = (message: string, code = -32000): RpcAnswer => ({ _tag: "RpcError", code, message })
 
-const shownBlock = (blocks: Blocks<Bytes>, block: Block<Bytes> | undefined, timeOf: Chain["timeOf"]) =>
+const placeOf = (block: Block<Bytes> | undefined) => ({
+  blockNumber: block === undefined ? null : hex(block.number),
+  blockHash: block?.hash ?? null
+})
+
+/** The transaction of somebody else in a block of a busy chain. No two blocks have the same. */
+const otherIn = ({ hash }: Block<Bytes>): Hex => `0x0e${hash.slice(4)}`
+
+/** `isFull`: with the fields of its transactions instead of their hashes. */
+const shownBlock = (
+  blocks: Blocks<Bytes>,
+  block: Block<Bytes> | undefined,
+  { isBusy, timeOf }: Chain,
+  isFull: boolean
+) =>
   block === undefined
     ? null
     : {
@@ -24,7 +38,10 @@ const shownBlock = (blocks: Blocks<Bytes>, block: Block<Bytes> | undefined, time
         parentHash: blocks.find(({ number }) => number === block.number - 1)?.hash ?? `0x${"00".repeat(32)}`,
         gasLimit: hex(30_000_000),
         ...(timeOf === undefined ? {} : { timestamp: hex(timeOf(block.number)) }),
-        transactions: block.transactions.map(({ bytes }) => bytes.hash)
+        transactions: [
+          ...block.transactions.map(({ bytes }) => (isFull ? { ...bytes.fields, ...placeOf(block) } : bytes.hash)),
+          ...(isBusy ? [isFull ? { hash: otherIn(block) } : otherIn(block)] : [])
+        ]
       }
 
 /** Wei per gas that a transaction pays at this base fee. */
@@ -60,30 +77,38 @@ export const make = (chain: Chain, url: string) => {
   const blocks = (): Blocks<Bytes> => behind(fake.fork ?? chain.blocks, fake.lag)
   const at = (tag: unknown) =>
     typeof tag === "string" && tag.startsWith("0x") ? blocks().slice(0, Number(tag) + 1) : blocks()
-  const find = (hash: unknown) => minedIn(blocks()).find(({ bytes }) => bytes.hash === hash)
+  /** The blocks whose transactions its index has. */
+  const indexed = () => behind(blocks(), fake.indexLag)
+  const find = (hash: unknown) => minedIn(indexed()).find(({ bytes }) => bytes.hash === hash)
   const pooled = (hash: unknown) => [...chain.pool.values()].find((bytes) => bytes.hash === hash)
+
+  /** Of the transaction of somebody else. */
+  const otherReceipt = (hash: unknown) => {
+    const block = chain.isBusy ? indexed().find((one) => otherIn(one) === hash) : undefined
+    return block && { ...placeOf(block), status: "0x1", gasUsed: hex(21_000) }
+  }
 
   const shown = (hash: unknown) => {
     const found = find(hash)
-    const place = { blockNumber: found ? hex(found.block.number) : null, blockHash: found?.block.hash ?? null }
     const bytes = found?.bytes ?? pooled(hash)
-    return bytes === undefined ? null : { ...bytes.fields, ...place }
+    return bytes === undefined ? null : { ...bytes.fields, ...placeOf(found?.block) }
   }
 
   const methods: Readonly<Record<string, Answer>> = {
     eth_chainId: () => result(hex(31_337)),
-    eth_getBlockByNumber: ([tag]) => {
+    eth_getBlockByNumber: ([tag, isFull]) => {
       const all = blocks()
       const block = tag === "latest" ? all.at(-1) : all.find(({ number }) => hex(number) === tag)
-      return result(shownBlock(all, block, chain.timeOf))
+      const isHidden = fake.hidesBlocks && isFull === true && (block?.number ?? 0) >= indexed().length
+      return result(isHidden ? null : shownBlock(all, block, chain, isFull === true))
     },
     eth_getTransactionCount: ([, tag]) => result(hex(countOf(at(tag)))),
     eth_getBalance: () => result(hex(chain.balance)),
     eth_getCode: () => result(chain.code),
-    eth_getTransactionReceipt: ([hash]) => result(shownReceipt(find(hash), chain.baseFee)),
+    eth_getTransactionReceipt: ([hash]) => result(otherReceipt(hash) ?? shownReceipt(find(hash), chain.baseFee)),
     eth_getTransactionByHash: ([hash]) => result(shown(hash)),
     eth_getTransactionBySenderAndNonce: ([, nonce]) =>
-      result(shown(minedIn(blocks()).find(({ bytes }) => hex(bytes.nonce) === nonce)?.bytes.hash)),
+      result(shown(minedIn(indexed()).find(({ bytes }) => hex(bytes.nonce) === nonce)?.bytes.hash)),
     eth_feeHistory: () =>
       result({ baseFeePerGas: Array(11).fill(hex(chain.baseFee)), reward: [Array(4).fill(hex(gwei))] }),
     eth_estimateGas: () => result(hex(30_000)),
@@ -94,12 +119,18 @@ export const make = (chain: Chain, url: string) => {
     url,
     /** Blocks of the chain that it does not have yet. */
     lag: 0,
+    /** Newest blocks whose transactions its index does not have yet: the head and the counts are those of the whole chain. */
+    indexLag: 0,
+    /** Whether it has no block with the transactions of it either, until its index has them. */
+    hidesBlocks: false,
     /** The chain that it has instead of the one that lasts. */
     fork: undefined as Blocks<Bytes> | undefined,
     isAway: false,
     /** Answers of a test, which come before its own. Undefined: its own. */
     lies: new Map<string, Answer>(),
     seen: new Array<RpcCall>(),
+    /** Height of its newest block. */
+    head: () => blocks().length - 1,
     count: (method: string) => fake.seen.filter((call) => call.method === method).length
   }
 

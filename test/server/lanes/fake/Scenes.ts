@@ -1,5 +1,6 @@
 // How traces begin and end: a transaction that nodes have, one that is confirmed, and polls until nothing is open.
 import { Effect } from "effect"
+import type { Chain } from "./Chain.ts"
 import type { Node } from "./Node.ts"
 import * as World from "./World.ts"
 
@@ -32,15 +33,26 @@ export const confirmed = Effect.fnUntraced(function* (given: World.Given = {}) {
 const failed = { _tag: "RpcError", code: -32000, message: "missing trie node" } as const
 const nothing = { _tag: "Result", value: null } as const
 
-/** Heights of which a node without old states still has the state, from its head on. */
-const recent = 4
+/** Blocks below the head of which a node without old states still has the state: those that become final. */
+const recent = { from: 2, to: 4 } as const
 
-/** The node neither knows transactions of blocks nor has old states: it is silent about what used a nonce. */
-export const hideTransactions = (node: Node | undefined, head: number): void => {
-  node?.lies.set("eth_getTransactionReceipt", () => nothing)
-  node?.lies.set("eth_getTransactionByHash", () => nothing)
+/** The node has the states of its newest block and of those that become final, and no method that finds what used a nonce. */
+export const forgetStates = (node: Node | undefined): void => {
   node?.lies.set("eth_getTransactionBySenderAndNonce", () => failed)
-  node?.lies.set("eth_getTransactionCount", ([, tag]) =>
-    tag === "latest" || Number(tag) > head - recent ? undefined : failed
-  )
+  node?.lies.set("eth_getTransactionCount", ([, tag]) => {
+    const depth = node.head() - Number(tag)
+    return tag === "latest" || (depth >= recent.from && depth <= recent.to) ? undefined : failed
+  })
+}
+
+/**
+ * The node has lost the transactions of the account, and has no old states: it is silent about what used a nonce. Its index has
+ * the transactions of others, so that it does not lag.
+ */
+export const hideTransactions = (node: Node | undefined, chain: Chain): void => {
+  chain.isBusy = true
+  for (const method of ["eth_getTransactionReceipt", "eth_getTransactionByHash"]) {
+    node?.lies.set(method, ([hash]) => (chain.sent.has(String(hash)) ? nothing : undefined))
+  }
+  forgetStates(node)
 }

@@ -19,30 +19,51 @@ export interface Reading {
   readonly countLie: number
   /** Whether the liar has no receipts. */
   readonly hidesReceipts: boolean
+  /** Newest blocks whose transactions no index has yet, of the honest provider and of the liar. */
+  readonly indexLag: number
+  /** Whether the providers show such blocks without their transactions. */
+  readonly hidesBlocks: boolean
 }
 
-export const fair: Reading = { isLiarFirst: false, lag: 0, countLie: 0, hidesReceipts: false }
+export const fair: Reading = {
+  isLiarFirst: false,
+  lag: 0,
+  countLie: 0,
+  hidesReceipts: false,
+  indexLag: 0,
+  hidesBlocks: false
+}
 
 interface Answers {
   readonly chain: Chain
   readonly count: number
   readonly countAtFinal: number
   readonly hidesReceipts: boolean
+  /** The blocks whose transactions its index has. */
+  readonly indexed: Chain
 }
 
 const finalHeight = (world: World, chain: Chain): number => headOf(chain).number - required(world)
 
-const answersOf = (world: World, chain: Chain, lie: number, hidesReceipts: boolean): Answers => ({
+const answersOf = (
+  world: World,
+  { indexLag }: Reading,
+  chain: Chain,
+  lie: number,
+  hidesReceipts: boolean
+): Answers => ({
   chain,
+  indexed: behind(chain, indexLag),
   count: Math.max(countOf(chain) + lie, 0),
   countAtFinal: Math.max(countOf(chain.slice(0, finalHeight(world, chain) + 1)) + lie, 0),
   hidesReceipts
 })
 
-const honest = (world: World, { lag }: Reading): Answers => answersOf(world, behind(world.chain, lag), 0, false)
+const honest = (world: World, reading: Reading): Answers =>
+  answersOf(world, reading, behind(world.chain, reading.lag), 0, false)
 
-const lying = (world: World, { countLie, hidesReceipts }: Reading): Answers =>
-  answersOf(world, world.fork ?? world.chain, countLie, hidesReceipts)
+const lying = (world: World, reading: Reading): Answers =>
+  answersOf(world, reading, world.fork ?? world.chain, reading.countLie, reading.hidesReceipts)
 
 const pairOf = (world: World, reading: Reading): readonly [Answers, Answers] => {
   const pair = [honest(world, reading), lying(world, reading)] as const
@@ -54,13 +75,13 @@ const opinion = (world: World, second: Answers, height: number, mined?: string):
   if (!world.hasSecond) return "not_configured"
   const block = second.chain[height]
   if (block === undefined) return undefined
-  const found = second.hidesReceipts ? undefined : minedIn(second.chain).find(({ bytes }) => bytes.hash === mined)
+  const found = second.hidesReceipts ? undefined : minedIn(second.indexed).find(({ bytes }) => bytes.hash === mined)
   const receipt = found === undefined ? null : { blockHash: found.block.hash, isSuccess: found.isSuccess }
   return { hash: block.hash, finalHeight: finalHeight(world, second.chain), receipt }
 }
 
 const sightOf = (world: World, first: Answers, hash: string): Sight | undefined => {
-  const mined = minedIn(first.chain).find(({ bytes }) => bytes.hash === hash)
+  const mined = minedIn(first.indexed).find(({ bytes }) => bytes.hash === hash)
   if (mined === undefined || first.hidesReceipts) return undefined
   return {
     _tag: "Receipt",
@@ -125,6 +146,7 @@ export const findTaker = (world: World, reading: Reading, nonce: number): TakerE
   const [first, second] = pairOf(world, reading)
   const mined = minedIn(first.chain).find(({ bytes }) => bytes.nonce === nonce)
   if (mined === undefined) return { _tag: "NotFound" }
+  if (reading.hidesBlocks && mined.block.number >= first.indexed.length) return { _tag: "Behind" }
   const other = opinion(world, second, mined.block.number)
   const call = mined.bytes.effect ?? { to: address, value: 0n, data: "0x" }
   return {

@@ -18,6 +18,8 @@ export const noFaults: Extract<Step, { readonly do: "Assign" }>["faults"] = {
   lag: 0,
   countLie: 0,
   hidesReceipts: false,
+  indexLag: 0,
+  hidesBlocks: false,
   crash: 0,
   honestNode: 0,
   lyingNode: 0,

@@ -20,6 +20,7 @@ const crashes: ReadonlyArray<CrashPoint> = [
   "after_send"
 ]
 const countLies = [0, 0, 0, 0, 1, -1, 5] as const
+const indexLags = [0, 0, 0, 1, 2, 3, 5, 10] as const
 
 /** The honest node never refuses what it should take; the lying one may. */
 const AnyFaults = Schema.Struct({
@@ -27,6 +28,8 @@ const AnyFaults = Schema.Struct({
   lag: oneOf([0, 0, 0, 1, 2]),
   countLie: oneOf(countLies),
   hidesReceipts: Schema.Boolean,
+  indexLag: oneOf(indexLags),
+  hidesBlocks: Schema.Boolean,
   crash: oneOf(crashes),
   honestNode: oneOf(deliveries),
   lyingNode: oneOf(lyingDeliveries),
@@ -140,7 +143,9 @@ export const faultsOf = (faults: typeof AnyFaults.Type): Faults => ({
     isLiarFirst: faults.isLiarFirst,
     lag: Math.max(faults.lag - 2, 0),
     countLie: countLies[faults.countLie] ?? 0,
-    hidesReceipts: faults.hidesReceipts
+    hidesReceipts: faults.hidesReceipts,
+    indexLag: indexLags[faults.indexLag] ?? 0,
+    hidesBlocks: faults.hidesBlocks
   },
   crash: crashes[faults.crash] ?? "never",
   honestNode: deliveries[faults.honestNode] ?? "taken",
