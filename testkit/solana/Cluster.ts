@@ -159,6 +159,8 @@ export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record
     pool: new Map<string, WireTransaction>(),
     /** All bytes that any node was sent, taken or not. */
     sent: new Map<string, WireTransaction>(),
+    /** Heights of the votes that a node has shown in a block, by signature. */
+    votes: new Map<string, number>(),
     /** Whether nodes drop what they are sent. */
     swallows: false,
     /** Whether nodes keep these bytes to themselves, each time that they are sent. Absent: they forward all of them. */

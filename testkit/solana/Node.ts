@@ -1,5 +1,6 @@
 // A node of a cluster in memory. A test makes it lag, follow a fork, stay away, lose its history or lie.
 import { Predicate, Result } from "effect"
+import { createHash } from "node:crypto"
 import { rawInteger } from "../../src/domain/request/ExactJson.ts"
 import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
 import { feeOf } from "../../src/domain/transaction/solana/Fee.ts"
@@ -42,6 +43,10 @@ const rentPerByte = 6960n
 
 const textsOf = (value: unknown): ReadonlyArray<string> => (Array.isArray(value) ? value.map(textOf) : [])
 
+/** A signature that stands for the votes in a block. */
+const voteOf = ({ blockhash }: Block): string =>
+  Base58.encode(createHash("sha512").update(`vote ${blockhash}`).digest())
+
 export const make = (cluster: Cluster.Cluster, url: string) => {
   const blocks = (): Blocks => {
     const all = node.fork ?? cluster.blocks
@@ -79,10 +84,55 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
         }
   }
 
+  /** The blocks whose transactions its index has. An index that does not lag has those that are not final as well. */
+  const indexed = (): Blocks => {
+    const finalized = at("finalized")
+    return node.indexLag === 0 ? blocks() : finalized.slice(0, Math.max(0, finalized.length - node.indexLag))
+  }
+
   const statuses = (params: Params): Answer => {
     if (!node.hasHistory) return error(-32_011, "Transaction history is not available from this node")
-    const all = blocks()
-    return withContext(all, textsOf(params[0]).map(statusIn(all)))
+    const all = indexed()
+    const statusOf = statusIn(all)
+    return withContext(
+      blocks(),
+      textsOf(params[0]).map((signature) => statusOf(signature) ?? voteIn(all, signature))
+    )
+  }
+
+  /** The status of a vote that this node has shown in a block. */
+  const voteIn = (all: Blocks, signature: string) => {
+    const block = all[cluster.votes.get(signature) ?? -1]
+    return block === undefined || voteOf(block) !== signature
+      ? null
+      : { slot: block.slot, confirmations: null, err: null, confirmationStatus: levelOf(block) }
+  }
+
+  const heightAt = (slot: number): number => at("finalized").findIndex((block) => block.slot >= slot)
+
+  const slotsFrom = (from: number, limit: number): ReadonlyArray<number> => {
+    const height = heightAt(from)
+    return height === -1
+      ? []
+      : at("finalized")
+          .slice(height, height + limit)
+          .map(({ slot }) => slot)
+  }
+
+  const blockIn = ([slot]: Params): Answer => {
+    if (!node.hasHistory) return error(-32_011, "Transaction history is not available from this node")
+    const block = at("finalized")[heightAt(Number(slot))]
+    if (block === undefined || block.slot !== slot) return error(-32_007, `Slot ${slot} was skipped`)
+    if (block.slot < node.firstAvailable) return error(-32_001, `Block ${slot} cleaned up, does not exist on node`)
+    const own = block.transactions.map(({ signature }) => signature)
+    const vote = voteOf(block)
+    if (node.hasVotes) cluster.votes.set(vote, block.height)
+    return result({
+      blockHeight: block.height,
+      blockhash: block.blockhash,
+      parentSlot: at("finalized")[block.height - 1]?.slot ?? 0,
+      signatures: node.hasVotes ? [...own, vote] : own
+    })
   }
 
   /** An account as calls show it, whose data may be a part. */
@@ -119,14 +169,11 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     const before = optionOf(params, "before")
     const limit = Number(optionOf(params, "limit") ?? 1000)
     const finalized = at("finalized")
-    const indexed = finalized.slice(0, Math.max(0, finalized.length - node.indexLag))
-    const last = before === undefined ? undefined : cluster.landed(indexed, textOf(before))
+    const all = finalized.slice(0, Math.max(0, finalized.length - node.indexLag))
+    const last = before === undefined ? undefined : cluster.landed(all, textOf(before))
     const list: Array<{ readonly signature: string; readonly slot: number; readonly err: unknown }> = []
     let isBelow = last === undefined
-    for (const entry of namesOf(
-      last === undefined ? indexed : indexed.slice(0, last.block.height + 1),
-      textOf(params[0])
-    )) {
+    for (const entry of namesOf(last === undefined ? all : all.slice(0, last.block.height + 1), textOf(params[0]))) {
       if (list.length === limit) break
       if (isBelow) list.push(entry)
       isBelow ||= entry.signature === before
@@ -191,7 +238,7 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     getSignatureStatuses: statuses,
     getSignaturesForAddress: (params) => result(listOf(params)),
     getTransaction: (params) => {
-      const found = cluster.landed(at("finalized"), textOf(params[0]))
+      const found = cluster.landed(at("finalized").slice(0, indexed().length), textOf(params[0]))
       if (found === undefined) return result(null)
       const { signatures, messageBytes } = found.wire
       const raw = base64Of(transactionBytes(signatures, messageBytes))
@@ -202,6 +249,10 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
         meta: { err: found.error, fee: rawInteger(total) }
       })
     },
+    getBlock: blockIn,
+    getBlocks: ([from, to]) =>
+      result(slotsFrom(Number(from), 1_000_000).filter((slot) => typeof to !== "number" || slot <= to)),
+    getBlocksWithLimit: ([from, limit]) => result(slotsFrom(Number(from), Number(limit))),
     getFirstAvailableBlock: () => result(node.firstAvailable),
     getBalance: (params) => {
       const all = at(optionOf(params, "commitment"))
@@ -242,8 +293,10 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     lag: 0,
     /** The blocks that it has instead of those that last. */
     fork: undefined as Blocks | undefined,
-    /** Finalized blocks that its list of an address does not have yet. */
+    /** Newest finalized blocks whose transactions its index does not have: no status, no list and no transaction shows them. */
     indexLag: 0,
+    /** Whether each block has a vote, as on a cluster of today. */
+    hasVotes: true,
     isAway: false,
     /** Whether it calls itself behind, answers with status 429, or never. */
     trouble: undefined as "behind" | "limited" | "silent" | undefined,

@@ -46,6 +46,30 @@ describe("a node of a cluster", () => {
     assert.strictEqual(list().length, 0)
   })
 
+  it("whose index lags names heights of blocks whose transactions it does not show", () => {
+    const { cluster, node } = make()
+    const { slot, transactions } = cluster.blocks.find((block) => block.transactions.length > 0) ?? assert.fail("none")
+    const signature = transactions[0]?.signature ?? ""
+    const height = heightOf(node)
+    const statusOf = (one: string) => {
+      const { value } = valueOf(node.answer("getSignatureStatuses", [[one]])) as {
+        readonly value: ReadonlyArray<unknown>
+      }
+      return value[0]
+    }
+    const block = () => valueOf(node.answer("getBlock", [slot])) as { readonly signatures: ReadonlyArray<string> }
+    assert.deepStrictEqual(valueOf(node.answer("getBlocksWithLimit", [slot, 1])), [slot])
+    const [own, vote = ""] = block().signatures
+    assert.strictEqual(own, signature)
+    for (const one of [signature, vote]) assert.isNotNull(statusOf(one))
+    node.indexLag = cluster.blocks.length
+    for (const one of [signature, vote]) assert.isNull(statusOf(one))
+    assert.isNull(valueOf(node.answer("getTransaction", [signature])))
+    assert.deepStrictEqual([heightOf(node), block().signatures], [height, [own, vote]])
+    node.hasVotes = false
+    assert.deepStrictEqual(block().signatures, [own])
+  })
+
   it("grants tokens of a new mint, which are final at once, to an address or its bytes", () => {
     const { cluster, node } = make()
     const [mint, owner] = [addressOf(22), addressOf(21)]

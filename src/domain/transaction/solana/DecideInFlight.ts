@@ -168,7 +168,8 @@ const openWords: Readonly<Record<Question, string>> = {
   statuses: "does not say that its history has none of the signatures",
   list: "does not show a complete list of the relayer's transactions without them",
   blockhash: "does not say that the blockhash is dead",
-  history: "does not keep the blocks since the signature"
+  history: "does not keep the blocks since the signature",
+  index: "does not show that its history has the blocks in which the signatures could be"
 }
 
 /** How many entries of the list were read, if the proof needs more. */

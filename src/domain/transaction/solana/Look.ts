@@ -11,6 +11,12 @@ export interface Status {
   readonly error?: string
 }
 
+/** Slots and heights of which an answer was shown to miss nothing. */
+export interface Indexed {
+  readonly fromSlot: number
+  readonly toHeight: number
+}
+
 /**
  * The answers of one provider, asked in this order. An absent answer means an error, or a question that was not asked: it is
  * unknown, never "there is none". The first answer names the slot that the later ones must have reached.
@@ -19,7 +25,16 @@ export interface Look {
   /** `getEpochInfo` at the commitment `finalized`. */
   readonly finalized?: { readonly slot: number; readonly height: number }
   /** `getSignatureStatuses` with the search in history, by signature. `slot` is the slot of the answer's context. */
-  readonly statuses?: { readonly slot: number; readonly of: ReadonlyMap<string, Status | null> }
+  readonly statuses?: {
+    readonly slot: number
+    readonly of: ReadonlyMap<string, Status | null>
+    /**
+     * What the index of the provider was shown to have. An index lags behind the slot that the answer names, and it is filled
+     * block by block: an answer that has a transaction of a later finalized block misses nothing before that block. Blocks that
+     * were read as empty need no index. Absent: nothing was shown.
+     */
+    readonly indexed?: ReadonlyArray<Indexed>
+  }
   /** `getSignaturesForAddress` of the relayer at `finalized`: complete from the slot `from` to the finalized slot. */
   readonly listed?: {
     readonly from: number
@@ -75,7 +90,7 @@ const isListComplete = (
   known.every(({ hash, slot }) => slot <= from || slot > finalized.slot || listed.signatures.has(hash))
 
 /** What a proof asks of a provider, in this order. */
-export type Question = "finalized_height" | "statuses" | "list" | "blockhash" | "history"
+export type Question = "finalized_height" | "statuses" | "list" | "blockhash" | "history" | "index"
 
 /** The first question that keeps this provider from proving that the bytes of an attempt are dead. Undefined: it proves it. */
 const openQuestion = (
@@ -89,7 +104,11 @@ const openQuestion = (
   if (!isListComplete({ finalized, listed }, offer.signedSlot, known)) return "list"
   const isDead = blockhashes?.valid.get(offer.blockhash) === false && blockhashes.slot >= finalized.slot
   if (!isDead) return "blockhash"
-  return firstAvailable === undefined || firstAvailable > offer.signedSlot ? "history" : undefined
+  if (firstAvailable === undefined || firstAvailable > offer.signedSlot) return "history"
+  const isIndexed = statuses.indexed?.some(
+    ({ fromSlot, toHeight }) => fromSlot <= offer.signedSlot && toHeight >= offer.bound
+  )
+  return isIndexed === true ? undefined : "index"
 }
 
 /** The same for all attempts of a transaction. */

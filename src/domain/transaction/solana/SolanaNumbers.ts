@@ -45,6 +45,9 @@ export const listPage = { entries: 1000, pages: 20 } as const
 /** Slots below the finalized slot that the next look at the list of an address reads again, because an index may lag so far. */
 export const listSettled = 32
 
+/** Blocks without transactions that one call reads to find one that has any. */
+export const emptyBlocks = 64
+
 /** Milliseconds for which a lane remembers what it has read of the list of its address. */
 export const listKept = minute
 

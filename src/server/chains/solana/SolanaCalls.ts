@@ -70,6 +70,36 @@ export const statuses = (signatures: ReadonlyArray<string>): TypedCall<typeof St
   result: Statuses
 })
 
+const Slots = Schema.Array(Height)
+
+/** Slots of finalized blocks, upwards. */
+export const blocksFrom = (slot: number, limit: number): TypedCall<typeof Slots.Type> => ({
+  method: "getBlocksWithLimit",
+  params: [slot, limit, at("finalized")],
+  result: Slots
+})
+
+/** The same between two slots, both inclusive. */
+export const blocksBetween = (from: number, to: number): TypedCall<typeof Slots.Type> => ({
+  method: "getBlocks",
+  params: [from, to, at("finalized")],
+  result: Slots
+})
+
+const BlockSignatures = Schema.NullOr(
+  Schema.Struct({ blockHeight: Schema.NullOr(Height), signatures: Schema.Array(Base58Text) })
+)
+
+/** Null: the node does not have the block. */
+export const signaturesIn = (slot: number): TypedCall<typeof BlockSignatures.Type> => ({
+  method: "getBlock",
+  params: [
+    slot,
+    { ...at("finalized"), transactionDetails: "signatures", rewards: false, maxSupportedTransactionVersion: 0 }
+  ],
+  result: BlockSignatures
+})
+
 const Listed = Schema.Array(Schema.Struct({ signature: Base58Text, slot: Height }))
 
 /** Newest first. `before`: only older ones than this signature. */

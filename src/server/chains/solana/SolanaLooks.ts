@@ -2,12 +2,19 @@
 import { Effect, Result } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
-import type { Look, Status } from "../../../domain/transaction/solana/Look.ts"
-import { maxStatuses } from "../../../domain/transaction/solana/SolanaNumbers.ts"
+import type { AttemptToProve, Look, Status } from "../../../domain/transaction/solana/Look.ts"
+import {
+  blockhashLife,
+  boundMargin,
+  livesAfterRestore,
+  maxStatuses
+} from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import * as Calls from "./SolanaCalls.ts"
 import * as SolanaLists from "./SolanaLists.ts"
+import * as Witnesses from "./SolanaWitnesses.ts"
+import type { Witness } from "./SolanaWitnesses.ts"
 
 const finalizedOf = (node: RpcNode) =>
   Effect.map(node.call(Calls.epochInfo), ({ absoluteSlot, blockHeight }) => ({
@@ -15,17 +22,35 @@ const finalizedOf = (node: RpcNode) =>
     height: blockHeight
   }))
 
+/** At least one part, also without any item. */
 const chunked = <A>(items: ReadonlyArray<A>, size: number): ReadonlyArray<ReadonlyArray<A>> =>
-  Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size))
+  Array.from({ length: Math.max(Math.ceil(items.length / size), 1) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size)
+  )
 
-/** Answers in several parts count from the lowest of their slots. */
-const statusesOf = Effect.fnUntraced(function* (node: RpcNode, hashes: ReadonlyArray<string>) {
+/**
+ * Answers in several parts count from the lowest of their slots. Each part asks for the witnesses as well, because each may meet
+ * another back end.
+ */
+const statusesOf = Effect.fnUntraced(function* (
+  node: RpcNode,
+  hashes: ReadonlyArray<string>,
+  witnesses: ReadonlyArray<Witness> = []
+) {
   const of = new Map<string, Status | null>()
+  const shown = witnesses.flatMap((witness) => witness.shown ?? [])
   const parts = yield* Effect.forEach(
-    chunked(hashes, maxStatuses),
-    (part) => Effect.map(node.call(Calls.statuses(part)), (answer) => ({ part, answer })),
+    chunked(hashes, maxStatuses - shown.length),
+    (part) =>
+      Effect.map(node.call(Calls.statuses([...part, ...shown.map(({ signature }) => signature)])), (answer) => ({
+        part,
+        answer
+      })),
     { concurrency: "unbounded" }
   )
+  const isShown = (one: NonNullable<Witness["shown"]>) =>
+    parts.every(({ part, answer }) => answer.value[part.length + shown.indexOf(one)]?.slot === one.slot)
+  const indexed = witnesses.filter((witness) => witness.shown === undefined || isShown(witness.shown))
   for (const { part, answer } of parts) {
     for (const [index, hash] of part.entries()) {
       const found = answer.value[index]
@@ -45,7 +70,11 @@ const statusesOf = Effect.fnUntraced(function* (node: RpcNode, hashes: ReadonlyA
       )
     }
   }
-  return { slot: Math.min(...parts.map(({ answer }) => answer.context.slot)), of }
+  return {
+    slot: Math.min(...parts.map(({ answer }) => answer.context.slot)),
+    of,
+    ...(indexed.length === 0 ? {} : { indexed: indexed.map((witness) => witness.indexed) })
+  }
 })
 
 /** An answer if there is one. */
@@ -66,13 +95,31 @@ interface Listing {
   readonly now: Moment
 }
 
-/** What a restore asks: the finalized moment, and the list of the address down to a slot. */
+interface SoughtHistory extends Pick<Listing, "address" | "lists" | "now"> {
+  readonly until: number
+  /** The last height that counts. */
+  readonly bound: number
+}
+
+/** Slots in which bytes of a lost process could land at most, as heights are never above slots. */
+const restoredSlots = livesAfterRestore * blockhashLife.maximum
+
+/**
+ * What a restore asks: the finalized moment, whether the index has the blocks up to the bound, and then the list of the address
+ * down to a slot.
+ */
 export const history = Effect.fnUntraced(function* (
   node: RpcNode,
-  { address, until, lists, now }: Pick<Listing, "address" | "lists" | "now"> & { readonly until: number }
+  { address, bound, until, lists, now }: SoughtHistory
 ) {
   const finalized = yield* finalizedOf(node)
-  return { finalized, listed: yield* SolanaLists.read(node, { address, slot: finalized.slot, until }, lists, now) }
+  if (finalized.height < bound + boundMargin) return undefined
+  const lowest = Math.max(until, finalized.slot - (finalized.height - bound) - restoredSlots, 0)
+  const witness = yield* Witnesses.above(node, finalized, { bound, lowest })
+  const statuses = witness?.shown === undefined ? undefined : yield* statusesOf(node, [], [witness])
+  const isIndexed = witness !== undefined && (witness.shown === undefined || statuses?.indexed !== undefined)
+  const listed = yield* SolanaLists.read(node, { address, slot: finalized.slot, until }, lists, now)
+  return isIndexed ? { finalized, listed } : undefined
 })
 
 const validityOf = Effect.fnUntraced(function* (node: RpcNode, blockhashes: ReadonlyArray<string>, slot: number) {
@@ -89,23 +136,48 @@ const validityOf = Effect.fnUntraced(function* (node: RpcNode, blockhashes: Read
 })
 
 export interface Sought extends Listing {
-  readonly hashes: ReadonlyArray<string>
-  readonly blockhashes: ReadonlyArray<string>
-  /** The lowest slot in which one of the signatures can be. */
-  readonly signedSlot: number
+  readonly attempts: ReadonlyArray<AttemptToProve>
 }
 
-/** All that a proof needs, in the order that makes it one: the finalized slot binds the later answers. */
-export const proof = Effect.fnUntraced(function* (
+const signedSlotOf = (attempts: ReadonlyArray<AttemptToProve>): number =>
+  Math.min(...attempts.map(({ offer }) => offer.signedSlot))
+
+/**
+ * For the lowest and the highest bound that are final. The lowest one is shown by an index that lags while later bounds follow,
+ * so that the proofs of a busy account do not wait for each other.
+ */
+const witnessesOf = Effect.fnUntraced(function* (
   node: RpcNode,
-  { address, hashes, blockhashes, signedSlot, lists, now }: Sought
+  finalized: Witnesses.Finalized,
+  attempts: ReadonlyArray<AttemptToProve>
 ) {
+  const final = attempts.filter(({ offer }) => offer.bound + boundMargin <= finalized.height)
+  const bounds = final.map(({ offer }) => offer.bound)
+  const wanted = bounds.length === 0 ? [] : [...new Set([Math.min(...bounds), Math.max(...bounds)])]
+  const found = yield* Effect.forEach(
+    wanted,
+    (bound) => {
+      const lowest = signedSlotOf(final.filter(({ offer }) => offer.bound === bound))
+      return known(Witnesses.above(node, finalized, { bound, lowest }))
+    },
+    { concurrency: "unbounded" }
+  )
+  return found.filter((witness) => witness !== undefined)
+})
+
+/** All that a proof needs, in the order that makes it one: the finalized slot binds the later answers. */
+export const proof = Effect.fnUntraced(function* (node: RpcNode, { address, attempts, lists, now }: Sought) {
   const finalized = yield* finalizedOf(node)
   const { slot } = finalized
+  const hashes = attempts.map(({ hash }) => hash)
+  const blockhashes = [...new Set(attempts.map(({ offer }) => offer.blockhash))]
+  const statusesWith = Effect.flatMap(witnessesOf(node, finalized, attempts), (found) =>
+    statusesOf(node, hashes, found)
+  )
   const [statuses, listed, validity, firstAvailable] = yield* Effect.all(
     [
-      known(statusesOf(node, hashes)),
-      known(SolanaLists.read(node, { address, slot, until: signedSlot }, lists, now)),
+      known(statusesWith),
+      known(SolanaLists.read(node, { address, slot, until: signedSlotOf(attempts) }, lists, now)),
       known(validityOf(node, blockhashes, slot)),
       known(node.call(Calls.firstAvailableBlock))
     ],

@@ -171,12 +171,9 @@ export const prove = Effect.fn("SolanaPolls.prove")(function* (
 ) {
   const providers = yield* providersOf(context, relayer)
   const rows = inquiries.map(({ row }) => row)
-  const offers = rows.flatMap(({ transaction }) => transaction.attempts.map(({ offer }) => offer))
   const sought: SolanaLooks.Sought = {
     address: context.address,
-    hashes: hashesOf(rows),
-    blockhashes: [...new Set(offers.map(({ blockhash }) => blockhash))],
-    signedSlot: Math.min(...offers.map(({ signedSlot }) => signedSlot)),
+    attempts: rows.flatMap(({ transaction }) => transaction.attempts),
     lists: context.memory.lists,
     now
   }

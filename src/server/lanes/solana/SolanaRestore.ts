@@ -55,11 +55,11 @@ const listed = Effect.fnUntraced(function* ({ context, providers, now }: Work, {
   const { address, memory } = context
   const until = anchorOf(memory)?.slot ?? 0
   const opinions = yield* providers.opinions(Numbers.maxAskedProviders, (node) =>
-    SolanaLooks.history(node, { address, until, lists: memory.lists, now })
+    SolanaLooks.history(node, { address, bound, until, lists: memory.lists, now })
   )
   const complete = opinions.flatMap(({ result }) =>
     Result.isSuccess(result) &&
-    result.success.finalized.height >= bound + Numbers.boundMargin &&
+    result.success !== undefined &&
     (result.success.listed.isWhole === true || result.success.listed.from <= until)
       ? [result.success]
       : []

@@ -48,7 +48,11 @@ export const preparation: Preparation = {
 
 const look = (status: Status | null, finalizedHeight: number): Look => ({
   finalized: { slot: finalizedHeight + 50, height: finalizedHeight },
-  statuses: { slot: finalizedHeight + 80, of: new Map([["s1", status]]) },
+  statuses: {
+    slot: finalizedHeight + 80,
+    of: new Map([["s1", status]]),
+    indexed: [{ fromSlot: 0, toHeight: finalizedHeight - 1 }]
+  },
   listed: { from: 0, signatures: status?.level === "finalized" ? new Set(["s1"]) : new Set() },
   blockhashes: { slot: finalizedHeight + 80, valid: new Map([["h1", finalizedHeight <= 300]]) },
   firstAvailable: 0

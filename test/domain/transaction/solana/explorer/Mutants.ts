@@ -19,6 +19,12 @@ const noBlockhashes = (look: Look): Look => {
 const anySlot = (look: Look): Look =>
   look.statuses === undefined ? look : { ...look, statuses: { ...look.statuses, slot: later } }
 
+/** Every index is taken for complete. */
+const anyIndex = (look: Look): Look =>
+  look.statuses === undefined
+    ? look
+    : { ...look, statuses: { ...look.statuses, indexed: [{ fromSlot: 0, toHeight: later }] } }
+
 const confirmedIsFinal = (look: Look): Look => {
   if (look.statuses === undefined) return look
   const of = [...look.statuses.of].map(
@@ -106,26 +112,53 @@ const oneLies = { liar: true } as const
 
 /** In the order of the design's table. Two rules are second lines of defence: the others hold without them. */
 export const mutants: ReadonlyArray<Mutant> = [
-  mutant("no search in history", true, { decide: inOneLook, history: true, look: all(noList, noFirstBlock) }, one),
-  mutant("confirmed instead of finalized", true, { decide: inOneLook, finality: true, look: noList }, one, 1),
-  mutant("an error counts as absent", true, { decide: inOneLook, errors: true, look: all(noList, anySlot) }, one),
+  mutant(
+    "no search in history",
+    true,
+    { decide: inOneLook, history: true, look: all(noList, noFirstBlock, anyIndex) },
+    one
+  ),
+  mutant(
+    "confirmed instead of finalized",
+    true,
+    { decide: inOneLook, finality: true, look: all(noList, anyIndex) },
+    one,
+    1
+  ),
+  mutant(
+    "an error counts as absent",
+    true,
+    { decide: inOneLook, errors: true, look: all(noList, anySlot, anyIndex) },
+    one
+  ),
   mutant("stored after the send", true, { storage: true }),
-  mutant("only the reported height, one lies", true, { secondBound: true, look: noBlockhashes }, oneLies),
-  mutant("only the reported height, the blockhash is checked, one lies", true, { secondBound: true }, oneLies, 3),
+  mutant(
+    "only the reported height, one lies",
+    true,
+    { secondBound: true, look: all(noBlockhashes, anyIndex) },
+    oneLies
+  ),
+  mutant(
+    "only the reported height, the blockhash is checked, one lies",
+    true,
+    { secondBound: true, look: anyIndex },
+    oneLies,
+    3
+  ),
   mutant("one of two providers proves, one lies", true, { decide: alone("Dead") }, oneLies),
-  mutant("no margin", true, { decide: inOneLook, look: all(tooEarly, noBlockhashes) }, one, 2),
+  mutant("no margin", true, { decide: inOneLook, look: all(tooEarly, noBlockhashes, anyIndex) }, one, 2),
   mutant("only the newest attempt is asked", false, { decide: onlyNewest }),
-  mutant("no list of the address", true, { decide: inOneLook, look: noList }, one),
+  mutant("no list of the address", true, { decide: inOneLook, look: all(noList, anyIndex) }, one),
   mutant(
     "no list of the address, the blockhash is not checked",
     true,
-    { decide: inOneLook, look: all(noList, noBlockhashes) },
+    { decide: inOneLook, look: all(noList, noBlockhashes, anyIndex) },
     one
   ),
   mutant(
     "the first block is not asked, no list",
     true,
-    { decide: inOneLook, look: all(noList, noFirstBlock) },
+    { decide: inOneLook, look: all(noList, noFirstBlock, anyIndex) },
     { ...one, pruned: 0.5 }
   ),
   mutant("a deadline needs no proof", true, {
@@ -148,9 +181,23 @@ export const moreMutants: ReadonlyArray<Mutant> = [
   mutant(
     "the bound of a restore is read from a provider that lags",
     true,
-    { freshBound: true },
+    { freshBound: true, index: true },
     { ...one, restores: true },
-    2
+    3
+  ),
+  mutant("an index is taken for complete", true, { look: anyIndex }, { indexLag: 0.9, errors: 0.02 }),
+  mutant(
+    "an index is taken for complete, one provider",
+    true,
+    { look: anyIndex },
+    { ...one, indexLag: 0.9, errors: 0.02 }
+  ),
+  mutant(
+    "a list after a restore is taken for complete",
+    true,
+    { index: true },
+    { ...one, restores: true, indexLag: 0.9, errors: 0.02 },
+    5
   ),
   mutant("one provider proves in one look", false, { decide: inOneLook }, one)
 ]

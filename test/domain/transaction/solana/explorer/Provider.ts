@@ -12,9 +12,12 @@ interface BackEnd {
   hasHistory: boolean
   /** Blocks that it keeps. */
   keep: number
-  /** Blocks by which its index of signatures lags behind. */
+  /** Newest finalized blocks whose signatures neither its statuses nor its lists have. */
   indexLag: number
 }
+
+/** The most blocks by which an index lags: twice the life of a blockhash here. */
+const mostIndexLag = 10
 
 const everything = 1e9
 
@@ -30,7 +33,7 @@ export const makeProvider = (setting: Setting, random: Random, chain: Chain, isF
     isOnDeadFork: false,
     hasHistory: !chance(setting.noHistory),
     keep: chance(setting.pruned) ? 4 + int(6) : everything,
-    indexLag: chance(0.2) ? int(6) : 0
+    indexLag: chance(setting.indexLag) ? 1 + int(mostIndexLag) : 0
   })
   const backEnds = [makeBackEnd(), makeBackEnd()]
   let isLiar = setting.liar && isFirst
@@ -67,16 +70,16 @@ export const makeProvider = (setting: Setting, random: Random, chain: Chain, isF
     return undefined
   }
 
+  const isIndexed = ({ finalized }: Branch, { indexLag }: BackEnd, height: number): boolean =>
+    indexLag === 0 || height <= finalized - indexLag
+
   const statusOf = (branch: Branch, backEnd: BackEnd, signature: string): Status | null => {
     const found = find(branch, signature)
     if (found === undefined) return null
     const top = topOf(branch)
     const { height, slot } = found.block
-    const isMissing =
-      setting.without.history === true ||
-      !backEnd.hasHistory ||
-      top.height - height > backEnd.keep ||
-      (backEnd.indexLag > 0 && height > branch.finalized - backEnd.indexLag)
+    if (!isIndexed(branch, backEnd, height)) return null
+    const isMissing = setting.without.history === true || !backEnd.hasHistory || top.height - height > backEnd.keep
     if (isForgotten(found.block, top) && isMissing) return null
     const isFinal = height <= at(branch, branch.finalized).height
     const level = isFinal ? "finalized" : height <= top.height - 1 ? "confirmed" : "processed"
@@ -92,29 +95,43 @@ export const makeProvider = (setting: Setting, random: Random, chain: Chain, isF
       () => ({ slot: int(90), height: int(90) })
     )
 
-  const statusesOf = (signatures: ReadonlyArray<string>) =>
+  /** The first finalized block above a height, which has transactions of others. */
+  const witnessOf = (bound: number) =>
+    call(
+      ({ blocks, finalized }) => (finalized > bound ? blocks[bound + 1] : undefined),
+      () => chain.top()
+    )
+
+  const statusesOf = (signatures: ReadonlyArray<string>, witnesses: ReadonlyArray<Block>) =>
     call<NonNullable<Look["statuses"]>>(
       (branch, backEnd) => {
         if (setting.without.history !== true && !backEnd.hasHistory) return undefined
         const of = new Map(signatures.map((signature) => [signature, statusOf(branch, backEnd, signature)]))
-        return { slot: topOf(branch).slot, of }
+        const top = topOf(branch)
+        const isShown = (block: Block) =>
+          branch.blocks[block.height] === block &&
+          isIndexed(branch, backEnd, block.height) &&
+          (!isForgotten(block, top) || top.height - block.height <= backEnd.keep)
+        const indexed = witnesses.filter(isShown).map(({ height }) => ({ fromSlot: 0, toHeight: height - 1 }))
+        return { slot: top.slot, of, indexed }
       },
       () => {
         const lie = (): Status | null =>
           chance(0.5) ? null : { slot: int(60), level: "finalized", isSuccess: chance(0.5) }
-        return { slot: everything, of: new Map(signatures.map((signature) => [signature, lie()])) }
+        const of = new Map(signatures.map((signature) => [signature, lie()]))
+        return { slot: everything, of, indexed: [{ fromSlot: 0, toHeight: everything }] }
       }
     )
 
   /** The node refuses if it has not finalized `minimum`. */
   const listFrom = (minimum: number) =>
     call<NonNullable<Look["listed"]>>(
-      (branch, { hasHistory, keep }) => {
+      (branch, { hasHistory, keep, indexLag }) => {
         const root = at(branch, branch.finalized)
         if (!hasHistory || root.slot < minimum) return undefined
         const signatures = new Set<string>()
         let from = 0
-        for (const { height, landed, slot } of branch.blocks.slice(0, branch.finalized + 1)) {
+        for (const { height, landed, slot } of branch.blocks.slice(0, Math.max(branch.finalized + 1 - indexLag, 0))) {
           if (root.height - height > keep) from = slot + 1
           else for (const signature of landed.keys()) signatures.add(signature)
         }
@@ -163,7 +180,10 @@ export const makeProvider = (setting: Setting, random: Random, chain: Chain, isF
       setting.without.errors === true
         ? { slot: everything, of: new Map(signatures.map((hash) => [hash, null])) }
         : undefined
-    const statuses = statusesOf(signatures) ?? empty
+    const final = attempts.map(({ offer }) => offer.bound).filter((bound) => bound < (finalized?.height ?? 0))
+    const bounds = final.length === 0 ? [] : [...new Set([Math.min(...final), Math.max(...final)])]
+    const witnesses = bounds.flatMap((bound) => witnessOf(bound) ?? [])
+    const statuses = statusesOf(signatures, witnesses) ?? empty
     const listed = listFrom(finalized?.slot ?? 0)
     const blockhashes = validOf(attempts.map(({ offer }) => offer.blockhash))
     const first = firstAvailable()
@@ -179,6 +199,11 @@ export const makeProvider = (setting: Setting, random: Random, chain: Chain, isF
   return {
     look,
     finalized: finalizedOf,
+    /** Whether an answer shows that the index has the blocks up to a height. */
+    hasIndexed: (bound: number): boolean => {
+      const witness = witnessOf(bound)
+      return witness !== undefined && (statusesOf([], [witness])?.indexed ?? []).length > 0
+    },
     listFrom,
     height: heightOf,
     /** A blockhash for new bytes. A liar understates how long it lives. */
@@ -214,6 +239,7 @@ export const makeProvider = (setting: Setting, random: Random, chain: Chain, isF
       const backEnd = pick(backEnds)
       backEnd.lag = int(chance(0.2) ? 9 : 3)
       backEnd.isOnDeadFork = chance(0.15)
+      backEnd.indexLag = chance(setting.indexLag) ? 1 + int(mostIndexLag) : 0
     },
     silence: (silent: boolean): void => {
       isSilent = silent

@@ -51,6 +51,7 @@ export const reconcile = (world: World, heightAtRestore: number): void => {
   for (const provider of providers) {
     const finalized = provider.finalized()
     if (finalized === undefined || finalized.height < restore.bound + boundMargin) return
+    if (setting.without.index !== true && !provider.hasIndexed(restore.bound)) return
     const list = provider.listFrom(finalized.slot)
     // Without its beginning, the list proves no absence.
     if (list === undefined || list.from > 0) return

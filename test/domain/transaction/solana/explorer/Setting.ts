@@ -18,6 +18,8 @@ export interface Setting {
   /** Probability that a back end has no history, and that it is pruned. */
   readonly noHistory: number
   readonly pruned: number
+  /** Probability that the index of a back end lags. */
+  readonly indexLag: number
   readonly providers: number
   /** Whether the first provider lies. */
   readonly liar: boolean
@@ -41,6 +43,8 @@ export interface Without {
   readonly finality?: true
   /** A failed call counts as an empty answer. */
   readonly errors?: true
+  /** A list after a restore is taken for complete, however far the index is. */
+  readonly index?: true
   /** The bound is the reported height alone. */
   readonly secondBound?: true
   /** Bytes are stored after they were sent. */
@@ -68,6 +72,7 @@ export const base: Setting = {
   errors: 0.15,
   noHistory: 0.1,
   pruned: 0.1,
+  indexLag: 0.2,
   providers: 2,
   liar: false,
   silent: false,

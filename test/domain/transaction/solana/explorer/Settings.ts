@@ -20,5 +20,8 @@ export const settings: ReadonlyArray<Setting> = [
   setting("signatures given, one provider", { given: 3, providers: 1 }),
   setting("signatures given, restores", { given: 3, restores: true }),
   setting("signatures given, one lies", { given: 3, liar: true }),
+  setting("indexes lag", { indexLag: 0.9, errors: 0.02 }),
+  setting("indexes lag, one provider", { indexLag: 0.9, errors: 0.02, providers: 1 }),
+  setting("indexes lag, restores", { indexLag: 0.5, restores: true, length: 400 }),
   setting("the second provider is silent", { silent: true, length: 400 })
 ]

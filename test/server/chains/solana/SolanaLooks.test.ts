@@ -1,0 +1,126 @@
+// Looks at nodes whose index of signatures lags behind the slot that they name: what they show of their index, and what follows.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as ExactJson from "../../../../src/domain/request/ExactJson.ts"
+import { conclude, openQuestionOf } from "../../../../src/domain/transaction/solana/Look.ts"
+import type { AttemptToProve } from "../../../../src/domain/transaction/solana/Look.ts"
+import * as SolanaLooks from "../../../../src/server/chains/solana/SolanaLooks.ts"
+import { nodeWith } from "../../../../testkit/RpcNodes.ts"
+import * as Cluster from "../../../../testkit/solana/Cluster.ts"
+import * as Node from "../../../../testkit/solana/Node.ts"
+
+const address = "5".repeat(43)
+const sol = 1_000_000_000n
+
+/** A node of a cluster in which an account was funded, and the transfer that funded it is the last thing that it did. */
+const make = () => {
+  const cluster = Cluster.make()
+  cluster.produce(10)
+  const hash = cluster.fund(address, sol)
+  const node = Node.make(cluster, "http://node.example")
+  const rpc = nodeWith(node.url, ({ method, params }) => {
+    const answer = node.answer(method, Array.isArray(params) ? JSON.parse(JSON.stringify(params)) : [])
+    if (answer === undefined) return Effect.die(new Error("the node is away"))
+    return Effect.succeed(
+      "result" in answer
+        ? { _tag: "Result", value: ExactJson.parse(JSON.stringify(answer.result)) }
+        : { _tag: "RpcError", ...answer.error }
+    )
+  })
+  return { cluster, hash, node, rpc }
+}
+
+/** Bytes whose last block is that of the transfer. */
+const attemptOf = ({ cluster, hash }: ReturnType<typeof make>, signature = hash): AttemptToProve => {
+  const { height } = cluster.blocks.find(({ transactions }) => transactions.length > 0) ?? assert.fail("no block")
+  return { hash: signature, offer: { blockhash: "1".repeat(44), bound: height, signedSlot: 1 } }
+}
+
+const look = ({ rpc }: ReturnType<typeof make>, attempts: ReadonlyArray<AttemptToProve>) =>
+  SolanaLooks.proof(rpc, { address, attempts, lists: new Map(), now: 0 })
+
+describe("a look for a proof", () => {
+  for (const hasVotes of [true, false]) {
+    const blocks = hasVotes ? "votes in each block" : "empty blocks"
+    for (let lag = 1; lag <= 10; lag++) {
+      it.effect(`does not take bytes for dead that an index ${lag} blocks behind lacks, with ${blocks}`, () =>
+        Effect.gen(function* () {
+          const scene = make()
+          const attempt = attemptOf(scene)
+          Object.assign(scene.node, { hasVotes, indexLag: lag })
+          // From the first block in which the bound is final, to the one in which the index shows the bytes.
+          scene.cluster.produce(Cluster.finality + 1)
+          for (let block = 0; block <= lag; block++) {
+            const conclusion = conclude(yield* look(scene, [attempt]), [attempt], [])
+            assert.notStrictEqual(conclusion?._tag, "Dead")
+            scene.cluster.produce()
+          }
+          const shown = conclude(yield* look(scene, [attempt]), [attempt], [])
+          assert.strictEqual(shown?._tag, "Landed")
+        })
+      )
+    }
+
+    it.effect(`takes bytes for dead that never landed, through an index that lags for ever, with ${blocks}`, () =>
+      Effect.gen(function* () {
+        const scene = make()
+        const attempt = attemptOf(scene, "4".repeat(88))
+        Object.assign(scene.node, { hasVotes, indexLag: 10 })
+        scene.cluster.produce(Cluster.finality + 1)
+        const questions = new Array<string | undefined>()
+        for (let block = 0; block < 20; block++) {
+          questions.push(openQuestionOf(yield* look(scene, [attempt]), [attempt], []))
+          scene.cluster.produce()
+        }
+        assert.notInclude(questions.slice(0, 9), undefined)
+        assert.isUndefined(questions.at(-1))
+      })
+    )
+  }
+
+  it.effect("proves the lowest bound although the index does not show the highest one yet", () =>
+    Effect.gen(function* () {
+      const scene = make()
+      const low = attemptOf(scene, "4".repeat(88))
+      scene.cluster.produce(Cluster.finality + 20)
+      const height = (scene.cluster.blocks.at(-Cluster.finality - 1)?.height ?? 0) - 1
+      const high = { ...low, hash: "3".repeat(88), offer: { ...low.offer, bound: height } }
+      scene.node.indexLag = 5
+      const found = yield* look(scene, [low, high])
+      assert.deepStrictEqual(
+        [openQuestionOf(found, [low], []), openQuestionOf(found, [high], [])],
+        [undefined, "index"]
+      )
+    })
+  )
+
+  it.effect("shows nothing of an index if the node has no blocks", () =>
+    Effect.gen(function* () {
+      const scene = make()
+      const attempt = attemptOf(scene, "4".repeat(88))
+      scene.cluster.produce(Cluster.finality + 5)
+      scene.node.lies.set("getBlock", () => ({ error: { code: -32_601, message: "Method not found" } }))
+      assert.strictEqual(openQuestionOf(yield* look(scene, [attempt]), [attempt], []), "index")
+      scene.node.lies.clear()
+      assert.isUndefined(openQuestionOf(yield* look(scene, [attempt]), [attempt], []))
+    })
+  )
+})
+
+describe("a look after a restore", () => {
+  it.effect("has no list before the index shows a block above the bound", () =>
+    Effect.gen(function* () {
+      const scene = make()
+      const { bound } = attemptOf(scene).offer
+      const read = SolanaLooks.history(scene.rpc, { address, bound, until: 0, lists: new Map(), now: 0 })
+      assert.isUndefined(yield* read)
+      scene.cluster.produce(Cluster.finality + 1)
+      scene.node.indexLag = 3
+      assert.isUndefined(yield* read)
+      // A slot may have no block, so the block that is asked about may be some blocks above the bound.
+      scene.cluster.produce(6)
+      const found = (yield* read) ?? assert.fail("no list")
+      assert.isTrue(found.listed.signatures.has(scene.hash))
+    })
+  )
+})
