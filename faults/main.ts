@@ -27,6 +27,7 @@ import { Relay } from "./Relay.ts"
 import { RelayCopy } from "./RelayCopy.ts"
 import { RelayFrozen } from "./RelayFrozen.ts"
 import { RelayFunds } from "./RelayFunds.ts"
+import { RelayIndexLag } from "./RelayIndexLag.ts"
 import { RelayInstances } from "./RelayInstances.ts"
 import { RelayKms } from "./RelayKms.ts"
 import { RelayReorg } from "./RelayReorg.ts"
@@ -37,7 +38,7 @@ import * as Report from "./Report.ts"
 import { Signals } from "./Signals.ts"
 import { SlowClients } from "./SlowClients.ts"
 import { SolanaDrain } from "./solana/Drain.ts"
-import { SolanaFrozen, SolanaKill } from "./solana/Kill.ts"
+import { SolanaFrozen, SolanaIndexLag, SolanaKill } from "./solana/Kill.ts"
 import { SolanaRestore } from "./solana/Restore.ts"
 import { SolanaExpiry, SolanaFork, SolanaHistory, SolanaLate, SolanaLie, SolanaSilent } from "./solana/Troubles.ts"
 import { Starts } from "./Starts.ts"
@@ -83,6 +84,7 @@ const cases: ReadonlyArray<Case> = [
   RelayCopy,
   RelayReorg,
   RelayRpc,
+  RelayIndexLag,
   RelayKms,
   RelaySpike,
   RelayFunds,
@@ -93,6 +95,7 @@ const cases: ReadonlyArray<Case> = [
   SolanaFork,
   SolanaLie,
   SolanaHistory,
+  SolanaIndexLag,
   SolanaRestore,
   SolanaSilent,
   SolanaDrain,

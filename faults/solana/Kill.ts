@@ -47,6 +47,56 @@ export const SolanaKill: Case = {
     })
 }
 
+/** The most finalized blocks that the index of a node lacks. It changes with each block. */
+const mostLag = 10
+
+/** Transactions that are accepted, and kills of the service among them. */
+const lagSent = { full: 300, short: 12 } as const
+const lagKills = { full: 5, short: 1 } as const
+
+export const SolanaIndexLag: Case = {
+  name: "solana-index-lag",
+  promise:
+    "half of the bytes land in the last block that takes them, the indexes of both nodes lag by 1 to 10 blocks, with kills: each is executed once",
+  run: ({ amount, random, tally }) =>
+    Effect.gen(function* () {
+      const world = yield* World.make
+      const chain = yield* Chain.start(2)
+      const listen = world.listen(Opening.env)
+      let service = yield* listen
+      const relayers = yield* Opening.relayersOn(service, chain)
+      const counts = Chain.holdBack(chain, 50)
+      const { beforeBlock } = chain
+      chain.beforeBlock = () => {
+        beforeBlock()
+        for (const node of chain.nodes) node.indexLag = random.int(1, mostLag)
+      }
+      const { load, stop } = yield* Load.start({
+        urls: () => [service.baseUrl],
+        relayers,
+        random,
+        requestOf: Opening.requestOn(chain)
+      })
+      const kills = amount(lagKills.full, lagKills.short)
+      const share = amount(lagSent.full, lagSent.short) / (kills + 1)
+      for (let kill = 1; kill <= kills + 1; kill++) {
+        yield* until(
+          "accepted requests",
+          Effect.sync(() => (load.accepted.length >= kill * share ? true : undefined)),
+          "5 minutes"
+        )
+        if (kill > kills) break
+        yield* World.kill("service", { service: service.pid, postgres: yield* world.postgres })
+        service = yield* listen
+        tally.add("kills of the service")
+      }
+      yield* stop
+      yield* Verdict.check(tally, chain, service, load)
+      tally.set("released in the last block", counts.released)
+      tally.expect(counts.released > 0, "bytes are released in the last block")
+    })
+}
+
 /** Half of the bytes get lost, so that an instance is often in the middle of a refresh when it is frozen. */
 const lost = 50
 
