@@ -3,15 +3,20 @@
 import { PgClient } from "@effect/sql-pg"
 import { Duration, Effect, Exit, Redacted, Scope } from "effect"
 import { SqlClient } from "effect/sql"
+import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import type { TestProject } from "vitest/node"
+import type { DatabaseError } from "../src/sql/DatabaseError.ts"
 import * as EmbeddedPostgres from "../src/sql/embedded/EmbeddedPostgres.ts"
 import * as Migrate from "../src/sql/Migrate.ts"
 
-/** How test files connect to the server: by URL or by Unix socket. */
-export type Server = { readonly url: string } | { readonly path: string; readonly username: string }
+/** How test files connect to the server: by URL or by Unix socket. The databases of a run have its name. */
+export type Server = { readonly run: string } & (
+  | { readonly url: string }
+  | { readonly path: string; readonly username: string }
+)
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -21,32 +26,53 @@ declare module "vitest" {
 
 export const template = "effect_relayer_template"
 
+/** What the names of the databases of a run begin with. */
+export const namePrefix = ({ run }: Server): string => `test_${run}_`
+
 /** The test clock does not measure the time in which a connection is opened, so it must not time out. */
 const common = { maxConnections: 8, connectTimeout: Duration.infinity }
 
 export const clientConfig = (server: Server, database: string): PgClient.PgPoolConfig => {
-  if ("path" in server) return { ...server, database, ...common }
+  if ("path" in server) return { path: server.path, username: server.username, database, ...common }
   const url = new URL(server.url)
   url.pathname = `/${database}`
   return { url: Redacted.make(url.href), ...common }
 }
 
-const start = Effect.fnUntraced(function* (dataDir: string) {
+const start = Effect.fnUntraced(function* (dataDir: string): Effect.fn.Return<Server, DatabaseError, Scope.Scope> {
+  const run = randomBytes(4).toString("hex")
   const url = process.env.TEST_DATABASE_URL
-  if (url !== undefined) return { url }
+  if (url !== undefined) return { run, url }
   const { connection } = yield* EmbeddedPostgres.start({ dataDir, bin: process.env.POSTGRES_BIN })
-  return { path: connection.path ?? "", username: connection.username ?? "" }
+  return { run, path: connection.path ?? "", username: connection.username ?? "" }
 })
 
+const onServer = (server: Server, use: (sql: SqlClient.SqlClient) => Effect.Effect<unknown, unknown>) =>
+  Effect.flatMap(SqlClient.SqlClient, use).pipe(
+    Effect.provide(PgClient.layer({ ...clientConfig(server, "postgres"), maxConnections: 1 })),
+    Effect.scoped
+  )
+
 const makeTemplate = (server: Server) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    yield* sql`DROP DATABASE IF EXISTS ${sql(template)}`
-    yield* sql`CREATE DATABASE ${sql(template)}`
-    yield* Migrate.migrate(template).pipe(
-      Effect.provide(PgClient.layer({ ...clientConfig(server, template), maxConnections: 1 }))
-    )
-  }).pipe(Effect.provide(PgClient.layer({ ...clientConfig(server, "postgres"), maxConnections: 1 })), Effect.scoped)
+  onServer(server, (sql) =>
+    Effect.gen(function* () {
+      yield* sql`DROP DATABASE IF EXISTS ${sql(template)}`
+      yield* sql`CREATE DATABASE ${sql(template)}`
+      yield* Migrate.migrate(template).pipe(
+        Effect.provide(PgClient.layer({ ...clientConfig(server, template), maxConnections: 1 }))
+      )
+    })
+  )
+
+/** Workers keep databases until they end. */
+const dropDatabases = (server: Server) =>
+  onServer(server, (sql) =>
+    Effect.gen(function* () {
+      const left = yield* sql<{ readonly name: string }>`
+        SELECT datname AS name FROM pg_database WHERE starts_with(datname, ${namePrefix(server)})`
+      yield* Effect.forEach(left, ({ name }) => sql`DROP DATABASE IF EXISTS ${sql(name)} WITH (FORCE)`)
+    })
+  )
 
 export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
   const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "effect-relayer-test-"))
@@ -56,6 +82,7 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
   await Effect.runPromise(makeTemplate(server))
   project.provide("postgres", server)
   return async () => {
+    if ("url" in server) await Effect.runPromise(dropDatabases(server))
     await Effect.runPromise(Scope.close(scope, Exit.void))
     fs.rmSync(dataDir, { recursive: true, force: true })
   }
