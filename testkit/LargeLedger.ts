@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as LedgerRows from "./LedgerRows.ts"
 
-const relayers = 1000
+export const relayers = 1000
 
 /** Every hundredth relayer has open transactions: two pending ones, and one in flight. */
 const held = 100

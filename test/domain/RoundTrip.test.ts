@@ -8,6 +8,7 @@ import { Api } from "../../src/api/Api.ts"
 import * as Json from "../../src/api/Json.ts"
 import { Relayer } from "../../src/domain/relayer/Relayer.ts"
 import { immutable } from "../../src/domain/request/MergePatch.ts"
+import { property } from "../../testkit/Depth.ts"
 
 type Codec = Schema.Codec<unknown>
 
@@ -84,19 +85,27 @@ describe("exported schemas", () => {
   })
 
   for (const [name, schema] of schemas) {
-    it.prop(`${name} round-trips`, [schema], ([value]) => roundTrips(schema)(value))
+    it.prop(`${name} round-trips`, [schema], ([value]) => roundTrips(schema)(value), property())
 
     if (!neverBodies.has(name)) {
-      it.prop(`${name} round-trips as the text of a body`, [schema], ([value]) =>
-        roundTrips(Json.fromText(schema))(value)
+      it.prop(
+        `${name} round-trips as the text of a body`,
+        [schema],
+        ([value]) => roundTrips(Json.fromText(schema))(value),
+        property()
       )
     }
 
     const json: Codec = Schema.toCodecJson(schema)
-    it.prop(`${name} round-trips through JSON.stringify and JSON.parse`, [schema], ([value]) => {
-      if (hasEscapedKey(value)) return
-      const text = JSON.stringify(Schema.encodeSync(json)(value))
-      assert.isTrue(Equal.equals(Schema.decodeUnknownSync(json)(JSON.parse(text)), value), text)
-    })
+    it.prop(
+      `${name} round-trips through JSON.stringify and JSON.parse`,
+      [schema],
+      ([value]) => {
+        if (hasEscapedKey(value)) return
+        const text = JSON.stringify(Schema.encodeSync(json)(value))
+        assert.isTrue(Equal.equals(Schema.decodeUnknownSync(json)(JSON.parse(text)), value), text)
+      },
+      property()
+    )
   }
 })

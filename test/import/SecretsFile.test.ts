@@ -4,6 +4,7 @@ import { Result, Schema } from "effect"
 import { parseEnv } from "node:util"
 import * as Import from "../../src/cli/import/Import.ts"
 import { isWritable, secretsFile } from "../../src/cli/import/Output.ts"
+import { property } from "../../testkit/Depth.ts"
 
 /** Mostly characters that decide which quotes the file needs. */
 const Value = Schema.Array(
@@ -28,7 +29,7 @@ describe("the file of secrets", () => {
       assert.deepStrictEqual({ ...parseEnv(text) }, expected)
       if (!value.includes("'") && !value.includes("\r")) assert.isTrue(isWritable(value))
     },
-    { arbitrary: { runs: 1000 } }
+    property(1000)
   )
 
   it("a value that it cannot have is reported with its variable, and not shown", () => {

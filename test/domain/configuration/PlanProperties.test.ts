@@ -8,6 +8,7 @@ import type * as Planning from "../../../src/domain/configuration/Planning.ts"
 import { nameOf } from "../../../src/domain/configuration/States.ts"
 import type { FoundState, WantedState } from "../../../src/domain/configuration/States.ts"
 import { foundOf, name, planOf, sepolia, wantedOf } from "./PlanInput.ts"
+import { property } from "../../../testkit/Depth.ts"
 
 const Digits = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 11 }))).check(
   Schema.isBetweenLength(60, 60)
@@ -133,7 +134,7 @@ describe("properties", () => {
         }
       }
     },
-    { arbitrary: { runs: 2000 } }
+    property(2000)
   )
 
   it("many generated worlds give plans, not only refusals", () => {

@@ -5,9 +5,10 @@ import * as ExactJson from "../../../src/domain/request/ExactJson.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { applied, call, planned, textOf } from "./requests.ts"
+import { cases } from "../../../testkit/Depth.ts"
 
-/** States of one run. Issue 30 asks for 200: `STATES=200 npx vitest run` tries them. */
-const states = Number(process.env.STATES ?? 20)
+/** States of one run. */
+const states = cases(200)
 
 /** A generator with 32 bits of state (mulberry32), so that a failure names a seed that repeats it. */
 const digitsOf = (seed: number) => {

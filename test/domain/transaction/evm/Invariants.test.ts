@@ -4,6 +4,7 @@ import { observe } from "./simulation/Invariants.ts"
 import { live, sent, settleAll } from "./simulation/Scenes.ts"
 import { Steps } from "./simulation/Step.ts"
 import { network } from "./simulation/World.ts"
+import { property } from "../../../../testkit/Depth.ts"
 
 describe("any sequence of events", () => {
   it.prop(
@@ -14,7 +15,7 @@ describe("any sequence of events", () => {
       live(world, steps)
       settleAll(world)
     },
-    { arbitrary: { runs: 500, size: 60 } }
+    property(500, { size: 60 })
   )
 
   it.prop(
@@ -25,7 +26,7 @@ describe("any sequence of events", () => {
       live(world, steps)
       settleAll(world)
     },
-    { arbitrary: { runs: 300, size: 60 } }
+    property(300, { size: 60 })
   )
 
   it.prop(
@@ -36,6 +37,6 @@ describe("any sequence of events", () => {
       live(world, steps)
       settleAll(world)
     },
-    { arbitrary: { runs: 300, size: 60 } }
+    property(300, { size: 60 })
   )
 })

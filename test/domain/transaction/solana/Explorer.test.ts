@@ -3,13 +3,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { explore } from "./explorer/Episode.ts"
 import { moreMutants, mutants } from "./explorer/Mutants.ts"
 import { settings } from "./explorer/Settings.ts"
+import { cases } from "../../../../testkit/Depth.ts"
 
 /** Over all settings. The same explorer has made 20 million steps. */
-const allSteps = 1_000_000
+const allSteps = cases(1_000_000)
 
 /** Steps in which a missing rule has to show itself, and steps that show that nothing needs the rule. */
 const enoughSteps = 400_000
-const someSteps = 40_000
+const someSteps = cases(40_000)
 
 describe("in random episodes", () => {
   for (const setting of settings) {

@@ -2,9 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { explore } from "./explorer/Episode.ts"
 import { mutants, settings } from "./explorer/Settings.ts"
+import { cases } from "../../../../testkit/Depth.ts"
 
 /** Over all settings. */
-const allSteps = 1_000_000
+const allSteps = cases(1_000_000)
 
 /** Steps in which a missing rule has to show itself. */
 const enoughSteps = 600_000

@@ -1,4 +1,4 @@
-// Mutated envelopes through the guard. `npm test` runs 3,000; STELLAR_FUZZ sets another number, in CI 100,000.
+// Mutated envelopes through the guard: 3,000, and in the long form 100,000, which take five seconds.
 import { assert, describe, it } from "@effect/vitest"
 import { Asset, Operation, StrKey, xdr } from "@stellar/stellar-sdk/base"
 import { Result } from "effect"
@@ -8,8 +8,9 @@ import { exceeded } from "../../../../src/domain/transaction/stellar/KeyLimits.t
 import { addressEntry, call, feeBump, invocation, payment, sourceEntry } from "../../../../testkit/stellar/Building.ts"
 import { counterContract } from "../../../../testkit/stellar/Contracts.ts"
 import { attacker, built, channel, decoded, native, relayer, terms, user } from "./GuardFixtures.ts"
+import { isLong } from "../../../../testkit/Depth.ts"
 
-const runs = Number(process.env["STELLAR_FUZZ"] ?? 3000)
+const runs = isLong ? 100_000 : 3000
 
 /** Bytes by which the heap may grow over all runs. */
 const allowedGrowth = 200 * 2 ** 20
