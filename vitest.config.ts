@@ -65,6 +65,8 @@ export default defineConfig({
     // Tests that start processes wait for two thirds of their time.
     maxWorkers: Math.ceil(1.5 * availableParallelism()),
     silent: "passed-only",
+    reporters: ["default", "./.ci/reporter.mjs"],
+    setupFiles: ["testkit/ProcessorTime.ts"],
     testTimeout: patience,
     hookTimeout: patience,
     projects: [

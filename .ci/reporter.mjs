@@ -1,16 +1,69 @@
-// A reporter for vitest that counts the tests of each project and writes the counts to the file in RESULTS.
-import { writeFileSync } from "node:fs"
+// A reporter for vitest. It prints what the run cost: the slowest files, the processor time of each project, the share of files that use
+// the real clock, and retries, of which there are none. It writes the counts of each project to the file in RESULTS, if that is set.
+import { readFileSync, writeFileSync } from "node:fs"
+import { relative } from "node:path"
+
+const slowest = 10
+
+/** How a test, or a layer of tests, asks for the clock of the machine. */
+const realClock = /\bit\.live\(|\blive\(|excludeTestServices: true/
+
+const seconds = (milliseconds) => `${(milliseconds / 1000).toFixed(1)} s`
+const percent = (part, whole) => `${whole === 0 ? 0 : Math.round((100 * part) / whole)} %`
 
 export default class {
   onTestRunEnd(modules, errors) {
     const projects = {}
+    const files = []
+    let retries = 0
     for (const module of modules) {
-      const counts = (projects[module.project.name] ??= { passed: 0, failed: 0, skipped: 0, milliseconds: 0 })
-      counts.milliseconds += module.diagnostic().duration
+      const { duration } = module.diagnostic()
+      const { processorMs = 0 } = module.meta()
+      const counts = (projects[module.project.name] ??= {
+        passed: 0,
+        failed: 0,
+        skipped: 0,
+        milliseconds: 0,
+        processorMs: 0
+      })
+      counts.milliseconds += duration
+      counts.processorMs += processorMs
       // Errors of a module itself: it cannot be loaded, or one of its hooks fails.
       counts.failed += module.errors().length
-      for (const test of module.children.allTests()) counts[test.result().state]++
+      for (const test of module.children.allTests()) {
+        counts[test.result().state]++
+        retries += test.diagnostic()?.retryCount ?? 0
+      }
+      const isReal = realClock.test(readFileSync(module.moduleId, "utf8"))
+      files.push({ name: relative(process.cwd(), module.moduleId), duration, processorMs, isReal })
     }
-    writeFileSync(process.env.RESULTS, JSON.stringify({ projects, errors: errors.length }))
+    this.#print(projects, files, retries)
+    if (process.env.RESULTS !== undefined) {
+      writeFileSync(process.env.RESULTS, JSON.stringify({ projects, errors: errors.length + retries }))
+    }
+  }
+
+  #print(projects, files, retries) {
+    const sum = (some) => some.reduce((all, { duration }) => all + duration, 0)
+    const real = files.filter(({ isReal }) => isReal)
+    const lines = files
+      .toSorted((one, other) => other.duration - one.duration)
+      .slice(0, slowest)
+      .map(
+        ({ name, duration, processorMs, isReal }) =>
+          `  ${seconds(duration).padStart(9)}  ${seconds(processorMs).padStart(9)} of processor  ${name}${isReal ? ", real clock" : ""}`
+      )
+    const spent = Object.entries(projects).map(([name, { processorMs }]) => `${name} ${seconds(processorMs)}`)
+    const share = `${real.length} of ${files.length} files use the real clock, for ${percent(sum(real), sum(files))} of the time`
+    process.stdout.write(
+      [
+        "",
+        "The slowest files:",
+        ...lines,
+        `Processor time of the workers, without PostgreSQL and processes that tests start: ${spent.join(", ")}.`,
+        `${share}. Retries: ${retries}.`,
+        ""
+      ].join("\n")
+    )
   }
 }
