@@ -1,4 +1,4 @@
-// The tests of `npm test`, in four projects: `unit` starts no database, the others start one PostgreSQL each.
+// The tests of `npm test`, in two projects: `unit` starts no database, `postgres` one PostgreSQL for all of its files.
 import { existsSync, statfsSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { configDefaults, defineConfig } from "vitest/config"
@@ -34,25 +34,14 @@ const unit = [
   "test/server/transactions/{SignedBytes,Simulated}.test.ts"
 ]
 
-/**
- * Tests of HTTP, clients, nodes, lanes and sends: they store rows, but another version of PostgreSQL cannot change their results,
- * since other tests of the server run the same statements.
- */
-const calls = ["test/client/**/*.test.ts", "test/server/{http,lanes,transactions}/**/*.test.ts"]
-
-/** Tests of lanes and sends that run statements which no other test of the server runs. PostgreSQL's log of each file shows them. */
-const statements = [
-  "test/server/lanes/{GivenSignatures,LaterVersions,LedgerTraces,MinedTraces,NonceTraces,SharedLane}.test.ts",
-  "test/server/lanes/{solana/LandingTraces,stellar/OwnAccounts}.test.ts",
-  "test/server/transactions/{Bytes,CancelAll,Explained,Lists,Rehearsals,Statistics}.test.ts",
-  "test/server/transactions/{solana/Policies,stellar/Channels,stellar/Drain,stellar/Restores,stellar/SponsoredCalls}.test.ts"
-]
-
-/** Their services or packages are installed apart: `npm run test:redis`, `npm run test:browser`, and so on. */
-const elsewhere = ["test/{redis,svm,wallets,pkcs11,ministack,packages}/**"]
+/** Their services or packages are installed apart: `npm run test:redis`, `npm run test:svm`, and so on. */
+const elsewhere = ["test/{redis,svm,wallets,pkcs11,ministack,packages,prepared}/**"]
 
 /** Real time, in milliseconds. No test waits this long on an idle machine, but a busy one may need it for the work of a test. */
 const patience = 240_000
+
+/** Each keeps up to eight connections to PostgreSQL, which accepts a hundred. */
+const mostWorkers = 8
 
 /** Imports of the package, as examples have them, load its sources. */
 const alias = [...entries].map(([entry, source]) => ({ find: new RegExp(`^${entry}$`), replacement: source }))
@@ -63,7 +52,7 @@ export default defineConfig({
     // A worker loads the modules once, not once per file, which took 46 % of the whole time.
     isolate: false,
     // Tests that start processes wait for two thirds of their time.
-    maxWorkers: Math.ceil(1.5 * availableParallelism()),
+    maxWorkers: Math.min(mostWorkers, Math.ceil(1.5 * availableParallelism())),
     silent: "passed-only",
     reporters: ["default", "./.ci/reporter.mjs"],
     setupFiles: ["testkit/ProcessorTime.ts"],
@@ -76,17 +65,7 @@ export default defineConfig({
         test: {
           name: "postgres",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...elsewhere, ...unit, ...calls],
-          globalSetup: ["testkit/Postgres.ts"]
-        }
-      },
-      { extends: true, test: { name: "statements", include: statements, globalSetup: ["testkit/Postgres.ts"] } },
-      {
-        extends: true,
-        test: {
-          name: "calls",
-          include: calls,
-          exclude: [...configDefaults.exclude, ...unit, ...statements],
+          exclude: [...configDefaults.exclude, ...elsewhere, ...unit],
           globalSetup: ["testkit/Postgres.ts"]
         }
       }

@@ -114,7 +114,7 @@ const cases: ReadonlyArray<Case> = [
 
 const flags = {
   short: Flag.Boolean("short").pipe(
-    Flag.withDescription("The cases that .ci/run runs, with fewer faults: about four minutes"),
+    Flag.withDescription("The cases that .ci/run --all runs, with fewer faults: about four minutes"),
     Flag.withDefault(false)
   ),
   seed: Flag.Int("seed").pipe(Flag.withDescription("Seed of the random choices (default 1)"), Flag.withDefault(1)),

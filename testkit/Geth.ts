@@ -5,7 +5,7 @@ import { once } from "node:events"
 import { createInterface } from "node:readline"
 import * as JsonRpc from "./JsonRpc.ts"
 
-/** Path of geth 1.16.9, which `.ci/run` builds. Undefined: tests on geth are left out. */
+/** Path of geth 1.16.9, which `.ci/run --all` builds. Undefined: tests on geth are left out. */
 export const binary = process.env.TEST_GETH
 
 /** Chain id of the developer mode. */
