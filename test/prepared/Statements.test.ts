@@ -13,7 +13,7 @@ import { folder as temporaryFolder } from "../../testkit/process/Folder.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
 
 /** Fewer statements than this are those of a part of the tests. */
-const enough = 1000
+const enough = 500
 
 /** A text, and the numbers of the types of its parameters. */
 const Statement = Schema.fromJsonString(Schema.Tuple([Schema.String, Schema.Array(Schema.Number)]))

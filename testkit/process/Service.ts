@@ -49,6 +49,12 @@ export interface Options {
   readonly isolated?: boolean
 }
 
+/** Of a run that records statements: `.ci/statements.mjs`. */
+const recording =
+  process.env.STATEMENTS === undefined
+    ? {}
+    : { STATEMENTS: process.env.STATEMENTS, NODE_OPTIONS: process.env.NODE_OPTIONS ?? "" }
+
 const isolation = ["unshare", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"]
 
 export const canIsolate = spawnSync("sh", ["-c", `${isolation.join(" ")} true`]).status === 0
@@ -114,6 +120,7 @@ const launch = (
       LOG_FORMAT: "json",
       // Health checks would call RPC URLs that the test did not set up.
       WATCH: "off",
+      ...recording,
       ...env
     }
   })
