@@ -46,6 +46,12 @@ describe("a count that rises", () => {
     assert.strictEqual(floor(five, { head: at(101), count: 2 ** 60 }, undefined, 64).code, "nonce_out_of_range")
   })
 
+  it("never lowers the next nonce, which is above what is in flight", () => {
+    const eight = { ...five, nextNonce: 8 }
+    const risen = floor(eight, { head: at(101), count: 6 }, undefined, 64)
+    assert.deepStrictEqual([risen.change, risen.lane.chainNonce, risen.lane.nextNonce], ["progress", 6, 8])
+  })
+
   it("a gap is closed by whatever used its nonce, once that is deep, and needs no proof", () => {
     const gap = submitted({ origin: "gap", intent: "clear", clearCode: "gap_filled", attempts: [noop(1)] })
     const on = (countAtFinal: number) => summary(commandsOf(gap, lane(), seen({ count: 6, countAtFinal })))

@@ -1,8 +1,10 @@
 // Each decision about a receipt that was recorded, and about a transaction that is final.
-import { describe } from "@effect/vitest"
-import { decisions, later, noop } from "./DecisionTable.ts"
+import { assert, describe, it } from "@effect/vitest"
+import { cause } from "../../../../src/domain/transaction/Cause.ts"
+import type { Seen } from "../../../../src/domain/transaction/evm/View.ts"
+import { decisions, later, noop, summary } from "./DecisionTable.ts"
 import type { Case } from "./DecisionTable.ts"
-import { agreed, attempt, mined, pending, seen } from "./Fixtures.ts"
+import { agreed, attempt, commandsOf, hour, lane, mined, now, pending, seen } from "./Fixtures.ts"
 
 const final: ReadonlyArray<Case> = [
   ["mined, not deep", "Hold transaction mined_waiting", mined(), undefined, seen({ minedAt: agreed() })],
@@ -62,6 +64,40 @@ const final: ReadonlyArray<Case> = [
     mined(),
     undefined,
     later(2, { count: 6, minedAt: { ...agreed("other"), first: "block-100" } })
+  ],
+  [
+    "mined, and the provider is behind its block",
+    "Hold transaction mined_waiting",
+    mined(),
+    undefined,
+    seen({ head: { number: 99, hash: "block-99" }, finalHeight: 97, minedAt: { first: "other" } })
+  ],
+  [
+    "mined, deep, and a second provider does not answer",
+    "Hold transaction mined_waiting",
+    mined(),
+    undefined,
+    later(2, { count: 6, minedAt: { first: "block-100" } })
+  ],
+  [
+    "mined, deep, but not for a second provider",
+    "Hold transaction mined_waiting",
+    mined(),
+    undefined,
+    later(2, {
+      count: 6,
+      minedAt: {
+        first: "block-100",
+        second: { hash: "block-100", finalHeight: 99, receipt: { blockHash: "block-100", isSuccess: true } }
+      }
+    })
+  ],
+  [
+    "mined, deep, and a second provider has another block and no receipt",
+    "Hold transaction providers_disagree",
+    mined(),
+    undefined,
+    later(2, { count: 6, minedAt: { first: "block-100", second: { hash: "other", finalHeight: 200, receipt: null } } })
   ],
   [
     "mined, deep, and a second provider has no receipt",
@@ -126,4 +162,19 @@ const final: ReadonlyArray<Case> = [
 
 describe("a transaction that is", () => {
   decisions(final)
+})
+
+describe("a receipt about which no other provider has an opinion for long", () => {
+  it("is final when its block is twice as deep as required", () => {
+    const since = now - 24 * hour
+    const missing = mined({ cause: cause("second_provider_missing", { block: 100 }), causeSince: since })
+    const minedAt: NonNullable<Seen["minedAt"]> = {
+      first: "block-100",
+      others: [{ _tag: "Silent", host: "second", since, error: "no answer" }]
+    }
+    const at = (blocks: number) => commandsOf(missing, lane(), later(blocks, { count: 6, minedAt }))
+    assert.strictEqual(summary(at(3)), "Hold transaction second_provider_missing")
+    assert.strictEqual(summary(at(4)), "Finish confirmed confirmed")
+    assert.deepInclude(at(4)[0], { confirmedBy: 1 })
+  })
 })

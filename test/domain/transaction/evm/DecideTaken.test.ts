@@ -1,8 +1,9 @@
 // Rules about a nonce that another transaction used: what proves it, and what follows.
 import { assert, describe, it } from "@effect/vitest"
+import { cause } from "../../../../src/domain/transaction/Cause.ts"
 import { indexPatience } from "../../../../src/domain/transaction/evm/EvmNumbers.ts"
-import { now, submitted } from "./Fixtures.ts"
-import { receiver } from "./simulation/World.ts"
+import { attempt, now, submitted } from "./Fixtures.ts"
+import { address, receiver } from "./simulation/World.ts"
 import { fetched, onTaker } from "./Takers.ts"
 
 describe("the proof that a nonce is taken", () => {
@@ -49,5 +50,21 @@ describe("the proof that a nonce is taken", () => {
     assert.strictEqual(onTaker(fetched(), submitted({ requiredNonce: 5 })), "Finish failed nonce_unavailable")
     assert.strictEqual(onTaker(fetched(), submitted({ intent: "cancel" })), "Finish canceled canceled")
     assert.strictEqual(onTaker(fetched(), submitted({ intent: "expire" })), "Finish expired deadline_passed")
+  })
+
+  it("a no-op at a nonce of the request could be one that the ledger has forgotten", () => {
+    const noop = { to: address, value: 0n, data: "0x", isNoop: true }
+    assert.strictEqual(onTaker(fetched({ call: { ...noop, nonce: 5 } })), "Requeue restored_unproven")
+    assert.strictEqual(onTaker(fetched({ call: { ...noop, nonce: 4 } })), "Requeue nonce_taken")
+    const former = submitted({ attempts: [attempt(1, { nonce: 4 }), attempt(2)] })
+    assert.strictEqual(onTaker(fetched({ call: { ...noop, nonce: 4 } }), former), "Requeue restored_unproven")
+  })
+
+  it("nothing gets another nonce while another used nonce of the account is unexplained", () => {
+    const unexplained = cause("nonce_unexplained", { nonce: 4, count: 6 })
+    for (const doubt of [{ stop: unexplained }, { ownStop: unexplained }, { unsettledBefore: now + 1 }]) {
+      assert.strictEqual(onTaker(fetched(), submitted(), doubt), "Hold transaction nonce_unexplained")
+    }
+    assert.strictEqual(onTaker(fetched(), submitted(), { unsettledBefore: now }), "Requeue nonce_taken")
   })
 })

@@ -132,7 +132,10 @@ export const terms = (over: Partial<Terms<Evm>> = {}): Terms<Evm> => ({
 })
 
 /** What is the same for decisions in one test. */
-export interface LaneFields extends Pick<Situation<Evm>, "stop" | "isDeepReorg" | "signerRetry" | "terms"> {
+export interface LaneFields extends Pick<
+  Situation<Evm>,
+  "stop" | "ownStop" | "unsettledBefore" | "isDeepReorg" | "signerRetry" | "terms"
+> {
   readonly lane: ReturnType<typeof newLane>
   readonly others: RestOfLane<Evm>
 }

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { noopReserve, evmReservationOf, shortageOf, withPayment } from "../../../../src/domain/transaction/evm/Funds.ts"
 import { maxFeeOf, tipOf } from "../../../../src/domain/transaction/evm/Fees.ts"
+import { feeOf } from "../../../../src/domain/transaction/Totals.ts"
 import { attempt, gwei, mined, othersOf, pending, receiptIn, request, seen, submitted, totalsOf } from "./Fixtures.ts"
 
 describe("a reservation", () => {
@@ -29,6 +30,23 @@ describe("a reservation", () => {
     const totals = totalsOf([one, other, mined({ number: 3 }), pending({ number: 4 })], {})
     assert.strictEqual(othersOf(one, totals, false).reserved, 11n * gwei + 7n)
     assert.strictEqual(othersOf(pending(), totals, false).reserved, 22n * gwei + 7n)
+  })
+})
+
+describe("the fee that counts for an API key", () => {
+  const noops = { paidBefore: 7n }
+
+  it("is what a final transaction has cost, with the no-ops at nonces that it has given up", () => {
+    const { mined: { receipt } = assert.fail("no receipt") } = mined()
+    assert.isAbove(Number(receipt.paid), 0)
+    assert.strictEqual(feeOf(mined({ state: "confirmed", ...noops }), 5n), receipt.paid + 7n)
+    assert.strictEqual(feeOf(pending({ state: "canceled" }), 5n), 0n)
+  })
+
+  it("is what the most expensive attempt of an open one can cost, and what is reserved before there is one", () => {
+    const attempts = [attempt(1), attempt(2), attempt(3, { gasLimit: 1n })]
+    assert.strictEqual(feeOf(submitted({ attempts, ...noops }), 5n), attempt(2).maxFee + 7n)
+    assert.strictEqual(feeOf(pending(noops), 5n), 12n)
   })
 })
 

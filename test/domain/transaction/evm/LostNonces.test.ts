@@ -7,7 +7,10 @@ import { faultless } from "./simulation/Faults.ts"
 import { watch } from "./simulation/Invariants.ts"
 import { pollLane } from "./simulation/LanePoll.ts"
 import { summary } from "./DecisionTable.ts"
-import { commandsOf, lane, receiptIn, seen, submitted } from "./Fixtures.ts"
+import { Command } from "../../../../src/domain/transaction/Command.ts"
+import { cause } from "../../../../src/domain/transaction/Cause.ts"
+import { apply } from "../../../../src/domain/transaction/Transition.ts"
+import { commandsOf, lane, mined, now, receiptIn, seen, submitted } from "./Fixtures.ts"
 import { effectsOf, foreign } from "./simulation/Blocks.ts"
 import { fetched, onTaker } from "./Takers.ts"
 import { blocks, reading, rounds, sent } from "./simulation/Scenes.ts"
@@ -31,6 +34,12 @@ describe("a transaction without its nonce", () => {
     world.chain = reorg(world.chain, 4)
     rounds(world, 12)
     assert.strictEqual(transactionOf(world, other).state, "confirmed")
+  })
+
+  it("that goes back to pending has no nonce and no receipt any more", () => {
+    const requeue = Command.Requeue({ restored: false, requeues: 1, cause: cause("nonce_taken") })
+    const { state, place, mined: receipt, attempts } = apply(mined(), requeue, now)
+    assert.deepStrictEqual([state, place, receipt, attempts.length], ["pending", undefined, undefined, 1])
   })
 
   it("that an operator gives up while the nonce is open stays as it is, and is executed", () => {

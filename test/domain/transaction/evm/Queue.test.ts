@@ -86,6 +86,18 @@ describe("the queue of a lane", () => {
     )
   })
 
+  it("the balance pays for each signature of a commit, and the window has room for each", () => {
+    const more = { versions: [request({ value: (ether * 3n) / 5n })] as const }
+    assert.deepStrictEqual(numbersOf([row(1, more), row(2, { ...more, relayerNumber: 2 })]), [[1, 5]])
+    const { windowSize } = base().lane
+    const many = Array.from({ length: windowSize + 1 }, (_, index) => row(index + 1))
+    const signed = numbersOf(many, undefined, seen(), windowSize + 1)
+    assert.deepStrictEqual(
+      signed.map(([number]) => number),
+      many.slice(0, windowSize).map(({ number }) => number)
+    )
+  })
+
   it("later, cheaper ones of a relayer that is short do not overtake", () => {
     const view = seen({ balance: ether / 2n })
     const rows = [row(1, { versions: [request({ value: ether })] }), row(2)]

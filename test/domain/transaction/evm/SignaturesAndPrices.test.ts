@@ -98,6 +98,27 @@ describe("bytes that were sent before", () => {
   })
 })
 
+describe("a price that nodes refuse", () => {
+  const underpriced = submitted({ attempts: [attempt(1, { outcome: "refused", refusal: { class: "bump" } })] })
+  const priced = (over: Parameters<typeof terms>[0]) => commandsOf(underpriced, lane({ terms: terms(over) }))
+
+  it("is not raised above the cap", () => {
+    assert.include(tagsOf(priced({ cap: 13n * gwei })), "Sign")
+    const held = priced({ cap: 12n * gwei })
+    assert.notInclude(tagsOf(held), "Sign")
+    assert.deepInclude(only(held, "Hold").cause, { code: "at_cap" })
+    assert.strictEqual(only(held, "Hold").cause.figures.limit, "cap")
+  })
+
+  it("is not raised above what the limits of its API key leave", () => {
+    assert.include(tagsOf(priced({ feeLimit: 21_000n * 13n * gwei })), "Sign")
+    const held = priced({ feeLimit: 21_000n * 12n * gwei })
+    assert.notInclude(tagsOf(held), "Sign")
+    assert.deepInclude(only(held, "Hold").cause, { code: "at_cap" })
+    assert.strictEqual(only(held, "Hold").cause.figures.limit, "api_key")
+  })
+})
+
 describe("C5: a cancel or a replacement", () => {
   it("only the cancel of a transaction without a nonce promises that there is no effect", () => {
     assert.strictEqual(Result.getOrThrow(cancel(pending()))._tag, "finish")

@@ -2,6 +2,7 @@
 import type { TakerEvidence } from "../../../../src/domain/transaction/evm/View.ts"
 import { summary } from "./DecisionTable.ts"
 import { commandsOf, lane, seen, submitted } from "./Fixtures.ts"
+import type { LaneFields } from "./Fixtures.ts"
 import { address, receiver } from "./simulation/World.ts"
 
 /** A block at which the account's count passed the nonce of `submitted()`, and that is deep. */
@@ -19,5 +20,5 @@ export const fetched = (over: Partial<Extract<TakerEvidence, { _tag: "Fetched" }
   ...over
 })
 
-export const onTaker = (taker: TakerEvidence, transaction = submitted()) =>
-  summary(commandsOf(transaction, lane(), { ...passed, taker }))
+export const onTaker = (taker: TakerEvidence, transaction = submitted(), over: Partial<LaneFields> = {}) =>
+  summary(commandsOf(transaction, lane(over), { ...passed, taker }))
