@@ -91,6 +91,11 @@ describe("a pending transaction, by clock and account", () => {
       situation({ ...pending, validUntil: now + 12_000 }, both()),
       "Hold awaiting_expiry"
     ],
+    [
+      "is not signed while one of two providers answers",
+      situation(pending, prepared({}, [look(n - 1n), { ...look(n - 1n), isStalled: true }])),
+      "Hold providers_unavailable"
+    ],
     ["waits for its account", situation(pending, both(look(undefined, { payer: null }))), "Hold no_account"],
     [
       "is not signed if its signer has too little weight",

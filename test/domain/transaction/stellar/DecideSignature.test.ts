@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
 import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
-import { check, clock, look, n, newest, now, pending, prepared, seen, situation } from "./Situations.ts"
+import { check, clock, entry, look, n, newest, now, pending, prepared, seen, situation } from "./Situations.ts"
 
 const closed = (closeTime: number) => ({ number: 500, closeTime })
 const noStats = { operations: 1, out: 0n }
@@ -125,6 +125,16 @@ describe("a prepared transaction", () => {
       "Hold insufficient_funds"
     ],
     [
+      "waits for funds that one of two providers does not show",
+      situation(pending, prepared({}, [look(n - 1n), look(n - 1n, { payer: { ...entry, balance: 10_000_000n } })])),
+      "Hold insufficient_funds"
+    ],
+    [
+      "waits for funds if its entries lock the balance",
+      situation(pending, prepared({}, [look(n - 1n, { payer: { ...entry, subentries: 198 } }), look(n - 1n)])),
+      "Hold insufficient_funds"
+    ],
+    [
       "fails without funds ten minutes after the lane fell quiet",
       situation(
         { ...pending, cause: cause("insufficient_funds"), causeSince: now - 600_000, validUntil: now + 900_000 },
@@ -143,6 +153,15 @@ describe("a prepared transaction", () => {
 
   it("lives for a minute after the lowest close time, whatever another provider says", () => {
     assert.deepStrictEqual([offered(clock - 2), offered(clock + 59)], [58, 119])
+  })
+
+  it("begins no restore for an API key with limits, because its fee counts for no key", () => {
+    const feeOfRestore = (terms: object) => {
+      const [command] = decide(situation(paysRestore, archived, { terms }))
+      return command._tag === "Hold" ? [command.cause.code, command.cause.figures.fee] : command._tag
+    }
+    assert.deepStrictEqual(feeOfRestore({}), ["needs_restore", 161n])
+    assert.deepStrictEqual(feeOfRestore({ feeLimit: 1_000_000n }), ["needs_restore", undefined])
   })
 
   it("is too late for the ledger after the last one of its authorization", () => {

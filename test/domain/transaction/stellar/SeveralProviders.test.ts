@@ -114,6 +114,11 @@ describe("two providers", () => {
       situation(submitted, two(taken(), forgotten)),
       "Hold nonce_taken_unproven"
     ],
+    [
+      "show different sequences after another use: the lower one counts",
+      situation(submitted, two(taken({}, n + 5n), taken({}, n + 2n))),
+      "Requeue nonce_taken 1 next 3"
+    ],
     ["wait for the second one", situation(submitted, two(dead, stalled, alone)), "Hold second_provider_missing"],
     [
       "wait for the second one if it answers with errors",
