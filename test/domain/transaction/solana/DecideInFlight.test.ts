@@ -163,6 +163,16 @@ describe("a transaction with bytes", () => {
       "Hold chain_changed"
     ],
     [
+      "is neither sent to another chain nor landed there",
+      inFlight([landed("finalized"), landed("finalized")], {}, { stop: cause("chain_changed") }),
+      "Hold chain_changed"
+    ],
+    [
+      "is not sent before the list of a restored ledger was read",
+      inFlight([alive, alive], { restored: true }, { lane: { ...base.lane, isRestoreRead: false } }),
+      "Hold restored_unproven"
+    ],
+    [
       "waits for the list of a restored ledger",
       inFlight([dead, dead], { restored: true }, { lane: { ...base.lane, isRestoreRead: false } }),
       "Hold restored_unproven"

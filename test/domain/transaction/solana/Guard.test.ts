@@ -93,6 +93,16 @@ const cases: ReadonlyArray<readonly [string, Guarded, string]> = [
     }),
     "passes"
   ],
+  [
+    "S5: a fee that counts the signatures of precompiles, at the cap",
+    guarded(compiled([precompile(2), userTransfer], [user]), "prebuilt", { maxFee: 20_000n }),
+    "passes"
+  ],
+  [
+    "S5: a fee that counts the signatures of precompiles, above the cap",
+    guarded(compiled([precompile(2), userTransfer], [user]), "prebuilt", { maxFee: 19_999n }),
+    "fee_above_cap"
+  ],
   ["S7: a disallowed account", guarded(sound, "prebuilt", { disallowedAccounts: [other] }), "account_disallowed"],
   [
     "S7: an account that is not allowed",
