@@ -26,6 +26,12 @@ describe("the market", () => {
     assert.strictEqual(Market.marketOf(empty, { minimumTip: 0n, suggestedTip: 3n }).tips.fast, 3n)
   })
 
+  it("has the lower tips and the lower gas price of what two providers name", () => {
+    const tips = (low: bigint, high: bigint) => ({ safeLow: low, average: low, fast: high, fastest: high })
+    const lower = Market.lowerOf({ tips: tips(1n, 9n), gasPrice: 8n }, { tips: tips(2n, 3n), gasPrice: 7n })
+    assert.deepStrictEqual(lower, { tips: tips(1n, 3n), gasPrice: 7n })
+  })
+
   it("has no tip below what the network demands", () => {
     const history = { baseFees: [10n, 10n], rewards: [row(1, 1, 1, 1)] }
     assert.strictEqual(Market.marketOf(history, { minimumTip: 30n * gwei }).tips.safeLow, 30n * gwei)

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { EvmNetwork } from "../../../../src/domain/network/Network.ts"
-import { pollInterval, networkNumbers } from "../../../../src/domain/transaction/evm/NetworkNumbers.ts"
+import { networkNumbers, pollInterval, windowLimitOf } from "../../../../src/domain/transaction/evm/NetworkNumbers.ts"
 
 const network = (over: Partial<typeof EvmNetwork.Encoded> = {}) =>
   Schema.decodeSync(EvmNetwork)({
@@ -38,6 +38,15 @@ describe("the numbers of a network", () => {
     assert.strictEqual(marked.transactionGasCap, 16_777_216n)
     assert.deepStrictEqual([marked.hasMempool, marked.window, marked.isEip1559], [false, 4, false])
     assert.strictEqual(marked.minimumTip, 30_000_000_000n)
+  })
+
+  it("allow an account with a delegation one transaction in flight, and one with other code the whole window", () => {
+    const numbers = networkNumbers(network())
+    const delegated = `0xEF0100${"ab".repeat(20)}`
+    assert.deepStrictEqual(
+      ["0x", "0x6080", delegated].map((code) => windowLimitOf(numbers, code)),
+      [64, 64, 1]
+    )
   })
 
   it("are those that the operator has set", () => {
