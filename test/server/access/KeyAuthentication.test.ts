@@ -1,4 +1,4 @@
-// The administrator's key of a host program.
+// The administrator's key of a host program, and what the scopes and relayers of an API key allow.
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
@@ -8,6 +8,8 @@ import { ApiKeys } from "../../../src/server/access/ApiKeys.ts"
 import { Audit } from "../../../src/server/audit/Audit.ts"
 import * as KeyAuthentication from "../../../src/server/access/KeyAuthentication.ts"
 import { Authentication } from "../../../src/server/authentication/Authentication.ts"
+import type { Use } from "../../../src/server/authentication/Authentication.ts"
+import type { Caller } from "../../../src/domain/access/Caller.ts"
 
 /** No statement runs. */
 const database = Layer.effect(
@@ -39,4 +41,33 @@ describe("the administrator's key", () => {
       assert.strictEqual((yield* Effect.flip(authenticate(key, `${key}k`)))._tag, "Unauthorized")
     })
   )
+})
+
+describe("an API key", () => {
+  const use = (over: Partial<Use>): Use => ({
+    group: "transactions",
+    endpoint: "list",
+    method: "GET",
+    route: "/",
+    scope: undefined,
+    relayerId: undefined,
+    from: undefined,
+    ...over
+  })
+  const isAllowed = (caller: Caller, over: Partial<Use>) => KeyAuthentication.isAllowed(caller, use(over))
+
+  it("may do what its scopes allow, and needs all scopes where no scope is named", () => {
+    const reader = { id: "reader", scopes: ["transactions:read"] as const }
+    assert.isTrue(isAllowed(reader, { scope: "transactions:read" }))
+    assert.isFalse(isAllowed(reader, { scope: "transactions:write" }))
+    assert.isFalse(isAllowed(reader, {}))
+    assert.isTrue(isAllowed({ id: "all", scopes: ["*"] }, {}))
+  })
+
+  it("that is narrowed reaches its relayers, and nothing that concerns all of them", () => {
+    const narrowed = { id: "narrowed", scopes: ["*"] as const, relayerIds: ["one"] }
+    assert.isTrue(isAllowed(narrowed, { scope: "transactions:write", relayerId: "one" }))
+    assert.isFalse(isAllowed(narrowed, { scope: "transactions:write", relayerId: "two" }))
+    assert.isFalse(isAllowed(narrowed, { scope: "api-keys:write" }))
+  })
 })

@@ -1,6 +1,7 @@
 // Bytes of evm transactions, compared with those that viem signs by itself.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
+import { keccak256, parseTransaction } from "viem"
 import { privateKeyToAccount } from "viem/accounts"
 import * as EvmBytes from "../../../../src/server/chains/evm/EvmBytes.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
@@ -34,6 +35,29 @@ describe("EvmBytes", () => {
       const creation = yield* Effect.promise(() => account.signTransaction({ ...rest, type: "legacy", gasPrice: 9n }))
       assert.strictEqual(`0x${Buffer.from(legacy.raw).toString("hex")}`, creation)
       assert.strictEqual(legacy.sender, account.address.toLowerCase())
+    })
+  )
+
+  it.effect("has no sender of a transaction whose hash does not belong to its fields", () =>
+    Effect.gen(function* () {
+      const fields = {
+        chainId: 8453,
+        nonce: 7,
+        value: 5n,
+        gas: 60_000n,
+        to,
+        maxFeePerGas: 9n,
+        maxPriorityFeePerGas: 2n
+      } as const
+      const raw = yield* Effect.promise(() => account.signTransaction({ ...fields, type: "eip1559" }))
+      const { r = "0x", s = "0x", yParity = 0 } = parseTransaction(raw)
+      const signed = (value: bigint) => ({
+        hash: keccak256(raw),
+        transaction: { ...fields, value, type: "eip1559" as const },
+        signature: { r, s, yParity }
+      })
+      assert.strictEqual(yield* EvmBytes.senderOf(signed(5n)), account.address.toLowerCase())
+      assert.isUndefined(yield* EvmBytes.senderOf(signed(6n)))
     })
   )
 
