@@ -18,7 +18,11 @@ import { account as evmAccount, insert, newTransaction } from "../../../testkit/
 import { actions, database, signature } from "./Fixtures.ts"
 
 /** A network whose bytes have no sequence, so that two transactions can have the same ones. */
-const paper = { ...rulesOfUnknown("paper"), repeated: () => undefined }
+const paper = {
+  ...rulesOfUnknown("paper"),
+  repeated: () => undefined,
+  withGiven: (facts: object, { hash }: { readonly hash: string }) => ({ ...facts, given: hash })
+}
 
 const ledger = Layer.merge(Ledger.layerNoDeps, LaneLedger.layerNoDeps).pipe(
   Layer.provideMerge(LedgerTables.layer()),
@@ -78,6 +82,20 @@ layerEach(ledger)("a signature that a caller gets", (it) => {
       const known = yield* (yield* LaneLedger).given(["a", "b", "c"])
       assert.deepStrictEqual([...known], ["a"])
       assert.deepStrictEqual(yield* actions, ["transaction.signed"])
+    })
+  )
+
+  it.effect("is taken over by a later transaction with the same bytes", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      yield* transactions.give(account(1), signed("a", { identity: "same", offer: {} }))
+      const send = (identity: string) =>
+        Effect.map(
+          transactions.accept(account(1), [newTransaction(0, { request: {}, identity })]),
+          ([{ stored }]) => stored.transaction.facts
+        )
+      assert.deepStrictEqual(yield* send("same"), { given: "a" })
+      assert.deepStrictEqual(yield* send("other"), {})
     })
   )
 

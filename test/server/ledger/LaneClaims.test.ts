@@ -195,6 +195,21 @@ layerEach(ledger)("a process that has lost its lane", (it) => {
     })
   )
 
+  it.effect("writes nothing for its former claim, also if it has claimed the lane again", () =>
+    Effect.gen(function* () {
+      yield* insert(account(1), 1)
+      const { hold } = yield* claimOne
+      const lanes = yield* LaneLedger
+      const [row = assert.fail("no row")] = (yield* lanes.read(hold)).pending
+      assert.isTrue(yield* lanes.release(hold, "draining"))
+      const again = yield* claimOne
+      assert.isAbove(again.hold.epoch, hold.epoch)
+      const late = yield* Effect.flip(lanes.commitSignatures(hold, [signature(row, 0)]))
+      assert.strictEqual(late._tag, "LaneLost")
+      assert.lengthOf(yield* signAll(again.hold), 1)
+    })
+  )
+
   it.effect("loses it also if nobody else has claimed it, when the lease has passed", () =>
     Effect.gen(function* () {
       yield* insert(account(1), 1)

@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerEach } from "../../../../testkit/layerEach.ts"
+import * as Cluster from "../../../../testkit/solana/Cluster.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
 import { endsAs, pruned, shown, signedMemo } from "./Ends.ts"
 import * as World from "./World.ts"
@@ -127,6 +128,48 @@ layerEach(ledger)("after a restore", (it) => {
       world.nodes[0]?.lies.clear()
       yield* world.finish
       assert.strictEqual((yield* world.transaction(landed)).state, "confirmed")
+    })
+  )
+
+  it.effect("a list that lacks what another one has holds it until they agree", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      const [landed] = yield* world.accept(transfer(world.address, sol))
+      yield* world.accept(memo("listed by both"))
+      yield* world.finish
+      const [{ hash } = assert.fail("no attempt")] = (yield* world.transaction(landed)).attempts
+      yield* world.forget(landed)
+      yield* world.restore
+      yield* world.claim
+      world.nodes[0]?.lies.set("getSignaturesForAddress", () => {
+        const finalized = world.cluster.blocks.slice(0, -Cluster.finality)
+        const own = finalized.flatMap(({ transactions, slot }) =>
+          transactions.map(({ signature }) => ({ signature, slot }))
+        )
+        return { result: own.filter(({ signature }) => signature !== hash).toReversed() }
+      })
+      yield* world.poll(untilBound)
+      assert.deepStrictEqual(yield* shown(world, landed), ["pending", "restored_unproven", 0])
+      world.nodes[0]?.lies.clear()
+      yield* world.finish
+      assert.strictEqual((yield* world.transaction(landed)).state, "confirmed")
+    })
+  )
+
+  it.effect("two equal requests that have both landed are adopted, one transaction each", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      const ids = yield* world.accept(transfer(world.address, sol), 2)
+      yield* world.finish
+      assert.strictEqual(world.cluster.balanceOf(receiver), 2n * sol)
+      for (const id of ids) yield* world.forget(id)
+      yield* world.restore
+      yield* world.claim
+      const sent = world.cluster.sent.size
+      yield* world.poll(untilBound)
+      for (const id of ids) assert.deepStrictEqual(yield* shown(world, id), ["confirmed", "confirmed", 1])
+      assert.strictEqual(world.cluster.sent.size, sent)
+      assert.strictEqual(world.cluster.balanceOf(receiver), 2n * sol)
     })
   )
 
