@@ -17,11 +17,12 @@ const hasRoom = (folder: string) => {
 if (existsSync(memory) && hasRoom(memory)) process.env.TMPDIR ??= memory
 
 const unit = [
-  "test/{api,bench,cli,console,deploy,domain,faults,import,outbound,testkit,threads}/**/*.test.ts",
+  "test/{api,bench,cli,console,deploy,domain,faults,import,mutants,outbound,testkit,threads}/**/*.test.ts",
   "test/{claims,exports,floors,seams,traces,transactionsFailures}.test.ts",
   "test/client/{Webhook,node/*}.test.ts",
   "test/process/{LocalEvm,Logging,StartupBanner,http/IdleConnections,settings/{ConsoleSettings,Keys,Misspelled}}.test.ts",
   "test/server/access/KeyAuthentication.test.ts",
+  "test/server/audit/Chain.test.ts",
   "test/server/chains/**/*.test.ts",
   "test/server/lanes/{BusyLanes,LaneLife,LanesJob,solana/SolanaContext}.test.ts",
   "test/server/networks/builtin.test.ts",

@@ -1,0 +1,226 @@
+// Rules of evm about what a transaction may cost.
+import { inFile } from "../Mutant.ts"
+import type { Mutant } from "../Mutant.ts"
+
+const source = "src/domain/transaction/evm"
+const tests = "test/domain/transaction/evm"
+const failures = "test/transactions-failures.md"
+
+export const costs: ReadonlyArray<Mutant> = [
+  ...inFile(`${source}/DecideFirstSignature.ts`, [
+    {
+      name: "funds-before-the-nonce",
+      rule: "A transaction gets a nonce only if the balance covers it.",
+      source: `${failures} 16`,
+      before: "unknown, funds, reverts]",
+      after: "unknown, reverts]",
+      test: `${tests}/DecidePendingCosts.test.ts`
+    },
+    {
+      name: "reverting-call-gets-no-nonce",
+      rule: "A call that reverts fails before it gets a nonce.",
+      source: `${failures} 22`,
+      before: "unknown, funds, reverts]",
+      after: "unknown, funds]",
+      test: `${tests}/DecidePendingCosts.test.ts`
+    },
+    {
+      name: "revert-has-a-second-opinion",
+      rule: "A call that does not revert at a second provider is not failed.",
+      source: `${failures} 22`,
+      before: `if (estimate.second === "differs") return hold(situation, cause("providers_unavailable"), "relayer")`,
+      after: "",
+      test: `${tests}/DecidePendingCosts.test.ts`
+    },
+    {
+      name: "revert-waits-for-predecessors",
+      rule: "A call that reverts waits while earlier transactions are in flight.",
+      source: `${failures} B11`,
+      before: `if (rest.inFlight > 0) return hold(situation, cause("waits_for_predecessors"), "relayer")`,
+      after: "",
+      test: `${tests}/DecidePendingCosts.test.ts`
+    },
+    {
+      name: "window-bounds-what-is-in-flight",
+      rule: "No transaction gets a nonce while the window is full.",
+      source: `${failures} 25`,
+      before: "rows.windowFull, ",
+      after: "",
+      test: `${tests}/DecidePending.test.ts`
+    },
+    {
+      name: "cap-below-the-base-fee-holds",
+      rule: "A transaction waits while the base fee is above its cap.",
+      source: `${failures} 13`,
+      before: "inquiry, priceAboveCap, unknown",
+      after: "inquiry, unknown",
+      test: `${tests}/DecidePendingCosts.test.ts`
+    },
+    {
+      name: "key-limit-bounds-the-first-price",
+      rule: "The fees that are left to an API key bound the first price.",
+      source: "docs/security/tests.md: the fee limit holds for what is only known when a transaction is signed",
+      before: "if (feeLimit === undefined) return cap\n",
+      after: "if (feeLimit === undefined || situation.now >= 0) return cap\n",
+      test: `${tests}/DecidePendingCosts.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/Funds.ts`, [
+    {
+      name: "no-ops-are-kept-back",
+      rule: "The price of two no-ops is kept back before a nonce is given.",
+      source: `${failures} 18`,
+      before: "noopsInReserve * maxFeesOf(",
+      after: "0n * maxFeesOf(",
+      test: `${tests}/Funds.test.ts`
+    },
+    {
+      name: "funds-in-flight-are-reserved",
+      rule: "The balance has to cover what is in flight as well.",
+      source: `${failures} 16`,
+      before: "const left = balance - reserved - required",
+      after: "const left = balance - required",
+      test: `${tests}/Funds.test.ts`
+    },
+    {
+      name: "minimum-balance-stays",
+      rule: "The minimum balance of the policy stays on the account.",
+      source: `${failures} 16`,
+      before: "minBalance > reserve ? minBalance : reserve",
+      after: "minBalance > reserve ? reserve : reserve",
+      test: `${tests}/Funds.test.ts`
+    },
+    {
+      name: "impossible-payments-count-in-full",
+      rule: "A receipt that says what cannot be paid counts as the most that was offered.",
+      source: "docs/security/tests.md: the fee limit holds for what is only known when a transaction is signed",
+      before: "if (isPrice && isGas) return receipt",
+      after: "if (isPrice || isGas) return receipt",
+      test: `${tests}/Funds.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/Allowance.ts`, [
+    {
+      name: "key-limit-bounds-a-higher-price",
+      rule: "The fees that are left to an API key bound a higher price.",
+      source: "docs/security/tests.md: a limit of fees holds for replacements",
+      before: `price < ceiling.price ? { price, limit: "api_key" } : ceiling`,
+      after: `price < 0n ? { price, limit: "api_key" } : ceiling`,
+      test: `${tests}/SignaturesAndPrices.test.ts`
+    },
+    {
+      name: "cap-bounds-a-higher-price",
+      rule: "No signature offers more than the cap.",
+      source: `${failures} 13`,
+      before: "if (ceiling !== undefined && maxFeeOf(least) > ceiling.price) {",
+      after: "if (ceiling !== undefined && ceiling.price < 0n) {",
+      test: `${tests}/SignaturesAndPrices.test.ts`
+    },
+    {
+      name: "replacement-is-above-the-former-price",
+      rule: "A replacement offers at least the former fees and an eighth more.",
+      source: `${failures} 12`,
+      before: "atMost(atLeast(wanted.fees, least), ceiling?.price)",
+      after: "atMost(wanted.fees, ceiling?.price)",
+      test: `${tests}/SignaturesAndPrices.test.ts`
+    },
+    {
+      name: "replacement-can-be-paid",
+      rule: "A replacement is checked against the balance first.",
+      source: `${failures} 17`,
+      before: "return shortageOf(costOf({ ...wanted, fees }, wanted.value), budget)",
+      after: "return shortageOf(0n * costOf({ ...wanted, fees }, wanted.value), budget)",
+      test: `${tests}/SignaturesAndPrices.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/Fees.ts`, [
+    {
+      name: "both-fees-are-raised",
+      rule: "A bump raises both fees.",
+      source: `${failures} 11`,
+      before: "{ maxFee: raise(maxFee), tip: raise(tip) }",
+      after: "{ maxFee: raise(maxFee), tip }",
+      test: `${tests}/Fees.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/EvmNumbers.ts`, [
+    {
+      name: "bump-by-an-eighth",
+      rule: "A bump is an eighth, because reth refuses exactly a tenth.",
+      source: `${failures} 11`,
+      before: "export const bump: Ratio = { numerator: 9n, denominator: 8n }",
+      after: "export const bump: Ratio = { numerator: 11n, denominator: 10n }",
+      test: `${tests}/Fees.test.ts`
+    },
+    {
+      name: "gas-limit-has-a-margin",
+      rule: "The gas limit is 1.2 times the estimate.",
+      source: `${failures} 23`,
+      before: "export const estimateMargin: Ratio = { numerator: 6n, denominator: 5n }",
+      after: "export const estimateMargin: Ratio = { numerator: 1n, denominator: 1n }",
+      test: `${tests}/Gas.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/Replacements.ts`, [
+    {
+      name: "replaces-the-highest-attempt",
+      rule: "A replacement is above the highest of all attempts, not only above the newest.",
+      source: `${failures} 11`,
+      before: "fees: highest(first.offer.fees, ...others.map(({ offer }) => offer.fees))",
+      after: "fees: highest(newest.offer.fees)",
+      test: `${tests}/SignaturesAndPrices.test.ts`
+    },
+    {
+      name: "price-rises-after-long-patience",
+      rule: "The price of the head of a lane rises after three times its patience although the market did not move.",
+      source: `${failures} 15`,
+      before: "return isBelowMarket(situation, former) || hasWaited(situation, former, patienceAboveMarket)",
+      after: "return isBelowMarket(situation, former) || hasWaited(situation, former, 1000 * patienceAboveMarket)",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "only-the-head-is-raised",
+      rule: "Only the head of a lane is raised, because nothing can be mined before it.",
+      source: `${failures} 15`,
+      before: "if (!isHead(situation) || firstSent === undefined) return false",
+      after: "if (firstSent === undefined) return false",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "raises-after-refusals-end",
+      rule: "A price that nodes refuse is raised three times in a row at most.",
+      source: `${failures} 11`,
+      before: "count > 0 && count <= immediateBumps",
+      after: "count > 0",
+      test: `${tests}/DecideInFlight.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/Market.ts`, [
+    {
+      name: "lower-fees-of-two-providers",
+      rule: "Of the tips that two providers name, the lower one counts.",
+      source: `${failures} 41`,
+      before: "mapTips(one.tips, (tip, speed) => smaller(tip, other.tips[speed]))",
+      after: "mapTips(one.tips, (tip, speed) => (other.tips[speed] < 0n ? 0n : tip))",
+      test: `${tests}/Market.test.ts`
+    },
+    {
+      name: "tips-are-limited-without-a-cap",
+      rule: "Without a cap, no provider decides about the tip beyond a limit.",
+      source: `${failures} 41`,
+      before: "mapTips(market.tips, (tip) => smaller(tip, limit))",
+      after: "mapTips(market.tips, (tip) => (limit < 0n ? limit : tip))",
+      test: `${tests}/Prices.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/NetworkNumbers.ts`, [
+    {
+      name: "delegated-account-has-one-in-flight",
+      rule: "An account with a delegation has one transaction in flight.",
+      source: `${failures} 26`,
+      before: "code.toLowerCase().startsWith(delegation)",
+      after: "code.toLowerCase().startsWith(`no ${delegation}`)",
+      test: `${tests}/NetworkNumbers.test.ts`
+    }
+  ])
+]

@@ -1,0 +1,154 @@
+// Rules of evm about which transaction used a nonce: only a proof gives the request another one.
+import { inFile } from "../Mutant.ts"
+import type { Mutant } from "../Mutant.ts"
+
+const source = "src/domain/transaction/evm"
+const tests = "test/domain/transaction/evm"
+const failures = "test/transactions-failures.md"
+
+export const taken: ReadonlyArray<Mutant> = [
+  ...inFile(`${source}/ForeignTransaction.ts`, [
+    {
+      name: "own-bytes-take-no-nonce",
+      rule: "A transaction that is an attempt of the row does not prove that another one used the nonce.",
+      source: `${failures} 6`,
+      before: "({ hash }) => hash === taker.hash",
+      after: "() => false",
+      test: `${tests}/DecideTaken.test.ts`
+    },
+    {
+      name: "taker-has-the-sender",
+      rule: "Only a transaction of the account proves that its nonce is taken.",
+      source: `${failures} 6`,
+      before: "taker.sender !== address || taker.nonce",
+      after: "taker.nonce",
+      test: `${tests}/DecideTaken.test.ts`
+    },
+    {
+      name: "taker-has-the-nonce",
+      rule: "Only a transaction with this nonce proves that it is taken.",
+      source: `${failures} 6`,
+      before: "taker.sender !== address || taker.nonce !== nonceOf(transaction)",
+      after: "taker.sender !== address",
+      test: `${tests}/DecideTaken.test.ts`
+    },
+    {
+      name: "taker-is-deep",
+      rule: "A transaction that took the nonce is in a deep block before the request gets another nonce.",
+      source: `${failures} 6`,
+      before: `if (taker.block > view.finalHeight) return { _tag: "NotDeep" }`,
+      after: "",
+      test: `${tests}/DecideTaken.test.ts`
+    },
+    {
+      name: "taker-has-a-second-opinion",
+      rule: "A second provider has the block of the transaction that took the nonce.",
+      source: `${failures} A2`,
+      before: "return isAgreed(taker.second, taker.block, taker.blockHash)",
+      after: "return taker.block >= 0",
+      test: `${tests}/DecideTaken.test.ts`
+    },
+    {
+      name: "silence-of-two",
+      rule: "Silence proves that a nonce is taken only if two providers are silent.",
+      source: `${failures} A2`,
+      before: "batches.every(isSilent)",
+      after: "batches.some(isSilent)",
+      test: `${tests}/DecideTaken.test.ts`
+    },
+    {
+      name: "silence-beyond-the-count",
+      rule: "A provider whose count has not passed the nonce is not silent about it.",
+      source: `${failures} A2`,
+      before: "batch.count > (nonceOf(transaction) ?? 0) && ",
+      after: "",
+      test: `${tests}/DecideTaken.test.ts`
+    },
+    {
+      name: "silence-about-all-attempts",
+      rule: "Silence is a proof only if it is about every attempt at the nonce.",
+      source: `${failures} A2`,
+      before: "hashes.every((hash)",
+      after: "hashes.some((hash)",
+      test: `${tests}/DecideTaken.test.ts`
+    },
+    {
+      name: "unseen-taker-could-be-the-request",
+      rule: "A transaction that took the nonce and was not fetched could be the request itself.",
+      source: `${failures} A3`,
+      before: `  call === undefined ||
+  transaction.versions.some((request) => matches(request, call)) ||
+  (call.isNoop === true && hasHad(transaction, call.nonce))`,
+      after: `  call !== undefined &&
+  (transaction.versions.some((request) => matches(request, call)) ||
+    (call.isNoop === true && hasHad(transaction, call.nonce)))`,
+      test: `${tests}/DecideTaken.test.ts`
+    },
+    {
+      name: "equal-call-could-be-the-request",
+      rule: "A foreign transaction that equals the request could be one that the ledger has forgotten.",
+      source: `${failures} A3`,
+      before: "transaction.versions.some((request) => matches(request, call))",
+      after: "transaction.versions.some(() => false)",
+      test: `${tests}/Restore.test.ts`
+    },
+    {
+      name: "no-op-could-have-ended-the-request",
+      rule: "A foreign no-op at a nonce of the request could be one that the ledger has forgotten.",
+      source: `${failures} A3`,
+      before: "(call.isNoop === true && hasHad(transaction, call.nonce))",
+      after: "false",
+      test: `${tests}/DecideTaken.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/DecideTaken.ts`, [
+    {
+      name: "lost-request-waits-for-an-operator",
+      rule: "A request whose nonce was used by what could be its own bytes waits for an operator.",
+      source: `${failures} 33`,
+      before: "(restored || couldBe(transaction, call))",
+      after: "restored",
+      test: `${tests}/DecideTaken.test.ts`
+    },
+    {
+      name: "requeue-three-times",
+      rule: "A request gets another nonce at most three times.",
+      source: `${failures} 5`,
+      before: "requeues >= maxRequeues",
+      after: "requeues > maxRequeues",
+      test: `${tests}/DecideTaken.test.ts`
+    },
+    {
+      name: "required-nonce-is-not-exchanged",
+      rule: "A request that requires its nonce gets no other one.",
+      source: `${failures} 5`,
+      before: "if (required !== undefined) {",
+      after: "if (required !== undefined && requeues < 0) {",
+      test: `${tests}/DecideTaken.test.ts`
+    },
+    {
+      name: "lost-nonce-is-given-up",
+      rule: "A canceled transaction whose nonce was taken keeps no nonce.",
+      source: `${failures} B13`,
+      before: "if (!isWanted) return { ...endOf(transaction), losesPlace: true }",
+      after: "if (!isWanted) return endOf(transaction)",
+      test: `${tests}/LostNonces.test.ts`
+    },
+    {
+      name: "unexplained-nonces-first",
+      rule: "Nothing gets another nonce while a used nonce of the account is unexplained.",
+      source: `${failures} 33`,
+      before: `if (isUnexplained(situation)) return hold(situation, cause("nonce_unexplained", { nonce, count: view.count }))`,
+      after: "",
+      test: `${tests}/DecideTaken.test.ts`
+    },
+    {
+      name: "given-up-without-a-receipt",
+      rule: "A transaction that an operator gives up ends only if no provider has a receipt of it.",
+      source: `${failures} 6`,
+      before: "return view.hasNoReceipt === true",
+      after: "return view.count > nonce",
+      test: `${tests}/LostNonces.test.ts`
+    }
+  ])
+]

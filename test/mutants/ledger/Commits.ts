@@ -1,0 +1,141 @@
+// Rules about what a commit stores, and about the order of commit and send.
+import { inFile } from "../Mutant.ts"
+import type { Mutant } from "../Mutant.ts"
+
+const source = "src/server/ledger"
+const tests = "test/server/ledger"
+const failures = "test/transactions-failures.md"
+const claims = "docs/security/tests.md"
+
+export const commits: ReadonlyArray<Mutant> = [
+  ...inFile(`${source}/write/TransactionsRepo.ts`, [
+    {
+      name: "commit-compares-the-version",
+      rule: "A commit changes no row that a caller has changed meanwhile.",
+      source: `${failures} 1`,
+      before: " AND t.version = given.version::bigint",
+      after: "",
+      test: `${tests}/CrashMatrix.test.ts`
+    },
+    {
+      name: "given-signature-is-not-an-attempt",
+      rule: "A transaction does not store a signature that a caller got for other bytes.",
+      source: "docs/security/solana.md: attack 32",
+      before: " AND NOT ${attempts.isGiven(of.signed)}",
+      after: "",
+      test: `${tests}/Giving.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/hold/LaneCommits.ts`, [
+    {
+      name: "commit-is-all-or-nothing",
+      rule: "A commit that cannot write one of its rows writes none.",
+      source: `${failures} 1`,
+      before: "if (written.length < signatures.length) return yield* new LaneChanged({ laneId: hold.laneId })",
+      after: "",
+      test: `${tests}/CrashMatrix.test.ts`
+    },
+    {
+      name: "commit-spends-the-limit",
+      rule: "A commit checks the limits of fees again, under a lock.",
+      source: `${claims}: the fee limit holds for what is only known when a transaction is signed`,
+      before: "if (spendings.length > 0)\n",
+      after: "if (spendings.length > 1000)\n",
+      test: `${tests}/FeeLimits.test.ts`
+    },
+    {
+      name: "bytes-are-stored-with-their-place",
+      rule: "A committed nonce always has its bytes.",
+      source: `${failures} 3`,
+      before: `      signatures.map(({ stored: { id, chain, from }, attempt, raw }) => ({`,
+      after: `      signatures.slice(1).map(({ stored: { id, chain, from }, attempt, raw }) => ({`,
+      test: `${tests}/CrashMatrix.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/hold/LaneContentsRepo.ts`, [
+    {
+      name: "each-relayer-has-its-pending-rows",
+      rule: "The pending transactions of one relayer do not hide those of the other relayers of its lane.",
+      source: `${failures} C2`,
+      before: "PARTITION BY t.lane_id, t.relayer_number, t.restored",
+      after: "PARTITION BY t.lane_id, t.restored",
+      test: "test/server/lanes/QueueTraces.test.ts",
+      only: "does not hide the transactions of other relayers"
+    }
+  ]),
+  ...inFile("src/server/lanes/LaneAssignment.ts", [
+    {
+      name: "committed-before-it-is-sent",
+      rule: "Bytes are committed before they leave.",
+      source: `${failures} 34`,
+      before: "  const committed = yield* context.ledger.commitSignatures(context.hold, signed)\n",
+      after: `  for (const { stored, attempt, raw } of signed) {
+    const row = step.row(stored.transaction.number)
+    if (row !== undefined) yield* context.chain.broadcast(row.relayer, raw, attempt.sends)
+  }
+  const committed = yield* context.ledger.commitSignatures(context.hold, signed)
+`,
+      test: "test/server/lanes/Holding.test.ts",
+      only: "whose commit fails, because the database is away"
+    }
+  ]),
+  ...inFile("src/server/lanes/LaneSigning.ts", [
+    {
+      name: "nothing-behind-a-failed-signature",
+      rule: "Nothing is committed behind a signature that failed.",
+      source: `${failures} 50`,
+      before: "results.slice(0, end).flatMap(",
+      after: "results.flatMap(",
+      test: "test/server/lanes/LaneSigning.test.ts",
+      only: "commits nothing behind a signature that failed"
+    }
+  ]),
+  ...inFile("src/server/lanes/LaneKeys.ts", [
+    {
+      name: "key-belongs-to-the-lane",
+      rule: "A key of another address signs nothing for a lane.",
+      source: `${claims}: a changed row leads no signer of a key service to another key`,
+      before: "if (!(yield* isOwn(publicKey))) return yield* wrongKey()",
+      after: "",
+      test: "test/server/lanes/LaneSigner.test.ts"
+    },
+    {
+      name: "disabled-signer-stops-soon",
+      rule: "A signer that another instance has disabled stops within five seconds.",
+      source: `${claims}: a signer whose key service signs with another key is disabled, in all instances`,
+      before: "const keptFor = 5_000_000_000n",
+      after: "const keptFor = 500_000_000_000n",
+      test: "test/server/lanes/LaneSigner.test.ts"
+    }
+  ]),
+  ...inFile("src/server/lanes/LaneStep.ts", [
+    {
+      name: "lane-stops-on-another-chain",
+      rule: "A lane whose provider is on another chain stops.",
+      source: `${failures} 37`,
+      before: "if (reading === undefined && poll.isOtherChain) yield* stopOnOtherChain(step)",
+      after: "",
+      test: "test/server/lanes/SecondOpinions.test.ts",
+      only: "and is shorter gets no bytes"
+    },
+    {
+      name: "deadlines-behind-the-first-rows",
+      rule: "Transactions past their deadline end although those before them are held.",
+      source: `${failures} C6`,
+      before: "if (contents.nextMoment === undefined || contents.nextMoment > now) return contents",
+      after: "if (contents.nextMoment === undefined || contents.nextMoment > 0) return contents",
+      test: "test/server/lanes/QueueTraces.test.ts",
+      only: "ends at its deadline although its relayer is paused"
+    }
+  ]),
+  ...inFile("src/server/lanes/LanesJob.ts", [
+    {
+      name: "lost-lane-is-not-worked-on",
+      rule: "The work on a lane that was not renewed ends.",
+      source: `${failures} 31`,
+      before: "if (isCurrent && !kept.has(laneId)) yield* FiberMap.remove(fibers, laneId)",
+      after: "",
+      test: "test/server/lanes/LanesJob.test.ts"
+    }
+  ])
+]

@@ -1,0 +1,95 @@
+// Rules about which process may write to a lane.
+import { inFile } from "../Mutant.ts"
+import type { Mutant } from "../Mutant.ts"
+
+const source = "src/server/ledger"
+const tests = "test/server/ledger"
+const failures = "test/transactions-failures.md"
+
+export const fences: ReadonlyArray<Mutant> = [
+  ...inFile(`${source}/hold/LanesRepo.ts`, [
+    {
+      name: "fence-has-the-epoch",
+      rule: "Each commit checks the epoch of the lane.",
+      source: `${failures} 31`,
+      before: "l.epoch = ${epoch}::bigint AND ${isMine}`",
+      after: "${epoch}::bigint > 0 AND ${isMine}`",
+      test: `${tests}/LaneClaims.test.ts`,
+      only: "writes nothing for its former claim"
+    },
+    {
+      name: "fence-has-the-lease",
+      rule: "A process whose lease has passed writes nothing, although nobody else has claimed the lane.",
+      source: `${failures} 31`,
+      before: "l.holder = ${holder}::uuid AND l.held_until > now() AND ${mark.isCurrent}",
+      after: "l.holder = ${holder}::uuid AND ${mark.isCurrent}",
+      test: `${tests}/LaneClaims.test.ts`
+    },
+    {
+      name: "fence-has-the-mark",
+      rule: "No holder from before a restore writes.",
+      source: `${failures} 33`,
+      before: "l.held_until > now() AND ${mark.isCurrent}",
+      after: "l.held_until > now()",
+      test: `${tests}/RestoredLedger.test.ts`
+    },
+    {
+      name: "commit-compares-the-next-nonce",
+      rule: "A commit of nonces is refused if the lane would assign others.",
+      source: `${failures} 1`,
+      before: "AND l.next_nonce = ${String(from)}::bigint AND l.generation = ${generation}",
+      after: "AND l.generation = ${generation}",
+      test: `${tests}/CrashMatrix.test.ts`
+    },
+    {
+      name: "new-generation-has-commits",
+      rule: "Commits go on after a new generation has begun.",
+      source: `${failures} B2`,
+      before: "SET generation = l.generation + 1, next_nonce = 0",
+      after: "SET next_nonce = 0",
+      test: `${tests}/LedgerOperators.test.ts`
+    },
+    {
+      name: "new-generation-frees-the-lane",
+      rule: "The holder of a lane loses it when a new generation begins.",
+      source: `${failures} B2`,
+      before: "holder = NULL, held_until = NULL, epoch = l.epoch + 1, code = NULL",
+      after: "code = NULL",
+      test: `${tests}/LedgerOperators.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/hold/ClaimsRepo.ts`, [
+    {
+      name: "lane-has-one-holder",
+      rule: "A lane that is held is not claimed by another process.",
+      source: `${failures} 31`,
+      before: "(l.holder IS NULL OR l.held_until < now() OR NOT",
+      after: "(l.id > 0 OR NOT",
+      test: `${tests}/LaneClaims.test.ts`
+    },
+    {
+      name: "claim-begins-an-epoch",
+      rule: "Each claim begins a new epoch of the lane.",
+      source: `${failures} 31`,
+      before: "epoch = l.epoch + 1\n",
+      after: "epoch = l.epoch\n",
+      test: `${tests}/LaneClaims.test.ts`
+    },
+    {
+      name: "renewal-has-the-epoch",
+      rule: "A lane is renewed only by the process that knows its epoch.",
+      source: `${failures} B9`,
+      before: "ON given.id = l.id AND given.epoch = l.epoch",
+      after: "ON given.id = l.id",
+      test: `${tests}/LaneClaims.test.ts`
+    },
+    {
+      name: "idle-lane-has-nothing-open",
+      rule: "A lane is given back as idle only if nothing is open.",
+      source: `${failures} B8`,
+      before: "${ifIdle ? sql`NOT ${hasOpen}` : sql`true`}",
+      after: "${ifIdle ? sql`true` : sql`true`}",
+      test: `${tests}/LaneClaims.test.ts`
+    }
+  ])
+]

@@ -1,0 +1,87 @@
+// Rules of policies and of the limits of API keys.
+import { inFile } from "../Mutant.ts"
+import type { Mutant } from "../Mutant.ts"
+
+const source = "src/domain/transaction"
+const tests = "test/domain/transaction"
+const failures = "test/transactions-failures.md"
+const claims = "docs/security/tests.md"
+
+export const limits: ReadonlyArray<Mutant> = [
+  ...inFile(`${source}/TransactionLimits.ts`, [
+    {
+      name: "value-is-limited",
+      rule: "An API key sends at most its max_value.",
+      source: `${claims}: a send is limited by the policy, and by the limits of its key`,
+      before: "if (max_value !== undefined && sent.value > max_value) {",
+      after: "if (max_value !== undefined && sent.value > max_value * 1_000_000n) {",
+      test: `${tests}/TransactionLimits.test.ts`
+    },
+    {
+      name: "receivers-are-listed",
+      rule: "An API key with receivers sends to no other one.",
+      source: `${claims}: a send is limited by the policy, and by the limits of its key`,
+      before: "receivers !== undefined && !includes(type, receivers, address)",
+      after: 'receivers !== undefined && address === ""',
+      test: `${tests}/TransactionLimits.test.ts`
+    },
+    {
+      name: "limits-of-another-type-allow-nothing",
+      rule: "An API key with limits sends only on networks of the types that it has limits for.",
+      source: `${claims}: a key with limits sends, replaces and signs only on networks of the types that it has limits for`,
+      before: "return found === undefined\n    ? Result.fail(",
+      after: 'return found === undefined && type === "evm"\n    ? Result.fail(',
+      test: `${tests}/TransactionLimits.test.ts`
+    },
+    {
+      name: "derived-key-has-no-other-type",
+      rule: "A key that a limited key creates has limits of no type that its creator lacks.",
+      source: `${claims}: a key with limits sends, replaces and signs only on networks of the types that it has limits for`,
+      before: "own === undefined || (most !== undefined && isWithin(type, own, most))",
+      after: "own === undefined || most === undefined || isWithin(type, own, most)",
+      test: `${tests}/TransactionLimits.test.ts`
+    },
+    {
+      name: "derived-key-has-no-higher-limit",
+      rule: "A key that a limited key creates has at most the same limits.",
+      source: `${claims}: no key can create a key with more rights than its own`,
+      before: "parent === undefined || (limit !== undefined && limit <= parent)",
+      after: "parent === undefined || limit !== undefined",
+      test: `${tests}/TransactionLimits.test.ts`
+    },
+    {
+      name: "derived-key-has-no-other-receivers",
+      rule: "A key that a limited key creates has no receiver that its creator lacks.",
+      source: `${claims}: no key can create a key with more rights than its own`,
+      before: "limits.receivers?.every((receiver) => includes(type, receivers, receiver)) ?? false",
+      after: 'limits.receivers?.every((receiver) => receiver !== "") ?? false',
+      test: `${tests}/TransactionLimits.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/evm/Admission.ts`, [
+    {
+      name: "whitelist-of-the-policy",
+      rule: "A relayer with a whitelist sends to no other receiver.",
+      source: `${claims}: a send is limited by the policy, and by the limits of its key`,
+      before: "ReadonlyArray<TermsRule> = [receiver, priceCap]",
+      after: "ReadonlyArray<TermsRule> = [priceCap]",
+      test: `${tests}/evm/SendEvmTransaction.test.ts`
+    },
+    {
+      name: "given-price-within-the-cap",
+      rule: "A given price is at most the cap of the relayer.",
+      source: `${failures} 13`,
+      before: "ReadonlyArray<TermsRule> = [receiver, priceCap]",
+      after: "ReadonlyArray<TermsRule> = [receiver]",
+      test: `${tests}/evm/SendEvmTransaction.test.ts`
+    },
+    {
+      name: "receiver-has-its-checksum",
+      rule: "A receiver with a wrong checksum is refused.",
+      source: `${claims}: a send is limited by the policy, and by the limits of its key`,
+      before: "= [\n  checksum,\n",
+      after: "= [\n",
+      test: `${tests}/evm/SendEvmTransaction.test.ts`
+    }
+  ])
+]

@@ -1,0 +1,185 @@
+// Rules about callers: keys, sessions, repeated requests, the audit log.
+import { inFile } from "../Mutant.ts"
+import type { Mutant } from "../Mutant.ts"
+
+const claims = "docs/security/tests.md"
+const console = "docs/security/console.md"
+const failures = "test/transactions-failures.md"
+
+export const callers: ReadonlyArray<Mutant> = [
+  ...inFile("src/server/access/KeyAuthentication.ts", [
+    {
+      name: "scope-is-needed",
+      rule: "A request needs the scope of its operation.",
+      source: `${claims}: a wallet client needs the scope of each call`,
+      before: `(caller.scopes === undefined || allows(caller.scopes, scope ?? "*"))`,
+      after: `(caller.scopes === undefined || caller.scopes.length > 0 || allows(caller.scopes, scope ?? "*"))`,
+      test: "test/server/access/KeyAuthentication.test.ts"
+    },
+    {
+      name: "narrowed-key-reaches-its-relayers",
+      rule: "A narrowed key reaches only its relayers.",
+      source: `${claims}: a narrowed key reaches only its relayers`,
+      before: "(relayerId === undefined || mayUseRelayer(caller, relayerId))",
+      after: "(relayerId === undefined || relayerId.length > 0 || mayUseRelayer(caller, relayerId))",
+      test: "test/server/access/KeyAuthentication.test.ts"
+    },
+    {
+      name: "narrowed-key-has-narrow-scopes",
+      rule: "A narrowed key does nothing that concerns all relayers.",
+      source: `${claims}: a narrowed key reaches only its relayers`,
+      before: "scope === undefined || isNarrowable(scope)) &&",
+      after: "scope === undefined || isNarrowable(scope) || scope.length > 0) &&",
+      test: "test/server/access/KeyAuthentication.test.ts"
+    }
+  ]),
+  ...inFile("src/server/access/KeyCreation.ts", [
+    {
+      name: "created-key-has-no-other-scopes",
+      rule: "No key can create a key with more rights than its own.",
+      source: `${claims}: no key can create a key with more rights than its own`,
+      before: "return hasScopes && hasRelayers",
+      after: "return hasRelayers || hasScopes",
+      test: "test/server/access/ApiKeysPowers.test.ts"
+    },
+    {
+      name: "created-key-does-not-outlive-its-creator",
+      rule: "A key does not outlive the key that has created it.",
+      source: `${claims}: no key can create a key with more rights than its own`,
+      before: "return DateTime.isGreaterThan(given, latest)",
+      after: "return DateTime.isGreaterThan(latest, latest)",
+      test: "test/server/access/ApiKeysDerived.test.ts"
+    }
+  ]),
+  ...inFile("src/server/console/Site.ts", [
+    {
+      name: "requests-of-the-own-origin",
+      rule: "Only pages of the own origin use a session, and not those of another port.",
+      source: `${console}: CSRF`,
+      before: `fetchSite === "same-origin"`,
+      after: `fetchSite !== "cross-site"`,
+      test: "test/server/console/Site.test.ts"
+    },
+    {
+      name: "requests-for-the-own-host",
+      rule: "A request for another host gets no session, as after DNS rebinding.",
+      source: `${console}: DNS rebinding`,
+      before: "return site.isLoopback ? site : undefined",
+      after: "return site.isLoopback ? site : site",
+      test: "test/server/console/Site.test.ts"
+    },
+    {
+      name: "cookie-differs-by-port",
+      rule: "Two services of one host do not end each other's sessions.",
+      source: `${console}: two services of one host`,
+      before: 'relayer-console-${port === "" ? "80" : port}`',
+      after: 'relayer-console-${port === "" ? "80" : "80"}`',
+      test: "test/server/console/Site.test.ts"
+    },
+    {
+      name: "cookie-is-http-only",
+      rule: "A script does not read the session.",
+      source: `${console}: a script reads the session`,
+      before: `const always = "HttpOnly; SameSite=Strict"`,
+      after: `const always = "SameSite=Strict"`,
+      test: "test/server/console/Threats.test.ts",
+      only: "gets no secret half from a script"
+    }
+  ]),
+  ...inFile("src/server/console/Gate.ts", [
+    {
+      name: "two-cookies-end-both",
+      rule: "Two cookies of the name end both sessions, because another server has set one of them.",
+      source: `${console}: a server on another port sets the cookie`,
+      before: "cookies.length > 1 ? endBoth(sessions, cookies) : Effect.void",
+      after: "cookies.length > 1 ? Effect.asVoid(Effect.succeed(cookies)) : Effect.void",
+      test: "test/server/console/Threats.test.ts",
+      only: "that sets a second cookie"
+    }
+  ]),
+  ...inFile("src/server/console/Sessions.ts", [
+    {
+      name: "session-needs-its-proof",
+      rule: "The cookie without the proof is worth nothing.",
+      source: `${console}: a server on another port of the host receives the cookie`,
+      before: "!SessionHalves.isEqual(proofHash, SessionHalves.proofHash(proof)) || !isLive(session, now)",
+      after: 'proofHash.length === 0 || proof === "" || !isLive(session, now)',
+      test: "test/server/console/Threats.test.ts",
+      only: "cannot use either half alone"
+    },
+    {
+      name: "session-is-bound-to-its-key",
+      rule: "A session cannot be made up from rows of other sessions.",
+      source: `${console}: a writer of the database makes a session of the administrator`,
+      before: "if (!isBound) return Option.none()",
+      after: "if (Option.isNone(key)) return Option.none()",
+      test: "test/server/console/Sessions.test.ts",
+      only: "cannot be made up from rows of other sessions"
+    },
+    {
+      name: "session-ends",
+      rule: "A session ends at its time.",
+      source: `${console}: a stream or a tab outlives the session`,
+      before: " || !isLive(session, now)) {",
+      after: ") {",
+      test: "test/server/console/Sessions.test.ts"
+    }
+  ]),
+  ...inFile("src/domain/access/Session.ts", [
+    {
+      name: "read-only-session-reads-only",
+      rule: "A session that is read-only has the scopes that end in :read, and no others.",
+      source: `${console}: a person who may only look changes something`,
+      before: "isReading(scope) && allows(scopes, scope)",
+      after: "allows(scopes, scope)",
+      test: "test/server/console/Sessions.test.ts",
+      only: "that is read-only lacks every scope"
+    }
+  ]),
+  ...inFile("src/server/idempotency/IdempotencyStore.ts", [
+    {
+      name: "idempotency-key-of-one-request",
+      rule: "A key of idempotency is refused for another request.",
+      source: `${failures} 48`,
+      before: "if (!isSame) return yield* new IdempotencyKeyReused({})",
+      after: "",
+      test: "test/server/idempotency/Idempotency.test.ts"
+    },
+    {
+      name: "idempotency-key-of-one-caller",
+      rule: "A stored response is returned only to its caller.",
+      source: `${claims}: a stored response is returned only to its caller`,
+      before: "sha256(joined(callerId, key))",
+      after: "sha256(joined(key))",
+      test: "test/server/idempotency/Idempotency.test.ts"
+    }
+  ]),
+  ...inFile("src/server/audit/Chain.ts", [
+    {
+      name: "audit-log-is-chained",
+      rule: "The hash of a record covers the record before it.",
+      source: `${claims}: the verification of the audit log shows tampering`,
+      before: `createHash("sha256").update(before.hash).update(text)`,
+      after: `createHash("sha256").update(text)`,
+      test: "test/server/audit/Chain.test.ts"
+    },
+    {
+      name: "audit-hash-is-compared",
+      rule: "A record that was changed is found.",
+      source: `${claims}: the verification of the audit log shows tampering`,
+      before: "timingSafeEqual(row.hash, expected.hash)",
+      after: "row.hash.length > 0",
+      test: "test/server/audit/Chain.test.ts"
+    }
+  ]),
+  ...inFile("src/server/audit/AuditCheckpoints.ts", [
+    {
+      name: "administrator-prunes-the-audit-log",
+      rule: "The audit log is pruned by the administrator only.",
+      source: `${claims}: the audit log is pruned by the administrator only`,
+      before: "if (!Caller.isAdministrator(yield* Caller.current)) return yield* new Caller.Forbidden({})",
+      after: "",
+      test: "test/server/audit/AuditCheckpoints.test.ts"
+    }
+  ])
+]

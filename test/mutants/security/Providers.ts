@@ -1,0 +1,132 @@
+// Rules about providers and URLs: which chain they are on, and which addresses are reached.
+import { inFile } from "../Mutant.ts"
+import type { Mutant } from "../Mutant.ts"
+
+const claims = "docs/security/tests.md"
+const failures = "test/transactions-failures.md"
+
+export const providers: ReadonlyArray<Mutant> = [
+  ...inFile("src/server/chains/evm/EvmNodes.ts", [
+    {
+      name: "provider-has-the-chain-id",
+      rule: "A provider with another chain id gets nothing and is not believed.",
+      source: `${failures} 37`,
+      before: "if (id !== expected) return yield* RpcFailure.otherChain(id, expected).of(chainId.method)",
+      after: "",
+      test: "test/server/chains/evm/EvmNodes.test.ts"
+    },
+    {
+      name: "provider-has-the-first-block",
+      rule: "A provider with another block 0 gets nothing and is not believed.",
+      source: `${failures} 37`,
+      before: "if (block !== null && block.hash !== genesis) {",
+      after: `if (block !== null && block.hash === "") {`,
+      test: "test/server/chains/evm/EvmNodes.test.ts"
+    }
+  ]),
+  ...inFile("src/server/chains/evm/EvmBytes.ts", [
+    {
+      name: "transaction-has-its-hash",
+      rule: "A transaction whose hash does not belong to its fields has no sender.",
+      source: `${failures} 6`,
+      before: "if (keccak256(serializeTransaction(transaction, signature)) !== hash) return undefined",
+      after: "",
+      test: "test/server/chains/evm/EvmBytes.test.ts"
+    }
+  ]),
+  ...inFile("src/server/chains/evm/EvmMarkets.ts", [
+    {
+      name: "lower-fees-of-two-providers",
+      rule: "The lower fees of two providers count.",
+      source: `${claims}: a limit of fees holds for replacements`,
+      before: "const lower = second === undefined ? own : lowerOf(own, second)",
+      after: "const lower = second === undefined ? own : own",
+      test: "test/server/lanes/FeeLies.test.ts"
+    }
+  ]),
+  ...inFile("src/server/chains/Breaker.ts", [
+    {
+      name: "answered-errors-are-no-failures",
+      rule: "An error about one transaction is no failure of the provider.",
+      source: `${failures} 28`,
+      before: "Exit.isSuccess(exit) || Option.exists(",
+      after: "Exit.isSuccess(exit) && Option.exists(",
+      test: "test/server/chains/Breakers.test.ts"
+    }
+  ]),
+  ...inFile("src/domain/transaction/solana/RpcMethods.ts", [
+    {
+      name: "bytes-go-past-no-lane-of-solana",
+      rule: "sendTransaction is never passed on to a provider of solana.",
+      source: `${claims}: rpc passes only allowed methods on`,
+      before: `    "simulateTransaction"\n`,
+      after: `    "simulateTransaction",\n    "sendTransaction"\n`,
+      test: "test/server/transactions/solana/NodeCalls.test.ts"
+    }
+  ]),
+  ...inFile("src/domain/transaction/stellar/RpcMethods.ts", [
+    {
+      name: "bytes-go-past-no-lane-of-stellar",
+      rule: "sendTransaction is never passed on to a provider of stellar.",
+      source: "docs/security/stellar.md: row 41",
+      before: `never: new Set(["sendTransaction"])`,
+      after: `never: new Set([""])`,
+      test: "test/server/transactions/stellar/NodeCalls.test.ts",
+      only: "never passes sendTransaction on"
+    }
+  ]),
+  ...inFile("src/outbound/Guard.ts", [
+    {
+      name: "one-internal-address-is-enough",
+      rule: "A name that resolves to one internal address among others is refused.",
+      source: `${claims}: URLs of users reach no internal address`,
+      before: "addresses.map(kindOf).find((kind) => kind !== undefined)",
+      after: "addresses.slice(0, 1).map(kindOf).find((kind) => kind !== undefined)",
+      test: "test/outbound/Guard.test.ts"
+    },
+    {
+      name: "internal-addresses-in-urls",
+      rule: "A URL with an internal address is refused.",
+      source: `${claims}: URLs of users reach no internal address`,
+      before: "const kind = kindOf(parsed.hostname)\n",
+      after: 'const kind = parsed.hostname === "" ? kindOf(parsed.hostname) : undefined\n',
+      test: "test/outbound/Guard.test.ts"
+    },
+    {
+      name: "only-http",
+      rule: "Only http and https are spoken.",
+      source: `${claims}: URLs of users reach no internal address`,
+      before: "parsed === null || !/^https?:$/u.test(parsed.protocol)",
+      after: "parsed === null",
+      test: "test/outbound/Guard.test.ts"
+    }
+  ]),
+  ...inFile("src/outbound/Address.ts", [
+    {
+      name: "embedded-addresses-are-read",
+      rule: "An IPv4 address inside of a NAT64 address is checked.",
+      source: `${claims}: URLs of users reach no internal address`,
+      before: "NetAddress.isIpv6Address(address) && IpNetwork.contains(nat64, address)",
+      after: "NetAddress.isIpv6Address(address) && !IpNetwork.contains(nat64, address) && false",
+      test: "test/outbound/Address.test.ts"
+    },
+    {
+      name: "private-addresses-are-special",
+      rule: "Private addresses are not public.",
+      source: `${claims}: URLs of users reach no internal address`,
+      before: `private: "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7 fec0::/10",`,
+      after: `private: "10.0.0.0/8 192.168.0.0/16 fc00::/7 fec0::/10",`,
+      test: "test/outbound/Address.test.ts"
+    }
+  ]),
+  ...inFile("src/outbound/Lookup.ts", [
+    {
+      name: "connects-to-the-checked-address",
+      rule: "The address that is connected to is the one that was checked.",
+      source: `${claims}: URLs of users reach no internal address`,
+      before: "if (message !== undefined) throw new OutboundRefused({ message })",
+      after: "",
+      test: "test/outbound/Outbound.test.ts"
+    }
+  ])
+]

@@ -1,0 +1,260 @@
+// Rules of solana about what proves that bytes are dead, and about verdicts.
+import { inFile } from "../Mutant.ts"
+import type { Mutant } from "../Mutant.ts"
+
+const source = "src/domain/transaction/solana"
+const tests = "test/domain/transaction/solana"
+const traces = "test/server/lanes/solana/README.md: trace"
+
+export const proofs: ReadonlyArray<Mutant> = [
+  ...inFile(`${source}/Look.ts`, [
+    {
+      name: "dead-above-the-bound",
+      rule: "The finalized height is above the bound before bytes count as dead.",
+      source: `${traces} 7`,
+      before: `if (finalized === undefined || finalized.height < offer.bound + boundMargin) return "finalized_height"`,
+      after: `if (finalized === undefined) return "finalized_height"`,
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "history-has-no-signature",
+      rule: "An error about statuses is unknown, never absent.",
+      source: `${traces} 11`,
+      before: `if (statuses === undefined || statuses.of.get(hash) !== null || statuses.slot < finalized.slot) return "statuses"`,
+      after: `if (statuses !== undefined && (statuses.of.get(hash) !== null || statuses.slot < finalized.slot)) return "statuses"`,
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "statuses-reach-the-finalized-slot",
+      rule: "Statuses are not older than the finalized slot.",
+      source: `${traces} 12`,
+      before: " || statuses.slot < finalized.slot",
+      after: "",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "list-has-no-signature",
+      rule: "The list of the address does not have the signature.",
+      source: `${traces} 14`,
+      before: "if (listed === undefined || listed.signatures.has(hash)) return",
+      after: "if (listed === undefined) return",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "list-reaches-back",
+      rule: "The list of the address reaches back to the slot of the signature.",
+      source: `${traces} 13`,
+      before: "(listed.from <= from || listed.isWhole === true) &&",
+      after: "(listed.from <= from || listed.from > 0) &&",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "list-lacks-no-known-signature",
+      rule: "A list that lacks a signature which is known as finalized proves nothing.",
+      source: `${traces} 43`,
+      before: "slot > finalized.slot || listed.signatures.has(hash)",
+      after: "slot > 0 || listed.signatures.has(hash)",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "blockhash-is-dead",
+      rule: "Bytes whose blockhash is valid are not dead.",
+      source: `${traces} 13`,
+      before: "blockhashes?.valid.get(offer.blockhash) === false && blockhashes.slot >= finalized.slot",
+      after: "blockhashes === undefined || blockhashes.slot >= finalized.slot",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "blockhash-answer-is-fresh",
+      rule: "The answer about the blockhash is not older than the finalized slot.",
+      source: `${traces} 13`,
+      before: " && blockhashes.slot >= finalized.slot",
+      after: "",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "history-reaches-the-signature",
+      rule: "A node that has forgotten the slot of the signature proves nothing.",
+      source: `${traces} 13`,
+      before: "firstAvailable === undefined || firstAvailable > offer.signedSlot",
+      after: "firstAvailable === undefined",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "final-only-when-finalized",
+      rule: "A signature is final only when its slot is finalized.",
+      source: `${traces} 1`,
+      before: `if (status?.level === "finalized") {`,
+      after: `if (status?.level === "finalized" || status?.level === "confirmed") {`,
+      test: `${tests}/DecideInFlight.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/DecideInFlight.ts`, [
+    {
+      name: "two-providers-agree",
+      rule: "Two providers agree before a verdict is given.",
+      source: `${traces} 15`,
+      before: "isSame(other.conclusion, conclusion)).length >= agreeing",
+      after: "isSame(other.conclusion, conclusion)).length >= 1",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "two-against-two-wait",
+      rule: "Two of four providers that contradict the two others decide nothing.",
+      source: `${traces} 15`,
+      before: "return isContradicted(agreed) ? undefined : agreed[0]?.conclusion",
+      after: "return agreed[0]?.conclusion",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "one-provider-proves-twice",
+      rule: "A provider that decides alone has to prove an absence in two looks.",
+      source: `${traces} 42`,
+      before: "return decidesAtOnce || isRepeated(opinion, situation.now)",
+      after: 'return decidesAtOnce || opinion.look.host !== "nobody"',
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "looks-are-apart",
+      rule: "The two looks of a provider that decides alone are ten seconds apart.",
+      source: `${traces} 42`,
+      before: " && now >= look.earlier.at + looksApart",
+      after: "",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "one-decides-after-an-hour",
+      rule: "One provider of two decides alone only after the time that the network names.",
+      source: `${traces} 42`,
+      before: `return now >= view.aloneSince + finalityByOne ? "left" : undefined`,
+      after: `return now >= view.aloneSince ? "left" : undefined`,
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "never-by-one",
+      rule: "A network can forbid that one provider decides.",
+      source: `${traces} 42`,
+      before: `if (finalityByOne === "never" || view.aloneSince === undefined) return undefined`,
+      after: `if (view.aloneSince === undefined) return undefined\n  if (finalityByOne === "never") return "left"`,
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "refresh-only-after-the-proof",
+      rule: "New bytes are signed only after the proof that all earlier ones are dead.",
+      source: "test/transactions-failures.md 44",
+      before: "if (!view.looks.some((look) => isPastBound(look, newest))) return alive(situation, newest)",
+      after:
+        "if (!view.looks.some((look) => isPastBound(look, newest))) return alive(situation, newest)\n  if (view.isProofAsked !== true) return dead(situation)",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "canceled-only-after-the-proof",
+      rule: "A cancel after the first signature prevents new bytes and ends nothing before the proof.",
+      source: `${traces} 22`,
+      before: "  const opinions = opinionsOf(situation)\n",
+      after: `  if (transaction.intent === "cancel") return dead(situation)\n  const opinions = opinionsOf(situation)\n`,
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "expired-only-after-the-proof",
+      rule: "A deadline waits for the proof that the bytes are dead.",
+      source: `${traces} 19`,
+      before: "  const opinions = opinionsOf(situation)\n",
+      after: `  if (situation.now >= transaction.validUntil) return dead(situation)\n  const opinions = opinionsOf(situation)\n`,
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "canceled-request-is-not-refreshed",
+      rule: "A canceled request gets no new bytes after the proof.",
+      source: `${traces} 22`,
+      before: `if (transaction.intent === "cancel") return [Command.Finish({ state: "canceled", cause: cause("canceled") })]`,
+      after: "",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "restored-request-is-not-refreshed",
+      rule: "A request of a restored ledger waits for an operator after the proof.",
+      source: `${traces} 27`,
+      before: "if (transaction.restored) return holdRestored(situation)",
+      after: "",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "given-blockhash-is-not-exchanged",
+      rule: "A blockhash that may not be exchanged is not exchanged.",
+      source: `${traces} 23`,
+      before: "if (!facts.isRefreshable || attempts",
+      after: "if (attempts",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "attempts-are-bounded",
+      rule: "A transaction has at most twenty attempts.",
+      source: `${traces} 6`,
+      before: "return attempts.length >= maxAttempts",
+      after: "return attempts.length > maxAttempts",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "dropped-block-is-forgotten",
+      rule: "What a fork drops is not mined any more.",
+      source: `${traces} 16`,
+      before: "if (isGone(situation)) return unmined(now)",
+      after: "",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "error-fails-nothing-before-it-is-final",
+      rule: "An error that is not finalized is not shown as mined.",
+      source: `${traces} 17`,
+      before: `state: mined.isSuccess ? "mined" : "submitted",`,
+      after: `state: "mined",`,
+      test: `${tests}/DecideInFlight.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/SendAnswer.ts`, [
+    {
+      name: "bytes-are-given-up-by-all",
+      rule: "Bytes are given up only if every provider that was asked refuses them.",
+      source: `${traces} 38`,
+      before: `classes.every((one) => one === "refused")`,
+      after: `classes.some((one) => one === "refused")`,
+      test: `${tests}/SendAnswer.test.ts`
+    },
+    {
+      name: "executed-bytes-are-accepted",
+      rule: "A node that has executed the bytes already has accepted them.",
+      source: `${traces} 2`,
+      before: `if (names(answer, "AlreadyProcessed", "already been processed")) return "accepted"`,
+      after: "",
+      test: `${tests}/SendAnswer.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/Bound.ts`, [
+    {
+      name: "bound-has-a-second-height",
+      rule: "The bound does not rest on the height that one provider reports.",
+      source: `${traces} 9`,
+      before:
+        "return Math.max(lastValid, Math.max(...seconds.map((second) => second.height)) + Math.max(...all)) + boundMargin",
+      after: "return lastValid + 0 * seconds.length + boundMargin",
+      test: `${tests}/Bound.test.ts`
+    },
+    {
+      name: "bound-has-a-margin",
+      rule: "The bound counts the last block in which the runtime takes the bytes.",
+      source: `${traces} 8`,
+      before: "+ Math.max(...all)) + boundMargin",
+      after: "+ Math.max(...all)) - boundMargin",
+      test: `${tests}/Bound.test.ts`
+    },
+    {
+      name: "blockhash-is-valid-elsewhere",
+      rule: "A blockhash that another provider does not know is not used.",
+      source: `${traces} 9`,
+      before: "if (!seconds.every(({ isValid }) => isValid)) return undefined",
+      after: "",
+      test: `${tests}/Bound.test.ts`
+    }
+  ])
+]

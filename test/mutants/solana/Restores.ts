@@ -1,0 +1,56 @@
+// Rules of solana after a copy of the database was put back.
+import { inFile } from "../Mutant.ts"
+import type { Mutant } from "../Mutant.ts"
+
+const lanes = "test/server/lanes/solana"
+const traces = "test/server/lanes/solana/README.md: trace"
+
+export const restores: ReadonlyArray<Mutant> = [
+  ...inFile("src/server/lanes/solana/SolanaRestore.ts", [
+    {
+      name: "restore-waits-for-lost-bytes",
+      rule: "Nothing is read before bytes of the lost process cannot land any more.",
+      source: `${traces} 28`,
+      before: "result.success.finalized.height >= bound + Numbers.boundMargin &&",
+      after: "result.success.finalized.height >= bound * 0 &&",
+      test: `${lanes}/Restores.test.ts`,
+      only: "nothing is read, sent or answered"
+    },
+    {
+      name: "restore-reads-complete-lists",
+      rule: "A list without its end is not believed to be read.",
+      source: `${traces} 28`,
+      before: "(result.success.listed.isWhole === true || result.success.listed.from <= until)",
+      after: "(result.success.listed.isWhole === true || result.success.listed.from >= 0)",
+      test: `${lanes}/Restores.test.ts`,
+      only: "a list without its end"
+    },
+    {
+      name: "restore-reads-lists-that-agree",
+      rule: "Providers whose lists differ hold a restored ledger until they agree.",
+      source: `${traces} 27`,
+      before: "if (unknown.some((signature) => read.lists.some((list) => !list.has(signature)))) return before",
+      after: "",
+      test: `${lanes}/Restores.test.ts`,
+      only: "a list that lacks what another one has"
+    },
+    {
+      name: "restore-adopts-what-landed",
+      rule: "What landed after the copy is adopted.",
+      source: `${traces} 27`,
+      before: "        executes(fetched.message, fetched.loaded, address, newestRequest(transaction))",
+      after: "        !executes(fetched.message, fetched.loaded, address, newestRequest(transaction))",
+      test: `${lanes}/Restores.test.ts`,
+      only: "a transaction that landed is adopted"
+    },
+    {
+      name: "one-transaction-is-one-request",
+      rule: "One transaction on the chain executed one of two equal requests.",
+      source: `${traces} 27`,
+      before: "        !found.has(transaction.number) &&\n",
+      after: "",
+      test: `${lanes}/Restores.test.ts`,
+      only: "two equal requests that have both landed"
+    }
+  ])
+]

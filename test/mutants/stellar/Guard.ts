@@ -1,0 +1,234 @@
+// Rules of the guard of stellar envelopes.
+import { inFile } from "../Mutant.ts"
+import type { Mutant } from "../Mutant.ts"
+
+const source = "src/domain/transaction/stellar"
+const guards = "test/server/chains/stellar"
+const attacks = "docs/security/stellar.md: row"
+
+export const guard: ReadonlyArray<Mutant> = [
+  ...inFile(`${source}/Guard.ts`, [
+    {
+      name: "account-is-not-given-away",
+      rule: "Operations that give the account away or end it are refused whatever the policy says.",
+      source: `${attacks} 3`,
+      before: "!neverAllowed.has(type) && (",
+      after: "(",
+      test: `${guards}/GuardOwn.test.ts`
+    },
+    {
+      name: "other-operations-need-the-policy",
+      rule: "Operations that lock or sell funds need the policy.",
+      source: `${attacks} 6`,
+      before: "(defaultOperations.has(type) || allowedOperations.includes(type))",
+      after: "(defaultOperations.has(type) || allowedOperations.length >= 0)",
+      test: `${guards}/GuardOwn.test.ts`
+    },
+    {
+      name: "own-envelope-has-the-relayer-as-source",
+      rule: "An envelope of the relayer has the relayer as its source.",
+      source: `${attacks} 13`,
+      before: "  ownSource,\n  ownOperationSource,\n  allowed,",
+      after: "  ownOperationSource,\n  allowed,",
+      test: `${guards}/GuardOwn.test.ts`
+    },
+    {
+      name: "own-operations-act-for-the-relayer",
+      rule: "An operation of the relayer acts for no other account.",
+      source: `${attacks} 13`,
+      before: "  ownSource,\n  ownOperationSource,\n  allowed,",
+      after: "  ownSource,\n  allowed,",
+      test: `${guards}/GuardOwn.test.ts`
+    },
+    {
+      name: "users-pay-strategy",
+      rule: "A relayer whose users pay sends nothing of its own.",
+      source: `${attacks} 2`,
+      before: "  strategy,\n  unsigned,",
+      after: "  unsigned,",
+      test: `${guards}/GuardOwn.test.ts`
+    },
+    {
+      name: "own-envelope-is-unsigned",
+      rule: "An envelope with signatures needs fee_bump.",
+      source: `${attacks} 19`,
+      before: "  strategy,\n  unsigned,",
+      after: "  strategy,",
+      test: `${guards}/GuardOwn.test.ts`
+    },
+    {
+      name: "subentries-are-counted",
+      rule: "Trust lines that an envelope adds are counted.",
+      source: `${attacks} 8`,
+      before: "  removedToken,\n  subentries\n",
+      after: "  removedToken\n",
+      test: `${guards}/GuardOwn.test.ts`
+    },
+    {
+      name: "guest-source-is-foreign",
+      rule: "An envelope of a user has no account of the service as its source.",
+      source: `${attacks} 20`,
+      before: "  signed,\n  foreignSource,\n",
+      after: "  signed,\n",
+      test: `${guards}/GuardBump.test.ts`
+    },
+    {
+      name: "guest-operations-are-foreign",
+      rule: "No operation of a user's envelope acts for an account of the service.",
+      source: `${attacks} 21`,
+      before: "  foreignOperationSource,\n  foreignSignatures,",
+      after: "  foreignSignatures,",
+      test: `${guards}/GuardBump.test.ts`
+    },
+    {
+      name: "guest-is-not-signed-by-own",
+      rule: "A user's envelope has no signature of an account of the service.",
+      source: `${attacks} 22`,
+      before: "if (signatures.some(({ address, isValid }) => isValid && own.has(address))) {",
+      after: "if (signatures.some(({ address, isValid }) => !isValid && own.has(address))) {",
+      test: `${guards}/GuardBump.test.ts`
+    },
+    {
+      name: "guest-signature-fits",
+      rule: "The signature of a user's envelope fits the network.",
+      source: `${attacks} 28`,
+      before: "return ofSource.some(({ isValid }) => !isValid)",
+      after: "return ofSource.some(({ isValid }) => !isValid && isValid)",
+      test: `${guards}/GuardBump.test.ts`
+    },
+    {
+      name: "guest-fee-is-capped",
+      rule: "A fee bump costs at most the cap.",
+      source: `${attacks} 24`,
+      before: "  foreignSignatures,\n  cap\n",
+      after: "  foreignSignatures\n",
+      test: `${guards}/GuardBump.test.ts`
+    },
+    {
+      name: "guest-lives-shortly",
+      rule: "A user's envelope must die soon.",
+      source: `${attacks} 27`,
+      before: "  timeBounds,\n  signed,",
+      after: "  signed,",
+      test: `${guards}/GuardBump.test.ts`
+    },
+    {
+      name: "no-bump-of-a-bump",
+      rule: "A fee bump of a fee bump is refused.",
+      source: `${attacks} 35`,
+      before: `if (envelope.kind === "v0") return refuse("xdr_kind", "the envelope has the format V0, which has no use any more")`,
+      after: `if (envelope.kind === "v0") return refuse("xdr_signed", "the envelope has the format V0")`,
+      test: `${guards}/GuardBump.test.ts`
+    },
+    {
+      name: "signed-envelopes-live-shortly",
+      rule: "sign-transaction signs no envelope that can be used for long.",
+      source: `${attacks} 38`,
+      before: "sign: [...ownRules, timeBounds, ownFee]",
+      after: "sign: [...ownRules, ownFee]",
+      test: `${guards}/GuardOwn.test.ts`
+    },
+    {
+      name: "signed-envelopes-cost-the-cap",
+      rule: "sign-transaction signs no envelope whose fee is above the cap.",
+      source: `${attacks} 38`,
+      before: "sign: [...ownRules, timeBounds, ownFee]",
+      after: "sign: [...ownRules, timeBounds]",
+      test: `${guards}/GuardOwn.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/GuardRules.ts`, [
+    {
+      name: "own-accounts-authorize-nothing",
+      rule: "Credentials that name an account of the service are refused.",
+      source: `${attacks} 16`,
+      before: "  authKind,\n  authOfOwn\n",
+      after: "  authKind\n",
+      test: `${guards}/GuardOwn.test.ts`
+    },
+    {
+      name: "unknown-credentials-are-refused",
+      rule: "Credentials of a kind that the guard does not know are refused.",
+      source: `${attacks} 16`,
+      before: "  authKind,\n  authOfOwn\n",
+      after: "  authOfOwn\n",
+      test: `${guards}/GuardBump.test.ts`
+    },
+    {
+      name: "muxed-source-is-refused",
+      rule: "The source is no muxed address.",
+      source: `${attacks} 14`,
+      before: "  muxedSource,\n",
+      after: "",
+      test: `${guards}/GuardOwn.test.ts`
+    },
+    {
+      name: "unknown-preconditions-are-refused",
+      rule: "Preconditions that make an envelope live on are refused.",
+      source: `${attacks} 34`,
+      before: "  preconditions,\n  resources,",
+      after: "  resources,",
+      test: `${guards}/GuardBump.test.ts`
+    },
+    {
+      name: "calls-are-alone",
+      rule: "A call of a contract is the only operation.",
+      source: `${attacks} 18`,
+      before: "  sorobanAlone,\n",
+      after: "",
+      test: `${guards}/GuardOwn.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/GuardOnChain.ts`, [
+    {
+      name: "authorizations-are-granted",
+      rule: "An authorization that only the simulation asks for is not given.",
+      source: `${attacks} 15`,
+      before: "isOfService(entry, terms) && !given.has(entry.xdr)",
+      after: "isOfService(entry, terms) && given.has(entry.xdr)",
+      test: `${guards}/GuardOnChain.test.ts`
+    },
+    {
+      name: "calls-below-take-what-the-key-may-send",
+      rule: "Calls below an authorization take no more than the key may send.",
+      source: `${attacks} 17`,
+      before: "return taken > maxValue",
+      after: "return taken > maxValue * 1_000_000n",
+      test: `${guards}/GuardOnChain.test.ts`
+    },
+    {
+      name: "declared-fee-fits-the-call",
+      rule: "A user declares no fee of resources far above the simulated one.",
+      source: `${attacks} 25`,
+      before: "resourceFee !== undefined && isResourceFeeTooHigh(",
+      after: "resourceFee === undefined && isResourceFeeTooHigh(0n * ",
+      test: `${guards}/GuardOnChain.test.ts`
+    },
+    {
+      name: "subentries-of-the-account-count",
+      rule: "Trust lines are counted with those that the account has.",
+      source: `${attacks} 8`,
+      before: "return added > 0 && present + added > maxSubentries",
+      after: "return added > 0 && added > maxSubentries",
+      test: `${guards}/GuardOnChain.test.ts`
+    },
+    {
+      name: "used-sequence-costs-nothing",
+      rule: "Nothing is charged if the user has used the sequence.",
+      source: `${attacks} 32`,
+      before: `if (shown.every((one) => one >= sequence)) return "used"`,
+      after: "",
+      test: `${guards}/GuardOnChain.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/GuardChannels.ts`, [
+    {
+      name: "work-on-channels-is-exact",
+      rule: "An envelope that makes or ends channels has exactly the operations of that work.",
+      source: `${attacks} 3`,
+      before: "if (wrong !== -1)",
+      after: "if (wrong === -2)",
+      test: `${guards}/GuardChannels.test.ts`
+    }
+  ])
+]

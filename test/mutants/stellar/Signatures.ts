@@ -1,0 +1,263 @@
+// Rules of stellar that are checked before each signature.
+import { inFile } from "../Mutant.ts"
+import type { Mutant } from "../Mutant.ts"
+
+const source = "src/domain/transaction/stellar"
+const tests = "test/domain/transaction/stellar"
+const traces = "test/domain/transaction/stellar/README.md: trace"
+const attacks = "docs/security/stellar.md: row"
+
+export const signatures: ReadonlyArray<Mutant> = [
+  ...inFile(`${source}/StellarDecision.ts`, [
+    {
+      name: "other-network-gets-nothing",
+      rule: "Nothing that another network says is believed, and nothing is sent to it.",
+      source: `${traces} 35`,
+      before: `if (stop?.code === "chain_changed" || terms.disabled === "chain_changed") {`,
+      after: `if (stop?.code === "chain_changed" && terms.disabled === "chain_changed") {`,
+      test: `${tests}/DecideInFlight.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/DecidePending.ts`, [
+    {
+      name: "clock-fits-the-ledger",
+      rule: "Nothing is signed while the clock differs from the close time of the ledger.",
+      source: `${traces} 45`,
+      before: "[clockFits, hasTimeLeft, payer,",
+      after: "[hasTimeLeft, payer,",
+      test: `${tests}/DecidePending.test.ts`
+    },
+    {
+      name: "last-sequence-is-not-used",
+      rule: "Nothing is signed after the last sequence of an account.",
+      source: `${traces} 14`,
+      before: "payer, exhausted, channelWork,",
+      after: "payer, channelWork,",
+      test: `${tests}/DecidePending.test.ts`
+    },
+    {
+      name: "given-signature-comes-first",
+      rule: "A request waits while a signature that a caller got may use the sequence.",
+      source: `${traces} 47`,
+      before: "required, givenFirst, room,",
+      after: "required, room,",
+      test: `${tests}/DecidePending.test.ts`
+    },
+    {
+      name: "required-sequence-is-the-next-one",
+      rule: "A request that requires another sequence than the next one is not signed.",
+      source: `${traces} 11`,
+      before: "channelWork, required, givenFirst,",
+      after: "channelWork, givenFirst,",
+      test: `${tests}/DecidePending.test.ts`
+    },
+    {
+      name: "one-envelope-per-place",
+      rule: "An account has one transaction in flight at a time.",
+      source: `${traces} 29`,
+      before: "givenFirst, room, guestTurn]",
+      after: "givenFirst, guestTurn]",
+      test: `${tests}/DecidePending.test.ts`
+    },
+    {
+      name: "guest-has-its-turn",
+      rule: "An envelope of a user is paid for only at its next sequence.",
+      source: `${attacks} 29`,
+      before: "givenFirst, room, guestTurn]",
+      after: "givenFirst, room]",
+      test: `${tests}/DecidePending.test.ts`
+    },
+    {
+      name: "restored-request-is-not-signed",
+      rule: "A pending request of a restored ledger waits for an operator.",
+      source: `${traces} 32`,
+      before: "  restored,\n  rows.notWanted,",
+      after: "  rows.notWanted,",
+      test: `${tests}/DecidePending.test.ts`
+    },
+    {
+      name: "canceled-request-is-not-signed",
+      rule: "A canceled request that has no envelope gets none.",
+      source: `${traces} 24`,
+      before: "  restored,\n  rows.notWanted,",
+      after: "  restored,",
+      test: `${tests}/DecidePending.test.ts`
+    },
+    {
+      name: "deadline-before-the-signature",
+      rule: "A request is not signed after its deadline.",
+      source: `${traces} 4`,
+      before: "  rows.deadline,\n",
+      after: "",
+      test: `${tests}/DecidePending.test.ts`
+    },
+    {
+      name: "paused-relayer-signs-nothing",
+      rule: "A paused relayer signs nothing.",
+      source: "test/transactions-failures.md 49",
+      before: "  rows.paused,\n",
+      after: "",
+      test: `${tests}/DecidePending.test.ts`
+    },
+    {
+      name: "enough-providers-before-a-signature",
+      rule: "Nothing is signed while too few providers answer.",
+      source: `${traces} 42`,
+      before: "return !areEnough(asked, view, situation.now)",
+      after: "return asked.length === 0 && !areEnough(asked, view, situation.now)",
+      test: `${tests}/DecidePending.test.ts`
+    },
+    {
+      name: "guest-sequence-is-used",
+      rule: "An envelope of a user whose sequence is used is looked for before it ends.",
+      source: `${attacks} 31`,
+      before: `if (view.isProofAsked !== true) return [ask<Stellar>("proof")]`,
+      after: "",
+      test: `${tests}/DecidePending.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/DecideSignature.ts`, [
+    {
+      name: "guard-before-each-signature",
+      rule: "The guard reads the final bytes before each signature.",
+      source: `${traces} 39`,
+      before: "[obsolete, broken, payment,",
+      after: "[obsolete, payment,",
+      test: `${tests}/DecideSignature.test.ts`
+    },
+    {
+      name: "failing-call-is-not-signed",
+      rule: "A call whose simulation fails is not signed.",
+      source: `${attacks} 33`,
+      before: "payment, simulated, restore,",
+      after: "payment, restore,",
+      test: `${tests}/DecideSignature.test.ts`
+    },
+    {
+      name: "fee-within-the-cap",
+      rule: "No envelope offers more than the cap.",
+      source: `${traces} 20`,
+      before: "authorization, feeAboveCap, worth,",
+      after: "authorization, worth,",
+      test: `${tests}/DecideSignature.test.ts`
+    },
+    {
+      name: "key-limit-bounds-the-fee",
+      rule: "The fees that are left to an API key bound the fee of an envelope.",
+      source: `${attacks} 38`,
+      before: "terms.feeLimit !== undefined && terms.feeLimit < terms.cap ? terms.feeLimit : terms.cap",
+      after: "terms.cap",
+      test: `${tests}/DecideSignature.test.ts`
+    },
+    {
+      name: "payment-is-worth-the-fee",
+      rule: "The payment of a user is worth the fee at the price of the signature.",
+      source: `${traces} 40`,
+      before: "feeAboveCap, worth, funds]",
+      after: "feeAboveCap, funds]",
+      test: `${tests}/DecideSignature.test.ts`
+    },
+    {
+      name: "payment-waits-for-a-price",
+      rule: "Without a price of now, no envelope of a user is paid for.",
+      source: `${traces} 40`,
+      before: "broken, payment, simulated,",
+      after: "broken, simulated,",
+      test: `${tests}/DecideSignature.test.ts`
+    },
+    {
+      name: "funds-before-the-signature",
+      rule: "An envelope that the account cannot pay is not signed.",
+      source: `${traces} 36`,
+      before: "feeAboveCap, worth, funds]",
+      after: "feeAboveCap, worth]",
+      test: `${tests}/DecideSignature.test.ts`
+    },
+    {
+      name: "authorization-outlives-the-envelope",
+      rule: "A call whose authorization expires is not signed.",
+      source: `${traces} 21`,
+      before: "restore, authorization, feeAboveCap,",
+      after: "restore, feeAboveCap,",
+      test: `${tests}/DecideSignature.test.ts`
+    },
+    {
+      name: "lowest-close-time-counts",
+      rule: "The life of an envelope counts from the lowest close time, so that no provider can prolong it.",
+      source: `${traces} 44`,
+      before: "const closeTime = Math.min(...asked",
+      after: "const closeTime = Math.max(...asked",
+      test: `${tests}/DecideSignature.test.ts`
+    },
+    {
+      name: "restore-needs-a-key-without-limits",
+      rule: "A key with limits pays for no restore, because its fee counts for no key.",
+      source: `${traces} 22`,
+      before: `if (situation.terms.feeLimit !== undefined) return hold(situation, "needs_restore")`,
+      after: "",
+      test: `${tests}/DecideSignature.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/StellarFunds.ts`, [
+    {
+      name: "funds-in-flight-are-reserved",
+      rule: "Funds of what is in flight are reserved.",
+      source: `${traces} 36`,
+      before: "const available = spendable - reserved",
+      after: "const available = spendable - 0n * reserved",
+      test: `${tests}/DecideSignature.test.ts`
+    },
+    {
+      name: "least-of-the-balances-counts",
+      rule: "The lowest balance that a provider shows counts.",
+      source: `${traces} 36`,
+      before: "(one < least ? one : least)",
+      after: "(one > least ? one : least)",
+      test: `${tests}/DecideSignature.test.ts`
+    },
+    {
+      name: "reserves-stay",
+      rule: "What the entries of the account lock is not spent.",
+      source: `${traces} 36`,
+      before: "balance - sellingLiabilities - reserves * baseReserve",
+      after: "balance - sellingLiabilities - 0n * reserves * baseReserve",
+      test: `${tests}/DecideSignature.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/DecideAlive.ts`, [
+    {
+      name: "restored-request-gets-no-new-envelope",
+      rule: "A canceled or restored request gets no new envelope at its place.",
+      source: `${traces} 25`,
+      before: `if (!isDue || isOver || intent !== "execute" || restored) return undefined`,
+      after: "if (!isDue || isOver) return undefined",
+      test: `${tests}/DecideInFlight.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/Channels.ts`, [
+    {
+      name: "used-channel-is-not-made-again",
+      rule: "A channel that a transaction uses is not made again, although its account is not seen.",
+      source: `${traces} 31`,
+      before: `return isTaken ? stage : "creating"`,
+      after: `return isTaken ? "creating" : "creating"`,
+      test: `${tests}/Channels.test.ts`
+    },
+    {
+      name: "used-channel-is-not-removed",
+      rule: "A channel is removed only after no transaction uses it.",
+      source: `${traces} 29`,
+      before: `return exists === false && !isTaken ? undefined : "draining"`,
+      after: `return exists === false ? undefined : "draining"`,
+      test: `${tests}/Channels.test.ts`
+    },
+    {
+      name: "one-work-on-channels-at-a-time",
+      rule: "No work on channels begins before the former one is final.",
+      source: `${traces} 31`,
+      before: "if (isWorking || (failedAt",
+      after: "if ((failedAt",
+      test: `${tests}/Channels.test.ts`
+    }
+  ])
+]
