@@ -50,7 +50,11 @@ interface Body {
   readonly message?: string
   readonly error?: string
   readonly pagination?: unknown
-  readonly metadata?: { readonly logs: ReadonlyArray<unknown>; readonly traces: ReadonlyArray<unknown> }
+  readonly metadata?: {
+    readonly logs: ReadonlyArray<unknown>
+    readonly traces: ReadonlyArray<unknown>
+    readonly unreadable?: ReadonlyArray<{ readonly id: string; readonly reason: string }>
+  }
 }
 
 export interface Call {

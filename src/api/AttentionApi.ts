@@ -17,7 +17,7 @@ export class AttentionApi extends HttpApiGroup.make("attention")
         OpenApi.annotations({
           summary: "List what needs attention",
           description:
-            "At most 50 items, the most important first; none if nothing needs attention. What names the same host of an RPC provider is one item, at the place of its most important part. Transactions are counted with `transactions:read`, receivers are shown with `notifications:read`, API keys with `api-keys:read`; a key that is limited to relayers sees theirs. Items are those of all instances, except for `service`. A response may be two seconds old."
+            "At most 50 items, the most important first; none if nothing needs attention. What names the same host of an RPC provider is one item, at the place of its most important part. Transactions are counted with `transactions:read`, receivers are shown with `notifications:read`, API keys with `api-keys:read`, rows of signers and networks that cannot be verified with `signers:read` and `networks:read`; a key that is limited to relayers sees theirs. Items are those of all instances, except for `service`. A response may be two seconds old."
         })
       )
   )

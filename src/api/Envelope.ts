@@ -47,9 +47,20 @@ const LogLine = Schema.Struct({
   message: field(Shown.Words, "The log message with its annotations.", "relayer created")
 }).annotate({ identifier: "LogLine", description: "A log message of the request." })
 
+const UnreadableRow = Schema.Struct({
+  id: field(Shown.Id, "Identifier of the resource.", "payouts"),
+  reason: field(Shown.Words, "Why it cannot be read, and what to do.", "it was written by another version")
+}).annotate({ identifier: "UnreadableRow", description: "A row that is missing among the items of a list." })
+
 export const Metadata = Schema.Struct({
   logs: field(Schema.Array(LogLine), "Log messages of the request, oldest first."),
-  traces: field(Schema.Array(Span), "Spans of the request, oldest first.")
+  traces: field(Schema.Array(Span), "Spans of the request, oldest first."),
+  unreadable: Schema.optionalKey(
+    field(
+      Schema.Array(UnreadableRow),
+      "Rows of the page of a list that the service cannot read. `total_items` counts them. Absent: all of them are among the items."
+    )
+  )
 }).annotate({
   identifier: "Metadata",
   description:

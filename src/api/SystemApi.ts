@@ -46,7 +46,11 @@ const Condition = Schema.Struct({
 
 const conditions = {
   audit: field(Condition, "`unhealthy`: the audit log does not contain a record that this instance has seen in it."),
-  events: field(Condition, "`unhealthy`: an old transaction on the database server keeps events from their readers.")
+  events: field(Condition, "`unhealthy`: an old transaction on the database server keeps events from their readers."),
+  rows: field(
+    Condition,
+    "`unhealthy`: rows of relayers, signers or networks cannot be verified, so that they are not used. All others are served."
+  )
 }
 export type ConditionName = keyof typeof conditions
 

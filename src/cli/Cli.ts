@@ -18,6 +18,7 @@ import { NotificationsCommand } from "./commands/NotificationsCommand.ts"
 import { DiffCommand, PlanCommand } from "./commands/PlanCommand.ts"
 import { OpenApiCommand } from "./commands/OpenApiCommand.ts"
 import { RelayersCommand } from "./commands/RelayersCommand.ts"
+import { RepairCommand } from "./commands/RepairCommand.ts"
 import { RestoreCommand } from "./commands/RestoreCommand.ts"
 import { TransactionsCommand } from "./commands/TransactionsCommand.ts"
 import * as ServeFlags from "./kit/ServeFlags.ts"
@@ -27,7 +28,7 @@ import * as Usage from "./kit/Usage.ts"
 import * as Verb from "./kit/Verb.ts"
 
 const description = `Manages blockchain relayers. Without a command it serves the API; each flag of serve can also be set as an environment
-  variable or in .env. dev, migrate, backup, restore, data, config, import and openapi need no running service; all other commands call a
+  variable or in .env. dev, migrate, backup, restore, repair, data, config, import and openapi need no running service; all other commands call a
   running service.
 
   The address of the service is --server or RELAYER_URL. The API key is the content of --key-file, API_KEY, the content of
@@ -70,6 +71,7 @@ const root = (start: Start) =>
           MigrateCommand,
           BackupCommand,
           RestoreCommand,
+          RepairCommand,
           DataCommand,
           ConfigCommand,
           ImportCommand,

@@ -1427,9 +1427,10 @@ export interface AttentionClient {
    *
    * At most 50 items, the most important first; none if nothing needs attention. What names the same host of an
    * RPC provider is one item, at the place of its most important part. Transactions are counted with
-   * `transactions:read`, receivers are shown with `notifications:read`, API keys with `api-keys:read`; a key that
-   * is limited to relayers sees theirs. Items are those of all instances, except for `service`. A response may be
-   * two seconds old.
+   * `transactions:read`, receivers are shown with `notifications:read`, API keys with `api-keys:read`, rows of
+   * signers and networks that cannot be verified with `signers:read` and `networks:read`; a key that is limited to
+   * relayers sees theirs. Items are those of all instances, except for `service`. A response may be two seconds
+   * old.
    */
   readonly list: Method<"attention", "list", {}, AttentionItemListResponse>
 }
@@ -1639,6 +1640,7 @@ export interface ApplyConfigurationRequest {
 /** Something that needs the attention of an operator. */
 export interface AttentionItem {
   /**
+   * `unreadable`: rows of relayers, signers or networks cannot be verified, so that nothing is done with them.
    * `decision`: an operator has to decide about transactions. `providers`: an RPC provider or a key service does
    * not do its part. `held`: transactions wait for something else. `receiver`: a webhook receiver fails.
    * `service`: a job or the audit log of this instance is unhealthy. Items are in this order. Example:
@@ -1676,11 +1678,13 @@ export interface AttentionItemListResponse extends ResponseEnvelope {
 }
 
 /**
+ * `unreadable`: rows of relayers, signers or networks cannot be verified, so that nothing is done with them.
  * `decision`: an operator has to decide about transactions. `providers`: an RPC provider or a key service does
  * not do its part. `held`: transactions wait for something else. `receiver`: a webhook receiver fails.
  * `service`: a job or the audit log of this instance is unhealthy. Items are in this order.
  */
 export type AttentionKind = 
+  | "unreadable"
   | "decision"
   | "relayers_disabled"
   | "providers"
@@ -1706,7 +1710,7 @@ export interface AttentionRelayers {
 /** The only resource that an item is about. */
 export interface AttentionResource {
   /** Kind of the resource. Example: `"relayer"` */
-  readonly kind: "relayer" | "notification" | "key"
+  readonly kind: "relayer" | "notification" | "key" | "signer" | "network"
   /** Identifier of the resource. Example: `"payouts"` */
   readonly id: string
 }
@@ -3653,6 +3657,7 @@ export type KnownAuditAction =
   | "relayer.created"
   | "relayer.updated"
   | "relayer.deleted"
+  | "relayer.repaired"
   | "relayer.message_signed"
   | "relayer.typed_data_signed"
   | "signer.created"
@@ -3660,6 +3665,7 @@ export type KnownAuditAction =
   | "signer.credentials_replaced"
   | "signer.disabled"
   | "signer.enabled"
+  | "signer.repaired"
   | "signer.deleted"
   | "notification.created"
   | "notification.updated"
@@ -3669,6 +3675,7 @@ export type KnownAuditAction =
   | "notification.tested"
   | "network.created"
   | "network.updated"
+  | "network.repaired"
   | "network.deleted"
   | "key.created"
   | "key.updated"
@@ -3910,6 +3917,11 @@ export interface Metadata {
   readonly logs: ReadonlyArray<LogLine>
   /** Spans of the request, oldest first. */
   readonly traces: ReadonlyArray<Span>
+  /**
+   * Rows of the page of a list that the service cannot read. `total_items` counts them. Absent: all of them are
+   * among the items.
+   */
+  readonly unreadable?: ReadonlyArray<UnreadableRow>
 }
 
 /** The configuration of a chain, with all inherited fields. */
@@ -4503,6 +4515,19 @@ export interface Readiness {
     }
     /** `unhealthy`: an old transaction on the database server keeps events from their readers. */
     readonly events: {
+      /** State of the component. Example: `"healthy"` */
+      readonly status: "healthy" | "unhealthy"
+      /**
+       * Why it is unhealthy. The log has the details. Example: `"events wait for a transaction that has been open on
+       * the database server for more than 30 seconds"`
+       */
+      readonly reason?: string
+    }
+    /**
+     * `unhealthy`: rows of relayers, signers or networks cannot be verified, so that they are not used. All others
+     * are served.
+     */
+    readonly rows: {
       /** State of the component. Example: `"healthy"` */
       readonly status: "healthy" | "unhealthy"
       /**
@@ -7494,6 +7519,14 @@ export interface TypedDataMember {
   readonly name: string
   /** Solidity type of the member, or the name of another type. Example: `"address"` */
   readonly type: string
+}
+
+/** A row that is missing among the items of a list. */
+export interface UnreadableRow {
+  /** Identifier of the resource. Example: `"payouts"` */
+  readonly id: string
+  /** Why it cannot be read, and what to do. Example: `"it was written by another version"` */
+  readonly reason: string
 }
 
 export interface UpdateApiKeyRequest {

@@ -29,7 +29,7 @@ export const fromDatabase = (cause: DatabaseError): StartFailed => {
   return new StartFailed({ message: remedy === undefined ? cause.message : `${cause.message}: ${remedy}`, cause })
 }
 
-const fromMasterKey = (cause: WrongMasterKey): StartFailed => {
+export const fromMasterKey = (cause: WrongMasterKey): StartFailed => {
   const ids = cause.unknown.join(", ")
   const message = cause.isPartial
     ? `the database still contains secrets under another master key (key id ${ids}): add that key to STORAGE_DECRYPTION_KEYS, or run rotate-key with both keys first`
@@ -39,6 +39,11 @@ const fromMasterKey = (cause: WrongMasterKey): StartFailed => {
 
 export const withoutKeyFile = (file: string, ids: ReadonlyArray<string>): StartFailed => {
   const message = `${file} does not exist, and the database contains secrets under the master key ${ids.join(" and ")}: copy the file back from where you keep it, or set STORAGE_ENCRYPTION_KEY to that key`
+  return new StartFailed({ message, cause: undefined })
+}
+
+export const withoutAnyKeyFile = (file: string): StartFailed => {
+  const message = `${file} does not exist: copy the file back from where you keep it, or set STORAGE_ENCRYPTION_KEY to that key`
   return new StartFailed({ message, cause: undefined })
 }
 

@@ -14,6 +14,7 @@ import { jobHealthy } from "./lifecycle/Jobs.ts"
 import * as RateLimitMetrics from "./limits/RateLimitMetrics.ts"
 import { webhookDeliveriesTotal, webhookDeliverySeconds } from "./notifications/delivery/DeliveryAttempts.ts"
 import { webhookDeliveriesPending } from "./notifications/delivery/DeliveryJob.ts"
+import { unreadableRows } from "./masterKey/UnreadableRows.ts"
 import { processMetrics } from "./observability/Gauges.ts"
 import { buildInfo } from "./observability/MetricsHttp.ts"
 import { relayerCount } from "./relayers/RelayerCount.ts"
@@ -28,6 +29,7 @@ const all = [
   componentHealthy,
   databaseConnections,
   auditUnlinkedRecords,
+  unreadableRows,
   eventStreams,
   eventsHeldBack,
   eventsHeldBackSeconds,

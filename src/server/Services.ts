@@ -73,6 +73,7 @@ import { StellarNodes } from "./chains/stellar/StellarNodes.ts"
 import * as StellarInspection from "./chains/stellar/StellarInspection.ts"
 import * as LanesJob from "./lanes/LanesJob.ts"
 import * as MasterKey from "./masterKey/MasterKey.ts"
+import * as UnreadableRows from "./masterKey/UnreadableRows.ts"
 import { MasterKeys } from "./masterKey/MasterKeys.ts"
 import { demandSchema } from "../sql/Migrate.ts"
 import { RowMacs } from "./secrets/RowMacs.ts"
@@ -208,6 +209,7 @@ const gauges = ({ metricsPerRelayer = false }: Options) =>
     Instances.layerPresence,
     LedgerGauges.layer,
     EventDelay.layer,
+    UnreadableRows.layer,
     metricsPerRelayer ? RelayerSeries.layer : Layer.empty
   )
 

@@ -42,15 +42,19 @@ const presentVersion = Effect.gen(function* () {
   return table === undefined ? 0 : yield* schemaVersion
 })
 
+const missing = (present: number, remedy: string): string =>
+  `the database has ${present === 0 ? "no schema of the service" : `schema ${present}`}, and this version needs ${latestMigration}: ${remedy}`
+
 /** Dies if the database lacks tables or columns that this version uses. */
 export const demandSchema = Effect.flatMap(Effect.orDie(presentVersion), (present) =>
   present >= latestMigration
     ? Effect.void
-    : Effect.die(
-        new Error(
-          `the database has ${present === 0 ? "no schema of the service" : `schema ${present}`}, and this version needs ${latestMigration}: run Sql.migrate once, or effect-relayer migrate`
-        )
-      )
+    : Effect.die(new Error(missing(present, "run Sql.migrate once, or effect-relayer migrate")))
+)
+
+/** Why a command that opens the database itself cannot work on its schema. Undefined: it can. */
+export const missingSchema = Effect.map(Effect.orDie(presentVersion), (present) =>
+  present >= latestMigration ? undefined : missing(present, "run effect-relayer migrate")
 )
 
 /** A newer schema is fine as long as its migrations are compatible. */

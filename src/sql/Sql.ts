@@ -36,7 +36,7 @@ export interface Database {
   readonly applied: ReadonlyArray<string>
 }
 
-/** The name of a backup or a restore among the sessions of the server. */
+/** The name of a backup, a restore or a repair among the sessions of the server. */
 const maintenanceName = "effect-relayer maintenance"
 
 /** The name of a start that changes the schema: it is no instance yet, so that others do not wait for it to stop. */
@@ -77,9 +77,9 @@ const makeClient = Effect.fnUntraced(function* (
   return yield* PgClient.make({ ...config, url, ssl }).pipe(Effect.mapError(Migrate.explain(place)))
 })
 
-/** One connection without a statement timeout. */
-const patient = (options: PoolOptions | undefined): PgClient.PgPoolConfig => ({
-  ...pool({ ...options, maxConnections: 1 }),
+/** Connections without a statement timeout. */
+const patient = (options: PoolOptions | undefined, maxConnections = 1): PgClient.PgPoolConfig => ({
+  ...pool({ ...options, maxConnections }),
   startupParameters: { TimeZone: "UTC" }
 })
 
@@ -126,10 +126,13 @@ export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient | PgCli
   Layer.unwrap(Effect.map(open(options), (database) => layerOpen(database, options.pool)))
 
 /**
- * One connection without a statement timeout, for maintenance such as a backup. It does not migrate. For the embedded
+ * Connections without a statement timeout, for maintenance such as a backup, which needs one. It does not migrate. For the embedded
  * database, it uses the server of a running service, or starts one.
  */
-export const maintenance = (options: Options): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseError> =>
+export const maintenance = (
+  options: Options,
+  connections = 1
+): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseError> =>
   Layer.unwrap(
     Effect.gen(function* () {
       const place = options._tag === "Url" ? placeOf(options.url) : options.dataDir
@@ -137,6 +140,8 @@ export const maintenance = (options: Options): Layer.Layer<SqlClient.SqlClient |
         options._tag === "Url"
           ? options.url
           : ((yield* EmbeddedPostgres.find(options.dataDir)) ?? (yield* EmbeddedPostgres.start(options))).url
-      return PgClient.layerFrom(makeClient(place, { ...patient(options.pool), applicationName: maintenanceName, url }))
+      return PgClient.layerFrom(
+        makeClient(place, { ...patient(options.pool, connections), applicationName: maintenanceName, url })
+      )
     })
   )

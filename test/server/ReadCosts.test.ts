@@ -58,7 +58,14 @@ layer(filled, { timeout: "10 minutes" })("with many transactions", (it) => {
       yield* sql`
         UPDATE relayer_checks SET state = '{"status":"degraded","told_degraded":true,"told_low":false}'
         WHERE relayer_id IN ('r100', 'r200', 'r300')`
-      const view = { transactions: true, notifications: true, keys: true, relayerIds: undefined }
+      const view = {
+        transactions: true,
+        notifications: true,
+        keys: true,
+        signers: true,
+        networks: true,
+        relayerIds: undefined
+      }
       const { value, pages } = yield* LargeLedger.pagesOf(look(view))
       assert.deepStrictEqual(
         value.map(({ code, transactions, relayers }) => [code, transactions.count, relayers.count]),

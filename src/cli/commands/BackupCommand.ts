@@ -15,17 +15,9 @@ interface BackupFlags {
   readonly database: ServeFlags.ServeFlagValues
 }
 
-/** Opening the embedded database would create it. */
-const checkExists = Effect.fnUntraced(function* (settings: Settings.Settings) {
-  if (settings.DATABASE_URL !== undefined) return
-  const DataFiles = yield* Effect.promise(() => import("../../sql/embedded/DataFiles.ts"))
-  const found = yield* Maintenance.report(DataFiles.find(settings.DATA_DIR))
-  if (found.database === undefined) return yield* Maintenance.refused(`there is no database in ${found.dataDir}`)
-})
-
 const backup = Effect.fnUntraced(function* ({ file, database }: BackupFlags) {
   const settings = yield* DatabaseSettings.withoutKeys(database)
-  yield* checkExists(settings)
+  yield* Maintenance.checkExists(settings)
   const Sql = yield* Effect.promise(() => import("../../sql/Sql.ts"))
   const Snapshot = yield* Effect.promise(() => import("../../sql/backup/Snapshot.ts"))
   const BackupFile = yield* Effect.promise(() => import("../../sql/backup/BackupFile.ts"))

@@ -1,12 +1,12 @@
 // Prints lists: one page, or all following pages.
-import { Console, Effect, Schema } from "effect"
+import { Console, Effect, Option, Schema } from "effect"
 import { Flag } from "effect/cli"
-import type { Option } from "effect"
 import { PageQuery, cursor } from "../../domain/request/Page.ts"
 import * as Call from "./Call.ts"
 import * as Field from "./Field.ts"
 import * as Help from "./Help.ts"
 import * as Print from "./Print.ts"
+import * as Table from "./Table.ts"
 
 /** A position in a list. */
 export interface Place {
@@ -66,6 +66,24 @@ export const next = (place: Place, { pagination }: Listed<unknown>, link: string
 /** Title and cell of each column. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => string | undefined>>
 
+const Unread = Schema.Struct({
+  metadata: Schema.Struct({ unreadable: Schema.Array(Schema.Struct({ id: Schema.String, reason: Schema.String })) })
+})
+
+const readUnread = Schema.decodeUnknownOption(Unread)
+
+/** Rows of the page that the service cannot read. */
+export const unreadableOf = ({ json }: Pick<Call.Answer, "json">): Unreadable =>
+  Option.match(readUnread(json), { onNone: () => [], onSome: ({ metadata }) => metadata.unreadable })
+
+type Unreadable = (typeof Unread.Type)["metadata"]["unreadable"]
+
+/** The cells of a row that the service cannot read, beside those of the others. */
+export const unreadableCells = (id: string, titles: ReadonlyArray<string>) => {
+  const state = titles.includes("STATE") ? "STATE" : titles[1]
+  return titles.map((title) => (title === "ID" ? id : title === state ? "unreadable" : undefined))
+}
+
 /** `complete` makes a further call for each row of a table, for what the list does not have. */
 export const print = Effect.fnUntraced(function* <Row, E, E2 = never>(
   given: ListFlags,
@@ -77,6 +95,7 @@ export const print = Effect.fnUntraced(function* <Row, E, E2 = never>(
   const run = yield* Call.open(given)
   const rows: Array<Row> = []
   const raw: Array<unknown> = []
+  const unreadable: Array<Unreadable[number]> = []
   let place: Place | undefined = start
   do {
     const from: Place = place
@@ -84,12 +103,20 @@ export const print = Effect.fnUntraced(function* <Row, E, E2 = never>(
     const data = Print.dataOf(answer)
     rows.push(...value.data)
     if (Array.isArray(data)) raw.push(...data)
+    unreadable.push(...unreadableOf(answer))
     place = next(from, value, answer.headers.link)
   } while (given.all && place !== undefined)
-  if (given.output === "json") return yield* Print.json(raw)
+  const named = Effect.forEach(unreadable, ({ reason }) => Console.error(Table.printable(`unreadable: ${reason}`)))
+  if (given.output === "json") return yield* Effect.andThen(Print.json(raw), named)
   if (complete !== undefined) {
     for (const [index, row] of rows.entries()) rows[index] = (yield* run((client) => complete(client, row))).value
   }
-  yield* Print.table([Object.keys(columns), ...rows.map((row) => Object.values(columns).map((cell) => cell(row)))])
+  const titles = Object.keys(columns)
+  yield* Print.table([
+    titles,
+    ...rows.map((row) => Object.values(columns).map((cell) => cell(row))),
+    ...unreadable.map(({ id }) => unreadableCells(id, titles))
+  ])
+  yield* named
   if (place !== undefined) yield* Console.error("There are more items: use --all to fetch all pages.")
 })

@@ -2,6 +2,7 @@
 // progress on the standard error.
 import { Effect, Logger } from "effect"
 import * as StartFailed from "../../process/StartFailed.ts"
+import type * as Settings from "../../process/settings/Settings.ts"
 import { DatabaseError } from "../../sql/DatabaseError.ts"
 import { CommandFailed, exitCodes } from "./CommandFailed.ts"
 
@@ -17,6 +18,14 @@ export const report = <A, E extends { readonly message: string }, R>(self: Effec
     Effect.mapError(toCommandFailed),
     Effect.provide(Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)]))
   )
+
+/** Opening the embedded database would create it. */
+export const checkExists = Effect.fnUntraced(function* (settings: Settings.Settings) {
+  if (settings.DATABASE_URL !== undefined) return
+  const DataFiles = yield* Effect.promise(() => import("../../sql/embedded/DataFiles.ts"))
+  const found = yield* report(DataFiles.find(settings.DATA_DIR))
+  if (found.database === undefined) return yield* refused(`there is no database in ${found.dataDir}`)
+})
 
 const lineOf = (table: string, rows: number) => `\r\u001b[K${table}: ${rows} rows`
 

@@ -224,6 +224,7 @@ export type {
   TransactionStatus,
   TypedDataDomain,
   TypedDataMember,
+  UnreadableRow,
   UpdateNetworkRequest,
   UpdateRelayerRequest
 } from "../Client.ts"
@@ -1653,9 +1654,10 @@ export interface AttentionClient {
    *
    * At most 50 items, the most important first; none if nothing needs attention. What names the same host of an
    * RPC provider is one item, at the place of its most important part. Transactions are counted with
-   * `transactions:read`, receivers are shown with `notifications:read`, API keys with `api-keys:read`; a key that
-   * is limited to relayers sees theirs. Items are those of all instances, except for `service`. A response may be
-   * two seconds old.
+   * `transactions:read`, receivers are shown with `notifications:read`, API keys with `api-keys:read`, rows of
+   * signers and networks that cannot be verified with `signers:read` and `networks:read`; a key that is limited to
+   * relayers sees theirs. Items are those of all instances, except for `service`. A response may be two seconds
+   * old.
    */
   readonly list: Method<"attention", "list", {}, AttentionItemListResponse>
 }
@@ -1828,6 +1830,7 @@ export interface ApiKeyResponse extends ResponseEnvelope {
 /** Something that needs the attention of an operator. */
 export interface AttentionItem {
   /**
+   * `unreadable`: rows of relayers, signers or networks cannot be verified, so that nothing is done with them.
    * `decision`: an operator has to decide about transactions. `providers`: an RPC provider or a key service does
    * not do its part. `held`: transactions wait for something else. `receiver`: a webhook receiver fails.
    * `service`: a job or the audit log of this instance is unhealthy. Items are in this order. Example:

@@ -22,6 +22,7 @@ export const resources = {
       "relayer.created",
       "relayer.updated",
       "relayer.deleted",
+      "relayer.repaired",
       "relayer.message_signed",
       "relayer.typed_data_signed"
     ],
@@ -50,6 +51,7 @@ export const resources = {
       "signer.credentials_replaced",
       "signer.disabled",
       "signer.enabled",
+      "signer.repaired",
       "signer.deleted"
     ],
     eventTypes: ["signer.created", "signer.disabled", "signer.enabled", "signer.deleted"],
@@ -76,7 +78,7 @@ export const resources = {
   },
   network: {
     auditResource: ["network"],
-    actions: ["network.created", "network.updated", "network.deleted"],
+    actions: ["network.created", "network.updated", "network.repaired", "network.deleted"],
     eventTypes: ["network.created", "network.updated", "network.deleted"],
     scopes: ["networks:read", "networks:write"],
     allScopes: ["networks:*"],

@@ -9,6 +9,7 @@ import type { Code } from "../transaction/Code.ts"
 
 /** In the order of their importance. */
 const kinds = [
+  "unreadable",
   "decision",
   "relayers_disabled",
   "providers",
@@ -23,7 +24,7 @@ const kinds = [
 export const AttentionKind = Schema.Literals(kinds).annotate({
   identifier: "AttentionKind",
   description:
-    "`decision`: an operator has to decide about transactions. `providers`: an RPC provider or a key service does not do its part. `held`: transactions wait for something else. `receiver`: a webhook receiver fails. `service`: a job or the audit log of this instance is unhealthy. Items are in this order.",
+    "`unreadable`: rows of relayers, signers or networks cannot be verified, so that nothing is done with them. `decision`: an operator has to decide about transactions. `providers`: an RPC provider or a key service does not do its part. `held`: transactions wait for something else. `receiver`: a webhook receiver fails. `service`: a job or the audit log of this instance is unhealthy. Items are in this order.",
   examples: ["relayers_disabled"]
 })
 export type AttentionKind = typeof AttentionKind.Type
@@ -41,7 +42,11 @@ const Transactions = Schema.Struct({
 }).annotate({ identifier: "AttentionTransactions", description: "The transactions that an item holds back." })
 
 const Resource = Schema.Struct({
-  kind: field(Schema.Literals(["relayer", "notification", "key"]), "Kind of the resource.", "relayer"),
+  kind: field(
+    Schema.Literals(["relayer", "notification", "key", "signer", "network"]),
+    "Kind of the resource.",
+    "relayer"
+  ),
   id: field(Shown.Id, "Identifier of the resource.", "payouts")
 }).annotate({ identifier: "AttentionResource", description: "The only resource that an item is about." })
 

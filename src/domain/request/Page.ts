@@ -92,6 +92,6 @@ export interface Page<A> extends Items<A> {
   readonly request: PageRequest
   /** Whether items of the page are missing, because they are too large together. Over HTTP, such a page is refused. */
   readonly isCut?: boolean
-  /** Rows of the page that are not among the items. Over HTTP, `metadata.logs` names each with the code `row_unreadable`. */
+  /** Rows of the page that are not among the items. Over HTTP, they are in `metadata.unreadable`, and `metadata.logs` names each with the code `row_unreadable`. */
   readonly unreadable?: ReadonlyArray<Unreadable>
 }

@@ -78,8 +78,9 @@ const neutral = {
     next: `The service asks the signer again ${askedAgain(until)}; nothing is lost. A higher quota at the key service helps.`
   }),
   row_changed: () => ({
-    reason: "Its relayer, network or signer was changed or removed in the database, outside of the service.",
-    next: "Nothing is signed or sent with it. It continues when the row is restored from a backup; the log names the row."
+    reason:
+      "The row of its relayer, network or signer cannot be verified, or is gone: another program or a person changed the database, or a defect of an earlier version lost the secret of MACs.",
+    next: "Nothing is signed or sent with it. It continues when the row is repaired: `effect-relayer repair` shows the row and what speaks for which cause. Delete no signer whose key exists nowhere else."
   }),
   providers_unavailable: () => noAnswers,
   rate_limited: () => tooManyRequests,

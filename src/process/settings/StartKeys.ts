@@ -64,6 +64,17 @@ const keptMasterKey = Effect.fnUntraced(function* (dataDir: string, database: Sq
     : Effect.fail(StartFailed.withoutKeyFile(file, needed))
 })
 
+/** The master keys of a command that opens the database itself. It creates none. */
+export const keptMasterKeys = Effect.fnUntraced(function* (settings: Settings.Settings) {
+  const { DATA_DIR, STORAGE_ENCRYPTION_KEY } = settings
+  const known = Settings.decryptionKeys(settings)
+  if (STORAGE_ENCRYPTION_KEY !== undefined) return { current: STORAGE_ENCRYPTION_KEY, others: known }
+  const { file, exists } = yield* Keys.storageEncryptionKeyFile(DATA_DIR)
+  if (!exists) return yield* StartFailed.withoutAnyKeyFile(file)
+  const { key, earlier } = yield* Keys.storageEncryptionKey(DATA_DIR)
+  return { current: key, others: [...earlier, ...known] }
+})
+
 export const startMasterKey = Effect.fnUntraced(function* (settings: Settings.Settings, database: Sql.Database) {
   const { DATA_DIR, STORAGE_ENCRYPTION_KEY } = settings
   if (STORAGE_ENCRYPTION_KEY !== undefined) {

@@ -8,7 +8,10 @@ import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { isUnavailable } from "../../sql/Unavailable.ts"
 import { RelayerHealth } from "../health/RelayerHealth.ts"
 import { LedgerRules } from "../ledger/LedgerRules.ts"
+import { Conditions } from "../lifecycle/Conditions.ts"
+import type { RowName } from "../lifecycle/Conditions.ts"
 import { Readiness } from "../lifecycle/Readiness.ts"
+import { namesOf } from "../masterKey/UnreadableRows.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import * as AttentionRepo from "./AttentionRepo.ts"
 import type { CheckRow, HeldRow, ReceiverRow } from "./AttentionRepo.ts"
@@ -24,6 +27,8 @@ interface View {
   readonly transactions: boolean
   readonly notifications: boolean
   readonly keys: boolean
+  readonly signers: boolean
+  readonly networks: boolean
   readonly relayerIds: ReadonlyArray<string> | undefined
 }
 
@@ -32,6 +37,8 @@ const viewOf = (caller: Caller.Caller): View => ({
   // Receivers and keys belong to no relayer.
   notifications: caller.relayerIds === undefined && Caller.hasScope(caller, "notifications:read"),
   keys: caller.relayerIds === undefined && Caller.hasScope(caller, "api-keys:read"),
+  signers: caller.relayerIds === undefined && Caller.hasScope(caller, "signers:read"),
+  networks: caller.relayerIds === undefined && Caller.hasScope(caller, "networks:read"),
   relayerIds: caller.relayerIds
 })
 
@@ -116,6 +123,35 @@ const ofKey = ({ id, until }: { readonly id: string; readonly until: DateTime.Ut
   next: "Its requests are refused then. Change `expires_at`, or have its holder use another key."
 })
 
+/** Rows that an item names. */
+const maxNamed = 10
+
+const kindOfTable = { relayers: "relayer", signers: "signer", networks: "network" } as const
+
+const isShown =
+  ({ signers, networks, relayerIds }: Pick<View, "signers" | "networks" | "relayerIds">) =>
+  ({ table, id }: RowName): boolean =>
+    table === "relayers" ? (relayerIds?.includes(id) ?? true) : table === "signers" ? signers : networks
+
+/** One item for all of them: they have one cause as a rule, and one repair. */
+const ofRows = (rows: ReadonlyArray<RowName>): ReadonlyArray<Finding> => {
+  const [first] = rows
+  if (first === undefined) return []
+  const kind = rows.length === 1 ? Object.entries(kindOfTable).find(([table]) => table === first.table)?.[1] : undefined
+  const count = rows.length === 1 ? "1 row" : `${rows.length} rows`
+  return [
+    {
+      kind: "unreadable",
+      code: "row_unreadable",
+      relayers: new Map(rows.flatMap(({ table, id }) => (table === "relayers" ? [[id, "other"] as const] : []))),
+      transactions: 0,
+      ...(kind === undefined ? {} : { resource: { kind, id: first.id } }),
+      reason: `The service cannot verify ${count} of the database, and does nothing with ${rows.length === 1 ? "it" : "them"}: ${namesOf(rows, maxNamed)}.`,
+      next: "Another program or a person changed the database, or a defect of an earlier version lost the secret of MACs. `effect-relayer repair` shows what speaks for which, and accepts each row that you confirm. Delete no signer whose key exists nowhere else."
+    }
+  ]
+}
+
 const ofService = ({ components: { jobs, audit, events } }: Report): ReadonlyArray<Finding> => {
   const unhealthy = Object.entries(jobs).flatMap(([name, status]) =>
     name !== "status" && status === "unhealthy" ? [name] : []
@@ -141,6 +177,7 @@ export const make = Effect.gen(function* () {
   const repo = yield* AttentionRepo.make
   const networks = yield* LedgerRules
   const readiness = yield* Readiness
+  const conditions = yield* Conditions
   const health = yield* RelayerHealth
   const targets = yield* RelayerTargets
 
@@ -204,14 +241,17 @@ export const make = Effect.gen(function* () {
 
   const report = readiness.check.pipe(Effect.catchTag("NotReady", (error) => Effect.succeed(error.readiness)))
 
-  const look = Effect.fn("Attention.look")(function* ({ transactions, notifications, keys, relayerIds }: View) {
+  const look = Effect.fn("Attention.look")(function* (view: View) {
+    const { transactions, notifications, keys, relayerIds } = view
     const now = yield* Clock.currentTimeMillis
     const checks = yield* repo.checks(relayerIds)
     const held = transactions ? yield* repo.held(relayerIds) : []
     const blockTimes = yield* blockTimesOf(held)
     const receivers = notifications ? yield* repo.receivers : []
     const expiring = keys ? yield* repo.expiringKeys(DateTime.makeUnsafe(now)) : []
+    const { rows } = yield* conditions.problems
     const items = arrange([
+      ...ofRows((rows?.rows ?? []).filter(isShown(view))),
       ...checks.flatMap(ofCheck),
       ...held.flatMap((row) => ofHeld(now, blockTimes.get(row.chain) ?? usualBlockTime, row)),
       ...receivers.map(ofReceiver),

@@ -6,6 +6,7 @@ import { Api } from "../../api/Api.ts"
 import { RelayerHealth } from "../health/RelayerHealth.ts"
 import { Holder } from "../ledger/Holder.ts"
 import { LedgerRules } from "../ledger/LedgerRules.ts"
+import { Conditions } from "../lifecycle/Conditions.ts"
 import { Readiness } from "../lifecycle/Readiness.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
@@ -20,7 +21,7 @@ export const AttentionHttp = HttpApiBuilder.group(
     const attention = yield* Attention.make
     return handlers.handleAll({ list: () => Respond.one(attention.list) })
   })
-).pipe(GroupServices.limitTo(SqlClient.SqlClient, LedgerRules, Readiness, RelayerHealth, RelayerTargets))
+).pipe(GroupServices.limitTo(Conditions, SqlClient.SqlClient, LedgerRules, Readiness, RelayerHealth, RelayerTargets))
 
 export const InstancesHttp = HttpApiBuilder.group(
   Api,

@@ -54,7 +54,7 @@ export const respond = (cause: Cause.Cause<unknown>, requestId: string): Effect.
   // The caller needs to know which row it is, so that it can be repaired.
   const changed = ChangedRow.inCause(cause)
   if (changed !== undefined) {
-    return Effect.logWarning("request failed because a row was changed in the database").pipe(
+    return Effect.logWarning("request failed because a row cannot be verified").pipe(
       Effect.annotateLogs({ request_id: requestId, reason: changed.message }),
       Effect.as(Failures.internalServerError(new Request.InternalServerError({ error: changed.message })))
     )

@@ -4,7 +4,7 @@ import type { ConditionName } from "../../api/SystemApi.ts"
 
 export const componentHealthy = Metric.gauge("component_healthy", {
   description:
-    "0 while a component of readiness, `audit` or `events`, has a problem that an operator has to solve, else 1."
+    "0 while a component of readiness, `audit`, `events` or `rows`, has a problem that an operator has to solve, else 1."
 })
 
 export interface Problem {
@@ -12,9 +12,19 @@ export interface Problem {
   readonly reason: string
   /** Values for the log only. */
   readonly details: Readonly<Record<string, unknown>>
+  /** The rows that the problem is about. Absent: it is about none. */
+  readonly rows?: ReadonlyArray<RowName>
+}
+
+/** A row of the database. */
+export interface RowName {
+  readonly table: string
+  readonly id: string
 }
 
 export type Problems = Readonly<Record<ConditionName, Problem | undefined>>
+
+const names = ["audit", "events", "rows"] as const satisfies ReadonlyArray<ConditionName>
 
 const show = (component: ConditionName, isHealthy: boolean) =>
   Metric.update(Metric.withAttributes(componentHealthy, { component }), Number(isHealthy))
@@ -30,8 +40,7 @@ export class Conditions extends Context.Service<
   static readonly layer = Layer.effect(
     Conditions,
     Effect.gen(function* () {
-      yield* show("audit", true)
-      yield* show("events", true)
+      for (const name of names) yield* show(name, true)
       const known = new Map<ConditionName, Problem>()
 
       const report = (condition: ConditionName, problem: Problem | undefined) =>
@@ -47,7 +56,11 @@ export class Conditions extends Context.Service<
           return Effect.andThen(show(condition, problem === undefined), log)
         })
 
-      const problems = Effect.sync((): Problems => ({ audit: known.get("audit"), events: known.get("events") }))
+      const problems = Effect.sync((): Problems => ({
+        audit: known.get("audit"),
+        events: known.get("events"),
+        rows: known.get("rows")
+      }))
 
       return Conditions.of({ report, problems })
     })

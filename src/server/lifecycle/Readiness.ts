@@ -58,9 +58,9 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
         const ready = isAnswering && accepting
         const each = yield* statuses
         const jobs = { status: worstStatus(Object.values(each)), ...each }
-        const { audit, events } = yield* problems
+        const { audit, events, rows } = yield* problems
         // Taking this instance out of the balancer would help neither. If all instances were taken out, the API would be gone.
-        const isDegraded = jobs.status === "unhealthy" || audit !== undefined || events !== undefined
+        const isDegraded = [audit, events, rows].some((problem) => problem !== undefined) || jobs.status === "unhealthy"
         const degraded = isDegraded ? { status: "degraded" as const } : status(true)
         const readiness: Report = {
           ready,
@@ -71,7 +71,8 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
             process: status(accepting),
             jobs,
             audit: condition(audit),
-            events: condition(events)
+            events: condition(events),
+            rows: condition(rows)
           }
         }
         return ready ? readiness : yield* new NotReady({ readiness })

@@ -2,16 +2,16 @@
 import { Effect } from "effect"
 import * as RowMacs from "../secrets/RowMacs.ts"
 import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
-import * as UnauthenticatedRepo from "./UnauthenticatedRepo.ts"
-import { authenticatedTables } from "./UnauthenticatedRepo.ts"
-import type { AuthenticatedTable, Unauthenticated } from "./UnauthenticatedRepo.ts"
+import * as AuthenticatedRepo from "./AuthenticatedRepo.ts"
+import { authenticatedTables } from "./AuthenticatedRepo.ts"
+import type { AuthenticatedTable, Unauthenticated } from "./AuthenticatedRepo.ts"
 
 /** Rows that get their MACs with one statement. */
 const batch = 500
 
 /** Authenticates all rows of all tables that have no MAC. */
 export const run = Effect.gen(function* () {
-  const repo = yield* UnauthenticatedRepo.make
+  const repo = yield* AuthenticatedRepo.make
   // Once: before the start it is not remembered, because it is part of the transaction of the upgrade.
   const secret = yield* (yield* ServiceSecrets).get(RowMacs.secretName)
 
@@ -19,7 +19,7 @@ export const run = Effect.gen(function* () {
     const { table } = authenticated
     let last: Unauthenticated | undefined
     do {
-      const rows = yield* repo.find(authenticated, last?.id ?? "", batch)
+      const rows = yield* repo.withoutMac(authenticated, last?.id ?? "", batch)
       const withMacs = rows.map(({ id, content }) => ({ id, mac: RowMacs.macOf(secret, { table, id, content }) }))
       yield* repo.authenticate(authenticated, withMacs)
       last = rows[batch - 1]

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as Envelope from "../../api/Envelope.ts"
-import type { Items, Page } from "../../domain/request/Page.ts"
+import type { Items, Page, Unreadable } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { entityTag } from "../../domain/request/Version.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
@@ -21,16 +21,26 @@ const recorded = (recording: (() => Envelope.Metadata) | undefined): Recorded =>
 const metadata = Effect.map(CurrentRecording, recorded)
 
 /** The same, after warnings that every caller gets. */
-const metadataWith = (warnings: ReadonlyArray<string>) =>
+const metadataWith = (warnings: ReadonlyArray<string>, unreadable: ReadonlyArray<Unreadable> = []) =>
   Effect.map(CurrentRecording, (recording): Recorded => {
     const { metadata } = recorded(recording)
     if (warnings.length === 0) return metadata === undefined ? {} : { metadata }
     const logs = warnings.map((message) => ({ level: "warn" as const, message }))
-    return { metadata: { logs: [...logs, ...(metadata?.logs ?? [])], traces: metadata?.traces ?? [] } }
+    return {
+      metadata: {
+        logs: [...logs, ...(metadata?.logs ?? [])],
+        traces: metadata?.traces ?? [],
+        ...(unreadable.length === 0 ? {} : { unreadable })
+      }
+    }
   })
 
-const unreadable = (page: Pick<Page<unknown>, "unreadable">) =>
-  (page.unreadable ?? []).map(({ reason }) => `row_unreadable: ${reason}`)
+/** Each unreadable row is a warning, too: clients that were made before `metadata.unreadable` read these. */
+const metadataOf = ({ unreadable = [] }: Pick<Page<unknown>, "unreadable">) =>
+  metadataWith(
+    unreadable.map(({ reason }) => `row_unreadable: ${reason}`),
+    unreadable
+  )
 
 export const one = <A, E, R>(self: Effect.Effect<A, E, R>, warnings: ReadonlyArray<string> = []) =>
   Effect.flatMap(self, (data) =>
@@ -85,7 +95,7 @@ const orTooLarge = <A, E, R>(self: Effect.Effect<Page<A>, E, R>) =>
 
 export const page = <A, E, R>(self: Effect.Effect<Page<A>, E, R>) =>
   Effect.flatMap(linked(orTooLarge(self)), (served) =>
-    Effect.map(metadataWith(unreadable(served)), (extra) => ({
+    Effect.map(metadataOf(served), (extra) => ({
       success: true as const,
       data: served.items,
       pagination: Envelope.pagination(served),
@@ -172,7 +182,7 @@ export const createdStored = <E, R>(
 /** With `Link` to the next page, if there is one. */
 export const storedPage = <E, R>(self: Effect.Effect<StoredPage, E, R>) =>
   Effect.flatMap(linked(self), (page) =>
-    Effect.map(metadataWith(unreadable(page)), (extra) =>
+    Effect.map(metadataOf(page), (extra) =>
       json(Envelope.pageText(page.json, { pagination: Envelope.pagination(page), ...extra }), {})
     )
   )

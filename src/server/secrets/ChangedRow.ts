@@ -1,4 +1,4 @@
-// Recognizes that an effect died because a row was changed in the database, outside of the service. Lists leave such rows out.
+// Recognizes that an effect died because a row cannot be verified, or its sealed value does not open. Lists name such rows beside their items.
 import { Array, Effect, Exit } from "effect"
 import type { Cause } from "effect"
 import type { Unreadable } from "../../domain/request/Page.ts"
@@ -21,7 +21,7 @@ interface Split<Row> {
   readonly unreadable: ReadonlyArray<Unreadable>
 }
 
-/** The rows that `verify` accepts, and those that were changed. */
+/** The rows that `verify` accepts, and the others. */
 export const split = <Row>(rows: ReadonlyArray<Row>, verify: (row: Row) => Effect.Effect<unknown>) =>
   Effect.gen(function* () {
     const exits = yield* Effect.forEach(rows, (row) => Effect.exit(verify(row)))

@@ -14,12 +14,18 @@ export interface Keys {
   readonly older?: boolean
 }
 
+/** A signer must not be deleted: its key may exist nowhere else. */
+const remedyOf = (place: string): string =>
+  place.startsWith("signers.") || place.startsWith("channel_keys.")
+    ? "; delete no signer whose key exists nowhere else"
+    : ", or delete it and create it again"
+
 /** The sealed secret names an unknown master key, belongs to another place or context, or was changed. */
 export class SecretUnreadable extends Schema.TaggedError<SecretUnreadable>()("SecretUnreadable", {
   place: Schema.String,
   id: Schema.String
 }) {
-  override readonly message = `the sealed ${this.place} of ${JSON.stringify(this.id)} does not open: its row was changed in the database, or it needs a master key that the service does not use; restore the row from a backup, or delete it and create it again`
+  override readonly message = `the sealed ${this.place} of ${JSON.stringify(this.id)} does not open: another program or a person changed its row in the database, or it needs a master key that the service does not use; restore the row from a backup${remedyOf(this.place)}`
 }
 
 export interface Keyring {

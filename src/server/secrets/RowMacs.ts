@@ -11,12 +11,20 @@ export interface Row {
   readonly content: unknown
 }
 
-/** Authenticated columns of a row were changed outside of the service. */
+/** Ends a sentence whose subject is a row. */
+const cannotBeVerified =
+  "cannot be verified: another program or a person changed it in the database, or a defect of an earlier version lost the secret of its MAC"
+
+/** What an operator does, as a part of a sentence. Advice to delete a row would destroy a key that exists nowhere else. */
+const repairFirst =
+  "`effect-relayer repair` shows what speaks for which, and accepts the row if you confirm it; delete no signer whose key exists nowhere else"
+
+/** The MAC of a row is not that of its columns, or was not made with the secret that is stored now. The two cannot be told apart here. */
 export class RowChanged extends Schema.TaggedError<RowChanged>()("RowChanged", {
   table: Schema.String,
   id: Schema.String
 }) {
-  override readonly message = `${JSON.stringify(this.id)} of ${this.table} was changed in the database; restore the row from a backup, or delete it and create it again`
+  override readonly message = `${JSON.stringify(this.id)} of ${this.table} ${cannotBeVerified}; ${repairFirst}`
 }
 
 /** The name of the secret of all MACs. */
@@ -33,6 +41,8 @@ export class RowMacs extends Context.Service<
   {
     /** HMAC-SHA-256 as base64url. */
     make(row: Row): Effect.Effect<string>
+    /** Whether `mac` is the MAC of the row. */
+    matches(row: Row, mac: string | null): Effect.Effect<boolean>
     /** Dies with `RowChanged` if `mac` is not the MAC of the row. */
     verify(row: Row, mac: string | null): Effect.Effect<void>
   }
@@ -47,14 +57,15 @@ export class RowMacs extends Context.Service<
       const isEqual = (one: string, other: string) =>
         one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
 
+      const matches = (row: Row, mac: string | null) =>
+        Effect.map(make(row), (expected) => mac !== null && isEqual(mac, expected))
+
       const verify = (row: Row, mac: string | null) =>
-        Effect.flatMap(make(row), (expected) =>
-          mac !== null && isEqual(mac, expected)
-            ? Effect.void
-            : Effect.die(new RowChanged({ table: row.table, id: row.id }))
+        Effect.flatMap(matches(row, mac), (isVerified) =>
+          isVerified ? Effect.void : Effect.die(new RowChanged({ table: row.table, id: row.id }))
         )
 
-      return RowMacs.of({ make, verify })
+      return RowMacs.of({ make, matches, verify })
     })
   ).pipe(Layer.provide(ServiceSecrets.layer))
 }

@@ -26,6 +26,15 @@ describe("a list", () => {
     assert.isUndefined(List.next({ cursor: "z" }, { data: [] }, undefined))
   })
 
+  it("shows a row that the service cannot read by its id, as unreadable", () => {
+    const json = { data: [], metadata: { logs: [], traces: [], unreadable: [{ id: "x", reason: "it was changed" }] } }
+    assert.deepStrictEqual(List.unreadableOf({ json }), [{ id: "x", reason: "it was changed" }])
+    assert.isEmpty(List.unreadableOf({ json: { data: [] } }))
+    assert.isEmpty(List.unreadableOf({ json: undefined }))
+    assert.deepStrictEqual(List.unreadableCells("x", ["ID", "NAME", "STATE"]), ["x", undefined, "unreadable"])
+    assert.deepStrictEqual(List.unreadableCells("x", ["ID", "TYPE", "EVM"]), ["x", "unreadable", undefined])
+  })
+
   it("continues by page number to the last page if there is no cursor", () => {
     assert.deepStrictEqual(List.next({ per_page: 5 }, page(1, 5, 11), undefined), { per_page: 5, page: 2 })
     assert.deepStrictEqual(List.next({ per_page: 5, page: 2 }, page(2, 5, 11), undefined), { per_page: 5, page: 3 })

@@ -86,6 +86,7 @@ describe("the items of attention", () => {
   it("come in the order of their kinds, then by waiting transactions, then by age", () => {
     const items = arrange([
       finding({ kind: "key_expires", code: "key_expires" }),
+      finding({ kind: "unreadable", code: "row_unreadable" }),
       waiting("a", "at_cap", 1, { since: at(1) }),
       waiting("b", "below_base_fee", 5),
       waiting("c", "yielding", 1, { since: at(2) }),
@@ -97,6 +98,7 @@ describe("the items of attention", () => {
     assert.deepStrictEqual(
       items.map(({ code }) => code),
       [
+        "row_unreadable",
         "nonce_ahead",
         "RpcValidationFailed",
         "insufficient_funds",

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as SealedRepo from "../../../src/server/masterKey/SealedRepo.ts"
 import { sealedColumns } from "../../../src/server/masterKey/SealedRepo.ts"
-import * as UnauthenticatedRepo from "../../../src/server/masterKey/UnauthenticatedRepo.ts"
+import * as AuthenticatedRepo from "../../../src/server/masterKey/AuthenticatedRepo.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import { insertSigner } from "./Start.ts"
 
@@ -91,12 +91,12 @@ layer(TestDatabase.layer)("SealedRepo", (it) => {
   )
 })
 
-layer(TestDatabase.layer)("UnauthenticatedRepo", (it) => {
+layer(TestDatabase.layer)("AuthenticatedRepo", (it) => {
   it.effect("leaves the MAC of a row that got one since it was read", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const repo = yield* UnauthenticatedRepo.make
-      const table = UnauthenticatedRepo.authenticatedTables.find(({ table }) => table === "signers")
+      const repo = yield* AuthenticatedRepo.make
+      const table = AuthenticatedRepo.authenticatedTables.find(({ table }) => table === "signers")
       if (table === undefined) return assert.fail("no table of signers")
       yield* insertSigner("unauthenticated", Uint8Array.of(1))
       for (const mac of ["first", "late"]) yield* repo.authenticate(table, [{ id: "unauthenticated", mac }])

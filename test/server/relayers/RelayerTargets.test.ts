@@ -50,7 +50,7 @@ layerEach(Prepared.layer(setUp))("relayers that are read together", (it) => {
       yield* sql`DELETE FROM relayers WHERE id = 'third'`
       const [first, second, third] = yield* read
       assert.strictEqual(first?._tag, "Success")
-      assert.include(String(second), "was changed in the database")
+      assert.include(String(second), "changed it in the database")
       assert.include(String(third), "RelayerNotFound")
     })
   )

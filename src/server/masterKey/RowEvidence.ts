@@ -1,0 +1,173 @@
+// What shows whether a row that cannot be verified is as the service wrote it. Only a seal proves something: a program that can write the
+// database can also write what the audit log and the other rows say.
+import { Effect, Option, Redacted, Schema } from "effect"
+import { maskRpc, RpcConfig } from "../../domain/chain/Rpc.ts"
+import { Audit } from "../audit/Audit.ts"
+import type { LastChange } from "../audit/Audit.ts"
+import { canonicalJson } from "../secrets/Envelope.ts"
+import { Secrets } from "../secrets/Secrets.ts"
+import * as AuthenticatedRepo from "./AuthenticatedRepo.ts"
+import { authenticatedTables } from "./AuthenticatedRepo.ts"
+import type { AuthenticatedTable, Detail } from "./AuthenticatedRepo.ts"
+
+/**
+ * `proves`: the row is as the service wrote it. `fits`: nothing contradicts it. `differs`: a person has to know it. `contradicts`: the row
+ * is not as the service wrote it. `open`: nothing can be said.
+ */
+type Verdict = "proves" | "fits" | "differs" | "contradicts" | "open"
+
+export interface Evidence {
+  readonly about: "seal" | "signer" | "RPC URLs" | "audit log" | "order"
+  readonly verdict: Verdict
+  readonly text: string
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {})
+
+const isEqual = (one: unknown, other: unknown) => canonicalJson(one ?? null) === canonicalJson(other ?? null)
+
+/** Networks inherit the labels of their parents, so that records have more of them than the row. */
+const isAmong = (some: unknown, all: unknown) =>
+  Array.isArray(some) && Array.isArray(all) && some.every((label) => all.includes(label))
+
+const labels: ReadonlySet<string> = new Set(["tags", "features"])
+
+/** Records of networks have the inherited fields instead of the parent. */
+const unrecorded: ReadonlySet<string> = new Set(["from"])
+
+const signed = ({ table, content }: { readonly table: string; readonly content: unknown }) =>
+  table === "networks" ? fieldsOf(fieldsOf(content)["definition"]) : fieldsOf(content)
+
+/** The fields of a row in which a record differs. */
+const differences = (table: string, content: unknown, record: Fields): ReadonlyArray<string> =>
+  Object.entries(signed({ table, content })).flatMap(([name, value]) => {
+    if (table === "networks" && unrecorded.has(name)) return []
+    const isSame = labels.has(name) ? isAmong(value, record[name]) : isEqual(value, record[name])
+    return isSame ? [] : [name]
+  })
+
+const decodeUrls = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Array(RpcConfig)))
+
+const signers = authenticatedTables.find(({ table }) => table === "signers")
+
+const tellsNothing = "the audit log has no record of it: records may have been pruned"
+
+export const make = Effect.gen(function* () {
+  const repo = yield* AuthenticatedRepo.make
+  const secrets = yield* Secrets
+  const audit = yield* Audit
+
+  const open = ({ table }: AuthenticatedTable, { id, content, sealed, column }: Detail, isBound: boolean) =>
+    sealed === null || column === null
+      ? Effect.succeedNone
+      : Effect.option(secrets.open(sealed, { table, id, column, ...(isBound ? { context: content } : {}) }))
+
+  /** The seal of a signer covers its type, configuration, addresses, curve and public key: the columns that its MAC covers. */
+  const sealOf = Effect.fnUntraced(function* (authenticated: AuthenticatedTable, row: Detail) {
+    const secret = yield* open(authenticated, row, true)
+    const found: Evidence = Option.isSome(secret)
+      ? {
+          about: "seal",
+          verdict: "proves",
+          text: "its sealed secret opens, and it only opens with these columns: they are as the service sealed them under this id"
+        }
+      : {
+          about: "seal",
+          verdict: "contradicts",
+          text: "its sealed secret does not open with these columns: another program or a person changed the row. Restore it from a backup"
+        }
+    return found
+  })
+
+  const signerOf = Effect.fnUntraced(function* ({ content }: Detail) {
+    const { signer_id, network_type, address } = fieldsOf(content)
+    const contradicts = (text: string): Evidence => ({ about: "signer", verdict: "contradicts", text })
+    const found = signers === undefined ? Option.none() : yield* repo.detail(signers, String(signer_id), false)
+    if (signers === undefined || Option.isNone(found)) return contradicts(`there is no signer ${String(signer_id)}`)
+    if ((yield* sealOf(signers, found.value)).verdict !== "proves") {
+      return contradicts(`the row of its signer ${String(signer_id)} was changed: repair that one first`)
+    }
+    const addresses = fieldsOf(fieldsOf(found.value.content)["addresses"])
+    return isEqual(addresses[String(network_type)], address)
+      ? ({
+          about: "signer",
+          verdict: "fits",
+          text: `its address is that of the signer ${String(signer_id)}, whose own columns are as the service sealed them. Nothing proves that the relayer is to use this signer and network`
+        } satisfies Evidence)
+      : contradicts(`its address is not that of the signer ${String(signer_id)} on ${String(network_type)}`)
+  })
+
+  const urlsOf = Effect.fnUntraced(function* (authenticated: AuthenticatedTable, row: Detail) {
+    const shown = signed({ table: "networks", content: row.content })["rpc_urls"]
+    if (shown === undefined && row.sealed === null) return []
+    const contradicts: Evidence = {
+      about: "RPC URLs",
+      verdict: "contradicts",
+      text: "they are not the masked form of the sealed ones: another program or a person changed the row"
+    }
+    const secret = yield* open(authenticated, row, false)
+    if (Option.isNone(secret)) return [contradicts]
+    const urls = yield* Effect.orDie(decodeUrls(Redacted.value(secret.value)))
+    const isSame = isEqual(urls.map(maskRpc), shown)
+    const fits: Evidence = {
+      about: "RPC URLs",
+      verdict: "fits",
+      text: "they are the masked form of URLs that the service sealed for this network, now or earlier"
+    }
+    return [isSame ? fits : contradicts]
+  })
+
+  const recordOf = (table: string, { content }: Detail, change: LastChange | undefined): Evidence => {
+    if (change === undefined) return { about: "audit log", verdict: "open", text: tellsNothing }
+    const by = `the newest change of it, on ${change.at} by ${change.keyId}`
+    if (change.after === null) return { about: "audit log", verdict: "contradicts", text: `${by}, was its deletion` }
+    const fields = differences(table, content, fieldsOf(JSON.parse(change.after)))
+    return fields.length === 0
+      ? { about: "audit log", verdict: "fits", text: `${by}, has the same values` }
+      : { about: "audit log", verdict: "differs", text: `${by}, has other values of ${fields.join(", ")}` }
+  }
+
+  const orderOf = ({ is_older }: Detail): Evidence => {
+    if (is_older === null) {
+      return { about: "order", verdict: "open", text: "the database has no secret of MACs" }
+    }
+    return is_older
+      ? {
+          about: "order",
+          verdict: "fits",
+          text: "the row was written before the secret of MACs that the database has, as after the loss of an earlier secret"
+        }
+      : {
+          about: "order",
+          verdict: "differs",
+          text: "the row was written after the secret of MACs that the database has, as by another program. An instance that ran on with a lost secret looks the same"
+        }
+  }
+
+  /** In the order in which a person reads it. */
+  return Effect.fnUntraced(function* (authenticated: AuthenticatedTable, row: Detail) {
+    const { table, resource } = authenticated
+    const [change] = yield* audit.lastChanges([{ resource, id: row.id }])
+    const own =
+      table === "signers"
+        ? [yield* sealOf(authenticated, row)]
+        : table === "relayers"
+          ? [yield* signerOf(row)]
+          : yield* urlsOf(authenticated, row)
+    const evidence: ReadonlyArray<Evidence> = [...own, recordOf(table, row, change), orderOf(row)]
+    return evidence
+  })
+})
+
+/** Whether the row is not as the service wrote it. Where a seal proves that it is, other values in the audit log are only shown. */
+export const contradiction = (evidence: ReadonlyArray<Evidence>): Evidence | undefined => {
+  const isProved = evidence.some(({ verdict }) => verdict === "proves")
+  return evidence.find(
+    ({ about, verdict }) => verdict === "contradicts" || (verdict === "differs" && about === "audit log" && !isProved)
+  )
+}
