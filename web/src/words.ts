@@ -557,6 +557,13 @@ export const words = {
     checked: "Checked",
     noProvider: "The network has no RPC URL."
   },
+  unreadable: {
+    label: "Rows that cannot be read",
+    id: "Id",
+    state: "State",
+    unreadable: "unreadable",
+    reason: "Why, and what to do"
+  },
   signers: {
     title: "Signers",
     configuration: "Configuration",

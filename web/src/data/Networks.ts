@@ -4,7 +4,7 @@ import type { Network, NetworkProvider } from "../../../src/client/Client.ts"
 import { NetworkId } from "../../../src/domain/network/NetworkId.ts"
 import { UpdateNetwork } from "../../../src/domain/network/NetworkRequest.ts"
 import { call, callById } from "./Client.ts"
-import { bodyReader, versionOf } from "./Pages.ts"
+import { bodyReader, pageOf, versionOf } from "./Pages.ts"
 import { queries, query } from "./Registry.ts"
 
 export type { Network, NetworkProvider }
@@ -12,8 +12,13 @@ export type { Network, NetworkProvider }
 /** More networks than an installation has: the API counts up to this many on a page. */
 const all = 1_000
 
-export const networkList = query(
-  call(({ networks }) => Effect.map(networks.list({ query: { page: 1, per_page: all } }), ({ data }) => data))
+const page = { query: { page: 1, per_page: all } }
+
+export const networkList = query(call(({ networks }) => Effect.map(networks.list(page), ({ data }) => data)))
+
+/** The same, with the rows that the service cannot read. */
+export const networkPage = query(
+  call(({ networks }) => pageOf(networks.list({ ...page, responseMode: "decoded-and-response" })))
 )
 
 const params = (id: string) => ({ network_id: NetworkId.make(id) })

@@ -2,8 +2,15 @@
 import { Effect, Schema } from "effect"
 import type { HttpClientResponse } from "effect/http"
 
+/** A row that the service cannot read. */
+export interface UnreadableRow {
+  readonly id: string
+  readonly reason: string
+}
+
 export interface ListPage<Row> {
   readonly rows: ReadonlyArray<Row>
+  readonly unreadable: ReadonlyArray<UnreadableRow>
   /** The cursor of the next page. */
   readonly next?: string
   /** How many there are on all pages, if the service counts them. */
@@ -13,6 +20,7 @@ export interface ListPage<Row> {
 interface Answer<Row> {
   readonly data: ReadonlyArray<Row>
   readonly pagination?: { readonly total_items: number }
+  readonly metadata?: { readonly unreadable?: ReadonlyArray<UnreadableRow> }
 }
 
 /** The cursor in a `Link` header: `</api/v1/relayers?cursor=abc>; rel="next"`. */
@@ -25,10 +33,11 @@ const cursorOf = (link: string | undefined): string | undefined => {
 export const pageOf = <Row, E, R>(
   answered: Effect.Effect<readonly [Answer<Row>, HttpClientResponse.HttpClientResponse], E, R>
 ): Effect.Effect<ListPage<Row>, E, R> =>
-  Effect.map(answered, ([{ data, pagination }, response]) => {
+  Effect.map(answered, ([{ data, pagination, metadata }, response]) => {
     const next = cursorOf(response.headers["link"])
     return {
       rows: data,
+      unreadable: metadata?.unreadable ?? [],
       ...(next === undefined ? {} : { next }),
       ...(pagination === undefined ? {} : { total: pagination.total_items })
     }

@@ -3,14 +3,20 @@ import { Effect } from "effect"
 import type { Signer } from "../../../src/client/Client.ts"
 import { SignerId } from "../../../src/domain/signer/SignerId.ts"
 import { call, callById } from "./Client.ts"
+import { pageOf } from "./Pages.ts"
 import { queries, query } from "./Registry.ts"
 
 export type { Signer }
 
 const all = 1_000
 
-export const signerList = query(
-  call(({ signers }) => Effect.map(signers.list({ query: { page: 1, per_page: all } }), ({ data }) => data))
+const page = { query: { page: 1, per_page: all } }
+
+export const signerList = query(call(({ signers }) => Effect.map(signers.list(page), ({ data }) => data)))
+
+/** The same, with the rows that the service cannot read. */
+export const signerPage = query(
+  call(({ signers }) => pageOf(signers.list({ ...page, responseMode: "decoded-and-response" })))
 )
 
 const params = (id: string) => ({ signer_id: SignerId.make(id) })

@@ -3,7 +3,7 @@ import { useRoute } from "preact-iso"
 import { enteredOf } from "../data/FormFields.ts"
 import { forms } from "../data/Forms.ts"
 import { unitOf } from "../data/Chains.ts"
-import { changeNetwork, networkById, networkList, networkProviders } from "../data/Networks.ts"
+import { changeNetwork, networkById, networkList, networkPage, networkProviders } from "../data/Networks.ts"
 import type { Network } from "../data/Networks.ts"
 import { act, refresh } from "../data/Registry.ts"
 import { may, sessionState } from "../data/Session.ts"
@@ -11,7 +11,7 @@ import { words } from "../words.ts"
 import { Block, Loaded } from "../parts/Block.tsx"
 import { Created } from "../parts/Created.tsx"
 import { SelectFilter, TextFilter, choices } from "../parts/Filters.tsx"
-import { Empty, List } from "../parts/List.tsx"
+import { Empty, List, UnreadableRows } from "../parts/List.tsx"
 import type { Column } from "../parts/List.tsx"
 import { Page } from "../parts/Page.tsx"
 import { Patch } from "../parts/Patch.tsx"
@@ -50,7 +50,7 @@ const sources = Object.entries(text.sources).map(([value, label]) => ({ value, l
 export const NetworksPage = () => {
   const session = useAtom(sessionState)
   const { parameters } = useSearch()
-  const query = useQuery(networkList)
+  const query = useQuery(networkPage)
   const [name, type, source] = ["q", "network_type", "source"].map((key) => parameters.get(key) ?? "")
   const matches = (network: Network) =>
     network.name.toLowerCase().includes((name ?? "").toLowerCase()) &&
@@ -73,12 +73,17 @@ export const NetworksPage = () => {
         <SelectFilter name="source" label={text.source} choices={sources} />
       </div>
       <Block title={text.title} query={query} rows={10}>
-        {(networks) => {
+        {({ rows: networks, unreadable }) => {
           const rows = networks.filter(matches)
-          return rows.length === 0 ? (
-            <Empty text={text.noMatch} />
-          ) : (
-            <List label={text.title} columns={columns} rows={rows} keyOf={({ id }) => id} />
+          return (
+            <>
+              <UnreadableRows rows={unreadable} />
+              {rows.length === 0 ? (
+                <Empty text={text.noMatch} />
+              ) : (
+                <List label={text.title} columns={columns} rows={rows} keyOf={({ id }) => id} />
+              )}
+            </>
           )
         }}
       </Block>
@@ -135,7 +140,7 @@ export const NetworkPage = () => {
                       present={{ entered: enteredOf(form, value, native), etag }}
                       scope="networks:write"
                       save={(patch, seen) => act(changeNetwork(id, patch, seen))}
-                      refresh={() => refresh(networkById(id), networkList, networkProviders(id))}
+                      refresh={() => refresh(networkById(id), networkList, networkPage, networkProviders(id))}
                     />
                   </section>
                   <section class="card" aria-label={text.configuration}>

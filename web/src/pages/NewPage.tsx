@@ -9,12 +9,12 @@ import { bodyOf } from "../data/FormFields.ts"
 import type { Entered, Form, Problems } from "../data/FormFields.ts"
 import { forms } from "../data/Forms.ts"
 import { unitOf } from "../data/Chains.ts"
-import { networkList } from "../data/Networks.ts"
+import { networkList, networkPage } from "../data/Networks.ts"
 import { act, refresh } from "../data/Registry.ts"
 import { may, sessionState } from "../data/Session.ts"
 import type { Scope } from "../../../src/domain/access/Scope.ts"
 import { keyList } from "../data/Keys.ts"
-import { signerList } from "../data/Signers.ts"
+import { signerList, signerPage } from "../data/Signers.ts"
 import { webhookList } from "../data/Webhooks.ts"
 import { words } from "../words.ts"
 import { Bars, Failed } from "../parts/Block.tsx"
@@ -173,7 +173,7 @@ const CreateForm = ({ kind, type }: { readonly kind: Kind; readonly type: string
       if (outcome.failure.status === 400) setProblems(refusedFields(outcome.failure))
       return
     }
-    refresh(networkList, signerList, keyList, webhookList)
+    refresh(networkList, networkPage, signerList, signerPage, keyList, webhookList)
     if (outcome.value.key === undefined) route(next(outcome.value.id))
     else setSecret(Redacted.value(outcome.value.key))
   }

@@ -7,7 +7,7 @@ import { Block } from "../parts/Block.tsx"
 import { ActiveFilters, SelectFilter, TextFilter, choices } from "../parts/Filters.tsx"
 import { unitOf } from "../data/Chains.ts"
 import { networkList } from "../data/Networks.ts"
-import { Empty, Pager } from "../parts/List.tsx"
+import { Empty, Pager, UnreadableRows } from "../parts/List.tsx"
 import { Page } from "../parts/Page.tsx"
 import { RelayerRows } from "../parts/RelayerRows.tsx"
 import { useAtom, useQuery, useSearch } from "../parts/useAtom.ts"
@@ -73,18 +73,21 @@ export const RelayersPage = () => {
       <Filters />
       {query.failure?.status === 400 && <ActiveFilters />}
       <Block title={text.title} query={query} rows={10}>
-        {({ rows, next }) =>
-          rows.length === 0 ? (
+        {({ rows, unreadable, next }) =>
+          rows.length + unreadable.length === 0 ? (
             <Empty text={isFiltered ? text.noMatch : text.none}>
               {isFiltered ? <ActiveFilters names={filters} /> : undefined}
             </Empty>
           ) : (
             <>
-              <RelayerRows
-                label={text.title}
-                rows={rows}
-                unitOf={({ network_type, network }) => unitOf(network_type, network, networks)}
-              />
+              <UnreadableRows rows={unreadable} />
+              {rows.length > 0 && (
+                <RelayerRows
+                  label={text.title}
+                  rows={rows}
+                  unitOf={({ network_type, network }) => unitOf(network_type, network, networks)}
+                />
+              )}
               <Pager
                 first={parameters.has("cursor") ? href({ cursor: undefined }) : undefined}
                 next={next === undefined ? undefined : href({ cursor: next })}

@@ -5,14 +5,14 @@ import type { Failure } from "../data/Failure.ts"
 import { act } from "../data/Registry.ts"
 import { relayerPage } from "../data/Relayers.ts"
 import { may, sessionState } from "../data/Session.ts"
-import { signerById, signerList, verifySigner } from "../data/Signers.ts"
+import { signerById, signerPage, verifySigner } from "../data/Signers.ts"
 import type { Signer } from "../data/Signers.ts"
 import { words } from "../words.ts"
 import { Block, Failed, Loaded } from "../parts/Block.tsx"
 import { Code } from "../parts/Copy.tsx"
 import { Created } from "../parts/Created.tsx"
 import { Dialog } from "../parts/Dialog.tsx"
-import { Empty, List } from "../parts/List.tsx"
+import { Empty, List, UnreadableRows } from "../parts/List.tsx"
 import type { Column } from "../parts/List.tsx"
 import { Page } from "../parts/Page.tsx"
 import { RelayerRows } from "../parts/RelayerRows.tsx"
@@ -120,7 +120,7 @@ const columnsFor = (mayVerify: boolean): ReadonlyArray<Column<Signer>> => [
 
 export const SignersPage = () => {
   const session = useAtom(sessionState)
-  const query = useQuery(signerList)
+  const query = useQuery(signerPage)
   const mayWrite = may(session, "signers:write")
   return (
     <Page
@@ -135,11 +135,16 @@ export const SignersPage = () => {
       }
     >
       <Block title={text.title} query={query} rows={6}>
-        {(signers) =>
-          signers.length === 0 ? (
+        {({ rows, unreadable }) =>
+          rows.length + unreadable.length === 0 ? (
             <Empty text={text.none} />
           ) : (
-            <List label={text.title} columns={columnsFor(mayWrite)} rows={signers} keyOf={({ id }) => id} />
+            <>
+              <UnreadableRows rows={unreadable} />
+              {rows.length > 0 && (
+                <List label={text.title} columns={columnsFor(mayWrite)} rows={rows} keyOf={({ id }) => id} />
+              )}
+            </>
           )
         }
       </Block>
@@ -152,8 +157,15 @@ const Relayers = ({ id }: { readonly id: string }) => {
   const query = useQuery(relayerPage(key.toString()))
   return (
     <Block title={text.relayers} query={query}>
-      {({ rows }) =>
-        rows.length === 0 ? <Empty text={text.noRelayer} /> : <RelayerRows label={text.relayers} rows={rows} />
+      {({ rows, unreadable }) =>
+        rows.length + unreadable.length === 0 ? (
+          <Empty text={text.noRelayer} />
+        ) : (
+          <>
+            <UnreadableRows rows={unreadable} />
+            {rows.length > 0 && <RelayerRows label={text.relayers} rows={rows} />}
+          </>
+        )
       }
     </Block>
   )

@@ -1,6 +1,9 @@
 // A table of rows that becomes cards on narrow screens, and the way to its next page.
 import type { ComponentChildren } from "preact"
+import type { UnreadableRow } from "../data/Pages.ts"
 import { words } from "../words.ts"
+import { Marked } from "./Marked.tsx"
+import { Tag, mark } from "./Tag.tsx"
 
 export interface Column<Row> {
   readonly head: string
@@ -47,6 +50,25 @@ export const List = <Row,>({ label, columns, rows, keyOf, isSelected }: Props<Ro
     </table>
   </div>
 )
+
+const unreadableColumns: ReadonlyArray<Column<UnreadableRow>> = [
+  { head: words.unreadable.id, card: "title", cell: ({ id }) => <bdi>{id}</bdi> },
+  { head: words.unreadable.state, card: "state", cell: () => <Tag {...mark("bad", words.unreadable.unreadable)} /> },
+  {
+    head: words.unreadable.reason,
+    cell: ({ reason }) => (
+      <bdi class="wrap">
+        <Marked text={reason} />
+      </bdi>
+    )
+  }
+]
+
+/** Rows that the service cannot read, above those that it can. */
+export const UnreadableRows = ({ rows }: { readonly rows: ReadonlyArray<UnreadableRow> }) =>
+  rows.length === 0 ? null : (
+    <List label={words.unreadable.label} columns={unreadableColumns} rows={rows} keyOf={({ id }) => id} />
+  )
 
 /** `next` and `first` are addresses, so that each page can be linked. */
 export const Pager = ({ first, next }: { readonly first: string | undefined; readonly next: string | undefined }) =>

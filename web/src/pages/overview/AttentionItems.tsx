@@ -21,7 +21,7 @@ interface Action {
 }
 
 /** Kinds of items that stop something. The others are warnings. */
-const stopping: ReadonlySet<string> = new Set(["decision", "relayers_disabled", "providers"])
+const stopping: ReadonlySet<string> = new Set(["unreadable", "decision", "relayers_disabled", "providers"])
 
 const relayerHref = (id: string) => `/console/relayers/${encodeURIComponent(id)}`
 
@@ -46,6 +46,18 @@ const ofCounts: ReadonlySet<string> = new Set([
   "chain_changed"
 ])
 
+/** The lists that show unreadable rows, by the kind of the only one. */
+const unreadableLists: Readonly<Record<string, Action>> = {
+  relayer: { href: "/console/relayers", label: words.relayers.title },
+  signer: { href: "/console/signers", label: words.signers.title },
+  network: { href: "/console/networks", label: words.networks.title }
+}
+
+const ofUnreadable = ({ resource }: AttentionItem): ReadonlyArray<Action> => {
+  const kinds = resource === undefined ? ["signer", "relayer"] : [resource.kind]
+  return kinds.flatMap((kind) => unreadableLists[kind] ?? [])
+}
+
 /** Where the repair begins. */
 const repairOf = (item: AttentionItem): ReadonlyArray<Action> => {
   if (item.code === "signer_unavailable") return [{ href: "/console/signers", label: words.signers.title }]
@@ -58,6 +70,8 @@ const repairOf = (item: AttentionItem): ReadonlyArray<Action> => {
       return item.code === "BalanceCheckFailed"
         ? ofRelayers(item, "", text.openRelayer)
         : ofRelayers(item, "/urls", words.relayers.changeUrls)
+    case "unreadable":
+      return ofUnreadable(item)
     case "funds":
       return ofRelayers(item, "", text.openRelayer)
     case "receiver":

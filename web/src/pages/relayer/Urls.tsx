@@ -4,7 +4,7 @@ import { useState } from "preact/hooks"
 import { enteredOf } from "../../data/FormFields.ts"
 import type { Form } from "../../data/FormFields.ts"
 import { unitOf } from "../../data/Chains.ts"
-import { changeNetwork, networkById, networkList } from "../../data/Networks.ts"
+import { changeNetwork, networkById, networkList, networkPage } from "../../data/Networks.ts"
 import type { Network } from "../../data/Networks.ts"
 import type { Versioned } from "../../data/Pages.ts"
 import { act, refresh } from "../../data/Registry.ts"
@@ -66,7 +66,7 @@ const NetworkUrls = ({ relayer, network }: { readonly relayer: Relayer; readonly
             scope="networks:write"
             save={(patch, seen) => act(changeNetwork(network.id, patch, seen))}
             refresh={() => {
-              refresh(networkById(network.id), networkList)
+              refresh(networkById(network.id), networkList, networkPage)
               void refreshHealth(relayer.id)
             }}
           />
