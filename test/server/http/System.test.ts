@@ -168,7 +168,8 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
             retention: "off"
           },
           audit: healthy,
-          events: healthy
+          events: healthy,
+          rows: healthy
         }
       } as object)
       yield* sql`UPDATE effect_relayer_migrations SET migration_id = migration_id - 100`
