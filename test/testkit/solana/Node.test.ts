@@ -59,7 +59,7 @@ describe("a node of a cluster", () => {
     }
     const block = () => valueOf(node.answer("getBlock", [slot])) as { readonly signatures: ReadonlyArray<string> }
     assert.deepStrictEqual(valueOf(node.answer("getBlocksWithLimit", [slot, 1])), [slot])
-    const [own, vote = ""] = block().signatures
+    const [own = "", vote = ""] = block().signatures
     assert.strictEqual(own, signature)
     for (const one of [signature, vote]) assert.isNotNull(statusOf(one))
     node.indexLag = cluster.blocks.length

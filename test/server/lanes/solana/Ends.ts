@@ -81,13 +81,24 @@ export const heldBack = Effect.fnUntraced(function* (given: World.Given = {}) {
   return { world, id, born, bound: attempts[0]?.offer.bound ?? 0 }
 })
 
+/** The node has no status of what the relayer sent. Its index has the votes, so that it does not seem to lag. */
+export const hideStatuses = ({ cluster }: Pick<World, "cluster">, node: Node, slot = 10 ** 9) => {
+  const statusOf = (signature: unknown) => {
+    const block = cluster.blocks[cluster.votes.get(String(signature)) ?? -1]
+    return block === undefined
+      ? null
+      : { slot: block.slot, confirmations: null, err: null, confirmationStatus: "finalized" }
+  }
+  node.lies.set("getSignatureStatuses", ([hashes]) => ({
+    result: { context: { slot }, value: Array.isArray(hashes) ? hashes.map(statusOf) : [] }
+  }))
+}
+
 /** The node has the newest blocks alone and no statuses, and its list has another signature alone, which is younger. */
 export const pruned = ({ cluster }: World, node: Node, younger: string) => {
   const slot = cluster.blocks.at(-1)?.slot ?? 0
   node.firstAvailable = slot - 2
-  node.lies.set("getSignatureStatuses", ([hashes]) => ({
-    result: { context: { slot: 10 ** 9 }, value: Array.isArray(hashes) ? hashes.map(() => null) : [] }
-  }))
+  hideStatuses({ cluster }, node)
   node.lies.set("getSignaturesForAddress", () => ({ result: [{ signature: younger, slot }] }))
 }
 

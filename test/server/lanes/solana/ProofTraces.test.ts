@@ -7,7 +7,7 @@ import { bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTra
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import type { Node } from "../../../../testkit/solana/Node.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
-import { heldBack, isConfirmedOnce, release, untilDead } from "./Ends.ts"
+import { heldBack, hideStatuses, isConfirmedOnce, release, untilDead } from "./Ends.ts"
 import * as World from "./World.ts"
 
 const { memo } = World
@@ -18,11 +18,6 @@ const shown = Effect.fnUntraced(function* (world: World, id: Parameters<World["t
   const { attempts, cause, state } = yield* world.transaction(id)
   return [state, cause?.code, attempts.length]
 })
-
-const noStatus = (node: Node, slot = 10 ** 9) =>
-  node.lies.set("getSignatureStatuses", ([signatures]) => ({
-    result: { context: { slot }, value: Array.isArray(signatures) ? signatures.map(() => null) : [] }
-  }))
 
 const failing = (code: number) => () => ({ error: { code, message: "does not answer" } })
 
@@ -96,7 +91,7 @@ layerEach(ledger)("no proof follows from", (it) => {
     Effect.gen(function* () {
       const { id, world } = yield* heldBack({ providers: 2 })
       release(world)
-      for (const node of world.nodes) noStatus(node)
+      for (const node of world.nodes) hideStatuses(world, node)
       yield* world.poll(untilDead)
       assert.deepStrictEqual(yield* shown(world, id), ["submitted", "landing_unproven", 1])
       for (const node of world.nodes) node.lies.clear()
@@ -110,7 +105,7 @@ layerEach(ledger)("no proof follows from", (it) => {
       release(world)
       const [, liar] = world.nodes
       if (liar === undefined) return assert.fail("no node")
-      noStatus(liar)
+      hideStatuses(world, liar)
       liar.lies.set("getSignaturesForAddress", () => {
         const [first] = world.cluster.blocks.flatMap(({ transactions, slot }) =>
           transactions.map(({ signature }) => ({ signature, slot }))
@@ -129,7 +124,7 @@ layerEach(ledger)("no proof follows from", (it) => {
     Effect.gen(function* () {
       const { id, world } = yield* heldBack({ providers: 3 })
       release(world)
-      for (const node of world.nodes.slice(2)) noStatus(node)
+      for (const node of world.nodes.slice(2)) hideStatuses(world, node)
       yield* isConfirmedOnce(world, id)
     })
   )
@@ -180,7 +175,7 @@ layerEach(ledger)("a second provider that is silent", (it) => {
       away(true)
       yield* world.poll(3)
       assert.lengthOf((yield* world.transaction(id)).attempts, 1)
-      for (const node of world.nodes.slice(1)) noStatus(node, 0)
+      for (const node of world.nodes.slice(1)) hideStatuses(world, node, 0)
       away(false)
       yield* TestClock.adjust("59 minutes")
       yield* world.poll()

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as Cluster from "../../../../testkit/solana/Cluster.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
-import { endsAs, pruned, shown, signedMemo } from "./Ends.ts"
+import { endsAs, hideStatuses, pruned, shown, signedMemo } from "./Ends.ts"
 import * as World from "./World.ts"
 
 const { memo, receiver, sol, transfer } = World
@@ -43,10 +43,7 @@ layerEach(ledger)("after a restore", (it) => {
     Effect.gen(function* () {
       const { landed, world } = yield* restored()
       const younger = yield* signedMemo(world, "younger")
-      const noStatus = ([hashes]: ReadonlyArray<unknown>) => ({
-        result: { context: { slot: 10 ** 9 }, value: Array.isArray(hashes) ? hashes.map(() => null) : [] }
-      })
-      for (const { lies } of world.nodes) lies.set("getSignatureStatuses", noStatus)
+      for (const node of world.nodes) hideStatuses(world, node)
       for (let step = 0; step < untilBound; step++) {
         if ((yield* world.transaction(landed)).cause?.code === "landing_unproven") break
         yield* world.poll()
