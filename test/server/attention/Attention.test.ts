@@ -5,6 +5,7 @@ import { TestClock } from "effect/testing"
 import { SqlClient, SqlError } from "effect/sql"
 import * as Attention from "../../../src/server/attention/Attention.ts"
 import { RelayerHealth } from "../../../src/server/health/RelayerHealth.ts"
+import { authenticateRows } from "../../../testkit/authenticateRows.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import { evmRelayer, notification } from "../../../testkit/fixtures.ts"
@@ -56,6 +57,12 @@ const setCode = (relayer: string, code: string, ago = "1 hour") =>
       UPDATE transactions SET code = ${code}, code_since = to_timestamp(0) - ${ago}::interval WHERE relayer_id = ${relayer}`
   )
 
+/** In one transaction: the service looks for rows without a MAC, which need attention, too. */
+const insertRelayers = (count: number) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    sql.withTransaction(Effect.andThen(LedgerRows.insertRelayers(count), authenticateRows()))
+  )
+
 /** A relayer with a signer of its own, and a transaction that it has accepted. Returns the relayer's address. */
 const relayerThatSends = Effect.fnUntraced(function* (id: string, network: string) {
   yield* Prepared.create("signers", { id, type: "plain" })
@@ -70,7 +77,7 @@ const relayerThatSends = Effect.fnUntraced(function* (id: string, network: strin
 layerEach(TestApi.layer())("what needs attention", (it) => {
   it.effect("is nothing while all is well", () =>
     Effect.gen(function* () {
-      yield* LedgerRows.insertRelayers(3)
+      yield* insertRelayers(3)
       yield* LedgerRows.insert(LedgerRows.account(1), 2)
       assert.deepStrictEqual(yield* look(), [])
     })
@@ -78,7 +85,7 @@ layerEach(TestApi.layer())("what needs attention", (it) => {
 
   it.effect("is one item for a provider, with its relayers and their transactions", () =>
     Effect.gen(function* () {
-      yield* LedgerRows.insertRelayers(3)
+      yield* insertRelayers(3)
       for (const relayer of [1, 2]) yield* disable(`r${relayer}`, "https://rpc.example.com/***")
       yield* LedgerRows.insert(LedgerRows.account(1), 4)
       yield* setCode("r1", "relayer_disabled")
@@ -97,7 +104,7 @@ layerEach(TestApi.layer())("what needs attention", (it) => {
 
   it.effect("is what transactions wait for, in sentences, also with a code of a later version", () =>
     Effect.gen(function* () {
-      yield* LedgerRows.insertRelayers(4)
+      yield* insertRelayers(4)
       const codes = { r1: "insufficient_funds", r2: "nonce_taken_unproven", r3: "code_of_tomorrow", r4: "queued" }
       for (const [relayer, code] of Object.entries(codes)) {
         yield* LedgerRows.insert(LedgerRows.account(Number(relayer.slice(1))), 1)
@@ -157,7 +164,7 @@ layerEach(TestApi.layer())("what needs attention", (it) => {
 
   it.effect("has no amounts of a relayer that cannot be read, and is not known while the database is unavailable", () =>
     Effect.gen(function* () {
-      yield* LedgerRows.insertRelayers(1)
+      yield* insertRelayers(1)
       yield* LedgerRows.insert(LedgerRows.account(1), 1)
       yield* setCode("r1", "insufficient_funds")
       const listed = (defect: unknown) =>
@@ -208,7 +215,7 @@ layerEach(TestApi.layer())("what needs attention", (it) => {
   it.effect("is only what the key may see", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* LedgerRows.insertRelayers(2)
+      yield* insertRelayers(2)
       for (const relayer of [1, 2]) {
         yield* disable(`r${relayer}`, `https://rpc${relayer}.example.com/***`)
         yield* LedgerRows.insert(LedgerRows.account(relayer), relayer)
@@ -239,7 +246,7 @@ layerEach(TestApi.layer())("what needs attention", (it) => {
 
   it.effect("is asked once in two seconds, however many callers see the same", () =>
     Effect.gen(function* () {
-      yield* LedgerRows.insertRelayers(1)
+      yield* insertRelayers(1)
       assert.deepStrictEqual(yield* look(), [])
       yield* disable("r1", "https://rpc.example.com/***")
       assert.deepStrictEqual((yield* TestApi.call("/api/v1/attention")).json.data, [])

@@ -226,7 +226,7 @@ layerEach(services)("a signer of a key service", (it) => {
         assert.deepStrictEqual([listed, json.data], [200, []])
         const { status, text } = yield* call("signers/hot/verify", { method: "POST" })
         assert.strictEqual(status, 500)
-        assert.include(text, "changed it in the database")
+        assert.include(text, "changed its row in the database")
         yield* sql`UPDATE signers SET config = k.config, public_key = k.public_key, curve = k.curve, evm_address = k.evm_address
           FROM kept k`
         yield* sql`DROP TABLE kept`
