@@ -4,10 +4,10 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { chromium } from "playwright-core"
 import type { Browser, Page } from "playwright-core"
-import { build } from "../../scripts/console/build.ts"
+import { inject } from "vitest"
+import { isLong } from "../../testkit/Depth.ts"
 import * as Development from "../../testkit/process/Development.ts"
 
-const built = path.resolve(import.meta.dirname, "../../dist/console")
 const axe = fs.readFileSync(path.join(import.meta.dirname, "node_modules/axe-core/axe.min.js"), "utf8")
 export const pictures = process.env.CONSOLE_PICTURES
 
@@ -22,19 +22,11 @@ export interface Developing extends Running {
   readonly chainUrl: string
 }
 
-/** Builds the console of this checkout, and starts a browser. */
-export const browser = Effect.gen(function* () {
-  yield* Effect.promise(() => build(built))
-  return yield* Effect.acquireRelease(
-    Effect.promise(() =>
-      chromium.launch({
-        executablePath: process.env.TEST_CHROMIUM ?? "/usr/bin/chromium",
-        args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-      })
-    ),
-    (opened) => Effect.promise(() => opened.close())
-  )
-})
+/** The Chromium of all files. What a test opens is closed with its scope. */
+export const browser = Effect.acquireRelease(
+  Effect.promise(() => chromium.connect(inject("chromium"))),
+  (opened) => Effect.promise(() => opened.close())
+)
 
 /** The development service with a relayer and a confirmed transaction, and a browser. */
 export class Console extends Context.Service<Console, Developing>()("effect-relayer-browser/ConsoleInBrowser/Console") {
@@ -105,6 +97,10 @@ export interface Look {
   readonly width?: number
   readonly height?: number
 }
+
+/** The looks in which a page is shown: one of them, which its route determines; in the long form, and for pictures, all of them. */
+export const looksOf = (route: string, looks: ReadonlyArray<Look>): ReadonlyArray<Look> =>
+  isLong || pictures !== undefined ? looks : looks.slice(route.length % looks.length).slice(0, 1)
 
 export const open = async (
   { baseUrl, browser }: Running,

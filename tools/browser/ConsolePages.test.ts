@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
-import { call, fieldOf, keep, settled, signIn, textOf, violations } from "./ConsoleInBrowser.ts"
+import { call, fieldOf, keep, looksOf, settled, signIn, textOf, violations } from "./ConsoleInBrowser.ts"
 import type { Look, Running } from "./ConsoleInBrowser.ts"
 import { OwnService } from "./OwnService.ts"
 
@@ -55,9 +55,9 @@ const plotIn = async (page: Page, name: string): Promise<ReadonlyArray<ReadonlyA
   return cells
 }
 
-/** The page in both themes, on a screen and on a phone. */
+/** The page in both themes, on a screen and on a phone: in the long form in all of them. */
 const seen = async (running: Running, route: string, ready: (page: Page) => Promise<unknown>) => {
-  for (const look of looks) {
+  for (const look of looksOf(route, looks)) {
     const { page, problems, elsewhere } = await signIn(running, look)
     await page.goto(running.baseUrl + route)
     await settled(page)

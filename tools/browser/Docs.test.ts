@@ -4,12 +4,12 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { createServer } from "node:http"
-import { chromium } from "playwright-core"
 import { version } from "../../src/api/Version.ts"
 import * as Documents from "../../src/server/http/Documents.ts"
 import * as HomeHttp from "../../src/server/http/HomeHttp.ts"
 import { Readiness } from "../../src/server/lifecycle/Readiness.ts"
 import { Strangers } from "../../src/server/limits/Strangers.ts"
+import { browser } from "./ConsoleInBrowser.ts"
 
 const healthy = { status: "healthy" } as const
 const jobs = {
@@ -34,16 +34,6 @@ const served = HttpRouter.serve(Layer.merge(Documents.layer(), HomeHttp.layer({ 
 }).pipe(
   Layer.provide([Strangers.layer, readiness]),
   Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
-)
-
-const browser = Effect.acquireRelease(
-  Effect.promise(() =>
-    chromium.launch({
-      executablePath: process.env.TEST_CHROMIUM ?? "/usr/bin/chromium",
-      args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-    })
-  ),
-  (opened) => Effect.promise(() => opened.close())
 )
 
 layer(served)("the documentation page", (it) => {
