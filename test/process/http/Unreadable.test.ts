@@ -4,7 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import * as Connection from "../../../faults/fuzz/Connection.ts"
 import * as Verdict from "../../../faults/fuzz/Verdict.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
-import { folder } from "../../../testkit/process/Folder.ts"
+import { folder, until } from "../../../testkit/process/Folder.ts"
 import * as Service from "../../../testkit/process/Service.ts"
 
 class Running extends Context.Service<Running, Service.Listening>()(
@@ -16,7 +16,12 @@ const running = Layer.effect(
   Effect.gen(function* () {
     const env = Service.onServer(inject("postgres"), yield* TestDatabase.make)
     const service = yield* Service.listen({ folder: yield* folder, env: { ...env, REQUEST_TIMEOUT_MS: "4000" } })
-    yield* service.call("/api/v1/signers", { body: { id: "kept", type: "plain" } })
+    // A busy machine may need longer than the time limit of a request.
+    const kept = service.call("/api/v1/signers", { body: { id: "kept", type: "plain" } })
+    yield* until(
+      "the signer",
+      Effect.map(kept, ({ status }) => (status === 201 || status === 409 ? true : undefined))
+    )
     return service
   })
 )
