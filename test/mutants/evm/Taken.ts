@@ -36,7 +36,7 @@ export const taken: ReadonlyArray<Mutant> = [
       name: "taker-is-deep",
       rule: "A transaction that took the nonce is in a deep block before the request gets another nonce.",
       source: `${failures} 6`,
-      before: `if (taker.block > view.finalHeight) return { _tag: "NotDeep" }`,
+      before: `if (block > view.finalHeight) return { _tag: "NotDeep" }`,
       after: "",
       test: `${tests}/DecideTaken.test.ts`
     },
@@ -44,32 +44,32 @@ export const taken: ReadonlyArray<Mutant> = [
       name: "taker-has-a-second-opinion",
       rule: "A second provider has the block of the transaction that took the nonce.",
       source: `${failures} A2`,
-      before: "return isAgreed(taker.second, taker.block, taker.blockHash)",
-      after: "return taker.block >= 0",
+      before: "return isAgreed(second, block, blockHash) ?",
+      after: "return block >= 0 ?",
       test: `${tests}/DecideTaken.test.ts`
     },
     {
-      name: "silence-of-two",
-      rule: "Silence proves that a nonce is taken only if two providers are silent.",
+      name: "silence-is-no-proof",
+      rule: "That a provider finds nothing does not prove that another transaction used the nonce.",
       source: `${failures} A2`,
-      before: "batches.every(isSilent)",
-      after: "batches.some(isSilent)",
+      before: `case "NotFound":\n      return { _tag: "Unproven" }`,
+      after: `case "NotFound":\n      return { _tag: "Taken" }`,
       test: `${tests}/DecideTaken.test.ts`
     },
     {
-      name: "silence-beyond-the-count",
-      rule: "A provider whose count has not passed the nonce is not silent about it.",
+      name: "index-that-lags-is-no-proof",
+      rule: "A block that is not shown yet does not prove that another transaction used the nonce.",
       source: `${failures} A2`,
-      before: "batch.count > (nonceOf(transaction) ?? 0) && ",
-      after: "",
+      before: `return { _tag: "Behind", since: taker.since ?? now }`,
+      after: `return { _tag: "Taken" }`,
       test: `${tests}/DecideTaken.test.ts`
     },
     {
-      name: "silence-about-all-attempts",
-      rule: "Silence is a proof only if it is about every attempt at the nonce.",
+      name: "authorization-is-in-a-deep-block",
+      rule: "An authorization took the nonce only if both providers have its block deep.",
       source: `${failures} A2`,
-      before: "hashes.every((hash)",
-      after: "hashes.some((hash)",
+      before: `return inBlock(view, taker, { _tag: "Taken" })`,
+      after: `return { _tag: "Taken" }`,
       test: `${tests}/DecideTaken.test.ts`
     },
     {
@@ -106,7 +106,7 @@ export const taken: ReadonlyArray<Mutant> = [
       name: "lost-request-waits-for-an-operator",
       rule: "A request whose nonce was used by what could be its own bytes waits for an operator.",
       source: `${failures} 33`,
-      before: "(restored || couldBe(transaction, call))",
+      before: "(restored || isLost)",
       after: "restored",
       test: `${tests}/DecideTaken.test.ts`
     },

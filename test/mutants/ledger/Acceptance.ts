@@ -13,8 +13,11 @@ export const acceptance: ReadonlyArray<Mutant> = [
       name: "external-id-with-another-body",
       rule: "An external_id that was used with another body is refused.",
       source: `${failures} 48`,
-      before: "hashes.get(externalId) !== bodyHash",
-      after: "hashes.get(externalId) === undefined",
+      before: `      if (named !== undefined && named.bodyHash !== bodyHash) return yield* otherBody(named.id)
+      const same = named ?? (identity === undefined ? undefined : identical.get(identity))
+      if (same !== undefined && same.bodyHash !== bodyHash) return`,
+      after: `      const same = named ?? (identity === undefined ? undefined : identical.get(identity))
+      if (named === undefined && same !== undefined && same.bodyHash !== bodyHash) return`,
       test: `${tests}/LedgerAcceptance.test.ts`
     }
   ]),

@@ -6,16 +6,22 @@ const lanes = "test/server/lanes/solana"
 const traces = "test/server/lanes/solana/README.md: trace"
 
 export const restores: ReadonlyArray<Mutant> = [
-  ...inFile("src/server/lanes/solana/SolanaRestore.ts", [
+  ...inFile("src/server/chains/solana/SolanaLooks.ts", [
     {
       name: "restore-waits-for-lost-bytes",
       rule: "Nothing is read before bytes of the lost process cannot land any more.",
       source: `${traces} 28`,
-      before: "result.success.finalized.height >= bound + Numbers.boundMargin &&",
-      after: "result.success.finalized.height >= bound * 0 &&",
+      before: `  if (finalized.height < bound + boundMargin) return undefined
+  const lowest = Math.max(until, finalized.slot - (finalized.height - bound) - restoredSlots, 0)
+  const witness = yield* Witnesses.above(node, finalized, { bound, lowest })`,
+      after: `  const early = Math.min(bound, finalized.height - boundMargin)
+  const lowest = Math.max(until, finalized.slot - (finalized.height - early) - restoredSlots, 0)
+  const witness = yield* Witnesses.above(node, finalized, { bound: early, lowest })`,
       test: `${lanes}/Restores.test.ts`,
       only: "nothing is read, sent or answered"
-    },
+    }
+  ]),
+  ...inFile("src/server/lanes/solana/SolanaRestore.ts", [
     {
       name: "restore-reads-complete-lists",
       rule: "A list without its end is not believed to be read.",

@@ -41,27 +41,28 @@ export const evidence: ReadonlyArray<Mutant> = [
       test: `${tests}/Evidence.test.ts`
     },
     {
-      name: "scan-covers-the-range",
-      rule: "All ledgers up to the account's entry, or past the largest maxTime, are read before a sequence counts as taken.",
-      source: `${traces} 43`,
-      before: "fromLedger <= from && (toLedger >= to || passedMaxTime)",
-      after: "fromLedger <= from && (toLedger <= to || passedMaxTime)",
+      name: "silence-is-no-other-use",
+      rule: "That the ledgers show no transaction with the sequence does not prove that another one used it.",
+      source: `${traces} 11`,
+      before: `return { kind: use === undefined && (isForgotten || scan?.isCut === true) ? "unproven" : "unseen", ledger }`,
+      after: `if (use === undefined) return { kind: "taken", ledger, foreign: "" }
+  return { kind: isForgotten || scan?.isCut === true ? "unproven" : "unseen", ledger }`,
       test: `${tests}/Evidence.test.ts`
     },
     {
       name: "own-hash-in-a-ledger",
-      rule: "A sequence is not taken by others if a ledger has a hash of ours.",
+      rule: "A sequence is not taken by others if the transaction that used it is ours.",
       source: `${traces} 11`,
-      before: "if (watched.flatMap(hashesOf).some((hash) => scan.hashes.has(hash))) return unknown",
-      after: "",
+      before: "if (use !== undefined && !isOurs(use, watched)) {",
+      after: "if (use !== undefined) {",
       test: `${tests}/Evidence.test.ts`
     },
     {
       name: "inner-hash-in-a-ledger",
       rule: "The user of an envelope may have sent it: its inner hash is looked for as well.",
       source: `${traces} 27`,
-      before: "innerHash === undefined ? [hash] : [hash, innerHash]",
-      after: "innerHash === undefined ? [hash] : [hash]",
+      before: "hashes.includes(hash) || (innerHash !== undefined && hashes.includes(innerHash))",
+      after: "hashes.includes(hash)",
       test: `${tests}/Evidence.test.ts`
     },
     {

@@ -23,8 +23,8 @@ export const signatures: ReadonlyArray<Mutant> = [
       name: "clock-fits-the-ledger",
       rule: "Nothing is signed while the clock differs from the close time of the ledger.",
       source: `${traces} 45`,
-      before: "[clockFits, hasTimeLeft, payer,",
-      after: "[hasTimeLeft, payer,",
+      before: "[usedByGuest, clockFits, hasTimeLeft,",
+      after: "[usedByGuest, hasTimeLeft,",
       test: `${tests}/DecidePending.test.ts`
     },
     {
@@ -87,8 +87,8 @@ export const signatures: ReadonlyArray<Mutant> = [
       name: "deadline-before-the-signature",
       rule: "A request is not signed after its deadline.",
       source: `${traces} 4`,
-      before: "  rows.deadline,\n",
-      after: "",
+      before: "  deadline,\n  rows.policy,",
+      after: "  rows.policy,",
       test: `${tests}/DecidePending.test.ts`
     },
     {
