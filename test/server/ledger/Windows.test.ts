@@ -97,11 +97,26 @@ layerEach(ledger)("an acceptance", (it) => {
       // The row is shared at this moment. Without its turn, the pause would wait until all acceptances have ended.
       const batched = yield* Effect.forkScoped(Effect.flip(accept(account(1), [newTransaction(0)])))
       const alone = yield* Effect.forkScoped(Effect.flip(accept(account(1), [newTransaction(0), newTransaction(0)])))
-      yield* untilWaiting(3)
+      // An acceptance that does not wait has ended.
+      yield* Effect.raceAllFirst([untilWaiting(3), Fiber.await(batched), Fiber.await(alone)])
       yield* endFormer
       yield* Fiber.join(pausing)
       assert.strictEqual((yield* Fiber.join(batched))._tag, "RelayerPaused")
       assert.strictEqual((yield* Fiber.join(alone))._tag, "RelayerPaused")
+    })
+  )
+
+  it.effect("keeps its relayer as it is until its transaction ends", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { holdRelayer } = yield* NewTransactionsRepo.make
+      yield* insert(account(1), 1)
+      // As an update locks the row that changes no key.
+      const free = sql`SELECT 1 FROM relayers WHERE seq = 1 FOR NO KEY UPDATE SKIP LOCKED`
+      const end = yield* open(holdRelayer(1))
+      assert.lengthOf(yield* free, 0)
+      yield* end
+      assert.lengthOf(yield* free, 1)
     })
   )
 

@@ -183,7 +183,10 @@ describe("a transaction with bytes", () => {
 
 describe("no proof comes from a provider", () => {
   const known = [{ hash: "s0", slot: 200 }]
-  const late: Look = { ...dead, statuses: { slot: 350, of: new Map([["s1", null]]) } }
+  const none = new Map([["s1", null]])
+  /** The finalized slot is 351, the bound 300, and the bytes were signed at slot 100. */
+  const shown = { fromSlot: 100, toHeight: 300 }
+  const answering = (statuses: Look["statuses"] & {}): Look => ({ ...dead, statuses })
   const valid: Look = { ...dead, blockhashes: { slot: 381, valid: new Map([["h1", true]]) } }
   const stale: Look = { ...dead, blockhashes: { slot: 350, valid: new Map([["h1", false]]) } }
   check([
@@ -193,7 +196,27 @@ describe("no proof comes from a provider", () => {
       inFlight([{ ...dead, finalized: { slot: 351, height: 300 } }, dead]),
       "Ask proof"
     ],
-    ["whose statuses are older than its finalized slot", inFlight([late, dead]), "Ask proof"],
+    [
+      "whose statuses are older than its finalized slot",
+      inFlight([answering({ slot: 350, of: none, indexed: [shown] }), dead]),
+      "Ask proof"
+    ],
+    [
+      "that says nothing about the signature",
+      inFlight([answering({ slot: 351, of: new Map(), indexed: [shown] }), dead]),
+      "Ask proof"
+    ],
+    ["whose index has shown nothing", inFlight([answering({ slot: 351, of: none }), dead]), "Ask proof"],
+    [
+      "whose index was only shown below the bound",
+      inFlight([answering({ slot: 351, of: none, indexed: [{ ...shown, toHeight: 299 }] }), dead]),
+      "Ask proof"
+    ],
+    [
+      "whose index was only shown after the signature",
+      inFlight([answering({ slot: 351, of: none, indexed: [{ ...shown, fromSlot: 101 }] }), dead]),
+      "Ask proof"
+    ],
     [
       "that lists the signature",
       inFlight([{ ...dead, listed: { from: 0, signatures: new Set(["s1"]) } }, dead]),

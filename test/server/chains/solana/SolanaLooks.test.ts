@@ -12,9 +12,10 @@ import * as Node from "../../../../testkit/solana/Node.ts"
 const address = "5".repeat(43)
 const sol = 1_000_000_000n
 
-/** A node of a cluster in which an account was funded, and the transfer that funded it is the last thing that it did. */
+/** A node of a cluster in which an account was funded twice, and the second transfer is the last thing that the account did. */
 const make = () => {
   const cluster = Cluster.make()
+  cluster.fund(address, sol)
   cluster.produce(10)
   const hash = cluster.fund(address, sol)
   const node = Node.make(cluster, "http://node.example")
@@ -30,9 +31,9 @@ const make = () => {
   return { cluster, hash, node, rpc }
 }
 
-/** Bytes whose last block is that of the transfer. */
+/** Bytes whose last block is that of the second transfer. */
 const attemptOf = ({ cluster, hash }: ReturnType<typeof make>, signature = hash): AttemptToProve => {
-  const { height } = cluster.blocks.find(({ transactions }) => transactions.length > 0) ?? assert.fail("no block")
+  const { height } = cluster.blocks.findLast(({ transactions }) => transactions.length > 0) ?? assert.fail("no block")
   return { hash: signature, offer: { blockhash: "1".repeat(44), bound: height, signedSlot: 1 } }
 }
 

@@ -100,6 +100,15 @@ const nothingGiven = () => Effect.succeed(new Set<string>())
 
 type ScanOptions = Parameters<typeof StellarLooks.scan>
 
+/** A provider that answers with fewer transactions than it is asked for. */
+const withPagesOf = (limit: number, rpc: ScanOptions[1]): ScanOptions[1] => ({
+  ...rpc,
+  call: (call) => {
+    const params: Record<string, unknown> = { ...Object(call.params) }
+    return rpc.call({ ...call, params: { ...params, pagination: { ...Object(params["pagination"]), limit } } })
+  }
+})
+
 /** For what used the sequence of the user. */
 const scan = (rpc: ScanOptions[1], sequence: bigint, range: ScanOptions[4], given: ScanOptions[5] = nothingGiven) =>
   StellarLooks.scan(lib, rpc, networkId, { account: user.publicKey(), sequence }, range, given)
@@ -109,7 +118,10 @@ describe("a scan of ledgers", () => {
     Effect.gen(function* () {
       const { rpc, world } = made()
       const from = world.network.latest.number + 1
+      world.apply(world.envelope(user, [payment(other, 1n)]))
+      world.apply(world.envelope(other, [payment(user, 1n)]))
       const sequence = world.next(user)
+      assert.strictEqual(world.next(other), sequence, "accounts may have the same sequences")
       const text = world.envelope(user, [payment(other, xlm)])
       world.apply(world.envelope(other, [payment(user, 1n)]))
       world.apply(text)
@@ -197,6 +209,7 @@ describe("a scan of ledgers", () => {
       world.apply(world.envelope(user, [payment(other, 1n)]))
       const to = world.network.latest.number
       assert.isDefined((yield* scan(rpc, sequence, { from, to })).use)
+      assert.isDefined((yield* scan(withPagesOf(50, rpc), sequence, { from, to })).use)
       assert.deepStrictEqual(yield* scan(rpc, sequence, { from, to: from + 150 }), {})
     })
   )

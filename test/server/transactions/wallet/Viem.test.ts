@@ -21,6 +21,7 @@ import { until } from "../../../../testkit/process/Folder.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { api, becomes, read, receiver as anybody, relayerAt } from "../../lanes/fixtures.ts"
 import type { Given } from "../../lanes/fixtures.ts"
+import { makeKey } from "../Fixtures.ts"
 import { rpc } from "./fixtures.ts"
 
 const receiver = anybody as `0x${string}`
@@ -158,6 +159,20 @@ layer(api, { excludeTestServices: true })("viem", (it) => {
         assert.deepStrictEqual([yield* Effect.promise(() => send(1)), yield* Effect.promise(() => send(0))], hashes)
         assert.include((yield* failure(() => send(1, 2n))).message, "nonce too low: next nonce 2")
       })
+  )
+
+  it.effect("shows the hash of a call that another key repeats only to a key that may read it", () =>
+    Effect.gen(function* () {
+      const { address, client, relayer } = yield* connect(blockTime)
+      const call = { from: address, to: receiver, value: "0x1", nonce: "0x0" }
+      const send = (key: string) => rpc("eth_sendTransaction", [call], { relayer, key })
+      const { result: hash } = yield* send(TestApi.apiKey)
+      yield* Effect.promise(() => client.waitForTransactionReceipt({ hash: hash as `0x${string}` }))
+      const reader = yield* makeKey(["rpc:call", "transactions:read", "transactions:write"])
+      assert.strictEqual((yield* send(reader)).result, hash)
+      const writer = yield* makeKey(["rpc:call", "transactions:write"])
+      assert.include((yield* send(writer)).error?.message ?? "", "nonce too low: next nonce 1")
+    })
   )
 
   it.effect("learns after 15 seconds that a nonce is too high, or the balance too low", () =>
