@@ -4,6 +4,7 @@ import type { Mutant } from "../Mutant.ts"
 
 const source = "src/domain/transaction/evm"
 const tests = "test/domain/transaction/evm"
+const lanes = "test/server/lanes"
 const failures = "test/transactions-failures.md"
 
 export const taken: ReadonlyArray<Mutant> = [
@@ -82,7 +83,7 @@ export const taken: ReadonlyArray<Mutant> = [
       after: `  call !== undefined &&
   (transaction.versions.some((request) => matches(request, call)) ||
     (call.isNoop === true && hasHad(transaction, call.nonce)))`,
-      test: `${tests}/DecideTaken.test.ts`
+      test: `${tests}/Restore.test.ts`
     },
     {
       name: "equal-call-could-be-the-request",
@@ -108,6 +109,14 @@ export const taken: ReadonlyArray<Mutant> = [
       source: `${failures} 33`,
       before: "(restored || isLost)",
       after: "restored",
+      test: `${tests}/DecideTaken.test.ts`
+    },
+    {
+      name: "operator-waits-for-the-index",
+      rule: "An operator is asked what used a nonce only after the indexes had time to show it.",
+      source: `${failures}: the question \`nonce_taken_unproven\``,
+      before: "now - since >= indexPatience",
+      after: "now - since >= 0 * indexPatience",
       test: `${tests}/DecideTaken.test.ts`
     },
     {
@@ -149,6 +158,44 @@ export const taken: ReadonlyArray<Mutant> = [
       before: "return view.hasNoReceipt === true",
       after: "return view.count > nonce",
       test: `${tests}/LostNonces.test.ts`
+    }
+  ]),
+  ...inFile("src/server/chains/evm/EvmTaker.ts", [
+    {
+      name: "index-shows-the-newest-block",
+      rule: "A provider is called unable to show what used a nonce only if its index has the newest transaction.",
+      source: `${failures}: the question \`nonce_taken_unproven\``,
+      before: "return shown !== null && own.every(",
+      after: "return shown !== undefined && own.every(",
+      test: `${lanes}/IndexLag.test.ts`,
+      only: "asks no operator what became of it"
+    },
+    {
+      name: "own-receipt-is-shown",
+      rule: "A provider that has a receipt of an attempt is not unable to show what used its nonce.",
+      source: `${failures}: the question \`nonce_taken_unproven\``,
+      before: "own.every((receipt) => receipt === null)",
+      after: "own.every((receipt) => receipt !== undefined)",
+      test: "test/server/chains/evm/EvmTaker.test.ts"
+    },
+    {
+      name: "authorization-is-of-the-account",
+      rule: "An authorization of another account does not take the nonce.",
+      source: `${failures} A2`,
+      before: "(yield* EvmBytes.authoritiesOf(signed, nonce)).includes(address)",
+      after: "(yield* EvmBytes.authoritiesOf(signed, nonce)).length > 0",
+      test: "test/server/chains/evm/EvmTaker.test.ts"
+    }
+  ]),
+  ...inFile("src/server/lanes/evm/EvmExplained.ts", [
+    {
+      name: "incomplete-look-does-not-count",
+      rule: "Looks at an index that lags do not make requests count as executed.",
+      source: `${failures}: a used nonce is not explained`,
+      before: "else if (isBehind !== true) beliefs.unexplained += 1",
+      after: "else beliefs.unexplained += 1",
+      test: `${lanes}/IndexLag.test.ts`,
+      only: "does not make requests that wait count as executed"
     }
   ])
 ]

@@ -6,6 +6,9 @@ const source = "src/server/ledger"
 const tests = "test/server/ledger"
 const failures = "test/transactions-failures.md"
 const claims = "docs/security/tests.md"
+const adr = "docs/adr/0025-locks-and-the-order-of-events.md"
+const windows = `${tests}/Windows.test.ts`
+const repeats = "test/server/transactions/Repeats.test.ts"
 
 export const acceptance: ReadonlyArray<Mutant> = [
   ...inFile(`${source}/accept/Accepting.ts`, [
@@ -19,9 +22,134 @@ export const acceptance: ReadonlyArray<Mutant> = [
       after: `      const same = named ?? (identity === undefined ? undefined : identical.get(identity))
       if (named === undefined && same !== undefined && same.bodyHash !== bodyHash) return`,
       test: `${tests}/LedgerAcceptance.test.ts`
+    },
+    {
+      name: "same-bytes-with-another-body",
+      rule: "Bytes that were accepted with another body are refused.",
+      source: `${failures} 48`,
+      before: "if (same !== undefined && same.bodyHash !== bodyHash) return",
+      after: "if (same !== undefined && same.bodyHash === undefined) return",
+      test: repeats,
+      only: "with another body is 409"
+    }
+  ]),
+  ...inFile("src/server/transactions/Acceptance.ts", [
+    {
+      name: "repeat-is-found-after-a-refusal",
+      rule: "What was accepted before is answered as accepted, whatever refuses it by now.",
+      source: `${failures} 48`,
+      before: "if (!Arr.isReadonlyArrayNonEmpty(accepted)) return yield* refusal",
+      after: "if (known.length >= 0) return yield* refusal",
+      test: repeats,
+      only: "is answered with its transaction in spite of"
+    },
+    {
+      name: "repeat-needs-the-right-to-read",
+      rule: "A repeat shows the transaction of another key only to callers that may read it.",
+      source: "docs/api.md: repeats of a send",
+      before: "stored !== undefined && mayRead(caller, stored) ? stored : undefined",
+      after: "stored !== undefined && caller.id.length > 0 ? stored : undefined",
+      test: repeats,
+      only: "if the key may not read it"
+    },
+    {
+      name: "repeats-in-a-batch-are-not-checked-again",
+      rule: "A batch checks only those of its transactions that were not accepted before.",
+      source: `${failures} 48`,
+      before: "bodies.filter(({ index }) => known[index] === undefined)",
+      after: "bodies.filter(({ index }) => index >= 0)",
+      test: repeats,
+      only: "beside a new transaction that is refused"
+    },
+    {
+      name: "refused-batch-names-repeats",
+      rule: "The refusal of a batch names those of its transactions that were accepted before.",
+      source: `${failures} 48`,
+      before: "(other) => besides(other, known, reading)",
+      after: "(other) => other",
+      test: repeats,
+      only: "beside a new transaction that is refused"
+    }
+  ]),
+  ...inFile("src/server/transactions/evm/wallet/Sending.ts", [
+    {
+      name: "wallet-needs-the-right-to-read",
+      rule: "A wallet gets the hash of an earlier call of another key only if its key may read it.",
+      source: "docs/api.md: repeats of a send",
+      before: "found !== undefined && mayRead(yield* Caller.current, found) ? found",
+      after: "found !== undefined ? found",
+      test: "test/server/transactions/wallet/Viem.test.ts",
+      only: "only to a key that may read it"
+    }
+  ]),
+  ...inFile("src/server/transactions/OwnTransactions.ts", [
+    {
+      name: "sender-gets-its-repeats",
+      rule: "A key that may only send gets its own repeats answered as accepted.",
+      source: "docs/api.md: repeats of a send",
+      before: ` || apiKeyId === caller.id`,
+      after: "",
+      test: repeats,
+      only: "if the key may not read it"
+    }
+  ]),
+  ...inFile(`${source}/read/RelayerTransactionsRepo.ts`, [
+    {
+      name: "wallet-repeats-the-same-call",
+      rule: "A wallet that requires a nonce gets the hash of an earlier call only for the same call.",
+      source: "docs/api.md: repeats of a send",
+      before: " AND t.body_hash = ${bodyHash} AND",
+      after: " AND",
+      test: "test/server/transactions/wallet/Viem.test.ts",
+      only: "gets the hash of a call that it repeats"
     }
   ]),
   ...inFile(`${source}/accept/NewTransactionsRepo.ts`, [
+    {
+      name: "acceptance-reads-a-pause-anew",
+      rule: "A pause that was committed before an acceptance locks its relayer refuses it.",
+      source: `${failures} 49`,
+      before: "${waits ? sql`FOR SHARE` :",
+      after: "${waits ? sql`FOR KEY SHARE` :",
+      test: windows,
+      only: "an acceptance"
+    },
+    {
+      name: "batch-reads-a-pause-anew",
+      rule: "A pause that was committed before a batch locks its relayers leaves their transactions out.",
+      source: `${failures} 49`,
+      before: "FOR SHARE SKIP LOCKED",
+      after: "FOR KEY SHARE SKIP LOCKED",
+      test: windows,
+      only: "an acceptance"
+    },
+    {
+      name: "acceptance-holds-its-relayer",
+      rule: "A relayer is not paused while a transaction is accepted for it.",
+      source: `${failures} 49`,
+      before: "FOR SHARE OF r",
+      after: "FOR KEY SHARE OF r",
+      test: windows,
+      only: "an acceptance"
+    },
+    {
+      name: "batch-lets-a-change-pass",
+      rule: "A batch leaves out relayers whose change waits, so that acceptances do not delay a pause.",
+      source: adr,
+      before: "AND ${RowTurn.trying(sql, sql`r.seq`)} FOR SHARE",
+      after: "FOR SHARE",
+      test: windows,
+      only: "an acceptance"
+    },
+    {
+      name: "acceptance-lets-a-change-pass",
+      rule: "An acceptance comes after a change of its relayer that waits.",
+      source: adr,
+      before: "(SELECT ${RowTurn.shared(sql, number)})",
+      after: "(SELECT 1)",
+      test: windows,
+      only: "an acceptance"
+    },
     {
       name: "paused-relayer-accepts-nothing",
       rule: "A paused relayer accepts nothing in a batch.",
@@ -66,6 +194,24 @@ export const acceptance: ReadonlyArray<Mutant> = [
       before: "if (used + more > maximum)",
       after: "if (used > maximum)",
       test: `${tests}/LedgerAcceptance.test.ts`
+    },
+    {
+      name: "changed-limit-is-found",
+      rule: "A limit of fees that was replaced while a statement waited for it is read again.",
+      source: adr,
+      before: "if (found.length === limits.length) return found",
+      after: "if (found.length <= limits.length) return found",
+      test: windows,
+      only: "an acceptance"
+    },
+    {
+      name: "stored-limit-counts",
+      rule: "The limit of fees counts as it is stored when it is locked.",
+      source: adr,
+      before: "const maximum = stored.get(nameOf(limit)) ?? given",
+      after: "const maximum = given",
+      test: windows,
+      only: "an acceptance"
     },
     {
       name: "no-op-is-not-limited",

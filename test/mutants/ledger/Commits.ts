@@ -52,6 +52,17 @@ export const commits: ReadonlyArray<Mutant> = [
       test: `${tests}/CrashMatrix.test.ts`
     }
   ]),
+  ...inFile("src/server/events/EventsRepo.ts", [
+    {
+      name: "events-have-the-order-of-changes",
+      rule: "An event is placed behind all transactions that had ended when it was appended.",
+      source: "docs/adr/0025-locks-and-the-order-of-events.md",
+      before: "greatest(pg_current_xact_id(), (pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1)::text::xid8)",
+      after: "pg_current_xact_id()",
+      test: `${tests}/Windows.test.ts`,
+      only: "readers of events see the changes"
+    }
+  ]),
   ...inFile(`${source}/hold/LaneContentsRepo.ts`, [
     {
       name: "each-relayer-has-its-pending-rows",

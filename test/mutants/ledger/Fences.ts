@@ -5,6 +5,8 @@ import type { Mutant } from "../Mutant.ts"
 const source = "src/server/ledger"
 const tests = "test/server/ledger"
 const failures = "test/transactions-failures.md"
+const adr = "docs/adr/0025-locks-and-the-order-of-events.md"
+const windows = `${tests}/Windows.test.ts`
 
 export const fences: ReadonlyArray<Mutant> = [
   ...inFile(`${source}/hold/LanesRepo.ts`, [
@@ -42,6 +44,33 @@ export const fences: ReadonlyArray<Mutant> = [
       test: `${tests}/CrashMatrix.test.ts`
     },
     {
+      name: "late-save-is-refused",
+      rule: "A save that runs after a later commit does not set the next nonce back.",
+      source: adr,
+      before: "AND l.generation = ${lane.generation} AND ${isAsRead(read)}",
+      after: "AND l.generation = ${lane.generation}",
+      test: windows,
+      only: "a save of a lane"
+    },
+    {
+      name: "late-save-compares-the-poll",
+      rule: "A save that runs after a later save does not undo what that one has found.",
+      source: adr,
+      before: `\${LaneRow.millisOf(sql)("next_poll_at")} = \${String(nextPollAt)}::bigint`,
+      after: "${String(nextPollAt)}::bigint IS NOT NULL",
+      test: windows,
+      only: "a save of a lane"
+    },
+    {
+      name: "late-save-compares-channels",
+      rule: "A save that runs after a channel has given a sequence away is refused as a whole.",
+      source: adr,
+      before: "if (!(yield* accounts.areChannels(hold.laneId, former))) return",
+      after: "if (hold.laneId === undefined) return",
+      test: windows,
+      only: "a save of a lane"
+    },
+    {
       name: "new-generation-has-commits",
       rule: "Commits go on after a new generation has begun.",
       source: `${failures} B2`,
@@ -56,6 +85,17 @@ export const fences: ReadonlyArray<Mutant> = [
       before: "holder = NULL, held_until = NULL, epoch = l.epoch + 1, code = NULL",
       after: "code = NULL",
       test: `${tests}/LedgerOperators.test.ts`
+    }
+  ]),
+  ...inFile("src/sql/RowTurn.ts", [
+    {
+      name: "change-takes-its-turn",
+      rule: "Acceptances that come after a change of their relayer wait for it.",
+      source: adr,
+      before: "sql`pg_advisory_xact_lock(${key(sql, number)})`",
+      after: "sql`pg_advisory_xact_lock_shared(${key(sql, number)})`",
+      test: windows,
+      only: "an acceptance"
     }
   ]),
   ...inFile(`${source}/hold/ClaimsRepo.ts`, [

@@ -154,6 +154,28 @@ export const callers: ReadonlyArray<Mutant> = [
       test: "test/server/idempotency/Idempotency.test.ts"
     }
   ]),
+  ...inFile("src/server/access/KeyLookup.ts", [
+    {
+      name: "unknown-key-is-remembered-if-committed",
+      rule: "A key that is unknown only in a transaction that is rolled back still works.",
+      source: `${claims}: API keys expire and can be revoked`,
+      before: "Option.isSome(running) ? findByHash(hash) : Cache.get(unknown, hash)",
+      after: "Option.isSome(running) ? Cache.get(unknown, hash) : Cache.get(unknown, hash)",
+      test: "test/server/access/ApiKeys.test.ts",
+      only: "in a transaction that is rolled back"
+    }
+  ]),
+  ...inFile("src/server/access/CountedRecords.ts", [
+    {
+      name: "refusal-is-recorded-if-committed",
+      rule: "A refusal whose record is rolled back does not keep the next one out of the audit log.",
+      source: `${claims}: refused requests of a key are in the audit log`,
+      before: "Effect.andThen(sql.afterCommit(begin(name)), record(one, 1))",
+      after: "Effect.andThen(begin(name), record(one, 1))",
+      test: "test/server/access/Refusals.test.ts",
+      only: "in a transaction that is rolled back"
+    }
+  ]),
   ...inFile("src/server/audit/Chain.ts", [
     {
       name: "audit-log-is-chained",

@@ -4,6 +4,10 @@ import type { Mutant } from "../Mutant.ts"
 
 const claims = "docs/security/tests.md"
 const database = "docs/security/database.md"
+const lostSecret = "docs/operate.md: a defect of an earlier version lost the secret"
+const serviceSecrets = "test/server/secrets/ServiceSecrets.test.ts"
+const repair = "test/server/masterKey/RowRepair.test.ts"
+const unreadable = "test/server/masterKey/UnreadableRows.test.ts"
 
 export const secrets: ReadonlyArray<Mutant> = [
   ...inFile("src/server/secrets/Envelope.ts", [
@@ -22,6 +26,168 @@ export const secrets: ReadonlyArray<Mutant> = [
       before: "context !== undefined ? [canonicalJson(context)] : []",
       after: "context !== undefined ? [canonicalJson({})] : []",
       test: "test/server/secrets/Secrets.test.ts"
+    }
+  ]),
+  ...inFile("src/server/secrets/ServiceSecrets.ts", [
+    {
+      name: "secrets-are-stored-apart",
+      rule: "A secret of the service stays if the transaction around its creation is rolled back.",
+      source: lostSecret,
+      before: `.pipe(apart, Effect.withSpan("ServiceSecrets.load"))`,
+      after: `.pipe(Effect.withSpan("ServiceSecrets.load"))`,
+      test: serviceSecrets
+    },
+    {
+      name: "secrets-are-shared-apart",
+      rule: "A shared secret stays if the transaction of its caller is rolled back.",
+      source: lostSecret,
+      before: "apart(stored(name, own))",
+      after: "stored(name, own)",
+      test: serviceSecrets
+    },
+    {
+      name: "secrets-are-remembered-after-their-commit",
+      rule: "A secret that was stored in the transaction of a caller is not remembered.",
+      source: lostSecret,
+      before: "Effect.map(stored(name, random()), Redacted.value)",
+      after: "Effect.tap(Effect.map(stored(name, random()), Redacted.value), (value) => known.set(name, value))",
+      test: serviceSecrets
+    },
+    {
+      name: "lost-secret-is-stored-again",
+      rule: "A secret that made rows is stored again if the database was put back to before it.",
+      source: lostSecret,
+      before: "const own = before === undefined ? random() : Redacted.make(before)",
+      after: "const own = before === undefined ? random() : random()",
+      test: serviceSecrets
+    }
+  ]),
+  ...inFile("src/sql/Transaction.ts", [
+    {
+      name: "apart-is-another-connection",
+      rule: "What runs apart is not part of the caller's transaction.",
+      source: lostSecret,
+      before: "(context: Context.Context<R>) => Context.omit(sql.transactionService)(context) as Context.Context<R>",
+      after: "(context: Context.Context<R>) => context",
+      test: serviceSecrets
+    }
+  ]),
+  ...inFile("src/server/masterKey/AuthenticatedRepo.ts", [
+    {
+      name: "mac-is-not-overwritten",
+      rule: "The authentication of rows of an older version leaves the MAC of a row that got one meanwhile.",
+      source: `${database}: signers`,
+      before: "WHERE t.id = given.id AND t.mac IS NULL",
+      after: "WHERE t.id = given.id",
+      test: "test/server/masterKey/SealedRepo.test.ts"
+    }
+  ]),
+  ...inFile("src/server/masterKey/RowEvidence.ts", [
+    {
+      name: "contradicted-row-is-not-repaired",
+      rule: "The repair accepts no row that its seal or its signer contradicts.",
+      source: `${claims}: the repair accepts no row that its evidence contradicts`,
+      before: `verdict === "contradicts" || (verdict === "differs"`,
+      after: `(verdict === "differs"`,
+      test: repair
+    },
+    {
+      name: "row-that-the-audit-log-denies",
+      rule: "The repair accepts no row without a seal of its own whose values differ from the audit log.",
+      source: `${claims}: the repair accepts no row that its evidence contradicts`,
+      before: `verdict === "contradicts" || (verdict === "differs" && about === "audit log" && !isProved)`,
+      after: `verdict === "contradicts" || (about === "audit log" && isProved && verdict === "differs")`,
+      test: repair
+    },
+    {
+      name: "relayer-has-the-address-of-its-signer",
+      rule: "The repair accepts no relayer whose address is not that of its signer.",
+      source: `${claims}: the repair accepts no row that its evidence contradicts`,
+      before: "return isEqual(addresses[String(network_type)], address)",
+      after: "return isEqual(addresses, addresses) || isEqual(addresses, address)",
+      test: repair
+    },
+    {
+      name: "signer-of-a-repaired-relayer-is-sealed",
+      rule: "The repair accepts no relayer whose signer was changed, too.",
+      source: `${claims}: the repair accepts no row that its evidence contradicts`,
+      before: `if ((yield* sealOf(signers, found.value)).verdict !== "proves") {`,
+      after: `if ((yield* sealOf(signers, found.value)).verdict === "open") {`,
+      test: repair
+    },
+    {
+      name: "urls-are-the-masked-sealed-ones",
+      rule: "The repair accepts no network whose shown RPC URLs are not the sealed ones.",
+      source: `${claims}: the repair accepts no row that its evidence contradicts`,
+      before: "return [isSame ? fits : contradicts]",
+      after: "return [isSame ? fits : fits]",
+      test: repair
+    }
+  ]),
+  ...inFile("src/server/masterKey/RowRepair.ts", [
+    {
+      name: "row-is-repaired-as-it-was-listed",
+      rule: "The repair accepts a row only with the fingerprint of what the operator has seen.",
+      source: `${claims}: the repair accepts a row only as it was listed`,
+      before: "if (current !== fingerprint) {",
+      after: "if (current === undefined) {",
+      test: repair
+    },
+    {
+      name: "repair-is-recorded",
+      rule: "Each repaired row is in the audit log, with its evidence.",
+      source: "SECURITY.md: repair of rows",
+      before: "yield* audit.record({ action, id, schema: AcceptedRow, after: { fingerprint, content, evidence } })",
+      after: "",
+      test: repair
+    },
+    {
+      name: "repair-is-all-or-nothing",
+      rule: "A repair of which one row is refused accepts none.",
+      source: `${claims}: the repair accepts a row only as it was listed`,
+      before: "transaction(Effect.forEach(decisions, acceptOne, { discard: true }))",
+      after: "Effect.forEach(decisions, acceptOne, { discard: true })",
+      test: repair
+    }
+  ]),
+  ...inFile("src/server/masterKey/UnreadableRows.ts", [
+    {
+      name: "first-round-reads-all-rows",
+      rule: "An instance knows all rows that cannot be verified after its first round.",
+      source: `${claims}: a row that cannot be verified is reported without a read of it`,
+      before: "isFirst || batches < batchesPerRound",
+      after: "batches < batchesPerRound",
+      test: unreadable,
+      only: "finds all of them in its first round"
+    },
+    {
+      name: "walk-goes-on-where-it-was",
+      rule: "Rows that cannot be verified are found among more rows than a batch has.",
+      source: `${claims}: a row that cannot be verified is reported without a read of it`,
+      before: "const last = rows[batch - 1]\n    if (last === undefined) endTable",
+      after: "const last = rows[batch]\n    if (last === undefined) endTable",
+      test: unreadable,
+      only: "finds all of them in its first round"
+    }
+  ]),
+  ...inFile("src/server/attention/Attention.ts", [
+    {
+      name: "unreadable-rows-of-other-relayers",
+      rule: "A narrowed key reads no names of rows of other relayers.",
+      source: `${claims}: a row that cannot be verified is reported without a read of it`,
+      before: "(relayerIds?.includes(id) ?? true)",
+      after: "(relayerIds?.includes(id) !== undefined || id !== undefined)",
+      test: unreadable,
+      only: "is only named to callers that may read it"
+    },
+    {
+      name: "unreadable-signers-need-their-scope",
+      rule: "A key without `signers:read` reads no names of signers that cannot be verified.",
+      source: `${claims}: a row that cannot be verified is reported without a read of it`,
+      before: `table === "signers" ? signers : networks`,
+      after: `table === "signers" ? signers || table.length > 0 : networks`,
+      test: unreadable,
+      only: "is only named to callers that may read it"
     }
   ]),
   ...inFile("src/server/secrets/Keyring.ts", [

@@ -4,6 +4,7 @@ import type { Mutant } from "../Mutant.ts"
 
 const source = "src/domain/transaction/solana"
 const tests = "test/domain/transaction/solana"
+const looks = "test/server/chains/solana/SolanaLooks.test.ts"
 const traces = "test/server/lanes/solana/README.md: trace"
 
 export const proofs: ReadonlyArray<Mutant> = [
@@ -17,11 +18,35 @@ export const proofs: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideInFlight.test.ts`
     },
     {
+      name: "index-shows-later-blocks",
+      rule: "Bytes are dead only if the index of the provider shows a block in which they cannot land.",
+      source: `${traces} 7`,
+      before: `return isIndexed === true ? undefined : "index"`,
+      after: `return isIndexed === true ? undefined : finalized.height < 0 ? "index" : undefined`,
+      test: looks
+    },
+    {
+      name: "index-covers-the-bound",
+      rule: "An index that was shown up to one bound says nothing about bytes that may land above it.",
+      source: `${traces} 7`,
+      before: "fromSlot <= offer.signedSlot && toHeight >= offer.bound",
+      after: "fromSlot <= offer.signedSlot && toHeight >= 0",
+      test: looks
+    },
+    {
+      name: "index-covers-the-signature",
+      rule: "An index that was shown from a slot on says nothing about bytes that were signed before it.",
+      source: `${traces} 7`,
+      before: "fromSlot <= offer.signedSlot && toHeight",
+      after: "fromSlot >= 0 && toHeight",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
       name: "history-has-no-signature",
-      rule: "An error about statuses is unknown, never absent.",
+      rule: "A status that was not answered is unknown, never absent.",
       source: `${traces} 11`,
-      before: `if (statuses === undefined || statuses.of.get(hash) !== null || statuses.slot < finalized.slot) return "statuses"`,
-      after: `if (statuses !== undefined && (statuses.of.get(hash) !== null || statuses.slot < finalized.slot)) return "statuses"`,
+      before: "statuses.of.get(hash) !== null ||",
+      after: "(statuses.of.get(hash) ?? null) !== null ||",
       test: `${tests}/DecideInFlight.test.ts`
     },
     {
@@ -255,6 +280,26 @@ export const proofs: ReadonlyArray<Mutant> = [
       before: "if (!seconds.every(({ isValid }) => isValid)) return undefined",
       after: "",
       test: `${tests}/Bound.test.ts`
+    }
+  ]),
+  ...inFile("src/server/chains/solana/SolanaLooks.ts", [
+    {
+      name: "later-transaction-is-in-the-same-answer",
+      rule: "The transaction of a later block is shown by the same answer that lacks the bytes.",
+      source: `${traces} 7`,
+      before: "witnesses.filter((witness) => witness.shown === undefined || isShown(witness.shown))",
+      after: "witnesses.filter((witness) => witness.shown === undefined || isShown(witness.shown) || parts.length > 0)",
+      test: looks
+    }
+  ]),
+  ...inFile("src/server/chains/solana/SolanaWitnesses.ts", [
+    {
+      name: "empty-blocks-are-read",
+      rule: "An empty block above the bound shows nothing of an index: the blocks below it are read until one has a transaction.",
+      source: `${traces} 7`,
+      before: "for (let end = first - 1; end >= lowest; end -= emptyBlocks) {",
+      after: "for (let end = first - 1; end >= first; end -= emptyBlocks) {",
+      test: looks
     }
   ])
 ]

@@ -19,6 +19,14 @@ export const restores: ReadonlyArray<Mutant> = [
   const witness = yield* Witnesses.above(node, finalized, { bound: early, lowest })`,
       test: `${lanes}/Restores.test.ts`,
       only: "nothing is read, sent or answered"
+    },
+    {
+      name: "restore-waits-for-the-index",
+      rule: "A list is not believed before the index shows a block in which bytes of the lost process cannot land.",
+      source: `${traces} 28`,
+      before: "return isIndexed ? { finalized, listed } : undefined",
+      after: "return isIndexed || witness !== undefined ? { finalized, listed } : undefined",
+      test: "test/server/chains/solana/SolanaLooks.test.ts"
     }
   ]),
   ...inFile("src/server/lanes/solana/SolanaRestore.ts", [

@@ -4,6 +4,7 @@ import type { Mutant } from "../Mutant.ts"
 
 const source = "src/domain/transaction/stellar"
 const tests = "test/domain/transaction/stellar"
+const looks = "test/server/chains/stellar/StellarLooks.test.ts"
 const traces = "test/domain/transaction/stellar/README.md: trace"
 
 export const evidence: ReadonlyArray<Mutant> = [
@@ -80,6 +81,58 @@ export const evidence: ReadonlyArray<Mutant> = [
       before: `if (!kinds.has("taken") || !kinds.has("unproven")) return unknown`,
       after: `if (!kinds.has("taken") || !kinds.has("unproven")) return one`,
       test: `${tests}/SeveralProviders.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/Proving.ts`, [
+    {
+      name: "operator-waits-for-the-index",
+      rule: "An operator is asked what used a sequence only after the index had time to show it.",
+      source: `${traces} 33`,
+      before: "const isOver = now >= unseenUntil(judging)",
+      after: "const isOver = now >= 0 * unseenUntil(judging)",
+      test: `${tests}/SeveralProviders.test.ts`
+    }
+  ]),
+  ...inFile("src/server/chains/stellar/StellarLooks.ts", [
+    {
+      name: "use-is-of-the-account",
+      rule: "A transaction of another account does not use the sequence, although it has the same number.",
+      source: `${traces} 11`,
+      before: "const isUse = source === used.account && sequence",
+      after: "const isUse = sequence",
+      test: looks
+    },
+    {
+      name: "use-has-the-sequence",
+      rule: "A transaction of the account with another sequence does not prove that this one is taken.",
+      source: `${traces} 11`,
+      before: "source === used.account && sequence === used.sequence",
+      after: "source === used.account && sequence > 0n",
+      test: looks
+    },
+    {
+      name: "move-is-shown-by-its-meta",
+      rule: "A bumpSequence that failed, or that stayed below the sequence, does not take it.",
+      source: `${traces} 11`,
+      before: "isMove(operation, source, used.account)) && movesPast(lib, meta, used)",
+      after: "isMove(operation, source, used.account)) && meta !== undefined",
+      test: looks
+    },
+    {
+      name: "move-begins-below-the-sequence",
+      rule: "A bumpSequence after the sequence was used is not what took it.",
+      source: `${traces} 11`,
+      before: "if (isBelow && after !== undefined && after >= sequence) return true",
+      after: "if (after !== undefined && after >= sequence) return true",
+      test: looks
+    },
+    {
+      name: "short-page-is-not-the-end",
+      rule: "A page with fewer transactions than were asked for does not end a scan.",
+      source: `${traces} 11`,
+      before: "if (last === undefined || last.ledger > to) return",
+      after: "if (last === undefined || transactions.length < 200 || last.ledger > to) return",
+      test: looks
     }
   ]),
   ...inFile(`${source}/DecideInFlight.ts`, [

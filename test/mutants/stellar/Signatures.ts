@@ -28,6 +28,22 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/DecidePending.test.ts`
     },
     {
+      name: "guest-waits-for-what-used-its-sequence",
+      rule: "The envelope of a guest does not expire while its sequence is used by a transaction that is not shown yet.",
+      source: `${traces} 27`,
+      before: `why?.code === "landing_unproven" ? validUntil + unseenPatience : validUntil`,
+      after: `why?.code === "landing_unproven" ? validUntil + 0 * unseenPatience : validUntil`,
+      test: `${tests}/DecidePending.test.ts`
+    },
+    {
+      name: "guest-fails-only-by-another-use",
+      rule: "The envelope of a guest fails only if the transaction that used its sequence is shown.",
+      source: `${traces} 27`,
+      before: `if (proof.kind !== "taken") return unseen`,
+      after: `if (proof.kind !== "taken") return [finish({ state: "failed", cause: cause("sequence_used", { sequence }) })]`,
+      test: `${tests}/DecidePending.test.ts`
+    },
+    {
       name: "last-sequence-is-not-used",
       rule: "Nothing is signed after the last sequence of an account.",
       source: `${traces} 14`,
