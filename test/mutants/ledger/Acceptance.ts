@@ -154,8 +154,8 @@ export const acceptance: ReadonlyArray<Mutant> = [
       name: "paused-relayer-accepts-nothing",
       rule: "A paused relayer accepts nothing in a batch.",
       source: `${failures} 49`,
-      before: " AND NOT r.paused\n",
-      after: "\n",
+      before: " AND NOT r.paused FOR SHARE",
+      after: " FOR SHARE",
       test: `${tests}/LedgerAcceptance.test.ts`
     },
     {

@@ -5,6 +5,8 @@ import { Deferred, Effect, Fiber, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import * as FeeLimits from "../../../src/server/ledger/accept/FeeLimits.ts"
+import type { Account } from "../../../src/server/ledger/NewTransaction.ts"
+import type { Acceptance } from "../../../src/server/ledger/accept/NewTransactionsRepo.ts"
 import * as NewTransactionsRepo from "../../../src/server/ledger/accept/NewTransactionsRepo.ts"
 import * as LanesRepo from "../../../src/server/ledger/hold/LanesRepo.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
@@ -43,6 +45,15 @@ const statement = (text: (sql: SqlClient.SqlClient) => Effect.Effect<unknown, un
 const openRow = (id: TransactionId) =>
   open(statement((sql) => sql`SELECT 1 FROM transactions WHERE id = ${id}::uuid FOR UPDATE`))
 
+const acceptanceOf = (of: Account): Acceptance => ({
+  account: of,
+  transaction: newTransaction(0),
+  bodyHash: "hash",
+  origin: { keyId: "key", requestId: null, clientAddress: null },
+  trace: undefined,
+  now: 0
+})
+
 /** As a change of a relayer locks its row when it has to wait. */
 const pause = (number: number) =>
   statement((sql) =>
@@ -68,15 +79,7 @@ layerEach(ledger)("an acceptance", (it) => {
         const of = account(waits ? 2 : 1)
         yield* insert(of, 1)
         const end = yield* open(sql`SELECT pg_advisory_xact_lock(40)`)
-        const acceptance = {
-          account: of,
-          transaction: newTransaction(0),
-          bodyHash: "hash",
-          origin: { keyId: "key", requestId: null, clientAddress: null },
-          trace: undefined,
-          now: 0
-        }
-        const accepting = yield* Effect.forkScoped(repo.insert([acceptance], waits))
+        const accepting = yield* Effect.forkScoped(repo.insert([acceptanceOf(of)], waits))
         yield* untilWaiting(1)
         // PostgreSQL takes an update after `FOR UPDATE`, as the service pauses, for a change of the key. This one is none.
         yield* sql`UPDATE relayers SET paused = true WHERE seq = ${of.relayerNumber}`
@@ -117,6 +120,22 @@ layerEach(ledger)("an acceptance", (it) => {
       assert.lengthOf(yield* free, 0)
       yield* end
       assert.lengthOf(yield* free, 1)
+    })
+  )
+
+  it.effect("in a batch takes the turns of its own relayers only, however PostgreSQL reads the table", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const repo = yield* NewTransactionsRepo.make
+      for (const number of [1, 2, 3]) yield* insert(account(number), 1)
+      const turns = Effect.gen(function* () {
+        yield* sql`SET LOCAL enable_indexscan = off`
+        yield* sql`SET LOCAL enable_bitmapscan = off`
+        yield* sql`SET LOCAL enable_nestloop = off`
+        assert.lengthOf(yield* repo.insert([acceptanceOf(account(1)), acceptanceOf(account(2))], false), 2)
+        return yield* sql`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()`
+      })
+      assert.lengthOf(yield* sql.withTransaction(turns), 2)
     })
   )
 

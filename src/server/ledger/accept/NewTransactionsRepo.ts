@@ -72,7 +72,8 @@ export const make = Effect.gen(function* () {
    * Inserts them in their order. Left out are those of relayers that are paused or do not exist, those whose account belongs to the
    * lane of another one, and those whose `external_id`, `identity` or `exclusive` another transaction has. `waits`: for relayers
    * that are being changed; otherwise their transactions are left out. `FOR SHARE` reads a relayer anew that was changed after the statement
-   * began, and keeps it as it is until the transaction ends. `FOR KEY SHARE` would do neither for a pause.
+   * began, and keeps it as it is until the transaction ends. `FOR KEY SHARE` would do neither for a pause. Turns are taken of the given numbers,
+   * before the table is read: as a condition on `relayers`, a plan that reads the whole table would take the turns of all relayers.
    */
   const insert = (acceptances: ReadonlyArray<Acceptance>, waits: boolean) =>
     sql`
@@ -80,10 +81,11 @@ export const make = Effect.gen(function* () {
         sql,
         acceptances.map((one) => givenOf(networks.of(one.account.chain), one))
       )}),
+      asked AS MATERIALIZED (SELECT DISTINCT relayer_number::bigint AS seq FROM given),
+      turns AS MATERIALIZED (SELECT seq FROM asked ${waits ? sql`` : sql`WHERE ${RowTurn.trying(sql, sql`seq`)}`}),
       sending AS (
         SELECT r.seq FROM relayers r
-        WHERE r.seq IN (SELECT relayer_number::bigint FROM given) AND NOT r.paused
-        ${waits ? sql`FOR SHARE` : sql`AND ${RowTurn.trying(sql, sql`r.seq`)} FOR SHARE SKIP LOCKED`}
+        WHERE r.seq IN (SELECT seq FROM turns) AND NOT r.paused FOR SHARE ${waits ? sql`` : sql`SKIP LOCKED`}
       )
       INSERT INTO transactions (
         id, relayer_id, relayer_number, lane_id, generation, request, facts, identity, exclusive, body_hash, state, code, code_since, figures, priority,
