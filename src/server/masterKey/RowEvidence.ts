@@ -37,19 +37,41 @@ const isAmong = (some: unknown, all: unknown) =>
 
 const labels: ReadonlySet<string> = new Set(["tags", "features"])
 
-/** Records of networks have the inherited fields instead of the parent. */
-const unrecorded: ReadonlySet<string> = new Set(["from"])
-
 const signed = ({ table, content }: { readonly table: string; readonly content: unknown }) =>
   table === "networks" ? fieldsOf(fieldsOf(content)["definition"]) : fieldsOf(content)
 
-/** The fields of a row in which a record differs. */
-const differences = (table: string, content: unknown, record: Fields): ReadonlyArray<string> =>
-  Object.entries(signed({ table, content })).flatMap(([name, value]) => {
-    if (table === "networks" && unrecorded.has(name)) return []
-    const isSame = labels.has(name) ? isAmong(value, record[name]) : isEqual(value, record[name])
+/** What a network defines itself is all of its record if it inherits nothing: from a parent, or from what is built in. */
+const inherits = (own: Fields, record: Fields) => own["from"] !== undefined || record["source"] !== "own"
+
+/** Fields of a record that no row has. */
+const isAdded = (name: string, value: unknown) =>
+  name === "id" || name === "source" || (name === "is_testnet" && value === false)
+
+interface Comparison {
+  /** The fields in which a record differs from a row. */
+  readonly differing: ReadonlyArray<string>
+  /** What only the record has: the row inherits it, or another program removed it. */
+  readonly absent: ReadonlyArray<string>
+}
+
+const ofNetwork = (own: Fields, record: Fields): Comparison => {
+  const isHeir = inherits(own, record)
+  const differing = Object.entries(own).flatMap(([name, value]) => {
+    // Records have the inherited fields instead of the parent.
+    if (name === "from") return []
+    const isSame = isHeir && labels.has(name) ? isAmong(value, record[name]) : isEqual(value, record[name])
     return isSame ? [] : [name]
   })
+  const absent = Object.entries(record).flatMap(([name, value]) => (name in own || isAdded(name, value) ? [] : [name]))
+  return isHeir ? { differing, absent } : { differing: [...differing, ...absent], absent: [] }
+}
+
+const comparisonOf = (table: string, content: unknown, record: Fields): Comparison => {
+  const own = signed({ table, content })
+  if (table === "networks") return ofNetwork(own, record)
+  const differing = Object.entries(own).flatMap(([name, value]) => (isEqual(value, record[name]) ? [] : [name]))
+  return { differing, absent: [] }
+}
 
 const decodeUrls = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Array(RpcConfig)))
 
@@ -126,10 +148,12 @@ export const make = Effect.gen(function* () {
     if (change === undefined) return { about: "audit log", verdict: "open", text: tellsNothing }
     const by = `the newest change of it, on ${change.at} by ${change.keyId}`
     if (change.after === null) return { about: "audit log", verdict: "contradicts", text: `${by}, was its deletion` }
-    const fields = differences(table, content, fieldsOf(JSON.parse(change.after)))
-    return fields.length === 0
-      ? { about: "audit log", verdict: "fits", text: `${by}, has the same values` }
-      : { about: "audit log", verdict: "differs", text: `${by}, has other values of ${fields.join(", ")}` }
+    const { absent, differing } = comparisonOf(table, content, fieldsOf(JSON.parse(change.after)))
+    if (differing.length > 0) {
+      return { about: "audit log", verdict: "differs", text: `${by}, has other values of ${differing.join(", ")}` }
+    }
+    const heir = `. It also has ${absent.join(", ")}, which the row does not have: the network inherits these fields, or another program removed them. It does not say from which network`
+    return { about: "audit log", verdict: "fits", text: `${by}, has the same values${absent.length === 0 ? "" : heir}` }
   }
 
   const orderOf = ({ is_older }: Detail): Evidence => {

@@ -194,6 +194,36 @@ layerEach(TestApi.layer())("the repair of rows", (it) => {
     })
   )
 
+  it.effect("accepts no network that lacks a field or a label of its record, unless it could inherit it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* Prepared.create("networks", evmNetwork)
+      yield* Prepared.create("networks", inherited)
+      const own = `networks/evm:${evmNetwork.name}`
+      const heir = `networks/evm:${inherited.name}`
+      const textOf = ({ evidence }: RowRepair.FoundRow) => evidence.find(({ about }) => about === "audit log")?.text
+      yield* sql`CREATE TABLE kept AS SELECT * FROM networks`
+      const without = (field: string) =>
+        sql`UPDATE networks n SET definition = (k.definition::jsonb - ${field})::json FROM kept k WHERE k.id = n.id`
+
+      yield* without("required_confirmations")
+      const row = yield* one(own)
+      assert.isUndefined(row.fingerprint)
+      assert.match(textOf(row) ?? "", /has other values of required_confirmations$/)
+
+      yield* sql`
+        UPDATE networks n SET definition = jsonb_set(k.definition::jsonb, '{features}', '[]')::json FROM kept k
+        WHERE k.id = n.id AND n.id = ${own.slice("networks/".length)}`
+      assert.match(textOf(yield* one(own)) ?? "", /has other values of features$/)
+
+      yield* without("rpc_urls")
+      assert.match(
+        textOf(yield* one(heir)) ?? "",
+        /has the same values\. It also has (?=.*\brpc_urls\b).*or another program removed them/
+      )
+    })
+  )
+
   it.effect("shows a row without a record, and leaves the decision to the operator", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
