@@ -30,7 +30,7 @@ const create = Effect.fnUntraced(function* (call: Service.Listening["call"]) {
 
 /** What `repair` says to run for each row. */
 const commandsIn = (stdout: string) =>
-  [...stdout.matchAll(/repair (--accept (\S+)=[0-9a-f]{16})$/gm)].map(([, flags = "", name = ""]) => ({
+  [...stdout.matchAll(/repair (--accept (\S+)=[0-9a-f]{64})$/gm)].map(([, flags = "", name = ""]) => ({
     name,
     flags: flags.split(" ")
   }))
@@ -68,10 +68,7 @@ describe("repair", () => {
       )
       for (const [flags, message] of [
         [["--accept", "all"], "--accept all: must be TABLE/ID=FINGERPRINT"],
-        [
-          ["--accept", "relayers/main=0000000000000000"],
-          "relayers/main: the row or the evidence is not as it was listed"
-        ]
+        [["--accept", "relayers/main=00"], "relayers/main: the row or the evidence is not as it was listed"]
       ] as const) {
         const refused = yield* repair(...flags)
         assert.strictEqual(refused.code, 1)
@@ -90,7 +87,12 @@ describe("repair", () => {
       assert.include(contradicted.stderr, "its address is not that of the signer hot on evm")
       yield* onDatabase(Effect.flatMap(SqlClient.SqlClient, (sql) => sql`UPDATE relayers SET address = name`))
 
-      const accepted = yield* repair(...both)
+      // It has its former columns again, and was written after the secret: the evidence is another one.
+      const stale = yield* repair(...both)
+      assert.strictEqual(stale.code, 1)
+      assert.include(stale.stderr, "relayers/main: the row or the evidence is not as it was listed")
+
+      const accepted = yield* repair(...commandsIn((yield* repair()).stdout).flatMap(({ flags }) => flags))
       assert.strictEqual(accepted.code, 0, accepted.stderr)
       assert.include(accepted.stdout, "accepted signers/hot\naccepted relayers/main\nAll 2 rows")
       assert.notInclude(yield* output("relayers", "list"), "unreadable")

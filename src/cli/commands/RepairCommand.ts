@@ -168,6 +168,6 @@ export const RepairCommand = Command.make(
   Verb.about(
     "List the rows of signers, relayers and networks that cannot be verified, and what shows whether somebody changed them. Without --accept it changes no row. It uses the database of DATABASE_URL, or the embedded one, also while the service runs.",
     "repair",
-    "repair --accept signers/hot-1=9f86d081884c7d65 --accept relayers/payouts=2c26b46b68ffc68f"
+    "repair --accept signers/hot-1=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
   )
 )

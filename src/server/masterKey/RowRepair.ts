@@ -49,16 +49,15 @@ const AcceptedRow = Schema.Struct({
 
 const refused = (message: string) => new RepairRefused({ message })
 
-/** Hex digits of a fingerprint: 64 bits. Only one who can write the database could choose two rows that have the same one. */
-const fingerprintLength = 16
-
-/** Covers everything that the operator has seen of the row, and its sealed value. */
+/**
+ * Covers everything that the operator has seen of the row, and its sealed value. It is the whole SHA-256: a program that can write the database
+ * chooses both the row that is listed and the one that takes its place, so that it finds two rows with the same 64 bits in minutes.
+ */
 const fingerprintOf = (table: string, { id, content, mac, sealed }: Detail, evidence: ReadonlyArray<Evidence>) =>
   createHash("sha256")
     .update(canonicalJson([table, id, content, mac, evidence.map(({ about, verdict }) => [about, verdict])]))
     .update(sealed ?? new Uint8Array())
     .digest("hex")
-    .slice(0, fingerprintLength)
 
 export const make = Effect.gen(function* () {
   const repo = yield* AuthenticatedRepo.make
