@@ -18,6 +18,6 @@ export const shared = (sql: SqlClient.SqlClient, number: Statement.Fragment) =>
 export const trying = (sql: SqlClient.SqlClient, number: Statement.Fragment) =>
   sql`pg_try_advisory_xact_lock_shared(${key(sql, number)})`
 
-/** An expression that waits for those who share the row, while later ones wait for it. Its lock is kept until the transaction ends. */
+/** An expression that waits for the transactions that share the row, while later ones wait for it. Its lock is kept until the transaction ends. */
 export const exclusive = (sql: SqlClient.SqlClient, number: Statement.Fragment) =>
   sql`pg_advisory_xact_lock(${key(sql, number)})`

@@ -23,7 +23,7 @@ a person changed the row, or a defect of an earlier version lost the secret that
 
   proves       cannot be made without the master key: the columns are as the service wrote them under this id, now or earlier
   fits         speaks for the row, but a program that can write the database can write this as well
-  differs      speaks against the row, or needs a look
+  differs      speaks against the row, or needs the judgement of a person
   contradicts  the row is not as the service wrote it, and repair does not accept it
   open         says nothing
 

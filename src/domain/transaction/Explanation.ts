@@ -80,7 +80,7 @@ const neutral = {
   row_changed: () => ({
     reason:
       "The row of its relayer, network or signer cannot be verified, or is gone: another program or a person changed the database, or a defect of an earlier version lost the secret of MACs.",
-    next: "Nothing is signed or sent with it. It continues when the row is repaired: `effect-relayer repair` shows the row and what speaks for which cause. Delete no signer whose key exists nowhere else."
+    next: "Nothing is signed or sent with it. It continues when the row is restored from a backup, or accepted by `effect-relayer repair`, which shows the evidence for each cause. Delete no signer whose key exists nowhere else."
   }),
   providers_unavailable: () => noAnswers,
   rate_limited: () => tooManyRequests,

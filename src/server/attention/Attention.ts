@@ -147,7 +147,7 @@ const ofRows = (rows: ReadonlyArray<RowName>): ReadonlyArray<Finding> => {
       transactions: 0,
       ...(kind === undefined ? {} : { resource: { kind, id: first.id } }),
       reason: `The service cannot verify ${count} of the database, and does nothing with ${rows.length === 1 ? "it" : "them"}: ${namesOf(rows, maxNamed)}.`,
-      next: "Another program or a person changed the database, or a defect of an earlier version lost the secret of MACs. `effect-relayer repair` shows what speaks for which, and accepts each row that you confirm. Delete no signer whose key exists nowhere else."
+      next: "Another program or a person changed the database, or a defect of an earlier version lost the secret of MACs. `effect-relayer repair` shows the evidence for each cause. Restore a row that was changed from a backup; the command accepts a row that you confirm. Delete no signer whose key exists nowhere else."
     }
   ]
 }

@@ -33,7 +33,7 @@ export interface NewTransaction {
   readonly fee?: bigint
 }
 
-/** What tells whether a body was accepted before. */
+/** Identifies a body, so that its repeats are recognized. */
 export interface NamedBody extends Pick<NewTransaction, "body" | "externalId" | "identity"> {}
 
 /** A limit of the fees in 24 hours of an API key and its descendants on networks of a type, in their smallest unit. */

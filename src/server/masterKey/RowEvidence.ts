@@ -11,7 +11,7 @@ import { authenticatedTables } from "./AuthenticatedRepo.ts"
 import type { AuthenticatedTable, Detail } from "./AuthenticatedRepo.ts"
 
 /**
- * `proves`: the row is as the service wrote it. `fits`: nothing contradicts it. `differs`: a person has to know it. `contradicts`: the row
+ * `proves`: the row is as the service wrote it. `fits`: nothing contradicts it. `differs`: a person has to judge it. `contradicts`: the row
  * is not as the service wrote it. `open`: nothing can be said.
  */
 type Verdict = "proves" | "fits" | "differs" | "contradicts" | "open"
@@ -169,7 +169,7 @@ export const make = Effect.gen(function* () {
       : {
           about: "order",
           verdict: "differs",
-          text: "the row was written after the secret of MACs that the database has, as by another program. An instance that ran on with a lost secret looks the same"
+          text: "the row was written after the secret of MACs that the database has, as by another program. An instance that ran on with a lost secret looks the same, and so does a row that was restored from a backup"
         }
   }
 

@@ -1,4 +1,4 @@
-// Finds rows that cannot be verified, before somebody reads them: readiness, what needs attention, and a gauge have them.
+// Finds rows that cannot be verified before a request reads them. Readiness, "needs attention" and a gauge show them.
 import { Effect, Layer, Metric } from "effect"
 import { Conditions } from "../lifecycle/Conditions.ts"
 import type { RowName } from "../lifecycle/Conditions.ts"

@@ -17,7 +17,7 @@ const cannotBeVerified =
 
 /** What an operator does, as a part of a sentence. Advice to delete a row would destroy a key that exists nowhere else. */
 const repairFirst =
-  "`effect-relayer repair` shows what speaks for which, and accepts the row if you confirm it; delete no signer whose key exists nowhere else"
+  "`effect-relayer repair` shows the evidence for each cause; restore the row from a backup if it was changed, else confirm it with that command; delete no signer whose key exists nowhere else"
 
 /** The MAC of a row is not that of its columns, or was not made with the secret that is stored now. The two cannot be told apart here. */
 export class RowChanged extends Schema.TaggedError<RowChanged>()("RowChanged", {

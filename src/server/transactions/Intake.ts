@@ -65,7 +65,7 @@ export interface Admitted<F extends Family = Family> {
   readonly fee: bigint
 }
 
-/** What tells whether a body was accepted before. */
+/** Identifies a body, so that its repeats are recognized. */
 type Names = Pick<NamedBody, "externalId" | "identity">
 
 interface AdmittedReplacement<F extends Family = Family> {

@@ -175,7 +175,7 @@ const voicesOf = ({ looks }: StellarSeen, judging: Judging): ReadonlyArray<Voice
   )
 }
 
-/** Nobody has a proof. While a provider shows the sequence as unused, what was signed is sent to it. */
+/** No provider has a proof. While a provider shows the sequence as unused, what was signed is sent to it. */
 const withoutProof = (voices: ReadonlyArray<Voice>, judging: Judging): Outcome =>
   voices.some(({ evidence }) => evidence.kind === "unseen") &&
   !voices.some(({ evidence, look }) => !look.isStalled && evidence.kind === "alive")

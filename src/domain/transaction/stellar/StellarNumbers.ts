@@ -150,7 +150,7 @@ export const agreeing = 2
  */
 export const unseenPatience = 120 * ledgerTime
 
-/** Ledgers in which the transaction is looked for that used the sequence of a guest before anything was signed for him: 300 seconds. */
+/** The newest ledgers in which the service looks for the transaction that used the sequence of a guest, if it has signed nothing for the guest: 300 seconds. */
 export const guestLedgers = 60
 
 /** Milliseconds for which a range of ledgers that has too many transactions is not read again. */

@@ -134,8 +134,8 @@ const flying = {
     } An RPC URL whose transactions are not behind its ledgers helps.`
   }),
   nonce_taken_unproven: ({ sequence }) => ({
-    reason: `Its sequence${numbered(sequence)} is used, and no RPC provider shows by which transaction: their stores begin later, or they have not shown it for long.`,
-    next: `${again} An archive of the network tells. ${operator}`
+    reason: `Its sequence${numbered(sequence)} is used, and no RPC provider shows by which transaction: they do not keep its ledger any more, or have not shown it for ten minutes.`,
+    next: `${again} An archive of the network shows the transaction. ${operator}`
   })
 } as const satisfies Sentences
 

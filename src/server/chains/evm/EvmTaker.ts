@@ -68,7 +68,7 @@ const wholeBlock = Effect.fnUntraced(function* (node: RpcNode, height: number) {
 /** What used the nonce, as a block shows it. */
 type Found =
   | { readonly _tag: "Transaction"; readonly value: unknown }
-  /** An authorization of the account (EIP-7702) in a transaction of anybody: no transaction of the account has the nonce. */
+  /** An authorization of the account (EIP-7702) in a transaction of any account: no transaction of the account itself has the nonce. */
   | { readonly _tag: "Authorization"; readonly block: Block }
 
 const usedIn = Effect.fnUntraced(function* (

@@ -173,7 +173,7 @@ const note = ({ beliefs, options: { now } }: NonceSearch, { missing, isBehind }:
     missing === undefined || isBehind !== true ? undefined : { nonce: missing, since: isSame ? behind.since : now }
 }
 
-/** Whether providers have not shown for long what used a nonce. */
+/** Whether providers have failed to show what used a nonce for as long, or in as many polls, as the lane waits for it. */
 export const isHopeless = ({ beliefs, options: { now } }: Pick<NonceSearch, "beliefs" | "options">): boolean =>
   beliefs.unexplained >= maxPolls || now - (beliefs.behind?.since ?? now) >= indexPatience
 

@@ -57,7 +57,7 @@ const scanOf = Effect.fnUntraced(function* (
   oldestLedger: number
 ) {
   const range = rangeOf(sequence, watched, at)
-  // Nobody knows since when the envelope of a guest exists.
+  // The service does not know since when the envelope of a guest exists.
   const from = isSigned ? range.from : Math.max(range.from, range.to - guestLedgers, oldestLedger)
   if (from < oldestLedger) return undefined
   const key = `${node.url} ${account} ${sequence}`

@@ -49,7 +49,7 @@ export interface PastDays {
 /** A request that is not final, and the API key that sent it. */
 export type OpenRequest = Pick<StoredTransaction, "id" | "apiKeyId">
 
-/** What tells whether a body was accepted before. `bodyHash`: of the first version. */
+/** Identifies a body, so that its repeats are recognized. `bodyHash`: of the first version. */
 export interface Named {
   readonly bodyHash: string
   readonly externalId?: string
