@@ -109,8 +109,8 @@ export const acceptance: ReadonlyArray<Mutant> = [
       name: "acceptance-reads-a-pause-anew",
       rule: "A pause that was committed before an acceptance locks its relayer refuses it.",
       source: `${failures} 49`,
-      before: "${waits ? sql`FOR SHARE` :",
-      after: "${waits ? sql`FOR KEY SHARE` :",
+      before: "NOT r.paused FOR SHARE",
+      after: "NOT r.paused ${waits ? sql`FOR KEY SHARE` : sql`FOR SHARE`}",
       test: windows,
       only: "an acceptance"
     },
@@ -118,8 +118,8 @@ export const acceptance: ReadonlyArray<Mutant> = [
       name: "batch-reads-a-pause-anew",
       rule: "A pause that was committed before a batch locks its relayers leaves their transactions out.",
       source: `${failures} 49`,
-      before: "FOR SHARE SKIP LOCKED",
-      after: "FOR KEY SHARE SKIP LOCKED",
+      before: "NOT r.paused FOR SHARE",
+      after: "NOT r.paused ${waits ? sql`FOR SHARE` : sql`FOR KEY SHARE`}",
       test: windows,
       only: "an acceptance"
     },
@@ -136,8 +136,17 @@ export const acceptance: ReadonlyArray<Mutant> = [
       name: "batch-lets-a-change-pass",
       rule: "A batch leaves out relayers whose change waits, so that acceptances do not delay a pause.",
       source: adr,
-      before: "AND ${RowTurn.trying(sql, sql`r.seq`)} FOR SHARE",
-      after: "FOR SHARE",
+      before: "sql`WHERE ${RowTurn.trying(sql, sql`seq`)}`",
+      after: "sql``",
+      test: windows,
+      only: "an acceptance"
+    },
+    {
+      name: "batch-takes-its-own-turns",
+      rule: "A batch takes the turns of its own relayers, and not those of all relayers in the table.",
+      source: adr,
+      before: "SELECT seq FROM asked ${waits",
+      after: "SELECT seq FROM relayers ${waits",
       test: windows,
       only: "an acceptance"
     },
