@@ -39,11 +39,18 @@ export const clientConfig = (server: Server, database: string): PgClient.PgPoolC
   return { url: Redacted.make(url.href), ...common }
 }
 
+/** Each worker keeps a pool, and tests of processes start up to four instances with pools of ten, which are killed and started again. */
+const serverConnections = 300
+
 const start = Effect.fnUntraced(function* (dataDir: string): Effect.fn.Return<Server, DatabaseError, Scope.Scope> {
   const run = randomBytes(4).toString("hex")
   const url = process.env.TEST_DATABASE_URL
   if (url !== undefined) return { run, url }
-  const { connection } = yield* EmbeddedPostgres.start({ dataDir, bin: process.env.POSTGRES_BIN })
+  const { connection } = yield* EmbeddedPostgres.start({
+    dataDir,
+    bin: process.env.POSTGRES_BIN,
+    maxConnections: serverConnections
+  })
   return { run, path: connection.path ?? "", username: connection.username ?? "" }
 })
 

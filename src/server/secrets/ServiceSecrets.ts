@@ -64,24 +64,28 @@ export class ServiceSecrets extends Context.Service<
           return secret === undefined ? Effect.map(stored(name, random()), Redacted.value) : Effect.succeed(secret)
         })
 
-      const report = (name: SecretName, message: string) => Effect.annotateLogs(Effect.logWarning(message), { name })
-
       const loadOne = Effect.fnUntraced(function* (name: SecretName, found: Uint8Array | undefined) {
         const before = known.get(name)
         const own = before === undefined ? random() : Redacted.make(before)
         if (found === undefined && before !== undefined) {
-          yield* report(name, "a secret of the service is not in the database any more: it is stored again")
+          yield* Effect.annotateLogs(
+            Effect.logWarning("a secret of the service is not in the database any more: it is stored again"),
+            { name }
+          )
         }
         const opened = yield* Effect.exit(secrets.open(found ?? (yield* keep(name, own)), place(name)))
         if (Exit.isFailure(opened)) {
           // Another instance may have sealed it with a key that this one does not know. Then this one goes on with what it remembers.
           if (before !== undefined || unreadable.has(name)) return
           unreadable.add(name)
-          return yield* report(name, "a secret of the service cannot be opened")
+          return yield* Effect.annotateLogs(Effect.logWarning("a secret of the service cannot be opened"), { name })
         }
         const secret = Redacted.value(opened.value)
         if (before !== undefined && before !== secret) {
-          yield* report(name, "a secret of the service is another one in the database: this process uses that one now")
+          yield* Effect.annotateLogs(
+            Effect.logWarning("a secret of the service is another one in the database: this process uses that one now"),
+            { name }
+          )
         }
         known.set(name, secret)
       })

@@ -56,10 +56,10 @@ export interface Reading {
 }
 
 /** By the index of the body. Undefined, or beyond the end: it was not accepted before. */
-type Known = ReadonlyArray<StoredTransaction | undefined>
+type Repeats = ReadonlyArray<StoredTransaction | undefined>
 
 /** The refusal of a batch names those of its transactions that were accepted before: they are not refused. */
-const besides = (refusal: Refusal, known: Known, { pathOf }: Reading): Refusal => {
+const besides = (refusal: Refusal, known: Repeats, { pathOf }: Reading): Refusal => {
   const accepted = known.flatMap((stored, index) =>
     stored === undefined ? [] : `${pathOf(index).slice(0, -1)} was accepted before as transaction ${stored.id}`
   )
@@ -84,7 +84,7 @@ export const make = Effect.fnUntraced(function* (senders: Senders) {
   const random = yield* SecureRandom.SecureRandom
 
   /** Accepts all bodies that are not known, or none. Returns known transactions as they are. */
-  const acceptNew = Effect.fnUntraced(function* (relayerId: RelayerId, { read, pathOf }: Reading, known: Known) {
+  const acceptNew = Effect.fnUntraced(function* (relayerId: RelayerId, { read, pathOf }: Reading, known: Repeats) {
     const { sender, limits, ...network } = yield* senders.getLimited(relayerId)
     const { intake, textOf } = network
     const bodies = Arr.map(yield* read(network), (body, index) => ({ body, index }))

@@ -20,6 +20,8 @@ export interface Options {
   readonly bin?: string | undefined
   /** Absent: a Unix socket, on Windows TCP. */
   readonly transport?: "unix" | "tcp" | undefined
+  /** Connections at the same time. Absent: room for seven instances. */
+  readonly maxConnections?: number
 }
 
 const backOff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("5 seconds")])
@@ -74,7 +76,14 @@ export const start = Effect.fn("EmbeddedPostgres.start")(function* (
   if (server.connection.path !== undefined) yield* Owner.refuseUnseen(folder, server.connection.path)
 
   const run = Owner.clear(folder).pipe(
-    Effect.andThen(Postmaster.start(binaries, folder, user, listen)),
+    Effect.andThen(
+      Postmaster.start(
+        binaries,
+        folder,
+        user,
+        options.maxConnections === undefined ? listen : { ...listen, maxConnections: options.maxConnections }
+      )
+    ),
     // A service that was killed may have started a server that claims the files first. A failed start leaves no lock file. The
     // sessions of a server that was killed end a moment after it.
     Effect.retry({

@@ -13,10 +13,12 @@ export interface Listen {
   /** The folder of the Unix socket. Absent: TCP on loopback. */
   readonly socketFolder: string | undefined
   readonly port: number
+  /** Connections at the same time. Absent: `defaultConnections`. */
+  readonly maxConnections?: number
 }
 
 /** An instance uses up to 13 connections: a pool of 10, LISTEN, and a migration or check. This is room for seven instances. */
-const maxConnections = 100
+const defaultConnections = 100
 
 /**
  * PostgreSQL keeps the plans that it made while a table had a page until autovacuum has analyzed the grown table. In a new database that
@@ -33,7 +35,7 @@ const settings = (binaries: Binaries, listen: Listen): Record<string, string> =>
   synchronous_commit: "on",
   full_page_writes: "on",
   shared_buffers: "16MB",
-  max_connections: String(maxConnections),
+  max_connections: String(listen.maxConnections ?? defaultConnections),
   autovacuum_naptime: autovacuumNap,
   max_wal_size: "256MB",
   // PostgreSQL logs a whole page when the page first changes after a checkpoint. With pglz, the only method of these binaries, an

@@ -35,7 +35,7 @@ export const restored: Row<Stellar> = (situation) => {
   )
 }
 
-interface Known {
+interface UsedSequences {
   readonly lane: Lane<Stellar>
   readonly usedBelow: bigint
 }
@@ -58,14 +58,14 @@ const tooEarly = ({ cause: why, place, restored: isRestored }: Transaction<Stell
  * `usedBelow` is of the relayer's own account. That the sequence of a channel is used is what the cause of the row says: its providers have
  * shown it, and a closed ledger is final.
  */
-const usedAt = ({ place }: Transaction<Stellar>, { lane, usedBelow }: Known): bigint =>
+const usedAt = ({ place }: Transaction<Stellar>, { lane, usedBelow }: UsedSequences): bigint =>
   place?.sequence === undefined || place.account === lane.accounts[0].address ? usedBelow : place.sequence + 1n
 
 /** Every figure that decides is in the cause of the row. */
 export const resolve = (
   transaction: Transaction<Stellar>,
   answer: Answer,
-  known: Known
+  known: UsedSequences
 ): Result.Result<Command<never>, TransactionConflict> => {
   const error = answer === "send" ? tooEarly(transaction) : undefined
   return error === undefined
