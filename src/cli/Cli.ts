@@ -23,7 +23,6 @@ import { RestoreCommand } from "./commands/RestoreCommand.ts"
 import { TransactionsCommand } from "./commands/TransactionsCommand.ts"
 import * as ServeFlags from "./kit/ServeFlags.ts"
 import { SignersCommand } from "./commands/SignersCommand.ts"
-import * as Unread from "./kit/Unread.ts"
 import * as Usage from "./kit/Usage.ts"
 import * as Verb from "./kit/Verb.ts"
 
@@ -102,7 +101,6 @@ const root = (start: Start) =>
 export const run = (args: ReadonlyArray<string>, version: string, start: Start) =>
   Command.runWith(root(start), { version })(args).pipe(
     Effect.catchTag("ShowHelp", Usage.explain),
-    Effect.raceFirst(Unread.end),
     Effect.provide([
       Usage.layer,
       CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] })

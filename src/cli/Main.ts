@@ -10,6 +10,7 @@ import * as Settings from "../process/settings/Settings.ts"
 import { Environment } from "./kit/Environment.ts"
 import type { Variables } from "./kit/Environment.ts"
 import * as ServeFlags from "./kit/ServeFlags.ts"
+import * as Unread from "./kit/Unread.ts"
 import * as Usage from "./kit/Usage.ts"
 
 export interface Started {
@@ -77,22 +78,25 @@ const dev = (started: Started, args: ReadonlyArray<string>) =>
     )
   )
 
-const command = (started: Started) =>
+/** A command without its process, so that tests run it in theirs. It has reported its failure. */
+export const command = (started: Started) =>
   Effect.promise(() => import("./Cli.ts")).pipe(
     Effect.flatMap((cli) => cli.run(started.args, running, start(started))),
     Effect.tapCause(report),
     Effect.provide(NodeServices.layer),
-    Effect.provideService(Environment, started),
-    NodeRuntime.runMain({ disableErrorReporting: true })
+    Effect.provideService(Environment, started)
   )
+
+const runCommand = (started: Started) =>
+  command(started).pipe(Effect.raceFirst(Unread.end), NodeRuntime.runMain({ disableErrorReporting: true }))
 
 export const main = (started: Started): void => {
   const { args } = started
   const [word] = args
   // Help and completions need all commands.
-  if (args.some((arg) => /^(-h|--help|--completions)(=|$)/.test(arg))) command(started)
+  if (args.some((arg) => /^(-h|--help|--completions)(=|$)/.test(arg))) runCommand(started)
   else if (word === "serve") serve(started, args.slice(1))
   else if (word === "dev") dev(started, args.slice(1))
   else if (word === undefined || word.startsWith("-")) serve(started, args)
-  else command(started)
+  else runCommand(started)
 }

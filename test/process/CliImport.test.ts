@@ -5,8 +5,8 @@ import { Ajv2020 } from "ajv/dist/2020.js"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { parse } from "yaml"
+import { ran } from "../../testkit/process/Commands.ts"
 import { folder } from "../../testkit/process/Folder.ts"
-import * as Service from "../../testkit/process/Service.ts"
 
 const secret = "correct horse battery staple"
 
@@ -24,7 +24,7 @@ const prepared = Effect.gen(function* () {
   const write = (name: string, value: unknown) =>
     Effect.promise(() => fs.writeFile(path.join(home, name), typeof value === "string" ? value : JSON.stringify(value)))
   const read = (name: string) => Effect.promise(() => fs.readFile(path.join(home, name), "utf8"))
-  const run = (...flags: ReadonlyArray<string>) => Service.run({ folder: home, flags: ["import", ...flags], env: {} })
+  const run = (...flags: ReadonlyArray<string>) => ran({ folder: home, flags: ["import", ...flags], env: {} })
   yield* write("config.json", config)
   yield* write("hot.json", {})
   return { home, write, read, run }

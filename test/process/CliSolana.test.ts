@@ -1,8 +1,8 @@
-// The commands for transactions of a solana relayer, as processes beside a service with a cluster in memory.
+// The commands for transactions of a solana relayer beside a service with a cluster in memory.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { ran } from "../../testkit/process/Commands.ts"
 import { folder } from "../../testkit/process/Folder.ts"
-import * as Service from "../../testkit/process/Service.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 import { memo } from "../server/lanes/solana/World.ts"
 import * as Paying from "../server/transactions/solana/Paying.ts"
@@ -13,7 +13,7 @@ const commands = Effect.fnUntraced(function* (policies: object = {}) {
   const { baseUrl } = yield* TestApi.TestApi
   const home = yield* folder
   const run = (...flags: ReadonlyArray<string>) =>
-    Service.run({ folder: home, flags, env: { API_KEY: TestApi.apiKey, RELAYER_URL: baseUrl } })
+    ran({ folder: home, flags, env: { API_KEY: TestApi.apiKey, RELAYER_URL: baseUrl } })
   const data = Effect.fnUntraced(function* (...flags: ReadonlyArray<string>) {
     const { code, stderr, stdout } = yield* run(...flags, "-o", "json")
     assert.strictEqual(code, 0, stderr)

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as http from "node:http"
-import { running } from "../../testkit/process/Commands.ts"
+import { ran, running } from "../../testkit/process/Commands.ts"
 import { folder } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 import * as Target from "../../testkit/Target.ts"
@@ -60,7 +60,7 @@ const serviceWith = Effect.fnUntraced(function* (statuses: ReadonlyArray<number 
 
 const waitOn = Effect.fnUntraced(function* (server: string, ...flags: ReadonlyArray<string>) {
   const home = yield* folder
-  return yield* Service.run({
+  return yield* ran({
     folder: home,
     flags: ["transactions", "wait", "sender", id, "--server", server, ...flags],
     env: { API_KEY: Service.apiKey, RELAYER_URL: server }

@@ -1,16 +1,67 @@
-// Commands of the CLI as processes, and a running service that they call.
+// Commands of the CLI in the process of the test, and a running service that they call.
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Console, Effect, Runtime, Semaphore } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
+import { format, parseEnv } from "node:util"
 import { inject } from "vitest"
+import * as Main from "../../src/cli/Main.ts"
 import * as TestDatabase from "../TestDatabase.ts"
 import { folder } from "./Folder.ts"
 import * as Service from "./Service.ts"
 
-/** Runs a command to its end. A failure prints one line and no stack. */
+const dotEnvIn = (home: string) =>
+  Effect.promise(() => fs.readFile(path.join(home, ".env"), "utf8").catch(() => "")).pipe(Effect.map(parseEnv))
+
+/** One command at a time: each has its working directory, which belongs to the process. */
+const oneAtOnce = Semaphore.makeUnsafe(1)
+
+const inFolder = (home: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const before = process.cwd()
+      process.chdir(home)
+      return before
+    }),
+    (before) => Effect.sync(() => process.chdir(before))
+  )
+
+/** What a command prints. */
+const makeOutput = () => {
+  const stdout: Array<string> = []
+  const stderr: Array<string> = []
+  const print =
+    (lines: Array<string>) =>
+    (...values: ReadonlyArray<unknown>) =>
+      void lines.push(`${format(...values)}\n`)
+  const [log, error] = [print(stdout), print(stderr)]
+  const console: Console.Console = { ...globalThis.console, log, info: log, debug: log, trace: error, warn: error, error }
+  return { console, stdout: () => stdout.join(""), stderr: () => stderr.join("") }
+}
+
+/** Runs a command in the process of the test, which takes a tenth of the time of a process. */
+const runHere = Effect.fnUntraced(function* ({ folder: home, env = { API_KEY: Service.apiKey }, flags = [] }: Service.Options) {
+  const output = makeOutput()
+  const started: Main.Started = {
+    args: flags,
+    variables: { HOME: home, DATA_DIR: path.join(home, "data"), ...env },
+    dotEnv: yield* dotEnvIn(home),
+    isTerminal: false
+  }
+  yield* inFolder(home)
+  const exit = yield* Effect.exit(Main.command(started)).pipe(Effect.provideService(Console.Console, output.console))
+  const code = yield* Effect.callback<number>((resume) =>
+    Runtime.defaultTeardown(exit, (code) => resume(Effect.succeed(code)))
+  )
+  return { code, stdout: output.stdout(), stderr: output.stderr() }
+}, Effect.scoped)
+
+/**
+ * Runs a command to its end. A failure prints one line and no stack. `Service.run` does it in a process: only that shows signals,
+ * pipes, locks and what a shell passes.
+ */
 export const ran = Effect.fnUntraced(function* (options: Service.Options) {
-  const ended = yield* Service.run(options)
+  const ended = yield* oneAtOnce.withPermits(1)(runHere(options))
   assert.notMatch(ended.stderr + ended.stdout, /^\s+at /m)
   if (ended.code === 0) return ended
   assert.match(ended.stderr, /^effect-relayer: /m)
