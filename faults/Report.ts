@@ -16,8 +16,11 @@ const outcome = ({ tally }: Result): string =>
 
 const counts = ({ tally }: Result): string => tally.skipped ?? tally.text
 
+/** Characters, for the longest name and two blanks. */
+export const nameWidth = 18
+
 export const line = (result: Result): string =>
-  `${result.case.name.padEnd(16)}${outcome(result).padEnd(9)}${`${result.seconds.toFixed(0)} s`.padEnd(8)}${counts(result)}`
+  `${result.case.name.padEnd(nameWidth)}${outcome(result).padEnd(9)}${`${result.seconds.toFixed(0)} s`.padEnd(8)}${counts(result)}`
 
 const file = path.resolve(import.meta.dirname, "../faults/cases.md")
 const section = /(<!-- figures -->\n)([\s\S]*)(<!-- end of figures -->)/

@@ -200,7 +200,7 @@ const choose = Effect.fnUntraced(function* ({ names, part, short }: Given) {
 })
 
 const list = Effect.fnUntraced(function* (given: Given) {
-  for (const { name, promise } of yield* choose(given)) yield* Console.log(`${name.padEnd(16)}${promise}`)
+  for (const { name, promise } of yield* choose(given)) yield* Console.log(`${name.padEnd(Report.nameWidth)}${promise}`)
 })
 
 const runAll = Effect.fnUntraced(function* (given: Given) {

@@ -35,12 +35,24 @@ const makeOutput = () => {
     (...values: ReadonlyArray<unknown>) =>
       void lines.push(`${format(...values)}\n`)
   const [log, error] = [print(stdout), print(stderr)]
-  const console: Console.Console = { ...globalThis.console, log, info: log, debug: log, trace: error, warn: error, error }
+  const console: Console.Console = {
+    ...globalThis.console,
+    log,
+    info: log,
+    debug: log,
+    trace: error,
+    warn: error,
+    error
+  }
   return { console, stdout: () => stdout.join(""), stderr: () => stderr.join("") }
 }
 
 /** Runs a command in the process of the test, which takes a tenth of the time of a process. */
-const runHere = Effect.fnUntraced(function* ({ folder: home, env = { API_KEY: Service.apiKey }, flags = [] }: Service.Options) {
+const runHere = Effect.fnUntraced(function* ({
+  folder: home,
+  env = { API_KEY: Service.apiKey },
+  flags = []
+}: Service.Options) {
   const output = makeOutput()
   const started: Main.Started = {
     args: flags,

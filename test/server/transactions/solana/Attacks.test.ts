@@ -198,7 +198,6 @@ const attacks: Readonly<Record<string, Attack>> = {
     policies: Paying.policies,
     begin: ({ address, cluster, isInvalid, isUntouched }) => {
       Paying.prepare(cluster, address)
-      cluster.produce(2)
       const payment = Paying.payment({ relayer: address, amount: 5000n })
       const [user, mint, own] = payment.accounts
       const back = {

@@ -34,13 +34,15 @@ export const policies = {
 export const accountOf = (wallet: string, program = tokenProgram): string =>
   derivations.associated(wallet, mint, program)
 
-/** The user has tokens and no lamports, and the relayer an account to be paid to. */
-export const prepare = (cluster: Cluster, relayer: string, units = 1_000_000n) =>
+/** The user has tokens and no lamports, and the relayer an account to be paid to. Nodes show it after two blocks, which are made. */
+export const prepare = (cluster: Cluster, relayer: string, units = 1_000_000n) => {
   cluster.put({
     [mint]: Tokens.mint({ decimals: 6 }),
     [accountOf(user)]: Tokens.holding({ mint, owner: user, amount: units }),
     [accountOf(relayer)]: Tokens.holding({ mint, owner: relayer, amount: 0n })
   })
+  cluster.produce(2)
+}
 
 /** What the user wants: a memo, with the user as the fee payer. Signed by nobody. */
 export const wanted = (text: string, payer = user): string => {

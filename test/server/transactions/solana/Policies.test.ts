@@ -153,7 +153,6 @@ layer(countingApi, { excludeTestServices: true })("the policy of a solana relaye
         const relayer = yield* countingAt(policies, { blockMs: 400 })
         const { address, becomes, call, cluster, get, kept, send } = relayer
         Paying.prepare(cluster, address)
-        cluster.produce(2)
         const accepted = yield* send(body(relayer))
         assert.strictEqual(accepted.status, 200, accepted.text)
         const changed = yield* call(relayer.relayer, {
