@@ -67,8 +67,10 @@ layer(filled, { timeout: "10 minutes" })("with many transactions", (it) => {
         relayerIds: undefined
       }
       const { value, pages } = yield* LargeLedger.pagesOf(look(view))
+      // The rows have no MACs, and the service may have found some of them by now.
+      const others = value.filter(({ code }) => code !== "row_unreadable")
       assert.deepStrictEqual(
-        value.map(({ code, transactions, relayers }) => [code, transactions.count, relayers.count]),
+        others.map(({ code, transactions, relayers }) => [code, transactions.count, relayers.count]),
         [
           ["insufficient_funds", LargeLedger.withEachCode, LargeLedger.withEachCode],
           ["provider_failed", 0, 3]
