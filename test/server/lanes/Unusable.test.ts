@@ -45,7 +45,7 @@ layer(Layer.merge(apiWith(logger), Vault.layer), { excludeTestServices: true })(
         yield* becomes(last, "pending", "row_changed")
         const { code, reason } = yield* explained(account, last)
         assert.strictEqual(code, "row_changed")
-        assert.include(reason, "was changed")
+        assert.include(reason, "cannot be verified")
         assert.strictEqual(isAbout("a row was changed"), 1)
         assert.strictEqual(isAbout("job failed"), 0)
         yield* sql`UPDATE relayers SET mac = ${row?.mac ?? ""} WHERE id = ${account.relayerId}`
