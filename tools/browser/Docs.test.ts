@@ -22,7 +22,7 @@ const jobs = {
   lanes: "healthy",
   retention: "healthy"
 } as const
-const components = { database: healthy, process: healthy, jobs, audit: healthy, events: healthy }
+const components = { database: healthy, process: healthy, jobs, audit: healthy, events: healthy, rows: healthy }
 
 const readiness = Layer.succeed(Readiness, {
   check: Effect.succeed({ ready: true, status: "healthy", version, components } as const)
