@@ -49,7 +49,7 @@ export interface Options {
   readonly isolated?: boolean
 }
 
-/** Of a run that records statements: `.ci/statements.mjs`. */
+/** The settings that let the process record its statements as well, if the run of the tests records them: `.ci/statements.mjs`. */
 const recording =
   process.env.STATEMENTS === undefined
     ? {}

@@ -1,4 +1,4 @@
-// Rules about webhooks: who has signed them, and in which order they are sent.
+// Rules about webhooks: their signatures, and the order in which the service sends them.
 import { inFile } from "../Mutant.ts"
 import type { Mutant } from "../Mutant.ts"
 

@@ -121,7 +121,7 @@ describe("first requests at once", () => {
           (id) => Prepared.create("signers", { id, type: "plain" }, { headers: { "idempotency-key": id } }),
           { concurrency: "unbounded" }
         )
-        // Whoever reads or writes the table would wait for this transaction, which waits for the requests.
+        // This transaction waits for the requests, so a request that reads or writes the table would never end.
         yield* Effect.andThen(other`LOCK TABLE service_secrets IN ACCESS EXCLUSIVE MODE`, first).pipe(
           other.withTransaction
         )

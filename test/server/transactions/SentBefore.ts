@@ -33,10 +33,10 @@ const user = keyNamed("user")
 export const life = 100_000
 
 interface Given {
-  /** Of the relayer. */
+  /** The address of the relayer. */
   readonly address: string
   readonly network: string
-  /** Of the network of a stellar relayer. */
+  /** The passphrase of the network of a stellar relayer; other networks do not use it. */
   readonly passphrase: string
   readonly now: number
 }

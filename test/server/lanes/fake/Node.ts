@@ -82,7 +82,7 @@ export const make = (chain: Chain, url: string) => {
   const find = (hash: unknown) => minedIn(indexed()).find(({ bytes }) => bytes.hash === hash)
   const pooled = (hash: unknown) => [...chain.pool.values()].find((bytes) => bytes.hash === hash)
 
-  /** Of the transaction of somebody else. */
+  /** The receipt of a transaction that another program sent. */
   const otherReceipt = (hash: unknown) => {
     const block = chain.isBusy ? indexed().find((one) => otherIn(one) === hash) : undefined
     return block && { ...placeOf(block), status: "0x1", gasUsed: hex(21_000) }

@@ -15,7 +15,7 @@ export interface Entry {
   readonly hash: string
   readonly innerHash?: string
   readonly account: string
-  /** Of the account before. A jump of its sequence has more than one between them. */
+  /** The sequence of the account before this entry. If the account jumped, `sequence` is more than one above it. */
   readonly before: bigint
   readonly sequence: bigint
   readonly isSuccess: boolean
