@@ -53,11 +53,11 @@ export const make = Effect.gen(function* () {
   /** Deletes at most `limit` records that were pruned. Returns how many. */
   const deletePruned = (limit: number) =>
     sql`
-      DELETE FROM audit WHERE id IN (
+      DELETE FROM audit WHERE id = ANY(ARRAY(
         SELECT id FROM audit
         WHERE position <= (SELECT max(position) FROM audit_checkpoints WHERE pruned_at IS NOT NULL)
         ORDER BY position LIMIT ${limit} FOR UPDATE SKIP LOCKED
-      ) RETURNING 1`.pipe(
+      )) RETURNING 1`.pipe(
       Effect.map((rows) => rows.length),
       query("AuditCheckpointsRepo.deletePruned")
     )

@@ -103,10 +103,10 @@ export const make = Effect.gen(function* () {
   /** Deletes at most `limit` rows that are older than `before`; returns how many. */
   const prune = (before: DateTime.Utc, limit: number) =>
     sql`
-      DELETE FROM idempotency_keys WHERE id IN (
+      DELETE FROM idempotency_keys WHERE id = ANY(ARRAY(
         SELECT id FROM idempotency_keys WHERE created_at < ${DateTime.toDate(before)}
         ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-      ) RETURNING 1`.pipe(
+      )) RETURNING 1`.pipe(
       Effect.map((rows) => rows.length),
       query("IdempotencyRepo.prune")
     )

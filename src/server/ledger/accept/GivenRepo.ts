@@ -108,12 +108,12 @@ export const make = Effect.gen(function* () {
   /** Deletes at most `limit` rows that were given longer than `age` ago and count nowhere. Returns how many. */
   const prune = (age: Duration.Input, limit: number) =>
     sql`
-      DELETE FROM signatures_given WHERE id IN (
+      DELETE FROM signatures_given WHERE id = ANY(ARRAY(
         SELECT g.id FROM signatures_given g LEFT JOIN lanes l ON l.chain = g.chain AND l.address = g.address
         WHERE g.created_at < now() - ${Duration.toSeconds(Duration.fromInputUnsafe(age))}::float8 * interval '1 second'
           AND (g.valid_until <= now() OR g.last_height < coalesce(l.chain_block, 0))
         ORDER BY g.created_at LIMIT ${limit} FOR UPDATE OF g SKIP LOCKED
-      ) RETURNING 1`.pipe(
+      )) RETURNING 1`.pipe(
       Effect.map((rows) => rows.length),
       query("GivenRepo.prune")
     )

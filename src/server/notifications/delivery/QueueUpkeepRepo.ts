@@ -13,21 +13,21 @@ export const make = Effect.gen(function* () {
 
   /** Gives up deliveries that were pending for too long. Returns how many. */
   const expire = sql`
-    UPDATE deliveries SET state = 'failed', claim = NULL WHERE seq IN (
+    UPDATE deliveries SET state = 'failed', claim = NULL WHERE seq = ANY(ARRAY(
       SELECT d.seq FROM deliveries d JOIN notifications n ON n.seq = d.notification_seq
       WHERE d.state = 'pending' AND d.give_up_at <= clock_timestamp() AND d.next_attempt_at <= clock_timestamp()
         AND (d.failures > 0 OR n.paused OR n.failing_since IS NOT NULL)
       LIMIT ${batch} FOR UPDATE OF d SKIP LOCKED
-    ) RETURNING 1`.pipe(
+    )) RETURNING 1`.pipe(
     Effect.map((rows) => rows.length),
     query("QueueUpkeepRepo.expire")
   )
 
   const pruneDeliveries = sql`
-    DELETE FROM deliveries WHERE seq IN (
+    DELETE FROM deliveries WHERE seq = ANY(ARRAY(
       SELECT seq FROM deliveries WHERE created_at < now() - interval '30 days' AND state <> 'pending'
       ORDER BY created_at LIMIT ${batch} FOR UPDATE SKIP LOCKED
-    )`
+    ))`
 
   const pruneKeys = sql`
     UPDATE notifications SET previous_signing_key_sealed = NULL, previous_signing_key_expires_at = NULL
@@ -53,10 +53,10 @@ export const make = Effect.gen(function* () {
     ), deleted AS MATERIALIZED (
       SELECT seq FROM owners WHERE NOT EXISTS (SELECT FROM notifications n WHERE n.seq = owners.seq) LIMIT 1
     )
-    DELETE FROM deliveries WHERE seq IN (
+    DELETE FROM deliveries WHERE seq = ANY(ARRAY(
       SELECT d.seq FROM deleted JOIN deliveries d ON d.notification_seq = deleted.seq
       ORDER BY d.seq LIMIT ${batch} FOR UPDATE OF d SKIP LOCKED
-    ) RETURNING 1`.pipe(
+    )) RETURNING 1`.pipe(
     Effect.map((rows) => rows.length > 0),
     query("QueueUpkeepRepo.clear")
   )
