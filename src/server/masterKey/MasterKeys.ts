@@ -89,15 +89,19 @@ export class MasterKeys extends Context.Service<
       const rewrapAll = Effect.fnUntraced(function* (keyring: Keyring) {
         let rewrapped = 0
         const stale = { header: keyring.header }
-        const step = Effect.tap(walk(keyring, stale, Effect.fail), (walked) =>
-          Effect.sync(() => (rewrapped += walked.rewrapped))
-        )
-        const isFree = Effect.map(Effect.andThen(step, values.anyStale(stale)), (isAny) => !isAny)
+        const step = (takesTurns: boolean) =>
+          Effect.tap(walk(keyring, stale, Effect.fail, takesTurns), (walked) =>
+            Effect.sync(() => (rewrapped += walked.rewrapped))
+          )
+        const isFree = Effect.map(Effect.andThen(step(false), values.anyStale(stale)), (isAny) => !isAny)
+        // Transactions that are accepted share the lock of their relayer, so a busy relayer may never be free without a turn.
+        let takesTurns = false
         for (;;) {
-          const walked = yield* step
+          const walked: Rewrapping.Walked = yield* step(takesTurns)
           const few = walked.found < Rewrapping.batch
           if (few && (yield* retire(keyring, isFree, () => rewrapped))) return rewrapped
-          if (walked.rewrapped === 0) yield* Effect.sleep(pause)
+          takesTurns = walked.rewrapped === 0
+          if (takesTurns) yield* Effect.sleep(pause)
         }
       })
 

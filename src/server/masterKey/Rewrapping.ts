@@ -8,6 +8,12 @@ import type { Sealed, SealedColumn, Stale } from "./SealedRepo.ts"
 /** Values that are re-wrapped with one statement. */
 export const batch = 500
 
+/** How many stale values a walk found, and how many it re-wrapped: fewer if values were locked, have changed, or cannot be opened. */
+export interface Walked {
+  readonly found: number
+  readonly rewrapped: number
+}
+
 /** What happens when a value cannot be opened: the walk fails, or leaves the value as it is. */
 type Unreadable<E> = (error: SecretUnreadable) => Effect.Effect<Option.Option<never>, E>
 
@@ -23,8 +29,27 @@ const rewrapValue = (keyring: Keyring, { table, column }: SealedColumn, { id, se
 export const make = Effect.gen(function* () {
   const values = yield* SealedRepo.make
 
-  /** Re-wraps all stale values once. The log names those that cannot be opened. */
-  return Effect.fnUntraced(function* <E>(keyring: Keyring, stale: Stale, unreadable: Unreadable<E>) {
+  const replace = (column: SealedColumn, changes: ReadonlyArray<SealedRepo.Rewrapped>, takesTurns: boolean) => {
+    const { turn } = column
+    if (turn === undefined || !takesTurns) return values.replace(column, changes)
+    // One row at a time, so that two orders of turns cannot meet.
+    return Effect.reduce(
+      changes,
+      () => 0,
+      (count, change) => Effect.map(values.replaceInTurn(column, turn, change), (replaced) => count + replaced)
+    )
+  }
+
+  /**
+   * Re-wraps all stale values once. The log names those that cannot be opened. `takesTurns`: it waits for the transactions that share locks of
+   * rows, which never leave a row free if they overlap. It must not be part of a transaction then.
+   */
+  return Effect.fnUntraced(function* <E>(
+    keyring: Keyring,
+    stale: Stale,
+    unreadable: Unreadable<E>,
+    takesTurns = false
+  ) {
     const rewrap = (column: SealedColumn, value: Sealed) =>
       rewrapValue(keyring, column, value).pipe(
         Effect.catch(unreadable),
@@ -33,14 +58,13 @@ export const make = Effect.gen(function* () {
         )
       )
 
-    // `rewrapped` is below `found` if values were locked, have changed, or cannot be opened.
     const walked = { found: 0, rewrapped: 0 }
     for (const column of sealedColumns) {
       let last: Sealed | undefined
       do {
         const page = yield* values.stale(column, stale, last?.id ?? "", batch)
         const changes = yield* Effect.forEach(page, (value) => rewrap(column, value))
-        if (page.length > 0) walked.rewrapped += yield* values.replace(column, changes.flat())
+        if (page.length > 0) walked.rewrapped += yield* replace(column, changes.flat(), takesTurns)
         walked.found += page.length
         last = page[batch - 1]
       } while (last !== undefined)

@@ -2,6 +2,7 @@
 import { Effect, Schema } from "effect"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
+import * as RowTurn from "../../sql/RowTurn.ts"
 
 /** A column of sealed values. Each value is bound to a place: `table`, the `id` of its row, `column`, and `context`. */
 export interface SealedColumn {
@@ -11,6 +12,8 @@ export interface SealedColumn {
   readonly column: string
   /** The context as an expression of SQL that returns JSON, equal to what the feature seals with. Absent: none. */
   readonly context?: string
+  /** The column with the number of the row, if other transactions share locks of the row and take turns for it. */
+  readonly turn?: string
 }
 
 /** What directs the secret of a signer. Only signers whose key stays in a key service have a curve and a public key. */
@@ -33,7 +36,7 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
   },
   { table: "channel_keys", id: "address", sealed: "key_sealed", column: "key" },
   { table: "networks", id: "id", sealed: "rpc_urls_sealed", column: "rpc_urls" },
-  { table: "relayers", id: "id", sealed: "custom_rpc_urls_sealed", column: "custom_rpc_urls" },
+  { table: "relayers", id: "id", sealed: "custom_rpc_urls_sealed", column: "custom_rpc_urls", turn: "seq" },
   { table: "idempotency_keys", id: "id", sealed: "body_sealed", column: "body" },
   { table: "service_secrets", id: "name", sealed: "sealed", column: "sealed" }
 ]
@@ -83,6 +86,24 @@ export const make = Effect.gen(function* () {
       query("SealedRepo.replace")
     )
 
+  /**
+   * Replaces one value that has not changed, after the transactions that share the lock of its row, and before later ones. It does not wait for
+   * a transaction that changes the row. Returns how many. Must not be part of a transaction that has locks of other rows.
+   */
+  const replaceInTurn = ({ table, id, sealed }: SealedColumn, turn: string, value: Rewrapped) =>
+    sql`
+      WITH turn AS MATERIALIZED (
+        SELECT ${RowTurn.exclusive(sql, sql`r.${sql(turn)}`)} FROM ${sql(table)} r WHERE r.${sql(id)} = ${value.id}
+      ), free AS (
+        SELECT t.${sql(id)} AS id FROM turn CROSS JOIN ${sql(table)} t
+        WHERE t.${sql(id)} = ${value.id} AND t.${sql(sealed)} = ${value.sealed} FOR NO KEY UPDATE OF t SKIP LOCKED
+      )
+      UPDATE ${sql(table)} t SET ${sql(sealed)} = ${value.rewrapped} FROM free WHERE t.${sql(id)} = free.id
+      RETURNING 1`.pipe(
+      Effect.map((rows) => rows.length),
+      query("SealedRepo.replaceInTurn")
+    )
+
   /** Whether any column has a stale value. */
   const anyStale = Effect.fnUntraced(function* (stale: Stale) {
     for (const column of sealedColumns) {
@@ -92,5 +113,5 @@ export const make = Effect.gen(function* () {
     return false
   }, query("SealedRepo.anyStale"))
 
-  return { stale, replace, anyStale }
+  return { stale, replace, replaceInTurn, anyStale }
 })

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import * as RowTurn from "../../../src/sql/RowTurn.ts"
 import { MasterKeys } from "../../../src/server/masterKey/MasterKeys.ts"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
 import { until } from "../../../testkit/process/Folder.ts"
@@ -16,6 +17,7 @@ import {
   openSigners,
   ownSecrets,
   rotate,
+  seal,
   secretsOf,
   signerPlace,
   tested,
@@ -60,6 +62,38 @@ const openOne = Effect.fnUntraced(function* (id: string) {
   const [row] = yield* sql<{ key_sealed: Uint8Array }>`SELECT key_sealed FROM signers WHERE id = ${id}`
   const secret = Option.fromUndefinedOr(row)
   return Redacted.value(yield* secrets.open(Option.getOrThrow(secret).key_sealed, signerPlace(id)))
+})
+
+/**
+ * Transactions share the lock of a relayer as acceptances do, until the fiber that `begin` starts ends. Each ends when the next one has the lock or waits for its turn, so
+ * that the row is never free for somebody who does not wait for a turn.
+ */
+const shareWithoutPause = Effect.fnUntraced(function* <A, E, R>(
+  relayer: string,
+  begin: Effect.Effect<Fiber.Fiber<A, E>, never, R>
+) {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{ seq: number }>`SELECT seq::float8 AS seq FROM relayers WHERE id = ${relayer}`
+  const number = sql`${row?.seq ?? assert.fail("no relayer")}::bigint`
+  const share = sql`
+    WITH turn AS MATERIALIZED (SELECT ${RowTurn.shared(sql, number)})
+    SELECT 1 FROM turn CROSS JOIN relayers r WHERE r.seq = ${number} FOR SHARE OF r`
+  const waits = sql`
+    SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND NOT granted
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+  let last = yield* openTransaction(share)
+  const fiber = yield* begin
+  while (fiber.pollUnsafe() === undefined) {
+    const next = yield* Effect.forkScoped(openTransaction(share))
+    yield* until(
+      "the next transaction to share the row or to wait for its turn",
+      Effect.map(Effect.orDie(waits), (rows) => rows.length > 0 || next.pollUnsafe() !== undefined || undefined)
+    )
+    yield* last.commit
+    last = yield* Fiber.join(next)
+  }
+  yield* last.commit
+  return yield* Fiber.join(fiber)
 })
 
 describe("a rotation during other work", () => {
@@ -191,6 +225,23 @@ describe("a rotation during other work", () => {
         assert.strictEqual((yield* again).rewrapped, 0)
       }).pipe(withStart(keys(2, 1)))
       assert.deepStrictEqual(yield* withStart(keys(2, 1))(openSigners), secretsOf("a", "b"))
+    }).pipe(Effect.scoped, tested)
+  )
+
+  it.live("gets the turn of a relayer whose row is never free", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* Effect.gen(function* () {
+        yield* addSigners("a")
+        const sealed = yield* seal("urls", { table: "relayers", id: "busy", column: "custom_rpc_urls" })
+        yield* sql`
+          INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id, custom_rpc_urls_sealed)
+          VALUES ('busy', 'busy', 'evm', 'x', 'x', false, 'a', ${sealed})`
+      }).pipe(withStart(keys(1)))
+      yield* Effect.gen(function* () {
+        const rotation = yield* shareWithoutPause("busy", Effect.forkScoped(rotate))
+        assert.deepStrictEqual(rotation, { key_id: keyIdOf(masterKey(2)), rewrapped: 2 + ownSecrets })
+      }).pipe(withStart(keys(2, 1)))
     }).pipe(Effect.scoped, tested)
   )
 })
