@@ -85,10 +85,10 @@ layer(TestApi.layer({ jobs: true }), { excludeTestServices: true })("examples/op
       const relayer = { id: "sdk", name: "SDK", network: "anvil", network_type: "evm", paused: false, signer_id: "sdk" }
       yield* call("/api/v1/relayers", { body: relayer })
       const script = path.join(import.meta.dirname, "../examples/openzeppelin.mjs")
-      const { stdout } = yield* Effect.promise(() =>
+      const { stdout } = yield* Effect.promise((signal) =>
         promisify(execFile)(process.execPath, [script, "sdk", receiver], {
           env: { RELAYER_URL: baseUrl, API_KEY: TestApi.apiKey },
-          timeout: 50_000
+          signal
         })
       )
       assert.match(stdout, /^relayers: sdk\nsent: [0-9a-f-]{36} pending\nended: confirmed 0x[0-9a-f]{64}\n$/)
@@ -178,8 +178,8 @@ describe("examples/without-http.ts", () => {
       )
       const source = path.join(import.meta.dirname, "../testkit/FromSource.ts")
       const script = path.join(import.meta.dirname, "../examples/without-http.ts")
-      const { stdout } = yield* Effect.promise(() =>
-        promisify(execFile)(process.execPath, ["--import", source, script], { cwd: folder, timeout: 50_000 })
+      const { stdout } = yield* Effect.promise((signal) =>
+        promisify(execFile)(process.execPath, ["--import", source, script], { cwd: folder, signal })
       )
       assert.include(stdout, "1 relayers, of which the first 1:")
     })

@@ -172,11 +172,11 @@ layer(api, { excludeTestServices: true })("the SDK with a solana relayer", (it) 
       const directory = yield* folder
       const key = path.join(directory, "user.pem")
       const script = path.join(import.meta.dirname, "../../examples/openzeppelin-solana.mjs")
-      const { stdout } = yield* Effect.promise(async () => {
+      const { stdout } = yield* Effect.promise(async (signal) => {
         await fs.writeFile(key, pemOf(Paying.userKey))
         return promisify(execFile)(process.execPath, [script, id, Paying.mint, key], {
           env: { RELAYER_URL: baseUrl, API_KEY: TestApi.apiKey },
-          timeout: 50_000
+          signal
         })
       })
       const [costs, sent, ended] = stdout.split("\n")

@@ -25,7 +25,7 @@ layer(instances)("two instances", (it) => {
         for (const command of [...beginning, ...commands]) yield* run(both, model, command)
         for (const type of yield* ModelHistory.check(both[1], model)) recorded.add(type)
       }),
-    { arbitrary: { runs: 40, size: 60 }, timeout: 120_000 }
+    { arbitrary: { runs: 40, size: 60 } }
   )
 
   // The sequences cover all types of changes.
