@@ -1,0 +1,247 @@
+// The script of evm nodes. Its oracle is what the node says about the receivers, never what the service says.
+import { Effect, Schedule } from "effect"
+import { randomBytes } from "node:crypto"
+import type { Relayer } from "../faults/sending/Relayers.ts"
+import type { EvmNode, Started } from "./Nodes.ts"
+import * as Script from "./Script.ts"
+import type { Sheet } from "./Sheet.ts"
+
+/** Wei that each relayer gets: 5 units of the chain. */
+const funds = 5n * 10n ** 18n
+
+const newAddress = (): string => `0x${randomBytes(20).toString("hex")}`
+
+/** Code that stops at once, put in place by code of eight bytes. */
+const creation = "0x6001600c60003960016000f300"
+/** Reverts without a reason. */
+const revertingCreation = "0x60006000fd"
+/** A contract that reverts (`60006000fd`), and one that runs an invalid operation (`fe`). */
+const reverting = "0x6005600c60003960056000f360006000fd"
+const invalid = "0x6001600c60003960016000f3fe"
+
+const speeds = ["safeLow", "average", "fast", "fastest"] as const
+
+/** Gas of a call that fails in every way. */
+const callGas = 100_000
+
+export const run = Effect.fnUntraced(function* (sheet: Sheet, node: EvmNode, started: Started) {
+  const script = yield* Script.open
+  const { call } = started
+  const expected = (name: string, usual: string) => node.expects?.[name] ?? usual
+  const check = (name: string, usual: string, see: Script.InScope<string>) =>
+    sheet.check(name, expected(name, usual), see)
+
+  const balance = (address: string) =>
+    Effect.map(call("eth_getBalance", [address, "latest"]), (hex) => BigInt(String(hex)))
+  /** Wei of receivers, which had none. */
+  const received = (receivers: ReadonlyArray<string>) =>
+    Effect.map(Effect.forEach(receivers, balance), (all) => all.reduce((sum, one) => sum + one, 0n))
+  const hasCode = (address: string) => Effect.map(call("eth_getCode", [address, "latest"]), (code) => code !== "0x")
+
+  yield* script.createNetwork({
+    network_type: "evm",
+    name: "field",
+    chain_id: node.chainId,
+    rpc_urls: [started.url],
+    average_blocktime_ms: 2000,
+    required_confirmations: 1,
+    features: ["eip1559"],
+    symbol: "ETH",
+    ...node.network
+  })
+  const relayerOf = (signer?: object) =>
+    script.createRelayer({ network: "field", network_type: "evm", policies: { min_balance: "0" } }, signer)
+
+  /** An account with funds: one that the node signs for, or a relayer with the key of the treasury. */
+  const treasury =
+    node.treasury === undefined ? undefined : yield* relayerOf({ type: "plain", config: { key: node.treasury } })
+  const fund = Effect.fnUntraced(function* (address: string, wei: bigint) {
+    const wanted = (yield* balance(address)) + wei
+    if (treasury === undefined) {
+      const [from] = (yield* call("eth_accounts", [])) as ReadonlyArray<string>
+      yield* call("eth_sendTransaction", [{ from, to: address, value: `0x${wei.toString(16)}` }])
+    } else {
+      yield* script.end(treasury, yield* script.send(treasury, { to: address, value: String(wei) }))
+    }
+    yield* balance(address).pipe(
+      Effect.repeat({ until: (found) => found >= wanted, schedule: Schedule.spaced("250 millis") })
+    )
+  })
+
+  const relayer: Relayer = yield* relayerOf()
+  const transfer = (to: string, more: object = {}) => ({ to, value: "1", ...more })
+  /** Sends one wei to each of some new receivers. */
+  const transfers = Effect.fnUntraced(function* (count: number, more: (index: number) => object = () => ({})) {
+    const receivers = Script.times(count, newAddress)
+    const sent = yield* script.sendAll(
+      relayer,
+      receivers.map((to, index) => transfer(to, more(index)))
+    )
+    return { receivers, sent }
+  })
+  const outcome = Effect.fnUntraced(function* ({ receivers, sent }: Effect.Success<ReturnType<typeof transfers>>) {
+    const rows = yield* script.ends(relayer, sent)
+    return `${Script.counted(rows)}; ${yield* received(receivers)} received`
+  })
+
+  yield* check(
+    "a transfer of a relayer without funds, which gets funds later",
+    "pending insufficient_funds, then 1 confirmed; 1 received",
+    Effect.gen(function* () {
+      const made = yield* transfers(1)
+      const [sent] = made.sent
+      const held = yield* script.when(
+        relayer,
+        sent ?? { id: "" },
+        ({ code, status }) => status !== "pending" || code !== "queued"
+      )
+      yield* fund(relayer.address, funds)
+      return `${held.status} ${held.code}, then ${yield* outcome(made)}`
+    })
+  )
+  yield* check(
+    "30 transfers at once, with all speeds",
+    "30 confirmed; 30 received",
+    Effect.gen(function* () {
+      return yield* outcome(yield* transfers(30, (index) => ({ speed: speeds[index % speeds.length] })))
+    })
+  )
+  yield* check(
+    "contracts that are created, without and with `gas_limit`",
+    "2 confirmed; both have code",
+    Effect.gen(function* () {
+      const sent = yield* script.sendAll(relayer, [
+        { to: null, data: creation },
+        { to: null, data: creation, gas_limit: callGas }
+      ])
+      const rows = yield* script.ends(relayer, sent)
+      const codes = yield* Effect.forEach(rows, ({ contract_address = "0x" }) => hasCode(contract_address))
+      return `${Script.counted(rows)}; ${codes.every(Boolean) ? "both have code" : "code is missing"}`
+    })
+  )
+  yield* check(
+    "a creation that reverts",
+    "failed reverted, without a contract_address",
+    Effect.gen(function* () {
+      const row = yield* script.end(
+        relayer,
+        yield* script.send(relayer, { to: null, data: revertingCreation, gas_limit: callGas })
+      )
+      return `${Script.ended(row)}, ${row.contract_address === undefined ? "without a" : "with the"} contract_address`
+    })
+  )
+
+  const deployed = Effect.fnUntraced(function* (data: string) {
+    const row = yield* script.end(relayer, yield* script.send(relayer, { to: null, data }))
+    return row.contract_address ?? ""
+  })
+  const contracts = { reverting: yield* deployed(reverting), invalid: yield* deployed(invalid) }
+
+  for (const [name, to] of Object.entries(contracts)) {
+    const what = name === "reverting" ? "that reverts" : "that runs an invalid operation"
+    yield* check(
+      `a call ${what}, without \`gas_limit\`, and a transfer behind it`,
+      "failed would_revert; 1 confirmed; 1 received",
+      Effect.gen(function* () {
+        const sent = yield* script.send(relayer, { to, data: "0x00" })
+        const behind = yield* outcome(yield* transfers(1))
+        return `${Script.ended(yield* script.end(relayer, sent))}; ${behind}`
+      })
+    )
+    yield* check(
+      `a call ${what}, with \`gas_limit\``,
+      "failed reverted",
+      Effect.gen(function* () {
+        const sent = yield* script.send(relayer, { to, data: "0x00", gas_limit: callGas })
+        return Script.ended(yield* script.end(relayer, sent))
+      })
+    )
+  }
+
+  yield* check(
+    "a `gas_limit` below 21,000",
+    "400, names gas_limit",
+    Effect.gen(function* () {
+      const { status, text } = yield* script.ask(relayer, transfer(newAddress(), { gas_limit: 20_000 }))
+      return `${status}, ${text.includes("gas_limit") ? "names gas_limit" : text}`
+    })
+  )
+  yield* check(
+    "a value above the balance, and its cancel",
+    "insufficient_funds, then canceled; 0 received",
+    Effect.gen(function* () {
+      const to = newAddress()
+      const sent = yield* script.send(relayer, { to, value: String(funds * 100n) })
+      const held = yield* script.when(relayer, sent, ({ code }) => code !== "queued")
+      yield* script.cancel(relayer, sent)
+      return `${held.code}, then ${Script.ended(yield* script.end(relayer, sent))}; ${yield* received([to])} received`
+    })
+  )
+  yield* check(
+    "a replacement with three times the fees",
+    "confirmed; 1 received",
+    Effect.gen(function* () {
+      const to = newAddress()
+      const fees = (factor: bigint) => ({
+        max_fee_per_gas: String(30n * 10n ** 9n * factor),
+        max_priority_fee_per_gas: String(2n * 10n ** 9n * factor)
+      })
+      const sent = yield* script.send(relayer, transfer(to, { gas_limit: 21_000, ...fees(1n) }))
+      yield* script.call(`relayers/${relayer.id}/transactions/${sent.id}`, {
+        method: "PUT",
+        body: transfer(to, { gas_limit: 21_000, ...fees(3n) })
+      })
+      return `${Script.ended(yield* script.end(relayer, sent))}; ${yield* received([to])} received`
+    })
+  )
+  yield* check(
+    "a cancel right after the send",
+    "the receiver has what the status says",
+    Effect.gen(function* () {
+      const {
+        receivers,
+        sent: [sent]
+      } = yield* transfers(1)
+      yield* script.cancel(relayer, sent ?? { id: "" })
+      const row = yield* script.end(relayer, sent ?? { id: "" })
+      const has = yield* received(receivers)
+      const isTrue = has === (row.status === "confirmed" ? 1n : 0n)
+      return isTrue ? "the receiver has what the status says" : `${Script.ended(row)}, and the receiver has ${has}`
+    })
+  )
+  yield* check(
+    "`kill -9` of the service and its database with 20 transfers in flight",
+    "20 confirmed; 20 received",
+    Effect.gen(function* () {
+      const made = yield* transfers(20)
+      yield* script.kill
+      return yield* outcome(made)
+    })
+  )
+  const { restart } = started
+  const restarted = "a restart of the node with 10 transfers in flight"
+  if (restart === undefined) sheet.leaveOut(restarted, "the node keeps its chain in memory")
+  else {
+    yield* check(
+      restarted,
+      "10 confirmed; 10 received",
+      Effect.gen(function* () {
+        const made = yield* transfers(10)
+        yield* restart
+        return yield* outcome(made)
+      })
+    )
+  }
+  yield* check(
+    "a backup, five transfers, the restore of the backup, and two more",
+    "5 received once; 2 confirmed; 2 received",
+    Effect.gen(function* () {
+      yield* script.backup
+      const forgotten = yield* transfers(5)
+      yield* script.ends(relayer, forgotten.sent)
+      yield* script.putBack
+      const after = yield* outcome(yield* transfers(2))
+      return `${yield* received(forgotten.receivers)} received once; ${after}`
+    })
+  )
+})
