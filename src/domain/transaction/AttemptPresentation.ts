@@ -22,6 +22,11 @@ const ShownRefusal = Schema.Struct({
     "What a node wanted at least: on evm wei per gas of priority fee, on stellar the fee in stroops.",
     "1000000000"
   ),
+  words: shown(
+    Shown.Words,
+    "What a node said, on evm. Only if the service does not know the words.",
+    "sender account not authorized"
+  ),
   result: shown(Shown.shaped(/^tx[A-Z][a-z]{2,10}$/), "Name of the result, on stellar.", "txInsufficientFee")
 }).annotate({ identifier: "TransactionRefusal", description: "Why nodes refused the bytes of an attempt." })
 
@@ -52,6 +57,7 @@ export const neutralAttemptFields = {
 interface RefusalFields {
   readonly class: string
   readonly needed?: bigint
+  readonly words?: string
   readonly result?: string
 }
 
@@ -69,7 +75,12 @@ export const shownAttemptFields = <F extends Family>(
   outcome,
   ...present(
     "refusal",
-    refusal && { class: refusal.class, ...present("needed", refusal.needed), ...present("result", refusal.result) }
+    refusal && {
+      class: refusal.class,
+      ...present("needed", refusal.needed),
+      ...present("words", refusal.words),
+      ...present("result", refusal.result)
+    }
   )
 })
 

@@ -41,7 +41,7 @@ export const Figures = Schema.Struct({
   stalled_since: shown(MomentFromText, "Since when no provider has shown a newer block.", "2026-11-22T11:58:00.000Z"),
   host: shown(
     Schema.String,
-    "RPC provider, masked. With `accepted_not_included`: the providers that accepted it, separated by commas.",
+    "RPC provider, masked. With `accepted_not_included` and `dropped_by_node`: the providers that accepted it, separated by commas.",
     "https://rpc.example.com/***"
   ),
   nonce: shown(Schema.Natural, "Nonce of the transaction.", 7),

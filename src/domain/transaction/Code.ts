@@ -17,6 +17,7 @@ const pending = [
 const open = [
   "gas_price_above_cap",
   "gas_price_below_base_fee",
+  "call_not_estimated",
   "insufficient_funds",
   "signer_unavailable",
   "throttled",
@@ -49,11 +50,14 @@ const inFlight = [
   "second_provider_missing",
   "chain_stalled",
   "accepted_not_included",
+  "refused_in_unknown_words",
+  "dropped_by_node",
   "reorged"
 ] as const
 
 /**
- * Codes of final transactions. `insufficient_funds`, `chain_changed` and `restored_unproven` can be final as well.
+ * Codes of final transactions. `call_not_estimated`, `insufficient_funds`, `chain_changed` and `restored_unproven` can be final as
+ * well.
  * `gap_filled` belongs to no-ops that the service makes for a nonce that nothing uses.
  */
 const final = [
@@ -151,12 +155,14 @@ export const operatorCodes = [
   "accepted_not_included",
   "chain_changed",
   "chain_stalled",
+  "dropped_by_node",
   "landing_unproven",
   "nonce_ahead",
   "nonce_unexplained",
   "nonce_out_of_range",
   "nonce_taken_unproven",
   "providers_disagree",
+  "refused_in_unknown_words",
   "restored_unproven",
   "row_changed",
   "second_provider_missing",

@@ -105,7 +105,8 @@ const growWindow = ({ context: { memory, rules }, lane }: StepState, judged: Rea
     )
   )
   const [first] = judged
-  const limit = first === undefined ? 0 : rules.laneOf(first.row.relayer.target).window
+  const ofNetwork = first === undefined ? 0 : rules.laneOf(first.row.relayer.target).window
+  const limit = Math.min(memory.poll?.reading?.windowLimit ?? ofNetwork, ofNetwork)
   const size = memory.window ?? lane().windowSize
   if (blocks.size > 0 && size < limit) memory.window = grown(size, blocks.size, limit)
 }

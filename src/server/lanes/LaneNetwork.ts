@@ -72,6 +72,8 @@ export interface LaneReading<F extends Family = Family> {
    * has them.
    */
   readonly lane: Lane<F>
+  /** Transactions that may be in flight at most now, if the account allows fewer than the network. Absent: it does not. */
+  readonly windowLimit?: number
   /** Accounts that no longer belong to the lane, and are not in `lane`. They stay while an open transaction has a place there. */
   readonly released?: ReadonlyArray<string>
   /** Why the lane gives away no places. */

@@ -63,6 +63,7 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situ
   nonce_taken: [submitted(), lane(), taken()],
   gas_price_above_cap: [pending(), lane({ terms: terms({ cap: 1n }) })],
   gas_price_below_base_fee: [pending({ versions: [request({ gas_price: 1n })] })],
+  call_not_estimated: [simulated, lane(), seen({ estimate: { _tag: "Refused", words: "cannot do this" } })],
   insufficient_funds: [pending(), lane(), seen({ balance: 0n })],
   signer_unavailable: [pending(), lane({ signerRetry: { code: "signer_unavailable", at: now + 9 } })],
   throttled: [pending(), lane({ signerRetry: { code: "throttled", at: now + 9 } })],
@@ -96,6 +97,12 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situ
     later(6, { acceptedBy: ["https://a.example", "https://b.example"] }),
     now + 12_000
   ],
+  refused_in_unknown_words: [
+    submitted({
+      attempts: [attempt(1, { outcome: "refused", refusal: { class: "unknown", words: "not authorized", times: 3 } })]
+    })
+  ],
+  dropped_by_node: [submitted(), lane(), seen({ sights: new Map([[1, { _tag: "Absent", polls: 0, drops: 2 }]]) })],
   reorged: [mined(), lane(), later(2, { minedAt: { first: "other" } })],
   confirmed: [mined(), lane(), deep],
   executed_late: [mined({ intent: "expire" }), lane(), deep],

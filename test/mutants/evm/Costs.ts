@@ -12,24 +12,48 @@ export const costs: ReadonlyArray<Mutant> = [
       name: "funds-before-the-nonce",
       rule: "A transaction gets a nonce only if the balance covers it.",
       source: `${failures} 16`,
-      before: "unknown, funds, reverts]",
-      after: "unknown, reverts]",
+      before: "    unknown,\n    funds,\n    withoutGas\n",
+      after: "    unknown,\n    withoutGas\n",
       test: `${tests}/DecidePendingCosts.test.ts`
     },
     {
       name: "reverting-call-gets-no-nonce",
       rule: "A call that reverts fails before it gets a nonce.",
       source: `${failures} 22`,
-      before: "unknown, funds, reverts]",
-      after: "unknown, funds]",
+      before: "    unknown,\n    funds,\n    withoutGas\n",
+      after: "    unknown,\n    funds\n",
+      test: `${tests}/DecidePendingCosts.test.ts`
+    },
+    {
+      name: "unestimated-call-ends-after-ten-minutes",
+      rule: "A call that no node estimates ends after ten minutes.",
+      source: `${failures} D1`,
+      before: 'return now >= until ? [finish({ state: "failed", cause: why })] : hold(situation, why)',
+      after: "return hold(situation, why)",
+      test: `${tests}/DecidePendingCosts.test.ts`
+    },
+    {
+      name: "unestimated-call-is-passed",
+      rule: "A call that no node estimates holds no other transaction.",
+      source: `${failures} D1`,
+      before: '[finish({ state: "failed", cause: why })] : hold(situation, why)',
+      after: '[finish({ state: "failed", cause: why })] : hold(situation, why, "relayer")',
+      test: `${tests}/Queue.test.ts`
+    },
+    {
+      name: "silent-estimate-keeps-the-order-first",
+      rule: "A call without an answer to its estimate keeps its turn for a while.",
+      source: `${failures} D1`,
+      before: "return situation.now - since < estimateGrace",
+      after: "return situation.now < 0",
       test: `${tests}/DecidePendingCosts.test.ts`
     },
     {
       name: "revert-has-a-second-opinion",
       rule: "A call that does not revert at a second provider is not failed.",
       source: `${failures} 22`,
-      before: `if (estimate.second === "differs") return hold(situation, cause("providers_unavailable"), "relayer")`,
-      after: "",
+      before: `if (estimate.second === "differs") {`,
+      after: `if (situation.now < 0) {`,
       test: `${tests}/DecidePendingCosts.test.ts`
     },
     {
@@ -44,7 +68,7 @@ export const costs: ReadonlyArray<Mutant> = [
       name: "window-bounds-what-is-in-flight",
       rule: "No transaction gets a nonce while the window is full.",
       source: `${failures} 25`,
-      before: "rows.windowFull, ",
+      before: "    rows.windowFull,\n",
       after: "",
       test: `${tests}/DecidePending.test.ts`
     },
@@ -52,8 +76,8 @@ export const costs: ReadonlyArray<Mutant> = [
       name: "cap-below-the-base-fee-holds",
       rule: "A transaction waits while the base fee is above its cap.",
       source: `${failures} 13`,
-      before: "inquiry, priceAboveCap, unknown",
-      after: "inquiry, unknown",
+      before: "    priceAboveCap,\n",
+      after: "",
       test: `${tests}/DecidePendingCosts.test.ts`
     },
     {

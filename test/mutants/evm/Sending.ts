@@ -17,6 +17,22 @@ export const sending: ReadonlyArray<Mutant> = [
       test: `${tests}/Sending.test.ts`
     },
     {
+      name: "unknown-words-end-nothing",
+      rule: "A former version that nodes refused in unknown words may still be mined.",
+      source: `${failures} D5`,
+      before: '  other.refusal?.class === "nonce" ||\n  isUnexplained(other)\n',
+      after: '  other.refusal?.class === "nonce"\n',
+      test: `${tests}/Sending.test.ts`
+    },
+    {
+      name: "unknown-words-count-in-a-row",
+      rule: "Only refusals in a row, by every provider, count as words that nobody understands.",
+      source: `${failures} D5`,
+      before: `if (classes.every((one) => one === "unknown")) return`,
+      after: `if (classes.some((one) => one === "unknown")) return`,
+      test: `${tests}/Sending.test.ts`
+    },
+    {
       name: "refused-by-all-clears-the-nonce",
       rule: "A no-op uses the nonce of bytes that all nodes refuse for good.",
       source: `${failures} B6`,
@@ -62,8 +78,8 @@ export const sending: ReadonlyArray<Mutant> = [
       name: "nonce-too-low-is-not-permanent",
       rule: "A used nonce is never a reason to fail.",
       source: `${failures} 6`,
-      before: `["nonce", [/nonce too low/`,
-      after: `["permanent", [/nonce too low/`,
+      before: `"nonce",\n    [\n      /nonce too low/`,
+      after: `"permanent",\n    [\n      /nonce too low/`,
       test: `${tests}/Refusal.test.ts`
     },
     {
@@ -73,6 +89,62 @@ export const sending: ReadonlyArray<Mutant> = [
       before: `classOfText(answer.message) ?? (answer.code === limitExceeded ? "provider" : "unknown")`,
       after: `classOfText(answer.message) ?? (answer.code === limitExceeded ? "provider" : "permanent")`,
       test: `${tests}/Refusal.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/Replacements.ts`, [
+    {
+      name: "unknown-words-raise-no-price",
+      rule: "Words that nobody understands are no reason to pay more.",
+      source: `${failures} D5`,
+      before: "isRefusedForGood(former.newest) || isHeldByWords(situation, former)",
+      after: "isRefusedForGood(former.newest)",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "dropped-bytes-raise-no-price",
+      rule: "What a node accepts and does not keep is no reason to pay more.",
+      source: `${failures} D3`,
+      before: "if (dropsOf(situation, former) > 0) return isBelowBaseFee(situation, former)",
+      after: "",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "patience-begins-when-found-again",
+      rule: "No block could include bytes before a node had them.",
+      source: `${failures} D3`,
+      before: "(sight.missed ?? firstSent)",
+      after: "firstSent",
+      test: `${tests}/DecideInFlight.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/View.ts`, [
+    {
+      name: "absences-count-since-the-newest-send",
+      rule: "Bytes that were sent again are missed in two polls before they are sent once more.",
+      source: `${failures} D3`,
+      before: "before?.sentAt === sentAt ? (before?.polls ?? 0) : 0",
+      after: "before?.polls ?? 0",
+      test: "test/server/lanes/RealNodes.test.ts"
+    }
+  ]),
+  ...inFile("src/server/lanes/evm/EvmReading.ts", [
+    {
+      name: "account-code-is-read-again",
+      rule: "A delegation that comes while a lane lives is seen.",
+      source: `${failures} 26`,
+      before: "accountCode !== undefined && now < accountCode.readAt + accountCodeKept",
+      after: "accountCode !== undefined",
+      test: "test/server/lanes/RealNodes.test.ts"
+    }
+  ]),
+  ...inFile("src/server/lanes/LaneDecisions.ts", [
+    {
+      name: "window-of-a-delegated-account-does-not-grow",
+      rule: "A delegated account has one transaction in flight, also after blocks with its transactions.",
+      source: `${failures} 26`,
+      before: "Math.min(memory.poll?.reading?.windowLimit ?? ofNetwork, ofNetwork)",
+      after: "ofNetwork",
+      test: "test/server/lanes/RealNodes.test.ts"
     }
   ]),
   ...inFile(`${source}/Resend.ts`, [

@@ -222,7 +222,10 @@ layerEach(ledger)("providers that accept a transaction and do not pass it on", (
       const scene = yield* Scenes.sent({ providers: 2 })
       const { world } = scene
       for (const node of world.nodes) swallow(node)
+      // They show what they do not pass on.
+      for (const { lies } of world.nodes) lies.set("eth_getTransactionByHash", () => ({ _tag: "Result", value: {} }))
       world.chain.forget()
+      yield* TestClock.adjust("30 seconds")
       yield* live(scene, 10)
       const { cause } = yield* world.transaction(scene.id)
       assert.strictEqual(cause?.code, "accepted_not_included")

@@ -44,6 +44,8 @@ layer(api, { excludeTestServices: true })("an API key with max_fee_per_day", (it
       const proxy = yield* EvmProxy.make(node.url)
       // Nodes swallow what is sent, and others pay higher tips: the price would rise after four blocks.
       proxy.set("eth_sendRawTransaction", { do: "lie", result: () => `0x${"00".repeat(32)}` })
+      // They show it: what a node accepts and does not keep is no reason to pay more.
+      proxy.set("eth_getTransactionByHash", { do: "lie", result: () => ({}) })
       const fees = { gas_limit: 21_000, max_fee_per_gas: String(10n * gwei), max_priority_fee_per_gas: "1" }
       const { relayerId } = yield* relayerAt(node, { urls: [proxy.url] })
       const { id } = yield* sendWith(relayerId, String(21_000n * 11n * gwei), fees)

@@ -6,12 +6,15 @@ import { ask, finish, sign as signed } from "../Command.ts"
 import type { Commands } from "../Command.ts"
 import type { Evm } from "./Evm.ts"
 import { hold, nextPoll, pollNext } from "./Holding.ts"
+import { because } from "../Explanation.ts"
+import { maxWaitForFunds } from "../Numbers.ts"
 import * as Rows from "../Rows.ts"
 import { atMost, maxFeeOf, toCeiling } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
 import { chargesOf, costOf, maxFeesOf, noopReserve, priceWithin, shortageOf } from "./Funds.ts"
 import type { Shortage } from "./Funds.ts"
 import { capsOf, isEstimated, limitOf, minimum } from "./Gas.ts"
+import { estimateGrace } from "./EvmNumbers.ts"
 import { floorOf } from "./Market.ts"
 import type { Market } from "./Market.ts"
 import { firstOffer, givenFees } from "./Offer.ts"
@@ -88,13 +91,13 @@ const knownOf = (situation: Situation<Evm, Seen>): OfferInputs | undefined => {
 }
 
 const unknown: Row<Evm, Seen> = (situation) => {
-  const { estimate } = situation.view
-  const isMissing = estimate === undefined ? needsEstimate(situation) : estimate._tag === "Unknown"
+  const { estimate, firstPrice } = situation.view
   if (knownOf(situation) === undefined) {
-    return hold(situation, cause("providers_unavailable", present("price", situation.view.firstPrice)), "providers")
+    return hold(situation, cause("providers_unavailable", present("price", firstPrice)), "providers")
   }
-  // A node may be unable to estimate this call alone.
-  return isMissing ? hold(situation, cause("providers_unavailable"), "relayer") : undefined
+  // What its data costs is not known.
+  const isUnpriced = estimate?._tag === "Unknown" && !needsEstimate(situation)
+  return isUnpriced ? hold(situation, cause("providers_unavailable"), "relayer") : undefined
 }
 
 const shortage = (situation: Situation<Evm, Seen>): Shortage | undefined => {
@@ -128,16 +131,42 @@ const funds: Row<Evm, Seen> = (situation) => {
 }
 
 /**
+ * The chain goes on, and this call alone has no estimate: others pass it, and time ends it, whatever is in flight. `error`: what a
+ * node says about it.
+ */
+const notEstimated = (situation: Situation<Evm, Seen>, error: string): Commands<Evm> => {
+  const { transaction, now } = situation
+  const until = (transaction.cause?.code === "call_not_estimated" ? transaction.causeSince : now) + maxWaitForFunds
+  const why = cause("call_not_estimated", { error, until })
+  return now >= until ? [finish({ state: "failed", cause: why })] : hold(situation, why)
+}
+
+/** No answer, or two different ones: the next block may bring an answer. */
+const notEstimatedYet = (situation: Situation<Evm, Seen>, error: string): Commands<Evm> => {
+  const { cause: before, causeSince } = situation.transaction
+  if (before?.code === "call_not_estimated") return notEstimated(situation, error)
+  const since = before?.code === "providers_unavailable" ? causeSince : situation.now
+  return situation.now - since < estimateGrace
+    ? hold(situation, cause("providers_unavailable"), "relayer")
+    : notEstimated(situation, error)
+}
+
+/**
  * A call may only fail now because a predecessor is not mined yet: approve and transferFrom, sent one after the other. A
  * pending predecessor of its relayer cannot be there: `Queue.ts` decides about this one only after it.
  */
-const reverts: Row<Evm, Seen> = (situation) => {
+const withoutGas: Row<Evm, Seen> = (situation) => {
   const { view, rest } = situation
-  const { estimate } = view
-  if (!needsEstimate(situation) || estimate?._tag !== "Reverts") return undefined
+  const { estimate = { _tag: "Unknown" } } = view
+  if (!needsEstimate(situation)) return undefined
+  if (estimate._tag === "Unknown") return notEstimatedYet(situation, "no answer")
+  if (estimate._tag === "Refused") return notEstimated(situation, estimate.words)
+  if (estimate._tag !== "Reverts") return undefined
   if (rest.inFlight > 0) return hold(situation, cause("waits_for_predecessors"), "relayer")
-  if (estimate.second === "differs") return hold(situation, cause("providers_unavailable"), "relayer")
   const { reason } = estimate
+  if (estimate.second === "differs") {
+    return notEstimatedYet(situation, `one provider says that it reverts${because(reason)}; another one does not`)
+  }
   const why = cause("would_revert", reason === undefined ? {} : { revert_reason: reason })
   return [finish({ state: "failed", cause: why })]
 }
@@ -158,6 +187,17 @@ const inquiry: Row<Evm, Seen> = ({ transaction, view }) =>
     : undefined
 
 export const decideFirstSignature = firstOf<Evm, Seen>(
-  [gasAboveBlock, rows.signer, rows.windowFull, givenBelowBaseFee, inquiry, priceAboveCap, unknown, funds, reverts],
+  [
+    // The first row that holds decides.
+    gasAboveBlock,
+    rows.signer,
+    rows.windowFull,
+    givenBelowBaseFee,
+    inquiry,
+    priceAboveCap,
+    unknown,
+    funds,
+    withoutGas
+  ],
   sign
 )

@@ -10,12 +10,13 @@ import type { Cause, Figures } from "../Cause.ts"
 import { Command, ask, finish, mine } from "../Command.ts"
 import type { Commands, Finish } from "../Command.ts"
 import { nonceOf } from "./Evm.ts"
+import { unknownRefusalsBeforeHold } from "./EvmNumbers.ts"
 import type { Evm } from "./Evm.ts"
 import { hold, pollNext } from "./Holding.ts"
 import { decideTaken } from "./DecideTaken.ts"
 import { maxFeeOf } from "./Fees.ts"
 import { availableOf, evmReservationOf, withPayment } from "./Funds.ts"
-import { dueOf, formerOf, intentCause, isPassedOver, needsEstimate } from "./Replacements.ts"
+import { dueOf, formerOf, intentCause, isDropped, isHeldByWords, isPassedOver, needsEstimate } from "./Replacements.ts"
 import type { Former } from "./Replacements.ts"
 import { candidates, dueIn } from "./Resend.ts"
 import type { Due } from "./Resend.ts"
@@ -80,11 +81,16 @@ const stalledCause = ({ view: { head, stalledSince }, terms, now }: Situation<Ev
     : cause("chain_stalled", { newest_block: head.number, stalled_since: stalledSince })
 
 /** Codes of a price that nodes refused and that is not raised now, and of a balance that does not cover the bytes. */
-const refusedCause = (situation: Situation<Evm, Seen>, { newest }: Former): Cause | undefined => {
+const refusedCause = (situation: Situation<Evm, Seen>, former: Former): Cause | undefined => {
+  const { newest } = former
   const { outcome, refusal, offer } = newest
   if (outcome !== "refused" || refusal === undefined) return undefined
   if (refusal.class === "funds") return cause("insufficient_funds", missingFunds(situation))
   if (refusal.class === "permanent") return cause("not_in_pool_rebroadcast", { sends: newest.sends })
+  const { times = 0, words } = refusal
+  if (times >= unknownRefusalsBeforeHold && isHeldByWords(situation, former)) {
+    return cause("refused_in_unknown_words", { times, ...present("error", words), sends: newest.sends })
+  }
   return refusal.class === "bump" || refusal.class === "price"
     ? cause("underpriced_bumping", { price: maxFeeOf(offer.fees) })
     : undefined
@@ -104,13 +110,10 @@ const waitingCause = (situation: Situation<Evm, Seen>, former: Former, due: Due)
   if (refused !== undefined) return refused
   const stalled = newest.firstSent && stalledCause(situation, newest.firstSent.at)
   if (stalled !== undefined) return stalled
-  if (isPassedOver(situation, former)) {
-    const { acceptedBy = [] } = view
-    return cause("accepted_not_included", {
-      sends: newest.sends,
-      ...(acceptedBy.length === 0 ? {} : { host: acceptedBy.join(", ") })
-    })
-  }
+  const { acceptedBy = [] } = view
+  const accepted = { sends: newest.sends, ...(acceptedBy.length === 0 ? {} : { host: acceptedBy.join(", ") }) }
+  if (isDropped(situation, former)) return cause("dropped_by_node", accepted)
+  if (isPassedOver(situation, former)) return cause("accepted_not_included", accepted)
   if (state === "signed") return cause("sending", { sends: newest.sends })
   return cause(due === "now" ? "not_in_pool_rebroadcast" : "in_pool", { sends: newest.sends })
 }

@@ -107,5 +107,7 @@ export const ReceiptJson = StoredReceipt.pipe(
 
 export const RefusalJson = Schema.Struct({
   class: Schema.Literals(["nonce", "bump", "price", "order", "funds", "window", "permanent", "unknown"]),
-  minimumNeeded: optional(Amount)
+  minimumNeeded: optional(Amount),
+  words: optional(Schema.String),
+  times: optional(Schema.Int)
 })

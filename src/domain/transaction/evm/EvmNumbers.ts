@@ -9,6 +9,12 @@ const second = 1000
 /** Polls in a row in which a node does not have the bytes before they are sent again: one poll may hit another back end. */
 export const absencesBeforeRebroadcast = 2
 
+/** Accepted sends of the same bytes that a node has dropped, before a transaction shows that nodes do not keep it. */
+export const dropsBeforeShown = 2
+
+/** Milliseconds after which the code of an account is read again: anybody who has a signed authorization can publish it at any time. */
+export const accountCodeKept = 12 * second
+
 /** Transactions of a lane in flight. geth guarantees 16 executable slots per account and queues 64. */
 export const window = 64
 
@@ -29,6 +35,12 @@ export const indexPatience = 600 * second
 
 /** Milliseconds that a transaction with a required nonce waits for predecessors that a script may still send. */
 export const predecessorGrace = 15 * second
+
+/**
+ * Milliseconds for which a call without an answer to its estimate, or with two different ones, holds the later transactions of its
+ * relayer: an outage or a node that lags ends sooner, and transactions that follow on each other keep their order.
+ */
+export const estimateGrace = 15 * second
 
 /** Blocks that `eth_feeHistory` is asked for. */
 export const feeHistoryBlocks = 10
@@ -59,6 +71,9 @@ export const yielding = { patience: 3, atMost: 3 } as const
 
 /** Accepted sends without a block, after which a transaction shows which providers have accepted it. */
 export const sendsBeforePassedOver = 2
+
+/** Broadcasts in a row that every provider refuses in unknown words, before a person has to look: a node may have been restarted. */
+export const unknownRefusalsBeforeHold = 3
 
 /** Factor of both fees from one attempt to the next. geth wants 10 %, and reth refuses exactly 10 %. */
 export const bump: Ratio = { numerator: 9n, denominator: 8n }

@@ -113,6 +113,12 @@ const held = {
     reason: `The base fee of the next block is ${wei(base_fee)} per gas, and the transaction offers ${wei(price)}${limited(limit)}. It has no nonce, so nothing waits behind it.`,
     next: `${nextBlock} ${help(limit)} A cancel or its deadline ends it at once.`
   }),
+  call_not_estimated: ({ error, until }) => ({
+    reason: `No RPC provider estimates the gas of its call${because(error)}. This concerns the call alone: others pass it.`,
+    next: `It is estimated again with each block${
+      until === undefined ? "" : `, and fails at ${DateTime.formatIso(DateTime.makeUnsafe(until))}`
+    }. A request with \`gas_limit\` needs no estimate.`
+  }),
   insufficient_funds: ({ required, available, reserved, minimum, until }) => ({
     reason: `It needs ${wei(required)}. The account has ${wei(available)} available: other transactions reserve ${wei(reserved)}, and ${wei(minimum)} must stay.`,
     next: `${nextBlock} Send funds to the account. ${withoutFunds(until)}`
@@ -225,6 +231,14 @@ const flying = {
   accepted_not_included: ({ sends, host }) => ({
     reason: `Providers have accepted it${host === undefined ? "" : ` (${host})`}, it was sent ${times(sends)}, and its price suffices, but no block includes it.`,
     next: "It is sent to the next providers in turn, and its price is raised after three times its patience. If no provider passes it on, an operator must add an RPC URL that does."
+  }),
+  refused_in_unknown_words: ({ times: count, error }) => ({
+    reason: `Every node refused it, ${times(count)} in a row, in words that the service cannot classify${because(error)}.`,
+    next: "The same bytes are sent again; the price is not raised. An operator must do what the words ask for. A cancel, or `POST /api/v1/relayers/{id}/nonce/clear`, lets a no-op use its nonce."
+  }),
+  dropped_by_node: ({ sends, host }) => ({
+    reason: `Providers say that they accept it${host === undefined ? "" : ` (${host})`}, it was sent ${times(sends)}, and the one that is asked does not have it afterwards.`,
+    next: "The same bytes are sent again; the price is not raised while it pays the base fee. The account may lack what the chain charges besides gas, or its node takes one transaction of it at a time. An operator must fund the account, or add an RPC URL that keeps it."
   }),
   reorged: ({ block }) => ({
     reason: `The chain has dropped block ${number(block)}, in which it was mined.`,

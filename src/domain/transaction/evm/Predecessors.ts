@@ -20,9 +20,12 @@ const frontOf = (transaction: Transaction<Evm>) => {
   return transaction.cause?.figures.required_nonce === undefined ? "in_flight" : "pending"
 }
 
+/** Codes of bytes that the node which is asked has lost. */
+const lost: ReadonlySet<Code> = new Set(["not_in_pool_rebroadcast", "dropped_by_node"])
+
 /** No node has accepted its bytes, or the node that is asked has lost them. */
 const isAtNoNode = (transaction: Transaction<Evm>): boolean =>
-  transaction.state === "signed" || codeOf(transaction) === "not_in_pool_rebroadcast"
+  transaction.state === "signed" || lost.has(codeOf(transaction))
 
 const figuresOf = (front: Transaction<Evm>, front_id: TransactionId | undefined): Figures => {
   const front_nonce = nonceOf(front)

@@ -2,7 +2,7 @@
 import { Result } from "effect"
 import type { DueSignature } from "./Allowance.ts"
 import { isNoop } from "../Attempt.ts"
-import { isRefusedForGood, isUnderpriced } from "./Refusal.ts"
+import { isRefusedForGood, isUnderpriced, isUnexplained } from "./Refusal.ts"
 import { nonceOf } from "./Evm.ts"
 import type { Evm } from "./Evm.ts"
 import type { Attempt } from "../Attempt.ts"
@@ -14,6 +14,8 @@ import { chargesOf, noopChargesOf, withRollupFee } from "./Funds.ts"
 import { capsOf, isEstimated, limitOf } from "./Gas.ts"
 import { isAbove, priceOf } from "./Market.ts"
 import {
+  absencesBeforeRebroadcast,
+  dropsBeforeShown,
   immediateBumps,
   minimumPatience,
   patienceAboveMarket,
@@ -99,6 +101,7 @@ const gasLimitOf = ({ transaction, terms, view }: Situation<Evm, Seen>): Result.
   if (gas_limit !== undefined) return Result.succeed(gas_limit)
   const { estimate } = view
   if (estimate?._tag === "Reverts") return Result.fail(cause("waits_for_predecessors"))
+  if (estimate?._tag === "Refused") return Result.fail(cause("call_not_estimated", { error: estimate.words }))
   if (estimate?._tag !== "Gas") return Result.fail(cause("providers_unavailable"))
   return Result.succeed(limitOf(estimate.gas, capsOf(view.head, terms.network)))
 }
@@ -153,12 +156,39 @@ const isRefusedAgain = (attempts: ReadonlyArray<Attempt<Evm>>): boolean => {
 export const isPatienceOver = (speed: Speed, since: Point, now: Point, times = 1): boolean =>
   now.height - since.height >= times * patienceBlocks[speed] && now.at - since.at >= times * minimumPatience
 
-/** Whether the head has waited for its patience, `times` times, since its newest bytes were first sent. */
-const hasWaited = (situation: Situation<Evm, Seen>, { newest }: Former, times = 1): boolean => {
+/** What a provider says of the newest bytes in its pool. */
+const inPool = ({ view }: Situation<Evm, Seen>, { newest }: Former) => {
+  const sight = view.sights.get(newest.ordinal)
+  return sight?._tag === "Receipt" ? undefined : sight
+}
+
+/** Accepted sends of the newest bytes that a node has not kept, if it does not have them now. */
+const dropsOf = (situation: Situation<Evm, Seen>, former: Former): number => {
+  const sight = inPool(situation, former)
+  if (former.newest.outcome !== "accepted" || sight?._tag !== "Absent") return 0
+  const { drops = 0, polls } = sight
+  return drops === 0 && polls >= absencesBeforeRebroadcast ? 1 : drops
+}
+
+/** Nodes accept the newest bytes again and again, and do not have them afterwards. */
+export const isDropped = (situation: Situation<Evm, Seen>, former: Former): boolean =>
+  dropsOf(situation, former) >= dropsBeforeShown
+
+/** Whether all that nodes said to the newest bytes are words that nobody understands, and no provider shows that it has them. */
+export const isHeldByWords = (situation: Situation<Evm, Seen>, former: Former): boolean =>
+  isUnexplained(former.newest) && inPool(situation, former)?._tag !== "InPool"
+
+/**
+ * Whether the head has waited for its patience, `times` times, since its newest bytes were first sent, or since the last poll that
+ * missed them: no block could include them before.
+ */
+const hasWaited = (situation: Situation<Evm, Seen>, former: Former, times = 1): boolean => {
   const { view, now } = situation
-  const { firstSent } = newest
+  const { firstSent } = former.newest
   if (!isHead(situation) || firstSent === undefined) return false
-  return isPatienceOver(speedIn(situation, newest), firstSent, { at: now, height: view.head.number }, times)
+  const sight = inPool(situation, former)
+  const since = sight?._tag === "InPool" ? (sight.missed ?? firstSent) : firstSent
+  return isPatienceOver(speedIn(situation, former.newest), since, { at: now, height: view.head.number }, times)
 }
 
 const isBelowMarket = (situation: Situation<Evm, Seen>, { newest }: Former): boolean => {
@@ -166,10 +196,19 @@ const isBelowMarket = (situation: Situation<Evm, Seen>, { newest }: Former): boo
   return market !== undefined && isAbove(market, speedIn(situation, newest), newest.offer.fees)
 }
 
+/** Whether no block can take it. Without a base fee, the market says so. */
+const isBelowBaseFee = (situation: Situation<Evm, Seen>, former: Former): boolean => {
+  const { baseFee } = situation.view.market ?? {}
+  return baseFee === undefined ? isBelowMarket(situation, former) : baseFee > maxFeeOf(former.newest.offer.fees)
+}
+
 /** The head waited too long: the market has passed it, or it has waited three times as long. */
 const isOverdue = (situation: Situation<Evm, Seen>, former: Former): boolean => {
-  // A higher price does not change what nodes refuse for good, and raises what a no-op has to offer.
-  if (isRefusedForGood(former.newest) || !hasWaited(situation, former)) return false
+  // A higher price changes neither what nodes refuse for good nor what nobody understands, and raises what a no-op has to offer.
+  if (isRefusedForGood(former.newest) || isHeldByWords(situation, former)) return false
+  if (!hasWaited(situation, former)) return false
+  // What nodes accept and do not keep is not too cheap, unless no block can take it: the account may lack what it would cost.
+  if (dropsOf(situation, former) > 0) return isBelowBaseFee(situation, former)
   return isBelowMarket(situation, former) || hasWaited(situation, former, patienceAboveMarket)
 }
 

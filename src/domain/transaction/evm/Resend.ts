@@ -18,7 +18,7 @@ const backOff = (sends: number): number => Math.min(unknownRetryAfter * 2 ** Mat
 const temporary: ReadonlySet<string> = new Set(["funds", "window", "order"])
 
 const delayOf = ({ terms }: Situation<Evm>, { outcome, refusal, sends }: Attempt<Evm>): number => {
-  if (outcome === "unknown") return backOff(sends)
+  if (outcome === "unknown" || refusal?.class === "unknown") return backOff(sends)
   const isTemporary = outcome === "refused" && refusal !== undefined && temporary.has(refusal.class)
   return isTemporary ? pollInterval(terms.network) : rebroadcastAfter
 }

@@ -31,7 +31,11 @@ const feesOf = (fees: Fees | undefined) => {
 const kindOf = ({ kind }: Attempt<Evm>) => (kind === "refresh" ? "replace" : kind)
 
 const refusalOf = ({ refusal }: Attempt<Evm>) =>
-  refusal && { class: refusal.class, ...present("needed", refusal.minimumNeeded) }
+  refusal && {
+    class: refusal.class,
+    ...present("needed", refusal.minimumNeeded),
+    ...present("words", refusal.words)
+  }
 
 const attemptOf = (transaction: Transaction<Evm>, attempt: Attempt<Evm>) => ({
   hash: attempt.hash,

@@ -1,8 +1,9 @@
 // What a poll asks providers about one transaction, and what it has seen of the chain. What is not asked is unknown. Absent
 // always means unknown, never "there is none".
-import type { Receipt } from "../Attempt.ts"
-import type { Moment } from "../Moment.ts"
+import type { Attempt, Receipt } from "../Attempt.ts"
+import type { Moment, Point } from "../Moment.ts"
 import type { Opinion } from "../SecondOpinion.ts"
+import { absencesBeforeRebroadcast } from "./EvmNumbers.ts"
 import type { Market } from "./Market.ts"
 import { currentAttempts, isFinal } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
@@ -56,14 +57,49 @@ export interface Head {
   readonly timestamp?: Moment
 }
 
-/**
- * What a provider says about the bytes of an attempt. `Absent` counts the polls in a row in which it did not have them.
- */
+/** What a provider says about the bytes of an attempt. `missed`: the newest poll in which it did not have them. */
 export type Sight =
   /** `isReasonAsked`: `inquire` has looked for the reason of a revert. */
   | { readonly _tag: "Receipt"; readonly receipt: EvmReceipt; readonly isReasonAsked?: true }
-  | { readonly _tag: "InPool" }
-  | { readonly _tag: "Absent"; readonly polls: number }
+  | { readonly _tag: "InPool"; readonly missed?: Point }
+  /**
+   * `polls`: in a row since the newest send. `drops`: sends that a node accepted, and whose bytes it did not have in two polls
+   * afterwards.
+   */
+  | { readonly _tag: "Absent"; readonly polls: number; readonly drops?: number; readonly missed?: Point }
+
+/** Bytes that a provider did not have, as polls remember them. */
+export interface Absence {
+  /** When they were sent last, before the provider was asked. */
+  readonly sentAt: Moment | undefined
+  /** As in `Sight`. 0: it has them now. */
+  readonly polls: number
+  readonly drops: number
+  readonly missed: Point
+}
+
+/** After a poll that shows the bytes, or is to count as one. */
+export const withSight = (before: Absence | undefined): Absence | undefined =>
+  before && { ...before, polls: 0, drops: 0 }
+
+/** After a poll that does not show the bytes of the attempt. */
+export const withAbsence = (
+  before: Absence | undefined,
+  { outcome, lastSentAt: sentAt }: Pick<Attempt, "outcome" | "lastSentAt">,
+  missed: Point
+): Absence => {
+  const polls = (before?.sentAt === sentAt ? (before?.polls ?? 0) : 0) + 1
+  const isDrop = outcome === "accepted" && polls === absencesBeforeRebroadcast
+  return { sentAt, polls, drops: (before?.drops ?? 0) + (isDrop ? 1 : 0), missed }
+}
+
+/** `isAsked`: whether this poll has asked for the bytes. Undefined: nothing is known. */
+export const sightOf = (absence: Absence | undefined, isAsked: boolean): Sight | undefined => {
+  if (absence === undefined) return isAsked ? { _tag: "InPool" } : undefined
+  const { drops, missed, polls } = absence
+  if (drops === 0 && polls === 0) return { _tag: "InPool", missed }
+  return { _tag: "Absent", polls: isAsked ? polls : 0, drops, missed }
+}
 
 /**
  * What a second provider says of one height: the hash there, and the height of the newest block that is final for it. Both
@@ -125,6 +161,9 @@ export type Estimate =
     }
   /** The node refuses to estimate a call that the balance cannot pay. */
   | { readonly _tag: "Unaffordable" }
+  /** A provider that answers other questions refuses to estimate this call, in words that the service does not know. */
+  | { readonly _tag: "Refused"; readonly words: string }
+  /** No provider answers. */
   | { readonly _tag: "Unknown" }
 
 /** What a transaction does, to compare it with requests. `to` in lower case. */

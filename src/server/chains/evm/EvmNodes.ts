@@ -17,7 +17,7 @@ import { codes } from "../RpcFailure.ts"
 export const dialect: RpcDialect = {
   networkType: "evm",
   codes,
-  isAnswer: (message) => classify({ _tag: "RpcError", message }) !== "unknown"
+  isAnswer: (message) => !["unknown", "provider"].includes(classify({ _tag: "RpcError", message }))
 }
 
 const toNodeAnswer = (answer: RpcAnswer): NodeAnswer => {

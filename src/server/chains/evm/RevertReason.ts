@@ -1,10 +1,11 @@
 // Why a call fails, from the error of a node: `Error(string)` and `Panic(uint256)` are decoded, other data is shown as it is.
 import { Predicate } from "effect"
+import { wordsOf } from "../../../domain/transaction/evm/Refusal.ts"
 import type { RpcAnswer } from "../RpcBatch.ts"
 
 type RpcError = Extract<RpcAnswer, { readonly _tag: "RpcError" }>
 
-/** UTF-16 code units of a reason that is shown. */
+/** Digits of revert data that are shown. */
 const maxLength = 300
 
 /** JSON-RPC code of geth, and of most others, for a call that reverts. */
@@ -32,7 +33,10 @@ const errorText = (data: string): string | undefined => {
 
 /** The reason in revert data. Undefined: there is none. */
 const ofData = (data: string): string | undefined => {
-  if (data.startsWith(errorSelector)) return errorText(data)?.slice(0, maxLength)
+  if (data.startsWith(errorSelector)) {
+    const text = errorText(data)
+    return text === undefined ? undefined : wordsOf(text)
+  }
   if (data.startsWith(panicSelector)) return `panic 0x${BigInt(`0x${data.slice(10) || "0"}`).toString(16)}`
   return data.length > 2 ? data.slice(0, maxLength) : undefined
 }
@@ -44,16 +48,23 @@ export const isRevert = ({ code, message }: RpcError): boolean => code === rever
 const halt =
   /invalid opcode|InvalidFEOpcode|OpcodeNotFound|BadInstruction|INVALID_OPERATION|invalid ?jump|stack ?(?:under|over)flow|stack limit|out of ?gas|gas required exceeds|out of ?offset|return data out of bounds|write protection|max (?:init)?code size|create ?(?:collision|contract)|contract address collision|invalid code/i
 
+/** What nodes say of a halt without its name, in this order: Kaia 2.2.1, Besu (source), and Tempo of anvil 1.7.1 about a value. */
+const namelessHalt =
+  /VM error occurs while running smart contract|Transaction processing could not be completed due to an exception|value transfer not allowed/i
+
+const isHalt = (message: string): boolean => halt.test(message) || namelessHalt.test(message)
+
 /** Whether the error says that the call fails: it reverts, or the EVM stops it. */
-export const failsIn = (error: RpcError): boolean => isRevert(error) || halt.test(error.message)
+export const failsIn = (error: RpcError): boolean => isRevert(error) || isHalt(error.message)
 
 /** Revert data, in lower case. Undefined: the node gives none. */
 export const dataOf = (error: RpcError): string | undefined => (isRevert(error) ? dataIn(error.data) : undefined)
 
 export const ofError = ({ message, data }: RpcError): string | undefined => {
-  const found = dataIn(data)
-  const decoded = found === undefined ? undefined : ofData(found)
+  const bytes = dataIn(data)
+  const decoded = bytes === undefined ? undefined : ofData(bytes)
   if (decoded !== undefined) return decoded
   const [, text] = /revert(?:ed)?(?: with reason string)?:?\s+['"]?(.+?)['"]?$/i.exec(message) ?? []
-  return (text ?? (halt.test(message) ? message : undefined))?.slice(0, maxLength)
+  const found = text ?? (isHalt(message) ? message : undefined)
+  return found === undefined ? undefined : wordsOf(found)
 }

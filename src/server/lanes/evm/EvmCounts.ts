@@ -150,12 +150,13 @@ const read = Effect.fnUntraced(function* (
   const lowestOpen = totals.lowestOpen === undefined ? undefined : Number(totals.lowestOpen)
   const stop = stopOf(options, step, explained, poll)
   const settled = stop === undefined ? settle(filled.lane, beliefs.finalCount, lowestOpen) : filled.lane
-  const limit = windowLimitOf(numbersOf(relayer), memory.accountCode ?? "0x")
+  const limit = windowLimitOf(numbersOf(relayer), memory.accountCode?.code ?? "0x")
   const windowSize = Math.max(Math.min(lane.windowSize, limit), 1)
   const genesis = stored.genesis ?? (yield* providers.genesis)
   const unsettled = unsettledBefore(beliefs, options, relayer, poll, stop !== undefined)
   const reading: LaneReading<Evm> = {
     lane: laneOf({ ...settled, windowSize }),
+    windowLimit: limit,
     ...(stop === undefined ? {} : { stop }),
     ...(genesis === undefined ? {} : { genesis }),
     usedTrust: stored.trustsCount && step.claim === undefined,

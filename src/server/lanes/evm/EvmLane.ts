@@ -115,22 +115,30 @@ interface HeardFrom {
   readonly url: string
 }
 
-/** Bytes that are sent again may be accepted and never passed on: an operator sees by which providers. */
+/**
+ * Bytes that are sent again may be accepted and never passed on: an operator sees by which providers. A node that says that it has them
+ * already does, even if it does not show them.
+ */
 const rememberHosts = Effect.fnUntraced(function* (
   { memory }: EvmContext,
   raw: Uint8Array,
   heard: ReadonlyArray<HeardFrom>
 ) {
   const accepted = heard.filter(({ answer }) => classify(answer) === "accepted").map(({ url }) => maskUrl(url))
-  if (accepted.length === 0) return
   const hash = yield* EvmBytes.hashOf(raw)
+  if (accepted.length > 0 && heard.every(({ answer }) => answer._tag !== "Hash")) memory.kept.add(hash)
+  else memory.kept.delete(hash)
+  if (accepted.length === 0) return
   memory.acceptedBy.set(hash, new Set([...(memory.acceptedBy.get(hash) ?? []), ...accepted]))
 })
 
-const forgetHosts = ({ memory: { acceptedBy } }: EvmContext, { rows }: PollOptions<Evm>): void => {
-  if (acceptedBy.size === 0) return
+/** What is remembered of bytes is forgotten with their transaction. */
+const forgetBytes = ({ memory: { absences, acceptedBy, kept } }: EvmContext, { rows }: PollOptions<Evm>): void => {
+  if (acceptedBy.size + absences.size + kept.size === 0) return
   const open = new Set(rows.flatMap(({ transaction }) => transaction.attempts.map(({ hash }) => hash)))
-  for (const hash of acceptedBy.keys()) if (!open.has(hash)) acceptedBy.delete(hash)
+  for (const all of [acceptedBy, absences, kept]) {
+    for (const hash of all.keys()) if (!open.has(hash)) all.delete(hash)
+  }
 }
 
 /** URLs of the network come first: a relayer's own ones may be those of a caller that may use this relayer alone. */
@@ -154,7 +162,7 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
   const poll = Effect.fn("EvmLane.poll")(function* (options: PollOptions<Evm>) {
     memory.genesis = options.stored.genesis
     const { polls, failures, isOtherChain } = yield* pollEach(context, options)
-    forgetHosts(context, options)
+    forgetBytes(context, options)
     const { reading, doubts } = yield* EvmCounts.readAll(context, options, sourcesOf(options, polls))
     const found: Poll<Evm> = {
       isAnswered: polls.size > 0,

@@ -1,7 +1,7 @@
 // What the parts of an evm lane share: its account, its providers, and what it remembers from poll to poll.
 import type { Claim, LaneView } from "../../../domain/transaction/evm/BelievedCount.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
-import type { Seen } from "../../../domain/transaction/evm/View.ts"
+import type { Absence, Seen } from "../../../domain/transaction/evm/View.ts"
 import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
 import { networkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
@@ -58,14 +58,16 @@ interface Balance {
 export interface EvmMemory extends ProviderMemory<EvmProviders> {
   /** The balance when it was last read. Undefined: it was not read yet. */
   balance: Balance | undefined
-  /** Polls in a row in which a node did not have the bytes, by hash. */
-  readonly absences: Map<string, number>
+  /** What polls missed, by hash. */
+  readonly absences: Map<string, Absence>
+  /** Hashes of bytes that nodes say they have already, and did not just accept: some do not show what is in their pools. */
+  readonly kept: Set<string>
   /** Since when no poll shows what used the nonce of a transaction, because indexes lag behind the count. By number. */
   readonly behind: Map<number, Moment>
   /** Masked URLs of the providers that accepted bytes that were sent again, by hash. */
   readonly acceptedBy: Map<string, ReadonlySet<string>>
   /** Code of the account itself. Undefined: not asked yet. */
-  accountCode: string | undefined
+  accountCode: { readonly code: string; readonly readAt: Moment } | undefined
   /** Wei that a rollup charged besides gas, according to the receipt that was read last. */
   lastRollupFee: bigint | undefined
   /** What earlier polls saw of each set of providers, by `LaneRelayer.urlsKey`. */
@@ -78,6 +80,7 @@ export const make = (genesis: string | undefined): EvmMemory => ({
   genesis,
   balance: undefined,
   absences: new Map(),
+  kept: new Set(),
   behind: new Map(),
   acceptedBy: new Map(),
   accountCode: undefined,

@@ -8,9 +8,9 @@ import type { Receipt } from "../../../domain/transaction/Attempt.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { pollInterval } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
-import { estimateMargin, transactionGas } from "../../../domain/transaction/evm/EvmNumbers.ts"
+import { accountCodeKept, estimateMargin, transactionGas } from "../../../domain/transaction/evm/EvmNumbers.ts"
 import { scaleUp } from "../../../domain/transaction/evm/Fees.ts"
-import { questionsOf } from "../../../domain/transaction/evm/View.ts"
+import { questionsOf, sightOf, withAbsence, withSight } from "../../../domain/transaction/evm/View.ts"
 import { currentAttempts } from "../../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../domain/transaction/Transaction.ts"
 import type { Sight } from "../../../domain/transaction/evm/View.ts"
@@ -85,17 +85,39 @@ const readReceipts = Effect.fnUntraced(function* (node: RpcNode, hashes: Readonl
   )
 })
 
-const readPool = Effect.fnUntraced(function* (node: RpcNode, hashes: ReadonlyArray<string>, memory: EvmMemory) {
-  const found = yield* Effect.forEach(hashes, (hash) => node.call(Calls.transactionOf(hash)), all)
+/** The newest bytes of each transaction whose count has not passed its nonce. */
+const readPool = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions, { at, count }: Account) {
+  const { memory, now, transactions } = asked
+  const newest = transactions.flatMap((transaction) => {
+    const { pooled } = questionsOf(transaction, count)
+    const attempt = currentAttempts(transaction).at(-1)
+    return pooled === undefined || attempt === undefined ? [] : [{ attempt, isAsked: !isJustSent(asked, transaction) }]
+  })
+  const found = yield* Effect.forEach(
+    newest,
+    ({ attempt, isAsked }) => (isAsked ? node.call(Calls.transactionOf(attempt.hash)) : Effect.undefined),
+    all
+  )
   const sights = new Map<string, Sight>()
-  for (const [index, hash] of hashes.entries()) {
-    const isThere = found[index] !== null
-    const polls = isThere ? 0 : (memory.absences.get(hash) ?? 0) + 1
-    if (isThere) memory.absences.delete(hash)
-    else memory.absences.set(hash, polls)
-    sights.set(hash, isThere ? { _tag: "InPool" } : { _tag: "Absent", polls })
+  for (const [index, { attempt, isAsked }] of newest.entries()) {
+    const { hash } = attempt
+    const before = memory.absences.get(hash)
+    const isThere = found[index] !== null || memory.kept.has(hash)
+    const after = isThere ? withSight(before) : withAbsence(before, attempt, { at: now, height: at.head.number })
+    if (isAsked && after !== undefined) memory.absences.set(hash, after)
+    const sight = sightOf(isAsked ? after : before, isAsked)
+    if (sight !== undefined) sights.set(hash, sight)
   }
   return sights
+})
+
+/** The code of the account. It is read again after a while, and when bytes that a node accepted are missing: it takes fewer of them. */
+const readCode = Effect.fnUntraced(function* (node: RpcNode, { lane, memory, now }: EvmPollOptions) {
+  const { accountCode } = memory
+  if (accountCode !== undefined && now < accountCode.readAt + accountCodeKept) return accountCode.code
+  const code = (yield* node.call(Calls.codeOf(lane.address))).toLowerCase()
+  memory.accountCode = { code, readAt: now }
+  return code
 })
 
 /** Where gas includes what a rollup pays for data, and where the account has code of its own, 21,000 is not enough. */
@@ -121,24 +143,19 @@ const floorBlock = ({ lane }: EvmPollOptions, { at, count }: Account): ReadonlyA
 }
 
 export const details = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions, seen: Account) {
-  const { lane, memory, nodes, numbers, transactions } = asked
+  const { memory, nodes, now, numbers, transactions } = asked
   const { head, hashesAt } = seen.at
   const questions = transactions.map((transaction) => questionsOf(transaction, seen.count))
-  const pooled = transactions.flatMap((transaction, index) => {
-    const hash = questions[index]?.pooled
-    return hash === undefined || isJustSent(asked, transaction) ? [] : [hash]
-  })
   const heights = new Set([...questions.flatMap(({ block }) => block ?? []), ...floorBlock(asked, seen)])
-  const code = memory.accountCode ?? (yield* node.call(Calls.codeOf(lane.address)))
-  memory.accountCode = code
-  return yield* Effect.all(
+  const code = yield* readCode(node, asked)
+  const found = yield* Effect.all(
     {
       receipts: readReceipts(
         node,
         questions.flatMap(({ receipts }) => receipts),
         memory
       ),
-      pool: readPool(node, pooled, memory),
+      pool: readPool(node, asked, seen),
       hashes: hashesAt(heights),
       market: nodes.markets.at({ node, providers: asked.providers, head }, numbers),
       noopGas: noopGas(node, asked, code),
@@ -146,6 +163,12 @@ export const details = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPol
     },
     all
   )
+  const isMissing = [...found.pool.values()].some((sight) => sight._tag === "Absent" && sight.polls > 0)
+  if (isMissing && memory.accountCode !== undefined && memory.accountCode.readAt < now) {
+    memory.accountCode = undefined
+    yield* readCode(node, asked)
+  }
+  return found
 })
 export type Details = Effect.Success<ReturnType<typeof details>>
 

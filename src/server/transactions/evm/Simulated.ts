@@ -3,7 +3,7 @@ import type { Violation } from "../../../domain/request/Request.ts"
 import { atMost, maxFeeOf } from "../../../domain/transaction/evm/Fees.ts"
 import type { Fees } from "../../../domain/transaction/evm/Fees.ts"
 import { chargesOf, costOf, noopReserve, shortageOf } from "../../../domain/transaction/evm/Funds.ts"
-import { capsOf, limitOf } from "../../../domain/transaction/evm/Gas.ts"
+import { capsOf, isEstimated, limitOf } from "../../../domain/transaction/evm/Gas.ts"
 import { floorOf, priceOf } from "../../../domain/transaction/evm/Market.ts"
 import type { Market } from "../../../domain/transaction/evm/Market.ts"
 import { transactionGas } from "../../../domain/transaction/evm/EvmNumbers.ts"
@@ -74,10 +74,13 @@ const tooLow = (price: Fees, { market }: SimulationView): Violation | undefined 
     : undefined
 }
 
-const reverts = ({ estimate }: SimulationView, { simulate, gas_limit }: Request): Violation | undefined =>
-  estimate._tag === "Reverts" && (simulate ?? gas_limit === undefined)
-    ? { field: "data", message: "the call reverts now" }
-    : undefined
+const withoutGas = ({ estimate }: SimulationView, request: Request): Violation | undefined => {
+  if (!isEstimated(request)) return undefined
+  if (estimate._tag === "Refused") {
+    return { field: "data", message: `the provider does not estimate the call: ${estimate.words}` }
+  }
+  return estimate._tag === "Reverts" ? { field: "data", message: "the call reverts now" } : undefined
+}
 
 /** `violations` are the reasons for which a send would be refused whatever the chain says. */
 export const simulationOf = (
@@ -99,7 +102,7 @@ export const simulationOf = (
   const price = givenFees(request) ?? offer(speedOf(request))
   const found = [
     ...violations,
-    reverts(known, request),
+    withoutGas(known, request),
     tooLow(price, known),
     gas === undefined ? undefined : shortfall(costAt(price), rules, known)
   ].filter((violation) => violation !== undefined)

@@ -32,6 +32,13 @@ const withReceipt = (ordinal: number, isSuccess = true): Seen =>
 const aboveMarket: Partial<Seen> = {
   market: { baseFee: 20n * gwei, tips: { safeLow: 1n, average: 2n, fast: 3n, fastest: 4n } }
 }
+const tipsAbove = {
+  baseFee: gwei,
+  tips: { safeLow: 9n * gwei, average: 9n * gwei, fast: 9n * gwei, fastest: 9n * gwei }
+}
+/** Refused so often in a row in unknown words. */
+const unexplained = (times: number): Attempt<Evm> =>
+  attempt(1, { outcome: "refused", refusal: { class: "unknown", words: "no", times } })
 const refused = (over: Partial<Attempt<Evm>["refusal"] & object>, ordinal = 1): Attempt<Evm> =>
   attempt(ordinal, { outcome: "refused", refusal: { class: "price", ...over } })
 
@@ -155,6 +162,99 @@ const flying: ReadonlyArray<Case> = [
     submitted(),
     undefined,
     seen(sight(1, { _tag: "Absent", polls: 2 }))
+  ],
+  [
+    "missed after one acceptance, late at the head: not too cheap",
+    "Broadcast not_in_pool_rebroadcast",
+    submitted(),
+    undefined,
+    later(12, sight(1, { _tag: "Absent", polls: 2, drops: 1 })),
+    now + 24_000
+  ],
+  [
+    "sent again after it was missed, late at the head: not too cheap",
+    "Hold transaction in_pool",
+    submitted(),
+    undefined,
+    later(12, sight(1, { _tag: "Absent", polls: 0, drops: 1 })),
+    now + 24_000
+  ],
+  [
+    "missed after two acceptances, late at the head",
+    "Broadcast dropped_by_node",
+    submitted({ attempts: [attempt(1, { sends: 2 })] }),
+    undefined,
+    later(12, sight(1, { _tag: "Absent", polls: 2, drops: 2 })),
+    now + 24_000
+  ],
+  [
+    "missed, and below the tips of others",
+    "Hold transaction in_pool",
+    submitted(),
+    undefined,
+    later(12, { ...sight(1, { _tag: "Absent", polls: 1, drops: 1 }), market: tipsAbove }),
+    now + 24_000
+  ],
+  [
+    "missed, and below the base fee",
+    "Sign bump underpriced_bumping",
+    submitted(),
+    undefined,
+    later(12, { ...sight(1, { _tag: "Absent", polls: 2, drops: 2 }), ...aboveMarket }),
+    now + 24_000
+  ],
+  [
+    "found again, patient since then",
+    "Hold transaction in_pool",
+    submitted(),
+    undefined,
+    later(12, sight(1, { _tag: "InPool", missed: { at: now + 4000, height: 102 } })),
+    now + 24_000
+  ],
+  [
+    "found again, late since then",
+    "Sign bump underpriced_bumping",
+    submitted(),
+    undefined,
+    later(12, sight(1, { _tag: "InPool", missed: { at: now + 6000, height: 100 } })),
+    now + 24_000
+  ],
+  [
+    "refused twice in unknown words",
+    "Hold transaction in_pool",
+    submitted({ attempts: [unexplained(2)] }),
+    undefined,
+    undefined,
+    now + 999
+  ],
+  [
+    "refused three times in unknown words, late at the head",
+    "Broadcast refused_in_unknown_words",
+    submitted({ attempts: [unexplained(3)] }),
+    undefined,
+    later(12, aboveMarket),
+    now + 24_000
+  ],
+  [
+    "refused in unknown words by one node, while another does not answer, late at the head",
+    "Broadcast not_in_pool_rebroadcast",
+    submitted({ attempts: [attempt(1, { outcome: "unknown", refusal: { class: "unknown", words: "no" } })] }),
+    undefined,
+    later(12, aboveMarket),
+    now + 24_000
+  ],
+  [
+    "refused in unknown words and in the pool all the same, late at the head",
+    "Sign bump underpriced_bumping",
+    submitted({ attempts: [unexplained(3)] }),
+    undefined,
+    later(12, { ...sight(1, { _tag: "InPool" }), ...aboveMarket }),
+    now + 24_000
+  ],
+  [
+    "refused in unknown words, and canceled",
+    "Sign noop canceling",
+    submitted({ intent: "cancel", attempts: [unexplained(3)] })
   ],
   [
     "sent 30 s ago",

@@ -26,6 +26,10 @@ import {
 const simulated = pending({ versions: [{ to: "0x01", value: 1n }] })
 const reverts = (second: "agrees" | "differs" | "not_configured"): Seen =>
   seen({ estimate: { _tag: "Reverts", second, reason: "no" } })
+const notEstimated = seen({ estimate: { _tag: "Refused", words: "no" } })
+const unanswered = seen({ estimate: { _tag: "Unknown" } })
+const silent = pending({ versions: [{ to: "0x01", value: 1n }], cause: cause("providers_unavailable") })
+const refusedEstimate = pending({ versions: [{ to: "0x01", value: 1n }], cause: cause("call_not_estimated") })
 const poor = seen({ balance: 1n })
 const short = cause("insufficient_funds")
 const quiet = (since: number) => lane({ others: others({ quietSince: since }) })
@@ -52,6 +56,63 @@ const costs: ReadonlyArray<Case> = [
     simulated,
     undefined,
     seen({ estimate: { _tag: "Unknown" } })
+  ],
+  [
+    "without an answer to its estimate, for less than 15 s",
+    "Hold relayer providers_unavailable",
+    silent,
+    undefined,
+    unanswered,
+    now + 14_999
+  ],
+  [
+    "without an answer to its estimate, for 15 s",
+    "Hold transaction call_not_estimated",
+    silent,
+    undefined,
+    unanswered,
+    now + 15_000
+  ],
+  ["that a node refuses to estimate", "Hold transaction call_not_estimated", simulated, undefined, notEstimated],
+  [
+    "that a node refuses to estimate for less than ten minutes, in a busy lane",
+    "Hold transaction call_not_estimated",
+    refusedEstimate,
+    lane({ others: others({ inFlight: 1 }) }),
+    notEstimated,
+    now + 10 * minute - 1
+  ],
+  [
+    "that a node refuses to estimate for ten minutes, in a busy lane",
+    "Finish failed call_not_estimated",
+    refusedEstimate,
+    lane({ others: others({ inFlight: 1 }) }),
+    notEstimated,
+    now + 10 * minute
+  ],
+  [
+    "that no node estimates for ten minutes, at last because none answers",
+    "Finish failed call_not_estimated",
+    refusedEstimate,
+    undefined,
+    unanswered,
+    now + 10 * minute
+  ],
+  ["that a node refuses to estimate, with its gas given", "Sign original sending", pending(), undefined, notEstimated],
+  [
+    "that a node refuses to estimate, and that the balance cannot pay",
+    "Hold relayer insufficient_funds",
+    simulated,
+    undefined,
+    { ...notEstimated, balance: 1n }
+  ],
+  [
+    "whose data is not priced, with its gas given",
+    "Hold relayer providers_unavailable",
+    pending({ cause: cause("providers_unavailable") }),
+    undefined,
+    unanswered,
+    now + hour
   ],
   ["short of funds", "Hold relayer insufficient_funds", pending(), undefined, poor],
   [
@@ -122,6 +183,14 @@ const costs: ReadonlyArray<Case> = [
     simulated,
     undefined,
     reverts("differs")
+  ],
+  [
+    "that reverts at one provider of two for 15 s",
+    "Hold transaction call_not_estimated",
+    silent,
+    undefined,
+    reverts("differs"),
+    now + 15_000
   ],
   ["that would revert, but is not simulated", "Sign original sending", pending(), undefined, reverts("agrees")],
   [

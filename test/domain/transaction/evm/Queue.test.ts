@@ -104,6 +104,61 @@ describe("the queue of a lane", () => {
     assert.deepStrictEqual(numbersOf(rows, undefined, view), [])
   })
 
+  const estimated = { versions: [{ to: "0x01", value: 1n }] as const }
+  /** What one transaction waits for, or ends with, because of itself, its call or its API key. */
+  const ofOne: Readonly<Record<string, readonly [string, Partial<ReturnType<typeof candidates>[number]>, object?]>> = {
+    "a call that no node estimates": [
+      "Hold transaction call_not_estimated",
+      { view: seen({ estimate: { _tag: "Refused", words: "VM error" } }) },
+      estimated
+    ],
+    "a call without an answer to its estimate for 15 s": [
+      "Hold transaction call_not_estimated",
+      { view: seen({ estimate: { _tag: "Unknown" } }) },
+      { ...estimated, cause: cause("providers_unavailable"), causeSince: now - 15_000 }
+    ],
+    "a call that reverts at one provider of two for 15 s": [
+      "Hold transaction call_not_estimated",
+      { view: seen({ estimate: { _tag: "Reverts", second: "differs" } }) },
+      { ...estimated, cause: cause("providers_unavailable"), causeSince: now - 15_000 }
+    ],
+    "a call that reverts": [
+      "Finish failed would_revert",
+      { view: seen({ estimate: { _tag: "Reverts", second: "agrees" } }) },
+      estimated
+    ],
+    "fees that it gives, below the base fee": [
+      "Hold transaction gas_price_below_base_fee",
+      {},
+      { versions: [request({ gas_price: 1n })] }
+    ],
+    "gas above that of a block": [
+      "Finish failed gas_limit_above_block",
+      { view: seen({ head: { number: 100, hash: "h", gasLimit: 30_000n } }) },
+      { versions: [request({ gas_limit: 30_001n })] }
+    ],
+    "a policy that forbids it": ["Finish failed policy_changed", { terms: terms({ isAllowed: false }) }],
+    "a nonce that it requires": ["Hold transaction waits_for_predecessors", {}, { requiredNonce: 9 }],
+    "its beginning": ["Hold transaction not_before", {}, { notBefore: now + 1, createdAt: now - 9 }],
+    "an operator's answer about it": ["Hold transaction restored_unproven", {}, { restored: true }]
+  }
+
+  for (const [what, [expected, over, fields = {}]] of Object.entries(ofOne)) {
+    it(`${what} holds it alone: later ones of its relayer and of others pass`, () => {
+      const [first, ...later] = candidates([row(1, fields), row(2), row(3, { relayerNumber: 2 })])
+      if (first === undefined) return assert.fail("no row")
+      const { decided, signings } = plan([{ ...first, ...over }, ...later], base(), totalsOf([], {}), now, 32)
+      assert.deepStrictEqual(
+        decided.map(({ transaction, commands }) => [transaction.number, summary(commands)]),
+        [[1, expected]]
+      )
+      assert.deepStrictEqual(
+        signings.map(({ transaction }) => transaction.number),
+        [2, 3]
+      )
+    })
+  }
+
   it("a relayer that is held holds its own later ones", () => {
     const held = terms({ minBalance: ether / 2n })
     const rows = [row(1, { versions: [request({ value: ether / 2n })] }), row(2), row(3, { relayerNumber: 2 })]

@@ -1,7 +1,8 @@
-// Answers of nodes to a send. The texts of geth 1.16.9, anvil 1.7.1 and hardhat 3.18 were seen; those of others are reported.
+// Answers of nodes to a send. Those with a version were seen on that version, unless they say "source": these were read in the sources
+// of the node in November 2026. Those of "others" are reported.
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import { classify, minimumNeeded, table } from "../../../../src/domain/transaction/evm/Refusal.ts"
+import { classify, minimumNeeded, table, wordsOf } from "../../../../src/domain/transaction/evm/Refusal.ts"
 import type { AnswerClass } from "../../../../src/domain/transaction/evm/Refusal.ts"
 
 const texts: ReadonlyArray<readonly [AnswerClass, string, string]> = [
@@ -66,6 +67,121 @@ const texts: ReadonlyArray<readonly [AnswerClass, string, string]> = [
   ["permanent", "anvil", "invalid chain id for signer"],
   ["permanent", "geth", "transaction type not supported"],
   ["permanent", "geth", "tx fee (1.20 ether) exceeds the configured cap (1.00 ether)"],
+  ["accepted", "EthereumJS client 0.10.5, source", "0x12: this transaction is already in the TxPool"],
+  ["accepted", "Kaia 2.2.1", "known transaction: 586b1f"],
+  [
+    "nonce",
+    "Hardhat 3.18 automine",
+    "Nonce too low. Expected nonce to be 2 but got 1. Note that transactions can't be queued when automining."
+  ],
+  ["nonce", "geth 1.17.10", "nonce too low: next nonce 1, tx nonce 0"],
+  ["nonce", "Ganache 7.9.2", "the tx doesn't have the correct nonce. account has nonce of: 3 tx has nonce of: 1"],
+  ["nonce", "EthereumJS client 0.10.5, source", "0x12 tries to send with nonce 1 (tx nonce too low)"],
+  ["nonce", "Erigon, source", "mined"],
+  ["nonce", "Cosmos EVM, source", "tx nonce is lower than account nonce"],
+  ["nonce", "Nitro, source", "tx replaced"],
+  ["bump", "EthereumJS client 0.10.5", "replacement gas too low, got tip 1, min: 2, got fee 3, min: 4"],
+  ["bump", "Kaia 2.2.1", "there is another tx which has the same nonce in the tx pool"],
+  ["price", "geth 1.17.10", "transaction gas price below minimum: gas tip cap 0, minimum needed 1"],
+  [
+    "price",
+    "Hardhat 3.18 automine",
+    "Transaction maxFeePerGas (1) is too low for the next block, which has a baseFeePerGas of 7"
+  ],
+  ["price", "Ganache 7.9.2", "transaction underpriced"],
+  [
+    "price",
+    "Avalanche C 1.14.0",
+    "transaction underpriced: address 0x12 have gas fee cap (0) < pool minimum fee cap (1)"
+  ],
+  ["price", "Besu, source", "Gas price below current base fee"],
+  ["price", "Besu, source", "Gas price below configured minimum gas price"],
+  ["price", "Kaia 2.2.1", "invalid gas price. It must be set to value greater than or equal to baseFee"],
+  ["price", "Kaia 2.2.1", "invalid gas fee cap. It must be set to value greater than or equal to baseFee"],
+  [
+    "price",
+    "Cosmos evmd, July 2026",
+    "inserting tx: max fee per gas (1) is lower than the base fee (22096355): insufficient fee [errors.go:165]"
+  ],
+  ["price", "Cosmos EVM, source", "gas prices too low, got: 1 required: 2: insufficient fee"],
+  ["price", "Cosmos EVM, source", "gas prices too low"],
+  ["price", "Cosmos EVM, source", "insufficient fees; got: 1 required: 2"],
+  [
+    "order",
+    "Hardhat 3.18 automine",
+    "Nonce too high. Expected nonce to be 2 but got 3. Note that transactions can't be queued when automining."
+  ],
+  ["order", "Kaia 2.2.1 and evmd", "gapped-nonce tx from delegated accounts"],
+  ["order", "Besu, source", "Transaction nonce is too distant from current sender nonce"],
+  ["order", "Besu, source", "An invalid transaction with a lower nonce exists"],
+  ["order", "Cosmos EVM, source", "tx nonce is higher than account nonce"],
+  ["order", "Cosmos EVM, source", "invalid nonce; got 5, expected 6: invalid sequence"],
+  ["funds", "geth 1.17.10", "insufficient funds for gas * price + value: balance 0, tx cost 1, overshot 1"],
+  ["funds", "Kaia 2.2.1", "insufficient funds of the sender for value "],
+  ["funds", "Kaia 2.2.1, source", "insufficient balance of the sender to pay for gas"],
+  [
+    "funds",
+    "EthereumJS client 0.10.5, source",
+    "0x12 does not have enough balance to cover transaction costs, need 2 (insufficient balance)"
+  ],
+  ["funds", "Kaia 2.2.1, estimate", "err: insufficient balance for transfer (supplied gas 1)"],
+  ["funds", "Cosmos evmd, July 2026, estimate", "rpc error: code = Unknown desc = insufficient balance for transfer"],
+  ["funds", "ZKsync, source", "not enough balance to cover the fee. Required: 2"],
+  ["window", "EthereumJS client 0.10.5, source", "Cannot add tx: pool is full"],
+  ["window", "EthereumJS client 0.10.5, source", "Cannot add tx: already have max amount of txs for this account"],
+  ["window", "Erigon, source", "pending sub-pool is full"],
+  ["window", "Erigon, source", "baseFee sub-pool is full"],
+  ["window", "Erigon, source", "queued sub-pool is full"],
+  ["window", "Erigon, source", "spammer"],
+  ["window", "reth, source", "authority already reserved"],
+  ["window", "reth, source", "address already reserved"],
+  ["window", "Cosmos EVM, source", "mempool is full: number of txs 5000"],
+  ["window", "Cosmos EVM, source", "queue full"],
+  ["window", "Nitro, source", "sequencer queue full, please try again later"],
+  ["window", "Kaia 2.2.1 and evmd", "in-flight transaction limit reached for delegated accounts"],
+  ["permanent", "geth 1.17.10", "max priority fee per gas higher than max fee per gas"],
+  ["permanent", "Hardhat 3.18", "maxPriorityFeePerGas (2) is bigger than maxFeePerGas (1)"],
+  ["permanent", "Kaia 2.2.1", "max fee per gas higher than max priority fee per gas"],
+  ["permanent", "Hardhat 3.18", "Transaction requires at least 21000 gas but got 20999"],
+  ["permanent", "Avalanche C 1.14.0", "exceeds block gas limit: tx gas (10000001) > current max gas (10000000)"],
+  ["permanent", "Kaia 2.2.1", "tx gas limit exceeds the upper limit: gas 2, limit 1"],
+  ["permanent", "Kaia 2.2.1, source", "insufficient gas for floor data gas cost"],
+  ["permanent", "reth, source", "exceeds max transaction gas limit"],
+  ["permanent", "Besu, source", "Transaction gas limit cap exceeded"],
+  ["permanent", "Besu, source", "Transaction fee cap exceeded"],
+  ["permanent", "Erigon, source", "gas limit is too high"],
+  ["permanent", "geth 1.17.10", "max initcode size exceeded: code size 49153 limit 49152"],
+  ["permanent", "Hardhat 3.18", "\nTrying to send a deployment transaction whose init code length is 49153."],
+  ["permanent", "Ganache 7.9.2", "Transaction's data/input field is greater than 49152 bytes, ..."],
+  ["permanent", "Erigon, source", "initcode too large"],
+  ["permanent", "Erigon, source", "RLPTooLong"],
+  ["permanent", "geth 1.17.10", "invalid sender: invalid chain id for signer: have 1338 want 1337"],
+  [
+    "permanent",
+    "Hardhat 3.18",
+    "Trying to send a raw transaction with an invalid chainId. The expected chainId is 31337"
+  ],
+  ["permanent", "Hardhat 3.18", "Trying to send an incompatible EIP-155 transaction, signed for another chain."],
+  ["permanent", "Ganache 7.9.2", "Invalid chain id (1338) for chain with id 1337."],
+  ["permanent", "Ganache 7.9.2", "Invalid signature v value"],
+  ["permanent", "Besu, source", "Wrong chainId"],
+  ["permanent", "Cosmos evmd, July 2026", "incorrect chain-id; expected 262144, got 262145"],
+  ["permanent", "geth 1.17.10", "only replay-protected (EIP-155) transactions allowed over RPC"],
+  ["permanent", "geth 1.17.10", "set code tx must have at least one authorization tuple"],
+  ["permanent", "geth 1.17.10", "EIP-7702 transaction with empty auth list"],
+  ["permanent", "Hardhat 3.18", "Invalid EIP-7702 transaction: authorization list is empty."],
+  ["permanent", "anvil 1.7.1", "Eip7702 is not supported"],
+  ["permanent", "Ganache 7.9.2", "Could not decode transaction: invalid RLP: remainder must be zero"],
+  ["permanent", "reth, source", "sender not an eoa"],
+  ["permanent", "Besu, source", "Sender account not authorized to send transactions"],
+  ["permanent", "Tempo of anvil 1.7.1", "native value transfer not allowed in Tempo mode"],
+  ["permanent", "Tempo of anvil 1.7.1, estimate", "tempo transaction error: value transfer not allowed"],
+  ["provider", "Besu, source", "Initial sync is still in progress"],
+  [
+    "provider",
+    "Besu, source",
+    "Transaction pool not enabled. (Either txpool explicitly disabled or node not yet in sync)"
+  ],
   ["unknown", "any", "unknown transaction"],
   ["unknown", "any", "something that no table has"],
   ["unknown", "any", ""]
@@ -105,6 +221,12 @@ describe("a node's answer", () => {
     if (classify({ _tag: "RpcError", message }) === "permanent") {
       assert.isTrue(permanent.some((pattern) => pattern.test(message.toLowerCase())))
     }
+  })
+
+  it("is kept in one line, without what a database or a terminal cannot take", () => {
+    assert.strictEqual(wordsOf("\nTrying to send\u0000\u001b[31m \u0018\u0012u\ttwice "), "Trying to send [31m u twice")
+    assert.lengthOf(wordsOf("long ".repeat(1000)), 300)
+    assert.strictEqual(wordsOf("\ud800"), "")
   })
 
   it("may name the price that the node needs", () => {

@@ -65,6 +65,35 @@ describe("a broadcast", () => {
     }
   })
 
+  it("that every node refuses in unknown words keeps them, counts such broadcasts in a row, and ends nothing", () => {
+    const said = says("Sender is on\na list")
+    const first = send([said, says("other")])
+    assert.strictEqual(first.attempt.outcome, "refused")
+    assert.deepStrictEqual(first.attempt.refusal, { class: "unknown", words: "Sender is on a list", times: 1 })
+    assert.isUndefined(first.follows)
+    assert.isTrue(first.triesOlder)
+    const again = record(signed, first.attempt, [said], at).attempt
+    assert.strictEqual(again.refusal?.times, 2)
+    const forgotten = record(signed, again, [silence], at).attempt
+    assert.strictEqual(record(signed, forgotten, [said], at).attempt.refusal?.times, 1)
+    assert.deepStrictEqual(send([{ _tag: "HttpError", status: 403 }]).attempt.refusal?.words, "HTTP 403")
+  })
+
+  it("that only some nodes refuse in unknown words keeps them beside what the others say, and may have arrived", () => {
+    const partly = send([silence, says("what")]).attempt
+    assert.deepStrictEqual([partly.outcome, partly.refusal], ["unknown", { class: "unknown", words: "what" }])
+    const { outcome, refusal } = send([says("what"), says("fee too low")]).attempt
+    assert.deepStrictEqual([outcome, refusal], ["unknown", { class: "price", words: "what" }])
+    assert.notProperty(send([hash, says("what")]).attempt, "refusal")
+  })
+
+  it("in unknown words may have left a former version in a pool, so that it clears no nonce", () => {
+    const versions = [request(), request({ value: 2n })] as const
+    const former = attempt(1, { outcome: "refused", refusal: { class: "unknown", words: "what", times: 9 } })
+    const attempts = [former, attempt(2, { requestVersion: 2 })]
+    assert.isUndefined(send([says("intrinsic gas too low")], submitted({ versions, attempts }), 2).follows)
+  })
+
   it("is refused by the class that says most, with the price that a node names", () => {
     const sent = send([says("intrinsic gas too low"), says("transaction underpriced: gas tip cap 0, minimum needed 7")])
     assert.deepStrictEqual(sent.attempt.refusal, { class: "price", minimumNeeded: 7n })

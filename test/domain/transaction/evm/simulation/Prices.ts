@@ -10,6 +10,7 @@ export const marketIn = ({ baseFee }: World) =>
 export const estimateIn = ({ estimate, hasSecond }: World): Estimate => {
   if (estimate === "gas") return { _tag: "Gas", gas: 21_000n }
   if (estimate === "unknown") return { _tag: "Unknown" }
+  if (estimate === "refused") return { _tag: "Refused", words: "cannot" }
   const second = estimate === "reverts" ? "agrees" : "differs"
   return { _tag: "Reverts", second: hasSecond ? second : "not_configured" }
 }

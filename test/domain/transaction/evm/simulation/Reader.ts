@@ -1,6 +1,7 @@
 // What a poll sees, from the answers of one provider and the opinion of the second.
+import type { Attempt } from "../../../../../src/domain/transaction/Attempt.ts"
 import type { Evm } from "../../../../../src/domain/transaction/evm/Evm.ts"
-import { questionsOf } from "../../../../../src/domain/transaction/evm/View.ts"
+import { questionsOf, sightOf, withAbsence, withSight } from "../../../../../src/domain/transaction/evm/View.ts"
 import type { LaneView } from "../../../../../src/domain/transaction/evm/BelievedCount.ts"
 import type { SecondOpinion, Seen, Sight, TakerEvidence } from "../../../../../src/domain/transaction/evm/View.ts"
 import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
@@ -80,7 +81,7 @@ const opinion = (world: World, second: Answers, height: number, mined?: string):
   return { hash: block.hash, finalHeight: finalHeight(world, second.chain), receipt }
 }
 
-const sightOf = (world: World, first: Answers, hash: string): Sight | undefined => {
+const receiptSight = (world: World, first: Answers, hash: string): Sight | undefined => {
   const mined = minedIn(first.indexed).find(({ bytes }) => bytes.hash === hash)
   if (mined === undefined || first.hidesReceipts) return undefined
   return {
@@ -95,21 +96,27 @@ const sightOf = (world: World, first: Answers, hash: string): Sight | undefined 
   }
 }
 
-const poolSight = (world: World, hash: string): Sight => {
+const poolSight = (world: World, attempt: Attempt<Evm>): Sight | undefined => {
+  const { hash } = attempt
   const isPooled = [...world.pool.values()].some((bytes) => bytes.hash === hash)
-  const polls = isPooled ? 0 : (world.memory.absences.get(hash) ?? 0) + 1
-  world.memory = { ...world.memory, absences: new Map([...world.memory.absences, [hash, polls]]) }
-  return isPooled ? { _tag: "InPool" } : { _tag: "Absent", polls }
+  const before = world.memory.absences.get(hash)
+  const point = { at: world.now, height: headOf(world.chain).number }
+  const after = isPooled ? withSight(before) : withAbsence(before, attempt, point)
+  if (after !== undefined) {
+    world.memory = { ...world.memory, absences: new Map([...world.memory.absences, [hash, after]]) }
+  }
+  return sightOf(after, true)
 }
 
 const sightsOf = (world: World, first: Answers, transaction: Transaction<Evm>): ReadonlyMap<number, Sight> => {
   const { receipts, pooled } = questionsOf(transaction, first.count)
   const sights = new Map<number, Sight>()
-  for (const { hash, ordinal } of transaction.attempts) {
+  for (const attempt of transaction.attempts) {
+    const { hash, ordinal } = attempt
     const sight = receipts.includes(hash)
-      ? sightOf(world, first, hash)
+      ? receiptSight(world, first, hash)
       : hash === pooled
-        ? poolSight(world, hash)
+        ? poolSight(world, attempt)
         : undefined
     if (sight !== undefined) sights.set(ordinal, sight)
   }

@@ -58,7 +58,7 @@ export const priorities = [0, 0, 0, 1, -1] as const
 export const caps = [undefined, 2n * gwei, 50n * gwei] as const
 export const nodeCaps = [undefined, 210_000n * 50n * gwei] as const
 export const balances = [ether, 0n, 300_000n * gwei] as const
-export const estimates = ["gas", "gas", "reverts", "differs", "unknown"] as const
+export const estimates = ["gas", "gas", "reverts", "differs", "unknown", "refused"] as const
 export const windows = [16, 4, 1] as const
 
 /** A request of one of two relayers. `requires`: a nonce, counted from the next one; 0 requires none. */

@@ -4,7 +4,7 @@ import type { Moment } from "../../../../../src/domain/transaction/Moment.ts"
 import type { NetworkNumbers } from "../../../../../src/domain/transaction/evm/NetworkNumbers.ts"
 import type { Evm, Nonces, Request } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
-import type { ForeignCall } from "../../../../../src/domain/transaction/evm/View.ts"
+import type { Absence, ForeignCall } from "../../../../../src/domain/transaction/evm/View.ts"
 import { upTo } from "../../../../../testkit/chain/Blocks.ts"
 import type { Blocks } from "../../../../../testkit/chain/Blocks.ts"
 import type { Pool, PoolBytes } from "../../../../../testkit/chain/Pool.ts"
@@ -35,7 +35,7 @@ interface Ledger {
 export interface Memory {
   readonly claim?: Claim
   /** Polls in a row in which bytes were absent, by hash. */
-  readonly absences: ReadonlyMap<string, number>
+  readonly absences: ReadonlyMap<string, Absence>
   readonly quietSince?: Moment
   readonly lastSignedAt?: Moment
 }
@@ -70,7 +70,7 @@ export interface World {
   /** Wei that the fees of a transaction may cost at most, or nodes refuse it for ever. Undefined: no limit. */
   nodeCap: bigint | undefined
   /** What an estimation of any call says. */
-  estimate: "gas" | "reverts" | "differs" | "unknown"
+  estimate: "gas" | "reverts" | "differs" | "unknown" | "refused"
   /** Why the lane assigns no nonces. */
   stop: FloorStep["code"]
   /** An operator said that the count of the chain is right. */
