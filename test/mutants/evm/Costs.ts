@@ -49,6 +49,14 @@ export const costs: ReadonlyArray<Mutant> = [
       test: `${tests}/DecidePendingCosts.test.ts`
     },
     {
+      name: "key-limit-holds-its-own-alone",
+      rule: "The spent limit of an API key holds no transaction of another key.",
+      source: `${failures} D2`,
+      before: `limit === "cap" ? "relayer" : "transaction"`,
+      after: `"relayer"`,
+      test: `${tests}/Queue.test.ts`
+    },
+    {
       name: "revert-has-a-second-opinion",
       rule: "A call that does not revert at a second provider is not failed.",
       source: `${failures} 22`,

@@ -147,6 +147,16 @@ export const sending: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/RealNodes.test.ts"
     }
   ]),
+  ...inFile(`${source}/Yielding.ts`, [
+    {
+      name: "spent-key-yields-its-nonce",
+      rule: "A transaction that its API key's limit keeps below the base fee does not hold those behind it.",
+      source: `${failures} D2`,
+      before: `givenFees(request) !== undefined || limit === "api_key"`,
+      after: "givenFees(request) !== undefined",
+      test: `${tests}/DecideInFlight.test.ts`
+    }
+  ]),
   ...inFile(`${source}/Resend.ts`, [
     {
       name: "canceled-bytes-are-not-sent-first",

@@ -50,7 +50,9 @@ const priceAboveCap: Row<Evm, Seen> = (situation) => {
   const cap = capOf(situation)
   if (market === undefined || cap === undefined || cap >= floorOf(market)) return undefined
   const limit = cap === situation.terms.cap ? "cap" : "api_key"
-  return hold(situation, cause("gas_price_above_cap", { base_fee: floorOf(market), cap, limit }), "relayer")
+  const why = cause("gas_price_above_cap", { base_fee: floorOf(market), cap, limit })
+  // The limit of a key says nothing about the transactions of other keys.
+  return hold(situation, why, limit === "cap" ? "relayer" : "transaction")
 }
 
 /** A nonce that no block takes would hold everything behind it. Other requests pass this one. */

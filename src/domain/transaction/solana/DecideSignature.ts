@@ -83,8 +83,9 @@ const rules: Row<Prepared> = ({ view: { preparation } }) =>
 
 /** A price above the cap is lowered to it, unless the network takes nothing that low. */
 const feeAboveCap: Row<Prepared> = (situation) => {
-  const { floor, cap } = situation.view.preparation.fee
-  return floor <= cap ? undefined : hold(situation, "priority_fee_above_cap", { fee: floor, cap }, "relayer")
+  const { floor, cap, isOwn } = situation.view.preparation.fee
+  if (floor <= cap) return undefined
+  return hold(situation, "priority_fee_above_cap", { fee: floor, cap }, isOwn === true ? "transaction" : "relayer")
 }
 
 const lifetime: Row<Prepared> = (situation) =>

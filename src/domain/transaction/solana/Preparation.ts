@@ -47,8 +47,11 @@ export interface Preparation {
   readonly broken?: RuleCode | "already_accepted"
   /** What is wrong with the payment of the user, or with its price. */
   readonly problem?: string
-  /** The fee in lamports at the lowest price that the network takes now, and at the price that is offered. */
-  readonly fee: { readonly floor: bigint; readonly offered: bigint; readonly cap: bigint }
+  /**
+   * The fee in lamports at the lowest price that the network takes now, and at the price that is offered. `isOwn`: the cap is that of
+   * the request or of its API key, which says nothing about others of the relayer.
+   */
+  readonly fee: { readonly floor: bigint; readonly offered: bigint; readonly cap: bigint; readonly isOwn?: true }
   readonly price: Pick<SolanaOffer, "computeUnitLimit" | "computeUnitPrice">
   /** Lamports that the request itself takes from the relayer. */
   readonly out: bigint

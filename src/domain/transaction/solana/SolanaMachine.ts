@@ -84,13 +84,27 @@ const transactionOf = (transaction: Transaction<Solana>): SolanaTransaction => {
 const withFeeLimit = (preparation: Preparation, limit: bigint | undefined, isPrebuilt: boolean): Preparation => {
   const { fee, price } = preparation
   if (limit === undefined || limit >= fee.offered) return preparation
-  const capped = { ...preparation, fee: { ...fee, cap: limit } }
+  const capped = { ...preparation, fee: { ...fee, cap: limit, isOwn: true as const } }
   if (isPrebuilt || limit < fee.floor) return capped
   const units = price.computeUnitLimit ?? maxComputeUnits
   const computeUnitPrice = ((limit - fee.floor) * microLamports) / BigInt(units)
   const offered = fee.floor + totalFee(0, computeUnitPrice, units)
   return { ...capped, fee: { ...capped.fee, offered }, price: { ...price, computeUnitPrice } }
 }
+
+/** The cap may be what the request gives. */
+const withOwnCap = (preparation: Preparation, given: bigint | undefined): Preparation =>
+  given === preparation.fee.cap ? { ...preparation, fee: { ...preparation.fee, isOwn: true } } : preparation
+
+const preparationOf = (
+  preparation: Preparation,
+  { transaction, terms: { feeLimit } }: Pick<Situation<Solana>, "transaction" | "terms">
+): Preparation =>
+  withFeeLimit(
+    withOwnCap(preparation, newestRequest(transaction).max_fee_lamports),
+    feeLimit,
+    transaction.facts.isPrebuilt
+  )
 
 const laneOf = ({ generation, windowSize, accounts: [{ counters }] }: Lane<Solana>): SolanaLane => ({
   generation,
@@ -116,7 +130,7 @@ const situationOf = ({
   rest,
   view:
     view._tag === "Seen" && view.preparation !== undefined
-      ? { ...view, preparation: withFeeLimit(view.preparation, terms.feeLimit, transaction.facts.isPrebuilt) }
+      ? { ...view, preparation: preparationOf(view.preparation, { transaction, terms }) }
       : view,
   now,
   ...(stop === undefined ? {} : { stop: solanaCause("chain_changed") }),

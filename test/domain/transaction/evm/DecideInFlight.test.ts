@@ -257,6 +257,22 @@ const flying: ReadonlyArray<Case> = [
     submitted({ intent: "cancel", attempts: [unexplained(3)] })
   ],
   [
+    "below the base fee by the limit of its API key, with others behind",
+    "Intend clear yielding",
+    submitted(),
+    lane({ others: others({ inFlight: 2 }), terms: terms({ feeLimit: 21_000n * 11n * gwei }) }),
+    later(12, aboveMarket),
+    now + 24_000
+  ],
+  [
+    "below the base fee by the cap of its relayer, with others behind",
+    "Hold transaction below_base_fee",
+    submitted(),
+    lane({ others: others({ inFlight: 2 }), terms: terms({ cap: 11n * gwei }) }),
+    later(12, aboveMarket),
+    now + 24_000
+  ],
+  [
     "sent 30 s ago",
     "Broadcast not_in_pool_rebroadcast",
     submitted(),

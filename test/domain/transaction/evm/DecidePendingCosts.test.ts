@@ -45,7 +45,7 @@ const costs: ReadonlyArray<Case> = [
   ],
   [
     "with a limit of its API key below the base fee",
-    "Hold relayer gas_price_above_cap",
+    "Hold transaction gas_price_above_cap",
     pending(),
     lane({ terms: terms({ feeLimit: 21_000n * gwei - 1n }) })
   ],

@@ -107,6 +107,7 @@ describe("the queue of a lane", () => {
   const estimated = { versions: [{ to: "0x01", value: 1n }] as const }
   /** What one transaction waits for, or ends with, because of itself, its call or its API key. */
   const ofOne: Readonly<Record<string, readonly [string, Partial<ReturnType<typeof candidates>[number]>, object?]>> = {
+    "the spent limit of its API key": ["Hold transaction gas_price_above_cap", { terms: terms({ feeLimit: 1n }) }],
     "a call that no node estimates": [
       "Hold transaction call_not_estimated",
       { view: seen({ estimate: { _tag: "Refused", words: "VM error" } }) },
@@ -158,6 +159,18 @@ describe("the queue of a lane", () => {
       )
     })
   }
+
+  it("the cap of a relayer holds its later ones, whatever limits their API keys have", () => {
+    const capped = candidates([row(1), row(2), row(3, { relayerNumber: 2 })]).map((candidate, index) => ({
+      ...candidate,
+      terms: index === 2 ? terms() : terms({ cap: 1n })
+    }))
+    const { signings } = plan(capped, base(), totalsOf([], {}), now, 32)
+    assert.deepStrictEqual(
+      signings.map(({ transaction }) => transaction.number),
+      [3]
+    )
+  })
 
   it("a relayer that is held holds its own later ones", () => {
     const held = terms({ minBalance: ether / 2n })

@@ -70,6 +70,23 @@ describe("what the limits of an API key leave for a fee", () => {
   })
 })
 
+describe("a fee that is above a cap", () => {
+  const scopeOf = (given: Situation<Solana>) => {
+    const [command] = decide(given)
+    return command._tag === "Hold" ? command.scope : command._tag
+  }
+  const capped = (cap: bigint, request: object = {}, feeLimit?: bigint): Situation<Solana> => {
+    const given = limited(feeLimit, { ...pending, versions: [{ instructions: [], ...request }] }, 7000n)
+    return { ...given, view: seen([], { preparation: { ...preparation, fee: { floor: 7000n, offered: 9000n, cap } } }) }
+  }
+
+  it("of the relayer holds its later ones; one of the request, or of its API key, holds it alone", () => {
+    assert.strictEqual(scopeOf(capped(6000n)), "relayer")
+    assert.strictEqual(scopeOf(capped(6000n, { max_fee_lamports: 6000n })), "transaction")
+    assert.strictEqual(scopeOf(capped(1_000_000n, {}, 6999n)), "transaction")
+  })
+})
+
 describe("bytes that another transaction has", () => {
   it("end a prebuilt request, and are varied if the service has built them", () => {
     const end = solanaRules.repeated?.({ ...pending, facts: { isRefreshable: true, isPrebuilt: true } })
