@@ -53,7 +53,7 @@ export const EvmPolicy = Schema.Struct({
   whitelist_receivers: maybe(
     list(Schema.Union([CheckedEvmAddress, Schema.Literal(contractCreation)])),
     doc(
-      "Addresses that transactions may be sent to, and `contract_creation` for creations. If absent, everything is allowed; if empty, only the relayer's own address.",
+      "Addresses that transactions may be sent to, and `contract_creation` for creations. If absent, everything is allowed; if empty, only the relayer's own address. It may always receive plain transfers; data for it is refused, because code of the account could call anybody.",
       ["0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"]
     )
   )

@@ -67,6 +67,7 @@ const final = [
   "deadline_passed",
   "would_revert",
   "gas_limit_above_block",
+  "own_account_has_code",
   "reverted",
   "out_of_gas",
   "refused_by_all",

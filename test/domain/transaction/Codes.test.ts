@@ -114,6 +114,11 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | LaterCode>, Situ
     lane(),
     seen({ head: { number: 100, hash: "block-100", gasLimit: 30_000_000n } })
   ],
+  own_account_has_code: [
+    pending({ versions: [request({ to: lane().lane.address, data: "0x01" })] }),
+    lane(),
+    seen({ hasCode: true })
+  ],
   reverted: [mined({ state: "submitted" }, 1, failed), lane(), deepFailed],
   out_of_gas: [mined({ state: "submitted" }, 1, { ...failed, gasUsed: 21_000n }), lane(), deepFailed],
   refused_by_all: [submitted({ intent: "clear", clearCode: "refused_by_all" })],

@@ -57,6 +57,14 @@ export const costs: ReadonlyArray<Mutant> = [
       test: `${tests}/Queue.test.ts`
     },
     {
+      name: "own-code-is-not-called",
+      rule: "Data for the own address of an account with code is not signed.",
+      source: `${failures} D4`,
+      before: "    ownCall,\n",
+      after: "",
+      test: `${tests}/DecidePendingCosts.test.ts`
+    },
+    {
       name: "revert-has-a-second-opinion",
       rule: "A call that does not revert at a second provider is not failed.",
       source: `${failures} 22`,

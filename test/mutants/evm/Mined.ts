@@ -68,8 +68,8 @@ export const mined: ReadonlyArray<Mutant> = [
       name: "policy-before-each-price",
       rule: "A signature at a higher price is made only if the policy still allows the transaction.",
       source: `${failures} A6`,
-      before: "!situation.terms.isAllowed",
-      after: "situation.now < 0",
+      before: `if (!terms.isAllowed) return "policy_changed"`,
+      after: "",
       test: `${tests}/DecideInFlight.test.ts`
     },
     {

@@ -117,6 +117,24 @@ export const sending: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideInFlight.test.ts`
     }
   ]),
+  ...inFile(`${source}/Admission.ts`, [
+    {
+      name: "own-call-passes-no-list",
+      rule: "A receivers' list allows no data for the own address.",
+      source: `${failures} D4`,
+      before: "(!isOwnCall(request, address) && includes(",
+      after: "(includes(",
+      test: `${tests}/SendEvmTransaction.test.ts`
+    },
+    {
+      name: "own-call-passes-no-key-limit",
+      rule: "Limits of an API key allow no data for the own address.",
+      source: `${failures} D4`,
+      before: "isOwnCall(request, address) && (max_value !== undefined || receivers !== undefined)",
+      after: "isOwnCall(request, address) && receivers !== undefined",
+      test: `${tests}/SendEvmTransaction.test.ts`
+    }
+  ]),
   ...inFile(`${source}/View.ts`, [
     {
       name: "absences-count-since-the-newest-send",

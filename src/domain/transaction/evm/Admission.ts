@@ -11,6 +11,7 @@ import { maxFeeOf } from "./Fees.ts"
 import type { SendEvmTransaction } from "./SendEvmTransaction.ts"
 import type { EvmTerms, Request } from "./Evm.ts"
 import { includes } from "../TransactionLimits.ts"
+import type { NetworkLimits } from "../TransactionLimits.ts"
 
 // Rules that compare fields with each other. They are no part of the schema, so that all that is wrong with a request is reported
 // at once, a field each.
@@ -62,9 +63,38 @@ export interface Admission {
   readonly checksum: (address: string) => string
 }
 
-/** A list allows its entries and the relayer's own address; the empty list allows only that. */
-export const isReceiverAllowed = ({ to }: Request, { receivers }: EvmTerms): boolean =>
-  receivers === undefined || includes("evm", receivers, to ?? contractCreation)
+/**
+ * Whether it calls the account itself. Without code of the account the data does nothing. With code, such as that of an executor to
+ * which an EIP-7702 authorization has delegated the account, the data can call anybody with any value.
+ */
+export const isOwnCall = ({ to, data = "0x" }: Pick<Request, "to" | "data">, address: string): boolean =>
+  to !== undefined && data !== "0x" && includes("evm", [address], to)
+
+/** A list allows its entries, and the relayer's own address without data; the empty list allows only that. */
+export const isReceiverAllowed = (request: Request, { address, receivers }: EvmTerms): boolean =>
+  receivers === undefined ||
+  (!isOwnCall(request, address) && includes("evm", receivers, request.to ?? contractCreation))
+
+const ownCall = (why: string): Violation => ({
+  field: "data",
+  message: `cannot be sent to the relayer's own address ${why}: code of the account could call anybody with it`
+})
+
+/** The limits of an API key that data for the own address could pass. Undefined: it is no such call, or there are none. */
+export const limitedOwnCall = (
+  request: Pick<Request, "to" | "data">,
+  address: string,
+  { max_value, receivers }: NetworkLimits = {}
+): Violation | undefined =>
+  isOwnCall(request, address) && (max_value !== undefined || receivers !== undefined)
+    ? ownCall(`by an API key with ${receivers === undefined ? "max_value" : "receivers"}`)
+    : undefined
+
+/** What is wrong with data for the own address of an account with code. */
+export const ownCodeCall: Violation = {
+  field: "data",
+  message: "cannot be sent to the relayer's own address, because the account has code, which the data would call"
+}
 
 type Rule = (request: SendEvmTransaction, admission: Admission) => Violation | undefined
 
@@ -79,10 +109,12 @@ const checksum: Rule = ({ to }, admission) =>
     ? { field: "to", message: "has a wrong checksum (EIP-55); check it, or write it in lower case" }
     : undefined
 
-const receiver: TermsRule = (request, { terms }) =>
-  isReceiverAllowed(request, terms)
-    ? undefined
+const receiver: TermsRule = (request, { terms }) => {
+  if (isReceiverAllowed(request, terms)) return undefined
+  return isOwnCall(request, terms.address)
+    ? ownCall("of a relayer whose policy has whitelist_receivers")
     : { field: "to", message: "is not in whitelist_receivers of the relayer's policy" }
+}
 
 const gasLimit: TermsRule = ({ gas_limit }, { terms }) => {
   const cap = terms.network.transactionGasCap

@@ -1,4 +1,5 @@
 // Decisions about a pending transaction that only the chain can still hold: by its window, price, funds or estimate.
+import { isOwnCall } from "./Admission.ts"
 import { present } from "../Presentation.ts"
 import { cause } from "../Cause.ts"
 import type { Figures } from "../Cause.ts"
@@ -71,6 +72,12 @@ const gasAboveBlock: Row<Evm, Seen> = ({ transaction, view }) => {
   const figures = { gas_limit, block_gas_limit: gasLimit }
   return [finish({ state: "failed", cause: cause("gas_limit_above_block", figures) })]
 }
+
+/** Whoever published the delegation of the account has given its data a meaning that no limit was compared with. */
+const ownCall: Row<Evm, Seen> = ({ transaction, terms, view }) =>
+  view.hasCode === true && isOwnCall(newestRequest(transaction), terms.address)
+    ? [finish({ state: "failed", cause: cause("own_account_has_code") })]
+    : undefined
 
 const needsEstimate = ({ transaction }: Situation<Evm>): boolean => isEstimated(newestRequest(transaction))
 
@@ -192,6 +199,7 @@ export const decideFirstSignature = firstOf<Evm, Seen>(
   [
     // The first row that holds decides.
     gasAboveBlock,
+    ownCall,
     rows.signer,
     rows.windowFull,
     givenBelowBaseFee,

@@ -3,7 +3,9 @@
 import { Result } from "effect"
 import { stalledAfter } from "../../chain/HeadWatch.ts"
 import type { Moment } from "../Moment.ts"
+import { isOwnCall } from "./Admission.ts"
 import { allow } from "./Allowance.ts"
+import type { DueSignature } from "./Allowance.ts"
 import { isNoop } from "../Attempt.ts"
 import { cause } from "../Cause.ts"
 import type { Cause, Figures } from "../Cause.ts"
@@ -22,7 +24,7 @@ import { candidates, dueIn } from "./Resend.ts"
 import type { Due } from "./Resend.ts"
 import { firstOf } from "../Situation.ts"
 import type { Row, Situation } from "../Situation.ts"
-import { currentAttempts, isYielding } from "../Transaction.ts"
+import { currentAttempts, isYielding, newestRequest } from "../Transaction.ts"
 import { depthOf, isDeep, verdictOn } from "./View.ts"
 import type { Seen } from "./View.ts"
 import { yielded, yieldsNonce } from "./Yielding.ts"
@@ -125,6 +127,14 @@ const wait = (situation: Situation<Evm, Seen>, former: Former, blocked: Cause | 
   return due === "now" ? [Command.Broadcast({ ordinals: candidates(former.attempts, former.newest) }), ...held] : held
 }
 
+/** Why a signature that is due is not made at all: a no-op uses the nonce instead. */
+const forbiddenBy = ({ transaction, terms, view }: Situation<Evm, Seen>, { kind }: DueSignature) => {
+  if (kind === "noop") return undefined
+  if (!terms.isAllowed) return "policy_changed"
+  const isOwn = kind === "replace" && view.hasCode === true && isOwnCall(newestRequest(transaction), terms.address)
+  return isOwn ? "own_account_has_code" : undefined
+}
+
 /** A signature that is due but not allowed must not hide what comes after it: evicted bytes have to be sent again. */
 const progress = (situation: Situation<Evm, Seen>): Commands<Evm> => {
   const former = formerOf(situation.transaction)
@@ -132,10 +142,10 @@ const progress = (situation: Situation<Evm, Seen>): Commands<Evm> => {
   if (needsEstimate(situation, former)) return [ask<Evm>({ _tag: "Estimate" })]
   const due = dueOf(situation, former)
   if (due === undefined) return wait(situation, former, undefined)
-  if (Result.isSuccess(due) && due.success.kind !== "noop" && !situation.terms.isAllowed) {
-    const why = cause("policy_changed")
+  const forbidden = Result.isSuccess(due) ? forbiddenBy(situation, due.success) : undefined
+  if (forbidden !== undefined) {
     return [
-      Command.Intend({ intent: "clear", clearCode: "policy_changed", cause: why }),
+      Command.Intend({ intent: "clear", clearCode: forbidden, cause: cause(forbidden) }),
       Command.PollAt({ at: situation.now })
     ]
   }

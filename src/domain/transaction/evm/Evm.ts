@@ -42,6 +42,8 @@ export interface Priced {
 
 /** What policy and network allow now. */
 export interface EvmTerms {
+  /** Of the account. */
+  readonly address: string
   /** Wei per gas. Absent: no cap. */
   readonly cap?: bigint
   /** Wei that must stay on the account. */

@@ -8,6 +8,7 @@ export const evmTermsOf = ({ relayer: { address, policies = {} }, network }: Evm
   const numbers = networkNumbers(network)
   const { gas_price_cap, whitelist_receivers } = policies
   return {
+    address,
     ...(gas_price_cap === undefined ? {} : { cap: gas_price_cap }),
     minBalance: minBalanceOf("evm", policies),
     isEip1559: policies.eip1559_pricing ?? numbers.isEip1559,

@@ -257,6 +257,10 @@ const ended = {
     final(
       `Its gas limit of ${gas_limit ?? "an unknown amount"} is above that of a block, ${block_gas_limit ?? "an unknown amount"}. No nonce was used.`
     ),
+  own_account_has_code: () =>
+    final(
+      "Its data would call the code of its own account, which can call anybody with any value. It was not executed."
+    ),
   reverted: ({ revert_reason }) => final(`It was mined and reverted${because(revert_reason)}.`),
   out_of_gas: () => final("It was mined and used all of its gas. A higher `gas_limit` helps."),
   refused_by_all: () => final("Every node refused it for good, and a no-op has used its nonce."),
@@ -275,6 +279,7 @@ const ended = {
 const clearing: Partial<Record<KnownCode, string>> = {
   canceled: "An operator has cleared its nonce",
   refused_by_all: "Every node refused it for good",
+  own_account_has_code: "Its new version would call the code of its own account",
   policy_changed: "The relayer's policy, or a limit of the API key, no longer allows it",
   gap_filled: "Nothing else uses its nonce"
 }

@@ -229,6 +229,8 @@ export interface Seen {
   readonly chargesForData: boolean
   /** Whether providers were asked about the newest version of the request: its gas, and what its data costs. */
   readonly isInquired?: true
+  /** Whether the account has code: of an EIP-7702 delegation. Absent: no provider shows any. */
+  readonly hasCode?: true
   /** For the newest version of the request. */
   readonly estimate?: Estimate
   /** Gas that a no-op needs on this chain and account. */

@@ -88,6 +88,7 @@ const baseOf = (
     balance,
     sights: new Map(),
     ...present("stalledSince", stalledSince),
+    ...((memory.accountCode?.code ?? "0x") === "0x" ? {} : { hasCode: true }),
     chargesForData: numbers.hasDataFeeOracle || memory.lastRollupFee !== undefined,
     noopGas: found.noopGas,
     ...(found.noopDataFee === undefined ? {} : { noopDataFee: found.noopDataFee })

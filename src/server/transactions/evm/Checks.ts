@@ -2,7 +2,14 @@
 import { DateTime, Effect, Struct } from "effect"
 import { contractCreation } from "../../../domain/relayer/Policy.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
-import { isMixedCase, policyViolationsOf, violationsOf } from "../../../domain/transaction/evm/Admission.ts"
+import {
+  isMixedCase,
+  isOwnCall,
+  limitedOwnCall,
+  ownCodeCall,
+  policyViolationsOf,
+  violationsOf
+} from "../../../domain/transaction/evm/Admission.ts"
 import type { Admission } from "../../../domain/transaction/evm/Admission.ts"
 import type { SendEvmTransaction } from "../../../domain/transaction/evm/SendEvmTransaction.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
@@ -43,6 +50,15 @@ const admissionOf = Effect.fnUntraced(function* (body: SendEvmTransaction, targe
 /** Everything that is wrong with the request itself. Empty: it is admitted. */
 export const violations = (body: SendEvmTransaction, target: EvmTarget) =>
   Effect.map(admissionOf(body, target), (admission) => violationsOf(body, admission))
+
+/** What limits of the API key, or code of the account, forbid about data for the own address. */
+export const ownCallViolation = (
+  body: SendEvmTransaction,
+  { relayer: { address } }: EvmTarget,
+  limits: NetworkLimits | undefined,
+  code: string
+): Violation | undefined =>
+  limitedOwnCall(body, address, limits) ?? (code !== "0x" && isOwnCall(body, address) ? ownCodeCall : undefined)
 
 /** Those of `violations` that only the relayer's policy forbids. */
 export const policyViolations = (body: SendEvmTransaction, target: EvmTarget) =>

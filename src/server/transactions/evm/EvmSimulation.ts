@@ -1,13 +1,14 @@
 // Simulates a send: asks a provider what it would do and cost now, without storing or sending anything.
 import { Effect } from "effect"
 import type { Violation } from "../../../domain/request/Request.ts"
+import { isOwnCall } from "../../../domain/transaction/evm/Admission.ts"
 import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
 import { evmTermsOf } from "../../../domain/transaction/evm/EvmTerms.ts"
 import { marketFor } from "../../../domain/transaction/evm/Market.ts"
 import type { SendEvmTransaction } from "../../../domain/transaction/evm/SendEvmTransaction.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
 import type { Estimate } from "../../../domain/transaction/evm/View.ts"
-import { balanceOf, blockAt } from "../../chains/evm/EvmCalls.ts"
+import { balanceOf, blockAt, codeOf } from "../../chains/evm/EvmCalls.ts"
 import * as EvmDataFees from "../../chains/evm/EvmDataFees.ts"
 import * as EvmEstimates from "../../chains/evm/EvmEstimates.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
@@ -48,13 +49,14 @@ export const make = Effect.gen(function* () {
       ...(to === undefined ? {} : { to }),
       ...(data === undefined ? {} : { data })
     }
-    const [head, balance, estimate, dataFee, noopDataFee] = yield* Effect.all(
+    const [head, balance, estimate, dataFee, noopDataFee, code] = yield* Effect.all(
       [
         node.call(blockAt("latest")),
         node.call(balanceOf(relayer.address)),
         EvmEstimates.at(node, call),
         EvmDataFees.dataFee(node, numbers, call),
-        EvmDataFees.dataFee(node, numbers, { to: relayer.address, value: 0n })
+        EvmDataFees.dataFee(node, numbers, { to: relayer.address, value: 0n }),
+        isOwnCall(body, relayer.address) ? node.call(codeOf(relayer.address)) : Effect.succeed("0x")
       ],
       { concurrency: "unbounded" }
     )
@@ -64,6 +66,7 @@ export const make = Effect.gen(function* () {
     return {
       head,
       balance,
+      code,
       estimate: toEstimate(estimate),
       market,
       ...(dataFee === undefined ? {} : { dataFee }),
@@ -77,11 +80,13 @@ export const make = Effect.gen(function* () {
     { limits, forbidden }: Limits
   ) {
     const sender = evmSenderOf(target, account)
-    const limit = forbidden ?? Checks.limitViolation(body, limits)
-    const violations = [...(yield* Checks.violations(body, target)), ...(limit === undefined ? [] : [limit])]
     const reserved = yield* ledger.reserved(account)
     const ask = nodes(account.relayerId, sender.numbers.chainId, (node) => askNode(node, body, sender))
-    const known = yield* outboundWork.run(ask)
+    const { code, ...known } = yield* outboundWork.run(ask)
+    const limit = forbidden ?? Checks.limitViolation(body, limits)
+    const own = Checks.ownCallViolation(body, target, limits, code)
+    const found = [limit, own].filter((one) => one !== undefined)
+    const violations = [...(yield* Checks.violations(body, target)), ...found]
     return simulationOf(Checks.requestOf(body), sender, { ...known, reserved }, violations)
   })
 })

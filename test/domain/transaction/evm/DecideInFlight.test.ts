@@ -257,6 +257,13 @@ const flying: ReadonlyArray<Case> = [
     submitted({ intent: "cancel", attempts: [unexplained(3)] })
   ],
   [
+    "with a newer version that calls the code of its own account",
+    "Intend clear own_account_has_code",
+    submitted({ versions: [request(), request({ to: lane().lane.address, data: "0x01" })] }),
+    undefined,
+    seen({ hasCode: true })
+  ],
+  [
     "below the base fee by the limit of its API key, with others behind",
     "Intend clear yielding",
     submitted(),

@@ -30,6 +30,7 @@ const notEstimated = seen({ estimate: { _tag: "Refused", words: "no" } })
 const unanswered = seen({ estimate: { _tag: "Unknown" } })
 const silent = pending({ versions: [{ to: "0x01", value: 1n }], cause: cause("providers_unavailable") })
 const refusedEstimate = pending({ versions: [{ to: "0x01", value: 1n }], cause: cause("call_not_estimated") })
+const own = lane().lane.address
 const poor = seen({ balance: 1n })
 const short = cause("insufficient_funds")
 const quiet = (since: number) => lane({ others: others({ quietSince: since }) })
@@ -191,6 +192,32 @@ const costs: ReadonlyArray<Case> = [
     undefined,
     reverts("differs"),
     now + 15_000
+  ],
+  [
+    "with data for the own address, of an account with code",
+    "Finish failed own_account_has_code",
+    pending({ versions: [request({ to: own, data: "0x01" })] }),
+    undefined,
+    seen({ hasCode: true })
+  ],
+  [
+    "with data for the own address, of an account without code",
+    "Sign original sending",
+    pending({ versions: [request({ to: own, data: "0x01" })] })
+  ],
+  [
+    "to the own address without data, of an account with code",
+    "Sign original sending",
+    pending({ versions: [request({ to: own, data: "0x" })] }),
+    undefined,
+    seen({ hasCode: true })
+  ],
+  [
+    "with data for another address, of an account with code",
+    "Sign original sending",
+    pending({ versions: [request({ data: "0x01" })] }),
+    undefined,
+    seen({ hasCode: true })
   ],
   ["that would revert, but is not simulated", "Sign original sending", pending(), undefined, reverts("agrees")],
   [

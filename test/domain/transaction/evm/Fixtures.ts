@@ -121,6 +121,7 @@ export const others = (over: RestFields = {}): RestOfLane<Evm> => {
 
 export const terms = (over: Partial<Terms<Evm>> = {}): Terms<Evm> => ({
   isPaused: false,
+  address,
   minBalance: 0n,
   isEip1559: true,
   isAllowed: true,

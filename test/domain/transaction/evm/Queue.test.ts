@@ -105,6 +105,7 @@ describe("the queue of a lane", () => {
   })
 
   const estimated = { versions: [{ to: "0x01", value: 1n }] as const }
+  const gone = lane().lane.address
   /** What one transaction waits for, or ends with, because of itself, its call or its API key. */
   const ofOne: Readonly<Record<string, readonly [string, Partial<ReturnType<typeof candidates>[number]>, object?]>> = {
     "the spent limit of its API key": ["Hold transaction gas_price_above_cap", { terms: terms({ feeLimit: 1n }) }],
@@ -132,6 +133,11 @@ describe("the queue of a lane", () => {
       "Hold transaction gas_price_below_base_fee",
       {},
       { versions: [request({ gas_price: 1n })] }
+    ],
+    "data for the own address, which has code": [
+      "Finish failed own_account_has_code",
+      { view: seen({ hasCode: true }) },
+      { versions: [request({ to: gone, data: "0x01" })] }
     ],
     "gas above that of a block": [
       "Finish failed gas_limit_above_block",

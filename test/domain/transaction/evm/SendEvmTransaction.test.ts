@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Result, Schema } from "effect"
 import * as Json from "../../../../src/api/Json.ts"
 import { errorIn, strict } from "../../../../testkit/DecodedBody.ts"
-import { deadlineOf, violationsOf } from "../../../../src/domain/transaction/evm/Admission.ts"
+import { deadlineOf, limitedOwnCall, violationsOf } from "../../../../src/domain/transaction/evm/Admission.ts"
 import { inconsistenciesOf } from "../../../../src/domain/transaction/evm/Admission.ts"
 import { EvmTransaction } from "../../../../src/domain/transaction/evm/EvmTransaction.ts"
 import { show as responseOf } from "../../../../src/domain/transaction/evm/Show.ts"
@@ -93,6 +93,22 @@ describe("an admission", () => {
     const check = (list: ReadonlyArray<string>) => violationsOf(small, { ...admission, terms: terms(on(list)) })
     assert.strictEqual(check([])[0]?.field, "to")
     assert.deepStrictEqual(check(["contract_creation"]), [])
+  })
+
+  it("allows no data for the relayer itself where a list or a value limit applies: code of the account could call anybody", () => {
+    const own = { to: relayerAddress, data: "0x01" } as const
+    const listed = { address: relayerAddress, receivers: [relayerAddress] }
+    assert.deepStrictEqual(fieldsOf(own, listed), ["data"])
+    assert.deepStrictEqual(fieldsOf({ ...own, to: relayerAddress.toUpperCase().replace("0X", "0x") }, listed), ["data"])
+    assert.deepStrictEqual(fieldsOf({ ...own, data: "0x" }, listed), [])
+    assert.deepStrictEqual(fieldsOf(own, { address: relayerAddress }), [])
+    const byKey = (limits: Parameters<typeof limitedOwnCall>[2]) => limitedOwnCall(own, relayerAddress, limits)?.field
+    assert.deepStrictEqual(
+      [byKey(undefined), byKey({}), byKey({ max_fee_per_day: 1n }), byKey({ max_value: 0n }), byKey({ receivers: [] })],
+      [undefined, undefined, undefined, "data", "data"]
+    )
+    assert.isUndefined(limitedOwnCall({ to, data: "0x01" }, relayerAddress, { max_value: 0n }))
+    assert.isUndefined(limitedOwnCall({ to: relayerAddress }, relayerAddress, { max_value: 0n }))
   })
 
   it("checks fees against network and cap, and gas against policy and network", () => {

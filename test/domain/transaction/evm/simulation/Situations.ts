@@ -9,6 +9,7 @@ import type { Seen } from "../../../../../src/domain/transaction/evm/View.ts"
 import { restOf, totalsOf } from "../../../../../src/domain/transaction/Totals.ts"
 import { isFinal } from "../../../../../src/domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
+import { address } from "./World.ts"
 import type { World } from "./World.ts"
 
 export const termsOf = (
@@ -16,6 +17,7 @@ export const termsOf = (
   { relayerNumber }: Transaction<Evm>
 ): Terms<Evm> => ({
   isPaused: isPaused && relayerNumber === 1,
+  address,
   minBalance: 0n,
   ...(cap === undefined ? {} : { cap }),
   isEip1559: true,
