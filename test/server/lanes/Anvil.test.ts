@@ -173,3 +173,22 @@ layer(api, { excludeTestServices: true })("a lane on anvil", (it) => {
     })
   )
 })
+
+layer(api, { excludeTestServices: true })("a lane on anvil in Tempo mode", (it) => {
+  it.effect(
+    "fails a value, which the chain forbids, alone, and names the node that drops what the account cannot pay",
+    () =>
+      Effect.gen(function* () {
+        const node = yield* Anvil.start({ blockTime: 1, more: ["--network", "tempo"] })
+        const account = yield* relayerAt(node)
+        const [value] = yield* accept(account, 1, { request: { to: receiver, value: 1n } })
+        // The account has no token for its fees: the node answers with a hash, and the transaction is gone.
+        const [id] = yield* accept(account, 1, { request: { to: receiver, value: 0n, gas_limit: 100_000n } })
+        const { cause } = yield* becomes(value, "failed")
+        assert.strictEqual(cause?.code, "would_revert")
+        assert.include(cause?.figures.revert_reason, "value transfer not allowed")
+        const { attempts } = yield* becomes(id, "submitted", "dropped_by_node")
+        assert.lengthOf(attempts, 1)
+      })
+  )
+})
