@@ -37,6 +37,17 @@ layer(api, { excludeTestServices: true })("an API key with max_fee_per_day", (it
     })
   )
 
+  it.effect("holds its own transactions alone: those of another key of the same relayer pass", () =>
+    Effect.gen(function* () {
+      const node = yield* Anvil.start({ blockTime: 1 })
+      const { relayerId } = yield* relayerAt(node)
+      const { id } = yield* sendWith(relayerId, "21000")
+      yield* becomes(id, "pending", "gas_price_above_cap")
+      yield* becomes((yield* sendWith(relayerId, "1000000000000000000")).id, "confirmed")
+      assert.strictEqual((yield* read(id)).state, "pending")
+    })
+  )
+
   it.effect("does not raise a price beyond its limit: explain names both, and the first bytes are sent again", () =>
     Effect.gen(function* () {
       const { call } = yield* TestApi.TestApi
