@@ -57,6 +57,14 @@ export const costs: ReadonlyArray<Mutant> = [
       test: `${tests}/Queue.test.ts`
     },
     {
+      name: "no-nonce-behind-what-every-node-refuses",
+      rule: "No nonce is given behind bytes that every node refuses in words that nobody understands.",
+      source: `${failures} D5`,
+      before: "    behindRefused,\n",
+      after: "",
+      test: `${tests}/DecidePendingCosts.test.ts`
+    },
+    {
       name: "own-code-is-not-called",
       rule: "Data for the own address of an account with code is not signed.",
       source: `${failures} D4`,

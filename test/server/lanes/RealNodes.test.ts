@@ -122,7 +122,7 @@ layerEach(ledger)("a call whose estimate a node refuses", (it) => {
 const words = "Sender account is on a list of somebody"
 
 layerEach(ledger)("a refusal in words that the service does not know", (it) => {
-  it.effect("is kept with the attempt, raises no price, holds the head after three, and a cancel ends it", () =>
+  it.effect("is kept with the attempt, raises no price, holds the lane after three, and a cancel ends it", () =>
     Effect.gen(function* () {
       const world = yield* World.make({ providers: 2 })
       let isRefusing = true
@@ -138,12 +138,16 @@ layerEach(ledger)("a refusal in words that the service does not know", (it) => {
       assert.deepInclude(attempts[0]?.refusal, { class: "unknown", words })
       assert.strictEqual(cause?.code, "refused_in_unknown_words")
       assert.strictEqual(cause?.figures.error, words)
+      // What was accepted since gets no nonce that would have to be cleared as well.
+      const [newest] = yield* world.accept(1, transfer)
+      yield* live(world, 3)
+      assert.deepInclude(yield* world.transaction(newest), { state: "pending", attempts: [] })
       yield* (yield* Ledger).cancel(1, id)
       isRefusing = false
       yield* Scenes.finish(world)
       assert.strictEqual((yield* world.transaction(id)).state, "canceled")
-      assert.strictEqual((yield* world.transaction(later)).state, "confirmed")
-      assert.deepStrictEqual([world.chain.effects(receiver), world.chain.effects(receiver, 7n)], [0, 1])
+      for (const one of [later, newest]) assert.strictEqual((yield* world.transaction(one)).state, "confirmed")
+      assert.deepStrictEqual([world.chain.effects(receiver), world.chain.effects(receiver, 7n)], [0, 2])
     })
   )
 

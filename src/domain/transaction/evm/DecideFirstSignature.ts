@@ -56,6 +56,14 @@ const priceAboveCap: Row<Evm, Seen> = (situation) => {
   return hold(situation, why, limit === "cap" ? "relayer" : "transaction")
 }
 
+/** A nonce behind bytes that every node refuses in words that nobody understands would have to be cleared as well. */
+const behindRefused: Row<Evm, Seen> = (situation) => {
+  const { inFlight, survey } = situation.rest
+  return survey.isRefused === true
+    ? hold(situation, cause("lane_window_full", { window: inFlight, in_flight: inFlight }), "lane")
+    : undefined
+}
+
 /** A nonce that no block takes would hold everything behind it. Other requests pass this one. */
 const givenBelowBaseFee: Row<Evm, Seen> = (situation) => {
   const given = givenFees(newestRequest(situation.transaction))
@@ -202,6 +210,7 @@ export const decideFirstSignature = firstOf<Evm, Seen>(
     ownCall,
     rows.signer,
     rows.windowFull,
+    behindRefused,
     givenBelowBaseFee,
     inquiry,
     priceAboveCap,

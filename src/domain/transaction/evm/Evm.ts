@@ -69,6 +69,8 @@ export interface EvmSurvey {
   readonly open: number
   /** Lowest nonce in flight that no node has accepted. Absent: there is none. */
   readonly lowestUnaccepted?: number | undefined
+  /** Whether every node refuses one in flight, of which no node has accepted bytes, in words that nobody understands. */
+  readonly isRefused?: true
 }
 
 export type Question =

@@ -17,6 +17,7 @@ import { explain } from "./EvmWords.ts"
 import { couldBe } from "./ForeignTransaction.ts"
 import { costOf, maxFeesOf } from "./Funds.ts"
 import { networkNumbers, pollInterval } from "./NetworkNumbers.ts"
+import { unknownRefusalsBeforeHold } from "./EvmNumbers.ts"
 import { speedOf } from "./Offer.ts"
 import { hear } from "./Sending.ts"
 import { show } from "./Show.ts"
@@ -26,15 +27,21 @@ import { predecessors } from "./Predecessors.ts"
 const isAccepted = (transaction: Transaction<Evm>): boolean =>
   currentAttempts(transaction).some(({ outcome }) => outcome === "accepted")
 
+/** Those behind it would be refused as well, or wait for it. */
+const isRefusedByAll = (transaction: Transaction<Evm>): boolean =>
+  transaction.state === "signed" &&
+  (currentAttempts(transaction).at(-1)?.refusal?.times ?? 0) >= unknownRefusalsBeforeHold
+
 const survey = (open: ReadonlyArray<Transaction<Evm>>): EvmSurvey => {
   let found: EvmSurvey = { urgency: "safeLow", open: open.length }
   for (const transaction of open) {
     const urgency = max(found.urgency, speedOf(newestRequest(transaction)))
     const nonce = isInFlight(transaction) && !isAccepted(transaction) ? nonceOf(transaction) : undefined
-    const { lowestUnaccepted = nonce } = found
+    const { lowestUnaccepted = nonce, isRefused = isRefusedByAll(transaction) } = found
     found = {
       urgency,
       open: open.length,
+      ...(isRefused ? { isRefused } : {}),
       lowestUnaccepted:
         nonce === undefined || lowestUnaccepted === undefined ? lowestUnaccepted : Math.min(lowestUnaccepted, nonce)
     }

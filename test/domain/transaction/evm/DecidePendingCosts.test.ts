@@ -115,6 +115,12 @@ const costs: ReadonlyArray<Case> = [
     unanswered,
     now + hour
   ],
+  [
+    "behind one that every node refuses in unknown words",
+    "Hold lane lane_window_full",
+    pending(),
+    lane({ others: { ...others({ inFlight: 1 }), survey: { urgency: "safeLow", open: 2, isRefused: true } } })
+  ],
   ["short of funds", "Hold relayer insufficient_funds", pending(), undefined, poor],
   [
     "short of funds for ten minutes in a quiet lane",
