@@ -69,6 +69,21 @@ export const maskUrl = (url: string): string => {
   return bare ? parsed.origin : `${parsed.origin}/***`
 }
 
+/** Characters of a part of a URL that can be a secret: shorter ones are words such as `v2` and `rpc`. */
+const shortestSecret = 6
+
+/** A text of a provider without what `maskUrl` hides of its URL: providers repeat keys in their errors. */
+export const withoutSecrets = (url: string, text: string): string => {
+  const parsed = URL.parse(url)
+  if (parsed === null) return text
+  const { hash, password, pathname, searchParams, username } = parsed
+  const parts = [...pathname.split("/"), ...searchParams.values(), username, password, hash.slice(1)]
+  return parts
+    .filter(({ length }) => length >= shortestSecret)
+    .toSorted((one, other) => other.length - one.length)
+    .reduce((masked, part) => masked.replaceAll(part, "***"), text)
+}
+
 /** Whether `maskUrl` has hidden a part of the URL. */
 export const isMasked = (url: string): boolean => url.endsWith("/***")
 

@@ -165,6 +165,16 @@ export const sending: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/RealNodes.test.ts"
     }
   ]),
+  ...inFile("src/server/chains/evm/EvmNodes.ts", [
+    {
+      name: "words-of-nodes-repeat-no-secret",
+      rule: "What a node says is shown without what its URL hides.",
+      source: `${failures} D5`,
+      before: "withoutSecrets(url, answer.message)",
+      after: "answer.message",
+      test: "test/server/chains/evm/EvmProviders.test.ts"
+    }
+  ]),
   ...inFile(`${source}/Yielding.ts`, [
     {
       name: "spent-key-yields-its-nonce",

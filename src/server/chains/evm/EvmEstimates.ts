@@ -1,5 +1,6 @@
 // What a call needs, and whether it reverts. A call is only said to revert if a second provider says so as well.
 import { Effect } from "effect"
+import { withoutSecrets } from "../../../domain/chain/Rpc.ts"
 import { classify, wordsOf } from "../../../domain/transaction/evm/Refusal.ts"
 import type { Estimate } from "../../../domain/transaction/evm/View.ts"
 import * as RpcFailure from "../RpcFailure.ts"
@@ -47,7 +48,8 @@ const read = (answer: RpcAnswer): NodeEstimate => {
 
 /** Fails if the provider only says that it has too much to do. */
 export const at = (node: RpcNode, call: CallFields): Effect.Effect<NodeEstimate, RpcFailure.RpcFailure> =>
-  Effect.flatMap(node.ask(estimateGas(call)), (answer) => {
+  Effect.flatMap(node.ask(estimateGas(call)), (given) => {
+    const answer = given._tag === "RpcError" ? { ...given, message: withoutSecrets(node.url, given.message) } : given
     const failure = busy(answer)
     return failure === undefined ? Effect.succeed(read(answer)) : Effect.fail(failure.of("eth_estimateGas"))
   })

@@ -1,5 +1,6 @@
 // Providers of evm chains: how their nodes speak JSON-RPC, how they prove their chain, and what lanes of one chain share.
 import { Context, Effect, Layer } from "effect"
+import { withoutSecrets } from "../../../domain/chain/Rpc.ts"
 import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
 import * as Providers from "../Providers.ts"
 import * as RpcFailure from "../RpcFailure.ts"
@@ -25,6 +26,14 @@ const toNodeAnswer = (answer: RpcAnswer): NodeAnswer => {
   return answer._tag === "Missing" ? { _tag: "NoAnswer" } : answer
 }
 
+/** What a node says is shown, if the service does not know the words. */
+const masked =
+  ({ url }: RpcNode) =>
+  (answer: NodeAnswer): NodeAnswer =>
+    "message" in answer && answer.message !== undefined
+      ? { ...answer, message: withoutSecrets(url, answer.message) }
+      : answer
+
 const ofUnanswered = ({ http }: Unanswered): NodeAnswer =>
   http === undefined ? { _tag: "NoAnswer" } : { _tag: "HttpError", ...http }
 
@@ -34,7 +43,8 @@ export const send =
   (node: RpcNode): Effect.Effect<NodeAnswer> =>
     node.send({ method: "eth_sendRawTransaction", params: [raw] }).pipe(
       Effect.map(toNodeAnswer),
-      Effect.catchTag("Unanswered", (error) => Effect.succeed(ofUnanswered(error)))
+      Effect.catchTag("Unanswered", (error) => Effect.succeed(ofUnanswered(error))),
+      Effect.map(masked(node))
     )
 
 export interface ChainIdentity {

@@ -1,7 +1,9 @@
 // Which provider answers for a lane, and what is said if none does.
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { Unanswered } from "../../../../src/server/chains/RpcBatch.ts"
 import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
+import * as EvmEstimates from "../../../../src/server/chains/evm/EvmEstimates.ts"
 import * as EvmNodes from "../../../../src/server/chains/evm/EvmNodes.ts"
 import * as RpcFailure from "../../../../src/server/chains/RpcFailure.ts"
 
@@ -63,5 +65,22 @@ it.effect("each provider has its failure if none answers", () =>
       ]
     )
     assert.strictEqual((yield* Effect.flip(first(use))).code, "unreachable")
+  })
+)
+
+const url = "https://user:pass-word@rpc.example/v2/key%20of-a-provider?token=another-key"
+const said = "no access for key%20of-a-provider, pass-word or another-key at v2 of rpc.example"
+const shown = "no access for ***, *** or *** at v2 of rpc.example"
+
+it.effect("what a node says about bytes or a call repeats no secret of its URL", () =>
+  Effect.gen(function* () {
+    const error = { _tag: "RpcError", code: -32_000, message: said } as const
+    const one: RpcNode = { ...node(url, {}), ask: () => Effect.succeed(error), send: () => Effect.succeed(error) }
+    assert.deepInclude(yield* EvmNodes.send("0x00")(one), { message: shown })
+    const estimate = yield* EvmEstimates.at(one, { from: "0x01", to: "0x02", value: 0n })
+    assert.deepStrictEqual(estimate, { _tag: "Refused", words: shown })
+    const failure = new Unanswered({ failure: RpcFailure.failure("refused"), http: { status: 403, message: said } })
+    const refusing: RpcNode = { ...one, send: () => Effect.fail(failure) }
+    assert.deepInclude(yield* EvmNodes.send("0x00")(refusing), { status: 403, message: shown })
   })
 )
