@@ -85,6 +85,14 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideSignature.test.ts`
     },
     {
+      name: "key-limit-holds-its-own-alone",
+      rule: "What a request or its API key allows as a fee holds no other transaction.",
+      source: "test/transactions-failures.md D2",
+      before: `isOwn === true ? "transaction" : "relayer"`,
+      after: `"relayer"`,
+      test: "test/domain/transaction/solana/SolanaMachine.test.ts"
+    },
+    {
       name: "rules-before-each-signature",
       rule: "Every rule of the fee payer is checked before every signature.",
       source: `${traces} 31`,
