@@ -26,8 +26,13 @@ const attackers = 4
 const requestsOf = ({ cluster }: Chain.Chain, { id, address }: Relayer): ReadonlyArray<Request> => {
   const at = (suffix: string) => `/api/v1/relayers/${id}${suffix}`
   const blockhash = cluster.blocks.at(-2)?.blockhash ?? ""
-  const raw = RawAttacks.attacks.map((attack) => attack.raw(address, blockhash))
-  const bodies = [...raw.map((transaction) => ({ transaction })), ...RawAttacks.ownAttacks(address)]
+  const raw = RawAttacks.versions.flatMap((version) =>
+    RawAttacks.attacksIn(version).map((attack) => attack.raw(address, blockhash))
+  )
+  const bodies = [
+    ...raw.map((transaction) => ({ transaction })),
+    ...RawAttacks.versions.flatMap((version) => RawAttacks.ownAttacks(address, version))
+  ]
   return [
     ...bodies.flatMap((body) => [
       { path: at("/transactions"), body },

@@ -6,6 +6,8 @@ import { createPrivateKey, createPublicKey, sign } from "node:crypto"
 import { brokenRule } from "../../src/domain/transaction/solana/Guard.ts"
 import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
 import { feeOf } from "../../src/domain/transaction/solana/Fee.ts"
+import type { Message, MessageConfig } from "../../src/domain/transaction/solana/Message.ts"
+import { maxLoadedBytes } from "../../src/domain/transaction/solana/SolanaNumbers.ts"
 import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
 import * as Wire from "../../src/domain/transaction/solana/WireEncoding.ts"
 import { derivations } from "../../src/server/chains/solana/SolanaKeys.ts"
@@ -106,6 +108,22 @@ const wild = (): Instruction => {
   return { program: pick([programs[number] ?? system]), accounts, data: dataFor(number) }
 }
 
+const name = Svm.packageName
+
+const versions: ReadonlyArray<Message["version"]> = [
+  "legacy",
+  0,
+  ...(name !== undefined && Svm.executesVersion1(name) ? [1 as const] : [])
+]
+
+/** Mostly enough for two transfers. */
+const randomConfig = (): MessageConfig => ({
+  ...(chance(0.5) ? { priorityFee: BigInt(chance(0.8) ? int(100_000) : int(2_000_000_000)) } : {}),
+  ...(chance(0.8) ? { computeUnitLimit: int(400_000) } : {}),
+  ...(chance(0.8) ? { loadedBytes: pick([0, 100, 1_000_000, maxLoadedBytes, 2 ** 32 - 1]) } : {}),
+  ...(chance(0.2) ? { heapBytes: 32_768 + 1024 * int(225) } : {})
+})
+
 /** Compiled as clients do it: a key signs, or is written, if any instruction says so. */
 const compiled = (instructions: ReadonlyArray<Instruction>, blockhash: string): Uint8Array => {
   const all = new Map<string, { isSigner: boolean; isWritable: boolean }>()
@@ -126,8 +144,10 @@ const compiled = (instructions: ReadonlyArray<Instruction>, blockhash: string): 
     of(false, false)
   ]
   const keys = [...signing, ...readonlySigning, ...others, ...readonlyOthers]
+  const version = pick(versions)
   const message = Wire.messageBytes({
-    version: chance(0.5) ? "legacy" : 0,
+    version,
+    ...(version === 1 ? { config: randomConfig() } : {}),
     signers: signing.length + readonlySigning.length,
     readonlySigners: readonlySigning.length,
     readonlyOthers: readonlyOthers.length,
@@ -156,7 +176,6 @@ const terms = {
   feeMints: []
 } as const
 
-const name = Svm.packageName
 const isInstalled = name !== undefined
 
 describe("on the virtual machine", () => {
@@ -165,7 +184,7 @@ describe("on the virtual machine", () => {
     () => {
       const svm = Svm.make(name ?? "")
       for (const { bytes: key } of [relayer, ...users]) svm.fund(key, 100n * sol)
-      const count = { passed: 0, executed: 0 }
+      const count = { passed: 0, executed: 0, version1: 0 }
       for (let number = 0; number < messages; number++) {
         const instructions = Array.from({ length: 1 + int(3) }, () => (chance(0.6) ? sound() : wild()))
         const raw = compiled(instructions, svm.blockhash())
@@ -176,7 +195,9 @@ describe("on the virtual machine", () => {
         if (transaction.signatures.some((one) => one === undefined)) continue
         count.passed++
         const before = svm.balanceOf(relayer.bytes)
-        if (svm.send(raw) === true) count.executed++
+        const isExecuted = svm.send(raw) === true
+        if (isExecuted) count.executed++
+        if (isExecuted && transaction.message.version === 1) count.version1++
         const paid = before - svm.balanceOf(relayer.bytes)
         const fee = feeOf(transaction.message).total
         assert.isTrue(paid <= fee, `message ${number} costs ${paid}, and its fee is ${fee}`)
@@ -187,6 +208,7 @@ describe("on the virtual machine", () => {
       const figures = JSON.stringify(count)
       assert.isAbove(count.passed, messages / 4, figures)
       assert.isAbove(count.executed, messages / 20, figures)
+      if (versions.includes(1)) assert.isAbove(count.version1, messages / 100, figures)
     }
   )
 })

@@ -1,7 +1,14 @@
 // The virtual machine as the bank of a cluster: it executes as the bank without one does, and forks leave nothing in it.
 import { assert, describe, it } from "@effect/vitest"
 import type { BuiltInstruction } from "../../src/domain/transaction/solana/WireEncoding.ts"
-import { memoProgram, systemProgram, tokenProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import type { MessageConfig } from "../../src/domain/transaction/solana/Message.ts"
+import { maxLoadedBytes } from "../../src/domain/transaction/solana/SolanaNumbers.ts"
+import {
+  computeBudgetProgram,
+  memoProgram,
+  systemProgram,
+  tokenProgram
+} from "../../src/domain/transaction/solana/Programs.ts"
 import * as Bank from "../../testkit/solana/Bank.ts"
 import * as Cluster from "../../testkit/solana/Cluster.ts"
 import * as Machine from "../../testkit/solana/Machine.ts"
@@ -40,6 +47,16 @@ const cases: Readonly<Record<string, ReadonlyArray<BuiltInstruction>>> = {
   "an instruction that fails after one that succeeds": [tokens(40n), transfer(100n * sol)]
 }
 
+/** Version 1: what a message that asks for so much leads to. */
+const configs: Readonly<Record<string, MessageConfig>> = {
+  "enough for everything": { computeUnitLimit: 100_000, loadedBytes: maxLoadedBytes, heapBytes: 65_536 },
+  "a priority fee": { priorityFee: 1_234_567n, computeUnitLimit: 100_000, loadedBytes: maxLoadedBytes },
+  "no units": { priorityFee: 5n, loadedBytes: maxLoadedBytes },
+  "too few units": { computeUnitLimit: 100, loadedBytes: maxLoadedBytes },
+  "no loaded bytes": { computeUnitLimit: 100_000 },
+  nothing: {}
+}
+
 const make = (run: Bank.Run) => {
   const cluster = Cluster.make({ run })
   cluster.fund(payer ?? "", 10n * sol)
@@ -53,8 +70,8 @@ const make = (run: Bank.Run) => {
 }
 
 /** What the cluster shows after a transaction: lamports, tokens, and whether it failed. */
-const after = (cluster: Cluster.Cluster, instructions: ReadonlyArray<BuiltInstruction>) => {
-  cluster.take(signed(cluster, 1, instructions))
+const after = (cluster: Cluster.Cluster, instructions: ReadonlyArray<BuiltInstruction>, config?: MessageConfig) => {
+  cluster.take(signed(cluster, 1, instructions, config))
   cluster.produce()
   const [executed] = cluster.blocks.at(-1)?.transactions ?? []
   return {
@@ -72,6 +89,40 @@ describe("the virtual machine as a bank", () => {
     for (const [what, instructions] of Object.entries(cases)) {
       assert.deepStrictEqual(after(make(run), instructions), after(make(Bank.run), instructions), what)
     }
+  })
+
+  it.runIf(name !== undefined && Svm.executesVersion1(name))("executes version 1 as the bank without one does", () => {
+    const run = Machine.make(name ?? "")
+    const dear: BuiltInstruction = {
+      program: computeBudgetProgram,
+      accounts: [],
+      data: Buffer.from([3, ...u64(2n ** 40n)])
+    }
+    for (const [what, config] of Object.entries(configs)) {
+      for (const instructions of [[transfer(sol)], [tokens(40n), memo], [dear, dear, transfer(sol)]]) {
+        const found = after(make(run), instructions, config)
+        const expected = after(make(Bank.run), instructions, config)
+        // The machine takes no fee for what cannot be loaded. Agave does, and so does the bank.
+        if (config.loadedBytes === undefined) assert.isUndefined(found.isFailed, what)
+        else assert.deepStrictEqual(found, expected, what)
+        const [payerHas = 0n, otherHas = 0n] = expected.lamports
+        const fee = 5000n + (config.priorityFee ?? 0n)
+        assert.strictEqual(payerHas + otherHas, 10n * sol - fee, `${what}: instructions for a price have no effect`)
+      }
+    }
+  })
+
+  it.runIf(name !== undefined && Svm.executesVersion1(name))("executes 4096 bytes of version 1", () => {
+    const cluster = make(Machine.make(name ?? ""))
+    const long: BuiltInstruction = { program: memoProgram, accounts: [], data: Buffer.alloc(3_800, "a") }
+    const raw = signed(cluster, 1, [long], { computeUnitLimit: 1_400_000, loadedBytes: maxLoadedBytes })
+    assert.isAbove(raw.length, 3_900)
+    cluster.take(raw)
+    cluster.produce()
+    assert.deepStrictEqual(
+      cluster.blocks.at(-1)?.transactions.map(({ error }) => error),
+      [null]
+    )
   })
 
   it.runIf(name !== undefined)("has the accounts of the fork that a transaction is executed on", () => {

@@ -11,22 +11,24 @@ import { pemOf } from "../testkit/solana/World.ts"
 import { output, tools } from "./Setup.ts"
 
 layer(api, { excludeTestServices: true })("through a solana relayer,", (it) => {
-  it.effect("a user of @solana/kit without SOL pays in a token for a transaction of version 0", () =>
-    Effect.gen(function* () {
-      const { address, cluster, id } = yield* relayerAt(Paying.policies)
-      Paying.prepare(cluster, address)
-      const key = path.join(yield* folder, "user.pem")
-      yield* Effect.promise(() => fs.writeFile(key, pemOf(Paying.userKey)))
-      const { baseUrl } = yield* TestApi.TestApi
-      const env = { PATH: process.env.PATH, RELAYER_URL: baseUrl, API_KEY: TestApi.apiKey }
-      const printed = yield* output(tools, env, process.execPath, ["kit.mjs", id, Paying.mint, key])
-      assert.deepStrictEqual(JSON.parse(printed), {
-        user: Paying.user,
-        version: 0,
-        status: "confirmed",
-        code: "confirmed"
+  for (const version of [0, 1]) {
+    it.effect(`a user of @solana/kit without SOL pays in a token for a transaction of version ${version}`, () =>
+      Effect.gen(function* () {
+        const { address, cluster, id } = yield* relayerAt(Paying.policies)
+        Paying.prepare(cluster, address)
+        const key = path.join(yield* folder, "user.pem")
+        yield* Effect.promise(() => fs.writeFile(key, pemOf(Paying.userKey)))
+        const { baseUrl } = yield* TestApi.TestApi
+        const env = { PATH: process.env.PATH, RELAYER_URL: baseUrl, API_KEY: TestApi.apiKey }
+        const printed = yield* output(tools, env, process.execPath, ["kit.mjs", id, Paying.mint, key, String(version)])
+        assert.deepStrictEqual(JSON.parse(printed), {
+          user: Paying.user,
+          version,
+          status: "confirmed",
+          code: "confirmed"
+        })
+        assert.strictEqual(cluster.balanceOf(Paying.user), 0n)
       })
-      assert.strictEqual(cluster.balanceOf(Paying.user), 0n)
-    })
-  )
+    )
+  }
 })

@@ -63,6 +63,18 @@ export const loadedIn = (accounts: Accounts, message: Message): ReadonlyArray<st
   return "code" in loaded ? undefined : loaded
 }
 
+/** Bytes that each account counts besides its data. */
+const accountBytes = 64
+
+/** What a message of version 1 may use. What it does not set is nothing. The others get what they need. */
+const limitsOf = ({ config = {}, version }: Message) =>
+  version === 1
+    ? { units: config.computeUnitLimit ?? 0, bytes: config.loadedBytes ?? 0 }
+    : { units: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER }
+
+const loadedBytes = (accounts: Accounts, { keys }: Message): number =>
+  keys.reduce((sum, key) => sum + accountBytes + (accounts.get(key)?.data.length ?? 0), 0)
+
 /** An account with something on it needs the rent minimum. */
 const isRentPaid = (lamports: bigint): boolean => lamports === 0n || lamports >= rentMinimum
 
@@ -104,6 +116,7 @@ export const run: Run = (accounts, { message }) => {
   const charged = credited(accounts, payer, -total)
   const signers = new Set(message.keys.slice(0, message.signers))
   let [state, used] = [charged, 0]
+  const limits = limitsOf(message)
   const ended = (after: Accounts, error: ChainError): Execution => ({
     accounts: after,
     error,
@@ -111,8 +124,10 @@ export const run: Run = (accounts, { message }) => {
     logs: [],
     isIncluded: true
   })
+  if (loadedBytes(accounts, message) > limits.bytes) return ended(charged, "MaxLoadedAccountsDataSizeExceeded")
   for (const [index, instruction] of instructionsOf(message, loaded).entries()) {
     used += unitsOf(instruction)
+    if (used > limits.units) return ended(charged, { InstructionError: [index, "ComputationalBudgetExceeded"] })
     const next = execute(state, instruction, signers)
     if (isFailure(next)) return ended(charged, { InstructionError: [index, next] })
     state = next

@@ -22,6 +22,8 @@ interface Executed {
   readonly signature: string
   readonly wire: WireTransaction
   readonly error: Bank.ChainError
+  /** A version that the service does not read. Its bytes have the form of version 1. Absent: what its message says. */
+  readonly laterVersion?: number
 }
 
 export interface Block {
@@ -196,6 +198,27 @@ export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record
       note(index, block)
       append([...cluster.blocks, block])
       return signature
+    },
+    /** A transaction of a version that the service does not read, which names the accounts and changes none. Returns its signature. */
+    landLater: (laterVersion: number, keys: ReadonlyArray<string>): string => {
+      const head = cluster.blocks.at(-1) ?? genesis
+      const height = cluster.blocks.length
+      const seed = `${text} later ${forks} ${height}`
+      const [payer = "", ...others] = keys
+      const instruction = {
+        program: systemProgram,
+        accounts: others.map((address) => ({ address, isWritable: true })),
+        data: new Uint8Array(0)
+      }
+      const message = build({ payer, instructions: [instruction], blockhash: head.blockhash, config: {} })
+      const bytes = messageBytes(message)
+      const signature = createHash("sha512").update(seed).digest()
+      const wire = { message, messageBytes: bytes, signatures: [Uint8Array.from(signature)], size: bytes.length + 64 }
+      const executed = { signature: Base58.encode(signature), wire, error: null, laterVersion }
+      const block: Block = { ...head, slot: head.slot + 1, height, blockhash: hashOf(seed), transactions: [executed] }
+      note(index, block)
+      append([...cluster.blocks, block])
+      return executed.signature
     },
     /** Puts accounts into the newest block, without a transaction. Undefined: the account is closed. */
     put: (accounts: Readonly<Record<string, Account | undefined>>) => {

@@ -43,6 +43,13 @@ const rentPerByte = 6960n
 
 const textsOf = (value: unknown): ReadonlyArray<string> => (Array.isArray(value) ? value.map(textOf) : [])
 
+/** What a node answers to a question for a transaction whose version the question does not allow. */
+const versionError = (version: number): Answer =>
+  error(
+    -32_015,
+    `Transaction version (${version}) is not supported by the requesting client. Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${version}`
+  )
+
 /** A signature that stands for the votes in a block. */
 const voteOf = ({ blockhash }: Block): string =>
   Base58.encode(createHash("sha512").update(`vote ${blockhash}`).digest())
@@ -181,7 +188,19 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     return list
   }
 
+  const sizeError = (raw: string): Answer | undefined => {
+    const { length } = bytesOf(raw)
+    return length <= node.maxBytes
+      ? undefined
+      : error(
+          -32_602,
+          `decoded solana_transaction::versioned::VersionedTransaction too large: ${length} bytes (max: ${node.maxBytes} bytes)`
+        )
+  }
+
   const simulate = (params: Params): Answer => {
+    const tooLarge = sizeError(textOf(params[0]))
+    if (tooLarge !== undefined) return tooLarge
     const decoded = decode(bytesOf(textOf(params[0])))
     if (Result.isFailure(decoded)) return error(-32_602, decoded.failure.message)
     const all = at(optionOf(params, "commitment"))
@@ -240,12 +259,23 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     getTransaction: (params) => {
       const found = cluster.landed(at("finalized").slice(0, indexed().length), textOf(params[0]))
       if (found === undefined) return result(null)
-      const { signatures, messageBytes } = found.wire
-      const raw = base64Of(transactionBytes(signatures, messageBytes))
-      const { total } = feeOf(found.wire.message)
+      const { message, signatures, messageBytes } = found.wire
+      const version = found.laterVersion ?? message.version
+      const most = optionOf(params, "maxSupportedTransactionVersion")
+      if (version !== "legacy" && (typeof most !== "number" || most < version)) return versionError(version)
+      const bytes = transactionBytes(signatures, messageBytes)
+      const raw = found.laterVersion === undefined ? bytes : bytes.with(0, 0x80 | found.laterVersion)
+      const { total } = feeOf(message)
       return result({
         slot: found.block.slot,
-        transaction: [raw, "base64"],
+        ...(most === undefined ? {} : { version }),
+        transaction:
+          optionOf(params, "encoding") === "json"
+            ? {
+                signatures: signatures.map((one) => Base58.encode(one ?? new Uint8Array(64))),
+                message: { accountKeys: message.keys }
+              }
+            : [base64Of(raw), "base64"],
         meta: { err: found.error, fee: rawInteger(total) }
       })
     },
@@ -280,7 +310,7 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
       result(node.prices.map((prioritizationFee, slot) => ({ slot, prioritizationFee }))),
     simulateTransaction: simulate,
     sendTransaction: (params) => {
-      const refusal = preflight(textOf(params[0]))
+      const refusal = sizeError(textOf(params[0])) ?? preflight(textOf(params[0]))
       if (refusal !== undefined) return refusal
       const taken = cluster.take(bytesOf(textOf(params[0])))
       return Result.isSuccess(taken) ? result(taken.success) : error(-32_602, taken.failure)
@@ -305,6 +335,8 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     /** Whether it forwards what it is sent, and does not answer. */
     dropsAnswers: false,
     hasHistory: true,
+    /** Bytes of a transaction that it takes: 1232 before Agave 4.2. */
+    maxBytes: 4096,
     firstAvailable: 0,
     /** Micro-lamports that recent blocks took. */
     prices: [0] as ReadonlyArray<number>,

@@ -2,6 +2,7 @@
 // cannot decode, so only bytes that the strict reader accepts are given to it.
 import { Predicate, Result } from "effect"
 import { createRequire } from "node:module"
+import type { Message } from "../../src/domain/transaction/solana/Message.ts"
 import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
 import type { ChainError } from "./Bank.ts"
 
@@ -70,6 +71,12 @@ export const installed = (): string | undefined => {
   }
 }
 
+/** Whether the machine executes version 1: 1.4.1, the newest package for other platforms, ends the process. */
+export const executesVersion1 = (name: string): boolean => {
+  const { version }: { readonly version: string } = require(`${name}/package.json`)
+  return !version.startsWith("1.4.")
+}
+
 /** The error of an instruction. Numbers that the machine gives stand for errors of the runtime, without their names. */
 const instructionError = (error: unknown): unknown => {
   if (Predicate.hasProperty(error, "code") && typeof error.code === "number") return { Custom: error.code }
@@ -104,7 +111,7 @@ export const make = (name: string, { isTrusting = false }: Options = {}) => {
   native.setBlockhashCheck(!isTrusting)
   native.setTransactionHistory(isTrusting ? 1n : 1_000_000n)
 
-  const sent = (raw: Uint8Array, version: "legacy" | 0): Outcome =>
+  const sent = (raw: Uint8Array, version: Message["version"]): Outcome =>
     version === "legacy" ? native.sendLegacyTransaction(raw) : native.sendVersionedTransaction(raw)
 
   return {
@@ -123,7 +130,7 @@ export const make = (name: string, { isTrusting = false }: Options = {}) => {
           }
     },
     /** Bytes that the strict reader has accepted. */
-    execute: (raw: Uint8Array, version: "legacy" | 0) => {
+    execute: (raw: Uint8Array, version: Message["version"]) => {
       const outcome = sent(raw, version)
       const meta = isFailed(outcome) ? outcome.meta() : outcome
       return {

@@ -1,5 +1,5 @@
-// What @solana/kit does with a solana relayer: a user without SOL composes a transaction of version 0, lets the relayer build the
-// sponsored one, signs it in part, and sends it. Prints the results as JSON.
+// What @solana/kit does with a solana relayer: a user without SOL composes a transaction of version 0, or of the version that is given,
+// lets the relayer build the sponsored one, signs it in part, and sends it. Prints the results as JSON.
 import {
   appendTransactionMessageInstruction,
   compileTransaction,
@@ -19,7 +19,7 @@ import { readFileSync } from "node:fs"
 
 const memoProgram = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"
 
-const [relayer, mint, file] = process.argv.slice(2)
+const [relayer, mint, file, wantedVersion = "0"] = process.argv.slice(2)
 const seed = createPrivateKey(readFileSync(file)).export({ format: "der", type: "pkcs8" }).subarray(-32)
 const user = await createKeyPairSignerFromPrivateKeyBytes(Uint8Array.from(seed))
 
@@ -34,7 +34,7 @@ const call = async (path, body) => {
 }
 
 const wanted = pipe(
-  createTransactionMessage({ version: 0 }),
+  createTransactionMessage({ version: Number(wantedVersion) }),
   (message) => setTransactionMessageFeePayer(user.address, message),
   // The relayer puts a blockhash of its own into what it builds.
   (message) => setTransactionMessageLifetimeUsingBlockhash({ blockhash: mint, lastValidBlockHeight: 0n }, message),

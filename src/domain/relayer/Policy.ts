@@ -123,7 +123,7 @@ export const SolanaPolicy = Schema.Struct({
   min_balance: maybe(Uint64, doc("Lamports that must stay on the account. The default is 10000000.", 10000000)),
   max_tx_data_size: maybe(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65535 })),
-    doc("Largest transaction in bytes. The default is 1232, the size of a packet.", 1232)
+    doc("Largest transaction in bytes. The default is 1232, the size of a packet, and 4096 for version 1.", 1232)
   ),
   max_signatures: maybe(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 })),

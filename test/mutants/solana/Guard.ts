@@ -51,6 +51,14 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${tests}/Guard.test.ts`
     },
     {
+      name: "version-1-has-limits",
+      rule: "A message of version 1 that the service builds has no more accounts than the runtime takes.",
+      source: "docs/security/solana.md: version 1",
+      before: "  version1Limits,\n",
+      after: "",
+      test: `${tests}/Guard.test.ts`
+    },
+    {
       name: "budget-occurs-once",
       rule: "A price or a limit that occurs twice is refused.",
       source: `${attacks} 25`,
@@ -115,7 +123,62 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${tests}/Guard.test.ts`
     }
   ]),
+  ...inFile(`${source}/Message.ts`, [
+    {
+      name: "only-version-1-is-long",
+      rule: "A transaction of another version than 1 has the bytes of a packet at most.",
+      source: "docs/security/solana.md: version 1",
+      before: "(version === 1 ? version1.bytes : maxTransactionBytes)",
+      after: "(version === 1 ? version1.bytes : version1.bytes)",
+      test: `${tests}/Guard.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/WireDecoding.ts`, [
+    {
+      name: "half-a-fee-is-no-fee",
+      rule: "A configuration with one of the two bits of a fee is refused.",
+      source: `${attacks} 29`,
+      before: "if (fee !== 0 && fee !== configBits.priorityFee) reader.fail(",
+      after: "if (fee > configBits.priorityFee) reader.fail(",
+      test: `${tests}/Wire.test.ts`,
+      only: "a configuration with half a fee"
+    },
+    {
+      name: "configuration-is-known",
+      rule: "A configuration with a value that is not known is refused, because nobody knows its size.",
+      source: `${attacks} 34`,
+      before: "if ((mask & ~knownBits) !== 0) reader.fail(",
+      after: "if ((mask & ~knownBits) !== 0 && mask === 0) reader.fail(",
+      test: `${tests}/Wire.test.ts`,
+      only: "a configuration with half a fee"
+    },
+    {
+      name: "later-versions-are-refused",
+      rule: "A message of a version that the service does not know is refused.",
+      source: `${attacks} 34`,
+      before: "  if (version > highestVersion) return unsupported(version)\n  if (version === 0)",
+      after: "  if (version > highestVersion + 1) return unsupported(version)\n  if (version === 0)",
+      test: `${tests}/Wire.test.ts`,
+      only: "bytes with two readings"
+    }
+  ]),
   ...inFile(`${source}/Fee.ts`, [
+    {
+      name: "version-1-costs-what-it-names",
+      rule: "The fee of version 1 counts the lamports that its configuration names.",
+      source: `${attacks} 26`,
+      before: "total: lamportsPerSignature * BigInt(signatures) + priorityFee",
+      after: "total: lamportsPerSignature * BigInt(signatures) + 0n * priorityFee",
+      test: `${tests}/Guard.test.ts`
+    },
+    {
+      name: "budgets-of-version-1-have-no-effect",
+      rule: "Instructions of the compute budget have no effect in version 1.",
+      source: `${attacks} 29`,
+      before: "  version === 1\n    ? []",
+      after: "  version === 1 && keys.length === 0\n    ? []",
+      test: `${tests}/Guard.test.ts`
+    },
     {
       name: "precompiles-cost",
       rule: "The fee counts the signatures that precompiles claim.",

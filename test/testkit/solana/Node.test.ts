@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Base58 from "../../../src/domain/transaction/solana/Base58.ts"
-import { base64Of } from "../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import { base64Of, bytesOf } from "../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import * as Cluster from "../../../testkit/solana/Cluster.ts"
 import * as Node from "../../../testkit/solana/Node.ts"
 import * as Serving from "../../../testkit/solana/Serving.ts"
@@ -85,6 +85,51 @@ describe("a node of a cluster", () => {
     const { node } = make()
     node.hasHistory = false
     assert.strictEqual(errorOf(node.answer("getSignatureStatuses", [["5".repeat(88)]])), -32_011)
+  })
+
+  it("shows a transaction of a version only to those who ask for it, and its keys without its bytes", () => {
+    const { cluster, node } = make()
+    const config = { computeUnitLimit: 1000, loadedBytes: 100_000 }
+    cluster.take(transferOf(cluster, 1, addressOf(2), sol, config))
+    cluster.produce()
+    const ofVersion1 = cluster.blocks.at(-1)?.transactions[0]?.signature ?? ""
+    const later = cluster.landLater(2, [addressOf(3), payer])
+    cluster.produce(40)
+    const ask = (signature: string, maxSupportedTransactionVersion?: number, encoding = "base64") =>
+      node.answer("getTransaction", [
+        signature,
+        { encoding, ...(maxSupportedTransactionVersion === undefined ? {} : { maxSupportedTransactionVersion }) }
+      ])
+    for (const [signature, version, most] of [
+      [ofVersion1, 1, undefined],
+      [ofVersion1, 1, 0],
+      [later, 2, 1]
+    ] as const) {
+      const answer = ask(signature, most)
+      const message = answer !== undefined && "error" in answer ? answer.error.message : ""
+      assert.strictEqual(errorOf(answer), -32_015)
+      assert.include(message, `Transaction version (${version}) is not supported`)
+    }
+    assert.deepInclude(valueOf(ask(ofVersion1, 1)) as object, { version: 1 })
+    assert.deepInclude(valueOf(ask(later, 255, "json")) as object, {
+      version: 2,
+      transaction: {
+        signatures: [later],
+        message: { accountKeys: [addressOf(3), payer, "11111111111111111111111111111111"] }
+      }
+    })
+  })
+
+  it("takes no more bytes than it is set to", () => {
+    const { cluster, node } = make()
+    const raw = base64Of(transferOf(cluster, 1, addressOf(2), sol))
+    node.maxBytes = bytesOf(raw).length - 1
+    for (const method of ["sendTransaction", "simulateTransaction"]) {
+      assert.strictEqual(errorOf(node.answer(method, [raw])), -32_602)
+    }
+    assert.strictEqual(cluster.pool.size, 0)
+    node.maxBytes += 1
+    assert.isString(valueOf(node.answer("sendTransaction", [raw])))
   })
 
   it("that is behind, limited or silent answers nothing else", () => {

@@ -2,6 +2,7 @@
 import { createPrivateKey, createPublicKey, sign } from "node:crypto"
 import * as Base58 from "../../../src/domain/transaction/solana/Base58.ts"
 import { systemProgram } from "../../../src/domain/transaction/solana/Programs.ts"
+import type { MessageConfig } from "../../../src/domain/transaction/solana/Message.ts"
 import * as Wire from "../../../src/domain/transaction/solana/WireEncoding.ts"
 import type { BuiltInstruction } from "../../../src/domain/transaction/solana/WireEncoding.ts"
 import type { Cluster } from "../../../testkit/solana/Cluster.ts"
@@ -25,15 +26,26 @@ export const pemOf = (number: number): string => secretOf(number).export({ forma
 export const signature = (number: number, message: Uint8Array): Uint8Array =>
   Uint8Array.from(sign(null, message, secretOf(number)))
 
-/** Signed by the key with the number, which pays the fee. */
-export const signed = (cluster: Cluster, payer: number, instructions: ReadonlyArray<BuiltInstruction>): Uint8Array => {
+/** Signed by the key with the number, which pays the fee. `config`: in version 1. */
+export const signed = (
+  cluster: Cluster,
+  payer: number,
+  instructions: ReadonlyArray<BuiltInstruction>,
+  config?: MessageConfig
+): Uint8Array => {
   const blockhash = cluster.blocks.at(-1)?.blockhash ?? ""
-  const message = Wire.messageBytes(Wire.build({ payer: addressOf(payer), instructions, blockhash }))
+  const message = Wire.messageBytes(Wire.build({ payer: addressOf(payer), instructions, blockhash, config }))
   return Wire.transactionBytes([signature(payer, message)], message)
 }
 
-export const transferOf = (cluster: Cluster, from: number, to: string, lamports: bigint): Uint8Array => {
+export const transferOf = (
+  cluster: Cluster,
+  from: number,
+  to: string,
+  lamports: bigint,
+  config?: MessageConfig
+): Uint8Array => {
   const data = Uint8Array.from([2, 0, 0, 0, ...new Uint8Array(BigUint64Array.of(lamports).buffer)])
   const accounts = [addressOf(from), to].map((address) => ({ address, isWritable: true }))
-  return signed(cluster, from, [{ program: systemProgram, accounts, data }])
+  return signed(cluster, from, [{ program: systemProgram, accounts, data }], config)
 }

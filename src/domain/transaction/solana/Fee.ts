@@ -19,8 +19,11 @@ export interface Fee {
   readonly total: bigint
 }
 
-const budgetData = ({ instructions, keys }: Message): ReadonlyArray<Uint8Array> =>
-  instructions.filter(({ program }) => keys[program] === computeBudgetProgram).map(({ data }) => data)
+/** In version 1 these instructions have no effect: its configuration says what they would. */
+const budgetData = ({ instructions, keys, version }: Message): ReadonlyArray<Uint8Array> =>
+  version === 1
+    ? []
+    : instructions.filter(({ program }) => keys[program] === computeBudgetProgram).map(({ data }) => data)
 
 /** Whether an instruction of the compute budget occurs twice: the runtime refuses such a message. */
 export const hasBudgetTwice = (message: Message): boolean => {
@@ -31,6 +34,19 @@ export const hasBudgetTwice = (message: Message): boolean => {
 /** The fee for a price and a limit of compute units: the part of a lamport that is left counts as one. */
 export const totalFee = (signatures: number, price: bigint, units: number): bigint =>
   lamportsPerSignature * BigInt(signatures) + (price * BigInt(units) + microLamports - 1n) / microLamports
+
+/** Version 1 names its fee in lamports. The price is what that is for each unit. */
+const feeOfConfig = ({ config = {} }: Message, signatures: number, claimed: number): Fee => {
+  const { priorityFee = 0n, computeUnitLimit } = config
+  const units = BigInt(computeUnitLimit ?? 0)
+  return {
+    signatures,
+    claimed,
+    ...(computeUnitLimit === undefined ? {} : { computeUnitLimit }),
+    computeUnitPrice: units === 0n ? 0n : (priorityFee * microLamports) / units,
+    total: lamportsPerSignature * BigInt(signatures) + priorityFee
+  }
+}
 
 export const feeOf = (message: Message): Fee => {
   const { instructions, keys, signers } = message
@@ -45,6 +61,7 @@ export const feeOf = (message: Message): Fee => {
   const price = (priceData === undefined ? undefined : LittleEndian.u64(priceData, 1)) ?? 0n
   const units = Math.min(maxComputeUnits, limit ?? defaultComputeUnits * instructions.length)
   const signatures = signers + claimed
+  if (message.version === 1) return feeOfConfig(message, signatures, claimed)
   return {
     signatures,
     claimed,

@@ -3,12 +3,12 @@ import { feeOf, hasBudgetTwice } from "./Fee.ts"
 import { instructionsOf, loadedBy, refusal } from "./Instruction.ts"
 import type { AccountState, Derivations, Instruction, Refusal, TableState } from "./Instruction.ts"
 import * as LittleEndian from "./LittleEndian.ts"
-import { isListingFeePayer, isTooLarge, sizeWithSignatures } from "./Message.ts"
+import { isListingFeePayer, maxBytesOf, sizeWithSignatures, version1Problem } from "./Message.ts"
 import type { WireTransaction } from "./Message.ts"
 import { ownSpending } from "./OwnInstructions.ts"
 import { isNativePayment } from "./Payment.ts"
 import { computeBudgetProgram, systemProgram } from "./Programs.ts"
-import { defaultMaxSignatures, maxPrecompileSignatures, maxTransactionBytes } from "./SolanaNumbers.ts"
+import { defaultMaxSignatures, maxPrecompileSignatures } from "./SolanaNumbers.ts"
 import { isRefusal } from "./Spending.ts"
 import type { Receiver, Spending } from "./Spending.ts"
 
@@ -54,11 +54,17 @@ type Rule = (guarded: Guarded) => Refusal | undefined
 
 const size: Rule = ({ transaction, terms }) => {
   const { messageBytes, message } = transaction
-  const bytes = sizeWithSignatures(messageBytes.length, message.signers)
-  const limit = Math.min(terms.maxBytes ?? maxTransactionBytes, maxTransactionBytes)
-  return isTooLarge(bytes, limit)
+  const bytes = sizeWithSignatures(message, messageBytes.length)
+  const limit = Math.min(terms.maxBytes ?? Infinity, maxBytesOf(message))
+  return bytes > limit
     ? refusal("too_large", `has ${bytes} bytes with all signatures; at most ${limit} are allowed`)
     : undefined
+}
+
+/** Of a message that the service builds: what it was given is decoded, and then the same is checked. */
+const version1Limits: Rule = ({ transaction }) => {
+  const problem = version1Problem(transaction.message)
+  return problem === undefined ? undefined : refusal("malformed", problem.message)
 }
 
 const budgetOnce: Rule = ({ transaction }) =>
@@ -211,6 +217,7 @@ const spending: Rule = (guarded) => {
 
 const rules: ReadonlyArray<Rule> = [
   size,
+  version1Limits,
   budgetOnce,
   feePayer,
   signers,

@@ -1,5 +1,5 @@
 // A message of solana as plain data, and what makes it well formed (rule S1).
-import { maxTransactionBytes } from "./SolanaNumbers.ts"
+import { heapBytes, maxTransactionBytes, version1 } from "./SolanaNumbers.ts"
 
 export interface CompiledInstruction {
   /** Index of the program among the keys. */
@@ -16,8 +16,30 @@ export interface TableLookup {
   readonly readonly: ReadonlyArray<number>
 }
 
+/** What a message of version 1 asks for instead of instructions of the compute budget, which have no effect in it. */
+export interface MessageConfig {
+  /** Lamports above the fee for signatures. Absent: none. */
+  readonly priorityFee?: bigint
+  /** Absent: no unit. */
+  readonly computeUnitLimit?: number
+  /** Bytes of accounts that it may load. Absent: none. */
+  readonly loadedBytes?: number
+  /** Absent: the least. */
+  readonly heapBytes?: number
+}
+
+/** Bits of the mask that says which values the configuration has, in the order of the values. A fee of eight bytes has two. */
+export const configBits = {
+  priorityFee: 0b11,
+  computeUnitLimit: 0b100,
+  loadedBytes: 0b1000,
+  heapBytes: 0b10000
+} as const
+
 export interface Message {
-  readonly version: "legacy" | 0
+  readonly version: "legacy" | 0 | 1
+  /** Of version 1 alone. */
+  readonly config?: MessageConfig
   /** How many keys sign, and how many of the signing and of the other keys are read-only. */
   readonly signers: number
   readonly readonlySigners: number
@@ -47,6 +69,9 @@ export interface Malformed {
 }
 
 export const malformed = (message: string): Malformed => ({ code: "malformed", message })
+
+/** The highest version of a message that the service reads and signs. */
+export const highestVersion = 1
 
 /** Accounts that a message names: its keys, and what its tables load. */
 const accountCount = ({ keys, tables }: Message): number =>
@@ -80,6 +105,23 @@ const instructionProblem = (message: Message): string | undefined => {
   return undefined
 }
 
+/** What the runtime does not take in version 1, whatever it takes in the others. Undefined: it takes all of it. */
+export const version1Problem = ({ version, config, keys, signers, instructions }: Message): Malformed | undefined => {
+  if (version !== 1) return undefined
+  const most = (what: string, count: number, limit: number) =>
+    count > limit ? malformed(`has ${count} ${what}; version 1 has at most ${limit}`) : undefined
+  const heap = config?.heapBytes ?? heapBytes.minimum
+  const { minimum, maximum, step } = heapBytes
+  return (
+    most("signatures", signers, version1.signatures) ??
+    most("accounts", keys.length, version1.keys) ??
+    most("instructions", instructions.length, version1.instructions) ??
+    (heap < minimum || heap > maximum || heap % step !== 0
+      ? malformed(`asks for a heap of ${heap} bytes; it must be a multiple of ${step} from ${minimum} to ${maximum}`)
+      : undefined)
+  )
+}
+
 /** What is wrong with a decoded transaction. Undefined: it is well formed. */
 export const structureProblem = ({ message, signatures }: WireTransaction): Malformed | undefined => {
   const header = headerProblem(message)
@@ -89,15 +131,15 @@ export const structureProblem = ({ message, signatures }: WireTransaction): Malf
   }
   if (new Set(message.keys).size < message.keys.length) return malformed("a key occurs twice")
   const instruction = instructionProblem(message)
-  return instruction === undefined ? undefined : malformed(instruction)
+  return instruction === undefined ? version1Problem(message) : malformed(instruction)
 }
 
 /** Bytes of a signature. */
 export const signatureBytes = 64
 
-/** Bytes of a transaction that has a signature of each signer. */
-export const sizeWithSignatures = (messageBytes: number, signers: number): number =>
-  1 + signatureBytes * signers + messageBytes
+/** Bytes of a transaction that has a signature of each signer. Version 1 does not count them again. */
+export const sizeWithSignatures = ({ version, signers }: Message, messageBytes: number): number =>
+  (version === 1 ? 0 : 1) + signatureBytes * signers + messageBytes
 
-export const isTooLarge = (size: number, limit: number = maxTransactionBytes): boolean =>
-  size > Math.min(limit, maxTransactionBytes)
+/** Bytes that the network takes of a transaction with all signatures. */
+export const maxBytesOf = ({ version }: Message): number => (version === 1 ? version1.bytes : maxTransactionBytes)

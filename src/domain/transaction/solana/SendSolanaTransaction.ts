@@ -8,7 +8,7 @@ import { maybe, text } from "../../request/Text.ts"
 import { Speed } from "../Speed.ts"
 import { batchOf } from "../TransactionRequests.ts"
 import { maxExternalIdLength } from "../Numbers.ts"
-import { maxAccounts, maxComputeUnits, maxInstructions, maxTables, maxTransactionBytes } from "./SolanaNumbers.ts"
+import { maxAccounts, maxComputeUnits, maxInstructions, maxTables, version1 } from "./SolanaNumbers.ts"
 
 /** The one text of some bytes: with padding, and without bits that are left over. */
 const isBase64 = (text: string): boolean => {
@@ -27,18 +27,21 @@ const base64 = Schema.String.check(
 /** Bytes that a text of base64 stands for. */
 const sizeOf = (text: string): number => (text.length / 4) * 3 - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0)
 
-const size = { expected: `1 to ${maxTransactionBytes} bytes` }
+/** Bytes of the largest form. The rules of the fee payer have the limit of each. */
+const maxBytes = version1.bytes
+
+const size = { expected: `1 to ${maxBytes} bytes` }
 
 const Base64Transaction = base64.check(
-  Schema.makeFilter((text: string) => text !== "" && sizeOf(text) <= maxTransactionBytes, {
+  Schema.makeFilter((text: string) => text !== "" && sizeOf(text) <= maxBytes, {
     ...size,
-    toJsonSchema: () => [{ minLength: 4, maxLength: 4 * Math.ceil(maxTransactionBytes / 3) }, true]
+    toJsonSchema: () => [{ minLength: 4, maxLength: 4 * Math.ceil(maxBytes / 3) }, true]
   })
 )
 
 /** The form that the types of the common client have. */
 const ByteArray = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 }))).check(
-  Schema.isBetweenLength(1, maxTransactionBytes, size)
+  Schema.isBetweenLength(1, maxBytes, size)
 )
 
 export const WireBytes = Schema.Union([Base64Transaction, ByteArray])
@@ -71,7 +74,7 @@ const fields = {
   transaction: maybe(
     WireBytes,
     doc(
-      "A prebuilt transaction, legacy or version 0, as base64 or as an array of bytes. Exactly one of `transaction` and `instructions` is required.",
+      "A prebuilt transaction, legacy, version 0 or version 1, as base64 or as an array of bytes. Exactly one of `transaction` and `instructions` is required.",
       "AQAAAA=="
     )
   ),
@@ -128,6 +131,13 @@ const fields = {
       Schema.isBetweenLength(1, maxTables, { expected: `1 to ${maxTables} addresses` })
     ),
     extra("Lookup tables with which a message of version 0 is built. Only with `instructions`.", [program])
+  ),
+  version: maybe(
+    Schema.Literal(1),
+    extra(
+      "Version of the message that is built. Version 1 has up to 4096 bytes, at most 64 accounts and no lookup tables, and needs nodes that take it. If absent, the legacy form, or version 0 with `address_lookup_tables`. Only with `instructions`.",
+      1
+    )
   ),
   refresh: maybe(
     Schema.Boolean,

@@ -26,6 +26,8 @@ export interface SolanaRequest {
   /** Lamports. */
   readonly max_fee_lamports?: bigint
   readonly address_lookup_tables?: ReadonlyArray<string>
+  /** Version of the message that is built. Absent: the legacy form, or version 0 with lookup tables. */
+  readonly version?: 1
   /** Absent: it is simulated. */
   readonly simulate?: boolean
   /** Whether it waits for funds until its deadline. */

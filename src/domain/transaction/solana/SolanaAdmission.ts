@@ -2,6 +2,7 @@
 import type { Violation } from "../../request/Request.ts"
 import type { Moment } from "../Moment.ts"
 import { timing } from "../Timing.ts"
+import { computeBudgetProgram } from "./Programs.ts"
 import type { SendSolanaTransaction } from "./SendSolanaTransaction.ts"
 import { defaultValidity, maxAccounts } from "./SolanaNumbers.ts"
 
@@ -25,13 +26,36 @@ const oneForm: Rule = ({ transaction, instructions }) => {
 }
 
 /** A prebuilt message has its price, its limit and its tables in its bytes. */
-const onlyForInstructions = ["speed", "compute_unit_limit", "compute_unit_price", "address_lookup_tables"] as const
+const onlyForInstructions = [
+  "speed",
+  "compute_unit_limit",
+  "compute_unit_price",
+  "address_lookup_tables",
+  "version"
+] as const
 
 const notForPrebuilt: Rule = (request) => {
   const given = onlyForInstructions.find((name) => request[name] !== undefined)
   return request.transaction === undefined || given === undefined
     ? undefined
     : violation(given, "can only be given together with instructions")
+}
+
+const noTables: Rule = ({ version, address_lookup_tables }) =>
+  version !== undefined && address_lookup_tables !== undefined
+    ? violation("address_lookup_tables", "cannot be given together with version: version 1 has no lookup tables")
+    : undefined
+
+/** A caller who gives such an instruction wants its effect. */
+const noBudget: Rule = ({ version, instructions = [] }) => {
+  const index =
+    version === undefined ? -1 : instructions.findIndex(({ program_id }) => program_id === computeBudgetProgram)
+  return index < 0
+    ? undefined
+    : violation(
+        `instructions.${index}.program_id`,
+        "has no effect in version 1: use compute_unit_limit and compute_unit_price instead of the compute budget"
+      )
 }
 
 const notForInstructions: Rule = ({ instructions, refresh }) =>
@@ -97,6 +121,8 @@ export const { deadlineOf } = times
 const rules: ReadonlyArray<Rule> = [
   oneForm,
   notForPrebuilt,
+  noTables,
+  noBudget,
   notForInstructions,
   onePrice,
   accounts,

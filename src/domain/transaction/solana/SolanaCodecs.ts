@@ -14,6 +14,7 @@ export const RequestJson = Schema.Struct({
   compute_unit_price: optional(Amount),
   max_fee_lamports: optional(Amount),
   address_lookup_tables: optional(Schema.Array(Schema.String)),
+  version: optional(Schema.Literal(1)),
   simulate: optional(Schema.Boolean),
   wait_for_funds: optional(Schema.Boolean),
   max_value: optional(Amount)

@@ -13,7 +13,7 @@ const address = Shown.shaped(/^[1-9A-HJ-NP-Za-km-z]{43,44}$/)
 export const SignSolanaTransaction = Schema.Struct({
   transaction: field(
     WireBytes,
-    "A transaction, legacy or version 0, whose fee payer is the relayer, as base64 or as an array of bytes.",
+    "A transaction, legacy, version 0 or version 1, whose fee payer is the relayer, as base64 or as an array of bytes.",
     "AQAAAA=="
   )
 }).annotate({ identifier: "SignSolanaTransactionRequest", description: "A transaction to sign without sending it." })
@@ -29,7 +29,7 @@ export type SolanaSigning = Exchange<typeof SignSolanaTransaction.Type, typeof S
 const sponsored = {
   transaction: field(
     WireBytes,
-    "The user's transaction, legacy or version 0, whose fee payer is the user, as base64 or as an array of bytes.",
+    "The user's transaction, legacy, version 0 or version 1, whose fee payer is the user, as base64 or as an array of bytes.",
     "AQAAAA=="
   ),
   fee_token: field(CheckedSolanaAddress, "Mint of the token.", mint)

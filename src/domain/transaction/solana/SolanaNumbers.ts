@@ -80,6 +80,12 @@ export const maxTables = 8
 /** Bytes of a transaction with its signatures: what fits into a packet of the network. */
 export const maxTransactionBytes = 1232
 
+/** What a transaction of version 1 has at most, with bytes for its signatures: SIMD-0385. */
+export const version1 = { bytes: 4096, signatures: 12, keys: 64, instructions: 64 } as const
+
+/** Bytes of heap that a transaction of version 1 may ask for: SIMD-0385. */
+export const heapBytes = { minimum: 32_768, maximum: 262_144, step: 1024 } as const
+
 /** Signatures of a transaction if the policy sets no limit: as many as fit into a packet beside a small message. */
 export const defaultMaxSignatures = 12
 
@@ -122,6 +128,18 @@ export const maxComputeUnits = 1_400_000
 
 /** Compute units per instruction that the runtime allows a transaction without a limit of its own. */
 export const defaultComputeUnits = 200_000
+
+/**
+ * Bytes of accounts that a transaction may load: what the runtime allows one of an earlier version that says nothing about it. One
+ * of version 1 that says nothing may load none.
+ */
+export const maxLoadedBytes = 64 * 1024 * 1024
+
+/**
+ * Compute units above those of the user for the payment of a sponsored transaction of version 1, which would have none otherwise:
+ * three times what TransferChecked of the token programs takes.
+ */
+export const paymentUnits = 20_000
 
 /** Highest fee in lamports if neither policy nor request has a cap. */
 export const defaultMaxFee = 1_000_000n

@@ -1,9 +1,10 @@
 // Builds the transaction that a user signs: a payment to the relayer, and then what the user wants, with the relayer as fee payer.
 import { instructionsOf } from "./Instruction.ts"
 import { isWritable } from "./Message.ts"
-import type { Message } from "./Message.ts"
+import type { Message, MessageConfig } from "./Message.ts"
 import { systemProgram } from "./Programs.ts"
 import { nativeToken } from "./Payment.ts"
+import { defaultComputeUnits, maxComputeUnits, maxLoadedBytes, paymentUnits } from "./SolanaNumbers.ts"
 import { build } from "./WireEncoding.ts"
 import type { BuiltInstruction } from "./WireEncoding.ts"
 
@@ -72,11 +73,21 @@ interface Sponsoring {
   readonly tables: Tables
 }
 
+/**
+ * What is not set in version 1 is nothing, and what is set is for the instructions of the user alone. Units and bytes cost no lamports
+ * there: the fee is what the user names.
+ */
+const withRoomForPayment = ({ config = {}, instructions }: Message): MessageConfig => {
+  const units = config.computeUnitLimit ?? defaultComputeUnits * instructions.length
+  return { ...config, computeUnitLimit: Math.min(maxComputeUnits, units + paymentUnits), loadedBytes: maxLoadedBytes }
+}
+
 /** The payment comes first. The user's own fee payer signs the payment, so it stays a signer. */
 export const sponsored = (message: Message, { relayer, payment, blockhash, loaded, tables }: Sponsoring): Message =>
   build({
     payer: relayer,
     instructions: [payment, ...withRoles(message, loaded)],
     blockhash,
-    ...(message.version === "legacy" ? {} : { tables })
+    ...(message.version === 0 ? { tables } : {}),
+    ...(message.version === 1 ? { config: withRoomForPayment(message) } : {})
   })

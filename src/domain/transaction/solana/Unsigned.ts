@@ -1,10 +1,11 @@
 // The bytes that are signed for a request: those that it brings, or those that the service builds.
 import { Result } from "effect"
 import * as Base58 from "./Base58.ts"
-import { maxComputeUnits } from "./SolanaNumbers.ts"
+import { defaultComputeUnits, maxComputeUnits, maxLoadedBytes } from "./SolanaNumbers.ts"
 import { base64Of, bytesOf } from "./SendSolanaTransaction.ts"
+import { totalFee } from "./Fee.ts"
 import { sizeWithSignatures } from "./Message.ts"
-import type { Malformed, Message, WireTransaction } from "./Message.ts"
+import type { Malformed, Message, MessageConfig, WireTransaction } from "./Message.ts"
 import { computeBudgetProgram } from "./Programs.ts"
 import type { SolanaRequest } from "./Solana.ts"
 import { decode } from "./WireDecoding.ts"
@@ -37,8 +38,18 @@ export interface Account {
 export const hasOwnBudget = ({ instructions = [] }: SolanaRequest): boolean =>
   instructions.some(({ program_id }) => program_id === computeBudgetProgram)
 
+/** What version 1 has instead of instructions of the compute budget. What it does not say would be nothing at all. */
+const configOf = (instructions: number, { computeUnitLimit, computeUnitPrice }: Chosen): MessageConfig => {
+  const units = computeUnitLimit ?? Math.min(maxComputeUnits, defaultComputeUnits * instructions)
+  return {
+    ...(computeUnitPrice === 0n ? {} : { priorityFee: totalFee(0, computeUnitPrice, units) }),
+    computeUnitLimit: units,
+    loadedBytes: maxLoadedBytes
+  }
+}
+
 const builtOf = (request: SolanaRequest, { payer, tables }: Account, chosen: Chosen): Message => {
-  const { instructions = [], address_lookup_tables } = request
+  const { instructions = [], address_lookup_tables, version } = request
   const { blockhash, computeUnitLimit, computeUnitPrice } = chosen
   const own = hasOwnBudget(request)
   const limit = own || computeUnitLimit === undefined ? [] : [budget(numbered(2, BigInt(computeUnitLimit), 4))]
@@ -48,6 +59,9 @@ const builtOf = (request: SolanaRequest, { payer, tables }: Account, chosen: Cho
     accounts: accounts.map(({ pubkey, is_writable }) => ({ address: pubkey, isWritable: is_writable })),
     data: bytesOf(data)
   }))
+  if (version === 1) {
+    return build({ payer, instructions: given, blockhash, config: configOf(given.length, chosen) })
+  }
   return build({
     payer,
     instructions: [...limit, ...price, ...given],
@@ -58,7 +72,7 @@ const builtOf = (request: SolanaRequest, { payer, tables }: Account, chosen: Cho
 
 const wireOf = (message: Message, signatures: WireTransaction["signatures"]): WireTransaction => {
   const bytes = messageBytes(message)
-  return { message, messageBytes: bytes, signatures, size: sizeWithSignatures(bytes.length, signatures.length) }
+  return { message, messageBytes: bytes, signatures, size: sizeWithSignatures(message, bytes.length) }
 }
 
 /**

@@ -1,10 +1,13 @@
 // Builds messages from instructions, and writes messages and transactions as they travel.
 import * as Base58 from "./Base58.ts"
-import { signatureBytes } from "./Message.ts"
-import type { Message } from "./Message.ts"
+import { configBits, signatureBytes } from "./Message.ts"
+import type { Message, MessageConfig } from "./Message.ts"
 
-/** Bytes that a transaction has at most, with room for those that are too large. */
+/** Bytes that most transactions have at most. */
 const room = 2048
+
+/** The first byte of a message of version 1. No count of signatures has it. */
+const version1Byte = 0x81
 
 /** Writes bytes one behind the other. */
 class Writer {
@@ -29,6 +32,11 @@ class Writer {
     this.byte(rest)
   }
 
+  /** A number of as many bytes, the lowest first. */
+  number(value: bigint | number, bytes: number): void {
+    for (let rest = BigInt(value), index = 0; index < bytes; index++, rest >>= 8n) this.byte(Number(rest & 0xffn))
+  }
+
   withLength(values: Uint8Array | ReadonlyArray<number>): void {
     this.length(values.length)
     this.all(values)
@@ -50,8 +58,36 @@ class Writer {
   }
 }
 
+const configNames = ["priorityFee", "computeUnitLimit", "loadedBytes", "heapBytes"] as const
+
+/** Of a message of version 1: the sizes of all instructions come before their contents. */
+const version1Bytes = ({ config = {}, keys, blockhash, instructions, ...header }: Message): Uint8Array => {
+  const writer = new Writer()
+  const given = configNames.filter((name) => config[name] !== undefined)
+  writer.all([version1Byte, header.signers, header.readonlySigners, header.readonlyOthers])
+  writer.number(
+    given.reduce((mask, name) => mask | configBits[name], 0),
+    4
+  )
+  writer.key(blockhash)
+  writer.all([instructions.length, keys.length])
+  for (const address of keys) writer.key(address)
+  for (const name of given) writer.number(config[name] ?? 0, name === "priorityFee" ? 8 : 4)
+  for (const { program, accounts, data } of instructions) {
+    writer.all([program, accounts.length])
+    writer.number(data.length, 2)
+  }
+  for (const { accounts, data } of instructions) {
+    writer.all(accounts)
+    writer.all(data)
+  }
+  return writer.bytes
+}
+
 /** What is signed. */
-export const messageBytes = ({ version, keys, blockhash, instructions, tables, ...header }: Message): Uint8Array => {
+export const messageBytes = (message: Message): Uint8Array => {
+  const { version, keys, blockhash, instructions, tables, ...header } = message
+  if (version === 1) return version1Bytes(message)
   const writer = new Writer()
   if (version === 0) writer.byte(0x80)
   writer.all([header.signers, header.readonlySigners, header.readonlyOthers])
@@ -74,15 +110,17 @@ export const messageBytes = ({ version, keys, blockhash, instructions, tables, .
   return writer.bytes
 }
 
-/** An absent signature is a slot of zero bytes. */
+/** An absent signature is a slot of zero bytes. Those of version 1 follow the message, which says how many there are. */
 export const transactionBytes = (
   signatures: ReadonlyArray<Uint8Array | undefined>,
   message: Uint8Array
 ): Uint8Array => {
   const writer = new Writer()
-  writer.length(signatures.length)
+  const isFirst = message[0] === version1Byte
+  if (isFirst) writer.all(message)
+  else writer.length(signatures.length)
   for (const signature of signatures) writer.all(signature ?? new Uint8Array(signatureBytes))
-  writer.all(message)
+  if (!isFirst) writer.all(message)
   return writer.bytes
 }
 
@@ -103,8 +141,10 @@ export interface BuildOptions {
   readonly payer: string
   readonly instructions: ReadonlyArray<BuiltInstruction>
   readonly blockhash: string
-  /** Contents of lookup tables, by address. Absent: the legacy form is built. */
+  /** Contents of lookup tables, by address. Absent: the legacy form is built, or version 1. */
   readonly tables?: ReadonlyMap<string, ReadonlyArray<string>> | undefined
+  /** Absent: the legacy form is built, or version 0. */
+  readonly config?: MessageConfig | undefined
 }
 
 interface Place {
@@ -145,7 +185,7 @@ const rolesOf = ({ payer, instructions }: BuildOptions): ReadonlyMap<string, Rol
 
 /** Accounts that a table has are loaded from it, except signers and programs that are called. */
 export const build = (options: BuildOptions): Message => {
-  const { payer, instructions, blockhash, tables } = options
+  const { payer, instructions, blockhash, tables, config } = options
   const roles = rolesOf(options)
   const programs = new Set(instructions.map(({ program }) => program))
   const loaded = [...roles].flatMap(([address, { isSigner, isWritable }]) => {
@@ -174,7 +214,7 @@ export const build = (options: BuildOptions): Message => {
   const indexOf = new Map(addresses.map((address, index) => [address, index]))
   const at = (address: string): number => indexOf.get(address) ?? 0
   return {
-    version: tables === undefined ? "legacy" : 0,
+    ...(config === undefined ? { version: tables === undefined ? ("legacy" as const) : 0 } : { version: 1, config }),
     signers: 1 + writableSigners.length + readonlySigners.length,
     readonlySigners: readonlySigners.length,
     readonlyOthers: readonlyOthers.length,

@@ -37,6 +37,7 @@ const requestOf = (body: ReplaceSolanaTransaction): SolanaRequest => ({
   ...present("compute_unit_price", body.compute_unit_price),
   ...present("max_fee_lamports", body.max_fee_lamports),
   ...present("address_lookup_tables", body.address_lookup_tables),
+  ...present("version", body.version),
   ...present("simulate", body.simulate),
   ...present("wait_for_funds", body.wait_for_funds)
 })

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { brokenRule, brokenSignature, spendingOf } from "../../../../src/domain/transaction/solana/Guard.ts"
 import type { Form, GuardTerms, Guarded } from "../../../../src/domain/transaction/solana/Guard.ts"
+import type { Message, MessageConfig } from "../../../../src/domain/transaction/solana/Message.ts"
 import type { AccountState } from "../../../../src/domain/transaction/solana/Instruction.ts"
 import * as Programs from "../../../../src/domain/transaction/solana/Programs.ts"
 import { brokenSimulation } from "../../../../src/domain/transaction/solana/SimulatedRules.ts"
@@ -47,6 +48,12 @@ const withTable = { ...sound, version: 0 as const, tables: [{ table: "table", wr
 const tables = (...addresses: ReadonlyArray<string>) => ({
   tables: new Map([["table", { _tag: "Active" as const, addresses }]]),
   accounts: new Map()
+})
+
+/** The same with so many bytes without signatures. */
+const guardedBytes = (checked: Guarded, bytes: number): Guarded => ({
+  ...checked,
+  transaction: { ...checked.transaction, messageBytes: new Uint8Array(bytes) }
 })
 
 const cases: ReadonlyArray<readonly [string, Guarded, string]> = [
@@ -174,6 +181,88 @@ const cases: ReadonlyArray<readonly [string, Guarded, string]> = [
   ]
 ]
 
+const enough: MessageConfig = { computeUnitLimit: 100_000, loadedBytes: 1_000_000 }
+
+/** The same message in version 1. */
+const inVersion1 = (message: Message, config: MessageConfig = {}): Message => ({
+  ...message,
+  version: 1,
+  config: { ...enough, ...config }
+})
+
+const dear = budget(3, ...u64(2n ** 40n))
+
+const casesOfVersion1: ReadonlyArray<readonly [string, Guarded, string]> = [
+  ["a sound message", guarded(inVersion1(sound)), "passes"],
+  ["a message that asks for nothing, and can only fail", guarded({ ...sound, version: 1, config: {} }), "passes"],
+  [
+    "an instruction for a price of 2^40, which has no effect",
+    guarded(inVersion1(compiled([dear, userTransfer], [user])), "prebuilt", { maxFee: 10_000n }),
+    "passes"
+  ],
+  [
+    "two instructions for a price, which have no effect",
+    guarded(inVersion1(compiled([dear, dear, userTransfer], [user])), "prebuilt", { maxFee: 10_000n }),
+    "passes"
+  ],
+  ["a fee that is the cap", guarded(inVersion1(sound, { priorityFee: 7n }), "prebuilt", { maxFee: 10_007n }), "passes"],
+  [
+    "a fee of one lamport above the cap",
+    guarded(inVersion1(sound, { priorityFee: 8n }), "prebuilt", { maxFee: 10_007n }),
+    "fee_above_cap"
+  ],
+  [
+    "a fee of one lamport above the cap, for no unit",
+    guarded({ ...sound, version: 1, config: { priorityFee: 1n } }, "prebuilt", { maxFee: 10_000n }),
+    "fee_above_cap"
+  ],
+  [
+    "a fee that counts the signatures of precompiles, above the cap",
+    guarded(inVersion1(compiled([precompile(2), userTransfer], [user])), "prebuilt", { maxFee: 19_999n }),
+    "fee_above_cap"
+  ],
+  ["more bytes than a packet has", guardedBytes(guarded(inVersion1(sound)), 4096 - 2 * 64), "passes"],
+  ["more bytes than version 1 has", guardedBytes(guarded(inVersion1(sound)), 4097 - 2 * 64), "too_large"],
+  ["more bytes than a packet has in the legacy form", guardedBytes(guarded(sound), 1232 - 2 * 64), "too_large"],
+  ["as many bytes as a packet has in the legacy form", guardedBytes(guarded(sound), 1231 - 2 * 64), "passes"],
+  [
+    "more bytes than the policy allows",
+    guardedBytes(guarded(inVersion1(sound), "prebuilt", { maxBytes: 1232 }), 1233 - 2 * 64),
+    "too_large"
+  ],
+  [
+    "65 accounts of own instructions",
+    guarded(
+      inVersion1(
+        compiled([{ ...userTransfer, accounts: Array.from({ length: 63 }, (_, index) => address(100 + index)) }])
+      ),
+      "instructions"
+    ),
+    "malformed"
+  ],
+  [
+    "64 accounts of own instructions",
+    guarded(
+      inVersion1(
+        compiled([{ ...userTransfer, accounts: Array.from({ length: 62 }, (_, index) => address(100 + index)) }])
+      ),
+      "instructions"
+    ),
+    "passes"
+  ],
+  [
+    "a durable nonce of the user",
+    guarded(inVersion1(compiled([{ ...userTransfer, data: u32(4) }, userTransfer], [user]))),
+    "durable_nonce"
+  ],
+  ["another fee payer", guarded(inVersion1(sound), "prebuilt", { relayer: other }), "fee_payer_mismatch"]
+]
+
+describe("before a signature of version 1", () => {
+  for (const [name, checked, expected] of casesOfVersion1)
+    it(`${name}: ${expected}`, () => assert.strictEqual(code(checked), expected))
+})
+
 describe("before a signature", () => {
   for (const [name, checked, expected] of cases)
     it(`${name}: ${expected}`, () => assert.strictEqual(code(checked), expected))
@@ -217,12 +306,16 @@ const others: ReadonlyArray<readonly [Form, Partial<GuardTerms>]> = [
   ["prebuilt", { authority: "never" }]
 ]
 
+/** The same message in each version. */
+const inEach = (message: Message): ReadonlyArray<Message> => [message, inVersion1(message)]
+
 describe("the relayer in an instruction", () => {
   for (const [name, attack] of Attacks.takingOver) {
-    it(`${name} is refused in every form`, () => {
+    it(`${name} is refused in every form and version`, () => {
       for (const [form, changed] of [...others, ["instructions", {}], ["prebuilt", { authority: "always" }]] as const) {
-        const checked = guarded(compiled([attack]), form, changed)
-        assert.strictEqual(code(checked), "fee_payer_in_instruction", form)
+        for (const message of inEach(compiled([attack]))) {
+          assert.strictEqual(code(guarded(message, form, changed)), "fee_payer_in_instruction", form)
+        }
       }
     })
   }
@@ -230,9 +323,15 @@ describe("the relayer in an instruction", () => {
   for (const [name, instruction, out, spent] of Attacks.sending) {
     it(`${name} is sending, and counts as ${out} out and ${spent} spent`, () => {
       for (const [form, changed] of others) {
-        assert.strictEqual(code(guarded(compiled([instruction]), form, changed)), "fee_payer_in_instruction", form)
+        for (const message of inEach(compiled([instruction]))) {
+          assert.strictEqual(code(guarded(message, form, changed)), "fee_payer_in_instruction", form)
+        }
       }
-      for (const checked of [own(instruction), guarded(compiled([instruction]), "prebuilt", { authority: "always" })]) {
+      const checks = inEach(compiled([instruction])).flatMap((message) => [
+        guarded(message, "instructions"),
+        guarded(message, "prebuilt", { authority: "always" })
+      ])
+      for (const checked of checks) {
         assert.strictEqual(code(checked), "passes")
         const spending = spendingOf(checked)
         assert.deepStrictEqual("out" in spending ? [spending.out, spending.spent] : spending.code, [out, spent])

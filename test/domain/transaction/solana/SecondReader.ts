@@ -3,7 +3,9 @@
 
 export interface Reading {
   readonly signatures: ReadonlyArray<Uint8Array>
-  readonly version: "legacy" | 0
+  readonly version: "legacy" | 0 | 1
+  /** Of version 1: the mask, and the values as they stand in the bytes. */
+  readonly config?: { readonly mask: number; readonly values: Uint8Array }
   readonly header: readonly [number, number, number]
   readonly keys: ReadonlyArray<Uint8Array>
   readonly blockhash: Uint8Array
@@ -25,7 +27,7 @@ const refuse = (reason: string): never => {
   throw new Error(reason)
 }
 
-const check = ({ signatures, header, keys, instructions, tables }: Reading): void => {
+const check = ({ config, signatures, header, keys, instructions, tables }: Reading): void => {
   const [signers, readonlySigners, readonlyOthers] = header
   if (signatures.length !== signers) refuse("signatures do not fit the header")
   if (signers < 1 || readonlySigners >= signers) refuse("the fee payer is no writable signer")
@@ -38,10 +40,56 @@ const check = ({ signatures, header, keys, instructions, tables }: Reading): voi
     if (program === 0 || program >= keys.length) refuse("program index")
     for (const account of accounts) if (account >= keys.length + loaded) refuse("account index")
   }
+  if (config === undefined) return
+  if (signers > 12 || keys.length > 64 || instructions.length > 64) refuse("more than version 1 allows")
+  if ((config.mask & 16) === 0) return
+  const heap = Buffer.from(config.values).readUInt32LE(config.values.length - 4)
+  if (heap < 32 * 1024 || heap > 256 * 1024 || heap % 1024 !== 0) refuse("heap")
+}
+
+/** Version 1: every part has a fixed place behind the counts, and the signatures are what is left. */
+const readVersion1 = (raw: Uint8Array): Reading => {
+  const all = Buffer.from(raw)
+  const part = (from: number, size: number): Uint8Array =>
+    from + size > all.length ? refuse("too short") : all.subarray(from, from + size)
+  const fixed = part(0, 42)
+  const [signers = 0, readonlySigners = 0, readonlyOthers = 0] = fixed.subarray(1, 4)
+  const mask = all.readUInt32LE(4)
+  if (mask > 31 || (mask & 3) === 1 || (mask & 3) === 2) refuse("mask")
+  const [count = 0, keyCount = 0] = fixed.subarray(40)
+  const valuesAt = 42 + 32 * keyCount
+  const values = part(valuesAt, 4 * mask.toString(2).replaceAll("0", "").length)
+  const headersAt = valuesAt + values.length
+  const headers = Buffer.from(part(headersAt, 4 * count))
+  let at = headersAt + headers.length
+  const instructions = Array.from({ length: count }, (_, index) => {
+    const accounts = part(at, headers[4 * index + 1] ?? 0)
+    const data = part(at + accounts.length, headers.readUInt16LE(4 * index + 2))
+    at += accounts.length + data.length
+    return { program: headers[4 * index] ?? 0, accounts, data }
+  })
+  if (at + 64 * signers !== all.length) refuse("signatures")
+  return {
+    version: 1,
+    config: { mask, values },
+    header: [signers, readonlySigners, readonlyOthers],
+    blockhash: part(8, 32),
+    keys: Array.from({ length: keyCount }, (_, index) => part(42 + 32 * index, 32)),
+    instructions,
+    tables: [],
+    signatures: Array.from({ length: signers }, (_, index) => part(at + 64 * index, 64))
+  }
 }
 
 /** Throws if the bytes are not a transaction. */
 export const read = (raw: Uint8Array): Reading => {
+  if (raw[0] !== 129) return readSigned(raw)
+  const reading = readVersion1(raw)
+  check(reading)
+  return reading
+}
+
+const readSigned = (raw: Uint8Array): Reading => {
   let rest = Buffer.from(raw)
   const cut = (size: number): Uint8Array => {
     if (size > rest.length) refuse("too short")
@@ -50,6 +98,7 @@ export const read = (raw: Uint8Array): Reading => {
     return part
   }
   const one = (): number => cut(1)[0] ?? refuse("too short")
+  if ((rest[0] ?? 0) > 127) refuse("no count of signatures")
   const count = (): number => {
     const first = one()
     if (first < 128) return first

@@ -34,9 +34,9 @@ describe("a send", () => {
     ["both forms", { transaction: zeros(9), instructions }, "transaction: cannot be given together with instructions"],
     ["no base64", { transaction: "AQ" }, "transaction: "],
     ["base64 with bits that are left over", { transaction: "AR==" }, "base64 with padding"],
-    ["no bytes", { transaction: "" }, "1 to 1232 bytes"],
-    ["1233 bytes", { transaction: zeros(1233) }, "1 to 1232 bytes"],
-    ["an array of 1233 bytes", { transaction: Array.from({ length: 1233 }, () => 0) }, "1 to 1232 bytes"],
+    ["no bytes", { transaction: "" }, "1 to 4096 bytes"],
+    ["4097 bytes", { transaction: zeros(4097) }, "1 to 4096 bytes"],
+    ["an array of 4097 bytes", { transaction: Array.from({ length: 4097 }, () => 0) }, "1 to 4096 bytes"],
     ["a byte of 256", { transaction: [256] }, "transaction"],
     ["no instruction", { instructions: [] }, "instructions: Expected 1 to 64 instructions"],
     [
@@ -88,6 +88,26 @@ describe("a send", () => {
       "nine tables",
       { instructions, address_lookup_tables: Array.from({ length: 9 }, () => other) },
       "address_lookup_tables: Expected 1 to 8 addresses"
+    ],
+    ["version 0", { instructions, version: 0 }, "version: "],
+    ["version 2", { instructions, version: 2 }, "version: "],
+    [
+      "the version of a prebuilt transaction",
+      { transaction: zeros(9), version: 1 },
+      "version: can only be given together with instructions"
+    ],
+    [
+      "tables in version 1",
+      { instructions, version: 1, address_lookup_tables: [other] },
+      "address_lookup_tables: cannot be given together with version: version 1 has no lookup tables"
+    ],
+    [
+      "a compute budget in version 1",
+      {
+        instructions: [memo, { ...memo, program_id: "ComputeBudget111111111111111111111111111111" }],
+        version: 1
+      },
+      "instructions.1.program_id: has no effect in version 1: use compute_unit_limit and compute_unit_price"
     ],
     [
       "instructions that are not refreshed",

@@ -3,10 +3,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { getAddressDecoder, getAddressEncoder } from "@solana/addresses"
 import { Result } from "effect"
 import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
-import type { Message } from "../../../../src/domain/transaction/solana/Message.ts"
+import type { Message, MessageConfig } from "../../../../src/domain/transaction/solana/Message.ts"
 import { decode } from "../../../../src/domain/transaction/solana/WireDecoding.ts"
 import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
-import { address, other, relayer, user } from "../../../../testkit/solana/Messages.ts"
+import { address, other, relayer, u32, u64, user } from "../../../../testkit/solana/Messages.ts"
 import { random } from "./explorer/Random.ts"
 import { read } from "./SecondReader.ts"
 import type { Reading } from "./SecondReader.ts"
@@ -40,8 +40,9 @@ const changed = (raw: Uint8Array, at: number, value: number): Uint8Array =>
   raw.map((byte, index) => (index === at ? value : byte))
 
 /** What both readers give, in one form. */
-const formOf = ({ signatures, version, header, keys, blockhash, instructions, tables }: Reading) => ({
+const formOf = ({ config, signatures, version, header, keys, blockhash, instructions, tables }: Reading) => ({
   version,
+  config: config === undefined ? undefined : [config.mask, ...config.values],
   header: [...header],
   keys: keys.map(Base58.encode),
   blockhash: Base58.encode(blockhash),
@@ -58,13 +59,21 @@ const verdictOf = (raw: Uint8Array) => {
   }
 }
 
+/** The mask as it stands in the bytes, and the values that were read, as they would stand there. */
+const valuesOf = ({ priorityFee, computeUnitLimit, loadedBytes, heapBytes }: MessageConfig, read: Uint8Array) => [
+  Buffer.from(read).readUInt32LE(4),
+  ...(priorityFee === undefined ? [] : u64(priorityFee)),
+  ...[computeUnitLimit, loadedBytes, heapBytes].flatMap((value) => (value === undefined ? [] : u32(value)))
+]
+
 const ourVerdictOf = (raw: Uint8Array) => {
   const decoded = decode(raw)
   if (Result.isFailure(decoded)) return "refused"
-  const { message, signatures } = decoded.success
-  const { version, signers, readonlySigners, readonlyOthers, keys, blockhash, instructions, tables } = message
+  const { message, messageBytes, signatures } = decoded.success
+  const { config, version, signers, readonlySigners, readonlyOthers, keys, blockhash, instructions, tables } = message
   return {
     version,
+    config: config === undefined ? undefined : valuesOf(config, messageBytes),
     header: [signers, readonlySigners, readonlyOthers],
     keys: [...keys],
     blockhash,
@@ -74,15 +83,22 @@ const ourVerdictOf = (raw: Uint8Array) => {
   }
 }
 
+const randomConfig = (next: (limit: number) => number): MessageConfig => ({
+  ...(next(2) === 0 ? {} : { priorityFee: BigInt(next(2 ** 31)) * 2n ** BigInt(next(33)) }),
+  ...(next(2) === 0 ? {} : { computeUnitLimit: next(2_000_000) }),
+  ...(next(2) === 0 ? {} : { loadedBytes: next(2 ** 31) * 2 }),
+  ...(next(2) === 0 ? {} : { heapBytes: 1024 * (30 + next(230)) + (next(20) === 0 ? 1 : 0) })
+})
+
 /** Random bytes with the shape of a transaction, often with a mistake. */
 const randomTransaction = (next: (limit: number) => number): Uint8Array => {
   const keys = 1 + next(10)
   const signers = 1 + next(Math.min(keys, 3))
   const readonlyOthers = next(keys - signers + 1)
   const indices = (count: number, limit: number) => Array.from({ length: count }, () => next(limit))
-  const version: Message["version"] = next(2) === 0 ? "legacy" : 0
+  const version: Message["version"] = (["legacy", 0, 1] as const)[next(3)] ?? 0
   const tables =
-    version === "legacy"
+    version !== 0
       ? []
       : Array.from({ length: next(3) }, () => ({
           table: Base58.encode(Uint8Array.from(indices(32, 256))),
@@ -92,6 +108,7 @@ const randomTransaction = (next: (limit: number) => number): Uint8Array => {
   const loaded = tables.reduce((sum, { writable, readonly }) => sum + writable.length + readonly.length, 0)
   const random: Message = {
     version,
+    ...(version === 1 ? { config: randomConfig(next) } : {}),
     signers,
     readonlySigners: next(signers),
     readonlyOthers,
@@ -184,11 +201,23 @@ describe("the wire form of transactions", () => {
 
   it("bytes with two readings are refused", () => {
     const trailing = Uint8Array.from([...bytes, 0])
-    const long = Uint8Array.from([0x81, 0x00, ...bytes.subarray(1)])
-    const version1 = Uint8Array.from([...bytes.subarray(0, 65), 0x81, ...bytes.subarray(65)])
+    // Behind one signature and a header of three bytes.
+    const long = Uint8Array.from([...bytes.subarray(0, 68), 0x80 | (bytes[68] ?? 0), 0x00, ...bytes.subarray(69)])
+    const withVersion = (byte: number) => Uint8Array.from([...bytes.subarray(0, 65), byte, ...bytes.subarray(65)])
     assert.strictEqual(problemOf(trailing), "malformed: 1 bytes are left over")
-    assert.strictEqual(problemOf(long), "malformed: the length at byte 0 is not in its shortest form")
-    assert.match(problemOf(version1), /^unsupported_version: a message of version 1/)
+    assert.strictEqual(problemOf(long), "malformed: the length at byte 68 is not in its shortest form")
+    assert.strictEqual(problemOf(withVersion(0x81)), "malformed: version 1 has its signatures behind the message")
+    assert.match(problemOf(withVersion(0x82)), /^unsupported_version: a message of version 2; use/)
+    for (const version of [2, 3, 127]) {
+      assert.match(
+        problemOf(changed(bytes, 0, 0x80 | version)),
+        new RegExp(`^unsupported_version: .* ${version};`, "u")
+      )
+    }
+    assert.strictEqual(
+      problemOf(changed(bytes, 0, 0x80)),
+      "malformed: version 0 has its signatures in front of the message"
+    )
     assert.match(problemOf(bytes.subarray(0, 100)), /^malformed: the bytes end before byte/)
     assert.match(problemOf(new Uint8Array(0)), /^malformed/)
   })
@@ -204,6 +233,57 @@ describe("the wire form of transactions", () => {
     }
     const far = Wire.transactionBytes([undefined], Wire.messageBytes(foreign))
     assert.match(problemOf(far), /^malformed: instruction 0: the program must be one of the keys/)
+  })
+
+  it("a message of version 1 has its signatures last, its limits in a configuration, and no tables", () => {
+    const config = { priorityFee: 2n ** 40n, computeUnitLimit: 1000, loadedBytes: 70_000, heapBytes: 65_536 }
+    const built: Message = { ...message, version: 1, config }
+    const raw = Wire.transactionBytes([undefined], Wire.messageBytes(built))
+    const decoded = Result.getOrThrow(decode(raw))
+    assert.deepStrictEqual(decoded.message, built)
+    assert.deepStrictEqual(decoded.messageBytes, raw.subarray(0, -64))
+    assert.deepStrictEqual(decoded.signatures, [undefined])
+    assert.deepStrictEqual([...raw.subarray(0, 8)], [0x81, 1, 0, message.readonlyOthers, 0b11111, 0, 0, 0])
+    const empty = { ...built, config: {} }
+    const nothing = Wire.transactionBytes([undefined], Wire.messageBytes(empty))
+    assert.deepStrictEqual(Result.getOrThrow(decode(nothing)).message, empty)
+    assert.strictEqual(raw.length - nothing.length, 20)
+  })
+
+  it("version 1 has at most 12 signatures, 64 accounts and 64 instructions, and its heap has a unit", () => {
+    const [instruction] = message.instructions
+    const keys = (count: number) => Array.from({ length: count }, (_, index) => address(index + 1))
+    const raw = (changes: Partial<Message>) => {
+      const one: Message = { ...message, version: 1, config: {}, readonlyOthers: 0, ...changes }
+      const slots = Array.from({ length: one.signers }, () => undefined)
+      return Wire.transactionBytes(slots, Wire.messageBytes(one))
+    }
+    const many = (count: number) => Array.from({ length: count }, () => instruction ?? assert.fail("none"))
+    for (const [most, more, expected] of [
+      [{ signers: 12, keys: keys(20) }, { signers: 13, keys: keys(20) }, "has 13 signatures; version 1 has at most 12"],
+      [{ keys: keys(64) }, { keys: keys(65) }, "has 65 accounts; version 1 has at most 64"],
+      [{ instructions: many(64) }, { instructions: many(65) }, "has 65 instructions; version 1 has at most 64"],
+      [{ config: { heapBytes: 262_144 } }, { config: { heapBytes: 263_168 } }, "asks for a heap of 263168 bytes"],
+      [{ config: { heapBytes: 32_768 } }, { config: { heapBytes: 31_744 } }, "asks for a heap of 31744 bytes"],
+      [{ config: { heapBytes: 33_792 } }, { config: { heapBytes: 33_793 } }, "asks for a heap of 33793 bytes"]
+    ] as const) {
+      assert.strictEqual(problemOf(raw(most)), "none")
+      assert.include(problemOf(raw(more)), `malformed: ${expected}`)
+    }
+  })
+
+  it("a configuration with half a fee, or with a value that is not known, is refused", () => {
+    const built: Message = {
+      ...message,
+      version: 1,
+      config: { computeUnitLimit: 1, loadedBytes: 2, heapBytes: 32_768 }
+    }
+    const raw = Wire.transactionBytes([undefined], Wire.messageBytes(built))
+    // Each of these masks has as many bits, so that the rest of the bytes stays what it is.
+    assert.match(problemOf(changed(raw, 4, 0b01101)), /^malformed: the configuration has one of the two bits of a fee/)
+    assert.match(problemOf(changed(raw, 4, 0b01110)), /^malformed: the configuration has one of the two bits of a fee/)
+    assert.match(problemOf(changed(raw, 4, 0b101100)), /^malformed: the configuration has values that are not known/)
+    assert.match(problemOf(changed(raw, 7, 0x80)), /its mask is 2147483676$/)
   })
 
   it("two independent readers give the same verdict on 20,000 random and changed messages", () => {

@@ -1,6 +1,7 @@
 // Traces of solana's state machine in the driver: what lands is found once, and what does not is signed again only after a proof.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import { feeOf } from "../../../../src/domain/transaction/solana/Fee.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
@@ -30,24 +31,35 @@ layerEach(ledger)("a transfer", (it) => {
     })
   )
 
-  it.effect("that nodes swallow is signed again after the proof, with a higher price, and lands once", () =>
-    Effect.gen(function* () {
-      const world = yield* World.make()
-      for (const node of world.nodes) node.prices = [1000]
-      const [id] = yield* world.accept()
-      world.cluster.swallows = true
-      yield* world.poll(30)
-      assert.lengthOf((yield* world.transaction(id)).attempts, 1)
-      yield* world.poll(12)
-      world.cluster.swallows = false
-      yield* world.finish
-      const { attempts, state } = yield* world.transaction(id)
-      assert.strictEqual(state, "confirmed")
-      assert.lengthOf(attempts, 2)
-      assert.isAbove(Number(attempts[1]?.offer.computeUnitPrice), Number(attempts[0]?.offer.computeUnitPrice))
-      assert.strictEqual(world.cluster.successes(world.address), 1)
-    })
-  )
+  for (const [what, version] of [
+    ["", {}],
+    ["in version 1 ", { version: 1 }]
+  ] as const) {
+    it.effect(`${what}that nodes swallow is signed again after the proof, with a higher price, and lands once`, () =>
+      Effect.gen(function* () {
+        const world = yield* World.make()
+        for (const node of world.nodes) node.prices = [100_000]
+        const [id] = yield* world.accept({ ...transfer(world.address, sol), ...version })
+        world.cluster.swallows = true
+        yield* world.poll(30)
+        assert.lengthOf((yield* world.transaction(id)).attempts, 1)
+        yield* world.poll(12)
+        world.cluster.swallows = false
+        yield* world.finish
+        const { attempts, state } = yield* world.transaction(id)
+        assert.strictEqual(state, "confirmed")
+        assert.lengthOf(attempts, 2)
+        assert.isAbove(Number(attempts[1]?.offer.computeUnitPrice), Number(attempts[0]?.offer.computeUnitPrice))
+        assert.strictEqual(world.cluster.successes(world.address), 1)
+        const sent = [...world.cluster.sent.values()].map(({ message }) => feeOf(message).total)
+        assert.deepStrictEqual(
+          sent,
+          attempts.map(({ maxFee }) => maxFee)
+        )
+        assert.isAbove(Number(sent[1]), Number(sent[0]))
+      })
+    )
+  }
 
   it.effect("equal to another one has another signature, and both are executed", () =>
     Effect.gen(function* () {

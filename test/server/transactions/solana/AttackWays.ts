@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import * as RawAttacks from "../../../../testkit/solana/RawAttacks.ts"
+import type { BuiltInstruction } from "../../../../src/domain/transaction/solana/WireEncoding.ts"
 import type { Given } from "../../../../testkit/solana/Messages.ts"
 import type * as TestApi from "../../../../testkit/TestApi.ts"
 import { sol } from "../../lanes/solana/World.ts"
@@ -29,7 +30,11 @@ interface Answered {
 const invalidParams = -32_602
 
 /** A relayer under attack. */
-export const attacked = Effect.fnUntraced(function* (policies: object = {}, blockMs = 50) {
+export const attacked = Effect.fnUntraced(function* (
+  policies: object = {},
+  blockMs = 50,
+  version: RawAttacks.Version = "legacy"
+) {
   const relayer = yield* relayerAt(policies, { blockMs })
   const { address, becomes, call, cluster, path, post, send } = relayer
 
@@ -61,8 +66,14 @@ export const attacked = Effect.fnUntraced(function* (policies: object = {}, bloc
     assert.include(answer.text, code, way)
   })
 
-  const raw = (given: Given): string =>
-    RawAttacks.prebuilt(address, recent(cluster), [RawAttacks.built(given, address)])
+  /** A prebuilt transaction of the version. */
+  const bytes = (instructions: ReadonlyArray<BuiltInstruction>): string =>
+    RawAttacks.prebuilt(address, recent(cluster), instructions, version)
+
+  const raw = (given: Given): string => bytes([RawAttacks.built(given, address)])
+
+  /** A request with own instructions that asks for the version. */
+  const asking = (body: object): object => (version === 1 ? { ...body, version } : body)
 
   const ids = Effect.map(call(`${path}?per_page=100`), ({ json }) =>
     (json.data as ReadonlyArray<{ readonly id: string }>).map(({ id }) => id)
@@ -100,7 +111,21 @@ export const attacked = Effect.fnUntraced(function* (policies: object = {}, bloc
     isSpared()
   })
 
-  return { ...relayer, by, refuses, isInvalid, accepts, endsUnsigned, raw, ids, isSpared, isUntouched }
+  return {
+    ...relayer,
+    by,
+    refuses,
+    isInvalid,
+    accepts,
+    endsUnsigned,
+    version,
+    bytes,
+    raw,
+    asking,
+    ids,
+    isSpared,
+    isUntouched
+  }
 })
 
 export type Attacked = Effect.Success<ReturnType<typeof attacked>>

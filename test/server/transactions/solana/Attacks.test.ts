@@ -17,7 +17,7 @@ import { attacked, signsAtOnce, takesInstructions, ways } from "./AttackWays.ts"
 import type { Attacked, Way } from "./AttackWays.ts"
 import * as OwnAttacks from "./OwnAttacks.ts"
 import * as Paying from "./Paying.ts"
-import { api, dataOf, memoOf, prebuilt, recent } from "./Relayers.ts"
+import { api, dataOf, memoOf, recent } from "./Relayers.ts"
 
 type Needs = TestApi.TestApi | Scope.Scope
 
@@ -42,11 +42,11 @@ const lamportsOfWays = 10n * sol
 /** Refused with 400 at once. */
 const inBytes = (number: string): Attack => ({
   says: "in a prebuilt message is refused by every way in, and leaves nothing behind",
-  begin: ({ address, cluster, isInvalid, isUntouched }) =>
+  begin: ({ address, cluster, isInvalid, isUntouched, version }) =>
     Effect.succeed({
       by: (way) =>
         Effect.forEach(
-          RawAttacks.attacks.filter(({ name }) => RawAttacks.numbersOf(name).includes(number)),
+          RawAttacks.attacksIn(version).filter(({ name }) => RawAttacks.numbersOf(name).includes(number)),
           ({ code, raw }) => isInvalid(way, { transaction: raw(address, recent(cluster)) }, code)
         ),
       after: isUntouched
@@ -84,25 +84,33 @@ const inTable = (code: string, addresses: (relayer: string) => string, entry = 0
 
 const scopes = ["transactions:*", "transactions:sign", "rpc:call"]
 
-const attacks: Readonly<Record<string, Attack>> = {
+/** Version 1 has no tables. */
+const inTables: Readonly<Record<string, Attack>> = {
+  "22": inTable("fee_payer_in_lookup_table", (relayer) => relayer),
+  "23": inTable("lookup_table_unresolved", () => addressOf(3), 5),
+  "24": inTable("account_disallowed", () => addressOf(3), 0, { disallowed_accounts: [addressOf(3)] })
+}
+
+const attacksIn = (version: RawAttacks.Version): Readonly<Record<string, Attack>> => ({
   ...Object.fromEntries(
-    RawAttacks.attacks.flatMap(({ name }) =>
+    RawAttacks.attacksIn(version).flatMap(({ name }) =>
       RawAttacks.numbersOf(name).flatMap((number) => (number.startsWith("O") ? [] : [[number, inBytes(number)]]))
     )
   ),
   ...OwnAttacks.attacks,
+  ...(version === 1 ? {} : inTables),
+  ...sending
+})
 
-  "22": inTable("fee_payer_in_lookup_table", (relayer) => relayer),
-  "23": inTable("lookup_table_unresolved", () => addressOf(3), 5),
-  "24": inTable("account_disallowed", () => addressOf(3), 0, { disallowed_accounts: [addressOf(3)] }),
-
+/** Attacks by sends that are accepted, or by what several of them do together. */
+const sending: Readonly<Record<string, Attack>> = {
   "30": {
     says: "with transactions that fail on the chain costs no more than max_fee_per_day of the API key",
-    begin: Effect.fnUntraced(function* ({ address, becomes, cluster, refuses, send }) {
+    begin: Effect.fnUntraced(function* ({ address, becomes, bytes: built, cluster, refuses, send }) {
       const { run } = cluster
       cluster.run = (accounts, transaction) => ({ ...run(accounts, transaction), error: "AccountNotFound" })
       const key = yield* makeKey(scopes, { transaction_limits: { solana: { max_fee_per_day: "9999" } } })
-      const bytes = (text: string) => ({ transaction: prebuilt(address, recent(cluster), memoOf(text)) })
+      const bytes = (text: string) => ({ transaction: built(memoOf(text)) })
       const { id } = dataOf(yield* send({ ...bytes("fails"), simulate: false }, { key }))
       assert.strictEqual((yield* becomes(id, "failed")).code, "failed_on_chain")
       cluster.run = run
@@ -115,8 +123,8 @@ const attacks: Readonly<Record<string, Attack>> = {
 
   "32": {
     says: "with the same bytes twice has one effect: every way in answers with the first transaction, or names it",
-    begin: Effect.fnUntraced(function* ({ address, becomes, by, cluster, ids, refuses, send }) {
-      const body = { transaction: prebuilt(address, recent(cluster), memoOf("twice")) }
+    begin: Effect.fnUntraced(function* ({ address, becomes, by, bytes, cluster, ids, refuses, send }) {
+      const body = { transaction: bytes(memoOf("twice")) }
       const { id } = dataOf(yield* send(body))
       return {
         by: (way) =>
@@ -138,7 +146,7 @@ const attacks: Readonly<Record<string, Attack>> = {
     says: "with equal instructions has an effect for each that is accepted, and their bytes have none of their own",
     blockMs: 100,
     begin: (relayer) => {
-      const { accepts, address, becomes, by, cluster, get, send } = relayer
+      const { accepts, address, asking, becomes, by, cluster, get, send } = relayer
       const isLanded = Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {
         const landed = yield* Effect.forEach(ids, (id) => becomes(id, "confirmed"), { concurrency: "unbounded" })
         assert.lengthOf(new Set(landed.map(({ signature }) => signature)), ids.length)
@@ -146,7 +154,7 @@ const attacks: Readonly<Record<string, Attack>> = {
       return Effect.succeed({
         by: Effect.fnUntraced(function* (way) {
           const before = cluster.successes(address)
-          const body = memo(`equal by ${way}`)
+          const body = asking(memo(`equal by ${way}`))
           if (takesInstructions(way)) {
             const both = yield* Effect.all([accepts(way, body), by(way, body)], { concurrency: "unbounded" })
             assert.deepStrictEqual(
@@ -171,13 +179,13 @@ const attacks: Readonly<Record<string, Attack>> = {
 
   "35": {
     says: "that leaves less than the rent minimum is refused in a prebuilt message, and not signed as an own instruction",
-    begin: ({ address, accepts, becomes, call, cluster, get, isInvalid, isSpared, path, raw }) => {
+    begin: ({ address, accepts, asking, becomes, call, cluster, get, isInvalid, isSpared, path, raw }) => {
       const most = lamportsOfWays - 10_000n
       return Effect.succeed({
         by: Effect.fnUntraced(function* (way) {
           yield* isInvalid(way, { transaction: raw(Attacks.transfer(Number(most))) }, "fee_payer_in_instruction")
           if (!takesInstructions(way)) return
-          const { accepted, text } = yield* accepts(way, transfer(address, most))
+          const { accepted, text } = yield* accepts(way, asking(transfer(address, most)))
           assert.lengthOf(accepted, 1, text)
           for (const id of accepted) {
             yield* get(id).pipe(Effect.repeat({ until: ({ code }) => code === "insufficient_funds" }))
@@ -196,7 +204,7 @@ const attacks: Readonly<Record<string, Attack>> = {
   "36": {
     says: "that takes its payment back in the same transaction is refused by every way in, and leaves nothing behind",
     policies: Paying.policies,
-    begin: ({ address, cluster, isInvalid, isUntouched }) => {
+    begin: ({ address, bytes, cluster, isInvalid, isUntouched }) => {
       Paying.prepare(cluster, address)
       const payment = Paying.payment({ relayer: address, amount: 5000n })
       const [user, mint, own] = payment.accounts
@@ -204,7 +212,7 @@ const attacks: Readonly<Record<string, Attack>> = {
         ...payment,
         accounts: [own, mint, user, { address, isWritable: false, isSigner: true }].flatMap((one) => one ?? [])
       }
-      const transaction = () => Paying.signedByUser(prebuilt(address, recent(cluster), [payment, back]))
+      const transaction = () => Paying.signedByUser(bytes([payment, back]))
       return Effect.succeed({
         by: (way) => isInvalid(way, { transaction: transaction() }, "fee_payer_in_instruction"),
         after: isUntouched
@@ -217,8 +225,8 @@ const attacks: Readonly<Record<string, Attack>> = {
     blockMs: 400,
     // Between one and two fees above what must stay.
     policies: { min_balance: Number(lamportsOfWays - 7000n) },
-    begin: Effect.fnUntraced(function* ({ address, accepts, becomes, call, cluster, get, path, post }) {
-      const bytes = (text: string) => ({ transaction: prebuilt(address, recent(cluster), memoOf(text)) })
+    begin: Effect.fnUntraced(function* ({ address, accepts, becomes, bytes: built, call, cluster, get, path, post }) {
+      const bytes = (text: string) => ({ transaction: built(memoOf(text)) })
       const given = yield* post("/sign-transaction", bytes("later"))
       assert.strictEqual(given.status, 200, given.text)
       return {
@@ -245,14 +253,16 @@ const attacks: Readonly<Record<string, Attack>> = {
 }
 
 layer(api, { excludeTestServices: true })("an attack on the fee payer", (it) => {
-  for (const [number, { says, policies, blockMs, begin }] of Object.entries(attacks)) {
-    it.effect(`${number}, ${says}`, () =>
-      Effect.gen(function* () {
-        const { after, by } = yield* begin(yield* attacked(policies, blockMs))
-        for (const way of ways) yield* by(way)
-        if (after !== undefined) yield* after
-      })
-    )
+  for (const version of RawAttacks.versions) {
+    for (const [number, { says, policies, blockMs, begin }] of Object.entries(attacksIn(version))) {
+      it.effect(`${number}${version === 1 ? " in version 1" : ""}, ${says}`, () =>
+        Effect.gen(function* () {
+          const { after, by } = yield* begin(yield* attacked(policies, blockMs, version))
+          for (const way of ways) yield* by(way)
+          if (after !== undefined) yield* after
+        })
+      )
+    }
   }
 })
 
@@ -267,9 +277,11 @@ const numbersIn = (text: string): ReadonlyArray<string> =>
 const numbers = numbersIn("1–37, O1–O9")
 
 describe("the attacks of the design", () => {
-  unit("are all tried by every way in", () => {
-    const tried = new Set(Object.keys(attacks).map((key) => key.replace(/[a-z]$/u, "")))
-    assert.deepStrictEqual([...tried].toSorted(), numbers.toSorted())
+  unit("are all tried by every way in, in each version", () => {
+    for (const version of RawAttacks.versions) {
+      const tried = new Set(Object.keys(attacksIn(version)).map((key) => key.replace(/[a-z]$/u, "")))
+      assert.deepStrictEqual([...tried].toSorted(), numbers.toSorted())
+    }
     for (const way of ["send", "batch", "sign-transaction", "rpc"]) {
       assert.isTrue(
         ways.some((one) => one.startsWith(way)),

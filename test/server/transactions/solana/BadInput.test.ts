@@ -92,10 +92,10 @@ layer(countingApi, { excludeTestServices: true })("bad input to a solana relayer
         ["no form", "transaction: is required unless instructions is given", {}],
         ["an unknown key", "unknown", { ...memo("x"), unknown: 1 }],
         ["no base64", "transaction: Expected base64", { transaction: "AQ=" }],
-        ["0 bytes", "transaction: Expected 1 to 1232 bytes", { transaction: "" }],
+        ["0 bytes", "transaction: Expected 1 to 4096 bytes", { transaction: "" }],
         ["0 bytes as an array", "transaction: Expected", { transaction: [] }],
-        ["1233 bytes", "transaction: Expected 1 to 1232 bytes", { transaction: base64Of(new Uint8Array(1233)) }],
-        ["1233 bytes as an array", "transaction: Expected", { transaction: Array.from({ length: 1233 }, () => 0) }],
+        ["4097 bytes", "transaction: Expected 1 to 4096 bytes", { transaction: base64Of(new Uint8Array(4097)) }],
+        ["4097 bytes as an array", "transaction: Expected", { transaction: Array.from({ length: 4097 }, () => 0) }],
         ["65 instructions", "instructions: Expected 1 to 64 instructions", instructions(65)],
         ["no instruction", "instructions: Expected 1 to 64 instructions", { instructions: [] }],
         [
@@ -144,7 +144,14 @@ layer(countingApi, { excludeTestServices: true })("bad input to a solana relayer
       const dear = budget(3, ...u64(2n ** 40n))
       yield* refusing(relayer)([
         ["a byte left over", "transaction: malformed", bytes((all) => [...all, 0])],
-        ["version 1", "transaction: unsupported_version", bytes((all) => all.with(beforeMessage, 0x81))],
+        ["version 2", "transaction: unsupported_version", bytes((all) => all.with(beforeMessage, 0x82))],
+        ["version 1 behind signatures", "transaction: malformed", bytes((all) => all.with(beforeMessage, 0x81))],
+        ["1233 bytes", "too_large", built(...memoOf("x".repeat(1100)))],
+        [
+          "66 accounts in version 1",
+          "instructions: malformed: has 66 accounts",
+          { ...instructions(1, 64), version: 1 }
+        ],
         ["an index out of range", "transaction: malformed", bytes((all) => all.with(all.length - 4, 77))],
         [
           "an account twice",

@@ -33,9 +33,8 @@ const given = (
   data: data.flat()
 })
 
-const ownBody = ({ address }: Attacked, ...instructions: ReadonlyArray<Given>) => ({
-  instructions: instructions.map((one) => RawAttacks.own(one, address))
-})
+const ownBody = ({ address, asking }: Attacked, ...instructions: ReadonlyArray<Given>) =>
+  asking({ instructions: instructions.map((one) => RawAttacks.own(one, address)) })
 
 const listed = "fee_payer_in_instruction"
 
