@@ -29,7 +29,54 @@ export const restores: ReadonlyArray<Mutant> = [
       test: "test/server/chains/solana/SolanaLooks.test.ts"
     }
   ]),
+  ...inFile("src/server/chains/solana/SolanaCalls.ts", [
+    {
+      name: "restore-reads-version-1",
+      rule: "What landed after the copy is read in each version that the service signs.",
+      source: `${traces} 27`,
+      before: `{ commitment: "finalized", encoding: "base64", maxSupportedTransactionVersion: highestVersion }`,
+      after: `{ commitment: "finalized", encoding: "base64", maxSupportedTransactionVersion: highestVersion - 1 }`,
+      test: `${lanes}/Restores.test.ts`,
+      only: "a transaction of version 1 that landed is adopted"
+    }
+  ]),
+  ...inFile("src/domain/transaction/solana/Execution.ts", [
+    {
+      name: "unread-bytes-of-the-relayer-count",
+      rule: "Bytes that cannot be read hold a restored ledger if the relayer paid for them.",
+      source: `${traces} 27`,
+      before: "(payer !== undefined && payer !== relayer) ||",
+      after: "(payer !== undefined) ||",
+      test: "test/domain/transaction/solana/Execution.test.ts"
+    },
+    {
+      name: "unread-bytes-of-a-signed-version-count",
+      rule: "Bytes that cannot be read hold a restored ledger if their version is one that the service signs.",
+      source: `${traces} 27`,
+      before: `(typeof version === "number" && version > highestVersion)`,
+      after: `(typeof version === "number" && version >= highestVersion)`,
+      test: "test/domain/transaction/solana/Execution.test.ts"
+    }
+  ]),
   ...inFile("src/server/lanes/solana/SolanaRestore.ts", [
+    {
+      name: "strangers-hold-no-restore",
+      rule: "A transaction of somebody else that cannot be read does not hold a restored ledger.",
+      source: `${traces} 27`,
+      before: "if (!(yield* isOfOthers(work, signature))) return false",
+      after: "return false",
+      test: `${lanes}/Restores.test.ts`,
+      only: "a stranger's transaction of a later version"
+    },
+    {
+      name: "strangers-are-known-by-two",
+      rule: "As many providers as must agree say that a transaction which cannot be read is none of the relayer's.",
+      source: `${traces} 27`,
+      before: "return said.length >= needOf(providers) && said.every(",
+      after: "return said.length >= 1 && said.every(",
+      test: `${lanes}/Restores.test.ts`,
+      only: "one of two providers cannot call"
+    },
     {
       name: "restore-reads-complete-lists",
       rule: "A list without its end is not believed to be read.",

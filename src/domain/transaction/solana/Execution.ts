@@ -2,6 +2,7 @@
 // has forgotten.
 import { instructionsOf } from "./Instruction.ts"
 import type { Instruction } from "./Instruction.ts"
+import { highestVersion } from "./Message.ts"
 import type { Message } from "./Message.ts"
 import { computeBudgetProgram } from "./Programs.ts"
 import { base64Of, bytesOf } from "./SendSolanaTransaction.ts"
@@ -45,3 +46,17 @@ export const executes = (
   const effect = (one: Message) => effectOf(instructionsOf(one, symbolic(one)))
   return effect(message) === effect(own.success.message)
 }
+
+/** What a node says of a transaction whose bytes the service cannot read. */
+export interface Description {
+  /** The first key, whose signature names the transaction. Absent: the node does not say. */
+  readonly payer?: string
+  readonly version?: "legacy" | number
+}
+
+/**
+ * Whether a transaction that cannot be read executed no request of the relayer, whatever it did: another account paid for it, so that
+ * the relayer's signature is not the one that names it; or its version is later than those in which the service signs requests.
+ */
+export const executesNone = ({ payer, version }: Description, relayer: string): boolean =>
+  (payer !== undefined && payer !== relayer) || (typeof version === "number" && version > highestVersion)

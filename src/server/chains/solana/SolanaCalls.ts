@@ -1,6 +1,7 @@
 // The calls of solana's JSON-RPC that transactions need, with the types of their results.
 import { Schema } from "effect"
 import { Uint64 } from "../../../domain/chain/Amount.ts"
+import { highestVersion } from "../../../domain/transaction/solana/Message.ts"
 import { listPage } from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import type { TypedCall } from "../RpcNode.ts"
 
@@ -95,7 +96,12 @@ export const signaturesIn = (slot: number): TypedCall<typeof BlockSignatures.Typ
   method: "getBlock",
   params: [
     slot,
-    { ...at("finalized"), transactionDetails: "signatures", rewards: false, maxSupportedTransactionVersion: 0 }
+    {
+      ...at("finalized"),
+      transactionDetails: "signatures",
+      rewards: false,
+      maxSupportedTransactionVersion: highestVersion
+    }
   ],
   result: BlockSignatures
 })
@@ -132,11 +138,36 @@ const Fetched = Schema.NullOr(
   })
 )
 
-/** Null: this node does not have it. */
+/** Null: this node does not have it. A node refuses to show one of a later version than the service reads. */
 export const transactionOf = (signature: string): TypedCall<typeof Fetched.Type> => ({
   method: "getTransaction",
-  params: [signature, { commitment: "finalized", encoding: "base64", maxSupportedTransactionVersion: 0 }],
+  params: [signature, { commitment: "finalized", encoding: "base64", maxSupportedTransactionVersion: highestVersion }],
   result: Fetched
+})
+
+/** The error of a node whose transaction has a later version than the question allows. */
+export const versionNotSupported = -32_015
+
+/** The highest number that the parameter takes. */
+const anyVersion = 255
+
+const Described = Schema.NullOr(
+  Schema.Struct({
+    version: Schema.optionalKey(Schema.Union([Schema.Literal("legacy"), Schema.Natural])),
+    transaction: Schema.Struct({
+      signatures: Schema.Array(Base58Text),
+      message: Schema.Struct({ accountKeys: Schema.Array(Base58Text) })
+    })
+  })
+)
+
+type Described = typeof Described.Type
+
+/** What a node says of a transaction of any version, without its bytes. */
+export const descriptionOf = (signature: string): TypedCall<Described> => ({
+  method: "getTransaction",
+  params: [signature, { commitment: "finalized", encoding: "json", maxSupportedTransactionVersion: anyVersion }],
+  result: Described
 })
 
 export const firstAvailableBlock: TypedCall<number> = { method: "getFirstAvailableBlock", params: [], result: Height }

@@ -1,10 +1,12 @@
 // What follows after a copy of the database was put back: the lane waits until bytes of the lost process cannot land any more, reads
 // the list of its address, and finds the transactions that executed restored requests.
-import { Effect, Result } from "effect"
+import { Effect, Result, Schema } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
 import { newestRequest } from "../../../domain/transaction/Transaction.ts"
 import { isLifeOf } from "../../../domain/transaction/solana/Bound.ts"
-import { executes } from "../../../domain/transaction/solana/Execution.ts"
+import { executes, executesNone } from "../../../domain/transaction/solana/Execution.ts"
+import type { Description } from "../../../domain/transaction/solana/Execution.ts"
 import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
 import { bytesOf } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
 import type { Solana, SolanaRestore } from "../../../domain/transaction/solana/Solana.ts"
@@ -70,18 +72,60 @@ const listed = Effect.fnUntraced(function* ({ context, providers, now }: Work, {
   return { slot, lists: complete.map(({ listed: { signatures } }) => signatures) }
 })
 
-/** Undefined: no provider gives it. */
-const fetch = Effect.fnUntraced(function* (providers: SolanaProviders, signature: string) {
-  const asked = yield* Effect.result(providers.first((node) => node.call(Calls.transactionOf(signature))))
-  const found = Result.getOrUndefined(asked) ?? undefined
-  if (found === undefined) return undefined
+/** Undefined: the provider does not have it, or gives bytes that cannot be read. */
+const readBy = Effect.fnUntraced(function* (node: RpcNode, signature: string) {
+  const found = yield* node.call(Calls.transactionOf(signature))
+  if (found === null) return undefined
   const raw = bytesOf(found.transaction[0])
   const decoded = decode(raw)
   if (Result.isFailure(decoded)) return undefined
   const { writable = [], readonly = [] } = found.meta?.loadedAddresses ?? {}
   return { raw, message: decoded.success.message, loaded: [...writable, ...readonly], slot: found.slot }
 })
-type Fetched = NonNullable<Effect.Success<ReturnType<typeof fetch>>>
+type Fetched = NonNullable<Effect.Success<ReturnType<typeof readBy>>>
+
+/** Undefined: no provider gives bytes that can be read. */
+const fetch = Effect.fnUntraced(function* (providers: SolanaProviders, signature: string) {
+  const read = (node: RpcNode) => Effect.map(readBy(node, signature), (found) => ({ node, found }))
+  const asked = yield* Effect.result(providers.first(read))
+  if (Result.isFailure(asked)) return undefined
+  const { node, found } = asked.success
+  if (found !== undefined) return found
+  const other = yield* providers.second(node, read, ({ found }) => found !== undefined)
+  return typeof other === "object" ? other.found : undefined
+})
+
+/** An error that names the version of the transaction, as `Transaction version (2) is not supported …`. */
+const versionIn = (text: string): number | undefined => {
+  const [, version] = /transaction version \((\d+)\)/iu.exec(text) ?? []
+  return version === undefined ? undefined : Number(version)
+}
+
+/** Undefined: the provider says nothing about it. */
+const describedBy = Effect.fnUntraced(function* (node: RpcNode, signature: string) {
+  const question = Calls.descriptionOf(signature)
+  const first = yield* node.ask(question)
+  // Some providers take no number above the versions that they know. Their error to the usual question names the version.
+  const isRefused = first._tag === "RpcError" && first.code !== Calls.versionNotSupported
+  const answer = isRefused ? yield* node.ask(Calls.transactionOf(signature)) : first
+  if (answer._tag === "RpcError" && answer.code === Calls.versionNotSupported) {
+    const description: Description = present("version", versionIn(answer.message))
+    return description
+  }
+  const decoded = answer._tag === "Result" ? Schema.decodeUnknownResult(question.result)(answer.value) : undefined
+  if (decoded === undefined || Result.isFailure(decoded) || decoded.success === null) return undefined
+  const { transaction, version } = decoded.success
+  const [payer] = transaction.message.accountKeys
+  const description: Description = { ...present("payer", payer), ...present("version", version) }
+  return transaction.signatures[0] === signature ? description : undefined
+})
+
+/** Whether as many providers as must agree say that a transaction is none of the relayer's, and none says otherwise. */
+const isOfOthers = Effect.fnUntraced(function* ({ context, providers }: Work, signature: string) {
+  const opinions = yield* providers.opinions(Numbers.maxAskedProviders, (node) => describedBy(node, signature))
+  const said = opinions.flatMap(({ result }) => Result.getOrUndefined(result) ?? [])
+  return said.length >= needOf(providers) && said.every((one) => executesNone(one, context.address))
+})
 
 /** The transaction has landed. Its slot stands for the height of its block, which is never above the slot. */
 const takenOf = (hash: string, { raw, message, slot }: Fetched): TakenBytes => {
@@ -96,13 +140,21 @@ const takenOf = (hash: string, { raw, message, slot }: Fetched): TakenBytes => {
   return { raw, taken: { kind: "original", hash, offer, maxFee: total, sends: 0, isRefused: false } }
 }
 
-/** One transaction of the chain executed one request: the oldest one that it could be. False: one of them cannot be read. */
-const match = Effect.fnUntraced(function* ({ context, providers, rows }: Work, unknown: ReadonlyArray<string>) {
+/**
+ * One transaction of the chain executed one request: the oldest one that it could be. False: one of them cannot be read, and may be
+ * one of the relayer's.
+ */
+const match = Effect.fnUntraced(function* (work: Work, unknown: ReadonlyArray<string>) {
+  const { context, providers, rows } = work
   const { address, memory } = context
   const { found, foreign } = memory.restore
   for (const signature of unknown.slice(0, Numbers.maxCompared)) {
     const fetched = yield* fetch(providers, signature)
-    if (fetched === undefined) return false
+    if (fetched === undefined) {
+      if (!(yield* isOfOthers(work, signature))) return false
+      foreign.add(signature)
+      continue
+    }
     const row = rows.find(
       ({ transaction }) =>
         transaction.restored &&

@@ -1,8 +1,10 @@
 // A database that was put back from a copy: what landed is found on the chain, and nothing else is signed before an operator answers.
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Predicate, Result } from "effect"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as Cluster from "../../../../testkit/solana/Cluster.ts"
+import type { Node } from "../../../../testkit/solana/Node.ts"
+import { addressOf, transferOf } from "../../../testkit/solana/World.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
 import { endsAs, hideStatuses, pruned, shown, signedMemo } from "./Ends.ts"
 import * as World from "./World.ts"
@@ -24,6 +26,24 @@ const restored = Effect.fnUntraced(function* (given: World.Given = { providers: 
   yield* world.claim
   return { world, landed, never }
 })
+
+/** A transfer of version 1 to the relayer, by an account that is not the relayer's. Returns its signature. */
+const lamportOfStranger = ({ address, cluster }: { readonly address: string; readonly cluster: Cluster.Cluster }) =>
+  Effect.sync(() => {
+    cluster.fund(addressOf(1), sol)
+    const config = { computeUnitLimit: 1000, loadedBytes: 10_000 }
+    const taken = cluster.take(transferOf(cluster, 1, address, 1n, config))
+    cluster.produce()
+    return Result.getOrThrow(taken)
+  })
+
+/** The node gives bytes of this transaction that nobody can read. */
+const givesGarbage = (node: Node, signature: string) =>
+  node.lies.set("getTransaction", ([of, options]) =>
+    of === signature && Predicate.hasProperty(options, "encoding") && options.encoding === "base64"
+      ? { result: { slot: 1, transaction: ["AQID", "base64"], meta: null } }
+      : undefined
+  )
 
 layerEach(ledger)("after a restore", (it) => {
   it.effect("a transaction that landed is adopted from the list of the address, and is not sent again", () =>
@@ -184,6 +204,117 @@ layerEach(ledger)("after a restore", (it) => {
       yield* world.finish
       assert.strictEqual((yield* world.transaction(landed)).state, "confirmed")
       assert.strictEqual(world.cluster.balanceOf(receiver), sol)
+    })
+  )
+
+  it.effect("a lamport that a stranger sends with version 1 does not hold what was restored", () =>
+    Effect.gen(function* () {
+      const { landed, never, world } = yield* restored()
+      yield* lamportOfStranger(world)
+      yield* world.poll(untilBound)
+      assert.strictEqual((yield* world.transaction(landed)).state, "confirmed")
+      yield* world.answer("give_up", never)
+      assert.strictEqual((yield* world.transaction(never)).state, "failed")
+    })
+  )
+
+  it.effect("a transaction of version 1 that landed is adopted, and a stranger's equal one is not", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      const [landed] = yield* world.accept({ ...transfer(world.address, sol), version: 1 })
+      yield* world.finish
+      yield* world.forget(landed)
+      yield* lamportOfStranger(world)
+      yield* world.restore
+      yield* world.claim
+      yield* endsAs(world, landed, "confirmed", "confirmed", 1)
+      assert.strictEqual(world.cluster.balanceOf(receiver), sol)
+    })
+  )
+
+  it.effect("a stranger's transaction of a later version than the service reads does not hold what was restored", () =>
+    Effect.gen(function* () {
+      const { landed, never, world } = yield* restored()
+      world.cluster.landLater(2, [addressOf(1), world.address])
+      yield* world.poll(untilBound)
+      assert.strictEqual((yield* world.transaction(landed)).state, "confirmed")
+      yield* world.answer("give_up", never)
+      assert.strictEqual((yield* world.transaction(never)).state, "failed")
+    })
+  )
+
+  it.effect("a transaction that no provider shows in any version is a stranger's if they name a later version", () =>
+    Effect.gen(function* () {
+      const { landed, world } = yield* restored()
+      const signature = world.cluster.landLater(2, [addressOf(1), world.address])
+      const message = "Transaction version (2) is not supported by the requesting client."
+      for (const node of world.nodes) {
+        node.lies.set("getTransaction", ([of]) =>
+          of === signature ? { error: { code: -32_015, message } } : undefined
+        )
+      }
+      yield* world.poll(untilBound)
+      assert.strictEqual((yield* world.transaction(landed)).state, "confirmed")
+    })
+  )
+
+  it.effect("a later version is known from providers that take no question for any version", () =>
+    Effect.gen(function* () {
+      const { landed, world } = yield* restored()
+      world.cluster.landLater(2, [addressOf(1), world.address])
+      for (const node of world.nodes) {
+        node.lies.set("getTransaction", ([, options]) =>
+          Predicate.hasProperty(options, "maxSupportedTransactionVersion") &&
+          options.maxSupportedTransactionVersion === 255
+            ? { error: { code: -32_602, message: "Invalid params" } }
+            : undefined
+        )
+      }
+      yield* world.poll(untilBound)
+      assert.strictEqual((yield* world.transaction(landed)).state, "confirmed")
+    })
+  )
+
+  it.effect("bytes that cannot be read are a stranger's if another account paid for them", () =>
+    Effect.gen(function* () {
+      const { landed, world } = yield* restored()
+      const signature = yield* lamportOfStranger(world)
+      for (const node of world.nodes) givesGarbage(node, signature)
+      yield* world.poll(untilBound)
+      assert.strictEqual((yield* world.transaction(landed)).state, "confirmed")
+    })
+  )
+
+  it.effect("bytes that cannot be read hold what was restored if the relayer paid for them", () =>
+    Effect.gen(function* () {
+      const { landed, never, world } = yield* restored()
+      const own = yield* signedMemo(world, "own")
+      world.cluster.take(own.raw)
+      for (const node of world.nodes) givesGarbage(node, own.hash)
+      yield* world.poll(untilBound)
+      assert.include((yield* Effect.flip(world.answer("give_up", never))).message, "was not read yet")
+      for (const node of world.nodes) node.lies.clear()
+      yield* world.poll(5)
+      yield* world.answer("give_up", never)
+      yield* endsAs(world, landed, "confirmed", "confirmed", 1)
+    })
+  )
+
+  it.effect("one of two providers cannot call a transaction of the relayer a stranger's", () =>
+    Effect.gen(function* () {
+      const { landed, world } = yield* restored()
+      const [{ hash } = assert.fail("nothing landed")] = world.cluster.blocks
+        .flatMap(({ transactions }) => transactions)
+        .filter(({ wire }) => wire.message.keys[0] === world.address)
+        .map(({ signature }) => ({ hash: signature }))
+      const [liar, other] = world.nodes
+      const message = "Transaction version (2) is not supported by the requesting client."
+      liar?.lies.set("getTransaction", ([of]) => (of === hash ? { error: { code: -32_015, message } } : undefined))
+      other?.lies.set("getTransaction", ([of]) => (of === hash ? { result: null } : undefined))
+      yield* world.poll(untilBound)
+      assert.deepStrictEqual(yield* shown(world, landed), ["pending", "restored_unproven", 0])
+      other?.lies.clear()
+      yield* endsAs(world, landed, "confirmed", "confirmed", 1)
     })
   )
 
