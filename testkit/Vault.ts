@@ -7,8 +7,8 @@ import type { AddressInfo } from "node:net"
 
 export type Operation = "login" | "kv" | "keys" | "sign"
 
-/** A status or a fault of the response. `other` signs with another key. */
-export type Fault = number | "hang" | "garbage" | "huge" | "wrong shape" | "cut off" | "redirect" | "other"
+/** A status or a fault of the response. `other` signs with another key, `newest` with the newest version, whichever is named. */
+export type Fault = number | "hang" | "garbage" | "huge" | "wrong shape" | "cut off" | "redirect" | "other" | "newest"
 
 export interface Seen {
   readonly operation: Operation | undefined
@@ -26,6 +26,32 @@ export const namespace = "team/relayers"
 const spkiPrefix = 12
 const rawPublicKey = (key: crypto.KeyObject) =>
   crypto.createPublicKey(key).export({ format: "der", type: "spki" }).subarray(spkiPrefix).toString("base64")
+
+/** A key of the transit engine. */
+export interface TransitKey {
+  /** From version 1 on. Vault shows a version of a symmetric key as a time. */
+  readonly versions: Array<crypto.KeyObject | number>
+  /** The oldest version that signs; 0: all do. */
+  minEncryption: number
+  /** The oldest version that is shown and used. */
+  minDecryption: number
+}
+
+export const transitKey = (...versions: TransitKey["versions"]): TransitKey => ({
+  versions,
+  minEncryption: 0,
+  minDecryption: 1
+})
+
+export const ed25519 = () => crypto.generateKeyPairSync("ed25519").privateKey
+
+/** What Vault 1.21.4 answers if the version of a request may not sign. Undefined if it may. */
+const versionError = ({ versions, minDecryption, minEncryption }: TransitKey, version: number) => {
+  if (version < 0) return "requested version for signing is negative"
+  if (version > versions.length) return "requested version for signing is higher than the latest key version"
+  if (version < minEncryption) return "requested version for signing is less than the minimum encryption key version"
+  return version < minDecryption ? "no such key version" : undefined
+}
 
 const routes: ReadonlyArray<readonly [Operation, RegExp]> = [
   ["login", /^POST \/proxied\/v1\/auth\/approle\/login$/],
@@ -50,13 +76,16 @@ export class Vault extends Context.Service<
     readonly faults: Map<Operation, Fault>
     /** Secrets of the key-value store by path. */
     readonly secrets: Map<string, unknown>
-    /** Transit keys by name. Vault shows a symmetric key as a time. */
-    readonly keys: Map<string, crypto.KeyObject | number>
+    /** Transit keys by name. */
+    readonly keys: Map<string, TransitKey>
+    /** Bodies of the requests for signatures. */
+    readonly signings: Array<object>
     readonly lease: { seconds: number }
     /** The secret id that logs in. A test that changes it puts it back. */
     readonly login: { secretId: string }
     readonly revokeTokens: () => void
-    readonly publicKey: (name: string) => string
+    /** Of a version, by default of the newest one. */
+    readonly publicKey: (name: string, version?: number) => string
     /** Completes when a request hangs. */
     readonly hanging: Deferred.Deferred<void>
     readonly count: (operation: Operation) => number
@@ -68,7 +97,8 @@ export class Vault extends Context.Service<
       const seen: Array<Seen> = []
       const faults = new Map<Operation, Fault>()
       const secrets = new Map<string, unknown>()
-      const keys = new Map<string, crypto.KeyObject | number>()
+      const keys = new Map<string, TransitKey>()
+      const signings: Array<object> = []
       const tokens = new Set<string>()
       const lease = { seconds: 3600 }
       const login = { secretId }
@@ -90,25 +120,41 @@ export class Vault extends Context.Service<
         keys: (name: string) => {
           const key = keys.get(name)
           if (key === undefined) return { status: 404 }
-          const type = typeof key === "number" ? "aes256-gcm96" : (key.asymmetricKeyType ?? "")
-          const version = typeof key === "number" ? key : { public_key: rawPublicKey(key), name: type }
-          return {
-            status: 200,
-            json: { data: { type, latest_version: 2, keys: { "1": 1_700_000_000, "2": version } } }
+          const newest = key.versions.at(-1)
+          const type = typeof newest === "object" ? (newest.asymmetricKeyType ?? "") : "aes256-gcm96"
+          const shown = key.versions.map((version, index) => [
+            String(index + 1),
+            typeof version === "number" ? version : { public_key: rawPublicKey(version), name: type }
+          ])
+          const data = {
+            type,
+            latest_version: key.versions.length,
+            min_encryption_version: key.minEncryption,
+            min_decryption_version: key.minDecryption,
+            keys: Object.fromEntries(shown.slice(key.minDecryption - 1))
           }
+          return { status: 200, json: { data } }
         },
-        sign: (name: string, body: { input?: string }) => {
-          const key = faults.get("sign") === "other" ? crypto.generateKeyPairSync("ed25519").privateKey : keys.get(name)
-          if (typeof key !== "object") return { status: 404 }
-          const signature = crypto.sign(null, Buffer.from(body.input ?? "", "base64"), key).toString("base64")
-          return { status: 200, json: { data: { signature: `vault:v2:${signature}`, key_version: 2 } } }
+        sign: (name: string, body: { input?: string; key_version?: number }) => {
+          signings.push(body)
+          const key = keys.get(name)
+          if (key === undefined) return { status: 404 }
+          const asked = body.key_version ?? 0
+          const version = asked === 0 || faults.get("sign") === "newest" ? key.versions.length : asked
+          const error = versionError(key, version)
+          if (error !== undefined) return { status: 400, json: { errors: [error] } }
+          const own = key.versions[version - 1]
+          const signing = faults.get("sign") === "other" ? ed25519() : own
+          if (typeof signing !== "object") return { status: 404 }
+          const signature = crypto.sign(null, Buffer.from(body.input ?? "", "base64"), signing).toString("base64")
+          return { status: 200, json: { data: { signature: `vault:v${version}:${signature}`, key_version: version } } }
         }
       } satisfies Record<Operation, (path: string, body: object) => { status: number; json?: object }>
 
       const answer = (response: ServerResponse, status: number, json: unknown = { errors: [refusalText] }) =>
         response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(json))
 
-      const fail = (response: ServerResponse, fault: Exclude<Fault, "other">) => {
+      const fail = (response: ServerResponse, fault: Exclude<Fault, "other" | "newest">) => {
         if (typeof fault === "number") return answer(response, fault)
         if (fault === "hang") return Deferred.doneUnsafe(hanging, Effect.void)
         if (fault === "garbage") return response.writeHead(200).end(`{"data": <html>${refusalText}`)
@@ -132,7 +178,7 @@ export class Vault extends Context.Service<
         const body = await bodyOf(request)
         if (operation === undefined) return void answer(response, 404)
         const fault = faults.get(operation)
-        if (fault !== undefined && fault !== "other") return void fail(response, fault)
+        if (fault !== undefined && fault !== "other" && fault !== "newest") return void fail(response, fault)
         if (!isAllowed(request, operation)) return void answer(response, 403)
         const { status, json } = operations[operation](decodeURIComponent(match?.[1] ?? ""), body)
         answer(response, status, json)
@@ -158,8 +204,9 @@ export class Vault extends Context.Service<
         login,
         hanging,
         revokeTokens: () => tokens.clear(),
-        publicKey: (name) => {
-          const key = keys.get(name)
+        signings,
+        publicKey: (name, version = 0) => {
+          const key = keys.get(name)?.versions.at(version - 1)
           return typeof key === "object" ? rawPublicKey(key) : ""
         },
         count: (operation) => seen.filter((request) => request.operation === operation).length

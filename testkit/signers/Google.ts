@@ -114,7 +114,7 @@ export class Google extends Context.Service<
   Google,
   {
     readonly url: string
-    readonly keys: ReadonlyMap<string, Keys.Key>
+    readonly keys: Map<string, Keys.Key>
     /** Changes an answer before it is sent. */
     change: (answer: Readonly<Record<string, unknown>>) => object
     /** The type of the precondition that every version violates. */

@@ -9,7 +9,7 @@ export const VerificationStep = Schema.Struct({
   curve: Curve,
   step: field(
     Schema.Literals(["key_state", "public_key", "sign", "verify"]),
-    "What was tested. `key_state` is tested if the signer has a `public_key`.",
+    "What was tested. `key_state` is tested if the key stays in Vault or in a key service.",
     "sign"
   ),
   status: field(

@@ -22,7 +22,7 @@ const derived: ReadonlySet<string> = new Set([
 /** What the service fills in if a request leaves it out. */
 const filled: Readonly<Record<string, ReadonlyArray<string>>> = {
   pkcs11: ["key_id"],
-  azure_key_vault: ["auth_type"]
+  azure_key_vault: ["auth_type", "key_version"]
 }
 
 /** A stored URL of Key Vault is an origin. */

@@ -34,7 +34,8 @@ export const make = Effect.gen(function* () {
 
   /** The signer with the new login. Fails if that does not lead to its key. */
   const relogged = Effect.fnUntraced(function* (before: Signer, request: ReplaceSignerCredentials) {
-    const prepared = yield* keys.prepare(request)
+    const config = keys.kindOf(request.type).ofKey?.(request.config, before.config) ?? request.config
+    const prepared = yield* keys.prepare({ type: request.type, config })
     const after = yield* keys.signerWith(before, prepared)
     if (!isSameKey(after, before)) {
       return yield* BadRequest.of([{ field: "config", message: "leads to another key than that of the signer" }])

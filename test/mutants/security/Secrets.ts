@@ -5,6 +5,7 @@ import type { Mutant } from "../Mutant.ts"
 const claims = "docs/security/tests.md"
 const database = "docs/security/database.md"
 const lostSecret = "docs/operate.md: a defect of an earlier version lost the secret"
+const rotation = "docs/signers.md: a key that is rotated"
 const serviceSecrets = "test/server/secrets/ServiceSecrets.test.ts"
 const repair = "test/server/masterKey/RowRepair.test.ts"
 const unreadable = "test/server/masterKey/UnreadableRows.test.ts"
@@ -238,6 +239,42 @@ export const secrets: ReadonlyArray<Mutant> = [
       after: "Effect.void",
       test: "test/databaseWriter.test.ts",
       only: "cannot lead a network to another chain"
+    }
+  ]),
+  ...inFile("src/server/signers/backends/vault/VaultTransit.ts", [
+    {
+      name: "vault-signs-with-the-version-of-the-signer",
+      rule: "After a rotation in Vault, the version with the public key of the signer signs.",
+      source: rotation,
+      before: "key_version: version",
+      after: "key_version: 0",
+      test: "test/server/signers/VaultTransit.test.ts"
+    },
+    {
+      name: "vault-answers-with-the-version-of-the-signer",
+      rule: "A signature of another version of a key in Vault is refused.",
+      source: rotation,
+      before: "answered === `v${version}`",
+      after: "answered !== undefined",
+      test: "test/server/signers/VaultTransit.test.ts"
+    },
+    {
+      name: "vault-version-is-found-again-after-a-failure",
+      rule: "After a failed signature, the version of a key in Vault is looked up again.",
+      source: rotation,
+      before: ".pipe(Effect.tapError(() => Cache.invalidate(versions, prepared)))",
+      after: "",
+      test: "test/server/signers/VaultTransit.test.ts"
+    }
+  ]),
+  ...inFile("src/server/signers/SignerLogins.ts", [
+    {
+      name: "new-login-leads-to-the-own-key",
+      rule: "A new login leads to the key of the signer, although its name finds a newer one.",
+      source: rotation,
+      before: ".ofKey?.(request.config, before.config) ?? request.config",
+      after: " === undefined ? request.config : request.config",
+      test: "test/server/signers/remote/RotatedKeys.test.ts"
     }
   ]),
   ...inFile("src/server/signers/SignerKeys.ts", [

@@ -1,11 +1,10 @@
 // What refusals reveal: they name no resource that the caller may not read.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import * as crypto from "node:crypto"
 import { evmRelayer, notification } from "../../../testkit/fixtures.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
-import { Vault } from "../../../testkit/Vault.ts"
+import { Vault, ed25519, transitKey } from "../../../testkit/Vault.ts"
 import { transitConfig } from "../signers/fixtures.ts"
 
 const call = TestApi.callBelow("/api/v1/")
@@ -67,7 +66,7 @@ layer(Layer.merge(Prepared.layer(setUp), Vault.layer))("a refusal", (it) => {
   it.effect("to use a signer names its type only to a key that may read it", () =>
     Effect.gen(function* () {
       const vault = yield* Vault
-      vault.keys.set("solana.1", crypto.generateKeyPairSync("ed25519").privateKey)
+      vault.keys.set("solana.1", transitKey(ed25519()))
       yield* Prepared.create("signers", { id: "in-vault", type: "vault_transit", config: transitConfig(vault) })
       const errorFor = Effect.fnUntraced(function* (...scopes: ReadonlyArray<string>) {
         const key = yield* Prepared.createKey({ scopes })

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as crypto from "node:crypto"
 import * as TestApi from "../../../testkit/TestApi.ts"
-import { Vault } from "../../../testkit/Vault.ts"
+import { Vault, transitKey } from "../../../testkit/Vault.ts"
 import { config, keystore, passphrase, prepared, signers, transitConfig } from "./fixtures.ts"
 
 layer(TestApi.layer().pipe(Layer.provideMerge(Vault.layer)))("signers that cannot be created", (it) => {
@@ -11,7 +11,7 @@ layer(TestApi.layer().pipe(Layer.provideMerge(Vault.layer)))("signers that canno
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const vault = yield* prepared
-      vault.keys.set("symmetric", 1_700_000_000)
+      vault.keys.set("symmetric", transitKey(1_700_000_000))
       vault.secrets.set("not-a-key", { value: "secret-text" })
       const other = crypto.randomBytes(32).toString("base64")
       const kv = (changes: object) => ({ type: "vault", config: config(vault, changes) })

@@ -65,7 +65,8 @@ layerEach(services)("signers over HTTP", (it) => {
       for (const id of ["plain-1", "local-1", "vault-1"]) {
         assert.deepStrictEqual(yield* verify(id), { verified: true, steps: both })
       }
-      assert.deepStrictEqual(yield* verify("transit-1"), { verified: true, steps: good("ed25519") })
+      const steps = ["ed25519 key_state ok version 1 of 1", ...good("ed25519")]
+      assert.deepStrictEqual(yield* verify("transit-1"), { verified: true, steps })
 
       const list = yield* api.call(signers)
       assert.deepStrictEqual(
@@ -101,7 +102,7 @@ layerEach(created)("a signer", (it) => {
       vault.faults.set("keys", 503)
       assert.deepStrictEqual(yield* verify("transit-1"), {
         verified: false,
-        steps: ["ed25519 public_key failed Vault does not answer", ...skipped("ed25519")]
+        steps: ["ed25519 key_state failed Vault does not answer", "ed25519 public_key skipped", ...skipped("ed25519")]
       })
 
       vault.faults.clear()
@@ -109,6 +110,7 @@ layerEach(created)("a signer", (it) => {
       assert.deepStrictEqual(yield* verify("transit-1"), {
         verified: false,
         steps: [
+          "ed25519 key_state ok version 1 of 1",
           "ed25519 public_key ok",
           "ed25519 sign failed Vault does not let this role use the key",
           "ed25519 verify skipped"
@@ -119,6 +121,7 @@ layerEach(created)("a signer", (it) => {
       assert.deepStrictEqual(yield* verify("transit-1"), {
         verified: false,
         steps: [
+          "ed25519 key_state ok version 1 of 1",
           "ed25519 public_key ok",
           "ed25519 sign ok",
           "ed25519 verify failed the signature does not match the public key"

@@ -1,7 +1,6 @@
 // One key in the configuration of each signer type, and another key that only Vault has.
 import { Effect } from "effect"
-import * as crypto from "node:crypto"
-import { Vault, namespace, roleId, secretId } from "../../../testkit/Vault.ts"
+import { Vault, ed25519, namespace, roleId, secretId, transitKey } from "../../../testkit/Vault.ts"
 import * as keystores from "../../../testkit/keystores.ts"
 
 export const signers = "/api/v1/signers"
@@ -27,6 +26,6 @@ export const prepared = Effect.gen(function* () {
   const vault = yield* Vault
   vault.faults.clear()
   vault.secrets.set("hot/wallet-1", { value: key })
-  if (!vault.keys.has("solana.1")) vault.keys.set("solana.1", crypto.generateKeyPairSync("ed25519").privateKey)
+  if (!vault.keys.has("solana.1")) vault.keys.set("solana.1", transitKey(ed25519()))
   return vault
 })

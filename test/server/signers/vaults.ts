@@ -1,11 +1,10 @@
 // A Vault with a key in each engine, signers that use them, and what is said when that fails.
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
-import * as crypto from "node:crypto"
 import * as AllowList from "../../../src/outbound/AllowList.ts"
 import { Outbound } from "../../../src/outbound/Outbound.ts"
 import { SignerBackends } from "../../../src/server/signers/backends/SignerBackends.ts"
-import { Vault, namespace, refusalText, roleId, secretId } from "../../../testkit/Vault.ts"
+import { Vault, ed25519, namespace, refusalText, roleId, secretId, transitKey } from "../../../testkit/Vault.ts"
 
 const outbound = (allow: ReadonlyArray<string>) => Outbound.layer({ allow: AllowList.make(allow) })
 const backends = (allow: ReadonlyArray<string>) => SignerBackends.layer.pipe(Layer.provide(outbound(allow)))
@@ -41,10 +40,15 @@ export const kv = Effect.fnUntraced(function* (changes: object = {}) {
 /** With a key of the transit engine. */
 export const transit = Effect.fnUntraced(function* (changes: object = {}) {
   const vault = yield* Vault
-  vault.keys.set("solana.1", crypto.generateKeyPairSync("ed25519").privateKey)
+  vault.keys.set("solana.1", transitKey(ed25519()))
+  return yield* openTransit({ pubkey: vault.publicKey("solana.1"), ...changes })
+})
+
+/** With the key as it is in Vault. */
+export const openTransit = Effect.fnUntraced(function* (changes: { readonly pubkey: string }) {
+  const vault = yield* Vault
   const kinds = yield* SignerBackends
-  const pubkey = vault.publicKey("solana.1")
-  const place = { key_name: "solana.1", mount_point: "transit", pubkey, ...changes }
+  const place = { key_name: "solana.1", mount_point: "transit", ...changes }
   return kinds.vault_transit.open(yield* kinds.vault_transit.prepare({ ...request(vault), ...place }))
 })
 

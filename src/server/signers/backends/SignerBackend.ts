@@ -89,6 +89,11 @@ export interface Kind<Request, Config> {
   readonly worksOutside: boolean
   prepare(request: Request): Effect.Effect<Prepared<Config>, BadRequest | ServiceUnavailable | SignerUnavailable>
   open(prepared: Prepared<Config>): SignerBackend
+  /**
+   * The request for a new login of a signer, with the name of its key added if the request could lead to another key now: to a newer
+   * version, or to a second key with the same label. Absent: a request always leads to one key.
+   */
+  ofKey?(request: Request, config: Config): Request
   /** The field of a request that causes a failure. Absent: `config`. */
   readonly fields?: Readonly<Partial<Record<Reason, string>>>
 }

@@ -35,7 +35,7 @@ export class SignerBackends extends SignerKinds {
         plain: LocalKey.plain(yield* SecureRandom.SecureRandom),
         local: LocalKey.local(Keystore.make(yield* KeyDerivation)),
         vault: VaultKv.make(vault),
-        vault_transit: VaultTransit.make(vault),
+        vault_transit: yield* VaultTransit.make(vault),
         pkcs11: RemoteSigner.make(Pkcs11.make(Pkcs11Modules.make(settings.pkcs11Modules ?? new Map())), remote),
         aws_kms: RemoteSigner.make(AwsKms.make(yield* AwsClients.make()), remote),
         google_cloud_kms: RemoteSigner.make(yield* GoogleCloudKms.make(client), remote),

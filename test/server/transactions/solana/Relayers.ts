@@ -1,6 +1,6 @@
 // Relayers of solana on a cluster in memory, for tests over HTTP.
 import { Effect, Layer, Logger } from "effect"
-import { generateKeyPairSync, randomUUID } from "node:crypto"
+import { randomUUID } from "node:crypto"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
 import { memoProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
@@ -10,7 +10,7 @@ import * as Prepared from "../../../../testkit/Prepared.ts"
 import * as Cluster from "../../../../testkit/solana/Cluster.ts"
 import * as Serving from "../../../../testkit/solana/Serving.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
-import { Vault } from "../../../../testkit/Vault.ts"
+import { Vault, ed25519, transitKey } from "../../../../testkit/Vault.ts"
 import { transitConfig } from "../../signers/fixtures.ts"
 import { sol } from "../../lanes/solana/World.ts"
 
@@ -91,7 +91,7 @@ export const relayerAt = Effect.fnUntraced(function* (
 export const countingAt = Effect.fnUntraced(function* (policies: object = {}, place: Omit<Place, "signer"> = {}) {
   const vault = yield* Vault
   const key_name = randomUUID()
-  vault.keys.set(key_name, generateKeyPairSync("ed25519").privateKey)
+  vault.keys.set(key_name, transitKey(ed25519()))
   const config = transitConfig(vault, { key_name, pubkey: vault.publicKey(key_name) })
   const relayer = yield* relayerAt(policies, { ...place, signer: { type: "vault_transit", config } })
   const signatures = () => vault.seen.filter(({ url }) => url.endsWith(`/transit/sign/${key_name}`)).length

@@ -106,6 +106,14 @@ export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient, 
       const { kid, ...key } = yield* read(named, urlOf(config))
       return { ...key, config: { ...config, kid } }
     }),
+    ofKey: (request, { kid }) => {
+      const { origin } = hostsOf(request.vault_url)
+      const key = `${origin}/keys/${request.key_name}/`
+      const isVersion = kid.toLowerCase().startsWith(key.toLowerCase())
+      return isVersion && request.key_version === undefined
+        ? { ...request, key_version: kid.slice(key.length) }
+        : request
+    },
     describe: Effect.fnUntraced(function* (pinned) {
       const { kid, ...key } = yield* read(pinned, pinned.config.kid)
       if (pinned.config.key_version !== undefined) return key

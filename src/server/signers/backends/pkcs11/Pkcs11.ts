@@ -35,6 +35,7 @@ export const make = (modules: Pkcs11Modules): Provider<RequestOf<"pkcs11">, Name
   const read = ({ config, secret }: Prepared<Named>, name: KeyName, isNew: boolean) =>
     modules.use(config.module, config, { pin: secret, isNew }, async (session, library) => ({
       serial: session.serial,
+      isShared: Pkcs11Keys.isSharedLabel(library, session.handle, config.key_label),
       key: await Pkcs11Keys.readPublic(library, session.handle, name)
     }))
 
@@ -59,11 +60,16 @@ export const make = (modules: Pkcs11Modules): Provider<RequestOf<"pkcs11">, Name
           }
         }
       }),
+    ofKey: (request, { key_id, key_label }) =>
+      request.key_id === undefined && request.key_label === key_label && key_id !== undefined
+        ? { ...request, key_id }
+        : request,
     describe: (prepared) =>
-      Effect.map(read(prepared, keyOf(prepared.config), false), ({ serial, key: { curve, publicKey } }) => ({
+      Effect.map(read(prepared, keyOf(prepared.config), false), ({ serial, isShared, key: { curve, publicKey } }) => ({
         curve,
         publicKey,
-        state: `in the token with the serial number ${serial}`
+        state: `in the token with the serial number ${serial}`,
+        ...(isShared ? { warning: "another key of the token has the same label; this signer does not use it" } : {})
       })),
     sign: Effect.fnUntraced(function* ({ config, secret }, curve: Curve, message) {
       const signature = yield* modules.use(config.module, config, { pin: secret }, (session, library) => {

@@ -18,8 +18,8 @@ export interface PublicHalf extends DecodedKey {
   readonly id: string | undefined
 }
 
-/** The object of a class with this name. If several objects have the name, none is used. */
-const find = (library: Cryptoki, session: Handle, ofClass: number, { key_label, key_id }: KeyName): Handle => {
+/** At most two objects of a class with this name. */
+const search = (library: Cryptoki, session: Handle, ofClass: number, { key_label, key_id }: KeyName) => {
   library.C_FindObjectsInit(session, [
     { type: attributes.class, value: ofClass },
     ...(key_label === undefined ? [] : [{ type: attributes.label, value: key_label }]),
@@ -27,6 +27,12 @@ const find = (library: Cryptoki, session: Handle, ofClass: number, { key_label, 
   ])
   const found = library.C_FindObjects(session, 2)
   library.C_FindObjectsFinal(session)
+  return found
+}
+
+/** The object of a class with this name. If several objects have the name, none is used. */
+const find = (library: Cryptoki, session: Handle, ofClass: number, name: KeyName): Handle => {
+  const found = search(library, session, ofClass, name)
   const half = ofClass === classes.privateKey ? "private" : "public"
   if (found.length > 1)
     throw unavailable("bad_key", { detail: `the token has several ${half} keys with this name: give key_id` })
@@ -39,6 +45,10 @@ const fail = (half: string): never => {
 
 export const findPrivate = (library: Cryptoki, session: Handle, name: KeyName) =>
   find(library, session, classes.privateKey, name)
+
+/** Whether a private key with another id has this label too. */
+export const isSharedLabel = (library: Cryptoki, session: Handle, key_label: string | undefined) =>
+  key_label !== undefined && search(library, session, classes.privateKey, { key_label }).length > 1
 
 const read = (library: Cryptoki, session: Handle, object: Handle, type: number) =>
   library.C_GetAttributeValue(session, object, [{ type }])[0]?.value ?? Buffer.alloc(0)

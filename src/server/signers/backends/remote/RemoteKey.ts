@@ -45,6 +45,8 @@ export interface Provider<Request, Named, Config extends Named> {
   prepare(request: Request): Effect.Effect<Prepared<Named>, BadRequest>
   /** Finds the key that the request names. */
   resolve(named: Prepared<Named>): Effect.Effect<Resolved<Config>, SignerUnavailable>
+  /** As `Kind.ofKey`. */
+  ofKey?(request: Request, config: Config): Request
   /** Asks about the key of a signer, and warns if the request would find another key now. */
   describe(pinned: Prepared<Config>): Effect.Effect<Described, SignerUnavailable>
   /** `message` is a digest of 32 bytes on secp256k1, and the message itself on ed25519. */

@@ -76,6 +76,7 @@ export const make = <Request, Named, Config extends Named>(
     column: "config",
     worksOutside: true,
     fields: provider.fields,
+    ...(provider.ofKey === undefined ? {} : { ofKey: provider.ofKey }),
     prepare: Effect.fnUntraced(function* (request) {
       const named = yield* provider.prepare(request)
       const { config, curve, publicKey } = yield* resolve(named)

@@ -13,6 +13,8 @@ interface Call<A> {
   /** Makes the call a `POST`. Absent: a `GET`. */
   readonly body?: unknown
   readonly answer: Schema.ConstraintDecoder<A>
+  /** The failure that the errors of a response with status 400 mean. Their texts are never shown. */
+  readonly explain?: (errors: ReadonlyArray<string>) => SignerUnavailable | undefined
 }
 
 export interface Vault {
@@ -41,6 +43,8 @@ const timeToLive = (exit: Exit.Exit<Auth, unknown>) => {
   const { lease_duration } = exit.value
   return lease_duration === 0 ? longest : Duration.min(Duration.seconds(lease_duration * 0.9), longest)
 }
+
+const Refusal = Schema.Struct({ errors: Schema.Array(Schema.String) })
 
 const urlOf = (address: string, path: string) => {
   const { origin, pathname } = new URL(address)
@@ -92,7 +96,7 @@ export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient) 
 
   const logins = yield* Cache.makeWith(logIn, { capacity, timeToLive })
 
-  const call: Vault["call"] = Effect.fn("Vault.call")(function* (login, { path, body, answer }) {
+  const call: Vault["call"] = Effect.fn("Vault.call")(function* (login, { path, body, answer, explain }) {
     const kept = yield* Cache.getSuccess(logins, login)
     let auth = yield* Cache.get(logins, login)
     let response = yield* send(login, path, body, auth.client_token)
@@ -104,7 +108,10 @@ export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient) 
     }
     if (response.status === 403) return yield* unavailable("refused")
     if (response.status === 404) return yield* unavailable("not_found")
-    return yield* response.status === 200 ? read(response, answer) : unavailable("unexpected")
+    if (response.status === 200) return yield* read(response, answer)
+    if (response.status !== 400 || explain === undefined) return yield* unavailable("unexpected")
+    const { errors } = yield* read(response, Refusal)
+    return yield* explain(errors) ?? unavailable("unexpected")
   })
 
   return { call }
