@@ -21,6 +21,7 @@ const remedies: Partial<Record<DatabaseError["reason"], string>> = {
   BinariesMissing: ownBinaries,
   BinariesUnusable: ownBinaries,
   DataVersionMismatch: "set POSTGRES_BIN to the binaries of the version that created the data",
+  SessionsShared: "DATABASE_URL has to lead to a pooler in session mode, or to the server itself",
   DirectoryInUse: "stop it first, or choose another DATA_DIR"
 }
 

@@ -12,6 +12,7 @@ const Reason = Schema.Literals([
   "OlderInstances",
   "SchemaTooNew",
   "ServerTooOld",
+  "SessionsShared",
   "SystemFailure",
   "UrlInvalid"
 ])

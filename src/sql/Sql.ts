@@ -2,12 +2,13 @@
 import { PgClient } from "@effect/sql-pg"
 import { Duration, Effect, Layer, Redacted } from "effect"
 import type { Scope } from "effect"
-import type { SqlClient } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import * as path from "node:path"
 import * as Address from "./Address.ts"
 import type { DatabaseError } from "./DatabaseError.ts"
 import * as EmbeddedPostgres from "./embedded/EmbeddedPostgres.ts"
 import * as Migrate from "./Migrate.ts"
+import * as Pooler from "./Pooler.ts"
 import * as StallTimeout from "./StallTimeout.ts"
 import * as Tls from "./Tls.ts"
 
@@ -30,6 +31,8 @@ export interface Database {
   /** The folder with the files of the embedded database, which may be outside of the data directory. Absent: a given database. */
   readonly files?: string
   readonly url: Redacted.Redacted
+  /** How sessions get their settings. Absent: when they start. */
+  readonly settingsBy?: Pooler.SettingsBy
   /** The URL of the embedded server's Unix socket, which contains no secret. Absent: a given database, or a server on TCP. */
   readonly socketUrl: string | undefined
   /** The migrations that were applied when it was opened, such as `0001_resources`. */
@@ -69,12 +72,31 @@ const placeOf = (url: Redacted.Redacted): string => {
   return `${host}${parsed.pathname}`
 }
 
+type Configuration = PgClient.PgPoolConfig & { readonly url: Redacted.Redacted }
+
+const withTls = <C extends Configuration>(config: C) => Effect.map(Tls.of(config.url), (ssl) => ({ ...config, ssl }))
+
 const makeClient = Effect.fnUntraced(function* (
   place: string,
-  { url, ...config }: PgClient.PgPoolConfig & { readonly url: Redacted.Redacted }
+  config: Configuration,
+  settingsBy: Pooler.SettingsBy = "startup"
 ) {
-  const ssl = yield* Tls.of(url)
-  return yield* PgClient.make({ ...config, url, ssl }).pipe(Effect.mapError(Migrate.explain(place)))
+  const make = settingsBy === "startup" ? PgClient.make : Pooler.makeClient
+  return yield* Effect.flatMap(withTls(config), make).pipe(
+    Effect.catchTag("SqlError", (error) => Effect.fail(Migrate.explain(place)(error)))
+  )
+})
+
+const refuseShared = (place: string, config: PgClient.PgClientConfig) =>
+  Pooler.refuseShared(place, config).pipe(
+    Effect.catchTag("SqlError", (error) => Effect.fail(Migrate.explain(place)(error)))
+  )
+
+/** Fails if sessions are shared. Returns how they get their settings. */
+const inspect = Effect.fnUntraced(function* (place: string, config: Configuration) {
+  const { startupParameters = {}, ...bare } = yield* withTls(config)
+  yield* refuseShared(place, bare)
+  return yield* Pooler.settingsBy({ ...bare, startupParameters }).pipe(Effect.mapError(Migrate.explain(place)))
 })
 
 /** Connections without a statement timeout. */
@@ -84,10 +106,13 @@ const patient = (options: PoolOptions | undefined, maxConnections = 1): PgClient
 })
 
 /** A migration may take longer than the statement of a request. */
-const migrateAt = (place: string, url: Redacted.Redacted, options: PoolOptions | undefined) =>
+const migrateAt = (
+  { place, settingsBy, url }: Pick<Database, "place" | "settingsBy" | "url">,
+  options: PoolOptions | undefined
+) =>
   Effect.provide(
     Migrate.migrate(place),
-    PgClient.layerFrom(makeClient(place, { ...patient(options), applicationName: migrationName, url }))
+    PgClient.layerFrom(makeClient(place, { ...patient(options), applicationName: migrationName, url }, settingsBy))
   )
 
 /** The embedded server runs until the scope closes. */
@@ -98,27 +123,38 @@ export const open = Effect.fn("Sql.open")(function* (
     options._tag === "Url"
       ? { place: placeOf(options.url), url: options.url, socketUrl: undefined }
       : { place: options.dataDir, ...(yield* EmbeddedPostgres.start(options)) }
-  const applied = yield* migrateAt(place, url, options.pool)
+  const embedded = options._tag === "Embedded"
+  const sessions = { ...pool(options.pool), applicationName: migrationName, url }
+  const found = embedded ? {} : { settingsBy: yield* inspect(place, sessions) }
+  const applied = yield* migrateAt({ place, url, ...found }, options.pool)
   const files = "files" in rest ? { files: rest.files } : {}
-  return { place, embedded: options._tag === "Embedded", ...files, url, socketUrl, applied }
+  return { place, embedded, ...files, ...found, url, socketUrl, applied }
 })
+
+const hostPlace = "the host program's client"
+
+const isPgClient = (sql: SqlClient.SqlClient): sql is PgClient.PgClient => PgClient.TypeId in sql
 
 /**
  * For a host program with a `SqlClient` of its own: brings the schema of its database up to date, as `open` does. Returns the names of
  * the migrations that were applied. A migration may take longer than the host program lets its statements run.
  */
-export const migrate: Effect.Effect<ReadonlyArray<string>, DatabaseError, SqlClient.SqlClient> = Migrate.migrate(
-  "the host program's client"
+export const migrate: Effect.Effect<ReadonlyArray<string>, DatabaseError, SqlClient.SqlClient> = Effect.gen(
+  function* () {
+    const sql = yield* SqlClient.SqlClient
+    if (isPgClient(sql)) yield* refuseShared(hostPlace, sql.config)
+    return yield* Migrate.migrate(hostPlace)
+  }
 )
 
 /** Connections to a database that is open. */
 export const layerOpen = (
-  { place, url }: Pick<Database, "place" | "url">,
+  { place, settingsBy, url }: Pick<Database, "place" | "settingsBy" | "url">,
   options?: PoolOptions
 ): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseError> => {
   const config = { ...pool(options), url }
   const connector = StallTimeout.connector(Address.of(config), longestSilence(options))
-  return PgClient.layerFrom(Effect.flatMap(connector, (stream) => makeClient(place, { ...config, stream })))
+  return PgClient.layerFrom(Effect.flatMap(connector, (stream) => makeClient(place, { ...config, stream }, settingsBy)))
 }
 
 /** Opens the database and connects to it. No table of a feature is read. */
@@ -140,8 +176,8 @@ export const maintenance = (
         options._tag === "Url"
           ? options.url
           : ((yield* EmbeddedPostgres.find(options.dataDir)) ?? (yield* EmbeddedPostgres.start(options))).url
-      return PgClient.layerFrom(
-        makeClient(place, { ...patient(options.pool, connections), applicationName: maintenanceName, url })
-      )
+      const config = { ...patient(options.pool, connections), applicationName: maintenanceName, url }
+      const settingsBy = options._tag === "Url" ? yield* inspect(place, config) : "startup"
+      return PgClient.layerFrom(makeClient(place, config, settingsBy))
     })
   )

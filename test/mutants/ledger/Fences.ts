@@ -6,9 +6,38 @@ const source = "src/server/ledger"
 const tests = "test/server/ledger"
 const failures = "test/transactions-failures.md"
 const adr = "docs/adr/0025-locks-and-the-order-of-events.md"
+const pooler = "docs/operate.md: a pooler in front of PostgreSQL"
 const windows = `${tests}/Windows.test.ts`
 
 export const fences: ReadonlyArray<Mutant> = [
+  ...inFile("src/sql/Sql.ts", [
+    {
+      name: "shared-sessions-are-refused",
+      rule: "A pooler in transaction mode, behind which two instances can hold one lock, is refused before anything is written.",
+      source: pooler,
+      before: "  yield* refuseShared(place, bare)\n",
+      after: "",
+      test: "test/sql/Pooler.test.ts"
+    }
+  ]),
+  ...inFile("src/sql/Pooler.ts", [
+    {
+      name: "sessions-of-connections-are-compared",
+      rule: "Two connections that name the same session of the server share it.",
+      source: pooler,
+      before: "if (!own || names[0] === names[1]) return true\n",
+      after: "if (own && names.length === 0) return true\n",
+      test: "test/sql/Pooler.test.ts"
+    },
+    {
+      name: "notifications-have-to-arrive",
+      rule: "A pooler of several processes is refused, because it loses notifications.",
+      source: pooler,
+      before: "return Option.isNone(yield* Queue.poll(heard))",
+      after: "return Option.isNone(yield* Queue.poll(heard)) && names.length === 0",
+      test: "test/sql/Pooler.test.ts"
+    }
+  ]),
   ...inFile(`${source}/hold/LanesRepo.ts`, [
     {
       name: "fence-has-the-epoch",
