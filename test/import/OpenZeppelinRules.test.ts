@@ -1,6 +1,10 @@
 // Rules of an import of OpenZeppelin Relayer about what refers to something that is left out, is there twice, or does not exist.
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { onTestFinished } from "vitest"
 import * as Import from "../../src/cli/import/Import.ts"
 
 const env = (value: string) => ({ type: "env", value })
@@ -28,7 +32,7 @@ const notification = (id: string, more: object = {}) => ({ id, type: "webhook", 
 
 const key = "0123456789abcdef0123456789abcdef"
 
-const imported = (config: object, dotEnv?: Readonly<Record<string, string>>) =>
+const imported = (config: object, dotEnv?: Readonly<Record<string, string>>, more: object = {}) =>
   Result.getOrThrow(
     Import.openZeppelin(
       {
@@ -40,17 +44,90 @@ const imported = (config: object, dotEnv?: Readonly<Record<string, string>>) =>
         folder: "/nowhere",
         allNetworks: true,
         keepPausedState: false,
-        ...(dotEnv === undefined ? {} : { dotEnv })
+        ...(dotEnv === undefined ? {} : { dotEnv }),
+        ...more
       }
     )
   )
+
+/** A working directory as compose mounts it, with a network and a keystore. */
+const mounted = () => {
+  const home = fs.mkdtempSync(path.join(os.tmpdir(), "effect-relayer-import-"))
+  onTestFinished(() => fs.rmSync(home, { recursive: true }))
+  fs.mkdirSync(path.join(home, "config/networks"), { recursive: true })
+  fs.mkdirSync(path.join(home, "config/keys"))
+  const networks = [network("mine", { from: "sepolia" })]
+  fs.writeFileSync(path.join(home, "config/networks/evm.json"), JSON.stringify({ networks }))
+  fs.writeFileSync(path.join(home, "config/keys/hot.json"), "{}")
+  return home
+}
 
 const lines = ({ entries }: Import.Outcome) => entries.map(({ at, code, message }) => `${at} ${code} ${message}`)
 
 const problems = (outcome: Import.Outcome) =>
   outcome.entries.filter(({ code }) => code === "invalid" || code === "dropped").map(({ at, code }) => `${at} ${code}`)
 
+describe("files of a service that runs in a container", () => {
+  it("need no folder of networks if every network that relayers use is built in", () => {
+    const of = (name: string) =>
+      imported({ relayers: [relayer("a", { network: name })], networks: "./config/networks" })
+    assert.deepStrictEqual(
+      lines(of("sepolia")).filter((line) => line.startsWith("networks ")),
+      [
+        "networks note ./config/networks is no folder with files *.json; the built-in networks of the service are used instead"
+      ]
+    )
+    assert.include(problems(of("mine")), "networks invalid")
+  })
+
+  it("are found below the working directory at the paths of the container, or where --networks says", () => {
+    const folder = mounted()
+    const config = { path: "/app/config/keys/hot.json", passphrase: env("PASS") }
+    const container = {
+      relayers: [relayer("a", { network: "mine" })],
+      signers: [{ id: "hot", type: "local", config }]
+    }
+    const outcome = imported({ ...container, networks: "/app/config/networks" }, undefined, { folder })
+    assert.deepStrictEqual(problems(outcome), [])
+    assert.includeMembers(lines(outcome), [
+      "networks note /app/config/networks does not exist here: config/networks is read",
+      "signers.0.config.path note /app/config/keys/hot.json does not exist here: config/keys/hot.json is read"
+    ])
+    assert.include(outcome.yaml, "file: config/keys/hot.json")
+    const networksFolder = path.join(folder, "config/networks")
+    const named = imported({ ...container, networks: "./elsewhere" }, undefined, { folder, networksFolder })
+    assert.deepStrictEqual(problems(named), [])
+    assert.include(named.yaml, "evm:mine")
+  })
+
+  it("name the hosts inside of a network of containers that the service has to be allowed to call", () => {
+    const url = "http://hardhat-node:8545"
+    const outcome = imported({
+      relayers: [relayer("a", { network: "mine", custom_rpc_urls: [url, { url: "http://10.1.2.3:8545", weight: 1 }] })],
+      networks: [network("mine", { from: "sepolia", rpc_urls: [url, "https://rpc.example"] })]
+    })
+    assert.deepStrictEqual(
+      lines(outcome).filter((line) => line.includes("OUTBOUND_ALLOW")),
+      [
+        "networks.0.rpc_urls.0 needs its host is not public: start the service with OUTBOUND_ALLOW=hardhat-node",
+        "relayers.0.custom_rpc_urls.0 needs its host is not public: start the service with OUTBOUND_ALLOW=hardhat-node",
+        "relayers.0.custom_rpc_urls.1 needs its host is not public: start the service with OUTBOUND_ALLOW=10.1.2.3"
+      ]
+    )
+  })
+})
+
 describe("networks", () => {
+  it("that no relayer uses are one note, which is no loss", () => {
+    const networks = ["one", "two", "sepolia"].map((name) => network(name, { chain_id: 11_155_111 }))
+    const outcome = imported({ relayers: [relayer("a")], networks }, undefined, { allNetworks: false })
+    assert.deepStrictEqual(problems(outcome), [])
+    assert.include(
+      lines(outcome),
+      "networks note 2 of 3 networks are used by no relayer and left out; --all-networks imports them"
+    )
+  })
+
   it("a network that inherits from nothing or from itself is left out with what uses it", () => {
     const outcome = imported({
       relayers: [relayer("a", { network: "a" }), relayer("c", { network: "c" }), relayer("d", { network: "d" })],

@@ -51,6 +51,23 @@ describe("import", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("config.json is named after the folder of its service, so that two services do not share a name", () =>
+    Effect.gen(function* () {
+      const { home, read, run } = yield* prepared
+      yield* Effect.promise(() => fs.mkdir(path.join(home, "payouts/config"), { recursive: true }))
+      yield* Effect.promise(() => fs.mkdir(path.join(home, "not a name")))
+      for (const place of ["payouts/config/config.json", "not a name/config.json", "treasury.json"]) {
+        yield* Effect.promise(() => fs.copyFile(path.join(home, "config.json"), path.join(home, place)))
+      }
+      assert.strictEqual((yield* run("openzeppelin", "payouts/config/config.json")).code, 0)
+      assert.include(yield* read("relayers.yaml"), "name: payouts\n")
+      assert.strictEqual((yield* run("openzeppelin", "treasury.json", "--force")).code, 0)
+      assert.include(yield* read("relayers.yaml"), "name: treasury\n")
+      const refused = yield* run("openzeppelin", "not a name/config.json", "--force")
+      assert.deepStrictEqual([refused.code, refused.stderr.includes("--name: is required")], [2, true])
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("references to files are relative to the written file", () =>
     Effect.gen(function* () {
       const { home, read, run } = yield* prepared

@@ -1,8 +1,9 @@
 // `import`: writes the configuration of another service as a configuration file of this one. It calls no service.
-import { Effect, Option } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as path from "node:path"
 import { parseEnv } from "node:util"
+import { ConfigurationName } from "../../domain/configuration/Kinds.ts"
 import { CommandFailed } from "../kit/CommandFailed.ts"
 import { Environment } from "../kit/Environment.ts"
 import * as Input from "../kit/Input.ts"
@@ -10,6 +11,8 @@ import * as Verb from "../kit/Verb.ts"
 import * as LiveService from "../import/LiveService.ts"
 import * as Writing from "../import/Writing.ts"
 import * as SchemaLine from "../configuration/SchemaLine.ts"
+
+const isName = Schema.is(ConfigurationName)
 
 /** Loaded when it is needed, because the derivation of keys takes longer to load than other commands to run. */
 const loaded = Effect.promise(() => import("../import/Import.ts"))
@@ -36,6 +39,17 @@ const live = (description: string) =>
 
 const insecure = toggle("insecure", "Send the credentials of --live over http to a host that is not this machine")
 
+/**
+ * The old service has one name for every configuration, `config.json`, often in a folder `config`: the folder around them tells two
+ * services apart. Undefined: the folder has no name that a configuration can have.
+ */
+const nameFor = (file: string): string | undefined => {
+  const base = path.basename(file).replace(/\.json$/, "")
+  const outer = path.dirname(path.resolve(file)).split(path.sep)
+  const folder = outer.findLast((name) => name !== "config")
+  return base !== "config" ? base : folder !== undefined && isName(folder) ? folder : undefined
+}
+
 const openZeppelinLive = Effect.fnUntraced(function* (
   url: string,
   dotEnv: Readonly<Record<string, string | undefined>> | undefined,
@@ -53,6 +67,10 @@ const openzeppelin = Command.make(
   {
     file: Argument.Path("config.json", { pathType: "either" }).pipe(Argument.withDescription("Its configuration")),
     envFile: Input.file("env-file").pipe(Flag.withDescription("Its environment file"), Flag.optional),
+    networks: Flag.Path("networks", { pathType: "directory", typeName: "folder" }).pipe(
+      Flag.withDescription("The folder of its networks, if it is not where the configuration says"),
+      Flag.optional
+    ),
     allNetworks: toggle("all-networks", "Import networks that no relayer uses"),
     live: live(
       "Its URL. Its relayers are read by its API, with OPENZEPPELIN_API_KEY or the API_KEY of its environment file"
@@ -60,11 +78,14 @@ const openzeppelin = Command.make(
     insecure,
     ...flags
   },
-  Effect.fnUntraced(function* ({ file, envFile, allNetworks, live, insecure, ...given }) {
+  Effect.fnUntraced(function* ({ file, envFile, networks, allNetworks, live, insecure, ...given }) {
     const input = yield* readFile(file)
     const dotEnv = Option.isSome(envFile) ? parseEnv((yield* readFile(envFile.value)).text) : undefined
     const running = Option.isSome(live) ? yield* openZeppelinLive(live.value, dotEnv, insecure) : undefined
-    const name = Option.getOrElse(given.name, () => path.basename(file).replace(/\.json$/, ""))
+    const name = Option.getOrElse(given.name, () => nameFor(file))
+    if (name === undefined) {
+      return yield* CommandFailed.usage("--name: is required, because the folder's name cannot name a configuration")
+    }
     const Import = yield* loaded
     const options = {
       folder: ".",
@@ -72,6 +93,7 @@ const openzeppelin = Command.make(
       schema: SchemaLine.schemaFor(given.out, SchemaLine.beside),
       allNetworks,
       keepPausedState: given.keepPausedState,
+      ...(Option.isSome(networks) ? { networksFolder: networks.value } : {}),
       ...(dotEnv === undefined ? {} : { dotEnv })
     }
     yield* Writing.finish(Import.openZeppelin(input, name, options, running), given, Option.getOrUndefined(envFile))

@@ -9,6 +9,7 @@ import { parse } from "../../configuration/Parse.ts"
 import * as Imported from "../Imported.ts"
 import { escaped } from "../Secrets.ts"
 import { fields, path as at, picked, plain } from "../Source.ts"
+import { pathHere } from "./Input.ts"
 import type { Input } from "./Input.ts"
 import { rpcUrls, texts } from "./RpcUrls.ts"
 
@@ -43,15 +44,23 @@ const carried = [
 const defaultFolder = "./config/networks"
 
 /** The networks of the files in a folder, with a place that names the file. */
-const ofFolder = (folder: string, input: Input): ReadonlyArray<readonly [string, unknown]> => {
+const ofFolder = (
+  given: string,
+  used: ReadonlySet<string>,
+  input: Input
+): ReadonlyArray<readonly [string, unknown]> => {
+  const folder = pathHere(input.folder, given)
   const full = path.resolve(input.folder, folder)
   const names = fs.existsSync(full) ? fs.readdirSync(full).filter((name) => name.endsWith(".json")) : []
-  if (names.length === 0)
-    input.report.add(
-      "networks",
-      "invalid",
-      `${folder} is no folder with files *.json: run the command in the working directory of the old service, or write the path of the folder`
-    )
+  const missing = `${given} is no folder with files *.json`
+  if (names.length === 0 && [...used].every(isBuiltin)) {
+    input.report.add("networks", "note", `${missing}; the built-in networks of the service are used instead`)
+  } else if (names.length === 0) {
+    const remedy = "run the command in the working directory of the old service, or name the folder with --networks"
+    input.report.add("networks", "invalid", `${missing}: ${remedy}`)
+  } else if (folder !== given) {
+    input.report.add("networks", "note", `${given} does not exist here: ${folder} is read`)
+  }
   return names.toSorted().flatMap((name) => {
     const parsed = parse(path.join(folder, name), fs.readFileSync(path.join(full, name), "utf8"))
     if (Result.isFailure(parsed)) {
@@ -64,9 +73,10 @@ const ofFolder = (folder: string, input: Input): ReadonlyArray<readonly [string,
   })
 }
 
-const all = (value: unknown, input: Input): ReadonlyArray<readonly [string, unknown]> => {
+const all = (value: unknown, used: ReadonlySet<string>, input: Input): ReadonlyArray<readonly [string, unknown]> => {
+  if (input.networksFolder !== undefined) return ofFolder(input.networksFolder, used, input)
   if (Array.isArray(value)) return value.map((item, index): readonly [string, unknown] => [`networks.${index}`, item])
-  return ofFolder(typeof value === "string" ? value : defaultFolder, input)
+  return ofFolder(typeof value === "string" ? value : defaultFolder, used, input)
 }
 
 const read = (place: string, value: unknown, input: Input): Network => {
@@ -179,18 +189,23 @@ export type ImportedNetworks = ReadonlyMap<string, boolean>
 /** Imports the networks that relayers use, and their parents. */
 export const importNetworks = (value: unknown, used: ReadonlySet<string>, input: Input): ImportedNetworks => {
   const networks = new Map<string, Network>()
-  const items = all(value, input)
+  const items = all(value, used, input)
+  let unused = 0
   for (const [place, item] of items) {
     const { type, network, source } = named(item)
     if (source) {
       const id = `${type}:${network}`
       if (networks.has(id)) input.report.add(place, "invalid", `${id} is here twice: this one is left out`)
       else if (!input.allNetworks && !isNeeded(id, used, items)) {
-        input.report.add(place, "dropped", `${network} is used by no relayer; --all-networks imports it`)
+        unused++
       } else if (!isNetworkType(type)) {
         input.report.add(at(place, "type"), "invalid", `${expectedType}: ${id} is left out`)
       } else networks.set(id, read(place, item, input))
     } else input.report.add(place, "invalid", "expected type and network")
+  }
+  if (unused > 0) {
+    const message = `${unused} of ${items.length} networks are used by no relayer and left out; --all-networks imports them`
+    input.report.add("networks", "note", message)
   }
   for (const network of networks.values()) add(network, networks, input)
   removeOrphans(networks, input)

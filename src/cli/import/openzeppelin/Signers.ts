@@ -8,6 +8,7 @@ import * as Imported from "../Imported.ts"
 import { unescaped } from "../Secrets.ts"
 import { fields, path as at, picked } from "../Source.ts"
 import type { Fields } from "../Source.ts"
+import { pathHere } from "./Input.ts"
 import type { Input } from "./Input.ts"
 
 /** `{type: env, value: NAME}` or `{type: plain, value}`: a secret. */
@@ -74,8 +75,10 @@ const local = (source: Fields, id: string, input: Input): Config => {
   let file = given
   if (given === undefined) input.report.add(at(source.at, "path"), "invalid", "is required")
   else {
-    const resolved = path.resolve(input.folder, given)
-    if (!path.isAbsolute(given)) file = path.relative(path.resolve(input.outFolder ?? input.folder), resolved)
+    const here = pathHere(input.folder, given)
+    const resolved = path.resolve(input.folder, here)
+    if (here !== given) input.report.add(at(source.at, "path"), "note", `${given} does not exist here: ${here} is read`)
+    if (!path.isAbsolute(here)) file = path.relative(path.resolve(input.outFolder ?? input.folder), resolved)
     if (!fs.existsSync(resolved)) {
       input.report.add(at(source.at, "path"), "needs", `${given} does not exist; the plan needs it`)
     }
