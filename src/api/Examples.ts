@@ -6,7 +6,7 @@ export const requests = {
     id: "ops",
     type: "webhook",
     url: "https://hooks.example.com/relayer",
-    signing_key: "0123456789abcdef0123456789abcdef"
+    signing_key: "whsec_9qu8VyNlvmbj8DzpnGzAEplN6kYSdeIa6d4w2+rzuRo="
   },
   "post /api/v1/relayers": {
     id: "payouts",

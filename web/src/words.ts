@@ -613,7 +613,7 @@ export const words = {
     rotateTitle: "Rotate the signing key",
     rotateText:
       "The new key signs at once. For 24 hours, webhooks also carry a signature by the previous key: give the receiver the new key in this time.",
-    signingKey: "New signing key, at least 32 characters",
+    signingKey: "New signing key, at least 32 characters, best whsec_ and base64",
     generate: "Generate",
     showKey: "Show",
     rotateAction: "Use this key",

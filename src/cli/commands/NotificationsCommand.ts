@@ -1,6 +1,14 @@
 // `notifications`: manages the webhook receivers of relayer events.
+import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
-import { CreateNotification, NotificationId, UpdateNotification } from "../../domain/notification/Notification.ts"
+import { SecureRandom } from "effect/crypto"
+import {
+  CreateNotification,
+  NotificationId,
+  UpdateNotification,
+  newSigningKey,
+  signingKeyBytes
+} from "../../domain/notification/Notification.ts"
 import type { Notification } from "../../domain/notification/Notification.ts"
 import { DeliveriesCommands } from "./DeliveriesCommands.ts"
 import * as Field from "../kit/Field.ts"
@@ -27,6 +35,20 @@ const secrets = {
   signing_key: Field.secret("signing-key-file")
 }
 
+/** It calls no service: the key goes to a file, and from there to the service and to the receiver. */
+const key = Command.make("key", {}, () =>
+  SecureRandom.SecureRandom.pipe(
+    Effect.flatMap((random) => random.randomBytes(signingKeyBytes)),
+    Effect.flatMap((bytes) => Console.log(newSigningKey(bytes))),
+    Effect.provide(SecureRandom.layerWebCrypto)
+  )
+).pipe(
+  Verb.about(
+    "Print a new signing key, which the libraries of Standard Webhooks take as it is.",
+    "notifications key > ops.key"
+  )
+)
+
 const create = Verb.create(
   { schema: CreateNotification, fields: { id: Field.text("id"), url }, secrets },
   (client, payload) => client.notifications.create({ payload })
@@ -34,6 +56,7 @@ const create = Verb.create(
   Verb.about(
     "Create a notification.",
     "notifications create --id ops --url https://hooks.example.com/relayer --signing-key-file ops.key",
+    "notifications key | effect-relayer notifications create --id ops --url https://hooks.example.com/relayer --signing-key-file -",
     "notifications create --data @notification.json"
   )
 )
@@ -61,6 +84,7 @@ export const NotificationsCommand = Command.make("notifications").pipe(
     Verb.onOne("get", NotificationId, (client, id) =>
       client.notifications.get({ params: { notification_id: id } })
     ).pipe(Verb.about("Get a notification.", "notifications get ops")),
+    key,
     create,
     update,
     Verb.remove(

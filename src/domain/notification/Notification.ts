@@ -48,6 +48,18 @@ export const SigningKey = Schema.RedactedFromValue(
   )
 )
 
+/** Random bytes of a new key. Standard Webhooks asks for 24 to 64. */
+export const signingKeyBytes = 32
+
+const toBase64 = Schema.encodeSync(Schema.Uint8ArrayFromBase64)
+
+/** A key that the libraries of Standard Webhooks take as it is. `random` has `signingKeyBytes` bytes. */
+export const newSigningKey = (random: Uint8Array): string => `whsec_${toBase64(random)}`
+
+/** What a receiver needs to know of a key. */
+const keyText =
+  '`whsec_` and base64: the libraries of Standard Webhooks take this form as it is. A text without `whsec_` signs with its own bytes: these libraries decode it as base64 unless they get `{ format: "raw" }` (npm) or the bytes of the text (Python).'
+
 const Type = Schema.Literal("webhook").annotate({ description: "Kind of the notification.", examples: ["webhook"] })
 
 const url = "https://hooks.example.com/relayer"
@@ -59,9 +71,8 @@ export const CreateNotification = Schema.Struct({
   type: Type.pipe(Schema.withDecodingDefaultKey(Effect.succeed("webhook" as const))),
   url: field(WebhookUrl, "URL of the receiver: https, or http on a loopback address.", url),
   signing_key: maybe(SigningKey, {
-    description:
-      "Key of the webhook signatures (HMAC-SHA256): a text, or `whsec_` and base64. If absent, webhooks are not signed.",
-    examples: ["0123456789abcdef0123456789abcdef"]
+    description: `Key of the webhook signatures (HMAC-SHA256); if absent, webhooks are not signed. Best is ${keyText}`,
+    examples: ["whsec_9qu8VyNlvmbj8DzpnGzAEplN6kYSdeIa6d4w2+rzuRo="]
   })
 }).annotate({ identifier: "CreateNotificationRequest" })
 export type CreateNotification = typeof CreateNotification.Type
@@ -71,8 +82,8 @@ export const UpdateNotification = Schema.Struct({
   type: maybe(Type),
   url: maybe(WebhookUrl, { description: "URL of the receiver.", examples: [url] }),
   signing_key: maybe(Schema.Union([Schema.Literal(""), SigningKey]), {
-    description: "A new key. The previous key stays valid for 24 hours. An empty text removes both.",
-    examples: ["fedcba9876543210fedcba9876543210"]
+    description: `A new key. The previous key stays valid for 24 hours. An empty text removes both. Best is ${keyText}`,
+    examples: ["whsec_s5oh4Mz2iFKXvYqrmfTBLGPqBZCsjYuDwYCOjhGgyOA="]
   }),
   paused: maybe(Schema.Boolean, { description: "Whether deliveries are held back.", examples: [true] })
 }).annotate({ identifier: "UpdateNotificationRequest" })

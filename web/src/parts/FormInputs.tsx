@@ -3,7 +3,9 @@ import type { Unit } from "../data/Amounts.ts"
 import { decimalsOf, unitKey } from "../data/FormFields.ts"
 import type { Entered, FormField, Problem } from "../data/FormFields.ts"
 import { grantText } from "../data/Keys.ts"
+import { makeSigningKey } from "../data/SigningKey.ts"
 import { words } from "../words.ts"
+import { CopyButton } from "./Copy.tsx"
 
 const text = words.form
 
@@ -107,6 +109,19 @@ const Choices = ({ field, entered, set }: InputProps) => {
   )
 }
 
+/** Makes a key that the receiver has to know, too: it can be copied until the form is sent. */
+const SigningKeyButtons = ({ field, entered, set }: InputProps) => {
+  const key = entered[field.name] ?? ""
+  return (
+    <>
+      <button class="btn s" type="button" onClick={() => set(field.name, makeSigningKey())}>
+        {words.webhooks.generate}
+      </button>
+      {key !== "" && <CopyButton text={key} label={words.copy.copy} />}
+    </>
+  )
+}
+
 const multiline: ReadonlySet<string> = new Set(["lines", "urls", "json"])
 
 export const Input = (props: InputProps) => {
@@ -138,6 +153,7 @@ export const Input = (props: InputProps) => {
         />
       )}
       <Units {...props} />
+      {field.name === "signing_key" && <SigningKeyButtons {...props} />}
     </span>
   )
 }

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks"
 import type { Failure } from "../../data/Failure.ts"
 import type { Versioned } from "../../data/Pages.ts"
 import { act, refresh } from "../../data/Registry.ts"
+import { makeSigningKey } from "../../data/SigningKey.ts"
 import { changeWebhook, testWebhook, webhookById, webhookList } from "../../data/Webhooks.ts"
 import type { Notification } from "../../data/Webhooks.ts"
 import { words } from "../../words.ts"
@@ -42,12 +43,6 @@ const Test = ({ id }: { readonly id: string }) => {
   )
 }
 
-/** Bytes of a new signing key, which is twice as many hex digits. */
-const keyBytes = 32
-
-const generated = (): string =>
-  [...crypto.getRandomValues(new Uint8Array(keyBytes))].map((byte) => byte.toString(16).padStart(2, "0")).join("")
-
 interface Props {
   readonly id: string
   readonly details: Versioned<Notification>
@@ -85,7 +80,7 @@ const Rotate = ({ id, details: { etag }, onClose }: Props & { readonly onClose: 
           {isShown ? <input {...input} type="text" /> : <input {...input} type="password" />}
         </label>
         <div class="do">
-          <button class="btn s" type="button" onClick={() => setKey(generated())}>
+          <button class="btn s" type="button" onClick={() => setKey(makeSigningKey())}>
             {text.generate}
           </button>
           <button class="btn s" type="button" aria-pressed={isShown} onClick={() => show(!isShown)}>
