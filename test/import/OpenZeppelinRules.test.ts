@@ -104,11 +104,13 @@ describe("files of a service that runs in a container", () => {
     const url = "http://hardhat-node:8545"
     const outcome = imported({
       relayers: [relayer("a", { network: "mine", custom_rpc_urls: [url, { url: "http://10.1.2.3:8545", weight: 1 }] })],
-      networks: [network("mine", { from: "sepolia", rpc_urls: [url, "https://rpc.example"] })]
+      networks: [network("mine", { from: "sepolia", rpc_urls: [url, "https://rpc.example"] })],
+      notifications: [notification("ops", { url: "https://relay-api/hook", signing_key: env("KEY") })]
     })
     assert.deepStrictEqual(
       lines(outcome).filter((line) => line.includes("OUTBOUND_ALLOW")),
       [
+        "notifications.0.url needs its host is not public: start the service with OUTBOUND_ALLOW=relay-api",
         "networks.0.rpc_urls.0 needs its host is not public: start the service with OUTBOUND_ALLOW=hardhat-node",
         "relayers.0.custom_rpc_urls.0 needs its host is not public: start the service with OUTBOUND_ALLOW=hardhat-node",
         "relayers.0.custom_rpc_urls.1 needs its host is not public: start the service with OUTBOUND_ALLOW=10.1.2.3"

@@ -12,6 +12,12 @@ const isPrivate = (host: string): boolean => {
   return localName.test(host) || (name !== undefined && HostName.classify(name) !== undefined)
 }
 
+/** What the operator has to do for a URL whose host is not public. Undefined: nothing. */
+export const needOf = (url: string): string | undefined => {
+  const host = privateHostOf(url)
+  return host === undefined ? undefined : `its host is not public: start the service with OUTBOUND_ALLOW=${host}`
+}
+
 /** The host of the URL, if it is not public as far as its text says. */
 export const privateHostOf = (url: string): string | undefined => {
   const host = URL.parse(url)?.hostname.replace(/^\[|\]$/g, "")

@@ -1,5 +1,6 @@
 // Imports the configuration of OpenZeppelin Relayer: config.json, its networks, and its environment file.
 import { isMembers } from "../../../domain/configuration/Wanted.ts"
+import { needOf } from "../Hosts.ts"
 import * as Imported from "../Imported.ts"
 import { fields, path as at, picked } from "../Source.ts"
 import type { Fields } from "../Source.ts"
@@ -17,6 +18,8 @@ const importNotifications = (values: ReadonlyArray<unknown>, input: Input): Read
     const source = fields(value, `notifications.${index}`, input.report)
     const id = source.text("id") ?? ""
     const plain = picked(source, ["type", "url"])
+    const need = typeof plain["url"] === "string" ? needOf(plain["url"]) : undefined
+    if (need !== undefined) input.report.add(at(source.at, "url"), "needs", need)
     const hasKey = Imported.checkSigningKey(
       knownSecret(source, "signing_key", input),
       at(source.at, "signing_key"),

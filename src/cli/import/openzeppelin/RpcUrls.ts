@@ -2,7 +2,7 @@
 import { variableName } from "../../../domain/configuration/Reference.ts"
 import { looksLikeKey } from "../../../domain/configuration/UrlKey.ts"
 import { isMembers } from "../../../domain/configuration/Wanted.ts"
-import { privateHostOf } from "../Hosts.ts"
+import { needOf } from "../Hosts.ts"
 import type * as Imported from "../Imported.ts"
 import { fields, path as at } from "../Source.ts"
 
@@ -60,10 +60,8 @@ export const rpcUrls = (
       return []
     }
     kept.push(index)
-    const host = privateHostOf(url)
-    if (host !== undefined) {
-      report.add(here, "needs", `its host is not public: start the service with OUTBOUND_ALLOW=${host}`)
-    }
+    const need = needOf(url)
+    if (need !== undefined) report.add(here, "needs", need)
     // A URL that is refused is not quoted, and not written.
     if (!looksLikeKey(url) || !isHttp.test(url)) return [{ url, weight }]
     const moved = secrets.move([...nameParts, "rpc_url", index + 1], url)
