@@ -110,7 +110,8 @@ export const ofIssue = (whole: SchemaIssue.Issue, root: string): Violations => {
   const { issue, more } = prune(whole)
   const seen = new Map<string, Violation>()
   for (const { path, message } of issue === undefined ? [] : format(issue).issues) {
-    const violation = { field: fieldName(path, root), message }
+    // A parameter of a query that may be repeated is a list here, and has one name there.
+    const violation = { field: fieldName(root === "query" ? path?.slice(0, 1) : path, root), message }
     if (!seen.has(violation.field)) seen.set(violation.field, violation)
   }
   return { first: [...seen.values()], more }

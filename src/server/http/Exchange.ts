@@ -40,6 +40,16 @@ const withWholePath = (request: Request): Request => {
   })
 }
 
+/** The lists of transactions, of one relayer and of all. */
+const transactionLists = /^\/+api\/v1\/(relayers\/[^/?]+\/)?transactions\/?\?/i
+
+/** Consumers of the service that this one replaces write states of transactions in capitals: `?status=CONFIRMED`. */
+const withStatesInLowerCase = (request: Request): Request => {
+  const { url } = request
+  if (!transactionLists.test(url)) return request
+  return request.modify({ url: url.replace(/(?<=[?&]status=)[^&]*/g, (state) => state.toLowerCase()) })
+}
+
 const basicScheme = /^basic +/i
 
 /** The path of calls to the node of a relayer. */
@@ -66,7 +76,7 @@ export const begin = (
   clientAddressOf: (request: Request) => string | undefined
 ): Exchange => {
   const given = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
-  const request = withBearerToken(withWholePath(given))
+  const request = withStatesInLowerCase(withBearerToken(withWholePath(given)))
   RequestMetrics.inFlightRequests.modifyUnsafe(1, context)
   return {
     request,

@@ -98,7 +98,7 @@ layerEach(TestApi.layer())("a list of transactions", (it) => {
     })
   )
 
-  it.effect("takes each status that is repeated, and refuses others with 400, which names the field", () =>
+  it.effect("takes each status that is repeated, in any case, and refuses others with 400, which names the field", () =>
     Effect.gen(function* () {
       yield* prepare()
       const { call } = yield* TestApi.TestApi
@@ -107,11 +107,12 @@ layerEach(TestApi.layer())("a list of transactions", (it) => {
       yield* sign(signed, [hashOf("a")])
       for (const path of [transactions, all]) {
         assert.deepStrictEqual((yield* get(`${path}?status=sent&status=canceled`)).ids, [signed, canceled])
+        assert.deepStrictEqual((yield* get(`${path}?per_page=5&status=SENT&status=Canceled`)).ids, [signed, canceled])
         assert.deepStrictEqual((yield* get(`${path}?status=pending`)).ids, [pending])
         assert.deepStrictEqual((yield* get(`${path}?status=pending&status=sent&hash=${hashOf("a")}`)).ids, [signed])
       }
       const invalid = {
-        "status=gone": "status.0: Expected pending, sent, submitted, mined, confirmed, failed, canceled or expired",
+        "status=gone": "status: Expected pending, sent, submitted, mined, confirmed, failed, canceled or expired",
         "hash=0x12": "hash: Expected a hash: 0x and 64 hex digits",
         [`hash=${"5c".repeat(32)}`]: "hash: Expected a hash: 0x and 64 hex digits",
         "created_after=yesterday": "created_after: Expected ",
