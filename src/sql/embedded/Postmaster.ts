@@ -119,6 +119,37 @@ const signal = (pid: number, name: NodeJS.Signals): void => {
   }
 }
 
+/** Seconds until an immediate shutdown follows: `stopGrace`. */
+const watchGrace = stopGrace / 1000
+
+/**
+ * Stops the server `$1`, as `stop` does, when the pipe at its input closes without a line. The system closes it if the service ends in any
+ * way, also by SIGKILL; a line says that the server has ended.
+ */
+const watchScript = `
+  read -r ended && exit
+  kill -s INT "$1" && kill -s CONT "$1"
+  second=0
+  while [ "$second" -lt ${watchGrace} ]; do kill -0 "$1" && sleep 1 || exit; second=$((second + 1)); done
+  kill -s QUIT "$1"`
+
+/** Without a watcher, a server outlives a service that is killed, and the next start on its files stops it. Windows has no shell for it. */
+const watch = (pid: number | undefined, user: SystemUser | undefined, onError: (cause: Error) => void) => {
+  if (pid === undefined || process.platform === "win32") return () => undefined
+  // The watcher has its own process group, so that what ends the service does not reach it.
+  const watcher = spawn("sh", ["-c", watchScript, "effect-relayer-watch", String(pid)], {
+    ...user,
+    cwd: "/",
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+    env: { PATH: "/usr/bin:/bin:/run/current-system/sw/bin" }
+  })
+  watcher.once("error", onError)
+  // The watcher may be gone when the server has ended.
+  watcher.stdin.on("error", () => undefined)
+  return () => void watcher.stdin.end("ended\n")
+}
+
 /** A session of a server that was killed still uses its shared memory. */
 const earlierSessions = "pre-existing shared memory block"
 
@@ -165,7 +196,11 @@ export const start = (
     child.once("error", (cause) =>
       Deferred.doneUnsafe(started, Exit.fail(DatabaseError.system("cannot start PostgreSQL")(cause)))
     )
+    const end = watch(child.pid, user, (cause) =>
+      fork(Effect.logWarning("cannot watch over the embedded PostgreSQL: a killed service leaves it running", cause))
+    )
     child.once("exit", (code, signal) => {
+      end()
       const how = signal ?? `exit code ${code}`
       const reason = lines.findLast((line) => line.startsWith("FATAL:"))?.replace(/^FATAL:\s+/, "") ?? how
       Deferred.doneUnsafe(started, Exit.fail(DatabaseError.of("SystemFailure", `PostgreSQL does not start: ${reason}`)))
