@@ -16,5 +16,6 @@ export const nodeWith = (url: string, ask: RpcNode["ask"]): RpcNode => ({
         : Effect.fail(RpcFailure.answered("refused"))
     ),
   send: (call) => Effect.mapError(ask(call), (failure) => new Unanswered({ failure })),
-  breaker: Effect.succeed("closed")
+  breaker: Effect.succeed("closed"),
+  batchSize: Effect.succeed(1)
 })

@@ -29,6 +29,8 @@ export interface RpcServer {
    */
   fail(fault: Fault, given?: { readonly method?: string; readonly times?: number }): void
   recover(): void
+  /** JSON text stands in its responses instead of a string. */
+  replace(text: string, by: string): void
   /** From now on, a batch gets one error. */
   refuseBatches(): void
   count(method?: string): number
@@ -73,6 +75,7 @@ export const make = (results: Record<string, (params: ReadonlyArray<unknown>) =>
     const seen: RpcServer["seen"] = []
     const faults = new Map<string, { readonly fault: Fault; left: number }>()
     const known = new Map(Object.entries(results))
+    const replaced = new Map<string, string>()
     let refusesBatches = false
     let batches = 0
 
@@ -97,7 +100,8 @@ export const make = (results: Record<string, (params: ReadonlyArray<unknown>) =>
       const given = calls.map(({ method }) => faultOf(method))
       if (given.some((fault) => fault !== undefined && misbehave(response, fault))) return
       const answers = calls.map((call, index) => answerOf(call, given[index]))
-      response.end(JSON.stringify(Array.isArray(body) ? answers : answers[0]))
+      const text = JSON.stringify(Array.isArray(body) ? answers : answers[0])
+      response.end([...replaced].reduce((shown, [from, by]) => shown.replaceAll(JSON.stringify(from), by), text))
     })
     const { url } = yield* Target.listen(server)
 
@@ -107,6 +111,7 @@ export const make = (results: Record<string, (params: ReadonlyArray<unknown>) =>
       results: known,
       fail: (fault, { method = "*", times = Infinity } = {}) => void faults.set(method, { fault, left: times }),
       recover: () => faults.clear(),
+      replace: (text, by) => void replaced.set(text, by),
       refuseBatches: () => void (refusesBatches = true),
       batches: () => batches,
       count: (method) => seen.filter((call) => method === undefined || call.method === method).length

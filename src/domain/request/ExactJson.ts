@@ -35,11 +35,21 @@ const isExact = (value: unknown, depth = 0): boolean => {
   return Object.values(value).every((child) => isExact(child, depth + 1))
 }
 
-/** Whether no number of the value was unreadable, and the value nests at most `levels` levels deeper than `Value` may. */
+/**
+ * Whether no number of the value was unreadable or beyond the range of a double, such as 1e400, and the value nests at most `levels`
+ * levels deeper than `Value` may.
+ */
 export const isReadable = (value: unknown, levels: number): boolean =>
   Predicate.isObjectKeyword(value)
     ? levels > -maxDepth && Object.values(value).every((child) => isReadable(child, levels - 1))
-    : !Number.isNaN(value)
+    : typeof value !== "number" || Number.isFinite(value)
+
+/** A value that is readable, as `Value` carries it: a double without a fraction beyond 2^53, such as 1e16, becomes a `bigint`. */
+export const carried = (value: unknown): unknown =>
+  mapLeaves(value, (leaf) => {
+    if (leaf === 0) return 0
+    return typeof leaf === "number" && !Number.isSafeInteger(leaf) && integer.test(String(leaf)) ? BigInt(leaf) : leaf
+  })
 
 const shallow = Schema.makeFilter((value: unknown) => isShallow(value), { message: `nests deeper than ${maxDepth}` })
 

@@ -1,8 +1,9 @@
 // JSON-RPC 2.0 over HTTP, in single calls and in batches. Answers keep the code and the text of each error: only the text says
 // what a node does with a transaction. The text may repeat secrets of the URL, so it is classified or decoded and never shown.
-import { Data, Effect, Predicate, Schema } from "effect"
+import { Data, Effect, Option, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { HttpClient, HttpClientResponse } from "effect/http"
+import type { CheckCode } from "../../domain/chain/ChainSnapshot.ts"
 import * as ExactJson from "../../domain/request/ExactJson.ts"
 import * as RpcFailure from "./RpcFailure.ts"
 
@@ -15,8 +16,6 @@ export interface RpcCall {
 export type RpcAnswer =
   | { readonly _tag: "Result"; readonly value: unknown }
   | { readonly _tag: "RpcError"; readonly code: number; readonly message: string; readonly data?: unknown }
-  /** The batch was answered, but this call was not. */
-  | { readonly _tag: "Missing" }
 
 /** The whole exchange came to nothing. */
 export class Unanswered extends Data.TaggedError("Unanswered")<{
@@ -25,6 +24,8 @@ export class Unanswered extends Data.TaggedError("Unanswered")<{
   readonly http?: { readonly status: number; readonly message: string }
   /** Whether the time limit has ended the exchange. Absent: false. */
   readonly isTimeout?: boolean
+  /** Whether the provider was asked a second time in vain. Absent: false. */
+  readonly isRepeated?: boolean
 }> {}
 
 /** Where and how calls are sent. */
@@ -33,10 +34,15 @@ export interface RpcEndpoint {
   readonly url: string
   /** Whether the text of a response with another status than 200 answers the call. It is no failure of the provider then. */
   readonly isAnswer: (message: string) => boolean
+  /** Codes of errors that say nothing about the call. */
+  readonly codes: Readonly<Record<number, CheckCode>>
 }
 
 /** UTF-16 code units of an error text that are read. */
 const maxTextLength = 1000
+
+/** Codes of errors are integers of up to ten digits: a larger one is none that a response could repeat. */
+const maxCode = 9_999_999_999
 
 const Answer = Schema.Struct({
   id: Schema.NullOr(Schema.Union([Schema.Int, Schema.String])),
@@ -44,7 +50,7 @@ const Answer = Schema.Struct({
   error: Schema.optionalKey(
     Schema.NullOr(
       Schema.Struct({
-        code: Schema.Finite,
+        code: Schema.Finite.check(Schema.isBetween({ minimum: -maxCode, maximum: maxCode })),
         message: Schema.optionalKey(Schema.String),
         data: Schema.optionalKey(Schema.Unknown)
       })
@@ -54,51 +60,59 @@ const Answer = Schema.Struct({
 type Answer = typeof Answer.Type
 
 const decodeAnswer = Schema.decodeUnknownOption(Answer)
-const decodeAnswers = Schema.decodeUnknownEffect(Schema.Array(Answer))
-
 const unanswered = (failure: RpcFailure.RpcFailure) => new Unanswered({ failure })
 
 const invalid = () => unanswered(RpcFailure.failure("invalid_answer"))
 
-const toRpcAnswer = (answer: Answer | undefined): RpcAnswer => {
-  if (answer === undefined) return { _tag: "Missing" }
+const toRpcAnswer = (answer: Answer): RpcAnswer | undefined => {
   if (answer.error) {
     const { code, message = "", data } = answer.error
     return { _tag: "RpcError", code, message: message.slice(0, maxTextLength), ...(data === undefined ? {} : { data }) }
   }
-  return "result" in answer ? { _tag: "Result", value: answer.result } : { _tag: "Missing" }
+  return "result" in answer ? { _tag: "Result", value: answer.result } : undefined
 }
 
-/** Levels around the result of a call: the answer, and the list of a batch. */
-const levelsAroundResult = 2
+const parse = (text: string) => Effect.try({ try: () => ExactJson.parse(text), catch: invalid })
+
+/** Levels around the result of a call. */
+const levelsAroundResult = 1
 
 /** Refuses an answer before anything walks through it that has no bound of its own. */
-const parse = (text: string) =>
-  Effect.filterOrFail(
-    Effect.try({ try: () => ExactJson.parse(text), catch: invalid }),
-    (answer) => ExactJson.isReadable(answer, levelsAroundResult),
-    invalid
+const isReadable = (json: unknown): boolean => ExactJson.isReadable(json, levelsAroundResult)
+
+const answerIn = (json: unknown): Answer | undefined =>
+  isReadable(json) ? Option.getOrUndefined(decodeAnswer(json)) : undefined
+
+const unreadable = () =>
+  unanswered(
+    RpcFailure.failure(
+      "invalid_answer",
+      "the answer has a number that JSON cannot carry, or more levels than any answer"
+    )
   )
 
 /** Some nodes put the JSON-RPC error of a refused transaction into a response that is not 200. */
 const messageIn = (text: string) =>
   parse(text).pipe(
     Effect.map((json) => {
-      const answer = decodeAnswer(Array.isArray(json) ? json[0] : json)
-      return answer._tag === "Some" ? (answer.value.error?.message ?? text) : text
+      const answer = answerIn(Array.isArray(json) ? json[0] : json)
+      return answer?.error?.message ?? text
     }),
     Effect.orElseSucceed(() => text),
     Effect.map((message) => message.slice(0, maxTextLength))
   )
 
 const failedStatus = Effect.fnUntraced(function* (
-  { isAnswer }: RpcEndpoint,
+  endpoint: RpcEndpoint,
   response: HttpClientResponse.HttpClientResponse
 ) {
-  const failure = yield* RpcFailure.ofStatus(response)
+  const given = yield* RpcFailure.ofStatus(response)
   const message = yield* messageIn(yield* Effect.orElseSucceed(response.text, () => ""))
+  const failure = RpcFailure.isRateLimitText(endpoint, message)
+    ? new RpcFailure.RpcFailure({ ...given, code: "rate_limited" })
+    : given
   return new Unanswered({
-    failure: isAnswer(message) ? RpcFailure.answered("refused", `HTTP ${response.status}`) : failure,
+    failure: endpoint.isAnswer(message) ? RpcFailure.answered("refused", `HTTP ${response.status}`) : failure,
     http: { status: response.status, message }
   })
 })
@@ -124,15 +138,23 @@ const bodyOf = ({ method, params }: RpcCall, id: number) => ({
 const isFor = ({ error, id: found }: Answer, id: number): boolean => found === id || (found === null && Boolean(error))
 
 export const sendOne = Effect.fnUntraced(function* (endpoint: RpcEndpoint, call: RpcCall, id: number) {
-  const answer = decodeAnswer(yield* post(endpoint, bodyOf(call, id)))
-  const found = answer._tag === "Some" && isFor(answer.value, id) ? toRpcAnswer(answer.value) : undefined
-  return found === undefined || found._tag === "Missing" ? yield* invalid() : found
+  const json = yield* post(endpoint, bodyOf(call, id))
+  if (!isReadable(json)) return yield* unreadable()
+  const answer = answerIn(json)
+  const found = answer !== undefined && isFor(answer, id) ? toRpcAnswer(answer) : undefined
+  return found === undefined ? yield* invalid() : found
 })
 
-/**
- * One answer per call, in the order of the calls, whose ids begin with `firstId`. Fails if the node
- * answers none of them.
- */
+/** What an error that stands for a whole batch means. */
+const refusalOf = (endpoint: RpcEndpoint, json: unknown) => {
+  const answer = answerIn(json)
+  const error = answer === undefined ? undefined : toRpcAnswer(answer)
+  return error?._tag === "RpcError" && RpcFailure.isRateLimit(endpoint, error)
+    ? unanswered(RpcFailure.failure("rate_limited", `JSON-RPC error ${error.code}`))
+    : invalid()
+}
+
+/** The answers in the order of the calls, whose ids begin with `firstId`. Undefined: the call was not answered. */
 export const sendBatch = Effect.fnUntraced(function* (
   endpoint: RpcEndpoint,
   calls: ReadonlyArray<RpcCall>,
@@ -142,12 +164,15 @@ export const sendBatch = Effect.fnUntraced(function* (
     endpoint,
     calls.map((call, index) => bodyOf(call, firstId + index))
   )
-  const answers = yield* Effect.mapError(decodeAnswers(json), invalid)
-  const byId = new Map(answers.map((answer) => [answer.id, answer]))
-  const found = calls.map((_, index) => toRpcAnswer(byId.get(firstId + index)))
-  return found.every(({ _tag }) => _tag === "Missing") ? yield* invalid() : found
+  if (!Array.isArray(json)) return yield* refusalOf(endpoint, json)
+  const byId = new Map(
+    json.flatMap((item) => {
+      const answer = answerIn(item)
+      return answer === undefined ? [] : [[answer.id, answer] as const]
+    })
+  )
+  return calls.map((_, index) => {
+    const answer = byId.get(firstId + index)
+    return answer === undefined ? undefined : toRpcAnswer(answer)
+  })
 })
-
-/** Whether a failure of a batch may only mean that the node takes no batches, or none of this size. */
-export const mayRefuseBatches = ({ failure, http }: Unanswered): boolean =>
-  failure.code === "invalid_answer" || (Predicate.isNotUndefined(http) && failure.code === "refused")

@@ -3,6 +3,7 @@ import { Clock, Duration, Effect, Result, Schema } from "effect"
 import { Headers } from "effect/http"
 import type { HttpClientError, HttpClientResponse } from "effect/http"
 import { CheckCode } from "../../domain/chain/ChainSnapshot.ts"
+import { maskUrl } from "../../domain/chain/Rpc.ts"
 import { refusal } from "../../outbound/OutboundRefused.ts"
 
 const details: Readonly<Record<CheckCode, string>> = {
@@ -24,7 +25,9 @@ export class RpcFailure extends Schema.TaggedError<RpcFailure>()("RpcFailure", {
   /** What happened in our words, such as `HTTP 503`. Absent: what the code says. */
   detail: Schema.optionalKey(Schema.String),
   /** The JSON-RPC method of the call. */
-  method: Schema.optionalKey(Schema.String)
+  method: Schema.optionalKey(Schema.String),
+  /** The provider, masked. */
+  host: Schema.optionalKey(Schema.String)
 }) {
   /** Whether the same call may succeed later, also at the same provider. */
   get isRetriable() {
@@ -39,6 +42,11 @@ export class RpcFailure extends Schema.TaggedError<RpcFailure>()("RpcFailure", {
 
   of(method: string): RpcFailure {
     return new RpcFailure({ ...this, method })
+  }
+
+  /** `url`: not masked. */
+  at(url: string): RpcFailure {
+    return new RpcFailure({ ...this, host: maskUrl(url) })
   }
 }
 
@@ -79,12 +87,40 @@ export const ofStatus = ({ headers, status }: HttpClientResponse.HttpClientRespo
     return Duration.isZero(wait) ? failed : new RpcFailure({ ...failed, retryAfter: wait })
   })
 
+/** Codes that say nothing but that the provider has too much to do. Alchemy: 429. drpc: -32016. Chainstack: -32029. */
+export const limits: Readonly<Record<number, CheckCode>> = { 429: "rate_limited", [-32_029]: "rate_limited" }
+
 /** What JSON-RPC errors mean that say nothing about the call: by EIP-1474, a limit, and resources that are unavailable now. */
 export const codes: Readonly<Record<number, CheckCode>> = {
+  ...limits,
+  [-32_016]: "rate_limited",
   [-32_005]: "rate_limited",
   [-32_002]: "unreachable",
   [-32_603]: "unreachable"
 }
+
+/** By EIP-1474, a request exceeds a limit: also one that asks for too many logs, which is an answer to the call. */
+const limitExceeded = -32_005
+
+/** What providers say if a caller asks too much in too short a time. */
+const limitWords = /compute units|rate.?limit|request limit|too many requests|capacity/i
+
+/** What a contract, a pool or a simulation says, which repeats words of others. */
+const otherWords = /revert|simulat|execut|program|pool/i
+
+interface Dialect {
+  readonly codes: Readonly<Record<number, CheckCode>>
+  readonly isAnswer: (message: string) => boolean
+}
+
+export const isRateLimitText = ({ isAnswer }: Pick<Dialect, "isAnswer">, message: string): boolean =>
+  limitWords.test(message) && !otherWords.test(message) && !isAnswer(message)
+
+/** Whether the error says that the provider is asked too much now, and nothing about the call. */
+export const isRateLimit = (
+  dialect: Dialect,
+  { code, message }: { readonly code: number; readonly message: string }
+): boolean => (code !== limitExceeded && dialect.codes[code] === "rate_limited") || isRateLimitText(dialect, message)
 
 /** The failures that are likely to end soonest come first. */
 const order: ReadonlyArray<CheckCode> = ["rate_limited", "unreachable", "invalid_answer", "refused", "mismatch"]

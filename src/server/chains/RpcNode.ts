@@ -1,7 +1,6 @@
 // One provider of a chain, with its circuit breaker, time limit, retries and metrics. Calls that are made at the same time
-// travel in one JSON-RPC batch, so that their answers are from nearly the same moment.
+// travel in one JSON-RPC batch if the provider takes it, so that their answers are from nearly the same moment.
 import {
-  Array,
   Duration,
   Effect,
   Exit,
@@ -16,17 +15,13 @@ import {
 } from "effect"
 import type { BreakerState, CheckCode } from "../../domain/chain/ChainSnapshot.ts"
 import type { NetworkType } from "../../domain/network/NetworkId.ts"
+import * as BatchSize from "./BatchSize.ts"
 import type { UrlBreaker } from "./Breakers.ts"
 import { rpcCallSeconds, rpcCallsTotal, rpcFailuresTotal } from "./ChainMetrics.ts"
 import * as RpcFailure from "./RpcFailure.ts"
-import { mayRefuseBatches, sendBatch, sendOne, Unanswered } from "./RpcBatch.ts"
+import { sendBatch, sendOne, Unanswered } from "./RpcBatch.ts"
 import type { RpcAnswer, RpcCall, RpcEndpoint } from "./RpcBatch.ts"
-
-/** Calls in one HTTP request: providers limit them, and 50 receipts stay within the limit of a response. */
-const maxBatch = 50
-
-/** Single calls at the same time to a node that takes no batches. */
-const maxSingle = 4
+import * as RpcExchange from "./RpcExchange.ts"
 
 /** A call with the type of its result. */
 export interface TypedCall<A> extends RpcCall {
@@ -40,18 +35,18 @@ export interface RpcNode {
   /** The answer as it is, an error of the node included. */
   ask(call: RpcCall): Effect.Effect<RpcAnswer, RpcFailure.RpcFailure>
   /**
-   * For a call that changes something: it is tried once, and no error that the node answers counts as a failure of the node.
-   * Several at the same time keep their order.
+   * For a call that sends signed bytes: alone it is tried once, and no error that the node answers counts as a failure of the node.
+   * Several at the same time keep their order. If their batch is not answered, they are sent again in smaller ones.
    */
   send(call: RpcCall): Effect.Effect<RpcAnswer, Unanswered>
   readonly breaker: Effect.Effect<BreakerState>
+  /** Calls in a batch that the provider takes, as far as this process knows. */
+  readonly batchSize: Effect.Effect<number>
 }
 
 /** What differs between the nodes of network types. */
-export interface RpcDialect extends Pick<RpcEndpoint, "isAnswer"> {
+export interface RpcDialect extends Pick<RpcEndpoint, "isAnswer" | "codes"> {
   readonly networkType: NetworkType
-  /** What JSON-RPC errors mean that say nothing about the call. The others are answers of a provider that works. */
-  readonly codes: Readonly<Record<number, CheckCode>>
 }
 
 /** The retry rule: it is the same for each call to a URL, for whatever purpose. */
@@ -66,18 +61,15 @@ export interface RetryOptions {
   readonly longestWaitMs: number
 }
 
-export interface NodeOptions extends Omit<RpcEndpoint, "isAnswer"> {
+export interface NodeOptions extends Omit<RpcEndpoint, "isAnswer" | "codes"> {
   readonly dialect: RpcDialect
   readonly breaker: UrlBreaker
   readonly retry: RetryOptions
-  /** URLs of nodes that take no batches. The node adds itself. */
-  readonly withoutBatches: Set<string>
+  /** All nodes of the URL share it. */
+  readonly size: BatchSize.BatchSize
 }
 
-interface NodeRequest extends RpcCall, Request.Request<RpcAnswer, Unanswered> {
-  /** Whether an error of the node may be one of `codes`. */
-  readonly isTyped: boolean
-}
+interface NodeRequest extends RpcExchange.AskedCall, Request.Request<RpcAnswer, Unanswered> {}
 const NodeRequest = Request.of<NodeRequest>()
 
 const waitsOf = ({ backOffMs, longestWaitMs }: RetryOptions) =>
@@ -92,8 +84,11 @@ const waitsOf = ({ backOffMs, longestWaitMs }: RetryOptions) =>
 
 const isWorthIt =
   ({ longestWaitMs }: RetryOptions) =>
-  ({ failure: { isRetriable, retryAfter }, isTimeout = false }: Unanswered) =>
-    isRetriable && !isTimeout && (retryAfter === undefined || Duration.toMillis(retryAfter) <= longestWaitMs)
+  ({ failure: { isRetriable, retryAfter }, isRepeated = false, isTimeout = false }: Unanswered) =>
+    isRetriable &&
+    !isTimeout &&
+    !isRepeated &&
+    (retryAfter === undefined || Duration.toMillis(retryAfter) <= longestWaitMs)
 
 type Labels = { readonly network_type: NetworkType; readonly method: string }
 
@@ -110,38 +105,29 @@ const count = Effect.fnUntraced(function* (
   if (Result.isFailure(result)) yield* countFailure(labels, result.failure.failure.code)
 })
 
-export const make = ({ breaker, client, dialect, retry, url, withoutBatches }: NodeOptions): RpcNode => {
-  const endpoint = { client, url, isAnswer: dialect.isAnswer }
+/** Before a further try within an exchange: random, so that many lanes do not ask at the same moment. */
+const delayOf =
+  ({ backOffMs, longestWaitMs }: RetryOptions) =>
+  ({ retryAfter }: RpcFailure.RpcFailure, round: number): Effect.Effect<number | undefined> => {
+    if (retryAfter === undefined) {
+      return Effect.map(Random.next, (random) => random * Math.min(backOffMs * 2 ** round, longestWaitMs))
+    }
+    const wanted = Duration.toMillis(retryAfter)
+    return Effect.succeed(wanted <= longestWaitMs ? wanted : undefined)
+  }
+
+export const make = ({ breaker, client, dialect, retry, size, url }: NodeOptions): RpcNode => {
+  const endpoint = { client, url, isAnswer: dialect.isAnswer, codes: dialect.codes }
   const waits = waitsOf(retry)
   const labelsOf = ({ method }: RpcCall): Labels => ({ network_type: dialect.networkType, method })
   let lastId = 0
 
-  const failureOf = (answer: Exclude<RpcAnswer, { readonly _tag: "Result" }>) => {
-    if (answer._tag === "Missing") return RpcFailure.failure("invalid_answer")
-    const code = dialect.codes[answer.code]
-    const detail = `JSON-RPC error ${answer.code}`
-    return code === undefined ? RpcFailure.answered("refused", detail) : RpcFailure.failure(code, detail)
-  }
-
-  /** Fails if every call got an error that only says that the provider has too much to do, or lags behind. */
-  const heard = (requests: ReadonlyArray<NodeRequest>, answers: ReadonlyArray<RpcAnswer>) => {
-    const failures = requests.flatMap(({ isTyped }, index) => {
-      const answer = answers[index]
-      const failure = isTyped && answer?._tag === "RpcError" ? failureOf(answer) : undefined
-      return failure === undefined || failure.answered ? [] : [failure]
-    })
-    const [failure] = failures
-    return failure !== undefined && failures.length === requests.length
-      ? Effect.fail(new Unanswered({ failure }))
-      : Effect.succeed(answers)
-  }
-
   /** One HTTP request. Each call in it counts. */
-  const counted = (requests: ReadonlyArray<NodeRequest>, self: Effect.Effect<ReadonlyArray<RpcAnswer>, Unanswered>) => {
+  const counted = <A>(requests: ReadonlyArray<NodeRequest>, self: Effect.Effect<A, Unanswered>) => {
     const failure = RpcFailure.failure("unreachable", `no answer within ${retry.timeoutMs} ms`)
     const late = Effect.fail(new Unanswered({ failure, isTimeout: true }))
     const methods = new Set(requests.map(({ method }) => method))
-    return Effect.flatMap(self, (answers) => heard(requests, answers)).pipe(
+    return self.pipe(
       Effect.timeoutOrElse({ duration: retry.timeoutMs, orElse: () => late }),
       Effect.result,
       Effect.timed,
@@ -154,21 +140,25 @@ export const make = ({ breaker, client, dialect, retry, url, withoutBatches }: N
     )
   }
 
-  const oneByOne = Effect.fnUntraced(function* (requests: ReadonlyArray<NodeRequest>) {
-    const one = (request: NodeRequest) => counted([request], Effect.map(sendOne(endpoint, request, ++lastId), Array.of))
-    return (yield* Effect.forEach(requests, one, { concurrency: maxSingle })).flat()
-  })
-
-  const exchange = (requests: ReadonlyArray<NodeRequest>): Effect.Effect<ReadonlyArray<RpcAnswer>, Unanswered> => {
-    if (requests.length === 1 || withoutBatches.has(url)) return oneByOne(requests)
+  const post = (requests: ReadonlyArray<NodeRequest>) => {
+    const [request] = requests
     const firstId = lastId + 1
     lastId += requests.length
-    return counted(requests, sendBatch(endpoint, requests, firstId)).pipe(
-      Effect.catchIf(mayRefuseBatches, () =>
-        Effect.tap(oneByOne(requests), () => Effect.sync(() => withoutBatches.add(url)))
-      )
-    )
+    return request !== undefined && requests.length === 1
+      ? counted(
+          requests,
+          Effect.map(sendOne(endpoint, request, firstId), (answer) => [answer])
+        )
+      : counted(requests, sendBatch(endpoint, requests, firstId))
   }
+
+  const exchange = RpcExchange.make<NodeRequest>({
+    dialect,
+    size,
+    post,
+    delay: delayOf(retry),
+    onUnheard: (request, code) => countFailure(labelsOf(request), code)
+  })
 
   const several = (requests: ReadonlyArray<NodeRequest>) =>
     Effect.retry(exchange(requests), { schedule: waits, times: retry.attempts - 1, while: isWorthIt(retry) })
@@ -194,38 +184,43 @@ export const make = ({ breaker, client, dialect, retry, url, withoutBatches }: N
           entries.map(({ request }) => request),
           run
         ),
-        (answers) => {
+        (outcomes) => {
           for (const [index, entry] of entries.entries()) {
-            entry.completeUnsafe(Exit.succeed(answers[index] ?? { _tag: "Missing" }))
+            const outcome = outcomes[index]
+            if (outcome !== undefined)
+              entry.completeUnsafe(
+                Result.isSuccess(outcome) ? Exit.succeed(outcome.success) : Exit.fail(outcome.failure)
+              )
           }
         }
       )
-    ).pipe(RequestResolver.batchN(maxBatch))
+    ).pipe(RequestResolver.batchN(BatchSize.maxCalls))
 
   const reads = resolverOf(several)
   const sends = resolverOf(exchange)
 
-  const read = (call: RpcCall, isTyped: boolean) =>
-    Effect.mapError(Effect.request(NodeRequest({ ...call, isTyped }), reads), ({ failure }) => failure.of(call.method))
+  const read = (call: RpcCall, kind: "typed" | "raw") =>
+    Effect.mapError(Effect.request(NodeRequest({ ...call, kind }), reads), ({ failure }) => failure.of(call.method))
 
   const resultOf = <A>({ method, result }: TypedCall<A>, answer: RpcAnswer) => {
     const decoded =
       answer._tag === "Result"
         ? Effect.mapError(Schema.decodeUnknownEffect(result)(answer.value), () => RpcFailure.failure("invalid_answer"))
-        : Effect.fail(failureOf(answer))
+        : Effect.fail(RpcExchange.failureOf(dialect, answer))
     return Effect.mapError(decoded, (failure) => failure.of(method))
   }
 
   const call: RpcNode["call"] = (call) =>
-    Effect.flatMap(read(call, true), (answer) =>
+    Effect.flatMap(read(call, "typed"), (answer) =>
       Effect.tapError(resultOf(call, answer), ({ code }) => countFailure(labelsOf(call), code))
     )
 
   return {
     url,
     call,
-    ask: (call) => read(call, false),
-    send: (call) => Effect.request(NodeRequest({ ...call, isTyped: false }), sends),
-    breaker: breaker.state
+    ask: (call) => read(call, "raw"),
+    send: (call) => Effect.request(NodeRequest({ ...call, kind: "sent" }), sends),
+    breaker: breaker.state,
+    batchSize: Effect.sync(size.calls)
   }
 }

@@ -4,6 +4,7 @@ import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { BadGateway } from "../../domain/request/Request.ts"
 import type { NodeCall, NodeReply } from "../../domain/transaction/NodeCall.ts"
+import { carried } from "../../domain/request/ExactJson.ts"
 import { codes, invalidParams, RpcError } from "../../domain/transaction/RpcError.ts"
 import type { RpcAnswer } from "../chains/RpcBatch.ts"
 
@@ -46,16 +47,11 @@ const safe = (message: string): string => (isRevealing(message) ? "the node refu
 export const ofAnswer = (call: NodeCall, answer: RpcAnswer): Reply => {
   switch (answer._tag) {
     case "Result":
-      return { ...headOf(call), result: answer.value }
-    case "Missing":
-      return ofError(
-        call,
-        new RpcError({ code: codes.internal, message: "the node did not answer this call of the batch" })
-      )
+      return { ...headOf(call), result: carried(answer.value) }
     case "RpcError": {
       const { code, message, data } = answer
       const known = { code: Math.trunc(code), message: safe(message) }
-      return ofError(call, new RpcError({ ...known, ...(data === undefined ? {} : { data }) }))
+      return ofError(call, new RpcError({ ...known, ...(data === undefined ? {} : { data: carried(data) }) }))
     }
   }
 }

@@ -117,7 +117,7 @@ layerEach(ledger)("signed bytes", (it) => {
     Effect.gen(function* () {
       const world = yield* World.make()
       const [node] = world.nodes
-      node?.lies.set(send, () => ({ _tag: "Missing" }))
+      node?.lies.set(send, () => ({ _tag: "RpcError", code: -32005, message: "" }))
       // The node knows the bytes, so that only the outcome of the send is unknown.
       node?.lies.set("eth_getTransactionByHash", () => ({ _tag: "Result", value: {} }))
       const [id] = yield* world.accept()

@@ -36,8 +36,6 @@ const read = (answer: RpcAnswer): NodeEstimate => {
       return typeof answer.value === "string" && gas.test(answer.value)
         ? { _tag: "Gas", gas: BigInt(answer.value) }
         : { _tag: "Unknown" }
-    case "Missing":
-      return { _tag: "Unknown" }
     case "RpcError":
       if (RevertReason.failsIn(answer)) return { _tag: "Reverts", reason: RevertReason.ofError(answer) }
       return classify(answer) === "funds"

@@ -21,10 +21,7 @@ export const dialect: RpcDialect = {
   isAnswer: (message) => !["unknown", "provider"].includes(classify({ _tag: "RpcError", message }))
 }
 
-const toNodeAnswer = (answer: RpcAnswer): NodeAnswer => {
-  if (answer._tag === "Result") return { _tag: "Hash" }
-  return answer._tag === "Missing" ? { _tag: "NoAnswer" } : answer
-}
+const toNodeAnswer = (answer: RpcAnswer): NodeAnswer => (answer._tag === "Result" ? { _tag: "Hash" } : answer)
 
 /** What a node says is shown, if the service does not know the words. */
 const masked =

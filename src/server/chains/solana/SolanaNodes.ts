@@ -9,10 +9,10 @@ import type { RpcDialect, RpcNode } from "../RpcNode.ts"
 import { RpcNodes } from "../RpcNodes.ts"
 import { genesisHash } from "./SolanaCalls.ts"
 
-/** -32005 means that the node lags behind. */
+/** -32005 means that the node lags behind, and -32016 that it has not reached the slot of the call. */
 export const dialect: RpcDialect = {
   networkType: "solana",
-  codes: { ...RpcFailure.codes, [-32_005]: "unreachable" },
+  codes: { ...RpcFailure.codes, [-32_005]: "unreachable", [-32_016]: "unreachable" },
   isAnswer: () => false
 }
 
@@ -60,10 +60,7 @@ export class SolanaNodes extends Context.Service<
   )
 }
 
-const toNodeAnswer = (answer: RpcAnswer): NodeAnswer => {
-  if (answer._tag === "Result") return { _tag: "Signature" }
-  return answer._tag === "Missing" ? { _tag: "NoAnswer" } : answer
-}
+const toNodeAnswer = (answer: RpcAnswer): NodeAnswer => (answer._tag === "Result" ? { _tag: "Signature" } : answer)
 
 /** `raw`: base64. The node sends once and keeps nothing: sending again is up to the service. */
 export const send =

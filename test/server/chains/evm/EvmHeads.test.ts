@@ -30,7 +30,8 @@ const provider = (url = "http://a.example") => {
       }),
     ask: () => Effect.die("not used"),
     send: () => Effect.die("not used"),
-    breaker: Effect.succeed("closed")
+    breaker: Effect.succeed("closed"),
+    batchSize: Effect.succeed(1)
   }
   return Object.assign(state, { node, latch })
 }

@@ -76,7 +76,6 @@ describe("EvmOperatorFees", () => {
         { _tag: "Result", value: "0x" },
         { _tag: "Result", value: null },
         { _tag: "Result", value: 7 },
-        { _tag: "Missing" },
         huge
       ]
       for (const answer of wrong) {

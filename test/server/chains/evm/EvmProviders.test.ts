@@ -25,7 +25,8 @@ const node = (url: string, results: Results): RpcNode => ({
       : Effect.fail(RpcFailure.failure("unreachable", "HTTP 503").of(call.method)),
   ask: () => Effect.die("not used"),
   send: () => Effect.die("not used"),
-  breaker: Effect.succeed("closed")
+  breaker: Effect.succeed("closed"),
+  batchSize: Effect.succeed(1)
 })
 
 const right: Results = { eth_chainId: "0x1", eth_getBlockByNumber: block("a") }

@@ -154,7 +154,8 @@ export const make = (chain: Chain, url: string) => {
           : Effect.fail(RpcFailure.answered("refused"))
       ),
     send: (call) => Effect.mapError(answer(call), (failure) => new Unanswered({ failure })),
-    breaker: Effect.succeed("closed")
+    breaker: Effect.succeed("closed"),
+    batchSize: Effect.succeed(1)
   }
   return Object.assign(fake, { node })
 }

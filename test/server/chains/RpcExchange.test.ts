@@ -1,0 +1,243 @@
+// Batches: what a provider refuses, cuts off or answers by half is asked again in smaller ones, and a dead URL is left alone.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import * as BatchProvider from "../../../testkit/BatchProvider.ts"
+import * as BatchSize from "../../../src/server/chains/BatchSize.ts"
+import { dialect } from "../../../src/server/chains/evm/EvmNodes.ts"
+import { dialect as solana } from "../../../src/server/chains/solana/SolanaNodes.ts"
+import * as RpcFailure from "../../../src/server/chains/RpcFailure.ts"
+import * as RpcNode from "../../../src/server/chains/RpcNode.ts"
+
+const url = "http://provider.example/"
+
+const retry: RpcNode.RetryOptions = { attempts: 2, timeoutMs: 1000, backOffMs: 0, longestWaitMs: 2000 }
+
+const breaker: RpcNode.NodeOptions["breaker"] = {
+  state: Effect.succeed("closed"),
+  isLimited: Effect.succeed(false),
+  run: Effect.asSome,
+  insist: (call) => call
+}
+
+const nodeOf = (options: BatchProvider.Options, declared?: number) => {
+  const provider = BatchProvider.make(options)
+  const size = BatchSize.make(declared)
+  const node = RpcNode.make({ client: provider.client, url, dialect, breaker, retry, size })
+  return { provider, node }
+}
+
+const read = (index: number) => ({ method: "eth_call", params: [`0x${index}`], result: Schema.String })
+
+/** The results of calls of one moment. Undefined: the call was not answered. Time passes if the provider takes it. */
+const together = <A>(calls: ReadonlyArray<Effect.Effect<A, unknown>>) =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkChild(Effect.forEach(calls, Effect.exit, { concurrency: "unbounded" }))
+    yield* Effect.yieldNow
+    while (fiber.pollUnsafe() === undefined) yield* TestClock.adjust(retry.timeoutMs)
+    const exits = yield* Fiber.join(fiber)
+    return exits.map((exit) => (Exit.isSuccess(exit) ? exit.value : undefined))
+  })
+
+const readAll = (node: RpcNode.RpcNode, count: number) =>
+  together(Array.from({ length: count }, (_, index) => node.call(read(index))))
+
+const expected = (count: number) => Array.from({ length: count }, (_, index) => `0x${index}`)
+
+const limits = Array.from({ length: 20 }, (_, index) => index + 1)
+
+const counts = [1, 2, 7, 50]
+
+const someLimits = [1, 2, 3, 7, 11, 20]
+
+/** What ends after the first polls, because no answer was waited for in vain or the provider asked for time. */
+const slow = new Set(["no answer in time", "HTTP 429", "one rate error object for the array"])
+
+describe("a provider that takes batches of up to 1 to 20 calls", () => {
+  for (const behaviour of Object.keys(BatchProvider.behaviours)) {
+    it.effect(`answers each of 1 to 50 calls in the end, if larger batches get ${behaviour}`, () =>
+      Effect.gen(function* () {
+        for (const limit of limits) {
+          for (const count of counts) {
+            const { node, provider } = nodeOf({ behaviour, limit })
+            let found = yield* readAll(node, count)
+            // A caller that polls asks again: what the provider takes is known by then.
+            for (let poll = 0; slow.has(behaviour) && poll < 6 && found.includes(undefined); poll++) {
+              found = yield* readAll(node, count)
+            }
+            const where = `${count} calls, ${limit} in a batch: ${provider.sizes.join()}`
+            assert.deepStrictEqual(found, expected(count), where)
+            // The bound of all tries: each call alone, and twice the halvings of the whole.
+            if (!slow.has(behaviour)) assert.isAtMost(provider.requests, count + 2 * 6 + 2, where)
+          }
+        }
+      })
+    )
+
+    it.effect(`answers the calls beside one that it never answers, if larger batches get ${behaviour}`, () =>
+      Effect.gen(function* () {
+        for (const limit of someLimits) {
+          const { node } = nodeOf({ behaviour, limit })
+          const polls = slow.has(behaviour) ? 8 : 1
+          let found = new Array<string | undefined>()
+          for (let poll = 0; poll < polls; poll++) {
+            found = yield* together([
+              ...Array.from({ length: 9 }, (_, index) => node.call(read(index))),
+              node.call({ ...read(9), method: BatchProvider.broken }),
+              node.call(read(10))
+            ])
+          }
+          assert.deepStrictEqual(found, [...expected(9), undefined, "0x10"], `${limit} in a batch`)
+        }
+      })
+    )
+
+    it.effect(`gets signed bytes in the end, if larger batches get ${behaviour}`, () =>
+      Effect.gen(function* () {
+        for (const limit of someLimits) {
+          const { node } = nodeOf({ behaviour, limit })
+          const raw = (index: number) => node.send({ method: "eth_sendRawTransaction", params: [`0x${index}`] })
+          const sendAll = together(Array.from({ length: 12 }, (_, index) => raw(index)))
+          let found = yield* sendAll
+          for (let poll = 0; slow.has(behaviour) && poll < 4 && found.includes(undefined); poll++) {
+            found = yield* sendAll
+          }
+          assert.deepStrictEqual(
+            found,
+            expected(12).map((value) => ({ _tag: "Result" as const, value })),
+            `${limit} in a batch`
+          )
+        }
+      })
+    )
+  }
+})
+
+describe("the batch size of a URL", () => {
+  it.effect("is remembered, so that the next calls are asked without a refusal", () =>
+    Effect.gen(function* () {
+      const { node, provider } = nodeOf({ behaviour: "HTTP 500 (drpc, 1rpc)", limit: 3 })
+      yield* readAll(node, 50)
+      assert.strictEqual(yield* node.batchSize, 3)
+      provider.sizes = []
+      yield* readAll(node, 50)
+      assert.isAtMost(Math.max(...provider.sizes), 3)
+      assert.lengthOf(provider.sizes, 17)
+    })
+  )
+
+  it.effect("is tried larger after half a minute, and grows to what the provider takes by then", () =>
+    Effect.gen(function* () {
+      const { node, provider } = nodeOf({ behaviour: "HTTP 500 (drpc, 1rpc)", limit: 3 })
+      yield* readAll(node, 50)
+      provider.limit = 1000
+      for (let tries = 0; tries < 10; tries++) {
+        yield* TestClock.adjust("1 minute")
+        yield* readAll(node, 50)
+      }
+      assert.strictEqual(yield* node.batchSize, 50)
+    })
+  )
+
+  it.effect("is tried larger less and less often while the provider refuses it", () =>
+    Effect.gen(function* () {
+      const { node, provider } = nodeOf({ behaviour: "HTTP 500 (drpc, 1rpc)", limit: 3 })
+      yield* readAll(node, 50)
+      provider.sizes = []
+      for (let minute = 0; minute < 120; minute++) {
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual(yield* readAll(node, 50), expected(50))
+      }
+      assert.isAtMost(provider.sizes.filter((size) => size > 3).length, 10)
+    })
+  )
+
+  it.effect("is at first what the provider is known to take", () =>
+    Effect.gen(function* () {
+      const { node, provider } = nodeOf({ behaviour: "HTTP 500 (drpc, 1rpc)", limit: 3 }, 3)
+      yield* readAll(node, 50)
+      assert.strictEqual(Math.max(...provider.sizes), 3)
+    })
+  )
+
+  it.effect("stays what it is if a request is refused for its length, which is split", () =>
+    Effect.gen(function* () {
+      const { node, provider } = nodeOf({ behaviour: "HTTP 400", limit: 50, maxBytes: 150_000 })
+      yield* readAll(node, 20)
+      const long = "f".repeat(40_000)
+      const large = (index: number) => node.call({ ...read(index), params: [`0x${index}`, long] })
+      const found = yield* together(Array.from({ length: 6 }, (_, index) => large(index)))
+      assert.deepStrictEqual(found, expected(6))
+      assert.strictEqual(yield* node.batchSize, 50)
+      provider.requests = 0
+      yield* readAll(node, 20)
+      assert.strictEqual(provider.requests, 1)
+    })
+  )
+})
+
+describe("a URL that is dead", () => {
+  const seen = Effect.fnUntraced(function* (count: number, run: (node: RpcNode.RpcNode) => Effect.Effect<unknown>) {
+    const { node, provider } = nodeOf({ behaviour: "HTTP 400", limit: 50 })
+    provider.isDead = true
+    yield* run(node)
+    return [count, provider.sizes]
+  })
+
+  it.effect("gets a batch, and one call alone, however many calls there are", () =>
+    Effect.gen(function* () {
+      for (const count of [2, 10, 50]) {
+        assert.deepStrictEqual(yield* seen(count, (node) => readAll(node, count)), [count, [count, 1]])
+      }
+      assert.deepStrictEqual(yield* seen(1, (node) => readAll(node, 1)), [1, [1, 1]])
+    })
+  )
+
+  it.effect("gets one call if its batches were refused before", () =>
+    Effect.gen(function* () {
+      const { node, provider } = nodeOf({ behaviour: "HTTP 500 (drpc, 1rpc)", limit: 1 })
+      yield* readAll(node, 20)
+      provider.isDead = true
+      provider.sizes = []
+      yield* readAll(node, 20)
+      assert.deepStrictEqual(provider.sizes, [1, 1])
+    })
+  )
+
+  it.effect("is left alone after a few more calls if it dies among single calls", () =>
+    Effect.gen(function* () {
+      const { node, provider } = nodeOf({ behaviour: "a closed connection (Erigon)", limit: 1 })
+      yield* readAll(node, 4)
+      provider.sizes = []
+      provider.diesAfter = 10
+      yield* readAll(node, 50)
+      // Up to four calls are asked at the same time.
+      assert.isAtMost(provider.sizes.length, 10 + 3 + 3)
+    })
+  )
+})
+
+describe("a rate error", () => {
+  const revert = "execution reverted: capacity exceeded, rate limit"
+  const cases = [
+    [429, "anything", true],
+    [-32016, "over rate limit", true],
+    [-32029, "anything", true],
+    [-32000, "exceeded its compute units per second capacity", true],
+    [-32005, "daily request count exceeded, request rate limited", true],
+    [-32007, "50/second request limit reached", true],
+    [-32005, "query returned more than 10000 results", false],
+    [3, revert, false],
+    [-32000, revert, false],
+    [-32000, "transaction pool over capacity", false],
+    [-32601, "the method does not exist", false]
+  ] as const
+  it.effect.each(cases)("is known by its code or its words: %i %s", ([code, message, isLimit]) =>
+    Effect.sync(() => assert.strictEqual(RpcFailure.isRateLimit(dialect, { code, message }), isLimit))
+  )
+
+  it("is not -32016 on solana, where a node says so that it has not reached a slot", () => {
+    const error = { code: -32016, message: "Minimum context slot has not been reached" }
+    assert.isFalse(RpcFailure.isRateLimit(solana, error))
+  })
+})
