@@ -43,17 +43,24 @@ export const neverByTime = "It is never decided by time."
 
 export const final = (reason: string): Words => ({ reason, next: nothing })
 
+/** What a provider did instead of an answer, after a sentence about all of them. */
+const instead = ({ error, host }: Pick<Figures, "host" | "error">): string =>
+  host === undefined ? "" : `; ${host}: ${error ?? "no answer"}`
+
 /** What `rate_limited` means unless the network has another reason. */
-export const tooManyRequests: Words = {
-  reason: "The RPC providers refuse requests because there are too many.",
-  next: "The service asks them again after a pause. A plan with more requests, or more RPC URLs, helps."
-}
+export const tooManyRequests = (figures: Pick<Figures, "host" | "error">): Words => ({
+  reason: `The RPC providers refuse requests because there are too many${instead(figures)}.`,
+  next: "The service asks them again after a pause, and for less at once. A plan with more requests, or more RPC URLs, helps."
+})
 
 /** What `providers_unavailable` means unless the network knows more. */
-export const noAnswers: Words = {
-  reason: "No RPC provider gives the answers that a decision needs, or two of them disagree.",
+export const noAnswers = (figures: Pick<Figures, "host" | "error">): Words => ({
+  reason:
+    figures.host === undefined
+      ? "No RPC provider gives the answers that a decision needs, or two of them disagree."
+      : `No RPC provider gives the answers that a decision needs${instead(figures)}.`,
   next: "The service asks them again after a pause. More RPC URLs help."
-}
+})
 
 /** Codes that mean the same on all networks. */
 const neutral = {
@@ -82,8 +89,8 @@ const neutral = {
       "The row of its relayer, network or signer cannot be verified, or is gone: another program or a person changed the database, or a defect of an earlier version lost the secret of MACs.",
     next: "Nothing is signed or sent with it. It continues when the row is restored from a backup, or accepted by `effect-relayer repair`, which shows the evidence for each cause. Delete no signer whose key exists nowhere else."
   }),
-  providers_unavailable: () => noAnswers,
-  rate_limited: () => tooManyRequests,
+  providers_unavailable: noAnswers,
+  rate_limited: tooManyRequests,
   second_provider_missing: ({ host = "another provider", error, decides_at }) => ({
     reason: `One provider shows how it ends, and no other one has an opinion: ${host} does not have one${because(error)}.`,
     next: `${

@@ -250,7 +250,9 @@ export const make = Effect.fnUntraced(function* (
     return {
       tryAll,
       first: (use) =>
-        Effect.mapError(tryAll(use), ({ failures }) => RpcFailure.firstOver(failures.map(({ failure }) => failure))),
+        Effect.mapError(tryAll(use), ({ failures }) =>
+          RpcFailure.firstOver(failures.map(({ failure, url }) => failure.at(url)))
+        ),
       second,
       others,
       demote,

@@ -35,6 +35,13 @@ describe("an explanation", () => {
     assert.include(explain(cause("queued", { position: 2 }), false).reason, "behind 2 transactions")
   })
 
+  it("of a transaction whose providers do not answer names one of them and what it did instead", () => {
+    const figures = { host: "https://rpc.example.com/***", error: "eth_getTransactionCount: HTTP 500" }
+    for (const code of ["providers_unavailable", "rate_limited"] as const) {
+      assert.include(explain(cause(code, figures), false).reason, `; ${figures.host}: ${figures.error}.`)
+    }
+  })
+
   it("shows the numbers that decide", () => {
     const cap = explain(cause("gas_price_above_cap", { base_fee: 42n, cap: 40n }), false)
     assert.include(cap.reason, "42 wei")

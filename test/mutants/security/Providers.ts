@@ -54,6 +54,62 @@ export const providers: ReadonlyArray<Mutant> = [
       test: "test/server/chains/Breakers.test.ts"
     }
   ]),
+  ...inFile("src/server/chains/RpcExchange.ts", [
+    {
+      name: "unanswered-calls-of-a-batch-are-asked-again",
+      rule: "A call that a batch leaves out is asked again in a smaller one.",
+      source: "docs/providers.md",
+      before: `        else if (judgement === "smaller") again.push(call)\n`,
+      after: `        else if (judgement === "smaller") fail([call], new Unanswered({ failure }))\n`,
+      test: "test/server/chains/RpcExchange.test.ts"
+    },
+    {
+      name: "dead-url-gets-one-more-call",
+      rule: "A URL that answers neither a batch nor a single call gets no further call.",
+      source: "docs/providers.md",
+      before: "else if (!isAlive || error.isTimeout === true) ended = error",
+      after: "else if (error.isTimeout === true) ended = error",
+      test: "test/server/chains/RpcExchange.test.ts"
+    },
+    {
+      name: "rate-error-is-no-answer",
+      rule: "An error of a rate limit is no answer to its call.",
+      source: "docs/providers.md",
+      before: `if (RpcFailure.isRateLimit(dialect, answer)) return "later"`,
+      after: "",
+      test: "test/server/chains/RpcExchange.test.ts"
+    }
+  ]),
+  ...inFile("src/server/chains/RpcFailure.ts", [
+    {
+      name: "revert-is-no-rate-error",
+      rule: "What a contract says in a revert is an answer, also if it speaks of a limit.",
+      source: "docs/providers.md",
+      before: "limitWords.test(message) && !otherWords.test(message)",
+      after: "limitWords.test(message)",
+      test: "test/server/chains/RpcExchange.test.ts"
+    }
+  ]),
+  ...inFile("src/server/chains/BatchSize.ts", [
+    {
+      name: "refused-size-is-remembered",
+      rule: "A URL is asked no batch of a size that it has refused, until a larger one is tried after a while.",
+      source: "docs/providers.md",
+      before: "else calls = Math.max(1, Math.min(Math.floor(count / 2), answered === 0 ? count : answered))",
+      after: "",
+      test: "test/server/chains/RpcExchange.test.ts"
+    }
+  ]),
+  ...inFile("src/server/chains/evm/EvmOpinion.ts", [
+    {
+      name: "unanswered-is-no-missing-receipt",
+      rule: "A provider that did not answer for a receipt is not said to have none.",
+      source: "docs/providers.md",
+      before: "  if (failure !== undefined) return silent(failure.text, known)\n",
+      after: "",
+      test: "test/server/chains/evm/EvmOpinion.test.ts"
+    }
+  ]),
   ...inFile("src/domain/transaction/solana/RpcMethods.ts", [
     {
       name: "bytes-go-past-no-lane-of-solana",

@@ -79,4 +79,60 @@ layerEach(TestApi.layer())("a chain that does not answer", (it) => {
       assert.deepStrictEqual(partsOf(yield* simulate), ["no RPC URL of the relayer has a weight above 0"])
     })
   )
+
+  const evm = Effect.gen(function* () {
+    const server = yield* EvmRpc.make({ chainId })
+    server.results.set("eth_getBlockByNumber", () => ({ number: "0x0", hash: "0xaa" }))
+    return server
+  })
+
+  it.effect("is 502 with the masked URL if an answer has what JSON or our schemas cannot carry", () =>
+    Effect.gen(function* () {
+      const beyond = ["1e400", "-1e400", "[1,[1e400]]", '{"a":1e999}', "9".repeat(81), "[".repeat(40) + "]".repeat(40)]
+      const server = yield* evm
+      server.results.set("eth_gasPrice", () => "a text to replace")
+      yield* prepareOn(server.url)
+      for (const result of beyond) {
+        server.replace("a text to replace", result)
+        const [part] = partsOf(yield* asTimePasses(pass("eth_gasPrice")))
+        assert.strictEqual(
+          part,
+          `${maskOf(server.url)}: eth_gasPrice: the answer has a number that JSON cannot carry, or more levels than any answer`,
+          result
+        )
+      }
+    })
+  )
+
+  it.effect("is no reason to refuse a large number without a fraction, or a negative zero", () =>
+    Effect.gen(function* () {
+      const server = yield* evm
+      yield* prepareOn(server.url)
+      for (const [given, shown] of [
+        ["1e16", "10000000000000000"],
+        ["-0", "0"],
+        ["-0.0", "0"],
+        ["1e21", "1e+21"],
+        ["1.5e300", "1.5e+300"],
+        ["10000000000000000.0", "10000000000000000"]
+      ] as const) {
+        server.results.set("eth_gasPrice", () => JSON.rawJSON(given))
+        const { status, text } = yield* asTimePasses(pass("eth_gasPrice"))
+        assert.strictEqual(status, 200, given)
+        assert.include(text, `"result":${shown}`)
+      }
+    })
+  )
+
+  it.effect("is 502 if the code of an error is no number that a response could repeat", () =>
+    Effect.gen(function* () {
+      const server = yield* evm
+      yield* prepareOn(server.url)
+      for (const error of [1e300, 2 ** 60]) {
+        server.fail({ error }, { method: "eth_gasPrice" })
+        const [part] = partsOf(yield* asTimePasses(pass("eth_gasPrice")))
+        assert.strictEqual(part, `${maskOf(server.url)}: eth_gasPrice: the answer does not follow the protocol`)
+      }
+    })
+  )
 })

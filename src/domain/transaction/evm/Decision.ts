@@ -67,7 +67,8 @@ const ofLedger: ReadonlyArray<Row<Evm>> = [
 const chain = (situation: Situation<Evm>): Commands<Evm> => {
   const { view } = situation
   if (view._tag === "Seen") return decideFirstSignature({ ...situation, view })
-  return Rows.holdUntil(situation, cause(view.code, { until: view.retryAt }), "providers", view.retryAt)
+  const { code, figures, retryAt } = view
+  return Rows.holdUntil(situation, cause(code, { ...figures, until: retryAt }), "providers", retryAt)
 }
 
 const decidePending = firstOf<Evm, Situation<Evm>["view"]>(ofLedger, chain)
@@ -100,9 +101,9 @@ const isOnOtherChain = ({ stop, terms }: Situation<Evm>): boolean =>
   stop?.code === "chain_changed" || terms.disabled === "chain_changed"
 
 /** The bytes are sent all the same: the providers of other relayers may take them. */
-const sentUnseen = (situation: Situation<Evm>, { code, retryAt }: Unreachable): Commands<Evm> => {
+const sentUnseen = (situation: Situation<Evm>, { code, figures, retryAt }: Unreachable): Commands<Evm> => {
   const { transaction } = situation
-  const held = holdUntil(situation, cause(code, { until: retryAt }), "transaction", retryAt)
+  const held = holdUntil(situation, cause(code, { ...figures, until: retryAt }), "transaction", retryAt)
   const former = transaction.mined === undefined ? formerOf(transaction) : undefined
   return former !== undefined && isDueUnseen(situation, former.newest)
     ? [Command.Broadcast({ ordinals: candidates(former.attempts, former.newest) }), ...held]

@@ -98,9 +98,9 @@ const waiting = {
 
 /** Codes before and after the nonce. */
 const held = {
-  providers_unavailable: ({ price }) =>
+  providers_unavailable: ({ price, ...figures }) =>
     price === undefined
-      ? noAnswers
+      ? noAnswers(figures)
       : {
           reason: `The only RPC provider has shown a gas price of ${wei(price)} in one block so far, and the service knows no other price of this chain.`,
           next: `It offers the lower price of two blocks, or this one if there is no other block within ${stillAfter / 1000} seconds. A second RPC URL helps.`

@@ -49,7 +49,7 @@ const waiting = {
   price_unavailable: ({ error }) => ({ reason: `There is no price for its payment${because(error)}.`, next: again }),
   rate_limited: ({ error, until }) =>
     error === undefined
-      ? tooManyRequests
+      ? tooManyRequests({})
       : {
           reason: `${error}, which the relayer paid for: more than ${failing.percent} %.`,
           next: `It may be signed ${at(until)}. Simulate transactions just before they are sent, or find out who makes them fail.`

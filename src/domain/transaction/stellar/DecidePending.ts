@@ -232,7 +232,7 @@ export const decidePending: (situation: Situation<Stellar>) => Commands<Stellar>
 >(ofLedger, (situation) => {
   const { view } = situation
   if (view._tag === "Unreachable") {
-    return holdUntil(situation, cause(view.code, { until: view.retryAt }), "lane", view.retryAt)
+    return holdUntil(situation, cause(view.code, { ...view.figures, until: view.retryAt }), "lane", view.retryAt)
   }
   const asked = askedOf(view)
   return !areEnough(asked, view, situation.now)

@@ -20,7 +20,7 @@ export const decide = (situation: Situation<Stellar>): Commands<Stellar> => {
   }
   if (transaction.state === "pending") return decidePending(situation)
   if (view._tag === "Unreachable") {
-    return holdUntil(situation, cause(view.code, { until: view.retryAt }), "lane", view.retryAt)
+    return holdUntil(situation, cause(view.code, { ...view.figures, until: view.retryAt }), "lane", view.retryAt)
   }
   return decideInFlight({ ...situation, view })
 }

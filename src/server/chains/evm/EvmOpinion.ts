@@ -58,16 +58,21 @@ const isListed = Effect.fnUntraced(function* (node: RpcNode, { height, blockHash
   return block?.hash === blockHash ? block.transactions?.some((one) => one === hash) : undefined
 })
 
+/** What a provider says about the receipt of a claim. `failure`: it was asked, and did not answer. */
+interface Receipt extends Pick<Exclude<SecondOpinion, "not_configured">, "receipt" | "isListed"> {
+  readonly failure?: RpcFailure
+}
+
 /**
- * Undefined: the provider does not say. Null: it has none. If its block does not name the transaction either, that is an
+ * Without receipt: the provider does not say. Null: it has none. If its block does not name the transaction either, that is an
  * opinion: a receipt that was invented for a true block is never final.
  */
-const receiptAt = Effect.fnUntraced(function* (node: RpcNode, claim: Claim) {
+const receiptAt = Effect.fnUntraced(function* (node: RpcNode, claim: Claim): Effect.fn.Return<Receipt> {
   const { mined } = claim
   if (mined === undefined) return {}
   const asked = Effect.map(node.call(receiptOf(mined.hash)), receiptIn)
   const found = yield* Effect.result(asked)
-  if (Result.isFailure(found)) return {}
+  if (Result.isFailure(found)) return { failure: found.failure }
   const { blockHash, isSuccess = false } = found.success ?? {}
   if (blockHash !== undefined) return { receipt: { blockHash, isSuccess } }
   const listed = yield* isListed(node, claim, mined.hash)
@@ -79,13 +84,15 @@ const ask = Effect.fnUntraced(function* (node: RpcNode, headOf: HeadOf, open: Re
   const { head, finalHeight, hashesAt } = yield* headOf(node)
   const hashes = yield* hashesAt(open.map(({ height }) => height))
   const receipts = yield* Effect.forEach(open, (claim) => receiptAt(node, claim), { concurrency: "unbounded" })
-  const opinions = new Map(
-    open.flatMap((claim, index): ReadonlyArray<readonly [Claim, Exclude<SecondOpinion, "not_configured">]> => {
-      const hash = hashes.get(claim.height)
-      return hash === undefined ? [] : [[claim, { hash, finalHeight, host: maskUrl(node.url), ...receipts[index] }]]
-    })
-  )
-  return { head, finalHeight, opinions }
+  const opinions = new Map<Claim, Exclude<SecondOpinion, "not_configured">>()
+  const failures = new Map<Claim, RpcFailure>()
+  for (const [index, claim] of open.entries()) {
+    const { failure, ...said } = receipts[index] ?? {}
+    const hash = hashes.get(claim.height)
+    if (hash !== undefined) opinions.set(claim, { hash, finalHeight, host: maskUrl(node.url), ...said })
+    if (failure !== undefined) failures.set(claim, failure)
+  }
+  return { head, finalHeight, opinions, failures }
 })
 type ProviderOpinions = Effect.Success<ReturnType<typeof ask>>
 
@@ -120,7 +127,12 @@ const lackOf = Effect.fnUntraced(function* (
   const known = silences.since.get(key) ?? now
   if (watch !== undefined) return silent(stalledText(watch), Math.min(watch.since, known))
   if (Result.isFailure(result)) return silent(result.failure.text, known)
-  if (result.success.finalHeight >= claim.height) return silent("it has no receipt of it", known)
+  const { failures, finalHeight, opinions } = result.success
+  const failure = failures.get(claim)
+  if (failure !== undefined) return silent(failure.text, known)
+  if (finalHeight >= claim.height) {
+    return silent(opinions.has(claim) ? "it has no receipt of it" : "it does not show the block", known)
+  }
   silences.since.delete(key)
   return { _tag: "Behind", host } as const
 })

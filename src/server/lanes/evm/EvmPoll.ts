@@ -197,8 +197,9 @@ export const take = Effect.fn("ChainPoll.take")((asked: EvmPollOptions) =>
 )
 
 /** What a failed poll means for the transactions. */
-export const unreachable = ({ code }: RpcFailure.RpcFailure, numbers: NetworkNumbers, now: Moment): Unreachable => ({
+export const unreachable = (failure: RpcFailure.RpcFailure, numbers: NetworkNumbers, now: Moment): Unreachable => ({
   _tag: "Unreachable",
-  code: code === "rate_limited" ? "rate_limited" : "providers_unavailable",
-  retryAt: now + pollInterval(numbers)
+  code: failure.code === "rate_limited" ? "rate_limited" : "providers_unavailable",
+  retryAt: now + pollInterval(numbers),
+  ...present("figures", failure.host === undefined ? undefined : { host: failure.host, error: failure.text })
 })

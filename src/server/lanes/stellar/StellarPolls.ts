@@ -76,7 +76,15 @@ const look = Effect.fnUntraced(function* (
 
 const failureOf = (opinions: ReadonlyArray<Opinion<Sighting>>, retryAt: Moment): Unreachable => {
   const isLimited = opinions.some(({ result }) => Result.isFailure(result) && result.failure.code === "rate_limited")
-  return { _tag: "Unreachable", code: isLimited ? "rate_limited" : "providers_unavailable", retryAt }
+  const [first] = opinions.flatMap(({ url, result }) =>
+    Result.isFailure(result) ? [{ host: maskUrl(url), error: result.failure.text }] : []
+  )
+  return {
+    _tag: "Unreachable",
+    code: isLimited ? "rate_limited" : "providers_unavailable",
+    retryAt,
+    ...present("figures", first)
+  }
 }
 
 const isMismatch = ({ result }: Opinion<Sighting>): boolean =>
