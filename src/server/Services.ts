@@ -66,6 +66,7 @@ import { ChainAccess } from "./chains/ChainAccess.ts"
 import { Chains } from "./chains/Chains.ts"
 import { EvmNodes } from "./chains/evm/EvmNodes.ts"
 import * as EvmInspection from "./chains/evm/EvmInspection.ts"
+import { largestBatch } from "./networks/builtin.ts"
 import { RpcNodes } from "./chains/RpcNodes.ts"
 import { SolanaNodes } from "./chains/solana/SolanaNodes.ts"
 import * as SolanaInspection from "./chains/solana/SolanaInspection.ts"
@@ -197,7 +198,11 @@ const chains = Layer.mergeAll(
   EvmNodes.layerNoDeps,
   SolanaNodes.layerNoDeps,
   StellarNodes.layerNoDeps
-).pipe(Layer.merge(PriceSource.layer), Layer.provide(RpcNodes.layerNoDeps()), Layer.provideMerge(Breakers.layer()))
+).pipe(
+  Layer.merge(PriceSource.layer),
+  Layer.provide(RpcNodes.layerNoDeps({ largestBatch })),
+  Layer.provideMerge(Breakers.layer())
+)
 
 const health = ({ healthCheckInterval = "1 minute" }: Options) =>
   RelayerHealth.layer.pipe(Layer.provideMerge(HealthChecks.layer({ interval: healthCheckInterval })))

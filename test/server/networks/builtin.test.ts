@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { builtin } from "../../../src/server/networks/builtin.ts"
+import { builtin, entries, largestBatch } from "../../../src/server/networks/builtin.ts"
 import * as chains from "viem/chains"
 
 describe("the built-in networks", () => {
@@ -17,5 +17,39 @@ describe("the built-in networks", () => {
       assert.strictEqual(chain?.testnet ?? false, network.is_testnet, network.id)
       assert.strictEqual(chain?.nativeCurrency.symbol.replace("S-CELO", "CELO"), network.symbol, network.id)
     }
+  })
+
+  it("say where their block time, features and confirmations were read, and when", () => {
+    for (const { network, read } of entries) {
+      assert.match(read.date, /^2\d{3}-\d{2}-\d{2}$/u, network.id)
+      assert.isAbove(read.text.length, 20, network.id)
+    }
+  })
+
+  it("say for each URL how large a batch it takes, where that was read, and when", () => {
+    for (const { network, rpc } of entries) {
+      assert.deepStrictEqual(
+        rpc.map(({ url }) => url),
+        network.rpc_urls.map(({ url }) => url)
+      )
+      for (const { batch, source, url } of rpc) {
+        assert.isTrue(batch === "unknown" || batch >= 1, url)
+        assert.match(source.date, /^2\d{3}-\d{2}-\d{2}$/u, url)
+        assert.isAbove(source.text.length, 20, url)
+      }
+    }
+  })
+
+  it("keep two URLs if they had two, also if one of them takes small batches only", () => {
+    const two = new Set(["mainnet", "sepolia", "polygon", "polygon-amoy", "binance-smart-chain"])
+    for (const { name, network_type, rpc_urls } of builtin) {
+      if (network_type === "evm" && two.has(name)) assert.isAtLeast(rpc_urls.length, 2, name)
+    }
+  })
+
+  it("tell the calls of a URL how large a batch it takes", () => {
+    assert.strictEqual(largestBatch("https://eth.drpc.org"), 3)
+    assert.isUndefined(largestBatch("https://api.devnet.solana.com"))
+    assert.isUndefined(largestBatch("https://rpc.example.com"))
   })
 })
