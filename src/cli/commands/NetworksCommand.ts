@@ -1,11 +1,14 @@
 // `networks`: manages built-in and custom networks.
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { NetworkId, NetworkType } from "../../domain/network/NetworkId.ts"
 import { CreateNetwork, UpdateNetwork } from "../../domain/network/NetworkRequest.ts"
 import type { Network } from "../../domain/network/Network.ts"
+import type { NetworkProvider } from "../../domain/network/NetworkProvider.ts"
+import { CommandFailed } from "../kit/CommandFailed.ts"
 import * as Field from "../kit/Field.ts"
 import type * as List from "../kit/List.ts"
+import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
 
 const columns: List.Columns<Network> = {
@@ -75,6 +78,55 @@ const update = Verb.update(id, { schema: UpdateNetwork, fields: values }, (clien
   )
 )
 
+/** `yes`, `no`, or nothing if the provider did not say. */
+const said = (answer: boolean | undefined) => (answer === undefined ? undefined : answer ? "yes" : "no")
+
+const providerRows = (providers: ReadonlyArray<NetworkProvider>) => [
+  ["URL", "STATE", "LATENCY", "BATCH", "FINALIZED", "FEE HISTORY", "ARCHIVE", "CLIENT", "PROBLEM"],
+  ...providers.map((provider) => [
+    provider.url,
+    provider.state,
+    provider.latency_ms === undefined ? undefined : `${provider.latency_ms} ms`,
+    provider.batch_size === undefined ? undefined : String(provider.batch_size),
+    said(provider.finalized),
+    said(provider.fee_history),
+    said(provider.archive),
+    provider.client_version,
+    provider.error ?? provider.code
+  ])
+]
+
+const target = Argument.String("network or url").pipe(
+  Argument.withDescription(
+    "Type and name of a network, such as evm:sepolia, or an RPC URL, which this machine asks itself"
+  )
+)
+
+const check = Command.make("check", { given: Print.flags, target }, ({ given, target }) =>
+  Effect.gen(function* () {
+    const url = URL.parse(target)
+    if (url?.protocol === "http:" || url?.protocol === "https:") {
+      const { checkUrl } = yield* Effect.promise(() => import("../kit/UrlCheck.ts"))
+      const provider = yield* checkUrl(target)
+      return yield* given.output === "json" ? Print.json([provider]) : Print.table(providerRows([provider]))
+    }
+    const id = yield* Effect.mapError(Schema.decodeEffect(NetworkId)(target), () =>
+      CommandFailed.usage("expected the id of a network, such as evm:sepolia, or an http or https URL")
+    )
+    return yield* Print.one(
+      given,
+      (client) => client.providers.list({ params: { network_id: id }, query: { check: true } }),
+      ({ data }) => providerRows(data)
+    )
+  })
+).pipe(
+  Verb.about(
+    "Ask the RPC URLs of a network, or one URL, what they can do: batches, final blocks, fee history, archive.",
+    "networks check evm:sepolia",
+    "networks check https://rpc.example.com"
+  )
+)
+
 export const NetworksCommand = Command.make("networks").pipe(
   Verb.about("Networks that relayers can be bound to.", "networks list --all", "networks get evm:sepolia"),
   Command.withSubcommands([
@@ -82,6 +134,7 @@ export const NetworksCommand = Command.make("networks").pipe(
     Verb.onOne("get", NetworkId, (client, id) => client.networks.get({ params: { network_id: id } })).pipe(
       Verb.about("Get a network with its inherited fields.", "networks get evm:sepolia")
     ),
+    check,
     create,
     update,
     Verb.remove(

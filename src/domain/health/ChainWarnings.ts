@@ -5,6 +5,8 @@ import type { ChainSnapshot, ProviderReading, StellarLedger } from "../chain/Cha
 import type { RelayerAccount } from "../relayer/Relayer.ts"
 import { timeoutBounds } from "../relayer/StellarPolicy.ts"
 import type { RelayerStatus } from "../relayer/RelayerStatus.ts"
+import type { ProviderFacts } from "../chain/ProviderFacts.ts"
+import type { Network } from "../network/Network.ts"
 import { fundingOf, sentenceOf } from "./Funding.ts"
 import { hasAnswered } from "./HealthSnapshot.ts"
 
@@ -26,6 +28,25 @@ type HealthWarning = typeof HealthWarning.Type
 /** Names the RPC URL, masked, and the cause. Empty: the provider works. */
 export const providerWarnings = ({ url, failed, error }: ProviderReading): ReadonlyArray<string> =>
   failed ? [`RPC URL ${url}: ${error ?? "no answer"}.`] : []
+
+/** Calls of one moment that a lane often makes: with smaller batches, it makes more HTTP requests. */
+const usualCalls = 10
+
+/** What a provider that works lacks of what the network is configured for. */
+export const abilityWarnings = (
+  network: Network,
+  { url, failed, batch_size: size = usualCalls, fee_history, finalized }: ProviderReading & ProviderFacts
+): ReadonlyArray<string> => {
+  if (failed) return []
+  const lacks: Array<string> = []
+  if (size < usualCalls)
+    lacks.push(`takes ${size === 1 ? "no batches" : `at most ${size} calls in a batch`}, so that it gets more requests`)
+  if (network.network_type === "evm") {
+    if (finalized === false && network.finality_tag === "finalized") lacks.push("does not know the block `finalized`")
+    if (fee_history === false && network.features?.includes("eip1559") === true) lacks.push("has no fee history")
+  }
+  return lacks.map((lack) => `RPC URL ${url}: it ${lack}.`)
+}
 
 /** A problem of a relayer that does not disable it. */
 interface HealthNotice {

@@ -1,15 +1,23 @@
 // The results of a network's RPC providers in the last checks of its relayers.
 import { Schema } from "effect"
 import { CheckCode } from "../chain/ChainSnapshot.ts"
+import { factFields } from "../chain/ProviderFacts.ts"
 import { MaskedRpcConfig } from "../chain/Rpc.ts"
 import { field, shown } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
+import { flag } from "../request/Text.ts"
 import * as Shown from "../request/Shown.ts"
 
 /** How many relayers of the network have their last check read: the newest relayers. */
 export const maxChecked = 200
 
 const at = "2026-01-02T03:04:05.678Z"
+
+export const ProvidersQuery = {
+  check: Schema.optionalKey(
+    flag("Whether the providers are asked now, for at most 2 seconds: which chain they serve, and what they can do.")
+  )
+}
 
 export const NetworkProvider = Schema.Struct({
   ...MaskedRpcConfig.fields,
@@ -37,9 +45,16 @@ export const NetworkProvider = Schema.Struct({
     42
   ),
   p95_ms: shown(Schema.Natural, "The same in 95 % of them.", 180),
-  checked_at: shown(Instant, "When it was last asked by a check.", at)
+  checked_at: shown(Instant, "When it was last asked by a check.", at),
+  latency_ms: shown(
+    Schema.Natural,
+    "Milliseconds within which it said which chain it serves, now. Like the fields after it, only with `check`.",
+    42
+  ),
+  ...factFields
 }).annotate({
   identifier: "NetworkProvider",
-  description: "An RPC provider of a network, as the last checks of relayers found it."
+  description:
+    "An RPC provider of a network, as the last checks of relayers found it, and with `check` as it answers now."
 })
 export type NetworkProvider = typeof NetworkProvider.Type

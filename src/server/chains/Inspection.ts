@@ -1,9 +1,11 @@
 // What the inspections of all network types share: providers that are on the right chain, and the `failures` of a snapshot.
 import { Duration, Effect, Result } from "effect"
 import type { ChainSnapshot, CheckFailure, ProviderReading } from "../../domain/chain/ChainSnapshot.ts"
+import type { ProviderFacts } from "../../domain/chain/ProviderFacts.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import type { Network } from "../../domain/network/Network.ts"
 import type { RelayerAccount } from "../../domain/relayer/Relayer.ts"
+import * as Facts from "./Facts.ts"
 import * as Providers from "./Providers.ts"
 import type { RpcFailure } from "./RpcFailure.ts"
 import type { RpcDialect, RpcNode } from "./RpcNode.ts"
@@ -23,12 +25,15 @@ export interface Target {
 /** The providers of a network, without an account. */
 export type NetworkTarget = Omit<Target, "relayer">
 
+/** The state of a provider, and what it can do if it is on the chain. */
+export type ProbedProvider = ProviderReading & ProviderFacts
+
 /** What each network type has. */
 export interface Kind {
   /** Inspects an account on its chain. */
   inspect(nodes: RpcNodes["Service"], target: Target): Effect.Effect<ChainSnapshot>
-  /** Asks all providers whether they are on the chain of the network. */
-  probe(nodes: RpcNodes["Service"], target: NetworkTarget): Effect.Effect<ReadonlyArray<ProviderReading>>
+  /** Asks all providers whether they are on the chain of the network, and what they can do. */
+  probe(nodes: RpcNodes["Service"], target: NetworkTarget): Effect.Effect<ReadonlyArray<ProbedProvider>>
 }
 
 /**
@@ -70,11 +75,18 @@ export const run = Effect.fnUntraced(function* <A extends { readonly failures: R
   return { ...found, providers: yield* all.readings }
 })
 
-/** The state of all providers, after all that may be called were asked for their proof. */
-export const probe = Effect.fnUntraced(function* (chain: Chain) {
+/** The state of all providers, after all that may be called were asked for their proof, and those on the chain for what they can do. */
+export const probe = Effect.fnUntraced(function* (chain: Chain, questions: Facts.Questions) {
   const all = yield* providersOf(chain)
   yield* Effect.ignore(all.proven)
-  return yield* all.readings
+  const opinions = yield* all.opinions(chain.urls.length, (node) =>
+    Facts.ask(node, questions, chain.budgetMs ?? checkBudgetMs)
+  )
+  const facts = new Map(
+    opinions.flatMap(({ result, url }) => (Result.isSuccess(result) ? [[url, result.success]] : []))
+  )
+  const readings = yield* all.readings
+  return readings.map((reading, index): ProbedProvider => ({ ...reading, ...facts.get(chain.urls[index]?.url ?? "") }))
 })
 
 export const wrongType = Effect.die(new Error("the network is of another type than the relayer"))

@@ -4,9 +4,11 @@ import { CheckCode } from "../../domain/chain/ChainSnapshot.ts"
 import type { NetworkId } from "../../domain/network/NetworkId.ts"
 import { maxChecked } from "../../domain/network/NetworkProvider.ts"
 import type { NetworkProvider } from "../../domain/network/NetworkProvider.ts"
+import { present } from "../../domain/transaction/Presentation.ts"
 import { Instant } from "../../domain/request/Instant.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
+import type { ProbedProvider } from "../chains/Inspection.ts"
 import { Networks } from "../networks/Networks.ts"
 
 const Found = Rows.withoutNulls(
@@ -53,13 +55,34 @@ export const make = Effect.gen(function* () {
         CROSS JOIN LATERAL json_array_elements(c.reading -> 'providers') e
       ) p GROUP BY p.url`.pipe(Effect.flatMap(readFound), query("NetworkProviders.found"))
 
-  const list = Effect.fn("NetworkProviders.list")(function* (id: NetworkId) {
+  /** Without a check of a relayer, the answer of now decides about the state. */
+  const withProbe = (known: NetworkProvider, probed: ProbedProvider | undefined): NetworkProvider => {
+    if (probed === undefined) return known
+    const { breaker: _, failed, code, error, ...facts } = probed
+    const state = failed ? "failing" : known.state === "unknown" ? "working" : known.state
+    return {
+      ...known,
+      ...facts,
+      state,
+      ...present("code", code ?? known.code),
+      ...present("error", error ?? known.error)
+    }
+  }
+
+  const list = Effect.fn("NetworkProviders.list")(function* (
+    id: NetworkId,
+    { check = false }: { readonly check?: boolean } = {}
+  ) {
     const { value: network } = yield* networks.get(id)
     const checked = new Map((yield* found(network.network_type, network.name)).map((row) => [row.url, row]))
-    return network.rpc_urls.map((config): NetworkProvider => {
+    const probed = check ? yield* networks.probe(id) : []
+    return network.rpc_urls.map((config, index): NetworkProvider => {
       const row = checked.get(config.url)
-      if (row === undefined) return { ...config, state: "unknown", relayers: 0, failing: 0 }
-      return { ...row, ...config, state: row.failing > 0 ? "failing" : "working" }
+      const known: NetworkProvider =
+        row === undefined
+          ? { ...config, state: "unknown", relayers: 0, failing: 0 }
+          : { ...row, ...config, state: row.failing > 0 ? "failing" : "working" }
+      return withProbe(known, probed[index])
     })
   })
 

@@ -29,6 +29,8 @@ export const ProvidersHttp = HttpApiBuilder.group(
   "providers",
   Effect.fnUntraced(function* (handlers) {
     const providers = yield* NetworkProviders.make
-    return handlers.handleAll({ list: ({ params }) => Respond.one(providers.list(params.network_id)) })
+    return handlers.handleAll({
+      list: ({ params, query }) => Respond.one(providers.list(params.network_id, query))
+    })
   })
 ).pipe(GroupServices.limitTo(SqlClient.SqlClient, Networks))

@@ -3,7 +3,7 @@ import { Array, Context, Effect, Function, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
-import { providerWarnings } from "../../domain/health/ChainWarnings.ts"
+import { abilityWarnings, providerWarnings } from "../../domain/health/ChainWarnings.ts"
 import { unanswered } from "../../domain/health/HealthSnapshot.ts"
 import { networkId } from "../../domain/network/NetworkId.ts"
 import { CreateNetwork, UpdateNetwork } from "../../domain/network/NetworkRequest.ts"
@@ -68,6 +68,8 @@ export class Networks extends Context.Service<
     preview(
       request: CreateNetwork
     ): Effect.Effect<ReadonlyArray<string>, NetworkIdTaken | BadRequest | TransactionLimitExceeded | TooManyRequests>
+    /** Asks the providers of a network whether they are on its chain, and what they can do, for 1.8 seconds at most. In the order of its URLs. */
+    probe(id: NetworkId): Effect.Effect<ReadonlyArray<Inspection.ProbedProvider>, NetworkNotFound | TooManyRequests>
     /**
      * Overrides a built-in network. Fails with `BadRequest` as `create` does. `ifMatch` is an `If-Match` header: fails with
      * `PreconditionFailed` if it names another version.
@@ -203,16 +205,24 @@ export class Networks extends Context.Service<
         ).pipe(Effect.map((found) => found.flat()))
       })
 
-      const preview = Effect.fn("Networks.preview")(function* (request: CreateNetwork) {
-        const { network, urls } = yield* editing.plan(request)
-        const target = { network, urls, budgetMs: Inspection.previewBudgetMs }
-        const readings = yield* outboundWork.run(
-          Effect.timeoutOrElse(chains.probe(target), {
+      const probed = (network: Network, urls: ReadonlyArray<RpcConfig>) =>
+        outboundWork.run(
+          Effect.timeoutOrElse(chains.probe({ network, urls, budgetMs: Inspection.previewBudgetMs }), {
             duration: Inspection.previewPatience,
-            orElse: () => Effect.succeed(unanswered(network, urls).providers)
+            orElse: (): Effect.Effect<ReadonlyArray<Inspection.ProbedProvider>> =>
+              Effect.succeed(unanswered(network, urls).providers)
           })
         )
-        return readings.flatMap(providerWarnings)
+
+      const preview = Effect.fn("Networks.preview")(function* (request: CreateNetwork) {
+        const { network, urls } = yield* editing.plan(request)
+        const found = yield* probed(network, urls)
+        return found.flatMap((provider) => [...providerWarnings(provider), ...abilityWarnings(network, provider)])
+      })
+
+      const probe = Effect.fn("Networks.probe")(function* (id: NetworkId) {
+        const { network, urls } = yield* callable(id)
+        return yield* probed(network, urls)
       })
 
       return Networks.of({
@@ -222,6 +232,7 @@ export class Networks extends Context.Service<
         locate,
         names,
         callable,
+        probe,
         create: (request) => Effect.flatMap(checkCreate(request), editing.create),
         preview: (request) => Effect.flatMap(checkCreate(request), preview),
         update: (id, patch, ifMatch) =>

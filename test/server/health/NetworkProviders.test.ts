@@ -3,8 +3,10 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { authenticateRows } from "../../../testkit/authenticateRows.ts"
+import * as EvmRpc from "../../../testkit/EvmRpc.ts"
 import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
+import * as RpcServer from "../../../testkit/RpcServer.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 const hosts = ["one", "two", "three"] as const
@@ -87,6 +89,57 @@ layer(Prepared.layer(prepare))("the providers of a network", (it) => {
       assert.strictEqual((yield* TestApi.call("/api/v1/networks/evm:sepolia/providers", { key })).status, 403)
       assert.strictEqual((yield* TestApi.call("/api/v1/networks/evm:nowhere/providers")).status, 404)
       assert.strictEqual((yield* TestApi.call("/api/v1/networks/abc/providers")).status, 400)
+    })
+  )
+
+  it.effect("say with check which chain they serve now and what they can do, and nothing without it", () =>
+    Effect.gen(function* () {
+      const able = Effect.fnUntraced(function* (chainId = 11155111n) {
+        const server = yield* EvmRpc.make({ chainId })
+        server.results.set("web3_clientVersion", () => "Geth/v1.16.9-stable/linux-amd64/go1.25")
+        server.results.set("eth_feeHistory", () => ({ oldestBlock: "0x1" }))
+        server.results.set("eth_getBlockByNumber", () => ({ number: "0x1", hash: "0xaa" }))
+        return server
+      })
+      const archive = yield* able()
+      const plain = yield* able()
+      plain.refuseBatches()
+      plain.results.set("web3_clientVersion", () => `proxy/${RpcServer.secret}`)
+      plain.results.set("eth_getBlockByNumber", () => null)
+      for (const method of ["eth_feeHistory", "eth_getBalance"]) plain.fail({ error: -32601 }, { method })
+      const other = yield* able(1n)
+      const rpc_urls = [archive.url, plain.url, other.url]
+      const body = { network_type: "evm", name: "checked", from: "sepolia", rpc_urls }
+      const created = yield* TestApi.call("/api/v1/networks?check=true", { body })
+      assert.strictEqual(created.status, 201, created.text)
+      assert.include(created.text, "takes no batches, so that it gets more requests")
+      assert.include(created.text, "has no fee history")
+      assert.include(created.text, "serves another chain")
+      assert.notInclude(created.text, RpcServer.secret)
+
+      for (const provider of yield* list("evm:checked")) assert.notProperty(provider, "batch_size")
+      const { text, json } = yield* TestApi.call("/api/v1/networks/evm:checked/providers?check=true")
+      assert.notInclude(text, RpcServer.secret)
+      const [first, second, third] = json.data as ReadonlyArray<object>
+      assert.deepInclude(first, {
+        state: "working",
+        batch_size: 50,
+        client_version: "Geth/v1.16.9-stable",
+        finalized: true,
+        fee_history: true,
+        archive: true
+      })
+      assert.property(first, "latency_ms")
+      assert.deepInclude(second, {
+        state: "working",
+        batch_size: 1,
+        finalized: false,
+        fee_history: false,
+        archive: false
+      })
+      assert.notProperty(second, "client_version")
+      assert.deepInclude(third, { state: "failing", code: "mismatch" })
+      assert.notProperty(third, "archive")
     })
   )
 })

@@ -30,7 +30,7 @@ export const networkById = queries((id) =>
 
 /** What the last checks of relayers found at its providers. No provider is asked. */
 export const networkProviders = queries((id) =>
-  callById(({ providers }) => Effect.map(providers.list({ params: params(id) }), ({ data }) => data))
+  callById(({ providers }) => Effect.map(providers.list({ params: params(id), query: {} }), ({ data }) => data))
 )
 
 const readPatch = bodyReader(UpdateNetwork)

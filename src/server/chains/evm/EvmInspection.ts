@@ -5,7 +5,8 @@ import * as Inspection from "../Inspection.ts"
 import type { Providers } from "../Providers.ts"
 import * as RpcFailure from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
-import { chainId, Uint128, Uint64 } from "./EvmCalls.ts"
+import type { Questions } from "../Facts.ts"
+import { blockAt, chainId, feeHistory, Uint128, Uint64 } from "./EvmCalls.ts"
 import { dialect } from "./EvmNodes.ts"
 
 const ofAccount = <A>(method: string, address: string, result: A) => ({ method, params: [address, "latest"], result })
@@ -15,12 +16,24 @@ const prove = (id: bigint) => (node: RpcNode) =>
     found === id ? Effect.void : Effect.fail(RpcFailure.otherChain(found, id).of(chainId.method))
   )
 
+const nobody = `0x${"0".repeat(40)}`
+
+/** What `probe` asks besides. */
+export const questions: Questions = {
+  cheap: chainId,
+  version: { method: "web3_clientVersion", params: [] },
+  versionIn: (result) => (typeof result === "string" ? result : undefined),
+  finalized: blockAt("finalized"),
+  feeHistory: feeHistory("latest"),
+  archive: { method: "eth_getBalance", params: [nobody, "0x1"] }
+}
+
 const probe: Inspection.Kind["probe"] = Effect.fn("EvmInspection.probe")(function* (
   nodes,
   { network, urls, budgetMs }
 ) {
   if (network.network_type !== "evm") return yield* Inspection.wrongType
-  return yield* Inspection.probe({ nodes, dialect, urls, prove: prove(BigInt(network.chain_id)), budgetMs })
+  return yield* Inspection.probe({ nodes, dialect, urls, prove: prove(BigInt(network.chain_id)), budgetMs }, questions)
 })
 
 const inspect: Inspection.Kind["inspect"] = Effect.fn("EvmInspection.inspect")(function* (

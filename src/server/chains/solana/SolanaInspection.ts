@@ -1,10 +1,12 @@
 // Inspects an account of a Solana cluster, and the providers of its network. An account that does not exist has a balance of 0.
-import { Effect, Result, Schema } from "effect"
+import { Effect, Predicate, Result, Schema } from "effect"
 import { Uint64 } from "../../../domain/chain/Amount.ts"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
+import type { Questions } from "../Facts.ts"
 import * as Inspection from "../Inspection.ts"
 import type { Providers } from "../Providers.ts"
 import type { RpcNode } from "../RpcNode.ts"
+import { genesisHash } from "./SolanaCalls.ts"
 import { dialect } from "./SolanaNodes.ts"
 
 const commitment = { commitment: "confirmed" }
@@ -24,14 +26,29 @@ const balanceOf = (address: string) => ({
   result: Schema.Struct({ value: Uint64 })
 })
 
+/** The first block of some clusters is not in slot 0. */
+const firstSlots = 1
+
 const prove = (node: RpcNode) => Effect.asVoid(node.call(latestBlockhash))
+
+/** What `probe` asks besides. */
+export const questions: Questions = {
+  cheap: genesisHash,
+  version: { method: "getVersion" },
+  versionIn: (result) =>
+    Predicate.hasProperty(result, "solana-core") ? `solana-core/${String(result["solana-core"])}` : undefined,
+  finalized: { method: "getSlot", params: [{ commitment: "finalized" }] },
+  feeHistory: { method: "getRecentPrioritizationFees", params: [[]] },
+  archive: { method: "getFirstAvailableBlock" },
+  isArchive: (result) => typeof result === "number" && result <= firstSlots
+}
 
 const probe: Inspection.Kind["probe"] = Effect.fn("SolanaInspection.probe")(function* (
   nodes,
   { network, urls, budgetMs }
 ) {
   if (network.network_type !== "solana") return yield* Inspection.wrongType
-  return yield* Inspection.probe({ nodes, dialect, urls, prove, budgetMs })
+  return yield* Inspection.probe({ nodes, dialect, urls, prove, budgetMs }, questions)
 })
 
 const inspect: Inspection.Kind["inspect"] = Effect.fn("SolanaInspection.inspect")(function* (

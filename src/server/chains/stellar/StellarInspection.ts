@@ -1,10 +1,11 @@
 // Inspects an account of a Stellar network, and its providers. It calls RPC servers, not Horizon: a relayer can choose its RPC servers and have
 // several of them, while `horizon_url` is optional.
-import { Clock, Effect, Result } from "effect"
+import { Clock, Effect, Predicate, Result } from "effect"
 import type { CheckFailure, StellarLedger } from "../../../domain/chain/ChainSnapshot.ts"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
 import type { StellarNetwork } from "../../../domain/network/Network.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
+import type { Questions } from "../Facts.ts"
 import * as Inspection from "../Inspection.ts"
 import type { Providers } from "../Providers.ts"
 import * as Calls from "./StellarCalls.ts"
@@ -13,12 +14,21 @@ import { dialect, prove } from "./StellarNodes.ts"
 
 const noAccount: CheckFailure = { type: "SequenceSyncFailed", code: "no_account" }
 
+/** What `probe` asks besides. Ledgers are final when they are closed, and no provider has all of them. */
+export const questions: Questions = {
+  cheap: Calls.network,
+  version: { method: "getVersionInfo" },
+  versionIn: (result) =>
+    Predicate.hasProperty(result, "version") ? `stellar-rpc/${String(result.version)}` : undefined,
+  feeHistory: { method: Calls.feeStats.method }
+}
+
 const probe: Inspection.Kind["probe"] = Effect.fn("StellarInspection.probe")(function* (
   nodes,
   { network, urls, budgetMs }
 ) {
   if (network.network_type !== "stellar") return yield* Inspection.wrongType
-  return yield* Inspection.probe({ nodes, dialect, urls, prove: prove(network.passphrase), budgetMs })
+  return yield* Inspection.probe({ nodes, dialect, urls, prove: prove(network.passphrase), budgetMs }, questions)
 })
 
 /** The ledgers of the first provider that answers. Undefined: no provider answers; the read of the account reports that. */

@@ -1,0 +1,60 @@
+// Asks an RPC URL from this machine which chain it serves, and what it can do. No service is needed, and nothing is stored.
+import { Context, Duration, Effect, Layer, Result } from "effect"
+import { maskUrl } from "../../domain/chain/Rpc.ts"
+import type { NetworkProvider } from "../../domain/network/NetworkProvider.ts"
+import * as AllowList from "../../outbound/AllowList.ts"
+import { Outbound } from "../../outbound/Outbound.ts"
+import { Breakers } from "../../server/chains/Breakers.ts"
+import { ChainAccess } from "../../server/chains/ChainAccess.ts"
+import * as EvmInspection from "../../server/chains/evm/EvmInspection.ts"
+import * as EvmNodes from "../../server/chains/evm/EvmNodes.ts"
+import * as Facts from "../../server/chains/Facts.ts"
+import { RpcNodes } from "../../server/chains/RpcNodes.ts"
+import * as SolanaInspection from "../../server/chains/solana/SolanaInspection.ts"
+import * as SolanaNodes from "../../server/chains/solana/SolanaNodes.ts"
+import * as StellarInspection from "../../server/chains/stellar/StellarInspection.ts"
+import * as StellarNodes from "../../server/chains/stellar/StellarNodes.ts"
+import { largestBatch } from "../../server/networks/builtin.ts"
+
+/** Each network type, with a call that only its nodes answer. */
+const types = [
+  { dialect: EvmNodes.dialect, questions: EvmInspection.questions },
+  { dialect: SolanaNodes.dialect, questions: SolanaInspection.questions },
+  { dialect: StellarNodes.dialect, questions: StellarInspection.questions }
+]
+
+/** Milliseconds for what a provider can do: a person waits for it. */
+const patience = 10_000
+
+/** The user of this machine may reach what it reaches. */
+const anywhere = AllowList.make(["0.0.0.0/0", "::/0", "localhost"])
+
+const nodes = RpcNodes.layerNoDeps({ largestBatch }).pipe(
+  Layer.provide(Breakers.layer()),
+  Layer.provide(ChainAccess.layer),
+  Layer.provide(Outbound.layer({ allow: anywhere }))
+)
+
+export const checkUrl = Effect.fnUntraced(function* (url: string) {
+  const { of } = Context.get(yield* Layer.build(nodes), RpcNodes)
+  let error = "it answers no question of evm, solana or stellar"
+  for (const { dialect, questions } of types) {
+    const node = of(dialect, url)
+    const [taken, answer] = yield* Effect.timed(Effect.result(node.ask(questions.cheap)))
+    if (Result.isFailure(answer)) error = answer.failure.text
+    if (Result.isFailure(answer) && !answer.failure.answered && answer.failure.code === "unreachable") break
+    if (Result.isFailure(answer) || answer.success._tag !== "Result") continue
+    const found: NetworkProvider = {
+      url: maskUrl(url),
+      weight: 100,
+      state: "working",
+      relayers: 0,
+      failing: 0,
+      latency_ms: Math.round(Duration.toMillis(taken)),
+      ...(yield* Facts.ask(node, questions, patience))
+    }
+    return found
+  }
+  const failed: NetworkProvider = { url: maskUrl(url), weight: 100, state: "failing", relayers: 0, failing: 0, error }
+  return failed
+}, Effect.scoped)
