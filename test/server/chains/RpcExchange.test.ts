@@ -46,7 +46,7 @@ const expected = (count: number) => Array.from({ length: count }, (_, index) => 
 
 const limits = Array.from({ length: 20 }, (_, index) => index + 1)
 
-const counts = [1, 2, 7, 50]
+const counts = [1, 2, 7, 24]
 
 const someLimits = [1, 2, 3, 7, 11, 20]
 
@@ -55,7 +55,7 @@ const slow = new Set(["no answer in time", "HTTP 429", "one rate error object fo
 
 describe("a provider that takes batches of up to 1 to 20 calls", () => {
   for (const behaviour of Object.keys(BatchProvider.behaviours)) {
-    it.effect(`answers each of 1 to 50 calls in the end, if larger batches get ${behaviour}`, () =>
+    it.effect(`answers each of 1 to 24 calls in the end, if larger batches get ${behaviour}`, () =>
       Effect.gen(function* () {
         for (const limit of limits) {
           for (const count of counts) {
