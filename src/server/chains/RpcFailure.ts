@@ -88,7 +88,7 @@ export const ofStatus = ({ headers, status }: HttpClientResponse.HttpClientRespo
   })
 
 /** Codes that say nothing but that the provider has too much to do. Alchemy: 429. drpc: -32016. Chainstack: -32029. */
-export const limits: Readonly<Record<number, CheckCode>> = { 429: "rate_limited", [-32_029]: "rate_limited" }
+const limits: Readonly<Record<number, CheckCode>> = { 429: "rate_limited", [-32_029]: "rate_limited" }
 
 /** What JSON-RPC errors mean that say nothing about the call: by EIP-1474, a limit, and resources that are unavailable now. */
 export const codes: Readonly<Record<number, CheckCode>> = {

@@ -6,7 +6,7 @@ import type { EvmNetwork, Network, SolanaNetwork, StellarNetwork } from "../../d
 import type { NetworkType } from "../../domain/network/NetworkId.ts"
 
 /** Where a number was read, and when. */
-export interface Source {
+interface Source {
   /** ISO 8601. */
   readonly date: string
   readonly text: string

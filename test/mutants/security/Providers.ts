@@ -61,7 +61,8 @@ export const providers: ReadonlyArray<Mutant> = [
       source: "docs/providers.md",
       before: `        else if (judgement === "smaller") again.push(call)\n`,
       after: `        else if (judgement === "smaller") fail([call], new Unanswered({ failure }))\n`,
-      test: "test/server/chains/RpcExchange.test.ts"
+      test: "test/server/chains/RpcExchange.test.ts",
+      only: "answers each of 1 to 24 calls in the end"
     },
     {
       name: "dead-url-gets-one-more-call",
@@ -69,7 +70,8 @@ export const providers: ReadonlyArray<Mutant> = [
       source: "docs/providers.md",
       before: "else if (!isAlive || error.isTimeout === true) ended = error",
       after: "else if (error.isTimeout === true) ended = error",
-      test: "test/server/chains/RpcExchange.test.ts"
+      test: "test/server/chains/RpcExchange.test.ts",
+      only: "gets one call if its batches were refused before"
     },
     {
       name: "rate-error-is-no-answer",
@@ -77,7 +79,8 @@ export const providers: ReadonlyArray<Mutant> = [
       source: "docs/providers.md",
       before: `if (RpcFailure.isRateLimit(dialect, answer)) return "later"`,
       after: "",
-      test: "test/server/chains/RpcExchange.test.ts"
+      test: "test/server/chains/RpcExchange.test.ts",
+      only: "answers each of 1 to 24 calls in the end"
     }
   ]),
   ...inFile("src/server/chains/RpcFailure.ts", [
@@ -87,7 +90,8 @@ export const providers: ReadonlyArray<Mutant> = [
       source: "docs/providers.md",
       before: "limitWords.test(message) && !otherWords.test(message)",
       after: "limitWords.test(message)",
-      test: "test/server/chains/RpcExchange.test.ts"
+      test: "test/server/chains/RpcExchange.test.ts",
+      only: "is known by its code or its words"
     }
   ]),
   ...inFile("src/server/chains/BatchSize.ts", [
@@ -97,7 +101,8 @@ export const providers: ReadonlyArray<Mutant> = [
       source: "docs/providers.md",
       before: "else calls = Math.max(1, Math.min(Math.floor(count / 2), answered === 0 ? count : answered))",
       after: "",
-      test: "test/server/chains/RpcExchange.test.ts"
+      test: "test/server/chains/RpcExchange.test.ts",
+      only: "is remembered"
     }
   ]),
   ...inFile("src/server/chains/evm/EvmOpinion.ts", [
