@@ -235,6 +235,14 @@ export const costs: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideInFlight.test.ts`
     },
     {
+      name: "full-blocks-pass-nothing-over",
+      rule: "Only blocks with room show that a tip is not enough.",
+      source: `${failures} 41`,
+      before: "isOver && (market.roomyBlocks ?? 0) >= patienceBlocks[speed] ? tip : undefined",
+      after: "isOver ? tip : undefined",
+      test: "test/server/lanes/QuietChains.test.ts"
+    },
+    {
       name: "raises-after-refusals-end",
       rule: "A price that nodes refuse is raised three times in a row at most.",
       source: `${failures} 11`,
@@ -253,12 +261,80 @@ export const costs: ReadonlyArray<Mutant> = [
       test: `${tests}/Market.test.ts`
     },
     {
+      name: "tips-of-blocks-with-room-are-no-evidence",
+      rule: "What others paid for a block with room does not become the tip.",
+      source: `${failures} 41`,
+      before: "if (hadRoom(history, block)) return 0n",
+      after: "",
+      test: `${tests}/Market.test.ts`
+    },
+    {
+      name: "own-transactions-are-no-evidence",
+      rule: "A block that own transactions filled counts as one with room.",
+      source: `${failures} 41`,
+      before: " || 2 * (ownGas[block] ?? 0) > used",
+      after: " || 2 * (ownGas[block] ?? 0) < 0",
+      test: `${tests}/Market.test.ts`
+    },
+    {
+      name: "suggested-tip-is-bounded",
+      rule: "A tip that the node suggests is offered only if it is below what makers of blocks usually take.",
+      source: `${failures} 41`,
+      before: "smaller(usual, smaller(suggestedTip, taken))",
+      after: "smaller(suggestedTip, taken)",
+      test: `${tests}/Market.test.ts`
+    },
+    {
+      name: "tip-stays-near-the-lowest-of-a-full-block",
+      rule: "The tip is not far above the lowest one of a full block.",
+      source: `${failures} 41`,
+      before: "return smaller(paid, scaleUp(lowestOf(row), aboveLowest[speed]))",
+      after: "return paid",
+      test: `${tests}/MarketExplored.test.ts`
+    },
+    {
+      name: "stale-base-fee-holds-nothing",
+      rule: "The base fee of the last block is not taken for that of the next one.",
+      source: `${failures} 13`,
+      before: "return larger(gasPrice - suggestedTip, 1n)",
+      after: "return newest",
+      test: `${tests}/Market.test.ts`
+    },
+    {
+      name: "passed-over-tip-is-not-offered-again",
+      rule: "A tip that blocks with room passed over rises to the lowest one that was enough.",
+      source: `${failures} 41`,
+      before: "tip > passedOver ? tip : next)",
+      after: "tip > passedOver ? tip : tip)",
+      test: `${tests}/Market.test.ts`
+    },
+    {
       name: "tips-are-limited-without-a-cap",
       rule: "Without a cap, no provider decides about the tip beyond a limit.",
       source: `${failures} 41`,
       before: "mapTips(market.tips, (tip) => smaller(tip, limit))",
       after: "mapTips(market.tips, (tip) => (limit < 0n ? limit : tip))",
       test: `${tests}/Prices.test.ts`
+    }
+  ]),
+  ...inFile("src/server/chains/evm/EvmMarkets.ts", [
+    {
+      name: "moving-base-fee-is-asked-again",
+      rule: "A base fee that changes although no block comes is asked for again.",
+      source: `${failures} 13`,
+      before: "exit.value.isMoving === true ? pollInterval(numbers) : Infinity",
+      after: "exit.value.isMoving === true ? Infinity : Infinity",
+      test: "test/server/lanes/QuietChains.test.ts"
+    }
+  ]),
+  ...inFile("src/server/lanes/evm/EvmReading.ts", [
+    {
+      name: "own-gas-is-noted",
+      rule: "Receipts of own transactions say which blocks own transactions filled.",
+      source: `${failures} 41`,
+      before: "if (own.length > 0) nodes.markets.noteOwn(numbers.chainId, own)",
+      after: "if (own.length > 1000) nodes.markets.noteOwn(numbers.chainId, own)",
+      test: "test/server/lanes/QuietChains.test.ts"
     }
   ]),
   ...inFile(`${source}/NetworkNumbers.ts`, [

@@ -39,8 +39,8 @@ export const providers: ReadonlyArray<Mutant> = [
       name: "lower-fees-of-two-providers",
       rule: "The lower fees of two providers count.",
       source: `${claims}: a limit of fees holds for replacements`,
-      before: "const lower = second === undefined ? own : lowerOf(own, second)",
-      after: "const lower = second === undefined ? own : own",
+      before: "const lower = second === undefined ? first : lowerOf(first, second)",
+      after: "const lower = second === undefined ? first : first",
       test: "test/server/lanes/FeeLies.test.ts"
     }
   ]),

@@ -15,7 +15,7 @@ const tip = 1_000_000n * gwei
 
 const lie = {
   _tag: "Result" as const,
-  value: { baseFeePerGas: Array(11).fill(hex(gwei)), reward: [Array(4).fill(hex(tip))] }
+  value: { baseFeePerGas: Array(11).fill(hex(gwei)), reward: [Array(8).fill(hex(tip))] }
 }
 
 const cutsSoFar = Effect.map(

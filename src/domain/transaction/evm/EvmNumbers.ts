@@ -48,6 +48,35 @@ export const feeHistoryBlocks = 10
 /** Wei per gas of a tip without a `gas_price_cap`, unless ten times the base fee is more. */
 export const tipBound = { least: 100_000_000_000n, baseFees: 10n } as const
 
+/** Share of its gas limit from which a block counts as full: of 30 million gas, the rest has no room for a call of 300,000. */
+export const fullBlock = 0.99
+
+/** Wei per gas of a tip at least. geth's pool refuses 0 (`txpool.pricelimit`). */
+export const leastTip = 1n
+
+/**
+ * Wei per gas that makers of blocks usually take as a tip if there is room: the default of geth and op-geth (`miner.gasprice`), and what
+ * op-geth suggests then. Seen in geth 1.16.9 and op-geth 1.101702.3.
+ */
+export const usualLeastTip = 1_000_000n
+
+/** Blocks with tips below which the node is asked for the tip that it suggests: one or two senders may have paid all of them. */
+export const quietBlocks = 3
+
+/**
+ * What a speed offers at most above the lowest tip of a full block. The lowest tip of the next block is about the same, and a
+ * transaction that misses a block is not lost: its price rises after its patience.
+ */
+export const aboveLowest = {
+  safeLow: { numerator: 9n, denominator: 8n },
+  average: { numerator: 6n, denominator: 5n },
+  fast: { numerator: 5n, denominator: 4n },
+  fastest: { numerator: 13n, denominator: 10n }
+} as const satisfies Record<string, Ratio>
+
+/** Milliseconds for which a tip that blocks with room passed over is not offered again. */
+export const passedOverFor = 3600 * second
+
 /** Readings of `eth_gasPrice` that are remembered, and times the highest of them that the next one may be. */
 export const gasPriceBound = { readings: 20, factor: 4n } as const
 

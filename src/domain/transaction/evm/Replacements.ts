@@ -8,7 +8,7 @@ import type { Evm } from "./Evm.ts"
 import type { Attempt } from "../Attempt.ts"
 import { cause } from "../Cause.ts"
 import type { Cause } from "../Cause.ts"
-import { atLeast, highest, maxFeeOf, isReplacement, minimumReplacement, raised } from "./Fees.ts"
+import { atLeast, highest, maxFeeOf, isReplacement, minimumReplacement, raised, tipOf } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
 import { chargesOf, noopChargesOf, withRollupFee } from "./Funds.ts"
 import { capsOf, isEstimated, limitOf } from "./Gas.ts"
@@ -23,7 +23,7 @@ import {
   sendsBeforePassedOver
 } from "./EvmNumbers.ts"
 import { givenFees, noopCeiling, priceType, requestCeiling, speedOf } from "./Offer.ts"
-import type { Point } from "../Moment.ts"
+import type { Moment, Point } from "../Moment.ts"
 import type { Situation } from "../Situation.ts"
 import { defaultSpeed, max } from "../Speed.ts"
 import type { Speed } from "../Speed.ts"
@@ -217,6 +217,24 @@ export const isPassedOver = (situation: Situation<Evm, Seen>, former: Former): b
   const { outcome, sends } = former.newest
   if (outcome !== "accepted" || sends < sendsBeforePassedOver || situation.view.market === undefined) return false
   return hasWaited(situation, former) && !isBelowMarket(situation, former)
+}
+
+/**
+ * The tip of the transaction at the count, in wei per gas, if the chain does not take it although nothing else is in its way: a node
+ * refused the price, or for its patience all blocks had room while the bytes were in the pool.
+ */
+export const passedOverTip = (transaction: Transaction<Evm>, view: Seen, now: Moment): bigint | undefined => {
+  const newest = currentAttempts(transaction).at(-1)
+  const { head, market, sights } = view
+  if (newest === undefined || market === undefined || nonceOf(transaction) !== view.count) return undefined
+  const { firstSent, offer, outcome, refusal } = newest
+  const tip = tipOf(offer.fees)
+  if (maxFeeOf(offer.fees) < (market.baseFee ?? 0n) + tip) return undefined
+  if (outcome === "refused") return refusal?.class === "price" ? tip : undefined
+  const speed = isNoop(newest) ? defaultSpeed : speedOf(requestOf(transaction, newest))
+  if (firstSent === undefined || sights.get(newest.ordinal)?._tag !== "InPool") return undefined
+  const isOver = isPatienceOver(speed, firstSent, { at: now, height: head.number })
+  return isOver && (market.roomyBlocks ?? 0) >= patienceBlocks[speed] ? tip : undefined
 }
 
 const isNewer = ({ versions }: Transaction<Evm>, { newest }: Former): boolean => newest.requestVersion < versions.length

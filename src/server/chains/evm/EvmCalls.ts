@@ -173,17 +173,20 @@ export const transactionBy = (address: string, nonce: number): TypedCall<unknown
 })
 
 const History = Schema.Struct({
-  baseFeePerGas: Schema.optionalKey(Schema.NullOr(Schema.Array(Uint128))),
-  reward: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Array(Uint128))))
+  oldestBlock: Schema.optionalKey(Schema.NullOr(Height)),
+  baseFeePerGas: Schema.optionalKey(Schema.NullOr(Schema.Array(Wei))),
+  /** From 0 to 1. */
+  gasUsedRatio: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Finite))),
+  reward: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Array(Wei))))
 })
 
 export const feeHistory = (newest: number | "latest"): TypedCall<typeof History.Type> => ({
   method: "eth_feeHistory",
-  params: [hex(feeHistoryBlocks), at(newest), Object.values(percentiles)],
+  params: [hex(feeHistoryBlocks), at(newest), percentiles],
   result: History
 })
 
-/** Base fees of the blocks after `height`, up to and including `last`, and of the block after it. */
+/** Base fees of the blocks after `height`, up to and including `last`, and on most nodes of the block after it. */
 export const baseFeesAfter = (height: number, last: number): TypedCall<typeof History.Type> => ({
   method: "eth_feeHistory",
   params: [hex(last - height), hex(last), []],

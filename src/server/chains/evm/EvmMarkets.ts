@@ -1,9 +1,17 @@
 // The fees of a chain: asked once per chain and block, and shared by all lanes of the process.
-import { Clock, Effect, Metric, Result } from "effect"
-import { gasPriceBound, stillAfter } from "../../../domain/transaction/evm/EvmNumbers.ts"
-import { gasPriceLimitOf, lowerOf, marketOf, tipLimitOf } from "../../../domain/transaction/evm/Market.ts"
+import { Clock, Effect, Exit, Metric, Result } from "effect"
+import { feeHistoryBlocks, gasPriceBound, stillAfter } from "../../../domain/transaction/evm/EvmNumbers.ts"
+import {
+  gasPriceLimitOf,
+  isQuiet,
+  lacksNextBaseFee,
+  lowerOf,
+  marketOf,
+  tipLimitOf
+} from "../../../domain/transaction/evm/Market.ts"
 import type { FeeHistory, Market } from "../../../domain/transaction/evm/Market.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { pollInterval } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import { feeHistory, gasPrice, suggestedTip } from "./EvmCalls.ts"
@@ -13,10 +21,29 @@ import { operatorFee } from "./EvmOperatorFees.ts"
 
 const unknown: FeeHistory = { baseFees: [], rewards: [] }
 
+/** The newest block, as far as fees depend on it. */
+interface Head {
+  readonly number: number
+  readonly hash: string
+  readonly gasLimit?: bigint
+}
+
+/** Gas that transactions of this process used in a block. */
+type OwnGas = (height: number) => bigint
+
+/** Per block, the share of its gas limit that own transactions used. */
+const ownShares = (ratios: ReadonlyArray<number>, oldest: number, { gasLimit = 0n }: Head, own: OwnGas) =>
+  ratios.map((_, index) => (gasLimit === 0n ? 0 : Number(own(oldest + index)) / Number(gasLimit)))
+
 /** A chain without EIP-1559 may not know the method. */
-const historyOf = (node: RpcNode, newest: number | "latest") =>
+const historyOf = (node: RpcNode, newest: number | "latest", head: Head, own: OwnGas) =>
   node.call(feeHistory(newest)).pipe(
-    Effect.map(({ baseFeePerGas, reward }): FeeHistory => ({ baseFees: baseFeePerGas ?? [], rewards: reward ?? [] })),
+    Effect.map(({ baseFeePerGas, gasUsedRatio, oldestBlock, reward }): FeeHistory => {
+      const history = { baseFees: baseFeePerGas ?? [], rewards: reward ?? [] }
+      if (!gasUsedRatio) return history
+      const oldest = oldestBlock ?? head.number - gasUsedRatio.length + 1
+      return { ...history, gasUsed: gasUsedRatio, ownGas: ownShares(gasUsedRatio, oldest, head, own) }
+    }),
     Effect.catchIf(
       ({ answered }) => answered,
       () => Effect.succeed(unknown)
@@ -24,17 +51,24 @@ const historyOf = (node: RpcNode, newest: number | "latest") =>
   )
 
 const hasBaseFee = ({ baseFees }: FeeHistory): boolean => (baseFees.at(-1) ?? 0n) > 0n
-const hasTips = ({ rewards }: FeeHistory): boolean => rewards.some((row) => row.some((tip) => tip > 0n))
 
 /** `newest`: the block up to which fees are read. */
-const ask = Effect.fnUntraced(function* (node: RpcNode, numbers: NetworkNumbers, newest: number | "latest") {
+const ask = Effect.fnUntraced(function* (
+  node: RpcNode,
+  numbers: NetworkNumbers,
+  newest: number | "latest",
+  head: Head,
+  own: OwnGas
+) {
   const { isEip1559, minimumTip } = numbers
-  const [history, charge] = yield* Effect.all([historyOf(node, newest), operatorFee(node, numbers)], { concurrency: 2 })
-  const needsPrice = !isEip1559 || !hasBaseFee(history)
+  const [history, charge] = yield* Effect.all([historyOf(node, newest, head, own), operatorFee(node, numbers)], {
+    concurrency: 2
+  })
+  const isNextMissing = lacksNextBaseFee(history)
   const [tip, price] = yield* Effect.all(
     [
-      hasTips(history) ? Effect.succeedNone : Effect.asSome(Effect.result(node.call(suggestedTip))),
-      needsPrice ? Effect.asSome(node.call(gasPrice)) : Effect.succeedNone
+      isNextMissing || isQuiet(history) ? Effect.asSome(Effect.result(node.call(suggestedTip))) : Effect.succeedNone,
+      isNextMissing || !isEip1559 || !hasBaseFee(history) ? Effect.asSome(node.call(gasPrice)) : Effect.succeedNone
     ],
     { concurrency: 2 }
   )
@@ -49,12 +83,21 @@ interface MarketSource {
   readonly node: RpcNode
   /** Absent: nobody else is asked, and the answer is not kept. */
   readonly providers?: Pick<Providers, "second">
-  readonly head: { readonly number: number; readonly hash: string }
+  readonly head: Head
+}
+
+/** A transaction of this process in a block. */
+interface OwnReceipt {
+  readonly hash: string
+  readonly height: number
+  readonly gasUsed: bigint
 }
 
 export interface EvmMarkets {
   /** What several providers say is kept for the newest block. */
   at(source: MarketSource, numbers: NetworkNumbers): Effect.Effect<Market, RpcFailure>
+  /** Own transactions are no evidence of what others pay: a block that they filled counts as one with room. */
+  noteOwn(chainId: number, receipts: ReadonlyArray<OwnReceipt>): void
 }
 
 /** What is kept of a chain. */
@@ -98,6 +141,23 @@ const nothing = (): Kept => ({ head: "", market: Effect.die("not asked"), prices
 export const make = (): EvmMarkets => {
   /** By chain and first provider: what one provider says counts only for those who ask it. */
   const chains = new Map<string, Kept>()
+  /** Gas of own transactions in the newest blocks that have some, by chain, height and hash. */
+  const own = new Map<number, Map<number, Map<string, bigint>>>()
+
+  const noteOwn: EvmMarkets["noteOwn"] = (chainId, receipts) => {
+    const blocks = own.get(chainId) ?? new Map<number, Map<string, bigint>>()
+    own.set(chainId, blocks)
+    for (const { hash, height, gasUsed } of receipts) {
+      blocks.set(height, (blocks.get(height) ?? new Map<string, bigint>()).set(hash, gasUsed))
+    }
+    const newest = Math.max(...blocks.keys())
+    for (const height of blocks.keys()) if (height <= newest - 2 * feeHistoryBlocks) blocks.delete(height)
+  }
+
+  const ownGasOf =
+    (chainId: number): OwnGas =>
+    (height) =>
+      [...(own.get(chainId)?.get(height)?.values() ?? [])].reduce((sum, gas) => sum + gas, 0n)
 
   /**
    * The only provider names a gas price, and there is none to compare it with. The price counts when the provider shows another block:
@@ -117,10 +177,13 @@ export const make = (): EvmMarkets => {
     { node, providers, head }: MarketSource,
     numbers: NetworkNumbers
   ) {
-    const own = yield* ask(node, numbers, "latest")
-    const other = yield* providers?.second(node, (second) => ask(second, numbers, head.number)) ?? Effect.undefined
-    const second = other === undefined || other === "not_configured" || !isComparable(own, other) ? undefined : other
-    const lower = second === undefined ? own : lowerOf(own, second)
+    const ownGas = ownGasOf(numbers.chainId)
+    const first = yield* ask(node, numbers, "latest", head, ownGas)
+    const other = yield* (
+      providers?.second(node, (second) => ask(second, numbers, head.number, head, ownGas)) ?? Effect.undefined
+    )
+    const second = other === undefined || other === "not_configured" || !isComparable(first, other) ? undefined : other
+    const lower = second === undefined ? first : lowerOf(first, second)
     const priceLimit = gasPriceLimitOf(kept.prices, second === undefined)
     const isPriceCut = priceLimit !== undefined && (lower.gasPrice ?? 0n) > priceLimit
     const limited = isPriceCut ? { ...lower, gasPrice: priceLimit } : lower
@@ -144,7 +207,10 @@ export const make = (): EvmMarkets => {
       return yield* read({ ...nothing(), prices: [...(found?.prices ?? [])], isCut: true }, source, numbers)
     }
     const kept: Kept = found ?? nothing()
-    const market = yield* Effect.cached(read(kept, source, numbers))
+    // A base fee that changes although no block comes is asked for again in each poll interval.
+    const market = yield* Effect.cachedWithTTL(read(kept, source, numbers), (exit) =>
+      Exit.isSuccess(exit) && exit.value.isMoving === true ? pollInterval(numbers) : Infinity
+    )
     chains.set(key, Object.assign(kept, { head: hash, market }))
     const forget = Effect.sync(() => void (kept.head = ""))
     return yield* market.pipe(
@@ -153,5 +219,5 @@ export const make = (): EvmMarkets => {
     )
   })
 
-  return { at }
+  return { at, noteOwn }
 }

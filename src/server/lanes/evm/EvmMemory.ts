@@ -70,6 +70,8 @@ export interface EvmMemory extends ProviderMemory<EvmProviders> {
   accountCode: { readonly code: string; readonly readAt: Moment } | undefined
   /** Wei that a rollup charged besides gas, according to the receipt that was read last. */
   lastRollupFee: bigint | undefined
+  /** The highest tip that the chain did not take although there was room, in wei per gas, and when that was seen last. */
+  passedOver: { readonly tip: bigint; readonly at: Moment } | undefined
   /** What earlier polls saw of each set of providers, by `LaneRelayer.urlsKey`. */
   readonly beliefs: Map<string, Beliefs>
   /** The newest poll, by `LaneRelayer.urlsKey`. */
@@ -85,6 +87,7 @@ export const make = (genesis: string | undefined): EvmMemory => ({
   acceptedBy: new Map(),
   accountCode: undefined,
   lastRollupFee: undefined,
+  passedOver: undefined,
   providers: new Map(),
   beliefs: new Map(),
   polls: new Map()

@@ -6,7 +6,9 @@ import { pollInterval } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import { speedOf } from "../../../domain/transaction/evm/Offer.ts"
-import { isPatienceOver } from "../../../domain/transaction/evm/Replacements.ts"
+import { isPatienceOver, passedOverTip } from "../../../domain/transaction/evm/Replacements.ts"
+import { abovePassedOver } from "../../../domain/transaction/evm/Market.ts"
+import { passedOverFor } from "../../../domain/transaction/evm/EvmNumbers.ts"
 import { currentAttempts, requestOf } from "../../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../domain/transaction/Transaction.ts"
 import { nonceOf } from "../../../domain/transaction/evm/Evm.ts"
@@ -75,9 +77,11 @@ const baseOf = (
   found: Details,
   countAtFinal: number | undefined
 ): Seen => {
-  const { memory, numbers } = asked
+  const { memory, numbers, now } = asked
   const stalledSince = stalledSinceOf(asked)
-  const { market } = found
+  const { passedOver } = memory
+  const isKept = passedOver !== undefined && now - passedOver.at < passedOverFor
+  const market = abovePassedOver(found.market, isKept ? passedOver.tip : undefined)
   return {
     _tag: "Seen",
     head: headOf(at.head),
@@ -98,6 +102,16 @@ const baseOf = (
 const acceptedByOf = ({ memory }: EvmPollOptions, transaction: Transaction<Evm>): ReadonlyArray<string> | undefined => {
   const hosts = memory.acceptedBy.get(currentAttempts(transaction).at(-1)?.hash ?? "")
   return hosts === undefined ? undefined : [...hosts].sort()
+}
+
+/** A tip that the chain did not take is not offered again for a while. */
+const notePassedOver = ({ memory, now, transactions }: EvmPollOptions, { views }: EvmPoll): void => {
+  for (const transaction of transactions) {
+    const view = views.get(transaction.number)
+    const tip = view === undefined ? undefined : passedOverTip(transaction, view, now)
+    const isHigher = tip !== undefined && tip >= (memory.passedOver?.tip ?? 0n)
+    if (isHigher) memory.passedOver = { tip, at: now }
+  }
 }
 
 /** Polls in a row that do not show a transaction as mined, before another provider is asked first. */
@@ -190,6 +204,7 @@ export const take = Effect.fn("ChainPoll.take")((asked: EvmPollOptions) =>
     asked.providers.first((node) => poll(node, asked))
   ).pipe(
     Effect.timeoutOrElse({ duration: budget, orElse: () => Effect.fail(RpcFailure.failure("unreachable")) }),
+    Effect.tap((found) => Effect.sync(() => notePassedOver(asked, found))),
     Effect.tap((found) => demoteBlind(asked, found)),
     Effect.tap((found) => demoteOutvoted(asked, found)),
     Effect.tap((found) => demoteBehind(asked, found))

@@ -73,16 +73,21 @@ const isJustSent = ({ numbers, now }: EvmPollOptions, transaction: Transaction<E
 
 const readReceipt = (node: RpcNode, hash: string) => Effect.map(node.call(Calls.receiptOf(hash)), Calls.receiptIn)
 
-const readReceipts = Effect.fnUntraced(function* (node: RpcNode, hashes: ReadonlyArray<string>, memory: EvmMemory) {
+const readReceipts = Effect.fnUntraced(function* (
+  node: RpcNode,
+  hashes: ReadonlyArray<string>,
+  { memory, nodes, numbers }: EvmPollOptions
+) {
   const receipts = yield* Effect.forEach(hashes, (hash) => readReceipt(node, hash), all)
   const charged = receipts.flatMap((receipt) => (receipt && chargedByRollup(receipt.details)) ?? [])
   memory.lastRollupFee = charged.at(-1) ?? memory.lastRollupFee
-  return new Map<string, Receipt<Evm>>(
-    hashes.flatMap((hash, index) => {
-      const receipt = receipts[index]
-      return receipt === undefined ? [] : [[hash, receipt] as const]
-    })
-  )
+  const found = hashes.flatMap((hash, index) => {
+    const receipt = receipts[index]
+    return receipt === undefined ? [] : [[hash, receipt] as const]
+  })
+  const own = found.map(([hash, { height, details }]) => ({ hash, height, gasUsed: details.gasUsed }))
+  if (own.length > 0) nodes.markets.noteOwn(numbers.chainId, own)
+  return new Map<string, Receipt<Evm>>(found)
 })
 
 /** The newest bytes of each transaction whose count has not passed its nonce. */
@@ -153,7 +158,7 @@ export const details = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPol
       receipts: readReceipts(
         node,
         questions.flatMap(({ receipts }) => receipts),
-        memory
+        asked
       ),
       pool: readPool(node, asked, seen),
       hashes: hashesAt(heights),

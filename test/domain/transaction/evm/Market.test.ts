@@ -6,34 +6,127 @@ import * as Market from "../../../../src/domain/transaction/evm/Market.ts"
 import { Speed } from "../../../../src/domain/transaction/Speed.ts"
 
 const gwei = 1_000_000_000n
-const row = (...tips: ReadonlyArray<number>) => tips.map((tip) => BigInt(tip))
+const mega = 1_000_000n
+
+/** The tips of a block: the lowest, and those at the percentiles of the speeds. */
+const row = (lowest: bigint, ...tips: ReadonlyArray<bigint>) => [
+  ...Array.from({ length: 4 }, () => lowest),
+  ...Array.from({ length: 4 }, (_, index) => tips[index] ?? tips[0] ?? lowest)
+]
+
+/** Blocks with these tips, oldest first. `used`: the share of its gas that each used, and own transactions in it. */
+const historyOf = (
+  rewards: ReadonlyArray<ReadonlyArray<bigint>>,
+  used: number | ReadonlyArray<number>,
+  ownGas: ReadonlyArray<number> = []
+): Market.FeeHistory => ({
+  baseFees: [...rewards.map(() => 8n * gwei), 9n * gwei],
+  rewards,
+  gasUsed: typeof used === "number" ? rewards.map(() => used) : used,
+  ownGas
+})
+
+const none = row(0n)
+const tipsOf = (history: Market.FeeHistory, sources: Partial<Market.Sources> = {}) =>
+  Market.marketOf(history, { minimumTip: 0n, ...sources }).tips
+const same = (tip: bigint) => ({ safeLow: tip, average: tip, fast: tip, fastest: tip })
 
 describe("the market", () => {
-  it("has the base fee of the next block, and for each speed the median of the tips that are not zero", () => {
-    const history = {
-      baseFees: [7n, 8n, 9n],
-      rewards: [row(1, 2, 3, 4), row(0, 0, 0, 0), row(5, 6, 7, 8), row(100, 100, 100, 100)]
-    }
-    assert.deepStrictEqual(Market.marketOf(history, { minimumTip: 0n }), {
-      baseFee: 9n,
-      tips: { safeLow: 5n, average: 6n, fast: 7n, fastest: 8n }
+  it("has the base fee of the next block, and for each speed its percentile, but not far above the lowest tip, of full blocks", () => {
+    const close = row(100n * mega, 101n * mega, 102n * mega, 103n * mega, 104n * mega)
+    const wide = row(100n * mega, 200n * mega, 400n * mega, 800n * mega, 60n * gwei)
+    const market = Market.marketOf(historyOf(Array(10).fill(close), 1), { minimumTip: 0n })
+    assert.deepStrictEqual(market, {
+      baseFee: 9n * gwei,
+      tips: { safeLow: 101n * mega, average: 102n * mega, fast: 103n * mega, fastest: 104n * mega },
+      enough: Array(10).fill(100n * mega)
+    })
+    assert.deepStrictEqual(tipsOf(historyOf(Array(10).fill(wide), 1)), {
+      safeLow: 112_500_000n,
+      average: 120n * mega,
+      fast: 125n * mega,
+      fastest: 130n * mega
     })
   })
 
-  it("uses the suggested tip if no block has one, else nothing, and never a share of a gwei", () => {
-    const empty = { baseFees: [10n, 10n], rewards: [row(0, 0, 0, 0)] }
-    assert.strictEqual(Market.marketOf(empty, { minimumTip: 0n }).tips.fast, 0n)
-    assert.strictEqual(Market.marketOf(empty, { minimumTip: 0n, suggestedTip: 3n }).tips.fast, 3n)
+  it("has the tip of the cheapest block within the patience of the speed", () => {
+    const rising = Array.from({ length: 10 }, (_, index) => row(BigInt(index + 1) * gwei))
+    const { safeLow, average, fast, fastest } = tipsOf(historyOf(rising, 1))
+    assert.deepStrictEqual([safeLow, average, fast, fastest], [gwei, 5n * gwei, 7n * gwei, 9n * gwei])
+  })
+
+  it("has the least tip if a block within the patience had room, whatever was paid for it", () => {
+    const stranger = historyOf(Array(10).fill(row(60n * gwei)), 0.002)
+    assert.deepStrictEqual(tipsOf(stranger), same(mega))
+    const used = Array(10).fill(1).with(7, 0.5)
+    const { safeLow, average, fast, fastest } = tipsOf(historyOf(Array(10).fill(row(60n * gwei)), used))
+    assert.deepStrictEqual([safeLow, average, fast, fastest], [mega, mega, mega, 60n * gwei])
+  })
+
+  it("counts a block as one with room if own transactions used the larger part of it", () => {
+    const history = (own: number) => historyOf(Array(10).fill(row(60n * gwei)), 1, Array(10).fill(own))
+    assert.deepStrictEqual([tipsOf(history(0.4)), tipsOf(history(0.6))], [same(60n * gwei), same(mega)])
+  })
+
+  it("counts a block as full if its share of used gas is not known", () => {
+    const { gasUsed: _, ...history } = historyOf(Array(10).fill(row(60n * gwei)), 0)
+    assert.deepStrictEqual(tipsOf(history), same(60n * gwei))
+  })
+
+  it("has less than makers of blocks usually take if the node suggests it, or most transactions paid it", () => {
+    const quiet = historyOf([...Array(9).fill(none), row(60n * gwei)], 0)
+    assert.isTrue(Market.isQuiet(quiet))
+    assert.deepStrictEqual(tipsOf(quiet, { suggestedTip: 1n }), same(1n))
+    assert.deepStrictEqual(tipsOf(quiet, { suggestedTip: 60n * gwei }), same(mega))
+    const own = historyOf([...Array(7).fill(none), row(60n * gwei), row(1n), row(1n)], 0)
+    assert.isFalse(Market.isQuiet(own))
+    assert.deepStrictEqual(tipsOf(own), same(1n))
+  })
+
+  it("pays the least that the node takes after three blocks, after one that was overpaid", () => {
+    for (const after of [0, 1, 2, 3]) {
+      const rows = [...Array(9 - after).fill(none), row(60n * gwei), ...Array(after).fill(row(1n))]
+      assert.deepStrictEqual(tipsOf(historyOf(rows, 0.001), { suggestedTip: 1n }), same(1n), `${after}`)
+    }
+  })
+
+  it("never has a tip of zero, which geth refuses", () => {
+    assert.deepStrictEqual(tipsOf(historyOf(Array(10).fill(none), 0), { suggestedTip: 0n }), same(1n))
+  })
+
+  it("knows that the base fee of the next block is missing if there are not more base fees than blocks", () => {
+    const { baseFees, ...history } = historyOf(Array(10).fill(none), 0)
+    const coreth = { ...history, baseFees: baseFees.slice(1) }
+    assert.deepStrictEqual(
+      [Market.lacksNextBaseFee(coreth), Market.lacksNextBaseFee({ ...history, baseFees })],
+      [true, false]
+    )
+    const market = Market.marketOf(coreth, { minimumTip: 0n, suggestedTip: 225n * gwei, gasPrice: 225n * gwei + 1n })
+    assert.deepStrictEqual(market, {
+      baseFee: 1n,
+      tips: same(1n),
+      roomyBlocks: 10,
+      enough: [225n * gwei],
+      isMoving: true
+    })
+  })
+
+  it("offers the lowest higher tip that was enough after one was passed over", () => {
+    const market = { tips: { ...same(mega), fastest: 9n * gwei }, enough: [3n * gwei, 2n * gwei, mega, 1n] }
+    assert.deepStrictEqual(Market.abovePassedOver(market, undefined), market)
+    assert.deepStrictEqual(Market.abovePassedOver(market, mega).tips, { ...same(2n * gwei), fastest: 9n * gwei })
+    assert.deepStrictEqual(Market.abovePassedOver(market, 9n * gwei), market)
   })
 
   it("has the lower tips and the lower gas price of what two providers name", () => {
     const tips = (low: bigint, high: bigint) => ({ safeLow: low, average: low, fast: high, fastest: high })
-    const lower = Market.lowerOf({ tips: tips(1n, 9n), gasPrice: 8n }, { tips: tips(2n, 3n), gasPrice: 7n })
-    assert.deepStrictEqual(lower, { tips: tips(1n, 3n), gasPrice: 7n })
+    const one = { tips: tips(1n, 9n), gasPrice: 8n, roomyBlocks: 4, enough: [1n, 9n] }
+    const lower = Market.lowerOf(one, { tips: tips(2n, 3n), gasPrice: 7n, roomyBlocks: 3, enough: [2n, 3n] })
+    assert.deepStrictEqual(lower, { tips: tips(1n, 3n), gasPrice: 7n, roomyBlocks: 3, enough: [2n, 3n] })
   })
 
   it("has no tip below what the network demands", () => {
-    const history = { baseFees: [10n, 10n], rewards: [row(1, 1, 1, 1)] }
+    const history = { baseFees: [10n, 10n], rewards: [row(1n)] }
     assert.strictEqual(Market.marketOf(history, { minimumTip: 30n * gwei }).tips.safeLow, 30n * gwei)
   })
 
@@ -50,7 +143,7 @@ const speeds = Arbitrary.schema(Speed)
 
 const markets = Arbitrary.all([
   wei,
-  Arbitrary.array(Arbitrary.array(wei, { minLength: 4, maxLength: 4 }))
+  Arbitrary.array(Arbitrary.array(wei, { minLength: 8, maxLength: 8 }))
 ] as const).pipe(
   Arbitrary.map(([baseFee, rewards]) => {
     const sorted = rewards.map((tips) => tips.toSorted((one, other) => (one < other ? -1 : 1)))

@@ -58,6 +58,8 @@ export const make = () => {
     sent: new Map<string, Bytes>(),
     balance: 100n * ether,
     baseFee: gwei,
+    /** Of each block. */
+    gasLimit: 30_000_000,
     /** Seconds since 1970 at a height. Absent: blocks have no time. */
     timeOf: undefined as ((height: number) => number) | undefined,
     /** Whether each block has a transaction of somebody else as well. */

@@ -27,7 +27,7 @@ const otherIn = ({ hash }: Block<Bytes>): Hex => `0x0e${hash.slice(4)}`
 const shownBlock = (
   blocks: Blocks<Bytes>,
   block: Block<Bytes> | undefined,
-  { isBusy, timeOf }: Chain,
+  { gasLimit, isBusy, timeOf }: Chain,
   isFull: boolean
 ) =>
   block === undefined
@@ -36,7 +36,7 @@ const shownBlock = (
         number: hex(block.number),
         hash: block.hash,
         parentHash: blocks.find(({ number }) => number === block.number - 1)?.hash ?? `0x${"00".repeat(32)}`,
-        gasLimit: hex(30_000_000),
+        gasLimit: hex(gasLimit),
         ...(timeOf === undefined ? {} : { timestamp: hex(timeOf(block.number)) }),
         transactions: [
           ...block.transactions.map(({ bytes }) => (isFull ? { ...bytes.fields, ...placeOf(block) } : bytes.hash)),
@@ -110,7 +110,7 @@ export const make = (chain: Chain, url: string) => {
     eth_getTransactionBySenderAndNonce: ([, nonce]) =>
       result(shown(minedIn(indexed()).find(({ bytes }) => hex(bytes.nonce) === nonce)?.bytes.hash)),
     eth_feeHistory: () =>
-      result({ baseFeePerGas: Array(11).fill(hex(chain.baseFee)), reward: [Array(4).fill(hex(gwei))] }),
+      result({ baseFeePerGas: Array(11).fill(hex(chain.baseFee)), reward: Array(10).fill(Array(8).fill(hex(gwei))) }),
     eth_estimateGas: () => result(hex(30_000)),
     eth_sendRawTransaction: ([raw]) => offer(chain, parse(raw as Hex))
   }

@@ -1,11 +1,11 @@
 // What a call costs now: the fees of the chain, and what an estimation of its gas says.
-import { marketOf } from "../../../../../src/domain/transaction/evm/Market.ts"
+import { marketOf, percentiles } from "../../../../../src/domain/transaction/evm/Market.ts"
 import type { Estimate } from "../../../../../src/domain/transaction/evm/View.ts"
 import { gwei } from "./World.ts"
 import type { World } from "./World.ts"
 
 export const marketIn = ({ baseFee }: World) =>
-  marketOf({ baseFees: [baseFee], rewards: [[1n, 1n, 1n, 1n].map((tip) => tip * (gwei / 10n))] }, { minimumTip: 0n })
+  marketOf({ baseFees: [baseFee], rewards: [percentiles.map(() => gwei / 10n)] }, { minimumTip: 0n })
 
 export const estimateIn = ({ estimate, hasSecond }: World): Estimate => {
   if (estimate === "gas") return { _tag: "Gas", gas: 21_000n }
