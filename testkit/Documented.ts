@@ -44,7 +44,7 @@ export const operations: ReadonlyMap<string, Operation> = new Map(
   )
 )
 
-const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { uint64: true, uint128: true } })
+const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { uint64: true, uint128: true, uint256: true } })
 formats.default(ajv)
 ajv.addSchema(document, "document")
 

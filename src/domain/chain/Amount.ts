@@ -8,12 +8,22 @@ import type { Encoded } from "../request/Integer.ts"
 export const units: Readonly<Record<NetworkType, string>> = { evm: "wei", solana: "lamports", stellar: "stroops" }
 
 const text = /^(0|[1-9]\d{0,38})$/
+const text256 = /^(0|[1-9]\d{0,77})$/
 
 /** A JSON number with every digit. */
 const fromBigInt = (value: bigint): Encoded => (value <= Number.MAX_SAFE_INTEGER ? Number(value) : rawInteger(value))
 
-/** Wei and other 128-bit amounts: 0 to 2^128−1. */
+/** Prices in wei and other 128-bit amounts: 0 to 2^128−1. */
 export const Uint128 = integerIn({ format: "uint128", minimum: 0n, maximum: 2n ** 128n - 1n, text, encode: fromBigInt })
+
+/** Balances in wei: 0 to 2^256−1. Chains for tests, and chains whose fees are tokens, show some beyond 128 bits. */
+export const Uint256 = integerIn({
+  format: "uint256",
+  minimum: 0n,
+  maximum: 2n ** 256n - 1n,
+  text: text256,
+  encode: fromBigInt
+})
 
 /** Lamports, stroops and token units: 0 to 2^64−1. */
 export const Uint64 = integerIn({ format: "uint64", minimum: 0n, maximum: 2n ** 64n - 1n, text, encode: fromBigInt })

@@ -1,6 +1,6 @@
 // What one inspection of a relayer's chain found, as it is stored and shown. It contains no text of a provider.
 import { Schema } from "effect"
-import { Uint128, Uint64 } from "./Amount.ts"
+import { Uint256, Uint64 } from "./Amount.ts"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 import { MaskedRpcConfig } from "./Rpc.ts"
@@ -64,7 +64,7 @@ export type ProviderReading = typeof ProviderReading.Type
 
 const found = {
   /** In the chain's smallest unit. Absent if it was not read. */
-  balance: Schema.optionalKey(Uint128),
+  balance: Schema.optionalKey(Uint256),
   /** What keeps the relayer from working. Empty if a provider failed and another one answered. */
   failures: Schema.Array(CheckFailure),
   /** In the order of the relayer's URLs. */

@@ -1,6 +1,6 @@
 // The status and the balance of a relayer, as responses show them.
 import { Schema } from "effect"
-import { Uint128 } from "../chain/Amount.ts"
+import { Uint256 } from "../chain/Amount.ts"
 import { HealthStatus } from "../health/ListedHealth.ts"
 import { Instant } from "../request/Instant.ts"
 import { networkTag } from "../network/NetworkId.ts"
@@ -61,7 +61,7 @@ export const unitOf = { evm: "wei", solana: "lamport", stellar: "stroop" } as co
 >
 
 export const RelayerBalance = Schema.Struct({
-  balance: field(Uint128, "Balance in `unit`.", 1000000000000000),
+  balance: field(Uint256, "Balance in `unit`.", 1000000000000000),
   unit: field(Schema.Literals(["wei", "lamport", "stroop"]), "The chain's smallest unit.", "wei")
 }).annotate({ identifier: "RelayerBalance", description: "The balance of a relayer's account." })
 export type RelayerBalance = typeof RelayerBalance.Type

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { PositiveUint64, Uint128, Uint64 } from "../../../src/domain/chain/Amount.ts"
+import { PositiveUint64, Uint128, Uint256, Uint64 } from "../../../src/domain/chain/Amount.ts"
 import * as Json from "../../../src/api/Json.ts"
 
 const max128 = 2n ** 128n - 1n
@@ -12,6 +12,17 @@ describe("amounts", () => {
     const text = Schema.encodeSync(Json.fromText(Uint128))(amount)
     assert.strictEqual(text, String(amount))
     assert.strictEqual(Schema.decodeSync(Json.fromText(Uint128))(text), amount)
+  })
+
+  it.prop("of 256 bits are JSON numbers that keep every digit", [Uint256], ([amount]) => {
+    const text = Schema.encodeSync(Json.fromText(Uint256))(amount)
+    assert.strictEqual(text, String(amount))
+    assert.strictEqual(Schema.decodeSync(Json.fromText(Uint256))(text), amount)
+  })
+
+  it("of 256 bits end at 2^256 - 1", () => {
+    assert.strictEqual(decode(Uint256, String(2n ** 256n - 1n)), 2n ** 256n - 1n)
+    assert.isUndefined(decode(Uint256, String(2n ** 256n)))
   })
 
   it.prop("are accepted as decimal strings as well", [Uint128], ([amount]) => {

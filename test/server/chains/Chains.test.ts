@@ -84,7 +84,17 @@ describe("an inspection of an evm chain", () => {
     })
   )
 
-  const impossible = ["0x1".padEnd(53, "0"), "-0x1", "0x", "12", 12, null, {}, `0x${"f".repeat(65)}`]
+  it.effect("reads a balance beyond 128 bits, such as the one that each account of a Tempo chain has", () =>
+    Effect.gen(function* () {
+      const tempo = 0x9612084f0316e0ebd5182f398e5195a51b5ca47667d4c9b26c9b26c9b26c9b2n
+      const server = yield* EvmRpc.make({ balance: tempo })
+      const { chains } = yield* make()
+      const { balance, failures } = yield* chains.inspect({ ...evm(), urls: urls(server.url) })
+      assert.deepStrictEqual({ balance, failures }, { balance: tempo, failures: [] })
+    })
+  )
+
+  const impossible = ["-0x1", "0x", "12", 12, null, {}, `0x${"f".repeat(65)}`]
   it.effect.each(impossible)("refuses a balance of %j", (balance) =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()

@@ -25,14 +25,14 @@ const quantity = (maximum: bigint) =>
 
 export const Uint64 = quantity(2n ** 64n - 1n)
 
-export const Uint128 = quantity(2n ** 128n - 1n)
+const Uint128 = quantity(2n ** 128n - 1n)
 
 /** A height or a nonce: JSON numbers are exact up to 2^53. */
 const Height = Uint64.check(Schema.isLessThanOrEqualToBigInt(BigInt(Number.MAX_SAFE_INTEGER))).pipe(
   Schema.decodeTo(Schema.Int, SchemaTransformation.transform({ decode: Number, encode: BigInt }))
 )
 
-/** A balance or a value can exceed 128 bits on test networks. */
+/** A balance, a value or a price can exceed 128 bits on test networks. */
 const Wei = Schema.String.check(Schema.isPattern(/^0x[0-9a-fA-F]{1,64}$/u)).pipe(
   Schema.decodeTo(
     Schema.BigInt,
@@ -106,7 +106,7 @@ const ReceiptFields = Schema.Struct({
   blockHash: LowerCase,
   status: Schema.optionalKey(Uint64),
   gasUsed: Uint64,
-  effectiveGasPrice: Schema.optionalKey(Uint128),
+  effectiveGasPrice: Schema.optionalKey(Wei),
   contractAddress: Schema.optionalKey(Schema.NullOr(LowerCase)),
   /** Wei that a rollup charged for data besides gas. Absent on other chains. */
   l1Fee: Charge,
@@ -126,16 +126,18 @@ const operatorFeeOf = (fields: typeof ReceiptFields.Type): bigint | undefined =>
 }
 
 const toReceipt = (fields: typeof ReceiptFields.Type): Receipt<Evm> => {
+  const { blockNumber, blockHash, status } = fields
+  const isSuccess = status !== 0n
   const operatorFee = operatorFeeOf(fields)
   const details: ReceiptDetails = {
     gasUsed: fields.gasUsed,
     effectiveGasPrice: fields.effectiveGasPrice ?? 0n,
     ...(fields.l1Fee ? { dataFee: fields.l1Fee } : {}),
     ...(operatorFee === undefined ? {} : { operatorFee }),
-    ...(fields.contractAddress ? { contractAddress: fields.contractAddress } : {})
+    // Nodes name the address of a creation that reverted too, where nothing is.
+    ...(fields.contractAddress && isSuccess ? { contractAddress: fields.contractAddress } : {})
   }
-  const { blockNumber, blockHash, status } = fields
-  return { height: blockNumber, blockHash, isSuccess: status !== 0n, paid: paidOf(details), details }
+  return { height: blockNumber, blockHash, isSuccess, paid: paidOf(details), details }
 }
 
 /** Null: the node knows of no block with it. */
@@ -193,9 +195,9 @@ export const baseFeesAfter = (height: number, last: number): TypedCall<typeof Hi
   result: History
 })
 
-export const gasPrice: TypedCall<bigint> = { method: "eth_gasPrice", params: [], result: Uint128 }
+export const gasPrice: TypedCall<bigint> = { method: "eth_gasPrice", params: [], result: Wei }
 
-export const suggestedTip: TypedCall<bigint> = { method: "eth_maxPriorityFeePerGas", params: [], result: Uint128 }
+export const suggestedTip: TypedCall<bigint> = { method: "eth_maxPriorityFeePerGas", params: [], result: Wei }
 
 /** What a transaction does, as `eth_estimateGas` and `eth_call` take it. */
 export interface CallFields {

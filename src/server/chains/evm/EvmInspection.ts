@@ -6,10 +6,14 @@ import type { Providers } from "../Providers.ts"
 import * as RpcFailure from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import type { Questions } from "../Facts.ts"
-import { blockAt, chainId, feeHistory, Uint128, Uint64 } from "./EvmCalls.ts"
+import { balanceOf, blockAt, chainId, feeHistory, Uint64 } from "./EvmCalls.ts"
 import { dialect } from "./EvmNodes.ts"
 
-const ofAccount = <A>(method: string, address: string, result: A) => ({ method, params: [address, "latest"], result })
+const nonceOf = (address: string) => ({
+  method: "eth_getTransactionCount",
+  params: [address, "latest"],
+  result: Uint64
+})
 
 const prove = (id: bigint) => (node: RpcNode) =>
   Effect.flatMap(node.call(chainId), (found) =>
@@ -48,8 +52,8 @@ const inspect: Inspection.Kind["inspect"] = Effect.fn("EvmInspection.inspect")(f
   const read = Effect.fnUntraced(function* ({ first }: Providers) {
     const { balance, nonce } = yield* Effect.all(
       {
-        nonce: first((node) => node.call(ofAccount("eth_getTransactionCount", address, Uint64))),
-        balance: first((node) => node.call(ofAccount("eth_getBalance", address, Uint128)))
+        nonce: first((node) => node.call(nonceOf(address))),
+        balance: first((node) => node.call(balanceOf(address)))
       },
       { mode: "result", concurrency: 2 }
     )
