@@ -104,6 +104,11 @@ const nitro: Source = {
   text: "block time: dev.to/swiftnodes, who measured 18 blocks of Arbitrum One in 4 s; not measured here. The rest: the documents of the chain on 2026-11-23"
 }
 
+const coreth: Source = {
+  date: "2026-11-27",
+  text: "confirmations: avalanchego 1.14.0 on loopback shows a block when it is final, and makes none without a transaction; measured. The rest: the documents of the chain on 2026-11-23"
+}
+
 const unichain: Source = {
   date: "2026-11-27",
   text: "block time: goldrush.dev/chains/unichain-mainnet, 1 s; not measured. The rest: the documents of the chain on 2026-11-23"
@@ -163,8 +168,8 @@ export const entries: ReadonlyArray<Entry> = [
   evm({ name: "scroll-sepolia", id: 534351, confirmations: 1, blockMs: 3_000, tags: rollup, testnet: true, explorer: "https://sepolia.scrollscan.com", read: documents, rpc: [open("https://sepolia-rpc.scroll.io")] }),
   evm({ name: "zksync", id: 324, confirmations: 1, blockMs: 1_000, tags: rollup, explorer: "https://explorer.zksync.io", read: documents, rpc: [open("https://mainnet.era.zksync.io")] }),
   evm({ name: "zksync-sepolia", id: 300, confirmations: 1, blockMs: 1_000, tags: rollup, testnet: true, explorer: "https://sepolia.explorer.zksync.io", read: documents, rpc: [open("https://sepolia.era.zksync.dev")] }),
-  evm({ name: "avalanche", id: 43114, confirmations: 1, blockMs: 1_700, symbol: "AVAX", explorer: "https://snowtrace.io", read: documents, rpc: [open("https://api.avax.network/ext/bc/C/rpc")] }),
-  evm({ name: "avalanche-fuji", id: 43113, confirmations: 1, blockMs: 1_700, symbol: "AVAX", testnet: true, explorer: "https://testnet.snowtrace.io", read: documents, rpc: [open("https://api.avax-test.network/ext/bc/C/rpc")] }),
+  evm({ name: "avalanche", id: 43114, confirmations: 0, blockMs: 1_700, symbol: "AVAX", explorer: "https://snowtrace.io", read: coreth, rpc: [open("https://api.avax.network/ext/bc/C/rpc")] }),
+  evm({ name: "avalanche-fuji", id: 43113, confirmations: 0, blockMs: 1_700, symbol: "AVAX", testnet: true, explorer: "https://testnet.snowtrace.io", read: coreth, rpc: [open("https://api.avax-test.network/ext/bc/C/rpc")] }),
   evm({ name: "binance-smart-chain", id: 56, confirmations: 1, blockMs: 450, symbol: "BNB", legacy: true, explorer: "https://bscscan.com", read: fermi, rpc: [open("https://bsc-dataseed.bnbchain.org"), open("https://bsc-rpc.publicnode.com")] }),
   evm({ name: "binance-smart-chain-testnet", id: 97, confirmations: 1, blockMs: 450, symbol: "tBNB", legacy: true, testnet: true, explorer: "https://testnet.bscscan.com", read: fermi, rpc: [open("https://data-seed-prebsc-1-s1.bnbchain.org:8545")] }),
   evm({ name: "celo", id: 42220, confirmations: 1, blockMs: 1_000, symbol: "CELO", explorer: "https://celoscan.io", read: documents, rpc: [open("https://forno.celo.org")] }),

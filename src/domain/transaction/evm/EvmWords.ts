@@ -226,7 +226,7 @@ const flying = {
   }),
   chain_stalled: ({ newest_block, stalled_since }) => ({
     reason: `No RPC provider has shown a block after ${number(newest_block)}${stalled_since === undefined ? "" : ` since ${DateTime.formatIso(DateTime.makeUnsafe(stalled_since))}`}.`,
-    next: "It continues when a provider shows a newer block; all of them are asked with each poll. If the chain makes blocks, an operator must add an RPC URL that follows it. A chain for tests that makes blocks for transactions alone must make them by itself: `anvil --block-time 1`."
+    next: "It continues when a provider shows a newer block; all of them are asked with each poll. If the chain makes blocks, an operator must add an RPC URL that follows it. A chain for tests that makes blocks for transactions alone must make them by itself: `anvil --block-time 1`. On Avalanche and its L1s a block is final at once and the next one may never come, so their networks need `required_confirmations` 0."
   }),
   accepted_not_included: ({ sends, host }) => ({
     reason: `Providers have accepted it${host === undefined ? "" : ` (${host})`}, it was sent ${times(sends)}, and its price suffices, but no block includes it.`,
