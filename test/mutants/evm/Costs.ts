@@ -327,7 +327,45 @@ export const costs: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/QuietChains.test.ts"
     }
   ]),
+  ...inFile("src/server/chains/evm/RevertReason.ts", [
+    {
+      name: "halts-are-not-out-of-gas",
+      rule: "More gas is advised only if the node does not name another reason.",
+      source: `${failures} 22`,
+      before: "return failsIn(error) ? false : undefined",
+      after: "return failsIn(error) ? undefined : undefined",
+      test: "test/server/lanes/OtherNodes.test.ts"
+    }
+  ]),
+  ...inFile("src/server/chains/evm/EvmCalls.ts", [
+    {
+      name: "reverted-creation-has-no-address",
+      rule: "A creation that reverted has no contract.",
+      source: `${failures} 22`,
+      before: "fields.contractAddress && isSuccess ?",
+      after: "fields.contractAddress ?",
+      test: "test/server/chains/evm/EvmCalls.test.ts"
+    }
+  ]),
+  ...inFile("src/server/lanes/evm/EvmInquiries.ts", [
+    {
+      name: "unwanted-reasons-are-not-kept",
+      rule: "The reason of a contract is kept only if the policy wants it.",
+      source: `${failures} 22`,
+      before: "isWanted || RevertReason.isHalt(error) ? RevertReason.ofError(error) : undefined",
+      after: "isWanted || RevertReason.failsIn(error) ? RevertReason.ofError(error) : undefined",
+      test: "test/server/lanes/OtherNodes.test.ts"
+    }
+  ]),
   ...inFile("src/server/lanes/evm/EvmReading.ts", [
+    {
+      name: "hidden-pool-is-no-absence",
+      rule: "A pool that does not show by hash what it has is no sign that bytes are gone.",
+      source: `${failures} 14`,
+      before: "found[index] !== null || memory.kept.has(hash)",
+      after: "found[index] !== null",
+      test: "test/server/lanes/OtherNodes.test.ts"
+    },
     {
       name: "own-gas-is-noted",
       rule: "Receipts of own transactions say which blocks own transactions filled.",

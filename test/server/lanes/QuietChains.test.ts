@@ -108,7 +108,7 @@ layerEach(ledger)("on a quiet chain a transaction", (it) => {
         world.chain.include([])
         yield* world.poll()
       }
-      says(world, { tips: nothing.fill(2n * gwei), suggested: gwei })
+      says(world, { tips: nothing.fill(3n * gwei), suggested: gwei })
       world.chain.include([])
       const [later] = yield* world.accept()
       yield* world.poll()
@@ -150,6 +150,19 @@ layerEach(ledger)("on a chain whose fee history has no base fee of the next bloc
       const [id] = yield* world.accept()
       yield* world.poll()
       assert.deepStrictEqual(yield* feesOf(world, id), [{ type: "eip1559", tip: 1n, maxFee: 3n }])
+    })
+  )
+
+  it.effect("with given fees is not held as gas_price_below_base_fee by the base fee of the last block", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      says(world, fee, ofBlocks)
+      world.nodes[0]?.lies.set("eth_gasPrice", result(hex(225n * gwei + 1n)))
+      const fees = { max_fee_per_gas: 10n, max_priority_fee_per_gas: 1n }
+      const request = { to: World.receiver, value: 1n, gas_limit: 21_000n, ...fees }
+      const [id] = yield* world.accept(1, { request })
+      yield* world.poll()
+      assert.deepStrictEqual(yield* feesOf(world, id), [{ type: "eip1559", tip: 1n, maxFee: 10n }])
     })
   )
 

@@ -28,12 +28,16 @@ import { currentAttempts, isYielding, newestRequest } from "../Transaction.ts"
 import { depthOf, isDeep, verdictOn } from "./View.ts"
 import type { Seen } from "./View.ts"
 import { yielded, yieldsNonce } from "./Yielding.ts"
-import type { Attempt } from "../Attempt.ts"
+import type { Attempt, Receipt } from "../Attempt.ts"
 import { endOf } from "../Transition.ts"
 import type { Mined } from "../Transaction.ts"
 import { present } from "../Presentation.ts"
 import { depthOfOne, verdictOf } from "../SecondOpinion.ts"
 import type { Opinion, Verdict } from "../SecondOpinion.ts"
+
+/** It ran out of gas, or the EVM stopped it for another reason: exceptional halts use all gas. */
+const hasUsedAllGas = ({ offer }: Attempt<Evm>, { details: { gasUsed } }: Receipt<Evm>): boolean =>
+  gasUsed >= offer.gasLimit
 
 /** A receipt of any attempt. The one of a no-op counts as mined whatever its status: it had nothing to execute. */
 const receipt: Row<Evm, Seen> = (situation) => {
@@ -47,8 +51,9 @@ const receipt: Row<Evm, Seen> = (situation) => {
     const isMined = isSuccess || isNoop(attempt)
     // Clients take `mined` for success, and this request will still be executed.
     const isShownMined = isMined && !(isNoop(attempt) && isYielding(transaction))
-    if (!isMined && terms.wantsRevertReason && sight.isReasonAsked !== true) {
-      return [ask<Evm>({ _tag: "RevertReason", ordinal, receipt })]
+    const isWanted = terms.wantsRevertReason
+    if (!isMined && (isWanted || hasUsedAllGas(attempt, receipt)) && sight.isReasonAsked !== true) {
+      return [ask<Evm>({ _tag: "RevertReason", ordinal, receipt, isWanted })]
     }
     const recorded = mine<Evm>({
       mined: { ordinal, receipt },
@@ -210,9 +215,9 @@ const reorged = (situation: Situation<Evm, Seen>, { receipt }: Mined<Evm>): Comm
 }
 
 const reverted = (attempt: Attempt<Evm> | undefined, { receipt }: Mined<Evm>): Finish<Evm> => {
-  const { revertReason, gasUsed } = receipt.details
+  const { revertReason } = receipt.details
   const figures = { block: receipt.height, ...(revertReason === undefined ? {} : { revert_reason: revertReason }) }
-  const isOutOfGas = attempt !== undefined && gasUsed >= attempt.offer.gasLimit
+  const { isOutOfGas = attempt !== undefined && hasUsedAllGas(attempt, receipt) } = receipt.details
   return finish({ state: "failed", cause: cause(isOutOfGas ? "out_of_gas" : "reverted", figures) })
 }
 

@@ -79,7 +79,12 @@ export type Question =
   /** Which transaction used the nonce. */
   | { readonly _tag: "Foreign"; readonly nonce: number }
   /** Why the call of this attempt failed in its block. */
-  | { readonly _tag: "RevertReason"; readonly ordinal: number; readonly receipt: EvmReceipt }
+  | {
+      readonly _tag: "RevertReason"
+      readonly ordinal: number
+      readonly receipt: EvmReceipt
+      readonly isWanted: boolean
+    }
 
 /** A relayer and its network. */
 export interface EvmTarget {

@@ -59,7 +59,8 @@ const StoredReceipt = Schema.Struct({
   dataFee: optional(Amount),
   operatorFee: optional(Amount),
   contractAddress: optional(Schema.String),
-  revertReason: optional(Schema.String)
+  revertReason: optional(Schema.String),
+  isOutOfGas: optional(Schema.Boolean)
 })
 
 const ReceiptDetails = Schema.Struct({
@@ -68,7 +69,8 @@ const ReceiptDetails = Schema.Struct({
   dataFee: optional(Schema.BigInt),
   operatorFee: optional(Schema.BigInt),
   contractAddress: optional(Schema.String),
-  revertReason: optional(Schema.String)
+  revertReason: optional(Schema.String),
+  isOutOfGas: optional(Schema.Boolean)
 })
 
 const ReceiptShape = Schema.Struct({

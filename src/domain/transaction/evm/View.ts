@@ -43,6 +43,8 @@ export interface ReceiptDetails {
   readonly contractAddress?: string
   /** Decoded. Absent: not reverted, not asked for, or not known. */
   readonly revertReason?: string
+  /** Whether it ran out of gas, as a node says. Absent: it was not asked, or does not say. */
+  readonly isOutOfGas?: boolean
 }
 
 export interface EvmReceipt extends Receipt {

@@ -3,7 +3,7 @@ import { Predicate } from "effect"
 import { wordsOf } from "../../../domain/transaction/evm/Refusal.ts"
 import type { RpcAnswer } from "../RpcBatch.ts"
 
-type RpcError = Extract<RpcAnswer, { readonly _tag: "RpcError" }>
+export type RpcError = Extract<RpcAnswer, { readonly _tag: "RpcError" }>
 
 /** Digits of revert data that are shown. */
 const maxLength = 300
@@ -52,10 +52,21 @@ const halt =
 const namelessHalt =
   /VM error occurs while running smart contract|Transaction processing could not be completed due to an exception|value transfer not allowed/i
 
-const isHalt = (message: string): boolean => halt.test(message) || namelessHalt.test(message)
+/** Whether the EVM stops the call, which it does not revert by itself. */
+export const isHalt = ({ message }: Pick<RpcError, "message">): boolean =>
+  halt.test(message) || namelessHalt.test(message)
 
 /** Whether the error says that the call fails: it reverts, or the EVM stops it. */
-export const failsIn = (error: RpcError): boolean => isRevert(error) || isHalt(error.message)
+export const failsIn = (error: RpcError): boolean => isRevert(error) || isHalt(error)
+
+/** A lack of gas, as geth, Hardhat, Ganache, coreth, Kaia, revm (anvil, reth) and Nethermind name it. */
+const lackOfGas = /out ?of ?gas|gas required exceeds/i
+
+/** Whether the call fails because it runs out of gas. Undefined: the error does not say that the call fails. */
+export const isOutOfGas = (error: RpcError): boolean | undefined => {
+  if (lackOfGas.test(error.message)) return true
+  return failsIn(error) ? false : undefined
+}
 
 /** Revert data, in lower case. Undefined: the node gives none. */
 export const dataOf = (error: RpcError): string | undefined => (isRevert(error) ? dataIn(error.data) : undefined)
@@ -65,6 +76,6 @@ export const ofError = ({ message, data }: RpcError): string | undefined => {
   const decoded = bytes === undefined ? undefined : ofData(bytes)
   if (decoded !== undefined) return decoded
   const [, text] = /revert(?:ed)?(?: with reason string)?:?\s+['"]?(.+?)['"]?$/i.exec(message) ?? []
-  const found = text ?? (isHalt(message) ? message : undefined)
+  const found = text ?? (isHalt({ message }) ? message : undefined)
   return found === undefined ? undefined : wordsOf(found)
 }

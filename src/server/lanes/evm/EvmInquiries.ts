@@ -5,7 +5,8 @@ import { currentAttempts, newestRequest, requestOf } from "../../../domain/trans
 import type { Evm, Question } from "../../../domain/transaction/evm/Evm.ts"
 import { verdictOf } from "../../../domain/transaction/evm/ForeignTransaction.ts"
 import { isEstimated } from "../../../domain/transaction/evm/Gas.ts"
-import type { Seen, TakerEvidence } from "../../../domain/transaction/evm/View.ts"
+import type { ReceiptDetails, Seen, TakerEvidence } from "../../../domain/transaction/evm/View.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
 import { callAt, receiptOf } from "../../chains/evm/EvmCalls.ts"
 import { dataFee } from "../../chains/evm/EvmDataFees.ts"
 import { estimate } from "../../chains/evm/EvmEstimates.ts"
@@ -84,11 +85,17 @@ const foreign = Effect.fnUntraced(function* (
   return finding
 })
 
+/** The words of an exceptional halt are shown in any case: they are those of the node. A reason has data of the contract. */
+const failureOf = (error: RevertReason.RpcError, isWanted: boolean): Partial<ReceiptDetails> => ({
+  ...present("revertReason", isWanted || RevertReason.isHalt(error) ? RevertReason.ofError(error) : undefined),
+  ...present("isOutOfGas", RevertReason.isOutOfGas(error))
+})
+
 /** What the call does at the state after its block. */
 const revertReason = Effect.fnUntraced(function* (
   context: EvmContext,
   { row: { transaction, relayer }, seen }: Inquiry<Evm>,
-  { ordinal, receipt }: Ask<"RevertReason">
+  { isWanted, ordinal, receipt }: Ask<"RevertReason">
 ) {
   const attempt = transaction.attempts.find((one) => one.ordinal === ordinal)
   const providers = yield* providersOf(context, relayer)
@@ -102,8 +109,7 @@ const revertReason = Effect.fnUntraced(function* (
           }),
           () => undefined
         )
-  const reason = answer?._tag === "RpcError" ? RevertReason.ofError(answer) : undefined
-  const details = reason === undefined ? receipt.details : { ...receipt.details, revertReason: reason }
+  const details = answer?._tag === "RpcError" ? { ...receipt.details, ...failureOf(answer, isWanted) } : receipt.details
   const sights = new Map([
     ...seen.sights,
     [ordinal, { _tag: "Receipt", receipt: { ...receipt, details }, isReasonAsked: true }] as const

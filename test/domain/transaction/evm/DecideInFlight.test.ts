@@ -61,6 +61,16 @@ const flying: ReadonlyArray<Case> = [
   ],
   ["with a reverted receipt", "Mine submitted reverted_unconfirmed", submitted(), undefined, withReceipt(1, false)],
   [
+    "with a reverted receipt that used all gas",
+    "Ask none",
+    submitted(),
+    undefined,
+    seen({
+      count: 6,
+      ...sight(1, { _tag: "Receipt", receipt: receiptIn(100, { isSuccess: false, gasUsed: 21_000n }) })
+    })
+  ],
+  [
     "with a receipt after its deadline",
     "Mine mined mined_waiting",
     submitted({ validUntil: 0 }),

@@ -143,6 +143,13 @@ const final: ReadonlyArray<Case> = [
     later(2, { minedAt: agreed("block-100", false) })
   ],
   [
+    "stopped with all its gas for another reason, deep",
+    "Finish failed reverted",
+    mined({ state: "submitted" }, 1, { isSuccess: false, gasUsed: 21_000n, isOutOfGas: false }),
+    undefined,
+    later(2, { minedAt: agreed("block-100", false) })
+  ],
+  [
     "reverted, deep, although canceled",
     "Finish failed reverted",
     mined({ state: "submitted", intent: "cancel" }, 1, { isSuccess: false }),

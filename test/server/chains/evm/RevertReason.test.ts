@@ -1,6 +1,6 @@
 // Reasons of reverts, as nodes report them.
 import { assert, describe, it } from "@effect/vitest"
-import { failsIn, isRevert, ofError } from "../../../../src/server/chains/evm/RevertReason.ts"
+import { failsIn, isOutOfGas, isRevert, ofError } from "../../../../src/server/chains/evm/RevertReason.ts"
 
 const text = Buffer.from("paused").toString("hex").padEnd(64, "0")
 const solidity = `0x08c379a0${"20".padStart(64, "0")}${"6".padStart(64, "0")}${text}`
@@ -23,6 +23,27 @@ describe("RevertReason", () => {
       "paused"
     )
     assert.isUndefined(ofError(error("execution reverted")))
+  })
+
+  it.each([
+    ["geth, coreth, Kaia", true, "out of gas", -32000],
+    ["anvil", true, "EVM error OutOfGas", -32603],
+    ["Hardhat", true, "Transaction ran out of gas", -32000],
+    ["Ganache", true, "VM Exception while processing transaction: out of gas", -32000],
+    ["geth, coreth, Cosmos EVM", false, "invalid opcode: INVALID", -32000],
+    ["anvil", false, "EVM error InvalidFEOpcode", -32603],
+    ["Hardhat", false, "VM Exception while processing transaction: invalid opcode", 3],
+    ["Ganache", false, "VM Exception while processing transaction: invalid opcode", -32000],
+    ["Kaia", false, "VM error occurs while running smart contract", -32000],
+    ["geth", false, "execution reverted", 3],
+    ["geth", undefined, "header not found", -32000]
+  ] as const)("of %s says whether the gas ran out (%s): %s", (_, expected, message, code) => {
+    assert.strictEqual(isOutOfGas(error(message, undefined, code)), expected)
+  })
+
+  it("of a halt that Kaia does not name is what the node says", () => {
+    const message = "VM error occurs while running smart contract"
+    assert.strictEqual(ofError(error(message, undefined, -32000)), message)
   })
 
   it("is not decoded from data that is cut off", () => {

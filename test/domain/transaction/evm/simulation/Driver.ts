@@ -1,9 +1,10 @@
 // A process that holds the lane: it polls, decides, commits, sends and records. It can die between any two of these.
 import type { Command } from "../../../../../src/domain/transaction/Command.ts"
 import { nonceOf } from "../../../../../src/domain/transaction/evm/Evm.ts"
-import type { Evm } from "../../../../../src/domain/transaction/evm/Evm.ts"
+import type { Evm, Question } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import { evmRules } from "../../../../../src/domain/transaction/evm/EvmRules.ts"
 import { decide } from "../../../../../src/domain/transaction/evm/Decision.ts"
+import type { Seen } from "../../../../../src/domain/transaction/evm/View.ts"
 import { plan } from "../../../../../src/domain/transaction/Queue.ts"
 import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
 import { apply } from "../../../../../src/domain/transaction/Transition.ts"
@@ -39,21 +40,32 @@ const execute = (
   }
 }
 
+/** Undefined: views have the answer already. */
+const answerOf = (
+  world: World,
+  { reading }: Faults,
+  transaction: Transaction<Evm>,
+  question: Question
+): Partial<Seen> | undefined => {
+  switch (question._tag) {
+    case "Foreign":
+      return { taker: findTaker(world, reading, question.nonce), hasNoReceipt: hasNoReceipt(world, transaction) }
+    case "RevertReason": {
+      const { ordinal, receipt } = question
+      return { sights: new Map([[ordinal, { _tag: "Receipt", receipt, isReasonAsked: true }]]) }
+    }
+    case "Estimate":
+      return undefined
+  }
+}
+
 const decideOne = (world: World, faults: Faults, number: number, watch: Watch): boolean => {
   const transaction = transactionOf(world, number)
   const view = see(world, faults.reading, transaction)
   const first = decide(situationOf(world, transaction, view))
   const question = first[0]._tag === "Ask" ? first[0].question : undefined
-  const commands =
-    question?._tag === "Foreign"
-      ? decide(
-          situationOf(world, transaction, {
-            ...view,
-            taker: findTaker(world, faults.reading, question.nonce),
-            hasNoReceipt: hasNoReceipt(world, transaction)
-          })
-        )
-      : first
+  const answer = question && answerOf(world, faults, transaction, question)
+  const commands = answer === undefined ? first : decide(situationOf(world, transaction, { ...view, ...answer }))
   watch(transaction, commands)
   execute(world, faults, transaction, commands)
   return commands.some((command) => command._tag === "PollAt" && command.at <= world.now)
