@@ -362,7 +362,7 @@ export const costs: ReadonlyArray<Mutant> = [
       name: "hidden-pool-is-no-absence",
       rule: "A pool that does not show by hash what it has is no sign that bytes are gone.",
       source: `${failures} 14`,
-      before: "found[index] !== null || memory.kept.has(hash)",
+      before: "found[index] !== null || memory.hidesPool.has(node.url)",
       after: "found[index] !== null",
       test: "test/server/lanes/OtherNodes.test.ts"
     },

@@ -116,27 +116,28 @@ interface HeardFrom {
 }
 
 /**
- * Bytes that are sent again may be accepted and never passed on: an operator sees by which providers. A node that says that it has them
- * already does, even if it does not show them.
+ * Bytes that are sent again may be accepted and never passed on: an operator sees by which providers. A provider that has missing bytes
+ * already does not show its pool by hash, as Cosmos chains: it shows transactions only when they are mined.
  */
 const rememberHosts = Effect.fnUntraced(function* (
   { memory }: EvmContext,
   raw: Uint8Array,
   heard: ReadonlyArray<HeardFrom>
 ) {
-  const accepted = heard.filter(({ answer }) => classify(answer) === "accepted").map(({ url }) => maskUrl(url))
-  const hash = yield* EvmBytes.hashOf(raw)
-  if (accepted.length > 0 && heard.every(({ answer }) => answer._tag !== "Hash")) memory.kept.add(hash)
-  else memory.kept.delete(hash)
+  const accepted = heard.filter(({ answer }) => classify(answer) === "accepted")
   if (accepted.length === 0) return
-  memory.acceptedBy.set(hash, new Set([...(memory.acceptedBy.get(hash) ?? []), ...accepted]))
+  const hash = yield* EvmBytes.hashOf(raw)
+  const hosts = accepted.map(({ url }) => maskUrl(url))
+  memory.acceptedBy.set(hash, new Set([...(memory.acceptedBy.get(hash) ?? []), ...hosts]))
+  const isMissing = (memory.absences.get(hash)?.polls ?? 0) > 0
+  for (const { answer, url } of accepted) if (isMissing && answer._tag === "RpcError") memory.hidesPool.add(url)
 })
 
 /** What is remembered of bytes is forgotten with their transaction. */
-const forgetBytes = ({ memory: { absences, acceptedBy, kept } }: EvmContext, { rows }: PollOptions<Evm>): void => {
-  if (acceptedBy.size + absences.size + kept.size === 0) return
+const forgetBytes = ({ memory: { absences, acceptedBy } }: EvmContext, { rows }: PollOptions<Evm>): void => {
+  if (acceptedBy.size + absences.size === 0) return
   const open = new Set(rows.flatMap(({ transaction }) => transaction.attempts.map(({ hash }) => hash)))
-  for (const all of [acceptedBy, absences, kept]) {
+  for (const all of [acceptedBy, absences]) {
     for (const hash of all.keys()) if (!open.has(hash)) all.delete(hash)
   }
 }

@@ -60,8 +60,8 @@ export interface EvmMemory extends ProviderMemory<EvmProviders> {
   balance: Balance | undefined
   /** What polls missed, by hash. */
   readonly absences: Map<string, Absence>
-  /** Hashes of bytes that nodes say they have already, and did not just accept: some do not show what is in their pools. */
-  readonly kept: Set<string>
+  /** URLs of providers that have bytes which they do not show by hash. That they show none is no sign that bytes are gone. */
+  readonly hidesPool: Set<string>
   /** Since when no poll shows what used the nonce of a transaction, because indexes lag behind the count. By number. */
   readonly behind: Map<number, Moment>
   /** Masked URLs of the providers that accepted bytes that were sent again, by hash. */
@@ -82,7 +82,7 @@ export const make = (genesis: string | undefined): EvmMemory => ({
   genesis,
   balance: undefined,
   absences: new Map(),
-  kept: new Set(),
+  hidesPool: new Set(),
   behind: new Map(),
   acceptedBy: new Map(),
   accountCode: undefined,

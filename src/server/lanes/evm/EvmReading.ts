@@ -107,7 +107,8 @@ const readPool = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptio
   for (const [index, { attempt, isAsked }] of newest.entries()) {
     const { hash } = attempt
     const before = memory.absences.get(hash)
-    const isThere = found[index] !== null || memory.kept.has(hash)
+    if (isAsked && found[index] !== null) memory.hidesPool.delete(node.url)
+    const isThere = found[index] !== null || memory.hidesPool.has(node.url)
     const after = isThere ? withSight(before) : withAbsence(before, attempt, { at: now, height: at.head.number })
     if (isAsked && after !== undefined) memory.absences.set(hash, after)
     const sight = sightOf(isAsked ? after : before, isAsked)
