@@ -2,7 +2,7 @@
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import { xdr } from "@stellar/stellar-sdk/base"
 import { run } from "./Calls.ts"
-import { callCost, callInstructions, callOf, needsCounter, takeGrant } from "./Contracts.ts"
+import { callCost, callInstructions, callOf, needsCounter, restoreCost, takeGrant } from "./Contracts.ts"
 import { accountChanges, accountIn, Changes, keyOf } from "./Entries.ts"
 import type { Reads } from "./Entries.ts"
 import { feeSourceOf, sha256 } from "./Envelope.ts"
@@ -55,6 +55,11 @@ const isArchived = (reads: Reads): boolean => {
   return entry?.kind === "counter" && entry.isArchived
 }
 
+const restoreCounter = (changes: Changes): void => {
+  const entry = changes.get(keyOf.counter)
+  if (entry?.kind === "counter") changes.set(keyOf.counter, { ...entry, isArchived: false })
+}
+
 const resourcesOf = ({ transaction }: Envelope) =>
   transaction.ext.type === "sorobanData" ? transaction.ext.sorobanData : undefined
 
@@ -81,7 +86,15 @@ const invoke = (
   const { hostFunction, auth } = op
   if (hostFunction.type !== "hostFunctionTypeInvokeContract") return succeed(xdr.ScVal.scvVoid())
   const call = callOf(hostFunction.invokeContract)
-  if (needsCounter(call) && isArchived(changes)) return ended(results.invokeHostFunctionEntryArchived())
+  if (needsCounter(call) && isArchived(changes)) {
+    if (data.ext.type !== "resourceExt" || data.ext.resourceExt.archivedSorobanEntries.length === 0) {
+      return ended(results.invokeHostFunctionEntryArchived())
+    }
+    if (data.resourceFee < callCost.nonRefundable + callCost.refundable + restoreCost) {
+      return ended(results.invokeHostFunctionInsufficientRefundableFee())
+    }
+    restoreCounter(changes)
+  }
   const ran = run(call, changes, passphrase, ledger)
   const at = { source, passphrase, ledger }
   const trap = (error: string): Applied => {
@@ -94,8 +107,7 @@ const invoke = (
 }
 
 const restore = ({ changes }: Context): Applied => {
-  const entry = changes.get(keyOf.counter)
-  if (entry?.kind === "counter") changes.set(keyOf.counter, { ...entry, isArchived: false })
+  restoreCounter(changes)
   const result = tr.restoreFootprint(xdr.RestoreFootprintResult.restoreFootprintSuccess())
   return { result: xdr.OperationResult.opInner(result), isSuccess: true }
 }

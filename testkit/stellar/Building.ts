@@ -57,12 +57,18 @@ export interface Building {
   readonly signers?: ReadonlyArray<Keypair>
   readonly resourceFee?: bigint
   readonly instructions?: number
+  /** Entries that it reads. */
+  readonly footprint?: ReadonlyArray<xdr.LedgerKey>
   readonly memo?: Memo
   readonly conditions?: Omit<Options, "fee">
 }
 
-const sorobanData = (resourceFee: bigint, instructions: number) =>
-  new SorobanDataBuilder().setResourceFee(resourceFee).setResources(instructions, 1000, 1000).build()
+const sorobanData = (resourceFee: bigint, instructions: number, footprint: ReadonlyArray<xdr.LedgerKey>) =>
+  new SorobanDataBuilder()
+    .setResourceFee(resourceFee)
+    .setResources(instructions, 1000, 1000)
+    .setReadOnly([...footprint])
+    .build()
 
 /** The transaction of the library, for which `toXDR` gives the text. */
 export const transaction = (
@@ -70,7 +76,7 @@ export const transaction = (
   operations: ReadonlyArray<xdr.Operation>,
   { sequence, fee = 100n, minTime = 0, maxTime = 0, network = passphrase, signers = [], memo, ...given }: Building
 ): Transaction => {
-  const { resourceFee, instructions = callInstructions, conditions } = given
+  const { resourceFee, instructions = callInstructions, footprint = [], conditions } = given
   const builder = new TransactionBuilder(new Account(addressOf(source), String(sequence - 1n)), {
     fee: String(fee),
     networkPassphrase: network,
@@ -79,7 +85,7 @@ export const transaction = (
     ...conditions
   })
   for (const operation of operations) builder.addOperation(operation)
-  if (resourceFee !== undefined) builder.setSorobanData(sorobanData(resourceFee, instructions))
+  if (resourceFee !== undefined) builder.setSorobanData(sorobanData(resourceFee, instructions, footprint))
   const built = builder.build()
   for (const signer of signers) built.addDecoratedSignature(signatureOf(signer, built.hash()))
   return built
@@ -88,6 +94,18 @@ export const transaction = (
 /** The text of a transaction that its source has signed, or the given signers. */
 export const envelope = (source: Keypair, operations: ReadonlyArray<xdr.Operation>, given: Building): string =>
   transaction(source, operations, { signers: [source], ...given }).toXDR()
+
+/** A change of the transaction that the library's builder cannot make. */
+export const altered = (text: string, change: Partial<ConstructorParameters<typeof xdr.Transaction>[0]>): string => {
+  const parsed = xdr.TransactionEnvelope.fromXdr(text, "base64")
+  if (parsed.type !== "envelopeTypeTx") throw new Error(parsed.type)
+  const { signatures, tx } = parsed.v1
+  const { cond, ext, fee, memo, operations, seqNum, sourceAccount } = tx
+  const given = new xdr.Transaction({ cond, ext, fee, memo, operations, seqNum, sourceAccount, ...change })
+  return xdr.TransactionEnvelope.envelopeTypeTx(new xdr.TransactionV1Envelope({ tx: given, signatures })).toXdr(
+    "base64"
+  )
+}
 
 /** `fee`: the whole fee of the outer envelope, in stroops. The library's own rules for the fee do not apply. */
 export const feeBump = (

@@ -10,8 +10,10 @@ import {
   trap
 } from "./Contracts.ts"
 import type { Call, Needed, Ran } from "./Contracts.ts"
-import { keyOf } from "./Entries.ts"
+import { credit } from "./Credits.ts"
+import { keyOf, trustlineIn } from "./Entries.ts"
 import type { Changes } from "./Entries.ts"
+import { apply } from "./Operations.ts"
 import { moveNative } from "./Payments.ts"
 
 /** Decimals of the token. */
@@ -39,8 +41,10 @@ const moveHolding: Move = (changes, from, to, amount) => {
   return true
 }
 
-const tokenAt = (contract: string, native: string): Token | undefined => {
-  if (contract === native) return { contract, decimals: 7, move: moveNative }
+const tokenAt = (contract: string, native: string, ledger: number): Token | undefined => {
+  if (contract === native) {
+    return { contract, decimals: 7, move: (changes, from, to, amount) => moveNative(changes, from, to, amount, ledger) }
+  }
   return contract === tokenContract ? { contract, decimals: tokenDecimals, move: moveHolding } : undefined
 }
 
@@ -52,7 +56,6 @@ const moved = (
 ): Ran => ({
   isSuccess: true,
   value: xdr.ScVal.scvVoid(),
-  changes: token.move === moveNative ? [[from, to, amount]] : [],
   needed,
   write: (changes) => token.move(changes, from, to, amount) && also(changes)
 })
@@ -72,7 +75,6 @@ const approved = (
 ): Ran => ({
   isSuccess: true,
   value: xdr.ScVal.scvVoid(),
-  changes: [],
   needed: [{ address: owner, call, below: [] }],
   write: (changes) => {
     changes.set(keyOf.allowance(contract, owner, spender), { kind: "allowance", amount, untilLedger })
@@ -112,7 +114,6 @@ const runToken = (token: Token, call: Call, ledger: number): Ran => {
       return {
         isSuccess: true,
         value: nativeToScVal(token.decimals, { type: "u32" }),
-        changes: [],
         needed: [],
         write: () => true
       }
@@ -143,7 +144,7 @@ const runToken = (token: Token, call: Call, ledger: number): Ran => {
   }
 }
 
-const runCounter = (call: Call, changes: Changes, native: string): Ran => {
+const runCounter = (call: Call, changes: Changes, native: string, ledger: number): Ran => {
   if (call.name === "fail") return trap("the contract failed as it was asked to")
   if (call.name === "transfer") {
     const [from, to, amount] = [addressIn(call.args[0]), addressIn(call.args[1]), amountIn(call.args[2])]
@@ -152,9 +153,8 @@ const runCounter = (call: Call, changes: Changes, native: string): Ran => {
     return {
       isSuccess: true,
       value: xdr.ScVal.scvVoid(),
-      changes: [[from, to, amount]],
       needed: [{ address: from, call, below: [{ call: below, below: [] }] }],
-      write: (written) => moveNative(written, from, to, amount)
+      write: (written) => moveNative(written, from, to, amount, ledger)
     }
   }
   if (call.name !== "increment") return trap(`no function ${call.name}`)
@@ -163,7 +163,6 @@ const runCounter = (call: Call, changes: Changes, native: string): Ran => {
   return {
     isSuccess: true,
     value: nativeToScVal(value, { type: "u32" }),
-    changes: [],
     needed: [],
     write: (written) => {
       written.set(keyOf.counter, { kind: "counter", value, isArchived: false })
@@ -182,9 +181,9 @@ interface Forwarding {
   readonly relayer: string
 }
 
-const forwardingOf = ({ args }: Call, native: string): Forwarding | undefined => {
+const forwardingOf = ({ args }: Call, native: string, ledger: number): Forwarding | undefined => {
   const [tokenArg, feeArg, maxArg, untilArg, contractArg, nameArg, argsArg, userArg, relayerArg] = args
-  const token = tokenAt(addressIn(tokenArg) ?? "", native)
+  const token = tokenAt(addressIn(tokenArg) ?? "", native, ledger)
   const [fee, max] = [amountIn(feeArg), amountIn(maxArg)]
   const [contract, user, relayer] = [addressIn(contractArg), addressIn(userArg), addressIn(relayerArg)]
   if (token === undefined || fee === undefined || max === undefined || contract === undefined) return undefined
@@ -207,7 +206,7 @@ type Run = (call: Call, changes: Changes) => Ran
  * what the user approved before is less, and gives it to the relayer.
  */
 const runForwarder = (call: Call, changes: Changes, native: string, ledger: number, run: Run): Ran => {
-  const given = call.name === "forward" ? forwardingOf(call, native) : undefined
+  const given = call.name === "forward" ? forwardingOf(call, native, ledger) : undefined
   if (given === undefined) return trap(`${call.name}: wrong arguments, or no such function`)
   const { fee, max, relayer, target, token, untilLedger, user } = given
   if (fee <= 0n || fee > max || untilLedger < ledger) return trap("forward: the fee or its end is not valid")
@@ -242,12 +241,40 @@ const runForwarder = (call: Call, changes: Changes, native: string, ledger: numb
   }
 }
 
+/** Asset contracts of credit that the stand-in knows, by passphrase. */
+const creditContracts = new Map<string, string>()
+
+/** The contract of the credit of `Credits.ts`. */
+export const creditContract = (passphrase: string): string => {
+  const found = creditContracts.get(passphrase) ?? credit.contractId(passphrase)
+  creditContracts.set(passphrase, found)
+  return found
+}
+
+/** `trust` makes a trust line without a limit, and nothing if there is one (CAP-73). */
+const runTrust = (call: Call, changes: Changes, ledger: number): Ran => {
+  const address = addressIn(call.args[0])
+  if (call.name !== "trust" || address === undefined) return trap(`no function ${call.name}`)
+  const line = new xdr.ChangeTrustOp({ line: credit.toChangeTrustXDRObject(), limit: 2n ** 63n - 1n })
+  const isTrusted = trustlineIn(changes, address, credit.toString()) !== undefined
+  return {
+    isSuccess: true,
+    value: xdr.ScVal.scvVoid(),
+    needed: [{ address, call, below: [] }],
+    write: (written) =>
+      isTrusted ||
+      apply({ changes: written, ledger, sponsors: new Map() }, address, xdr.OperationBody.changeTrust(line))
+        ?.isSuccess === true
+  }
+}
+
 /** What a call does, before its authorization is checked. */
 export const run = (call: Call, changes: Changes, passphrase: string, ledger: number): Ran => {
   const native = nativeContract(passphrase)
-  const token = tokenAt(call.contract, native)
+  const token = tokenAt(call.contract, native, ledger)
   if (token !== undefined) return runToken(token, call, ledger)
-  if (call.contract === counterContract) return runCounter(call, changes, native)
+  if (call.contract === creditContract(passphrase)) return runTrust(call, changes, ledger)
+  if (call.contract === counterContract) return runCounter(call, changes, native, ledger)
   if (call.contract !== forwarderContract) return trap("no such contract")
   return runForwarder(call, changes, native, ledger, (target, at) => run(target, at, passphrase, ledger))
 }

@@ -1,9 +1,17 @@
 // What contracts of the stand-in ledger have in common: their calls, and the authorizations that these need.
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
-import { Address, Asset, scValToBigInt, scValToNative, StrKey, xdr } from "@stellar/stellar-sdk/base"
+import {
+  Address,
+  Asset,
+  buildAuthorizationEntryPreimage,
+  scValToBigInt,
+  scValToNative,
+  StrKey,
+  xdr
+} from "@stellar/stellar-sdk/base"
 import { keyOf } from "./Entries.ts"
 import type { Changes, Reads } from "./Entries.ts"
-import { networkIdOf, sha256 } from "./Envelope.ts"
+import { sha256 } from "./Envelope.ts"
 import { isSignedBy } from "./Signatures.ts"
 
 const contractNamed = (name: string): string =>
@@ -12,11 +20,23 @@ const contractNamed = (name: string): string =>
 /** The contract that counts its calls. */
 export const counterContract = contractNamed("counter")
 
+/** The key of the counter's data. */
+export const counterKey = xdr.LedgerKey.contractData(
+  new xdr.LedgerKeyContractData({
+    contract: Address.fromString(counterContract).toScAddress(),
+    key: xdr.ScVal.scvLedgerKeyContractInstance(),
+    durability: xdr.ContractDataDurability.persistent
+  })
+)
+
 /** A token that is only a contract. */
 export const tokenContract = contractNamed("token")
 
 /** The contract that passes a call on, and takes a fee in a token for it. */
 export const forwarderContract = contractNamed("forwarder")
+
+/** An account that is a contract, and lets anybody act for it: it needs no signature. */
+export const openContract = contractNamed("open account")
 
 export const nativeContract = (passphrase: string): string => Asset.native().contractId(passphrase)
 
@@ -25,6 +45,9 @@ export const callInstructions = 1_000_000
 
 /** What a call costs in stroops; the rest of the declared fee is returned. */
 export const callCost = { nonRefundable: 20_000n, refundable: 30_000n } as const
+
+/** What a call costs more in stroops if it restores an archived entry. */
+export const restoreCost = 5000n
 
 export interface Call {
   readonly contract: string
@@ -57,8 +80,6 @@ export type Ran =
   | {
       readonly isSuccess: true
       readonly value: Xdr.ScVal
-      /** Moves of XLM. */
-      readonly changes: ReadonlyArray<readonly [from: string, to: string, amount: bigint]>
       readonly needed: ReadonlyArray<Needed>
       readonly write: (changes: Changes) => boolean
     }
@@ -83,22 +104,27 @@ const isSameCall = (invocation: Xdr.SorobanAuthorizedInvocation, { contract, nam
 const covers = (invocation: Xdr.SorobanAuthorizedInvocation, { call, below }: Tree): boolean =>
   isSameCall(invocation, call) && below.every((one) => invocation.subInvocations.some((sub) => covers(sub, one)))
 
-/** What the owner of an address signs for a tree of calls. */
-export const authorizationHash = (
-  passphrase: string,
-  { nonce, signatureExpirationLedger }: Xdr.SorobanAddressCredentials,
-  invocation: Xdr.SorobanAuthorizedInvocation
-): Buffer =>
-  sha256(
-    xdr.HashIdPreimage.envelopeTypeSorobanAuthorization(
-      new xdr.HashIdPreimageSorobanAuthorization({
-        networkId: networkIdOf(passphrase),
-        nonce,
-        signatureExpirationLedger,
-        invocation
-      })
-    ).toXdr()
-  )
+/** The credentials of an address, of any version. Undefined: those of the source. */
+export const addressCredentialsIn = (
+  credentials: Xdr.SorobanCredentials
+): Xdr.SorobanAddressCredentials | undefined => {
+  switch (credentials.type) {
+    case "sorobanCredentialsAddress":
+      return credentials.address
+    case "sorobanCredentialsAddressV2":
+      return credentials.addressV2
+    case "sorobanCredentialsAddressWithDelegates":
+      return credentials.addressWithDelegates.addressCredentials
+    case "sorobanCredentialsSourceAccount":
+      return undefined
+  }
+}
+
+/** What the owner of an address signs. The payload of `ADDRESS_V2` and of `ADDRESS_WITH_DELEGATES` has the address in it (CAP-71). */
+export const authorizationHash = (passphrase: string, entry: Xdr.SorobanAuthorizationEntry): Buffer => {
+  const expires = addressCredentialsIn(entry.credentials)?.signatureExpirationLedger ?? 0
+  return sha256(buildAuthorizationEntryPreimage(entry, expires, passphrase).toXdr())
+}
 
 const bytesOf = (value: unknown): Uint8Array => (value instanceof Uint8Array ? value : new Uint8Array())
 
@@ -127,21 +153,15 @@ interface At {
 const usedBy = ({ address, nonce }: Xdr.SorobanAddressCredentials): string =>
   keyOf.nonce(Address.fromScAddress(address).toString(), nonce)
 
-const grants = (
-  { credentials, rootInvocation }: Xdr.SorobanAuthorizationEntry,
-  needed: Needed,
-  at: At,
-  reads: Reads
-): boolean => {
-  if (!covers(rootInvocation, needed)) return false
-  if (credentials.type === "sorobanCredentialsSourceAccount") return needed.address === at.source
-  if (credentials.type !== "sorobanCredentialsAddress") return false
-  const { address } = credentials
+const grants = (entry: Xdr.SorobanAuthorizationEntry, needed: Needed, at: At, reads: Reads): boolean => {
+  if (!covers(entry.rootInvocation, needed)) return false
+  const address = addressCredentialsIn(entry.credentials)
+  if (address === undefined) return needed.address === at.source
   return (
     Address.fromScAddress(address.address).toString() === needed.address &&
     address.signatureExpirationLedger >= at.ledger &&
     reads.get(usedBy(address)) === undefined &&
-    isSigned(needed.address, address, authorizationHash(at.passphrase, address, rootInvocation))
+    (needed.address === openContract || isSigned(needed.address, address, authorizationHash(at.passphrase, entry)))
   )
 }
 
@@ -156,8 +176,7 @@ export const takeGrant = (
   changes: Changes
 ): boolean => {
   const entry = entries.find((one) => grants(one, needed, at, changes))
-  if (entry?.credentials.type === "sorobanCredentialsAddress") {
-    changes.set(usedBy(entry.credentials.address), { kind: "nonce" })
-  }
+  const address = entry && addressCredentialsIn(entry.credentials)
+  if (address !== undefined) changes.set(usedBy(address), { kind: "nonce" })
   return entry !== undefined
 }

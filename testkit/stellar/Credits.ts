@@ -3,8 +3,7 @@ import type { Keypair } from "@stellar/stellar-sdk/base"
 import { Asset, Operation, Transaction } from "@stellar/stellar-sdk/base"
 import { keyNamed } from "./Building.ts"
 import { accountIn, keyOf, trustlineIn } from "./Entries.ts"
-import type { Trustline } from "./Entries.ts"
-import type { Network } from "./Network.ts"
+import type { Entry, Reads, Trustline } from "./Entries.ts"
 
 export const issuer = keyNamed("issuer")
 
@@ -15,17 +14,23 @@ export const creditName = `USD:${issuer.publicKey()}`
 
 const limit = 10n ** 15n
 
+/** What a credit needs of a network. */
+interface Entries {
+  readonly reads: Reads
+  put(key: string, entry: Entry | undefined): void
+}
+
 /** Gives an account a trust line with a balance. */
-export const trust = (network: Network, address: string, balance: bigint): void => {
+export const trust = (network: Entries, address: string, balance: bigint): void => {
   const line: Trustline = { kind: "trustline", address, asset: creditName, balance, limit }
   network.put(keyOf.trustline(address, creditName), line)
 }
 
-export const creditOf = (network: Network, address: string): bigint | undefined =>
+export const creditOf = (network: Entries, address: string): bigint | undefined =>
   trustlineIn(network.reads, address, creditName)?.balance
 
 /** Lets the issuer take back what trust lines have. */
-export const allowClawback = (network: Network): void => {
+export const allowClawback = (network: Entries): void => {
   const account = accountIn(network.reads, issuer.publicKey())
   if (account !== undefined) network.put(keyOf.account(account.address), { ...account, clawback: true })
 }

@@ -12,6 +12,7 @@ export interface View {
   readonly network: Network
   readonly node: number
   readonly passphrase: string
+  readonly protocolVersion: number
   /** The newest ledger that this answer knows. */
   readonly newest: Ledger
   /** The newest ledger that answers about transactions name. */
@@ -199,10 +200,9 @@ const getTransactions: Method = (view, params) => {
   }
 }
 
-const protocolVersion = 23
-
 const getLatestLedger: Method = (view) => {
   const { latest, latestTime } = range(view)
+  const { protocolVersion } = view
   return { id: view.newest.hash, protocolVersion, sequence: latest, closeTime: String(latestTime) }
 }
 
@@ -211,7 +211,7 @@ const getHealth: Method = (view) => {
   return { status: "healthy", latestLedger: latest, oldestLedger: oldest, ledgerRetentionWindow: view.retention }
 }
 
-const getNetwork: Method = ({ passphrase }) => ({ passphrase, protocolVersion })
+const getNetwork: Method = ({ passphrase, protocolVersion }) => ({ passphrase, protocolVersion })
 
 const percentiles = [10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99] as const
 
@@ -253,7 +253,8 @@ const getFeeStats: Method = (view) => {
 }
 
 const simulateTransaction: Method = (view, params) => {
-  const mode = params.authMode === "enforce" ? "enforce" : "record"
+  const { authMode } = params
+  const mode = authMode === "enforce" || authMode === "record" ? authMode : undefined
   const answer = simulate(view.network, view.newest, textOf(params, "transaction"), view.script, mode)
   if (answer === undefined) throw invalidParams("Could not unmarshal transaction")
   return { ...answer, latestLedger: range(view).latest }

@@ -1,7 +1,7 @@
 // Applies payments: they move XLM or credit between accounts.
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import { Asset, xdr } from "@stellar/stellar-sdk/base"
-import { accountIn, availableBalance, keyOf, publicKeyOf, trustlineIn } from "./Entries.ts"
+import { accountIn, availableBalance, keyOf, newAccount, publicKeyOf, trustlineIn } from "./Entries.ts"
 import type { Account, Changes } from "./Entries.ts"
 import { accountOf } from "./Envelope.ts"
 
@@ -70,9 +70,16 @@ const give = (changes: Changes, address: string, asset: string, amount: bigint):
   return "moved"
 }
 
-/** Moves XLM for a contract. */
-export const moveNative = (changes: Changes, from: string, to: string, amount: bigint): boolean =>
-  take(changes, from, "native", amount) === "moved" && give(changes, to, "native", amount) === "moved"
+/** Moves XLM for a contract. Since protocol 26, an account that does not exist is created (CAP-73). */
+export const moveNative = (changes: Changes, from: string, to: string, amount: bigint, ledger: number): boolean => {
+  if (take(changes, from, "native", amount) !== "moved") return false
+  if (accountIn(changes, to) !== undefined || !to.startsWith("G"))
+    return give(changes, to, "native", amount) === "moved"
+  const created = newAccount(to, amount, ledger)
+  if (availableBalance(created) < 0n) return false
+  changes.setAccount(created)
+  return true
+}
 
 const paymentResults = {
   underfunded: xdr.PaymentResult.paymentUnderfunded,

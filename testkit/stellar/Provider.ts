@@ -37,6 +37,8 @@ export interface Faults {
   ledgerOffset: number
   sequenceOffset: number
   passphrase: string | undefined
+  /** What it says of the protocol of the network. */
+  protocolVersion: number
   /** Hashes that it does not show. */
   hidden: ReadonlyArray<string>
   /** Hashes that it shows as applied successfully in its newest ledger. */
@@ -63,6 +65,7 @@ export const honest = (): Faults => ({
   ledgerOffset: 0,
   sequenceOffset: 0,
   passphrase: undefined,
+  protocolVersion: 28,
   hidden: [],
   claimed: [],
   replaced: {},
@@ -140,6 +143,7 @@ export class Provider {
       network: this.network,
       node: this.node,
       passphrase: faults.passphrase ?? this.network.passphrase,
+      protocolVersion: faults.protocolVersion,
       newest,
       indexed,
       isIndexed: (ledger) =>

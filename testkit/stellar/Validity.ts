@@ -162,8 +162,8 @@ const innerOutcome = (envelope: Envelope, at: Checked, isCharged: boolean): Outc
   const early = earlyProblem(envelope, at)
   if (early !== undefined) return early
   const operations = BigInt(envelope.transaction.operations.length)
-  const lowest = isCharged ? minimumInclusionFee(operations) : 0n
-  if (innerInclusionFeeOf(envelope) < lowest) return { code: "txInsufficientFee" }
+  // Since protocol 23, the envelope in a fee bump may even pay less than its resources.
+  if (isCharged && innerInclusionFeeOf(envelope) < minimumInclusionFee(operations)) return { code: "txInsufficientFee" }
   const signatures = new Signatures(envelope.inner)
   const problem =
     accountProblem(envelope, at, signatures, isCharged ? fullFeeOf(envelope) : 0n) ??

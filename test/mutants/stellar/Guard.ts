@@ -137,6 +137,16 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${guards}/GuardOwn.test.ts`
     }
   ]),
+  ...inFile(`${source}/Guard.ts`, [
+    {
+      name: "own-fee-covers-resources",
+      rule: "The fee of an envelope of the relayer covers its resources.",
+      source: `${attacks} 38`,
+      before: "  paidResources,\n  ownSource,\n  ownOperationSource,\n  allowed,",
+      after: "  ownSource,\n  ownOperationSource,\n  allowed,",
+      test: `${guards}/GuardBump.test.ts`
+    }
+  ]),
   ...inFile(`${source}/GuardRules.ts`, [
     {
       name: "own-accounts-authorize-nothing",
@@ -190,11 +200,91 @@ export const guard: ReadonlyArray<Mutant> = [
     },
     {
       name: "calls-below-take-what-the-key-may-send",
-      rule: "Calls below an authorization take no more than the key may send.",
+      rule: "Calls take no more than the key may send.",
       source: `${attacks} 17`,
       before: "return taken > maxValue",
       after: "return taken > maxValue * 1_000_000n",
-      test: `${guards}/GuardOnChain.test.ts`
+      test: `${guards}/GuardChanges.test.ts`
+    },
+    {
+      name: "reserves-of-calls-count",
+      rule: "A reserve that a call locks counts for the value of the key.",
+      source: `${attacks} 45`,
+      before: "lost(change) + locked(change)",
+      after: "lost(change)",
+      test: `${guards}/GuardChanges.test.ts`
+    },
+    {
+      name: "entries-of-calls-count",
+      rule: "Entries that a call adds to the account are limited by the policy.",
+      source: `${attacks} 45`,
+      before: "return after.subentries > before.subentries && after.subentries > maxSubentries",
+      after: "return after.subentries > before.subentries && after.subentries > maxSubentries + 1_000_000",
+      test: `${guards}/GuardChanges.test.ts`
+    },
+    {
+      name: "calls-create-no-accounts",
+      rule: "A call creates no account with XLM of the relayer, unless the policy has the operation.",
+      source: `${attacks} 46`,
+      before: "    createdAccount(simulated, terms) ??\n",
+      after: "",
+      test: `${guards}/GuardChanges.test.ts`
+    },
+    {
+      name: "calls-take-nothing-of-idle-accounts",
+      rule: "A call takes nothing of an account of the service that does not act in it.",
+      source: `${attacks} 47`,
+      before: "address !== actor && (lost(change) > 0n ||",
+      after: "address === address + actor && (lost(change) > 0n ||",
+      test: `${guards}/GuardChanges.test.ts`
+    },
+    {
+      name: "calls-end-no-account",
+      rule: "A call ends no account of the service.",
+      source: `${attacks} 47`,
+      before: "if (after === undefined) return changed(",
+      after: "if (after === undefined && address === actor + address) return changed(",
+      test: `${guards}/GuardChanges.test.ts`
+    },
+    {
+      name: "calls-change-no-signers",
+      rule: "A call changes no signer and no threshold of an account of the service.",
+      source: `${attacks} 47`,
+      before: "if (after.rest !== before.rest)",
+      after: "if (after.rest === undefined)",
+      test: `${guards}/GuardChanges.test.ts`
+    },
+    {
+      name: "tokens-of-users-stay",
+      rule: "A call removes no trust line of a token that users pay with.",
+      source: `${attacks} 47`,
+      before: "createdAccount(simulated, terms) ??\n    removedToken(simulated, terms)",
+      after: "createdAccount(simulated, terms)",
+      test: `${guards}/GuardChanges.test.ts`
+    },
+    {
+      name: "other-entries-are-refused",
+      rule: "An entry that no call is known to change is refused.",
+      source: `${attacks} 47`,
+      before: `const other = changes.find(({ kind }) => kind === "unexpected")`,
+      after: `const other = changes.find(({ kind }) => kind === "account" && kind !== "account")`,
+      test: `${guards}/GuardChanges.test.ts`
+    },
+    {
+      name: "hidden-changes-are-refused",
+      rule: "A simulation that hides what a call changes of an account of the service is refused.",
+      source: `${attacks} 48`,
+      before: "if (hidden !== undefined) return changed(",
+      after: "if (hidden === changes.join()) return changed(",
+      test: `${guards}/GuardChanges.test.ts`
+    },
+    {
+      name: "unreadable-simulations-are-refused",
+      rule: "A simulation with a part that cannot be read is refused.",
+      source: `${attacks} 48`,
+      before: "if (unreadable !== undefined) return changed(",
+      after: "if (unreadable === changes.join()) return changed(",
+      test: `${guards}/GuardChanges.test.ts`
     },
     {
       name: "declared-fee-fits-the-call",
@@ -219,6 +309,63 @@ export const guard: ReadonlyArray<Mutant> = [
       before: `if (shown.every((one) => one >= sequence)) return "used"`,
       after: "",
       test: `${guards}/GuardOnChain.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/Envelope.ts`, [
+    {
+      name: "delegates-are-signers",
+      rule: "An account of the service is no delegate in an authorization of somebody else.",
+      source: `${attacks} 43`,
+      before: "[credentials.address, ...credentials.delegates]",
+      after: "[credentials.address]",
+      test: `${guards}/GuardCredentials.test.ts`
+    },
+    {
+      name: "trust-of-contracts-counts",
+      rule: "A trust line that the contract of an asset makes is counted by what the relayer authorizes.",
+      source: `${attacks} 45`,
+      before: `call?.name === "trust" ? 1 : 0`,
+      after: `call?.name === "trust" ? 0 : 0`,
+      test: `${guards}/GuardChanges.test.ts`
+    }
+  ]),
+  ...inFile("src/server/chains/stellar/StellarOperations.ts", [
+    {
+      name: "nested-delegates-are-read",
+      rule: "The delegates of delegates are read.",
+      source: `${attacks} 43`,
+      before: "[meantBy(lib, address), ...delegatesIn(lib, nestedDelegates)]",
+      after: "nestedDelegates.length < 0 ? [] : [meantBy(lib, address)]",
+      test: `${guards}/GuardCredentials.test.ts`
+    }
+  ]),
+  ...inFile("src/server/chains/stellar/StellarSimulations.ts", [
+    {
+      name: "written-footprints-are-shown",
+      rule: "Each account that a call may write is among the changes that its simulation shows.",
+      source: `${attacks} 48`,
+      before: "return shown.has(name) ? [] : [address]",
+      after: "return shown.has(name) || address.length > 0 ? [] : [address]",
+      test: `${guards}/GuardChanges.test.ts`
+    }
+  ]),
+  ...inFile("src/server/lanes/stellar/StellarPreparing.ts", [
+    {
+      name: "calls-are-judged-by-their-changes",
+      rule: "What a call of the relayer changes is judged before the signature.",
+      source: `${attacks} 45`,
+      before: "return notGranted(envelope, read, terms) ?? ownChanges(read, terms, { actor, maxValue })",
+      after:
+        "return notGranted(envelope, read, terms) ?? (actor === maxValue ? ownChanges(read, terms, { actor, maxValue }) : undefined)",
+      test: "test/server/lanes/stellar/CallTraces.test.ts"
+    },
+    {
+      name: "users-act-for-no-own-account",
+      rule: "In the envelope of a user no account of the service acts.",
+      source: `${attacks} 47`,
+      before: `const actor = isGuest || mode === "forward" ? undefined : terms.relayer`,
+      after: `const actor = isGuest || mode === "forward" ? [...terms.own].at(-1) : terms.relayer`,
+      test: "test/server/lanes/stellar/CallTraces.test.ts"
     }
   ]),
   ...inFile(`${source}/GuardChannels.ts`, [

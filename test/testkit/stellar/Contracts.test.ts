@@ -4,14 +4,18 @@ import { nativeToScVal, Operation, xdr } from "@stellar/stellar-sdk/base"
 import {
   addressEntry,
   addressValue,
+  altered,
   amountValue,
   call,
   invocation,
+  keyNamed,
   sourceEntry
 } from "../../../testkit/stellar/Building.ts"
-import { authorizationHash, callCost, nativeContract } from "../../../testkit/stellar/Contracts.ts"
+import { creditContract } from "../../../testkit/stellar/Calls.ts"
+import { authorizationHash, callCost, nativeContract, restoreCost } from "../../../testkit/stellar/Contracts.ts"
+import { issuer, signedBy } from "../../../testkit/stellar/Credits.ts"
 import { keyOf } from "../../../testkit/stellar/Entries.ts"
-import { operationsOf, other, relayer, user, World } from "./World.ts"
+import { operationsOf, other, relayer, user, World, xlm } from "./World.ts"
 
 const resources = { resourceFee: 100_000n }
 
@@ -39,6 +43,49 @@ describe("the contracts of the stand-in", () => {
     assert.deepStrictEqual(apply(call("increment")), ["invokeHostFunctionEntryArchived"])
     assert.deepStrictEqual(apply(Operation.restoreFootprint({})), ["restoreFootprintSuccess"])
     assert.deepStrictEqual(apply(call("increment")), ["invokeHostFunctionSuccess"])
+  })
+
+  it("restore an archived entry that the call names, for a higher fee (archivedSorobanEntries)", () => {
+    const world = new World()
+    world.network.put(keyOf.counter, { kind: "counter", value: 4, isArchived: true })
+    const { minResourceFee, transactionData } = world.call("simulateTransaction", {
+      transaction: world.envelope(user, [call("increment")])
+    })
+    assert.strictEqual(String(minResourceFee), String(callCost.nonRefundable + callCost.refundable + restoreCost))
+    const data = xdr.SorobanTransactionData.fromXdr(String(transactionData), "base64")
+    const apply = (resourceFee: bigint) => {
+      const ext = xdr.TransactionExt.sorobanData(
+        new xdr.SorobanTransactionData({ ext: data.ext, resources: data.resources, resourceFee })
+      )
+      const bare = world.envelope(user, [call("increment")], { signers: [] })
+      const text = altered(bare, { fee: Number(resourceFee) + 100, ext })
+      return operationsOf(world.apply(signedBy(user, text, world.network.passphrase)))
+    }
+    assert.deepStrictEqual(apply(data.resourceFee - 1n), ["invokeHostFunctionInsufficientRefundableFee"])
+    assert.deepStrictEqual(apply(data.resourceFee), ["invokeHostFunctionSuccess"])
+    const counter = world.network.reads.get(keyOf.counter)
+    assert.deepInclude(counter, { value: 5, isArchived: false })
+  })
+
+  it("make a trust line by the contract of an asset, for a reserve, and create accounts by that of XLM (CAP-73)", () => {
+    const world = new World()
+    world.network.grant(issuer.publicKey(), 10n * xlm)
+    const contract = creditContract(world.network.passphrase)
+    const apply = (name: string, args: ReadonlyArray<xdr.ScVal>, of: string) => {
+      const auth = [sourceEntry(invocation(of, name, args))]
+      return operationsOf(world.apply(world.envelope(user, [call(name, args, { contract: of, auth })], resources)))
+    }
+    for (const entries of [1, 1]) {
+      assert.deepStrictEqual(apply("trust", [addressValue(user)], contract), ["invokeHostFunctionSuccess"])
+      assert.strictEqual(world.account(user).subEntries, entries)
+    }
+    const native = nativeContract(world.network.passphrase)
+    const fresh = keyNamed("fresh")
+    const pay = (amount: bigint) =>
+      apply("transfer", [addressValue(user), addressValue(fresh), amountValue(amount)], native)
+    assert.deepStrictEqual(pay(xlm - 1n), ["invokeHostFunctionTrapped"])
+    assert.deepStrictEqual(pay(xlm), ["invokeHostFunctionSuccess"])
+    assert.strictEqual(world.account(fresh).balance, xlm)
   })
 
   it("move XLM by the native asset's contract only with an authorization of its owner", () => {
@@ -79,7 +126,7 @@ describe("the contracts of the stand-in", () => {
       const entry = addressEntry(user, invocation(contract, "transfer", args), until, nonce)
       if (entry.credentials.type !== "sorobanCredentialsAddress") throw new Error("unexpected")
       const { address } = entry.credentials
-      const hash = authorizationHash(world.network.passphrase, address, entry.rootInvocation)
+      const hash = authorizationHash(world.network.passphrase, entry)
       const pair = { public_key: user.rawPublicKey(), signature: user.sign(hash) }
       const signature = xdr.ScVal.scvVec([
         nativeToScVal(pair, { type: { public_key: ["symbol", null], signature: ["symbol", null] } })

@@ -1,9 +1,9 @@
 // Rule 11 of the stand-in ledger: what a provider answers, and how it can be slow, broken or lying.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Keypair, nativeToScVal, scValToNative, xdr } from "@stellar/stellar-sdk/base"
+import { Keypair, nativeToScVal, Operation, scValToNative, xdr } from "@stellar/stellar-sdk/base"
 import { addressValue, amountValue, call, feeBump, payment } from "../../../testkit/stellar/Building.ts"
-import { nativeContract } from "../../../testkit/stellar/Contracts.ts"
+import { counterKey, nativeContract } from "../../../testkit/stellar/Contracts.ts"
 import { RpcError } from "../../../testkit/stellar/Methods.ts"
 import { Network } from "../../../testkit/stellar/Network.ts"
 import { Lost, Throttled } from "../../../testkit/stellar/Provider.ts"
@@ -125,7 +125,26 @@ describe("a provider of the stand-in ledger", () => {
     world.provider.faults.script = { resourceFee: 77n, needsRestore: true }
     const scripted = simulate(call("increment"))
     assert.strictEqual(scripted.minResourceFee, "77")
-    assert.isDefined(scripted.restorePreamble)
+    assert.isUndefined(scripted.restorePreamble)
+  })
+
+  it("simulates a longer life and a restore without authMode only, and names a restore for the former (validateAuthMode)", () => {
+    const world = new World()
+    world.provider.faults.script = { needsRestore: true }
+    const simulate = (operation: xdr.Operation, params: object = {}) =>
+      world.call("simulateTransaction", {
+        transaction: world.envelope(user, [operation], { resourceFee: 1000n, footprint: [counterKey] }),
+        ...params
+      })
+    const extend = Operation.extendFootprintTtl({ extendTo: 9 })
+    for (const authMode of ["record", "enforce"]) {
+      assert.deepInclude(simulate(extend, { authMode }), {
+        error: "cannot set authMode with non-InvokeHostFunction operations"
+      })
+    }
+    assert.isDefined(simulate(extend).restorePreamble)
+    const restore = simulate(Operation.restoreFootprint({}))
+    assert.deepStrictEqual([restore.error, restore.restorePreamble], [undefined, undefined])
   })
 
   it("lags, and then shows an older account at an older ledger", () => {
@@ -240,7 +259,7 @@ describe("the stand-in ledger over HTTP", () => {
       const { url, control } = yield* serve(network)
       const one = { jsonrpc: "2.0", id: 1, method: "getNetwork" }
       const single = yield* json(url(), one)
-      assert.deepInclude(single, { id: 1, result: { passphrase: "HTTP", protocolVersion: 23 } })
+      assert.deepInclude(single, { id: 1, result: { passphrase: "HTTP", protocolVersion: 28 } })
       const batch = yield* json(url(1), [one, { ...one, id: 2, method: "none" }])
       assert.deepStrictEqual([batch.length, batch[1].error.code], [2, -32601])
       const faults = { provider: 0, set: { throttled: ["getNetwork"] } }

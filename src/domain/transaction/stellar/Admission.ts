@@ -4,6 +4,7 @@ import type { Moment } from "../Moment.ts"
 import { timing } from "../Timing.ts"
 import type { SendStellarTransaction } from "./SendStellarTransaction.ts"
 import { defaultValidity } from "./StellarNumbers.ts"
+import { parse } from "./StrKey.ts"
 
 export interface Admission {
   readonly now: Moment
@@ -38,12 +39,26 @@ const strategy: Rule = ({ operations }, { usersPay }) =>
     ? { field: "operations", message: "sponsoring_only: the relayer's policy has the fee_payment_strategy user" }
     : undefined
 
+/** Nobody signs a recorded authorization, and the network takes none of an account without its signature. */
+const recorded: Rule = ({ operations = [] }) => {
+  const signers = operations.flatMap((operation) =>
+    operation.type !== "payment" && operation.auth?.type === "addresses" ? operation.auth.signers : []
+  )
+  const account = signers.find((address) => parse(address)?.kind === "account")
+  return account === undefined
+    ? undefined
+    : {
+        field: "operations",
+        message: `auth of the type addresses is not signed, and the account ${account} has to sign: give its signed authorization with auth of the type xdr`
+      }
+}
+
 const fee: Rule = ({ max_fee }, { highestFee }) =>
   max_fee !== undefined && highestFee !== undefined && max_fee > highestFee
     ? { field: "max_fee", message: `must be at most ${highestFee}, the max_fee of the relayer's policy` }
     : undefined
 
-const rules: ReadonlyArray<Rule> = [network, source, strategy, fee, times.deadline, times.beginning]
+const rules: ReadonlyArray<Rule> = [network, source, strategy, recorded, fee, times.deadline, times.beginning]
 
 /** What is wrong with a request that was decoded, besides `inconsistenciesOf`. Empty: it is admitted. */
 export const violationsOf = (request: SendStellarTransaction, admission: Admission): ReadonlyArray<Violation> =>

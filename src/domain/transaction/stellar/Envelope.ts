@@ -29,8 +29,19 @@ export interface Call {
 
 export type Credentials =
   | { readonly kind: "source" }
-  | { readonly kind: "address"; readonly address: string; readonly untilLedger: number }
+  | {
+      /** Of any version: `ADDRESS`, `ADDRESS_V2` and `ADDRESS_WITH_DELEGATES` (CAP-71). */
+      readonly kind: "address"
+      readonly address: string
+      readonly untilLedger: number
+      /** Addresses that sign for it, and those that sign for them. */
+      readonly delegates: ReadonlyArray<string>
+    }
   | { readonly kind: "unsupported"; readonly name: string }
+
+/** The addresses that credentials name. Those of the source name none. */
+export const signersOf = (credentials: Credentials): ReadonlyArray<string> =>
+  credentials.kind === "address" ? [credentials.address, ...credentials.delegates] : []
 
 export interface AuthEntry {
   /** Base64 of the whole entry. */
@@ -116,8 +127,19 @@ export interface TransactionEnvelope {
 /** An envelope of a kind that the service never signs, or a transaction. */
 export type Envelope = TransactionEnvelope | { readonly kind: "feeBump" } | { readonly kind: "v0" }
 
-/** Entries that an operation adds to its account at most. For each, the account locks a base reserve. */
+/** `trust` of the contract of an asset makes a trust line (CAP-73). No other function of a contract adds an entry to an account. */
+const trustLinesIn = ({ below, call }: Invocation): number =>
+  below.reduce((total, one) => total + trustLinesIn(one), call?.name === "trust" ? 1 : 0)
+
+/**
+ * Entries that an operation adds to its account at most. For each, the account locks a base reserve. Calls count by what the account
+ * authorizes, because a contract can do more when it is applied than its simulation showed.
+ */
 export const entriesAddedBy = (operation: Operation): number => {
+  if (operation.type === "invokeHostFunction") {
+    const ofSource = operation.auth.filter(({ credentials }) => credentials.kind === "source")
+    return ofSource.reduce((total, { root }) => total + trustLinesIn(root), 0)
+  }
   if (operation.type !== "changeTrust" || operation.limit <= 0n) return 0
   return operation.asset === "pool" ? poolShareEntries : 1
 }

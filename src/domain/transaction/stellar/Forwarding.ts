@@ -67,6 +67,7 @@ const argumentsOf = ({ args }: Call): Forwarding | undefined => {
 const isOfUser = ({ credentials, root }: AuthEntry, call: Call, { untilLedger, user }: Forwarding): boolean =>
   credentials.kind === "address" &&
   credentials.address === user &&
+  credentials.delegates.length === 0 &&
   credentials.untilLedger === untilLedger &&
   Equal.equals(root.call, { ...call, args: signedByUser(call.args) })
 

@@ -4,7 +4,7 @@ import { entriesAddedBy } from "./Envelope.ts"
 import { outerFee } from "./Fees.ts"
 import { forwards } from "./Forwarding.ts"
 import type { Envelope, Operation, TransactionEnvelope } from "./Envelope.ts"
-import { common, eachOperation, firstBroken, timeBounds } from "./GuardRules.ts"
+import { common, eachOperation, firstBroken, paidResources, timeBounds } from "./GuardRules.ts"
 import type { Rule, Terms } from "./GuardRules.ts"
 import { refusal, refuse } from "./Refusal.ts"
 import type { Refusal } from "./Refusal.ts"
@@ -62,7 +62,7 @@ const removedToken = eachOperation((operation, number, { allowedTokens }) =>
     : undefined
 )
 
-/** Entries for trust lines that the envelope adds to the account. */
+/** Entries for trust lines that the envelope adds to the account at most. */
 export const addedSubentries = ({ operations }: TransactionEnvelope): number =>
   operations.reduce((total, operation) => total + entriesAddedBy(operation), 0)
 
@@ -78,6 +78,7 @@ const ownRules: ReadonlyArray<Rule> = [
   strategy,
   unsigned,
   ...common,
+  paidResources,
   ownSource,
   ownOperationSource,
   allowed,
@@ -154,7 +155,7 @@ const rulesOf: Readonly<Record<Mode, ReadonlyArray<Rule>>> = {
   sign: [...ownRules, timeBounds, ownFee],
   bump: foreignRules,
   built: builtRules,
-  forward: [unsigned, ...common, ownSource, ownOperationSource, forwards]
+  forward: [unsigned, ...common, paidResources, ownSource, ownOperationSource, forwards]
 }
 
 export const guard = (mode: Mode, envelope: Envelope, terms: Terms): Result.Result<TransactionEnvelope, Refusal> => {

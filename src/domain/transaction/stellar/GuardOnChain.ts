@@ -1,11 +1,41 @@
 // Rules of the guard that need the chain. A transaction that breaks one ends before its first signature.
-import type { AuthEntry, Invocation, TransactionEnvelope } from "./Envelope.ts"
+import type { AssetName, AuthEntry, TransactionEnvelope } from "./Envelope.ts"
+import { signersOf } from "./Envelope.ts"
 import { isResourceFeeTooHigh } from "./Fees.ts"
 import { addedSubentries } from "./Guard.ts"
 import type { Terms } from "./GuardRules.ts"
 import { refusal } from "./Refusal.ts"
 import type { Refusal } from "./Refusal.ts"
-import { authorizationMargin, declaredResourceMargin } from "./StellarNumbers.ts"
+import { authorizationMargin, baseReserve, declaredResourceMargin } from "./StellarNumbers.ts"
+
+/** An account before or after a call. */
+export interface AccountState {
+  /** Stroops. */
+  readonly balance: bigint
+  readonly subentries: number
+  /** Base reserves that it locks for entries, its own and those of others. */
+  readonly reserves: number
+  /** All that no call of a contract changes, as one text: signers, thresholds, options and sequence. */
+  readonly rest: string
+}
+
+/** An entry of the ledger that a call changes. Absent before: the call makes it. Absent after: the call removes it. */
+export type EntryChange =
+  | {
+      readonly kind: "account"
+      readonly address: string
+      readonly before?: AccountState
+      readonly after?: AccountState
+    }
+  | {
+      readonly kind: "trustline"
+      readonly address: string
+      readonly asset: AssetName
+      readonly before?: bigint
+      readonly after?: bigint
+    }
+  /** An entry that no call of a contract changes, such as an offer. `name`: its type. */
+  | { readonly kind: "unexpected"; readonly name: string }
 
 /** What a simulation found. */
 export interface Simulated {
@@ -15,21 +45,26 @@ export interface Simulated {
   readonly resourceFee: bigint
   /** The authorizations that the call asks for. */
   readonly auth: ReadonlyArray<AuthEntry>
-  /** XLM of accounts before and after. */
-  readonly balances: ReadonlyArray<{ readonly address: string; readonly before: bigint; readonly after: bigint }>
+  /** What the call changes, besides data and code of contracts. */
+  readonly changes: ReadonlyArray<EntryChange>
+  /** Accounts of which the call may write an entry whose change the answer does not show. */
+  readonly unshown: ReadonlyArray<string>
+  /** A part of the answer that this version cannot read. */
+  readonly unreadable?: string
 }
 
 /** The accounts that a simulation names. */
-export const addressesIn = ({ auth, balances }: Simulated): ReadonlyArray<string> => [
-  ...auth.flatMap(({ credentials }) => (credentials.kind === "address" ? [credentials.address] : [])),
-  ...balances.map(({ address }) => address)
+export const addressesIn = ({ auth, changes, unshown }: Simulated): ReadonlyArray<string> => [
+  ...auth.flatMap(({ credentials }) => signersOf(credentials)),
+  ...changes.flatMap((change) => (change.kind === "unexpected" ? [] : [change.address])),
+  ...unshown
 ]
 
 const authOf = ({ operations }: TransactionEnvelope): ReadonlyArray<AuthEntry> =>
   operations.flatMap((operation) => (operation.type === "invokeHostFunction" ? operation.auth : []))
 
 const isOfService = ({ credentials }: AuthEntry, { own }: Terms): boolean =>
-  credentials.kind === "source" || (credentials.kind === "address" && own.has(credentials.address))
+  credentials.kind === "source" || signersOf(credentials).some((address) => own.has(address))
 
 /** The simulation asks for an authorization of the relayer that the request does not give. */
 export const notGranted = (envelope: TransactionEnvelope, { auth }: Simulated, terms: Terms): Refusal | undefined => {
@@ -39,22 +74,99 @@ export const notGranted = (envelope: TransactionEnvelope, { auth }: Simulated, t
     : undefined
 }
 
-const hasOthersBelow = ({ below }: Invocation): boolean => below.length > 0
+type AccountChange = Extract<EntryChange, { readonly kind: "account" }>
 
-/** An authorization with calls below it may take more XLM than its arguments show. */
-export const balanceChange = (
-  envelope: TransactionEnvelope,
-  { balances }: Simulated,
-  terms: Terms,
-  maxValue: bigint | undefined
+/** Accounts of the service before and after. One that the call makes has taken nothing. */
+const ownAccountsIn = ({ changes }: Simulated, { own }: Terms): ReadonlyArray<AccountChange> =>
+  changes.flatMap((change) => (change.kind === "account" && own.has(change.address) ? [change] : []))
+
+const lost = ({ before, after }: AccountChange): bigint =>
+  before === undefined ? 0n : before.balance - (after?.balance ?? 0n)
+
+const locked = ({ before, after }: AccountChange): bigint =>
+  before === undefined || after === undefined ? 0n : BigInt(after.reserves - before.reserves) * baseReserve
+
+const sum = (amounts: ReadonlyArray<bigint>): bigint => amounts.reduce((total, amount) => total + amount, 0n)
+
+/** Stroops that a call takes from accounts of the service, or locks there as reserves. Negative: they get more. */
+export const takenByCall = (simulated: Simulated, terms: Terms): bigint =>
+  sum(ownAccountsIn(simulated, terms).map((change) => lost(change) + locked(change)))
+
+const changed = (detail: string): Refusal => refusal("balance_change", detail)
+
+/** What the answer has to show of a call before anything is signed. */
+const unread = ({ changes, unreadable, unshown }: Simulated, { own }: Terms): Refusal | undefined => {
+  if (unreadable !== undefined) return changed(`the simulation has a part that cannot be read: ${unreadable}`)
+  const hidden = unshown.find((address) => own.has(address))
+  if (hidden !== undefined) return changed(`the simulation does not show what the call changes of ${hidden}`)
+  const other = changes.find(({ kind }) => kind === "unexpected")
+  return other?.kind === "unexpected"
+    ? changed(`the call changes an entry of the type ${other.name}, which this version knows of no call`)
+    : undefined
+}
+
+/** What no call may do with an account of the service. `actor`: the relayer, if its account acts in the call. */
+const ownAccount = (
+  change: AccountChange,
+  actor: string | undefined,
+  { maxSubentries }: Terms
 ): Refusal | undefined => {
-  if (maxValue === undefined) return undefined
-  if (!authOf(envelope).some((entry) => isOfService(entry, terms) && hasOthersBelow(entry.root))) return undefined
-  const taken = balances
-    .filter(({ address }) => terms.own.has(address))
-    .reduce((total, { before, after }) => total + before - after, 0n)
+  const { address, after, before } = change
+  if (before === undefined) return undefined
+  if (after === undefined) return changed(`the call ends the account ${address}`)
+  if (after.rest !== before.rest) return changed(`the call changes signers, thresholds or options of ${address}`)
+  if (address !== actor && (lost(change) > 0n || locked(change) > 0n || after.subentries > before.subentries)) {
+    return changed(`the call takes XLM of ${address} or locks it, and that account of this service does not act in it`)
+  }
+  return after.subentries > before.subentries && after.subentries > maxSubentries
+    ? refusal(
+        "too_many_subentries",
+        `the account would have ${after.subentries} entries, at most ${maxSubentries} are allowed`
+      )
+    : undefined
+}
+
+/** A policy without the operation `createAccount` lets no contract do the same with XLM of the relayer (CAP-73). */
+const createdAccount = (simulated: Simulated, terms: Terms): Refusal | undefined => {
+  if (terms.allowedOperations.includes("createAccount")) return undefined
+  if (!ownAccountsIn(simulated, terms).some((change) => lost(change) > 0n)) return undefined
+  const created = simulated.changes.find(
+    (change) => change.kind === "account" && change.before === undefined && !terms.own.has(change.address)
+  )
+  return created?.kind === "account"
+    ? changed(`the call creates the account ${created.address}, and allowed_operations has no createAccount`)
+    : undefined
+}
+
+const removedToken = ({ changes }: Simulated, { allowedTokens, own }: Terms): Refusal | undefined => {
+  const removed = changes.find(
+    (change) =>
+      change.kind === "trustline" &&
+      change.after === undefined &&
+      own.has(change.address) &&
+      allowedTokens.includes(change.asset)
+  )
+  return removed?.kind === "trustline" ? changed(`the call removes the trust line of ${removed.asset}`) : undefined
+}
+
+/**
+ * What a call changes of accounts of the service, by its simulation, against the policy and the limits of the API key. `actor`: the
+ * relayer, if its account acts in the call; in the envelope of a user no account of the service does.
+ */
+export const ownChanges = (
+  simulated: Simulated,
+  terms: Terms,
+  { actor, maxValue }: { readonly actor: string | undefined; readonly maxValue: bigint | undefined }
+): Refusal | undefined => {
+  const broken =
+    unread(simulated, terms) ??
+    ownAccountsIn(simulated, terms).flatMap((change) => ownAccount(change, actor, terms) ?? [])[0] ??
+    createdAccount(simulated, terms) ??
+    removedToken(simulated, terms)
+  if (broken !== undefined || maxValue === undefined) return broken
+  const taken = takenByCall(simulated, terms)
   return taken > maxValue
-    ? refusal("balance_change", `the call takes ${taken} stroops, more than ${maxValue}, the max_value of the API key`)
+    ? changed(`the call takes ${taken} stroops, more than ${maxValue}, the max_value of the API key`)
     : undefined
 }
 

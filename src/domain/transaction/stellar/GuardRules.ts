@@ -1,6 +1,6 @@
 // Rules of the guard that hold for every envelope, independent of the account that is its source.
 import type { Operation, TransactionEnvelope } from "./Envelope.ts"
-import { isSoroban } from "./Envelope.ts"
+import { isSoroban, signersOf } from "./Envelope.ts"
 import { refusal } from "./Refusal.ts"
 import type { Refusal } from "./Refusal.ts"
 import { lateSlack, maxOperations } from "./StellarNumbers.ts"
@@ -81,9 +81,13 @@ const preconditions: Rule = ({ ledgerBounds, preconditions: [first] }) => {
   return found === undefined ? undefined : refusal("preconditions_unsupported", `${found} is not supported`)
 }
 
-const resources: Rule = ({ fee, resourceFee = 0n }) =>
-  resourceFee < 0n || resourceFee > fee
-    ? refusal("resource_fee", `the fee of the resources must be from 0 to ${fee}, the fee of the transaction`)
+const resources: Rule = ({ resourceFee = 0n }) =>
+  resourceFee < 0n ? refusal("resource_fee", "the fee of the resources must not be negative") : undefined
+
+/** Since protocol 23, the envelope in a fee bump may pay less: the fee bump pays for the resources. */
+export const paidResources: Rule = ({ fee, resourceFee = 0n }) =>
+  resourceFee > fee
+    ? refusal("resource_fee", `the fee of the resources must be at most ${fee}, the fee of the transaction`)
     : undefined
 
 const authKind = eachOperation((operation, number) => {
@@ -96,10 +100,10 @@ const authKind = eachOperation((operation, number) => {
   return undefined
 })
 
-/** Credentials that name one of the service's accounts. Nothing signs for them. */
+/** Credentials that name one of the service's accounts, also as a delegate. Nothing signs for them. */
 const authOfOwn = eachOperation((operation, number, { own }) => {
   if (operation.type !== "invokeHostFunction") return undefined
-  const found = operation.auth.some(({ credentials }) => credentials.kind === "address" && own.has(credentials.address))
+  const found = operation.auth.some(({ credentials }) => signersOf(credentials).some((address) => own.has(address)))
   return found
     ? refusal("auth_of_own_account", `operation ${number} has an authorization of an account of this service`)
     : undefined

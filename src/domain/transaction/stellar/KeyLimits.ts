@@ -1,6 +1,6 @@
 // What an envelope takes from the service's accounts, for the limits of API keys.
 import { contractCreation } from "../../relayer/Policy.ts"
-import { entriesAddedBy } from "./Envelope.ts"
+import { entriesAddedBy, signersOf } from "./Envelope.ts"
 import type { AuthEntry, Call, Invocation, Operation, TransactionEnvelope } from "./Envelope.ts"
 import type { Terms } from "./GuardRules.ts"
 import { refusal } from "./Refusal.ts"
@@ -63,7 +63,13 @@ const invocation = ({ call, below }: Invocation, isRoot: boolean, nativeContract
 }
 
 const isOwn = ({ credentials }: AuthEntry, { own }: Terms): boolean =>
-  credentials.kind === "source" || (credentials.kind === "address" && own.has(credentials.address))
+  credentials.kind === "source" || signersOf(credentials).some((address) => own.has(address))
+
+/** What an operation locks on its account. */
+const reserved = (operation: Operation): Sends => ({
+  ...nothing,
+  value: BigInt(entriesAddedBy(operation)) * baseReserve
+})
 
 const ofOperation = (operation: Operation, terms: Terms): Sends => {
   switch (operation.type) {
@@ -81,14 +87,15 @@ const ofOperation = (operation: Operation, terms: Terms): Sends => {
         receivers: [operation.destination.address]
       }
     case "changeTrust":
-      return { ...nothing, value: BigInt(entriesAddedBy(operation)) * baseReserve }
+      return reserved(operation)
     case "invokeHostFunction": {
       const { auth, host } = operation
       const trees = auth
         .filter((entry) => isOwn(entry, terms))
         .map(({ root }) => invocation(root, true, terms.nativeContract))
       const root = host.kind === "call" ? host.call.contract : contractCreation
-      return sum([root === terms.nativeContract ? nothing : { ...nothing, receivers: [root] }, ...trees])
+      const called = root === terms.nativeContract ? nothing : { ...nothing, receivers: [root] }
+      return sum([called, reserved(operation), ...trees])
     }
     default: {
       const taken = operation.takes.filter(({ asset }) => asset === "native")

@@ -71,6 +71,9 @@ export const maxSponsoredValidity = 120
 /** Seconds before `maxTime` in which a node refuses an envelope: two expected ledgers (`getUpperBoundCloseTimeOffset`). */
 export const lateSlack = 10
 
+/** Ledgers for which an authorization that a simulation recorded is valid: 360 seconds, more than an envelope lives. */
+export const recordedLedgers = 72
+
 /** Ledgers that have to be left before the entries of an authorization expire. */
 export const authorizationMargin = 2
 

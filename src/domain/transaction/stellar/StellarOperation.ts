@@ -117,10 +117,10 @@ export const Auth = Schema.Union([
   Schema.Struct({
     type: field(
       Schema.Literal("addresses"),
-      "Authorizations of these addresses are recorded. They are not signed.",
+      "Authorizations of these contracts are recorded. They are not signed, so that an account cannot be among them.",
       "addresses"
     ),
-    signers: field(list(AnyAddress), "Addresses whose authorizations are recorded.", [address])
+    signers: field(list(AnyAddress), "Contracts whose authorizations are recorded.", [contract])
   }),
   Schema.Struct({
     type: field(Schema.Literal("xdr"), "The caller gives the authorizations.", "xdr"),

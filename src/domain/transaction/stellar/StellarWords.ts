@@ -153,7 +153,10 @@ const ended = {
   auth_not_granted: ({ error }) =>
     final(`The call needs an authorization that the request does not give${because(error)}. ${unsent}`),
   auth_expired: ({ error }) => final(`An authorization has expired${because(error)}. It has no effect.`),
-  balance_change: ({ error }) => final(`The call takes more XLM than the API key allows${because(error)}. ${unsent}`),
+  balance_change: ({ error }) =>
+    final(
+      `The call changes accounts of the service in a way that the policy or the API key does not allow${because(error)}. ${unsent}`
+    ),
   resource_fee_too_high: ({ error }) =>
     final(`The envelope declares more for resources than the call needs${because(error)}. ${unsent}`),
   too_many_subentries: ({ error }) =>

@@ -14,7 +14,7 @@ const Hash = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/u, { expected:
 
 const optional = Schema.optionalKey
 
-const Network = Schema.Struct({ passphrase: Schema.String })
+const Network = Schema.Struct({ passphrase: Schema.String, protocolVersion: optional(Schema.Natural) })
 
 export const network: TypedCall<typeof Network.Type> = { method: "getNetwork", result: Network }
 
@@ -127,10 +127,16 @@ const Simulated = Schema.Struct({
 })
 export type SimulatedCall = typeof Simulated.Type
 
-/** `envelope`: base64. `authMode` `enforce` checks the authorizations that it has; `record` lists those that it needs. */
-export const simulate = (envelope: string, authMode: "record" | "enforce"): TypedCall<SimulatedCall> => ({
+/**
+ * `enforce` checks the authorizations that an envelope has, and `record` lists those that it needs. `none`: it calls no function, and
+ * stellar-rpc refuses the parameter for it (`validateAuthMode`).
+ */
+export type AuthMode = "record" | "enforce" | "none"
+
+/** `envelope`: base64. */
+export const simulate = (envelope: string, authMode: AuthMode): TypedCall<SimulatedCall> => ({
   method: "simulateTransaction",
-  params: { transaction: envelope, authMode },
+  params: { transaction: envelope, ...(authMode === "none" ? {} : { authMode }) },
   result: Simulated
 })
 

@@ -5,7 +5,7 @@ import type { Envelope, TransactionEnvelope } from "../../../domain/transaction/
 import { refuse } from "../../../domain/transaction/stellar/Refusal.ts"
 import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
 import { maxXdrLength } from "../../../domain/transaction/stellar/StellarNumbers.ts"
-import { library, textOf } from "./StellarLibrary.ts"
+import { library, reading as readingXdr, textOf } from "./StellarLibrary.ts"
 import type { Library } from "./StellarLibrary.ts"
 import { operationOf, partyOf } from "./StellarOperations.ts"
 import { candidatesOf, hashOf } from "./StellarSignatures.ts"
@@ -66,13 +66,8 @@ const transactionOf = (
 }
 
 /** The library refuses trailing bytes, and values that nest too deep. */
-const parse = (lib: Library, text: string): Xdr.TransactionEnvelope | undefined => {
-  try {
-    return lib.xdr.TransactionEnvelope.fromXdr(text, "base64")
-  } catch {
-    return undefined
-  }
-}
+const parse = (lib: Library, text: string): Result.Result<Xdr.TransactionEnvelope, Refusal> =>
+  readingXdr(() => lib.xdr.TransactionEnvelope.fromXdr(text, "base64"), "is not the XDR of an envelope")
 
 /** Decoded, encoded again and compared, so that one envelope has one text. */
 export const decodeWith = (lib: Library, text: string, reading: Reading): Result.Result<Envelope, Refusal> => {
@@ -80,16 +75,13 @@ export const decodeWith = (lib: Library, text: string, reading: Reading): Result
   if (!base64.test(text) || text.length % 4 !== 0) {
     return refuse("xdr_encoding", "expected base64 of the standard alphabet, with padding and without white space")
   }
-  const envelope = parse(lib, text)
-  if (envelope === undefined) return refuse("xdr_invalid", "is not the XDR of an envelope")
+  const parsed = parse(lib, text)
+  if (Result.isFailure(parsed)) return Result.fail(parsed.failure)
+  const envelope = parsed.success
   if (textOf(envelope) !== text) return refuse("xdr_not_canonical", "is not the canonical text of its envelope")
   if (envelope.type === "envelopeTypeTxV0") return Result.succeed({ kind: "v0" })
   if (envelope.type === "envelopeTypeTxFeeBump") return Result.succeed({ kind: "feeBump" })
-  try {
-    return Result.succeed(transactionOf(lib, envelope.v1, reading))
-  } catch {
-    return refuse("xdr_invalid", "has a value that is not valid")
-  }
+  return readingXdr(() => transactionOf(lib, envelope.v1, reading), "has a value that is not valid")
 }
 
 export const decode = Effect.fn("StellarDecoding.decode")((text: string, reading: Reading) =>

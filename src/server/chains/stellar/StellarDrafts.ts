@@ -1,13 +1,12 @@
 // Drafts of what a request does, which the guard and simulations read.
 import { Effect } from "effect"
 import { present } from "../../../domain/transaction/Presentation.ts"
-import { refusal } from "../../../domain/transaction/stellar/Refusal.ts"
 import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
 import type { StellarRequest } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { StellarOperation } from "../../../domain/transaction/stellar/StellarOperation.ts"
 import { buildWith } from "./StellarEncoding.ts"
 import { withEntry } from "./StellarForwards.ts"
-import { library } from "./StellarLibrary.ts"
+import { library, reading } from "./StellarLibrary.ts"
 import type { Library } from "./StellarLibrary.ts"
 
 /** Any sequence: a simulation does not check it. */
@@ -29,15 +28,19 @@ export const givenIn = (lib: Library, { signed_auth_entry, transaction_xdr }: Gi
     ? transaction_xdr
     : withEntry(lib, transaction_xdr, signed_auth_entry)
 
-/**
- * What the request does, unsigned. `recording`: without the authorizations that the service builds, so that a simulation lists
- * those that the call needs.
- */
+interface Authorizing {
+  /** Without the authorizations that the service builds, so that a simulation lists those that the call needs. */
+  readonly isRecording?: true
+  /** Base64 of the authorizations that a simulation recorded. */
+  readonly recorded?: ReadonlyArray<string>
+}
+
+/** What the request does, unsigned. */
 export const draftOf = (
   address: string,
   { memo, operations, ...request }: StellarRequest,
   networkId: Uint8Array,
-  isRecording = false
+  { isRecording, recorded = [] }: Authorizing = {}
 ): Effect.Effect<string, Refusal> => {
   if (request.transaction_xdr !== undefined) return Effect.map(library, (lib) => givenIn(lib, request) ?? "")
   const own = operations ?? []
@@ -46,13 +49,13 @@ export const draftOf = (
     sequence: anySequence,
     fee: BigInt(own.length),
     maxTime: anyTime,
-    operations: isRecording ? own.map(withoutAuth) : own,
+    operations: isRecording === true ? own.map(withoutAuth) : own,
+    recorded,
     ...present("memo", memo)
   }
   return Effect.flatMap(library, (lib) =>
-    Effect.try({
-      try: () => buildWith(lib, draft, networkId).envelope,
-      catch: () => refusal("xdr_invalid", "an entry of auth is not the XDR of an authorization")
-    })
+    Effect.fromResult(
+      reading(() => buildWith(lib, draft, networkId).envelope, "an entry of auth is not the XDR of an authorization")
+    )
   )
 }

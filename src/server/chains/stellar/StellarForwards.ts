@@ -9,7 +9,7 @@ import { toParts } from "../../../domain/transaction/stellar/ScVal.ts"
 import { buildWith } from "./StellarEncoding.ts"
 import type { Draft, Unsigned } from "./StellarEncoding.ts"
 import { placed, v1In } from "./StellarEnvelopes.ts"
-import { textOf } from "./StellarLibrary.ts"
+import { reading, textOf } from "./StellarLibrary.ts"
 import type { Library } from "./StellarLibrary.ts"
 import { authOf } from "./StellarOperations.ts"
 import { toXdr } from "./StellarScVals.ts"
@@ -85,25 +85,33 @@ const approval = (lib: Library, { forwarder, maxFee, token, untilLedger, user }:
     ])
   )
 
-/** Unsigned. `below`: what the user authorizes below the forward, besides the approval of the fee. `nonce`: any, and each once. */
+/** What the user authorizes below the forward, besides the approval of the fee, and by which version of credentials. */
+export interface BelowForward {
+  readonly trees: ReadonlyArray<Xdr.SorobanAuthorizedInvocation>
+  /** Whether the user signs `ADDRESS_V2`, as the simulation recorded: the version depends on the protocol of the network. */
+  readonly isV2: boolean
+}
+
+/** Unsigned. `nonce`: any, and each once. */
 const userEntry = (
   lib: Library,
   given: Forward,
-  below: ReadonlyArray<Xdr.SorobanAuthorizedInvocation>,
+  { isV2, trees }: BelowForward,
   nonce: bigint
 ): Xdr.SorobanAuthorizationEntry => {
   const { ScVal, SorobanAddressCredentials, SorobanAuthorizationEntry, SorobanCredentials } = lib.xdr
   const signed = invoking(lib, given.forwarder, forward, signedByUser(argumentsOf(lib, given)))
+  const credentials = new SorobanAddressCredentials({
+    address: lib.Address.fromString(given.user).toScAddress(),
+    nonce,
+    signatureExpirationLedger: given.untilLedger,
+    signature: ScVal.scvVoid()
+  })
   return new SorobanAuthorizationEntry({
-    credentials: SorobanCredentials.sorobanCredentialsAddress(
-      new SorobanAddressCredentials({
-        address: lib.Address.fromString(given.user).toScAddress(),
-        nonce,
-        signatureExpirationLedger: given.untilLedger,
-        signature: ScVal.scvVoid()
-      })
-    ),
-    rootInvocation: treeOf(lib, signed, [approval(lib, given), ...below])
+    credentials: isV2
+      ? SorobanCredentials.sorobanCredentialsAddressV2(credentials)
+      : SorobanCredentials.sorobanCredentialsAddress(credentials),
+    rootInvocation: treeOf(lib, signed, [approval(lib, given), ...trees])
   })
 }
 
@@ -153,25 +161,29 @@ export const draftOfRead = (
   networkId: Uint8Array
 ): string => calling(lib, source, invoking(lib, contract, name, []), [], { fee: 0n, maxTime: 0n }, networkId).envelope
 
-/** What the user authorizes below the forward, besides the approval, from what a simulation recorded for it. */
+/** What the user authorizes below the forward, from what a simulation recorded for it. */
 export const belowForward = (
   lib: Library,
   given: Forward,
   recorded: ReadonlyArray<AuthEntry>
-): Result.Result<ReadonlyArray<Xdr.SorobanAuthorizedInvocation>, Refusal> => {
+): Result.Result<BelowForward, Refusal> => {
   const { SorobanAuthorizationEntry } = lib.xdr
   const ofForward = recorded.filter(({ root }) => root.call?.contract === given.forwarder && root.call.name === forward)
   const ofRelayer = ofForward.find(({ credentials }) => credentials.kind === "source")
   const ofUser = ofForward.find(
-    ({ credentials }) => credentials.kind === "address" && credentials.address === given.user
+    ({ credentials }) =>
+      credentials.kind === "address" && credentials.address === given.user && credentials.delegates.length === 0
   )
   if (recorded.some((entry) => entry !== ofUser && entry !== ofRelayer) || ofRelayer?.root.below.length !== 0) {
     return refuse("auth_not_granted", "the call needs an authorization of somebody else than its user")
   }
   if (ofUser === undefined) return refuse("not_built_here", "the forwarder of the network asks its user for nothing")
-  const { subInvocations } = SorobanAuthorizationEntry.fromXdr(ofUser.xdr, "base64").rootInvocation
+  const { credentials, rootInvocation } = SorobanAuthorizationEntry.fromXdr(ofUser.xdr, "base64")
   const approved = textOf(approval(lib, given))
-  return Result.succeed(subInvocations.filter((one) => textOf(one) !== approved))
+  return Result.succeed({
+    trees: rootInvocation.subInvocations.filter((one) => textOf(one) !== approved),
+    isV2: credentials.type === "sorobanCredentialsAddressV2"
+  })
 }
 
 interface BuiltForward extends Unsigned {
@@ -182,14 +194,7 @@ interface BuiltForward extends Unsigned {
 export const buildForward = (
   lib: Library,
   given: Forward,
-  {
-    below,
-    nonce,
-    ...more
-  }: EnvelopeTerms & {
-    readonly below: ReadonlyArray<Xdr.SorobanAuthorizedInvocation>
-    readonly nonce: bigint
-  },
+  { below, nonce, ...more }: EnvelopeTerms & { readonly below: BelowForward; readonly nonce: bigint },
   networkId: Uint8Array
 ): BuiltForward => {
   const call = invoking(lib, given.forwarder, forward, argumentsOf(lib, given))
@@ -207,12 +212,11 @@ export const buildHashOf = ({ xdr }: Library, text: string, networkId: Uint8Arra
   return hashOf(networkId, tx.toXdr()).toString("hex")
 }
 
-/** Undefined: the text is not the canonical base64 of an entry. */
-export const entryOf = (lib: Library, text: string): AuthEntry | undefined => {
-  const entry = Result.getOrUndefined(
-    Result.try(() => authOf(lib, lib.xdr.SorobanAuthorizationEntry.fromXdr(text, "base64")))
-  )
-  return entry?.xdr === text ? entry : undefined
+/** Fails if the text is not the canonical base64 of an entry. */
+export const entryOf = (lib: Library, text: string): Result.Result<AuthEntry, Refusal> => {
+  const expected = "is not the XDR of an authorization entry"
+  const entry = reading(() => authOf(lib, lib.xdr.SorobanAuthorizationEntry.fromXdr(text, "base64")), expected)
+  return Result.flatMap(entry, (found) => (found.xdr === text ? entry : refuse("xdr_invalid", expected)))
 }
 
 /** The envelope of a build with the user's signed entry. */

@@ -26,7 +26,7 @@ export const keyAddress = ({ ed25519 }: Xdr.PublicKey): string => accountOf(ed25
 /** The code without the zeros that fill it up. */
 const codeOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1").replace(/\0+$/, "")
 
-const assetOf = (asset: Xdr.Asset | Xdr.ChangeTrustAsset): AssetName => {
+export const assetOf = (asset: Xdr.Asset | Xdr.ChangeTrustAsset | Xdr.TrustLineAsset): AssetName => {
   switch (asset.type) {
     case "assetTypeNative":
       return "native"
@@ -53,28 +53,68 @@ const invocationOf = (
   below: subInvocations.map((one) => invocationOf(lib, one))
 })
 
-const credentialsOf = (lib: Library, credentials: Xdr.SorobanCredentials): Credentials => {
-  if (credentials.type === "sorobanCredentialsSourceAccount") return { kind: "source" }
-  if (credentials.type !== "sorobanCredentialsAddress") return { kind: "unsupported", name: credentials.type }
-  const { signatureExpirationLedger } = credentials.address
-  const address = addressOf(lib, credentials.address.address)
-  // A muxed spelling means the account of its key.
-  return { kind: "address", address: accountMeantBy(address) ?? address, untilLedger: signatureExpirationLedger }
+/** A muxed spelling means the account of its key. */
+const meantBy = (lib: Library, spelled: Xdr.ScAddress): string => {
+  const address = addressOf(lib, spelled)
+  return accountMeantBy(address) ?? address
 }
 
-/** The entry as its owner would sign it. */
-const unsignedOf = (lib: Library, entry: Xdr.SorobanAuthorizationEntry): Xdr.SorobanAuthorizationEntry => {
-  const { credentials, rootInvocation } = entry
-  if (credentials.type !== "sorobanCredentialsAddress") return entry
-  const { address, nonce, signatureExpirationLedger } = credentials.address
-  const { SorobanAddressCredentials, SorobanAuthorizationEntry, SorobanCredentials, ScVal } = lib.xdr
-  const signature = ScVal.scvVoid()
-  const bare = new SorobanAddressCredentials({ address, nonce, signatureExpirationLedger, signature })
-  return new SorobanAuthorizationEntry({
-    credentials: SorobanCredentials.sorobanCredentialsAddress(bare),
-    rootInvocation
+/** Delegates, and their own delegates. */
+const delegatesIn = (lib: Library, delegates: ReadonlyArray<Xdr.SorobanDelegateSignature>): ReadonlyArray<string> =>
+  delegates.flatMap(({ address, nestedDelegates }) => [meantBy(lib, address), ...delegatesIn(lib, nestedDelegates)])
+
+const credentialsOf = (lib: Library, credentials: Xdr.SorobanCredentials): Credentials => {
+  const of = (
+    { address, signatureExpirationLedger }: Xdr.SorobanAddressCredentials,
+    delegates: ReadonlyArray<Xdr.SorobanDelegateSignature> = []
+  ): Credentials => ({
+    kind: "address",
+    address: meantBy(lib, address),
+    untilLedger: signatureExpirationLedger,
+    delegates: delegatesIn(lib, delegates)
   })
+  switch (credentials.type) {
+    case "sorobanCredentialsSourceAccount":
+      return { kind: "source" }
+    case "sorobanCredentialsAddress":
+      return of(credentials.address)
+    case "sorobanCredentialsAddressV2":
+      return of(credentials.addressV2)
+    case "sorobanCredentialsAddressWithDelegates":
+      return of(credentials.addressWithDelegates.addressCredentials, credentials.addressWithDelegates.delegates)
+    default:
+      return unsupported(credentials)
+  }
 }
+
+/** The library is newer than this code. */
+const unsupported = ({ type }: { readonly type: string }): Credentials => ({ kind: "unsupported", name: type })
+
+/** The credentials of an entry with other values. Those of the source stay as they are. */
+const recredentialed = (
+  lib: Library,
+  { credentials, rootInvocation }: Xdr.SorobanAuthorizationEntry,
+  over: Partial<Pick<Xdr.SorobanAddressCredentials, "signature" | "signatureExpirationLedger">>
+): Xdr.SorobanAuthorizationEntry => {
+  const { SorobanAddressCredentials, SorobanAuthorizationEntry, SorobanCredentials } = lib.xdr
+  const changed = ({ address, nonce, signature, signatureExpirationLedger }: Xdr.SorobanAddressCredentials) =>
+    new SorobanAddressCredentials({ address, nonce, signature, signatureExpirationLedger, ...over })
+  const given =
+    credentials.type === "sorobanCredentialsAddress"
+      ? SorobanCredentials.sorobanCredentialsAddress(changed(credentials.address))
+      : credentials.type === "sorobanCredentialsAddressV2"
+        ? SorobanCredentials.sorobanCredentialsAddressV2(changed(credentials.addressV2))
+        : credentials
+  return new SorobanAuthorizationEntry({ credentials: given, rootInvocation })
+}
+
+/** The entry as its owner would sign it. One with delegates stays as it is: the service builds none, and so compares none. */
+const unsignedOf = (lib: Library, entry: Xdr.SorobanAuthorizationEntry): Xdr.SorobanAuthorizationEntry =>
+  recredentialed(lib, entry, { signature: lib.xdr.ScVal.scvVoid() })
+
+/** Base64 of a recorded entry that is valid up to a ledger. */
+export const validUntil = (lib: Library, text: string, signatureExpirationLedger: number): string =>
+  textOf(recredentialed(lib, lib.xdr.SorobanAuthorizationEntry.fromXdr(text, "base64"), { signatureExpirationLedger }))
 
 export const authOf = (lib: Library, entry: Xdr.SorobanAuthorizationEntry): AuthEntry => ({
   xdr: textOf(entry),
@@ -84,8 +124,15 @@ export const authOf = (lib: Library, entry: Xdr.SorobanAuthorizationEntry): Auth
 })
 
 const hostOf = (lib: Library, host: Xdr.HostFunction): HostFunction => {
-  if (host.type === "hostFunctionTypeInvokeContract") return { kind: "call", call: callOf(lib, host.invokeContract) }
-  return host.type === "hostFunctionTypeUploadContractWasm" ? { kind: "upload" } : { kind: "creation" }
+  switch (host.type) {
+    case "hostFunctionTypeInvokeContract":
+      return { kind: "call", call: callOf(lib, host.invokeContract) }
+    case "hostFunctionTypeUploadContractWasm":
+      return { kind: "upload" }
+    case "hostFunctionTypeCreateContract":
+    case "hostFunctionTypeCreateContractV2":
+      return { kind: "creation" }
+  }
 }
 
 const soldFor = (buyAmount: bigint, { n, d }: Xdr.Price): bigint =>

@@ -1,14 +1,15 @@
-// Simulations of calls of contracts: what they need and authorize, and what the envelope declares for it.
+// Simulations of calls of contracts: what they need, authorize and change, and what the envelope declares for it.
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import { Result } from "effect"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import { declaredResourceFee } from "../../../domain/transaction/stellar/Fees.ts"
-import type { Simulated } from "../../../domain/transaction/stellar/GuardOnChain.ts"
+import type { AuthEntry } from "../../../domain/transaction/stellar/Envelope.ts"
+import type { AccountState, EntryChange, Simulated } from "../../../domain/transaction/stellar/GuardOnChain.ts"
 import { resourceMargin } from "../../../domain/transaction/stellar/StellarNumbers.ts"
 import type { SimulatedCall } from "./StellarCalls.ts"
-import { textOf } from "./StellarLibrary.ts"
+import { reading, textOf } from "./StellarLibrary.ts"
 import type { Library } from "./StellarLibrary.ts"
-import { authOf, keyAddress } from "./StellarOperations.ts"
+import { assetOf, authOf, keyAddress } from "./StellarOperations.ts"
 
 const withMargin = (units: number): number =>
   Math.ceil((units * Number(resourceMargin.numerator)) / Number(resourceMargin.denominator))
@@ -31,20 +32,94 @@ const declared = ({ xdr }: Library, data: string, fee: bigint): string => {
   return textOf(declared)
 }
 
-const accountIn = ({ xdr }: Library, text: string | null | undefined): Xdr.AccountEntry | undefined => {
-  if (text === undefined || text === null) return undefined
-  const { data } = xdr.LedgerEntry.fromXdr(text, "base64")
-  return data.type === "account" ? data.account : undefined
+type Data = Xdr.LedgerEntryData
+
+const dataIn = ({ xdr }: Library, text: string | null | undefined): Data | undefined =>
+  text === undefined || text === null ? undefined : xdr.LedgerEntry.fromXdr(text, "base64").data
+
+const stateOf = ({ xdr }: Library, entry: Xdr.AccountEntry): AccountState => {
+  const { accountId, balance, ext, flags, homeDomain, inflationDest, numSubEntries, seqNum, signers, thresholds } =
+    entry
+  const v1 = ext.type === "v1" ? ext.v1 : undefined
+  const v2 = v1?.ext.type === "v2" ? v1.ext.v2 : undefined
+  const options = { accountId, flags, homeDomain, inflationDest, seqNum, signers, thresholds }
+  const bare = { ...options, balance: 0n, numSubEntries: 0, ext: xdr.AccountEntryExt.v0() }
+  return {
+    balance,
+    subentries: numSubEntries,
+    reserves: numSubEntries + (v2?.numSponsoring ?? 0) - (v2?.numSponsored ?? 0),
+    rest: textOf(new xdr.AccountEntry(bare))
+  }
 }
 
-const balancesIn = (lib: Library, { stateChanges }: SimulatedCall): Simulated["balances"] =>
-  (stateChanges ?? []).flatMap(({ before, after }) => {
-    const [old, present] = [accountIn(lib, before), accountIn(lib, after)]
-    const entry = old ?? present
-    return entry === undefined
-      ? []
-      : [{ address: keyAddress(entry.accountId), before: old?.balance ?? 0n, after: present?.balance ?? 0n }]
+/** What calls of contracts change besides accounts and trust lines. The guard has no rules for it: only contracts own it. */
+const ofContracts: ReadonlySet<Data["type"]> = new Set(["contractData", "contractCode", "ttl"])
+
+const changeOf = (lib: Library, before: Data | undefined, after: Data | undefined): ReadonlyArray<EntryChange> => {
+  const entry = before ?? after
+  if (entry === undefined || ofContracts.has(entry.type)) return []
+  if (entry.type === "account") {
+    const stateIn = (data: Data | undefined) => (data?.type === "account" ? stateOf(lib, data.account) : undefined)
+    const states = { ...present("before", stateIn(before)), ...present("after", stateIn(after)) }
+    return [{ kind: "account", address: keyAddress(entry.account.accountId), ...states }]
+  }
+  if (entry.type !== "trustline") return [{ kind: "unexpected", name: entry.type }]
+  const balanceIn = (data: Data | undefined) => (data?.type === "trustline" ? data.trustLine.balance : undefined)
+  const balances = { ...present("before", balanceIn(before)), ...present("after", balanceIn(after)) }
+  const { accountId, asset } = entry.trustLine
+  return [{ kind: "trustline", address: keyAddress(accountId), asset: assetOf(asset), ...balances }]
+}
+
+/** An account, or a trust line of it. */
+const nameOf = (address: string, asset?: string): string => `${address} ${asset ?? ""}`
+
+/** Accounts whose entries the footprint lets the call write, without those whose change is shown. */
+const unshownIn = (
+  { xdr }: Library,
+  data: string | undefined,
+  changes: ReadonlyArray<EntryChange>
+): ReadonlyArray<string> => {
+  const shown = new Set(
+    changes.flatMap((change) =>
+      change.kind === "unexpected"
+        ? []
+        : [nameOf(change.address, change.kind === "trustline" ? change.asset : undefined)]
+    )
+  )
+  const written =
+    data === undefined ? [] : xdr.SorobanTransactionData.fromXdr(data, "base64").resources.footprint.readWrite
+  return written.flatMap((key) => {
+    if (key.type !== "account" && key.type !== "trustline") return []
+    const [address, name] =
+      key.type === "account"
+        ? [keyAddress(key.account.accountId), nameOf(keyAddress(key.account.accountId))]
+        : [
+            keyAddress(key.trustLine.accountId),
+            nameOf(keyAddress(key.trustLine.accountId), assetOf(key.trustLine.asset))
+          ]
+    return shown.has(name) ? [] : [address]
   })
+}
+
+/** The parts of an answer that the guard judges. A newer protocol can add what this version cannot read. */
+const judged = (lib: Library, { results, stateChanges, transactionData }: SimulatedCall) => {
+  const entries = (results ?? []).flatMap(({ auth }) => auth ?? [])
+  const read = (): Pick<Simulated, "auth" | "changes" | "unshown"> => {
+    const changes = (stateChanges ?? []).flatMap(({ before, after }) =>
+      changeOf(lib, dataIn(lib, before), dataIn(lib, after))
+    )
+    const auth = entries.map((text): AuthEntry =>
+      authOf(lib, lib.xdr.SorobanAuthorizationEntry.fromXdr(text, "base64"))
+    )
+    return { auth, changes, unshown: unshownIn(lib, transactionData, changes) }
+  }
+  return Result.getOrElse(reading(read, "is not the XDR of what a simulation finds"), ({ detail }) => ({
+    ...nothing,
+    unreadable: detail
+  }))
+}
+
+const nothing = { auth: [], changes: [], unshown: [] } as const satisfies Partial<Simulated>
 
 /** Longest error text that is kept. */
 const maxError = 200
@@ -64,12 +139,10 @@ export interface ReadSimulation extends Simulated {
 const readCall = (lib: Library, answer: SimulatedCall): ReadSimulation => {
   const { error, minResourceFee = 0n, restorePreamble, results, transactionData } = answer
   const failed = error ?? (transactionData === undefined ? "the simulation has no result" : undefined)
-  if (failed !== undefined) return { error: cleaned(failed), resourceFee: 0n, auth: [], balances: [] }
-  const entries = (results ?? []).flatMap(({ auth }) => auth ?? [])
+  if (failed !== undefined) return { error: cleaned(failed), resourceFee: 0n, ...nothing }
   return {
     resourceFee: minResourceFee,
-    auth: entries.map((text) => authOf(lib, lib.xdr.SorobanAuthorizationEntry.fromXdr(text, "base64"))),
-    balances: balancesIn(lib, answer),
+    ...judged(lib, answer),
     ...present("returned", results?.[0]?.xdr),
     ...present("data", transactionData && declared(lib, transactionData, minResourceFee)),
     ...(restorePreamble === undefined || restorePreamble === null

@@ -11,11 +11,12 @@ import { guard } from "../../../domain/transaction/stellar/Guard.ts"
 import type { Mode } from "../../../domain/transaction/stellar/Guard.ts"
 import {
   addressesIn,
-  balanceChange,
   declaredFee,
   expiredAuth,
   notGranted,
-  subentriesOnChain
+  ownChanges,
+  subentriesOnChain,
+  takenByCall
 } from "../../../domain/transaction/stellar/GuardOnChain.ts"
 import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
 import { sendsOf } from "../../../domain/transaction/stellar/KeyLimits.ts"
@@ -34,7 +35,7 @@ import { networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
 import type { ReadSimulation } from "../../chains/stellar/StellarSimulations.ts"
 import type { PriceSource } from "../../prices/PriceSource.ts"
 import type { Inquiry } from "../LaneNetwork.ts"
-import { simulate, simulationMode } from "./CallSimulation.ts"
+import { simulateCall } from "./CallSimulation.ts"
 import type { Simulation } from "./CallSimulation.ts"
 import { providersOf } from "./StellarContext.ts"
 import type { StellarContext } from "./StellarContext.ts"
@@ -85,8 +86,9 @@ const brokenOnChain = (
   if (read === undefined) return undefined
   // The service declares the fee of resources itself only if it builds the envelope.
   const declared = isGuest || mode === "sign" ? declaredFee(envelope, read) : undefined
-  if (declared !== undefined || isGuest) return declared
-  return notGranted(envelope, read, terms) ?? balanceChange(envelope, read, terms, maxValue)
+  if (declared !== undefined) return declared
+  const actor = isGuest || mode === "forward" ? undefined : terms.relayer
+  return notGranted(envelope, read, terms) ?? ownChanges(read, terms, { actor, maxValue })
 }
 
 /**
@@ -105,6 +107,8 @@ const paymentOf = (
   if (mode === "forward") return verifyForward(paying, envelope)
   return mode === "bump" && usersPay(paying.target) ? verify(paying, envelope) : Effect.succeed({})
 }
+
+const highest = (one: bigint, other: bigint): bigint => (one > other ? one : other)
 
 /** What a preparation needs, of a lane or of a request that is simulated. */
 interface Preparing {
@@ -156,16 +160,13 @@ export const prepared = Effect.fnUntraced(function* ({
   const envelope = Result.isSuccess(guarded) ? guarded.success : Result.getOrThrow(decoded)
   if (envelope.kind !== "transaction") return { preparation: { operations: 0, out: 0n } } satisfies Prepared
   const isCall = envelope.operations.some(isSoroban)
-  const simulated = simulationMode(request, envelope, isGuest)
-  const recording = simulated === "record" ? yield* Effect.orDie(draftOf(address, request, networkId, true)) : text
+  const simulation = simulateCall(lib, rest.newest, { address, envelope, isGuest, networkId, providers, request, text })
   const paying = { prices: rest.prices, providers, target }
   const [fees, paid, { view, read }] = yield* Effect.all(
     [
       rest.fees,
       paymentOf(mode, paying, envelope),
-      isCall
-        ? simulate(lib, providers, request, envelope, recording, simulated)
-        : Effect.succeed<Simulation>({ view: undefined })
+      isCall ? simulation : Effect.succeed<Simulation>({ view: undefined })
     ],
     { concurrency: "unbounded" }
   )
@@ -175,7 +176,7 @@ export const prepared = Effect.fnUntraced(function* ({
     addresses.length === 0 ? terms : { ...terms, own: new Set([...own, ...(yield* ownAccounts({ addresses }))]) }
   const preparation: Preparation = {
     operations: envelope.operations.length,
-    out: isGuest ? 0n : sendsOf(envelope, terms).value,
+    out: isGuest ? 0n : highest(sendsOf(envelope, terms).value, read === undefined ? 0n : takenByCall(read, onChain)),
     ...paid,
     ...present("broken", brokenOnChain(envelope, onChain, read, { ...rest, mode, maxValue: request.max_value })),
     ...(isGuest ? { inner: { fee: envelope.fee, ...present("resourceFee", envelope.resourceFee) } } : {}),

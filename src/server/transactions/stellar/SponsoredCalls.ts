@@ -6,6 +6,7 @@ import { withMargin } from "../../../domain/price/Price.ts"
 import { refusal } from "../../../domain/transaction/stellar/Refusal.ts"
 import { firstRate } from "../../../domain/transaction/stellar/Fees.ts"
 import { guard } from "../../../domain/transaction/stellar/Guard.ts"
+import { ownChanges } from "../../../domain/transaction/stellar/GuardOnChain.ts"
 import { common, firstBroken } from "../../../domain/transaction/stellar/GuardRules.ts"
 import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
 import type { Stellar, StellarTarget } from "../../../domain/transaction/stellar/Stellar.ts"
@@ -150,14 +151,13 @@ export const make = Effect.gen(function* () {
 
   /** The forward as it would be applied now. */
   const tried = Effect.fnUntraced(function* (asked: CallToPrice, call: Forward, field: string) {
-    const { lib, networkId } = asked
+    const { lib, networkId, terms } = asked
     const read = yield* simulate(asked, draftOfForward(lib, call, networkId))
     if (read.error !== undefined) return yield* refusedAs(field)(refusal("would_fail", read.error))
-    if (read.restore !== undefined) {
-      return yield* invalid(field, "needs_restore: entries that the call needs are archived; restore them first")
-    }
     const below = belowForward(lib, call, read.auth)
     if (Result.isFailure(below)) return yield* refusedAs(field)(below.failure)
+    const changed = ownChanges(read, terms, { actor: undefined, maxValue: undefined })
+    if (changed !== undefined) return yield* refusedAs(field)(changed)
     return { read, below: below.success }
   })
 

@@ -163,8 +163,8 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
     const built = yield* builds.find({ relayerNumber: account.relayerNumber, hash }, now)
     if (built === undefined) return yield* refused(unknownBuild, "transaction_xdr")
     const entry = entryOf(lib, signed_auth_entry)
-    if (entry === undefined) return yield* refused(refusal("xdr_invalid", "is not the XDR of an authorization entry"))
-    const other = entryProblem(built, entry)
+    if (Result.isFailure(entry)) return yield* refused(entry.failure)
+    const other = entryProblem(built, entry.success)
     return other === undefined ? hash : yield* refused(other)
   })
 

@@ -101,7 +101,8 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
     if (broken !== undefined) return yield* badRequest([violationOf(broken, field)], "")
     const fits = fee !== undefined && fee <= terms.cap
     const isBeyond = limits !== undefined && beyondLimits(envelope, terms, limits) !== undefined
-    const change = read?.balances.find((balance) => balance.address === address)
+    const change = read?.changes.find((one) => one.kind === "account" && one.address === address)
+    const [before, after] = change?.kind === "account" ? [change.before, change.after] : []
     return {
       ...present("fee", fee),
       inclusion_fee: rate,
@@ -112,7 +113,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
       auth: (read?.auth ?? []).map(({ xdr }) => xdr),
       ...present("return_value", read?.returned),
       needs_restore: soroban?._tag === "NeedsRestore",
-      ...present("balance_change", read && (change === undefined ? 0n : change.after - change.before)),
+      ...present("balance_change", read && (after?.balance ?? 0n) - (before?.balance ?? 0n)),
       verdict: [
         ...waitOf(soroban),
         ...(payment?._tag === "NoPrice" ? ["price_unavailable"] : []),

@@ -1,10 +1,20 @@
 // The guard for envelopes of users and for malformed ones, by the table of attacks, each with a real envelope.
 import { assert, describe, it } from "@effect/vitest"
 import { Operation, xdr } from "@stellar/stellar-sdk/base"
+import { Result } from "effect"
+import { guard, outerFeeOf } from "../../../../src/domain/transaction/stellar/Guard.ts"
 import { passedMethods } from "../../../../src/domain/transaction/stellar/RpcMethods.ts"
 import { isPassed } from "../../../../src/server/transactions/NodeNetwork.ts"
-import { addressEntry, call, feeBump, invocation, sourceEntry } from "../../../../testkit/stellar/Building.ts"
+import {
+  addressEntry,
+  call,
+  feeBump,
+  invocation,
+  passphrase,
+  sourceEntry
+} from "../../../../testkit/stellar/Building.ts"
 import { counterContract } from "../../../../testkit/stellar/Contracts.ts"
+import { signedBy } from "../../../../testkit/stellar/Credits.ts"
 import {
   altered,
   attacker,
@@ -12,6 +22,7 @@ import {
   cases,
   channel,
   dust,
+  envelopeOf,
   muxed,
   nested,
   now,
@@ -20,6 +31,7 @@ import {
   relayer,
   resources,
   sibling,
+  terms,
   theirs,
   user,
   v0,
@@ -188,21 +200,32 @@ describe("the guard of stellar for envelopes of others", () => {
     assert.strictEqual(verdict(mode, text, given), expected)
   })
 
-  it("refuses credentials of the kinds that it does not know, and resources above the fee", () => {
-    const credentials = new xdr.SorobanAddressCredentials({
-      address: xdr.ScAddress.scAddressTypeAccount(user.xdrPublicKey()),
-      nonce: 1n,
-      signatureExpirationLedger: 100,
-      signature: xdr.ScVal.scvVoid()
+  it("refuses credentials of a kind that only a newer library knows", () => {
+    const { operations, ...envelope } = envelopeOf(theirs([authorizing(user)], resources))
+    const [operation] = operations
+    if (operation?.type !== "invokeHostFunction") return assert.fail(operation?.type)
+    const auth = operation.auth.map((entry) => ({
+      ...entry,
+      credentials: { kind: "unsupported", name: "addressV3" } as const
+    }))
+    const result = guard("bump", { ...envelope, operations: [{ ...operation, auth }] }, terms)
+    assert.deepStrictEqual(Result.isFailure(result) ? result.failure : undefined, {
+      code: "auth_kind_unsupported",
+      detail: "operation 1 has credentials of the kind addressV3"
     })
-    const entry = new xdr.SorobanAuthorizationEntry({
-      credentials: xdr.SorobanCredentials.sorobanCredentialsAddressV2(credentials),
-      rootInvocation: invocation(counterContract, "go")
-    })
-    assert.strictEqual(verdict("bump", theirs([call("go", [], { auth: [entry] })], resources)), "auth_kind_unsupported")
+  })
+
+  it("lets a user pay less than the resources in a fee bump, and no envelope of the relayer", () => {
+    const cheap = { fee: 999 }
+    const inner = signedBy(user, altered(built(user, [call("go")], resources), cheap), passphrase)
+    assert.strictEqual(verdict("bump", inner), "accepted")
+    assert.strictEqual(outerFeeOf(envelopeOf(inner), terms), 2n * terms.rate + resources.resourceFee)
+    assert.strictEqual(verdict("unsigned", altered(own([call("go")], resources), cheap)), "resource_fee")
+    assert.strictEqual(verdict("sign", altered(own([call("go")], resources), cheap)), "resource_fee")
+  })
+
+  it("refuses a negative fee of resources, and what has no signature or no operation", () => {
     assert.strictEqual(verdict("bump", theirs([call("go")], { resourceFee: -1n })), "resource_fee")
-    const cheap = altered(theirs([call("go")], resources), { fee: 999 })
-    assert.strictEqual(verdict("bump", cheap), "resource_fee")
     assert.strictEqual(verdict("bump", built(user, [pay()])), "xdr_unsigned")
     assert.strictEqual(verdict("bump", theirs([])), "operation_count")
     assert.strictEqual(verdict("bump", good), "accepted")

@@ -10,7 +10,7 @@ import { guard } from "../../../../src/domain/transaction/stellar/Guard.ts"
 import type { Mode } from "../../../../src/domain/transaction/stellar/Guard.ts"
 import type { Terms } from "../../../../src/domain/transaction/stellar/GuardRules.ts"
 import type { Refusal } from "../../../../src/domain/transaction/stellar/Refusal.ts"
-import { call, keyNamed, passphrase, payment, transaction } from "../../../../testkit/stellar/Building.ts"
+import { altered, call, keyNamed, passphrase, payment, transaction } from "../../../../testkit/stellar/Building.ts"
 import type { Building } from "../../../../testkit/stellar/Building.ts"
 import { nativeContract } from "../../../../testkit/stellar/Contracts.ts"
 
@@ -125,17 +125,4 @@ export type Row = readonly [
 export const cases = (rows: ReadonlyArray<Row>) =>
   rows.map(([number, attack, mode, text, expected, given = {}]) => ({ number, attack, mode, text, expected, given }))
 
-/** A change of the transaction that the library's builder cannot make. */
-export const altered = (
-  text: string,
-  change: Partial<ConstructorParameters<typeof lib.xdr.Transaction>[0]>
-): string => {
-  const parsed = lib.xdr.TransactionEnvelope.fromXdr(text, "base64")
-  if (parsed.type !== "envelopeTypeTx") throw new Error(parsed.type)
-  const { signatures, tx } = parsed.v1
-  const { cond, ext, fee, memo, operations, seqNum, sourceAccount } = tx
-  const given = new lib.xdr.Transaction({ cond, ext, fee, memo, operations, seqNum, sourceAccount, ...change })
-  return lib.xdr.TransactionEnvelope.envelopeTypeTx(new lib.xdr.TransactionV1Envelope({ tx: given, signatures })).toXdr(
-    "base64"
-  )
-}
+export { altered }

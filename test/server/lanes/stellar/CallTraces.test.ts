@@ -1,6 +1,8 @@
 // Calls of contracts in the driver: what their simulation finds ends them before anything is signed, or is signed.
 import { assert } from "@effect/vitest"
+import { authorizeInvocation, Operation, xdr } from "@stellar/stellar-sdk/base"
 import { Effect } from "effect"
+import { baseReserve } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
 import type { StellarRequest } from "../../../../src/domain/transaction/stellar/Stellar.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import {
@@ -14,7 +16,16 @@ import {
   sourceEntry,
   transaction
 } from "../../../../testkit/stellar/Building.ts"
-import { counterContract, nativeContract } from "../../../../testkit/stellar/Contracts.ts"
+import { creditContract } from "../../../../testkit/stellar/Calls.ts"
+import {
+  counterContract,
+  counterKey,
+  nativeContract,
+  openContract,
+  tokenContract
+} from "../../../../testkit/stellar/Contracts.ts"
+import { issuer } from "../../../../testkit/stellar/Credits.ts"
+import { dataOf, keyOf, newAccount } from "../../../../testkit/stellar/Entries.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 
@@ -82,6 +93,175 @@ layerEach(ledger)("a call of a contract", (it) => {
         world.siblings.clear()
         assert.strictEqual((yield* code())[2], 1)
       })
+  )
+
+  it.effect("that makes a trust line ends before anything is signed, if the policy or the API key allows none", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ policies: { max_subentries: 1 } })
+      world.network.grant(issuer.publicKey(), 10n * xlm)
+      const trust = {
+        operations: [
+          {
+            type: "invoke_contract",
+            contract_address: creditContract(passphrase),
+            function_name: "trust",
+            args: [{ address: world.address }]
+          }
+        ]
+      } as const
+      const ended = Effect.fnUntraced(function* (request: StellarRequest) {
+        const [id] = yield* world.accept(request)
+        yield* world.finish
+        const { attempts, cause, state } = yield* world.transaction(id)
+        return [state, cause?.code, attempts.length]
+      })
+      assert.deepStrictEqual(yield* ended({ ...trust, max_value: baseReserve - 1n }), ["failed", "balance_change", 0])
+      assert.strictEqual((yield* ended({ ...trust, max_value: baseReserve }))[0], "confirmed")
+      assert.deepStrictEqual(yield* ended(trust), ["failed", "too_many_subentries", 0])
+    })
+  )
+
+  it.effect(
+    "that creates an account with XLM of the relayer ends before anything is signed, without a policy for it",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* World.make()
+        const fresh = keyNamed("fresh").publicKey()
+        const args = [{ address: world.address }, { address: fresh }, { i128: { hi: 0n, lo: 2n * xlm } }]
+        const create: StellarRequest = {
+          operations: [
+            {
+              type: "invoke_contract",
+              contract_address: nativeContract(passphrase),
+              function_name: "transfer",
+              args
+            }
+          ]
+        }
+        const state = Effect.fnUntraced(function* () {
+          const [id] = yield* world.accept(create)
+          yield* world.finish
+          const { attempts, cause, state } = yield* world.transaction(id)
+          return state === "failed" ? [cause?.code, attempts.length] : [state]
+        })
+        assert.deepStrictEqual(yield* state(), ["balance_change", 0])
+        world.relayer = world.relayerOf({ allowed_operations: ["createAccount"] })
+        assert.deepStrictEqual(yield* state(), ["confirmed"])
+        assert.strictEqual(world.balanceOf(fresh), 2n * xlm)
+      })
+  )
+
+  it.effect("of a user ends before anything is paid, if it changes an account of the service", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [node] = world.nodes
+      if (node === undefined) return assert.fail("no node")
+      const sibling = keyNamed("sibling").publicKey()
+      world.siblings.add(sibling)
+      const entryOf = (subEntries: number) =>
+        new xdr.LedgerEntry({
+          lastModifiedLedgerSeq: 1,
+          data: dataOf({ ...newAccount(sibling, xlm, 1), subEntries }, () => assert.fail()) ?? assert.fail(),
+          ext: xdr.LedgerEntryExt.v0()
+        }).toXdr("base64")
+      node.faults.script = { changes: [{ before: entryOf(0), after: entryOf(1) }] }
+      const guest = World.guestOf(world, "guest", [callOf("increment")], { resourceFee: 60_000n })
+      const id = yield* guest.accept
+      yield* world.finish
+      const { attempts, cause, state } = yield* world.transaction(id)
+      assert.deepStrictEqual([state, cause?.code, attempts.length], ["failed", "balance_change", 0])
+    })
+  )
+
+  it.effect("of a user whose envelope pays less than its resources is paid for by the fee bump", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const guest = World.guestOf(world, "guest", [callOf("increment")], { resourceFee: 60_000n, lowered: 59_000 })
+      const id = yield* guest.accept
+      yield* world.finish
+      const { cause, mined, state } = yield* world.transaction(id)
+      assert.strictEqual(state, "confirmed", cause?.code)
+      assert.isAbove(Number(mined?.receipt.paid), 50_000)
+    })
+  )
+
+  it.effect("with an authorization of protocol 27, which its user has signed by a published client, is confirmed", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const user = keyNamed("user")
+      world.network.grant(user.publicKey(), 10n * xlm)
+      const contract = nativeContract(passphrase)
+      const args = [addressValue(user), addressValue(receiver), amountValue(xlm)]
+      const entry = yield* Effect.promise(() =>
+        authorizeInvocation({
+          signer: user,
+          validUntilLedgerSeq: world.network.latest.number + 50,
+          invocation: invocation(contract, "transfer", args),
+          networkPassphrase: passphrase
+        })
+      )
+      assert.strictEqual(entry.credentials.type, "sorobanCredentialsAddressV2")
+      const [id] = yield* world.accept({
+        operations: [
+          {
+            type: "invoke_contract",
+            contract_address: contract,
+            function_name: "transfer",
+            args: [{ address: user.publicKey() }, { address: receiver.publicKey() }, { i128: { hi: 0n, lo: xlm } }],
+            auth: { type: "xdr", entries: [entry.toXdr("base64")] }
+          }
+        ]
+      })
+      yield* world.finish
+      const { attempts, cause, state } = yield* world.transaction(id)
+      assert.strictEqual(state, "confirmed", cause?.code)
+      assert.isDefined(attempts[0]?.offer.maxLedger)
+      assert.strictEqual(world.balanceOf(receiver.publicKey()), had + xlm)
+    })
+  )
+
+  it.effect(
+    "of a contract that signs nothing has its recorded authorization, which is valid while the envelope is",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* World.make()
+        world.network.put(keyOf.holding(openContract), { kind: "holding", amount: 7n })
+        const from = (address: string): StellarRequest => ({
+          operations: [
+            {
+              type: "invoke_contract",
+              contract_address: tokenContract,
+              function_name: "transfer",
+              args: [{ address }, { address: receiver.publicKey() }, { i128: { hi: 0n, lo: 7n } }],
+              auth: { type: "addresses", signers: [address] }
+            }
+          ]
+        })
+        const [id] = yield* world.accept(from(openContract))
+        yield* world.finish
+        const { attempts, cause, state } = yield* world.transaction(id)
+        assert.strictEqual(state, "confirmed", cause?.code)
+        assert.isDefined(attempts[0]?.offer.maxLedger)
+        // A contract that wants a signature refuses it in a simulation, before a fee is paid.
+        world.network.put(keyOf.holding(counterContract), { kind: "holding", amount: 7n })
+        const [refused] = yield* world.accept(from(counterContract))
+        yield* world.finish
+        const ended = yield* world.transaction(refused)
+        assert.deepStrictEqual([ended.state, ended.cause?.code, ended.attempts.length], ["failed", "would_fail", 0])
+      })
+  )
+
+  it.effect("that only makes entries live longer is simulated without a mode of authorizations, and confirmed", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      for (const operation of [Operation.extendFootprintTtl({ extendTo: 1000 }), Operation.restoreFootprint({})]) {
+        const given = { sequence: 1n, resourceFee: 1000n, footprint: [counterKey] }
+        const [id] = yield* world.accept({ transaction_xdr: transaction(world.address, [operation], given).toXDR() })
+        yield* world.finish
+        const { cause, state } = yield* world.transaction(id)
+        assert.strictEqual(state, "confirmed", cause?.code)
+      }
+    })
   )
 
   it.effect("that fails in the simulation ends without a sequence, before anything is signed", () =>

@@ -33,7 +33,15 @@ import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
 import { isOf } from "../../../../src/server/ledger/StoredTransaction.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
 import { insert } from "../../../../testkit/LedgerRows.ts"
-import { envelope, keyNamed, passphrase, payment as paid } from "../../../../testkit/stellar/Building.ts"
+import {
+  altered,
+  envelope,
+  keyNamed,
+  passphrase,
+  payment as paid,
+  transaction
+} from "../../../../testkit/stellar/Building.ts"
+import { signedBy } from "../../../../testkit/stellar/Credits.ts"
 import { accountIn } from "../../../../testkit/stellar/Entries.ts"
 import { Network } from "../../../../testkit/stellar/Network.ts"
 import { node as nodeOf } from "../../../../testkit/stellar/Node.ts"
@@ -267,18 +275,22 @@ export const losing = Effect.gen(function* () {
 
 type Made = Effect.Success<ReturnType<typeof make>>
 
-/** An envelope of a user with XLM, and what the service stores of it. */
+/** An envelope of a user with XLM, and what the service stores of it. `lowered`: a fee that the library's builder refuses. */
 export const guestOf = (
   world: Made,
   name: string,
   operations: Parameters<typeof envelope>[1] = [paid(receiver, xlm)],
-  more: Pick<Parameters<typeof envelope>[2], "resourceFee"> = {}
+  { lowered, ...more }: Pick<Parameters<typeof envelope>[2], "resourceFee"> & { readonly lowered?: number } = {}
 ) => {
   const user = keyNamed(name)
   world.network.grant(user.publicKey(), 10n * xlm)
   const sequence = (accountIn(world.network.reads, user.publicKey())?.sequence ?? 0n) + 1n
   const maxTime = world.network.latest.closeTime + 200
-  const text = envelope(user, operations, { sequence, maxTime, ...more })
+  const given = { sequence, maxTime, ...more }
+  const text =
+    lowered === undefined
+      ? envelope(user, operations, given)
+      : signedBy(user, altered(transaction(user, operations, given).toXDR(), { fee: lowered }), passphrase)
   const innerHash = world.hashOf(text)
   const facts = { guest: { account: user.publicKey(), sequence, innerHash, maxTime } }
   return { text, innerHash, accept: Effect.map(world.accept({ transaction_xdr: text }, 1, { facts }), ([id]) => id) }

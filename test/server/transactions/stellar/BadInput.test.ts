@@ -74,7 +74,15 @@ const operations: ReadonlyArray<Case> = [
   [{ operations: [invoke({ args: [{ u64: String(2n ** 64n) }] })] }, "operations.0.args"],
   [{ operations: [invoke({ args: [{ word: 1 }] })] }, "operations.0.args"],
   [{ operations: [invoke(), invoke()] }, "operations: Transaction can contain at most one Soroban operation"],
-  [{ operations: [invoke({ auth: { type: "xdr", entries: ["AAAA"] } })] }, "operations: xdr_invalid"]
+  [{ operations: [invoke({ auth: { type: "xdr", entries: ["AAAA"] } })] }, "operations: xdr_invalid"],
+  [
+    { operations: [invoke({ auth: { type: "xdr", entries: ["AAAABA=="] } })] },
+    "operations: auth_kind_unsupported: credentials type 4 is not known to this version"
+  ],
+  [
+    { operations: [invoke({ auth: { type: "addresses", signers: [counterContract, to] } })] },
+    `operations: auth of the type addresses is not signed, and the account ${to} has to sign`
+  ]
 ]
 
 const limits: ReadonlyArray<Case> = [

@@ -1,10 +1,13 @@
 // `POST …/transactions/simulate` of stellar relayers: what a send would do and cost, and what keeps it from being signed.
 import { assert, layer } from "@effect/vitest"
-import { scValToNative, xdr } from "@stellar/stellar-sdk/base"
+import { Operation, scValToNative, xdr } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"
 import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
-import { counterContract } from "../../../../testkit/stellar/Contracts.ts"
-import { envelope, keyNamed, payment } from "../../../../testkit/stellar/Building.ts"
+import { counterContract, counterKey, nativeContract } from "../../../../testkit/stellar/Contracts.ts"
+import { envelope, keyNamed, payment, transaction } from "../../../../testkit/stellar/Building.ts"
+import { creditContract } from "../../../../testkit/stellar/Calls.ts"
+import { issuer } from "../../../../testkit/stellar/Credits.ts"
+import { accountIn, keyOf } from "../../../../testkit/stellar/Entries.ts"
 import { pay, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { makeKey } from "../Fixtures.ts"
@@ -99,7 +102,7 @@ layer(api, { excludeTestServices: true })("a simulation of a stellar relayer", (
 
   it.effect("needs a second provider for a failure, and names a restore that is missing", () =>
     Effect.gen(function* () {
-      const { simulate, standIn } = yield* simulating({ providers: 2 })
+      const { address, simulate, standIn } = yield* simulating({ providers: 2 })
       standIn.control({ faults: { provider: 0, set: { script: { error: "HostError: behind" } } } })
       for (const [method, expected] of [
         // The provider that has answered for the accounts is asked first.
@@ -113,8 +116,50 @@ layer(api, { excludeTestServices: true })("a simulation of a stellar relayer", (
       for (const provider of [0, 1]) {
         standIn.control({ faults: { provider, set: { script: { needsRestore: true } } } })
       }
-      const { needs_restore, verdict } = yield* simulate(counts("increment"))
+      assert.isFalse((yield* simulate(counts("increment"))).needs_restore)
+      const extend = transaction(address, [Operation.extendFootprintTtl({ extendTo: 9 })], {
+        sequence: 1n,
+        resourceFee: 1000n,
+        footprint: [counterKey]
+      })
+      const { needs_restore, verdict } = yield* simulate({ transaction_xdr: extend.toXDR() })
       assert.deepStrictEqual([needs_restore, verdict], [true, ["needs_restore"]])
+    })
+  )
+
+  it.effect("refuses what a call would change of the relayer against its policy or the API key", () =>
+    Effect.gen(function* () {
+      const { address, network, passphrase, refusal, simulate } = yield* simulating({ policies: { max_subentries: 1 } })
+      for (const key of [issuer, user]) network.grant(key.publicKey(), 10n * xlm)
+      network.close()
+      const native = nativeContract(passphrase)
+      const to = (key: typeof user) => ({
+        operations: [
+          {
+            type: "invoke_contract",
+            contract_address: native,
+            function_name: "transfer",
+            args: [{ address }, { address: key.publicKey() }, { i128: { hi: "0", lo: String(2n * xlm) } }]
+          }
+        ]
+      })
+      assert.strictEqual((yield* simulate(to(user))).out, String(2n * xlm))
+      assert.include(yield* refusal(to(keyNamed("fresh"))), "operations: balance_change: the call creates the account")
+      const trust = {
+        operations: [
+          {
+            type: "invoke_contract",
+            contract_address: creditContract(passphrase),
+            function_name: "trust",
+            args: [{ address }]
+          }
+        ]
+      }
+      assert.strictEqual((yield* simulate(trust)).out, "5000000")
+      const of = accountIn(network.reads, address)
+      if (of !== undefined) network.put(keyOf.account(address), { ...of, subEntries: 1 })
+      network.close()
+      assert.include(yield* refusal(trust), "operations: too_many_subentries: the account would have 2 entries")
     })
   )
 

@@ -1,6 +1,6 @@
 // Calls of contracts whose users pay in a token: quote, build, send and signature. The forwarder is one of the stand-in ledger.
 import { assert, layer } from "@effect/vitest"
-import { Operation, xdr } from "@stellar/stellar-sdk/base"
+import { authorizeEntry, Operation, xdr } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"
 import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
 import * as Documented from "../../../../testkit/Documented.ts"
@@ -257,7 +257,7 @@ layer(api, { excludeTestServices: true })("a call of a contract whose user pays 
 
   it.effect("is refused with the field that is wrong", () =>
     Effect.gen(function* () {
-      const { address, build, id, network, passphrase, quote } = yield* sponsoring({}, { ledgerMs: 0 })
+      const { address, build, id, passphrase, quote } = yield* sponsoring({}, { ledgerMs: 0 })
       const { call } = yield* TestApi.TestApi
       const native = nativeContract(passphrase)
       const [allowed] = policies.allowed_tokens
@@ -302,8 +302,32 @@ layer(api, { excludeTestServices: true })("a call of a contract whose user pays 
           assert.include(json.error ?? "", expected)
         }
       }
+    })
+  )
+
+  it.effect("restores archived entries itself, and its user pays for that", () =>
+    Effect.gen(function* () {
+      const { becomes, counted, network, send, signedBuild } = yield* sponsoring()
       network.put(keyOf.counter, { kind: "counter", value: 1, isArchived: true })
-      assert.include((yield* build(counting)).json.error ?? "", "operations: needs_restore")
+      const { id } = dataOf(yield* send(yield* signedBuild()))
+      yield* becomes(id, "confirmed")
+      assert.strictEqual(counted(), 2)
+    })
+  )
+
+  it.effect("is signed by its user with the credentials that the simulation records, also those of protocol 27", () =>
+    Effect.gen(function* () {
+      const { becomes, build, counted, passphrase, send, standIn } = yield* sponsoring()
+      standIn.control({ faults: { provider: 0, set: { script: { isV2: true } } } })
+      const { transaction: transaction_xdr, user_auth_entry } = builtOf(yield* build(counting))
+      const entry = xdr.SorobanAuthorizationEntry.fromXdr(user_auth_entry, "base64")
+      if (entry.credentials.type !== "sorobanCredentialsAddressV2") return assert.fail(entry.credentials.type)
+      const until = entry.credentials.addressV2.signatureExpirationLedger
+      const signed = yield* Effect.promise(() => authorizeEntry(entry, user, until, passphrase))
+      const sent = yield* send({ transaction_xdr, signed_auth_entry: signed.toXdr("base64") })
+      assert.strictEqual(sent.status, 200, sent.text)
+      yield* becomes(dataOf(sent).id, "confirmed")
+      assert.strictEqual(counted(), 1)
     })
   )
 
