@@ -24,7 +24,7 @@ const kinds = [
 export const AttentionKind = Schema.Literals(kinds).annotate({
   identifier: "AttentionKind",
   description:
-    "`unreadable`: rows of relayers, signers or networks cannot be verified, so that nothing is done with them. `decision`: an operator has to decide about transactions. `providers`: an RPC provider or a key service does not do its part. `held`: transactions wait for something else. `receiver`: a webhook receiver fails. `service`: a job or the audit log of this instance is unhealthy. Items are in this order.",
+    "`unreadable`: rows of relayers, signers or networks cannot be verified, so that nothing is done with them. `decision`: an operator has to decide about transactions. `providers`: an RPC provider or a key service does not do its part. `held`: transactions wait for something else. `receiver`: a webhook receiver fails. `service`: a job or the audit log of this instance is unhealthy, or a network needs a newer version of the service. Items are in this order.",
   examples: ["relayers_disabled"]
 })
 export type AttentionKind = typeof AttentionKind.Type

@@ -51,6 +51,9 @@ export const ProviderReading = Schema.Struct({
       42
     )
   ),
+  protocol_version: Schema.optionalKey(
+    field(Schema.Natural, "Protocol of the stellar network, as the provider says.", 28)
+  ),
   code: Schema.optionalKey(field(CheckCode, "Why the provider failed in this inspection.", "rate_limited")),
   error: Schema.optionalKey(
     field(

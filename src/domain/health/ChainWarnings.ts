@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { maxClockDifference } from "../chain/ChainSnapshot.ts"
 import type { ChainSnapshot, ProviderReading, StellarLedger } from "../chain/ChainSnapshot.ts"
+import { protocolOf, protocolWarning } from "../chain/StellarProtocol.ts"
 import type { RelayerAccount } from "../relayer/Relayer.ts"
 import { timeoutBounds } from "../relayer/StellarPolicy.ts"
 import type { RelayerStatus } from "../relayer/RelayerStatus.ts"
@@ -17,11 +18,12 @@ export const HealthWarning = Schema.Literals([
   "no_channels",
   "clock_skew",
   "ledger_stalled",
-  "store_too_short"
+  "store_too_short",
+  "protocol_unknown"
 ]).annotate({
   identifier: "HealthWarning",
   description:
-    "`sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with. `timeout_bounded`: `timeout_seconds` of a stellar relayer is outside of its bounds. `not_used`: a field of the policy has no effect. `no_channels`: `concurrent_transactions` of a stellar relayer is true, and it has no channels. `clock_skew`: the newest stellar ledger is ahead of the clock. `ledger_stalled`: it is more than a minute old. `store_too_short`: the provider keeps fewer ledgers than a day has."
+    "`sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with. `timeout_bounded`: `timeout_seconds` of a stellar relayer is outside of its bounds. `not_used`: a field of the policy has no effect. `no_channels`: `concurrent_transactions` of a stellar relayer is true, and it has no channels. `clock_skew`: the newest stellar ledger is ahead of the clock. `ledger_stalled`: it is more than a minute old. `store_too_short`: the provider keeps fewer ledgers than a day has. `protocol_unknown`: the stellar network runs a newer protocol than this version of the service knows."
 })
 type HealthWarning = typeof HealthWarning.Type
 
@@ -128,7 +130,12 @@ const store: Rule = (_, reading) => {
   }
 }
 
-const rules: ReadonlyArray<Rule> = [sendsNothing, timeout, swaps, channels, clock, stalled, store]
+const protocol: Rule = (_, reading) => {
+  const text = protocolWarning(protocolOf(reading?.providers ?? []))
+  return text === undefined ? undefined : { code: "protocol_unknown", text }
+}
+
+const rules: ReadonlyArray<Rule> = [sendsNothing, timeout, swaps, channels, clock, stalled, store, protocol]
 
 /** `reading`: undefined before the first check. */
 export const noticesOf = (relayer: RelayerAccount, reading: ChainSnapshot | undefined): ReadonlyArray<HealthNotice> =>

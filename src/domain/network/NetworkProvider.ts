@@ -45,6 +45,12 @@ export const NetworkProvider = Schema.Struct({
     42
   ),
   p95_ms: shown(Schema.Natural, "The same in 95 % of them.", 180),
+  protocol_version: shown(Schema.Natural, "Protocol of the stellar network, as it said most recently.", 28),
+  warning: shown(
+    Shown.Words,
+    "What this version of the service refuses, because the network runs a newer protocol than it knows.",
+    "The network runs protocol 29, and this version of the service knows protocol 28."
+  ),
   checked_at: shown(Instant, "When it was last asked by a check.", at),
   latency_ms: shown(
     Schema.Natural,

@@ -4,8 +4,11 @@ import * as Caller from "../../domain/access/Caller.ts"
 import { arrange, hostOf, kindOfCode, usualBlockTime } from "../../domain/attention/Attention.ts"
 import type { AttentionItem, Finding } from "../../domain/attention/Attention.ts"
 import type { Readiness as Report } from "../../api/SystemApi.ts"
+import { protocolWarning } from "../../domain/chain/StellarProtocol.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { isUnavailable } from "../../sql/Unavailable.ts"
+import { Chains } from "../chains/Chains.ts"
+import type { UnknownProtocol } from "../chains/Chains.ts"
 import { RelayerHealth } from "../health/RelayerHealth.ts"
 import { LedgerRules } from "../ledger/LedgerRules.ts"
 import { Conditions } from "../lifecycle/Conditions.ts"
@@ -152,6 +155,16 @@ const ofRows = (rows: ReadonlyArray<RowName>): ReadonlyArray<Finding> => {
   ]
 }
 
+/** The health job reads the protocol of a network with each check of its relayers. */
+const ofProtocol = ({ network: id, protocol }: UnknownProtocol): Finding => ({
+  ...none,
+  kind: "service",
+  code: "protocol_unknown",
+  resource: { kind: "network", id },
+  reason: protocolWarning(protocol) ?? `The network runs protocol ${protocol}.`,
+  next: "Update the service. What it knows of earlier protocols goes on working."
+})
+
 const ofService = ({ components: { jobs, audit, events } }: Report): ReadonlyArray<Finding> => {
   const unhealthy = Object.entries(jobs).flatMap(([name, status]) =>
     name !== "status" && status === "unhealthy" ? [name] : []
@@ -180,6 +193,7 @@ export const make = Effect.gen(function* () {
   const conditions = yield* Conditions
   const health = yield* RelayerHealth
   const targets = yield* RelayerTargets
+  const chains = yield* Chains
 
   /** Networks of one chain have about the same, so one relayer of each chain is read. */
   const blockTimesOf = Effect.fnUntraced(function* (held: ReadonlyArray<HeldRow>) {
@@ -242,13 +256,14 @@ export const make = Effect.gen(function* () {
   const report = readiness.check.pipe(Effect.catchTag("NotReady", (error) => Effect.succeed(error.readiness)))
 
   const look = Effect.fn("Attention.look")(function* (view: View) {
-    const { transactions, notifications, keys, relayerIds } = view
+    const { transactions, networks: showsNetworks, notifications, keys, relayerIds } = view
     const now = yield* Clock.currentTimeMillis
     const checks = yield* repo.checks(relayerIds)
     const held = transactions ? yield* repo.held(relayerIds) : []
     const blockTimes = yield* blockTimesOf(held)
     const receivers = notifications ? yield* repo.receivers : []
     const expiring = keys ? yield* repo.expiringKeys(DateTime.makeUnsafe(now)) : []
+    const protocols = showsNetworks ? yield* chains.unknownProtocols : []
     const { rows } = yield* conditions.problems
     const items = arrange([
       ...ofRows((rows?.rows ?? []).filter(isShown(view))),
@@ -256,6 +271,7 @@ export const make = Effect.gen(function* () {
       ...held.flatMap((row) => ofHeld(now, blockTimes.get(row.chain) ?? usualBlockTime, row)),
       ...receivers.map(ofReceiver),
       ...ofService(yield* report),
+      ...protocols.map(ofProtocol),
       ...expiring.map(ofKey)
     ])
     return yield* Effect.forEach(items, withFunding)

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { Api } from "../../api/Api.ts"
+import { Chains } from "../chains/Chains.ts"
 import { RelayerHealth } from "../health/RelayerHealth.ts"
 import { Holder } from "../ledger/Holder.ts"
 import { LedgerRules } from "../ledger/LedgerRules.ts"
@@ -21,7 +22,9 @@ export const AttentionHttp = HttpApiBuilder.group(
     const attention = yield* Attention.make
     return handlers.handleAll({ list: () => Respond.one(attention.list) })
   })
-).pipe(GroupServices.limitTo(Conditions, SqlClient.SqlClient, LedgerRules, Readiness, RelayerHealth, RelayerTargets))
+).pipe(
+  GroupServices.limitTo(Chains, Conditions, SqlClient.SqlClient, LedgerRules, Readiness, RelayerHealth, RelayerTargets)
+)
 
 export const InstancesHttp = HttpApiBuilder.group(
   Api,

@@ -1,11 +1,12 @@
 // The health of a network's providers: its RPC URLs, and what the last checks of its relayers say about them.
 import { Effect, Schema } from "effect"
 import { CheckCode } from "../../domain/chain/ChainSnapshot.ts"
+import { protocolWarning } from "../../domain/chain/StellarProtocol.ts"
 import type { NetworkId } from "../../domain/network/NetworkId.ts"
 import { maxChecked } from "../../domain/network/NetworkProvider.ts"
 import type { NetworkProvider } from "../../domain/network/NetworkProvider.ts"
-import { present } from "../../domain/transaction/Presentation.ts"
 import { Instant } from "../../domain/request/Instant.ts"
+import { present } from "../../domain/transaction/Presentation.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 import type { ProbedProvider } from "../chains/Inspection.ts"
@@ -21,7 +22,8 @@ const Found = Rows.withoutNulls(
     p50_ms: Schema.optionalKey(Schema.Int),
     p95_ms: Schema.optionalKey(Schema.Int),
     code: Schema.optionalKey(CheckCode),
-    error: Schema.optionalKey(Schema.String)
+    error: Schema.optionalKey(Schema.String),
+    protocol_version: Schema.optionalKey(Schema.Int)
   })
 )
 
@@ -42,10 +44,11 @@ export const make = Effect.gen(function* () {
         to_json(min(p.since) FILTER (WHERE p.failed)) #>> '{}' AS since, to_json(max(p.checked_at)) #>> '{}' AS checked_at,
         ${percentile(0.5)} AS p50_ms, ${percentile(0.95)} AS p95_ms,
         (array_agg(p.code ORDER BY p.checked_at DESC) FILTER (WHERE p.failed))[1] AS code,
-        (array_agg(p.error ORDER BY p.checked_at DESC) FILTER (WHERE p.failed))[1] AS error
+        (array_agg(p.error ORDER BY p.checked_at DESC) FILTER (WHERE p.failed))[1] AS error,
+        (array_agg(p.protocol ORDER BY p.checked_at DESC) FILTER (WHERE p.protocol IS NOT NULL))[1] AS protocol_version
       FROM (
         SELECT c.relayer_id, c.since, c.checked_at, e.value ->> 'url' AS url, (e.value ->> 'failed')::boolean AS failed,
-          (e.value ->> 'latency_ms')::float8 AS latency, e.value ->> 'code' AS code, e.value ->> 'error' AS error
+          (e.value ->> 'protocol_version')::float8 AS protocol, (e.value ->> 'latency_ms')::float8 AS latency, e.value ->> 'code' AS code, e.value ->> 'error' AS error
         FROM (
           SELECT r.id FROM relayers r
           WHERE r.network_type = ${type} AND r.network = ${name} AND r.custom_rpc_urls IS NULL
@@ -82,7 +85,8 @@ export const make = Effect.gen(function* () {
         row === undefined
           ? { ...config, state: "unknown", relayers: 0, failing: 0 }
           : { ...row, ...config, state: row.failing > 0 ? "failing" : "working" }
-      return withProbe(known, probed[index])
+      const shown = withProbe(known, probed[index])
+      return { ...shown, ...present("warning", protocolWarning(shown.protocol_version)) }
     })
   })
 

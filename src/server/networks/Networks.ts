@@ -3,6 +3,7 @@ import { Array, Context, Effect, Function, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
+import { protocolOf, protocolWarning } from "../../domain/chain/StellarProtocol.ts"
 import { abilityWarnings, providerWarnings } from "../../domain/health/ChainWarnings.ts"
 import { unanswered } from "../../domain/health/HealthSnapshot.ts"
 import { networkId } from "../../domain/network/NetworkId.ts"
@@ -217,7 +218,11 @@ export class Networks extends Context.Service<
       const preview = Effect.fn("Networks.preview")(function* (request: CreateNetwork) {
         const { network, urls } = yield* editing.plan(request)
         const found = yield* probed(network, urls)
-        return found.flatMap((provider) => [...providerWarnings(provider), ...abilityWarnings(network, provider)])
+        const newer = protocolWarning(protocolOf(found))
+        return [
+          ...found.flatMap((provider) => [...providerWarnings(provider), ...abilityWarnings(network, provider)]),
+          ...(newer === undefined ? [] : [newer])
+        ]
       })
 
       const probe = Effect.fn("Networks.probe")(function* (id: NetworkId) {

@@ -51,7 +51,8 @@ export const chains = (inspect: (id: RelayerId) => Effect.Effect<ChainSnapshot> 
           inspect(id)
         )
       },
-      probe: () => Effect.succeed([])
+      probe: () => Effect.succeed([]),
+      unknownProtocols: Effect.succeed([])
     })
   )
   return { seen, layer }

@@ -1,7 +1,8 @@
 // Inspects an account of a Stellar network, and its providers. It calls RPC servers, not Horizon: a relayer can choose its RPC servers and have
 // several of them, while `horizon_url` is optional.
 import { Clock, Effect, Predicate, Result } from "effect"
-import type { CheckFailure, StellarLedger } from "../../../domain/chain/ChainSnapshot.ts"
+import type { CheckFailure, ProviderReading, StellarLedger } from "../../../domain/chain/ChainSnapshot.ts"
+import { maskUrl } from "../../../domain/chain/Rpc.ts"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
 import type { StellarNetwork } from "../../../domain/network/Network.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
@@ -23,12 +24,23 @@ export const questions: Questions = {
   feeHistory: { method: Calls.feeStats.method }
 }
 
+/** Notes the protocol that each provider names when it proves itself. */
+const noting = (passphrase: string) => {
+  const protocols = new Map<string, number>()
+  return {
+    prove: prove(passphrase, (url, protocol) => void protocols.set(maskUrl(url), protocol)),
+    noted: <Reading extends ProviderReading>(readings: ReadonlyArray<Reading>): ReadonlyArray<Reading> =>
+      readings.map((reading) => ({ ...reading, ...present("protocol_version", protocols.get(reading.url)) }))
+  }
+}
+
 const probe: Inspection.Kind["probe"] = Effect.fn("StellarInspection.probe")(function* (
   nodes,
   { network, urls, budgetMs }
 ) {
   if (network.network_type !== "stellar") return yield* Inspection.wrongType
-  return yield* Inspection.probe({ nodes, dialect, urls, prove: prove(network.passphrase), budgetMs }, questions)
+  const { noted, prove } = noting(network.passphrase)
+  return noted(yield* Inspection.probe({ nodes, dialect, urls, prove, budgetMs }, questions))
 })
 
 /** The ledgers of the first provider that answers. Undefined: no provider answers; the read of the account reports that. */
@@ -68,8 +80,9 @@ const inspect: Inspection.Kind["inspect"] = Effect.fn("StellarInspection.inspect
       ([account, ledger]) => ({ ...account, ...present("ledger", ledger) })
     )
 
-  const chain = { nodes, dialect, urls, prove: prove(passphrase), budgetMs }
-  return { network_type, ...(yield* Inspection.run(chain, read)) }
+  const { noted, prove } = noting(passphrase)
+  const { providers, ...found } = yield* Inspection.run({ nodes, dialect, urls, prove, budgetMs }, read)
+  return { network_type, ...found, providers: noted(providers) }
 })
 
 export const kind: Inspection.Kind = { inspect, probe }

@@ -17,13 +17,15 @@ export interface StellarProviders extends Providers.Providers {
   readonly configured: number
 }
 
-/** Fails if the node is on another network. */
-export const prove = (passphrase: string) => (node: RpcNode) =>
-  Effect.flatMap(node.call(Calls.network), (found) =>
-    found.passphrase === passphrase
-      ? Effect.void
-      : Effect.fail(RpcFailure.answered("mismatch").of(Calls.network.method))
-  )
+/** Fails if the node is on another network. `note`: gets the protocol that the node names. */
+export const prove =
+  (passphrase: string, note: (url: string, protocol: number) => void = () => {}) =>
+  (node: RpcNode) =>
+    Effect.flatMap(node.call(Calls.network), ({ passphrase: found, protocolVersion }) => {
+      if (found !== passphrase) return Effect.fail(RpcFailure.answered("mismatch").of(Calls.network.method))
+      if (protocolVersion !== undefined) note(node.url, protocolVersion)
+      return Effect.void
+    })
 
 export const providers = Effect.fnUntraced(function* (
   nodeOf: (url: string) => RpcNode,
