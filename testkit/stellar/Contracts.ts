@@ -105,9 +105,7 @@ const covers = (invocation: Xdr.SorobanAuthorizedInvocation, { call, below }: Tr
   isSameCall(invocation, call) && below.every((one) => invocation.subInvocations.some((sub) => covers(sub, one)))
 
 /** The credentials of an address, of any version. Undefined: those of the source. */
-export const addressCredentialsIn = (
-  credentials: Xdr.SorobanCredentials
-): Xdr.SorobanAddressCredentials | undefined => {
+const addressCredentialsIn = (credentials: Xdr.SorobanCredentials): Xdr.SorobanAddressCredentials | undefined => {
   switch (credentials.type) {
     case "sorobanCredentialsAddress":
       return credentials.address

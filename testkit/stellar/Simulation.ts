@@ -22,6 +22,8 @@ export interface Script {
   readonly needsRestore?: boolean
   /** Changes of entries in base64 that are shown beside the found ones. */
   readonly changes?: ReadonlyArray<{ readonly before?: string; readonly after?: string }>
+  /** Events in base64. */
+  readonly events?: ReadonlyArray<string>
   /** Whether no change is shown. */
   readonly hidesChanges?: boolean
 }
@@ -194,6 +196,6 @@ export const simulate = (
     ...(script.hidesChanges === true
       ? {}
       : { stateChanges: [...written.map(({ change }) => change), ...(script.changes ?? [])] }),
-    events: []
+    events: script.events ?? []
   }
 }

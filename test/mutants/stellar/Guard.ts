@@ -242,8 +242,8 @@ export const guard: ReadonlyArray<Mutant> = [
       name: "calls-end-no-account",
       rule: "A call ends no account of the service.",
       source: `${attacks} 47`,
-      before: "if (after === undefined) return changed(",
-      after: "if (after === undefined && address === actor + address) return changed(",
+      before: "if (after === undefined) return changed(`the call ends the account ${address}`)",
+      after: "if (after === undefined) return undefined",
       test: `${guards}/GuardChanges.test.ts`
     },
     {
@@ -268,6 +268,14 @@ export const guard: ReadonlyArray<Mutant> = [
       source: `${attacks} 47`,
       before: `const other = changes.find(({ kind }) => kind === "unexpected")`,
       after: `const other = changes.find(({ kind }) => kind === "account" && kind !== "account")`,
+      test: `${guards}/GuardChanges.test.ts`
+    },
+    {
+      name: "assets-are-administered-by-the-policy",
+      rule: "What the relayer may not do with its assets by operations, it may not do by their contracts.",
+      source: `${attacks} 49`,
+      before: "return !isAllowed && trees.some((tree) => has(tree, one))",
+      after: "return !isAllowed && trees.length < 0 && trees.some((tree) => has(tree, one))",
       test: `${guards}/GuardChanges.test.ts`
     },
     {
@@ -354,9 +362,8 @@ export const guard: ReadonlyArray<Mutant> = [
       name: "calls-are-judged-by-their-changes",
       rule: "What a call of the relayer changes is judged before the signature.",
       source: `${attacks} 45`,
-      before: "return notGranted(envelope, read, terms) ?? ownChanges(read, terms, { actor, maxValue })",
-      after:
-        "return notGranted(envelope, read, terms) ?? (actor === maxValue ? ownChanges(read, terms, { actor, maxValue }) : undefined)",
+      before: " ??\n    ownChanges(read, terms, { actor, maxValue })",
+      after: " ??\n    (actor === maxValue ? ownChanges(read, terms, { actor, maxValue }) : undefined)",
       test: "test/server/lanes/stellar/CallTraces.test.ts"
     },
     {

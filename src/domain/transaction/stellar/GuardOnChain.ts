@@ -1,5 +1,5 @@
 // Rules of the guard that need the chain. A transaction that breaks one ends before its first signature.
-import type { AssetName, AuthEntry, TransactionEnvelope } from "./Envelope.ts"
+import type { AssetName, AuthEntry, Call, Invocation, TransactionEnvelope } from "./Envelope.ts"
 import { signersOf } from "./Envelope.ts"
 import { isResourceFeeTooHigh } from "./Fees.ts"
 import { addedSubentries } from "./Guard.ts"
@@ -47,6 +47,8 @@ export interface Simulated {
   readonly auth: ReadonlyArray<AuthEntry>
   /** What the call changes, besides data and code of contracts. */
   readonly changes: ReadonlyArray<EntryChange>
+  /** Calls of functions that only the administrator of an asset may call, as the contract of the asset announces them. */
+  readonly administered: ReadonlyArray<Pick<Call, "contract" | "name">>
   /** Accounts of which the call may write an entry whose change the answer does not show. */
   readonly unshown: ReadonlyArray<string>
   /** A part of the answer that this version cannot read. */
@@ -136,6 +138,33 @@ const createdAccount = (simulated: Simulated, terms: Terms): Refusal | undefined
   return created?.kind === "account"
     ? changed(`the call creates the account ${created.address}, and allowed_operations has no createAccount`)
     : undefined
+}
+
+/** Functions of the contract of an asset, with the operation that does the same. Undefined: no policy allows it. */
+const administration: Readonly<Record<string, string | undefined>> = {
+  set_admin: undefined,
+  set_authorized: "setTrustLineFlags",
+  clawback: "clawback"
+}
+
+const has = ({ below, call }: Invocation, { contract, name }: Pick<Call, "contract" | "name">): boolean =>
+  (call?.contract === contract && call.name === name) || below.some((one) => has(one, { contract, name }))
+
+/** What the relayer may not do with its assets by operations, it may not do by their contracts. */
+export const administers = (
+  envelope: TransactionEnvelope,
+  { administered }: Simulated,
+  terms: Terms
+): Refusal | undefined => {
+  const trees = authOf(envelope).flatMap((entry) => (isOfService(entry, terms) ? [entry.root] : []))
+  const found = administered.find((one) => {
+    const operation = administration[one.name]
+    const isAllowed = operation !== undefined && terms.allowedOperations.includes(operation)
+    return !isAllowed && trees.some((tree) => has(tree, one))
+  })
+  return found === undefined
+    ? undefined
+    : changed(`the call administers an asset by ${found.name} of ${found.contract}, and the policy does not allow it`)
 }
 
 const removedToken = ({ changes }: Simulated, { allowedTokens, own }: Terms): Refusal | undefined => {

@@ -101,17 +101,34 @@ const unshownIn = (
   })
 }
 
+/** `CODE:ISSUER`, the last topic of each event of the contract of an asset. Events of other tokens have none. */
+const assetTopic = /^[a-zA-Z0-9]{1,12}:G[A-Z2-7]{55}$/
+
+const administrative: ReadonlySet<string> = new Set(["set_admin", "set_authorized", "clawback"])
+
+const administeredIn = (lib: Library, text: string): Simulated["administered"] => {
+  const { event } = lib.xdr.DiagnosticEvent.fromXdr(text, "base64")
+  const topics = event.body.v0.topics
+  const [first, last] = [topics[0], topics.at(-1)]
+  if (event.contractId === null || event.type !== lib.xdr.ContractEventType.contract) return []
+  if (first?.type !== "scvSymbol" || last?.type !== "scvString" || !assetTopic.test(last.str.toString())) return []
+  const name = first.sym.toString()
+  const contract = lib.StrKey.encodeContract(event.contractId.value)
+  return administrative.has(name) ? [{ contract, name }] : []
+}
+
 /** The parts of an answer that the guard judges. A newer protocol can add what this version cannot read. */
-const judged = (lib: Library, { results, stateChanges, transactionData }: SimulatedCall) => {
+const judged = (lib: Library, { events, results, stateChanges, transactionData }: SimulatedCall) => {
   const entries = (results ?? []).flatMap(({ auth }) => auth ?? [])
-  const read = (): Pick<Simulated, "auth" | "changes" | "unshown"> => {
+  const read = (): Pick<Simulated, "administered" | "auth" | "changes" | "unshown"> => {
     const changes = (stateChanges ?? []).flatMap(({ before, after }) =>
       changeOf(lib, dataIn(lib, before), dataIn(lib, after))
     )
     const auth = entries.map((text): AuthEntry =>
       authOf(lib, lib.xdr.SorobanAuthorizationEntry.fromXdr(text, "base64"))
     )
-    return { auth, changes, unshown: unshownIn(lib, transactionData, changes) }
+    const administered = (events ?? []).flatMap((text) => administeredIn(lib, text))
+    return { administered, auth, changes, unshown: unshownIn(lib, transactionData, changes) }
   }
   return Result.getOrElse(reading(read, "is not the XDR of what a simulation finds"), ({ detail }) => ({
     ...nothing,
@@ -119,7 +136,7 @@ const judged = (lib: Library, { results, stateChanges, transactionData }: Simula
   }))
 }
 
-const nothing = { auth: [], changes: [], unshown: [] } as const satisfies Partial<Simulated>
+const nothing = { administered: [], auth: [], changes: [], unshown: [] } as const satisfies Partial<Simulated>
 
 /** Longest error text that is kept. */
 const maxError = 200

@@ -30,11 +30,7 @@ export interface Simulation {
 const givesEntries = ({ operations }: TransactionEnvelope): boolean =>
   operations.some((operation) => operation.type === "invokeHostFunction" && operation.auth.length > 0)
 
-export const simulationMode = (
-  request: StellarRequest,
-  envelope: TransactionEnvelope,
-  isGuest: boolean
-): Calls.AuthMode => {
+const simulationMode = (request: StellarRequest, envelope: TransactionEnvelope, isGuest: boolean): Calls.AuthMode => {
   if (!envelope.operations.some(({ type }) => type === "invokeHostFunction")) return "none"
   if (isGuest) return "enforce"
   if (request.transaction_xdr !== undefined) return givesEntries(envelope) ? "enforce" : "record"

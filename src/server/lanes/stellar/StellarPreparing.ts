@@ -11,6 +11,7 @@ import { guard } from "../../../domain/transaction/stellar/Guard.ts"
 import type { Mode } from "../../../domain/transaction/stellar/Guard.ts"
 import {
   addressesIn,
+  administers,
   declaredFee,
   expiredAuth,
   notGranted,
@@ -88,7 +89,11 @@ const brokenOnChain = (
   const declared = isGuest || mode === "sign" ? declaredFee(envelope, read) : undefined
   if (declared !== undefined) return declared
   const actor = isGuest || mode === "forward" ? undefined : terms.relayer
-  return notGranted(envelope, read, terms) ?? ownChanges(read, terms, { actor, maxValue })
+  return (
+    notGranted(envelope, read, terms) ??
+    administers(envelope, read, terms) ??
+    ownChanges(read, terms, { actor, maxValue })
+  )
 }
 
 /**

@@ -4,7 +4,7 @@ import * as lib from "@stellar/stellar-sdk/base"
 import { Asset, Operation, xdr } from "@stellar/stellar-sdk/base"
 import { Schema } from "effect"
 import { addedSubentries } from "../../../../src/domain/transaction/stellar/Guard.ts"
-import { ownChanges, takenByCall } from "../../../../src/domain/transaction/stellar/GuardOnChain.ts"
+import { administers, ownChanges, takenByCall } from "../../../../src/domain/transaction/stellar/GuardOnChain.ts"
 import type { AccountState, EntryChange, Simulated } from "../../../../src/domain/transaction/stellar/GuardOnChain.ts"
 import { exceeded, sendsOf } from "../../../../src/domain/transaction/stellar/KeyLimits.ts"
 import { baseReserve } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
@@ -171,9 +171,46 @@ describe("what a call changes of accounts of the service", () => {
 
   it("row 47: is refused of the trust line of a token that users pay with", () => {
     const removed: EntryChange = { kind: "trustline", address: relayer.publicKey(), asset: creditName, before: 0n }
-    const simulated: Simulated = { resourceFee: 1n, auth: [], changes: [removed], unshown: [] }
+    const simulated: Simulated = { resourceFee: 1n, administered: [], auth: [], changes: [removed], unshown: [] }
     assert.strictEqual(code(simulated, {}, { allowedTokens: [creditName] }), "balance_change")
     assert.isUndefined(code(simulated))
+  })
+
+  it.each([
+    ["set_admin", []],
+    ["set_authorized", ["setTrustLineFlags" as const]],
+    ["clawback", ["clawback" as const]]
+  ])("row 49: is %s of an asset, which needs the policy as the operation does", (name, allowed) => {
+    const event = (contract: string, topic: string) =>
+      new xdr.DiagnosticEvent({
+        inSuccessfulContractCall: true,
+        event: new xdr.ContractEvent({
+          ext: xdr.ExtensionPoint.v0(),
+          contractId: new xdr.ContractId(lib.StrKey.decodeContract(contract)),
+          type: xdr.ContractEventType.contract,
+          body: xdr.ContractEventBody.v0(
+            new xdr.ContractEventV0({
+              topics: [xdr.ScVal.scvSymbol(name), addressValue(user), xdr.ScVal.scvString(topic)],
+              data: xdr.ScVal.scvVoid()
+            })
+          )
+        })
+      }).toXdr("base64")
+    const of = (events: ReadonlyArray<string>, root: xdr.SorobanAuthorizedInvocation, policy: ReadonlyArray<string>) =>
+      administers(
+        envelopeOf(own([call("go", [], { auth: [sourceEntry(root)] })], { resourceFee: 1000n })),
+        simulate(increment, { events }),
+        { ...terms, allowedOperations: policy }
+      )?.code
+    const events = [event(usd, creditName)]
+    for (const root of [invocation(usd, name), invocation(counterContract, "go", [], [invocation(usd, name)])]) {
+      assert.strictEqual(of(events, root, []), "balance_change")
+      assert.strictEqual(of(events, root, allowed), allowed.length === 0 ? "balance_change" : undefined)
+    }
+    // Somebody else administers it, or it is a function of another contract.
+    assert.isUndefined(of(events, invocation(counterContract, name), []))
+    assert.isUndefined(of([event(usd, "a token")], invocation(usd, name), []))
+    assert.isUndefined(of([], invocation(usd, name), []))
   })
 
   it("row 48: is refused if the simulation hides it", () => {
@@ -209,7 +246,9 @@ describe("what a call changes of accounts of the service", () => {
     assert.isUndefined(code(simulate(increment), { maxValue: 0n }))
     const state: AccountState = { balance: 5n, subentries: 0, reserves: 0, rest: "" }
     const made: EntryChange = { kind: "account", address: relayer.publicKey(), after: state }
-    assert.isUndefined(code({ resourceFee: 1n, auth: [], changes: [made], unshown: [] }, { maxValue: 0n }))
+    assert.isUndefined(
+      code({ resourceFee: 1n, administered: [], auth: [], changes: [made], unshown: [] }, { maxValue: 0n })
+    )
   })
 })
 

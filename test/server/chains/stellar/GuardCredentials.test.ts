@@ -113,7 +113,7 @@ describe("authorizations of protocol 27", () => {
       const args = [addressValue(relayer), addressValue(attacker), amountValue(9n)]
       const transfer = invocation(native, "transfer", args)
       const entry = delegated(yield* authorize(user, transfer), attacker.publicKey(), relayer.publicKey())
-      const found = { resourceFee: 1n, auth: [entryOf(entry)], changes: [], unshown: [] }
+      const found = { resourceFee: 1n, administered: [], auth: [entryOf(entry)], changes: [], unshown: [] }
       assert.strictEqual(notGranted(envelopeOf(own([call("go")], resources)), found, terms)?.code, "auth_not_granted")
       const given = envelopeOf(own([calling(entry)], resources))
       assert.strictEqual(sendsOf(given, terms).value, 9n)

@@ -44,7 +44,7 @@ import {
 } from "./GuardFixtures.ts"
 
 const resources = { resourceFee: 100_000n }
-const simulated: Simulated = { resourceFee: 100_000n, auth: [], changes: [], unshown: [] }
+const simulated: Simulated = { resourceFee: 100_000n, administered: [], auth: [], changes: [], unshown: [] }
 
 const usd = new Asset("USD", attacker.publicKey())
 
