@@ -86,6 +86,7 @@ describe("the documents", () => {
       "ledger_stalled",
       "clock_skew",
       "store_too_short",
+      "protocol_unknown",
       "nonce_taken_too_often",
       "nonce_taken_unproven"
     ]

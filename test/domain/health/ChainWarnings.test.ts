@@ -1,6 +1,7 @@
 // What an inspection of a chain found wrong, as sentences.
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Schema } from "effect"
+import { knownProtocol } from "../../../src/domain/chain/StellarProtocol.ts"
 import { chainWarnings, noticesOf, snapshotOf } from "../../../src/domain/health/ChainWarnings.ts"
 import type { StellarPolicy } from "../../../src/domain/relayer/Policy.ts"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
@@ -104,6 +105,16 @@ describe("the warnings of a chain", () => {
     assert.deepStrictEqual(codes(61), ["ledger_stalled"])
     assert.deepStrictEqual(codes(-61), ["clock_skew"])
     assert.deepStrictEqual(codes(5, 86_399), ["store_too_short"])
+  })
+
+  it("name a protocol that is newer than this version knows, by the newest provider", () => {
+    const codes = (...versions: ReadonlyArray<number>) => {
+      const providers = versions.map((protocol_version) => ({ ...provider, protocol_version }))
+      return noticesOf(relayer, { network_type: "stellar", failures: [], providers }).map(({ code }) => code)
+    }
+    assert.deepStrictEqual(codes(), [])
+    assert.deepStrictEqual(codes(knownProtocol, knownProtocol - 1), [])
+    assert.deepStrictEqual(codes(knownProtocol, knownProtocol + 1), ["protocol_unknown"])
   })
 
   it("ignore the balance of an earlier check", () => {

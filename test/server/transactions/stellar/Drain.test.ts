@@ -15,6 +15,7 @@ import {
   sourceEntry,
   transaction
 } from "../../../../testkit/stellar/Building.ts"
+import { creditContract } from "../../../../testkit/stellar/Calls.ts"
 import { counterContract, nativeContract } from "../../../../testkit/stellar/Contracts.ts"
 import { dataOf, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
@@ -40,6 +41,8 @@ const destination = attacker.publicKey()
 /** Operations that no envelope of the relayer may have for this key. */
 const attacksOn = (address: string, passphrase: string): ReadonlyArray<ReadonlyArray<xdr.Operation>> => {
   const native = nativeContract(passphrase)
+  const credit = creditContract(passphrase)
+  const own = [addressValue(address)]
   const asset = new Asset("EVIL", destination)
   const all = [addressValue(address), addressValue(attacker), amountValue(100n * xlm)]
   const tree = (contract: string, name: string, below: ReadonlyArray<xdr.SorobanAuthorizedInvocation> = []) =>
@@ -70,6 +73,7 @@ const attacksOn = (address: string, passphrase: string): ReadonlyArray<ReadonlyA
     [callOf("transfer", all, { contract: native, auth: [tree(native, "transfer")] })],
     [callOf("approve", all, { contract: native, auth: [tree(native, "approve")] })],
     [callOf("transfer", all, { auth: [tree(counterContract, "transfer", [invocation(native, "transfer", all)])] })],
+    [callOf("trust", own, { contract: credit, auth: [sourceEntry(invocation(credit, "trust", own))] })],
     // The simulation asks for an authorization of the relayer that the envelope does not give.
     [callOf("transfer", all)]
   ]
