@@ -1,9 +1,8 @@
 // The entries of the stand-in ledger, with all their versions, so that a provider that lags shows an older ledger.
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import { StrKey, xdr } from "@stellar/stellar-sdk/base"
-
-/** Stroops that an account locks per entry that it owns (`LedgerHeader.baseReserve`). */
-export const baseReserve = 5_000_000n
+import { publicVote } from "./Voted.ts"
+import type { Voted } from "./Voted.ts"
 
 /** Entries that every account counts as (`getMinBalance` of stellar-core). */
 const ownEntries = 2n
@@ -82,6 +81,7 @@ export const keyOf = {
 }
 
 export interface Reads {
+  readonly voted: Voted
   get(key: string): Entry | undefined
 }
 
@@ -95,11 +95,14 @@ export const trustlineIn = (reads: Reads, address: string, asset: string): Trust
   return entry?.kind === "trustline" ? entry : undefined
 }
 
-export const minimumBalance = ({ subEntries, sponsoring, sponsored }: Account): bigint =>
-  (ownEntries + BigInt(subEntries + sponsoring - sponsored)) * baseReserve
+export const minimumBalance = (
+  { subEntries, sponsoring, sponsored }: Account,
+  { voted }: Pick<Reads, "voted">
+): bigint => (ownEntries + BigInt(subEntries + sponsoring - sponsored)) * voted.baseReserve
 
 /** `getAvailableBalance` of stellar-core: what fees and operations can take. */
-export const availableBalance = (account: Account): bigint => account.balance - minimumBalance(account)
+export const availableBalance = (account: Account, reads: Pick<Reads, "voted">): bigint =>
+  account.balance - minimumBalance(account, reads)
 
 /** Writes that are kept or dropped as a whole: `LedgerTxn` of stellar-core. */
 export class Changes implements Reads {
@@ -107,6 +110,9 @@ export class Changes implements Reads {
   readonly written = new Map<string, Entry | undefined>()
   constructor(below: Reads) {
     this.#below = below
+  }
+  get voted(): Voted {
+    return this.#below.voted
   }
   get(key: string): Entry | undefined {
     return this.written.has(key) ? this.written.get(key) : this.#below.get(key)
@@ -130,13 +136,15 @@ interface Version {
 /** Every entry at every ledger. */
 export class Store {
   readonly #versions = new Map<string, Array<Version>>()
+  /** It counts at once, and also for ledgers before. */
+  voted: Voted = publicVote
 
   versionAt(key: string, ledger: number): Version | undefined {
     return this.#versions.get(key)?.findLast((version) => version.ledger <= ledger)
   }
 
   at(ledger: number): Reads {
-    return { get: (key) => this.versionAt(key, ledger)?.entry }
+    return { voted: this.voted, get: (key) => this.versionAt(key, ledger)?.entry }
   }
 
   write(ledger: number, changes: Iterable<readonly [string, Entry | undefined]>): void {

@@ -4,6 +4,7 @@ import { dataOf, keyOf } from "./Entries.ts"
 import type { Account, Entry } from "./Entries.ts"
 import type { Ledger, Network, Transaction } from "./Network.ts"
 import { resultXdr } from "./Results.ts"
+import { ledgerXdr, settingOf } from "./Voted.ts"
 import { simulate } from "./Simulation.ts"
 import type { Script } from "./Simulation.ts"
 
@@ -31,6 +32,12 @@ export interface View {
   account(account: Account): Account
   /** Changes what is known of a transaction. Undefined: it is hidden. */
   transaction(hash: string, found: Transaction | undefined): Transaction | undefined
+  /** Changes a result before it is shown. */
+  result(xdr: string): string
+  /** Whether stellar-core answers FILTERED to the envelope. */
+  isFiltered(text: string): boolean
+  /** Whether `NOT_FOUND` has no field but those of the store. */
+  readonly isBare: boolean
   /** Whether `getTransactions` shows a transaction. */
   isShown(transaction: Transaction): boolean
   readonly script: Script
@@ -68,12 +75,14 @@ const range = (view: View, newest = view.newest) => {
 }
 
 const sendTransaction: Method = (view, params) => {
-  const submitted = view.network.submit(view.node, textOf(params, "transaction"))
+  const text = textOf(params, "transaction")
+  if (view.isFiltered(text)) throw new RpcError(-32603, "invalid status from stellar-core")
+  const submitted = view.network.submit(view.node, text)
   if (submitted === undefined) throw invalidParams("invalid_xdr")
   const { hash, answer } = submitted
   const { latest, latestTime } = range(view)
   const common = { status: answer.status, hash, latestLedger: latest, latestLedgerCloseTime: String(latestTime) }
-  return answer.status === "ERROR" ? { ...common, errorResultXdr: resultXdr(answer.verdict) } : common
+  return answer.status === "ERROR" ? { ...common, errorResultXdr: view.result(resultXdr(answer.verdict)) } : common
 }
 
 const shown = (transaction: Transaction, closeTime: number) => ({
@@ -106,9 +115,10 @@ const getTransaction: Method = (view, params) => {
     oldestLedgerCloseTime: String(oldestTime)
   }
   if (found === undefined || found.ledger < oldest)
-    return { ...store, status: "NOT_FOUND", txHash: hash, ledger: 0, createdAt: "0" }
+    return { ...store, status: "NOT_FOUND", ...(view.isBare ? {} : { txHash: hash, ledger: 0, createdAt: "0" }) }
   const { createdAt, ...rest } = shown(found, view.network.ledgerAt(found.ledger).closeTime + view.closeTimeOffset)
-  return { ...store, ...rest, txHash: hash, createdAt: String(createdAt) }
+  const resultXdr = view.result(rest.resultXdr)
+  return { ...store, ...rest, resultXdr, txHash: hash, createdAt: String(createdAt) }
 }
 
 const trustlineAsset = (asset: xdr.TrustLineAsset): string | undefined => {
@@ -146,6 +156,10 @@ const getLedgerEntries: Method = (view, params) => {
       key = xdr.LedgerKey.fromXdr(String(text), "base64")
     } catch {
       throw invalidParams("cannot unmarshal key value")
+    }
+    if (key.type === "configSetting") {
+      const setting = settingOf(key.configSetting.configSettingId.name, view.network.store.voted)
+      return setting === undefined ? [] : [{ key: text, xdr: setting.toXdr("base64"), lastModifiedLedgerSeq: 1 }]
     }
     const name = keyOfLedgerKey(key)
     const version = name === undefined ? undefined : view.network.store.versionAt(name, view.newest.number)
@@ -202,13 +216,26 @@ const getTransactions: Method = (view, params) => {
 
 const getLatestLedger: Method = (view) => {
   const { latest, latestTime } = range(view)
-  const { protocolVersion } = view
-  return { id: view.newest.hash, protocolVersion, sequence: latest, closeTime: String(latestTime) }
+  const { voted } = view.network.store
+  return {
+    id: view.newest.hash,
+    protocolVersion: view.protocolVersion,
+    sequence: latest,
+    closeTime: String(latestTime),
+    ...ledgerXdr({ ...view.newest, number: latest, closeTime: latestTime }, voted)
+  }
 }
 
 const getHealth: Method = (view) => {
-  const { latest, oldest } = range(view)
-  return { status: "healthy", latestLedger: latest, oldestLedger: oldest, ledgerRetentionWindow: view.retention }
+  const { latest, latestTime, oldest, oldestTime } = range(view)
+  return {
+    status: "healthy",
+    latestLedger: latest,
+    latestLedgerCloseTime: String(latestTime),
+    oldestLedger: oldest,
+    oldestLedgerCloseTime: String(oldestTime),
+    ledgerRetentionWindow: view.retention
+  }
 }
 
 const getNetwork: Method = ({ passphrase, protocolVersion }) => ({ passphrase, protocolVersion })
@@ -217,12 +244,12 @@ const percentiles = [10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99] as const
 
 const distribution = (rates: ReadonlyArray<number>, ledgers: number) => {
   const sorted = rates.toSorted((a, b) => a - b)
-  const at = (percent: number) => String(sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? 100)
+  const at = (percent: number) => String(sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? 0)
   const counts = Map.groupBy(sorted, (rate) => rate)
-  const mode = [...counts].toSorted(([, a], [, b]) => b.length - a.length).at(0)?.[0] ?? 100
+  const mode = [...counts].toSorted(([, a], [, b]) => b.length - a.length).at(0)?.[0] ?? 0
   return {
-    max: String(sorted.at(-1) ?? 100),
-    min: String(sorted.at(0) ?? 100),
+    max: String(sorted.at(-1) ?? 0),
+    min: String(sorted.at(0) ?? 0),
     mode: String(mode),
     ...Object.fromEntries(percentiles.map((percent) => [`p${percent}`, at(percent)])),
     transactionCount: String(sorted.length),
@@ -256,7 +283,8 @@ const simulateTransaction: Method = (view, params) => {
   const { authMode } = params
   const mode = authMode === "enforce" || authMode === "record" ? authMode : undefined
   const answer = simulate(view.network, view.newest, textOf(params, "transaction"), view.script, mode)
-  if (answer === undefined) throw invalidParams("Could not unmarshal transaction")
+  // An error of the request is a result without a ledger.
+  if (answer === undefined) return { error: "Could not unmarshal transaction", latestLedger: 0 }
   return { ...answer, latestLedger: range(view).latest }
 }
 

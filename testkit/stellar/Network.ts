@@ -9,7 +9,7 @@ import type { Envelope } from "./Envelope.ts"
 import { compareRates, Queue } from "./Queue.ts"
 import type { Answer } from "./Queue.ts"
 import { isSuccess, resultXdr } from "./Results.ts"
-import { baseFee, isValid } from "./Validity.ts"
+import { isValid } from "./Validity.ts"
 import type { Checked } from "./Validity.ts"
 
 /** A transaction of a closed ledger, as `getTransaction` shows it. */
@@ -24,7 +24,7 @@ export interface Transaction {
   readonly isFeeBump: boolean
   readonly isSoroban: boolean
   readonly isSuccess: boolean
-  /** Stroops per operation that were charged for inclusion. */
+  /** Stroops per operation that were charged for inclusion, as fee statistics show them: of a fee bump, per operation inside of it. */
   readonly rate: number
   readonly envelope: string
   readonly result: string
@@ -57,11 +57,11 @@ export interface Options {
 
 const defaultFirstLedger = 60_000_000
 
-/** Seconds between two ledgers (`EXP_LEDGER_TIMESPAN_SECONDS`). */
-const expectedLedgerSeconds = 5
-
 /** Expected ledgers that `maxTime` has to lie ahead when a queue checks it (`getUpperBoundCloseTimeOffset`). */
 const aheadLedgers = 2
+
+/** Transactions with calls of a ledger that a fee bump counts as (`FeeBumpTransactionFrame::getResources`). */
+const callsOfBump = 2
 
 const second = 1000
 
@@ -130,7 +130,9 @@ export class Network {
   /** The next ledger as a queue expects it. */
   get #expected(): Checked {
     const { number, closeTime } = this.latest
-    const upper = Math.max(closeTime, Math.floor(this.#now() / second)) + aheadLedgers * expectedLedgerSeconds
+    const upper =
+      Math.max(closeTime, Math.floor(this.#now() / second)) +
+      Math.ceil((aheadLedgers * this.store.voted.closeTime) / second)
     return { reads: this.reads, ledger: number + 1, closeTime: { lower: closeTime, upper } }
   }
 
@@ -169,17 +171,21 @@ export class Network {
     this.#forced = []
     const used = new Map<boolean, bigint>()
     let isFull = false
+    let calls = 0
     for (const one of candidates) {
       const total = (used.get(one.isSoroban) ?? 0n) + operationsOf(one)
       if (sources.has(one.source)) continue
-      if (total > this.ledgerOperations) {
+      const call = one.isSoroban ? (one.bump === undefined ? 1 : callsOfBump) : 0
+      if (total > this.ledgerOperations || calls + call > this.store.voted.calls.perLedger) {
         isFull = true
         continue
       }
+      calls += call
       sources.add(one.source)
       used.set(one.isSoroban, total)
       chosen.push(one)
     }
+    const { baseFee } = this.store.voted
     const last = chosen.at(-1)
     const lowest = last === undefined ? baseFee : inclusionFeeOf(last) / operationsOf(last)
     return { envelopes: chosen, rate: isFull && lowest > baseFee ? lowest : baseFee }
@@ -219,7 +225,7 @@ export class Network {
         isFeeBump: envelope.bump !== undefined,
         isSoroban: envelope.isSoroban,
         isSuccess: isSuccess(verdict),
-        rate: Number(((charged[index] ?? 0n) - envelope.resourceFee) / operationsOf(envelope)),
+        rate: Number(((charged[index] ?? 0n) - envelope.resourceFee) / BigInt(envelope.transaction.operations.length)),
         envelope: envelope.text,
         result: resultXdr(verdict),
         meta

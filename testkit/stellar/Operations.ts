@@ -1,7 +1,7 @@
 // Applies the classic operations: `doApply` of the operations of stellar-core, for the part that tests need.
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import { StrKey, xdr } from "@stellar/stellar-sdk/base"
-import { accountIn, availableBalance, baseReserve, keyOf, minimumBalance, newAccount, trustlineIn } from "./Entries.ts"
+import { accountIn, availableBalance, keyOf, minimumBalance, newAccount, trustlineIn } from "./Entries.ts"
 import type { Account, Changes, Signer, Trustline } from "./Entries.ts"
 import { accountOf } from "./Envelope.ts"
 import { assetName, done, failed, payment, strictReceive, strictSend, take } from "./Payments.ts"
@@ -10,6 +10,9 @@ import type { Applied, Context } from "./Payments.ts"
 const { OperationResultTr: tr } = xdr
 
 const accountOfKey = ({ ed25519 }: Xdr.PublicKey): string => StrKey.encodeEd25519PublicKey(ed25519.value)
+
+const isShort = (sponsor: Account, entries: number, changes: Changes): boolean =>
+  availableBalance(sponsor, changes) < BigInt(entries) * changes.voted.baseReserve
 
 /**
  * Reserves the entries of an account, of which its sponsor pays for. Undefined: the one that pays has too little. `owner` is
@@ -21,9 +24,9 @@ const reserve = (
   entries: number
 ): { owner: Account; sponsor?: string } | undefined => {
   const name = context.sponsors.get(owner.address)
-  if (name === undefined) return owner.balance < minimumBalance(owner) ? undefined : { owner }
+  if (name === undefined) return owner.balance < minimumBalance(owner, context.changes) ? undefined : { owner }
   const sponsor = accountIn(context.changes, name)
-  if (sponsor === undefined || availableBalance(sponsor) < BigInt(entries) * baseReserve) return undefined
+  if (sponsor === undefined || isShort(sponsor, entries, context.changes)) return undefined
   context.changes.setAccount({ ...sponsor, sponsoring: sponsor.sponsoring + entries })
   return { owner: { ...owner, sponsored: owner.sponsored + entries }, sponsor: name }
 }

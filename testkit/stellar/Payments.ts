@@ -42,7 +42,7 @@ type Moved = "moved" | "underfunded" | "noTrust" | "srcNoTrust" | "lineFull" | "
 export const take = (changes: Changes, address: string, asset: string, amount: bigint): Moved => {
   if (asset === "native") {
     const account = accountIn(changes, address)
-    if (account === undefined || availableBalance(account) < amount) return "underfunded"
+    if (account === undefined || availableBalance(account, changes) < amount) return "underfunded"
     add(changes, account, -amount)
     return "moved"
   }

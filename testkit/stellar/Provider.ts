@@ -2,6 +2,9 @@
 import type { Ledger, Network, Transaction } from "./Network.ts"
 import { call } from "./Methods.ts"
 import type { View } from "./Methods.ts"
+import { decode } from "./Envelope.ts"
+import { withCode } from "./Results.ts"
+import type { UnknownCode } from "./Results.ts"
 import type { Script } from "./Simulation.ts"
 
 /** The store of stellar-rpc by default: seven days. */
@@ -37,8 +40,8 @@ export interface Faults {
   ledgerOffset: number
   sequenceOffset: number
   passphrase: string | undefined
-  /** What it says of the protocol of the network. */
-  protocolVersion: number
+  /** The protocol that it names instead of that of the network. */
+  protocolVersion: number | undefined
   /** Hashes that it does not show. */
   hidden: ReadonlyArray<string>
   /** Hashes that it shows as applied successfully in its newest ledger. */
@@ -51,6 +54,14 @@ export interface Faults {
   throttled: ReadonlyArray<string>
   /** Methods whose answer has more than 10 MB. */
   huge: ReadonlyArray<string>
+  /** Accounts whose transactions its stellar-core answers with FILTERED. */
+  filtered: ReadonlyArray<string>
+  /** A code of a later protocol that results have instead of their own. */
+  unknownCode: UnknownCode | undefined
+  /** `NOT_FOUND` has no field but those of the store, as henyey answers. */
+  isBare: boolean
+  /** Whether it answers no batch, as henyey. */
+  refusesBatches: boolean
   script: Script
 }
 
@@ -65,13 +76,17 @@ export const honest = (): Faults => ({
   ledgerOffset: 0,
   sequenceOffset: 0,
   passphrase: undefined,
-  protocolVersion: 28,
+  protocolVersion: undefined,
   hidden: [],
   claimed: [],
   replaced: {},
   lost: {},
   throttled: [],
   huge: [],
+  filtered: [],
+  unknownCode: undefined,
+  isBare: false,
+  refusesBatches: false,
   script: {}
 })
 
@@ -143,7 +158,7 @@ export class Provider {
       network: this.network,
       node: this.node,
       passphrase: faults.passphrase ?? this.network.passphrase,
-      protocolVersion: faults.protocolVersion,
+      protocolVersion: faults.protocolVersion ?? this.network.store.voted.protocol,
       newest,
       indexed,
       isIndexed: (ledger) =>
@@ -158,6 +173,12 @@ export class Provider {
         if (faults.hidden.includes(hash)) return undefined
         return faults.claimed.includes(hash) ? this.#claim(hash, newest) : found
       },
+      result: (text) => (faults.unknownCode === undefined ? text : withCode(text, faults.unknownCode)),
+      isFiltered: (text) => {
+        const envelope = decode(this.network.networkId, text)
+        return envelope !== undefined && faults.filtered.includes(envelope.source)
+      },
+      isBare: faults.isBare,
       isShown: ({ hash, innerHash }) => !faults.hidden.includes(hash) && !faults.hidden.includes(innerHash)
     }
   }

@@ -146,7 +146,7 @@ export class Queue {
     const account = accountIn(at.reads, payer)
     const replacedFee = queued !== undefined && feeSourceOf(queued.envelope) === payer ? fullFeeOf(queued.envelope) : 0n
     const fees = (this.#totals.get(feesKey(envelope)) ?? 0n) - replacedFee + fullFeeOf(envelope)
-    if (account === undefined || availableBalance(account) < fees) {
+    if (account === undefined || availableBalance(account, at.reads) < fees) {
       return refused("txInsufficientBalance", fullFeeOf(envelope))
     }
     for (const dropped of room) {

@@ -50,3 +50,19 @@ export const resultXdr = (verdict: Verdict): string =>
     result: outerOf(verdict),
     ext: xdr.TransactionResultExt.v0()
   }).toXdr("base64")
+
+/** A code of a protocol that the library does not know. */
+export interface UnknownCode {
+  readonly of: "transaction" | "operation"
+  readonly code: number
+}
+
+/** Bytes of a result: the fee, its code, the number of results of operations; of these, the code and the type come first. */
+const at = { transaction: 8, operation: 24 } as const
+
+/** A result with another code: its own, or that of its first operation. It has no fee bump. */
+export const withCode = (result: string, { code, of }: UnknownCode): string => {
+  const bytes = Buffer.from(result, "base64")
+  bytes.writeInt32BE(code, at[of])
+  return bytes.toString("base64")
+}

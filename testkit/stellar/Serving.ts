@@ -8,6 +8,7 @@ import type { Network } from "./Network.ts"
 import { RpcError } from "./Methods.ts"
 import { honest, Lost, Provider, Throttled } from "./Provider.ts"
 import type { Faults } from "./Provider.ts"
+import type { Voted } from "./Voted.ts"
 
 interface Call {
   readonly id?: unknown
@@ -15,10 +16,17 @@ interface Call {
   readonly params?: Readonly<Record<string, unknown>>
 }
 
+/** Bytes of a request that stellar-rpc takes at most. */
+const maxRequestBytes = 512 * 1024
+
+class TooLarge extends Error {}
+
 const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
   const parts: Array<Buffer> = []
   for await (const part of request) parts.push(part)
-  return JSON.parse(Buffer.concat(parts).toString() || "null")
+  const body = Buffer.concat(parts)
+  if (body.length > maxRequestBytes && request.url !== "/control") throw new TooLarge("http: request body too large")
+  return JSON.parse(body.toString() || "null")
 }
 
 const answerOne = (provider: Provider, { id, method, params = {} }: Call) => {
@@ -41,11 +49,23 @@ export interface Control {
   readonly running?: boolean
   readonly restart?: number
   readonly faults?: { readonly provider: number; readonly set: Partial<Faults> }
+  /** What validators have voted from now on. Amounts are texts. */
+  readonly voted?: Partial<Omit<Voted, "baseFee" | "baseReserve">> & {
+    readonly baseFee?: string
+    readonly baseReserve?: string
+  }
   readonly ledgerOperations?: number
   readonly queueOperations?: number
   /** The account of `balance`. */
   readonly read?: string
 }
+
+const votedBy = (former: Voted, { baseFee, baseReserve, ...others }: NonNullable<Control["voted"]>): Voted => ({
+  ...former,
+  ...others,
+  ...(baseFee === undefined ? {} : { baseFee: BigInt(baseFee) }),
+  ...(baseReserve === undefined ? {} : { baseReserve: BigInt(baseReserve) })
+})
 
 export interface Status {
   readonly ledger: number
@@ -70,7 +90,8 @@ export class StandIn {
   /** Absent members of `set` stay; `{}` is nothing to change. */
   control({ close = 0, create, grant, grantAll, read, ...given }: Control): Status {
     const { network } = this
-    const { running, restart, faults, ledgerOperations, queueOperations } = given
+    const { running, restart, faults, ledgerOperations, queueOperations, voted } = given
+    if (voted !== undefined) network.store.voted = votedBy(network.store.voted, voted)
     if (running !== undefined) network.isRunning = running
     if (ledgerOperations !== undefined) network.ledgerOperations = BigInt(ledgerOperations)
     if (queueOperations !== undefined) for (const queue of network.nodes) queue.capacity = BigInt(queueOperations)
@@ -104,6 +125,9 @@ export class StandIn {
     if (path === "/control") return this.control((body ?? {}) as Control)
     const provider = this.providers[Number(path.slice(1))]
     if (provider === undefined) return undefined
+    if (Array.isArray(body) && provider.faults.refusesBatches) {
+      return { jsonrpc: "2.0", id: null, error: { code: -32600, message: "Invalid Request" } }
+    }
     const calls = (Array.isArray(body) ? body : [body]) as ReadonlyArray<Call>
     const answers = calls.map((one) => answerOne(provider, one))
     return Array.isArray(body) ? answers : answers[0]
@@ -117,6 +141,7 @@ export class StandIn {
     } catch (error) {
       if (error instanceof Throttled) return void response.writeHead(429, { "retry-after": "1" }).end()
       if (error instanceof Lost) return void response.destroy()
+      if (error instanceof TooLarge) return void response.writeHead(500).end(error.message)
       response.writeHead(400).end(String(error))
     }
   }

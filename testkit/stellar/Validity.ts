@@ -10,9 +10,7 @@ import type { Outcome, Verdict } from "./Results.ts"
 import { Signatures } from "./Signatures.ts"
 import type { Level } from "./Signatures.ts"
 import { problemOf, untouched } from "./StaticChecks.ts"
-
-/** Stroops per operation at least (`LedgerHeader.baseFee`). */
-export const baseFee = 100n
+import { isBeyond } from "./Voted.ts"
 
 /** The ledger for which an envelope is checked. */
 export interface Checked {
@@ -22,7 +20,8 @@ export interface Checked {
   readonly closeTime: { readonly lower: number; readonly upper: number }
 }
 
-const minimumInclusionFee = (operations: bigint): bigint => baseFee * (operations > 1n ? operations : 1n)
+const minimumInclusionFee = (operations: bigint, { voted }: Reads): bigint =>
+  voted.baseFee * (operations > 1n ? operations : 1n)
 
 const divideUp = (dividend: bigint, divisor: bigint): bigint => (dividend + divisor - 1n) / divisor
 
@@ -56,13 +55,18 @@ const isBadSequence = (sequence: bigint, { v2 }: Bounds, account: Account, at: C
 }
 
 /** `TransactionFrame::validateSorobanOpsConsistency`, and the checks of the Soroban data. */
-const sorobanProblem = (envelope: Envelope): (Outcome["code"] & ("txMalformed" | "txSorobanInvalid")) | undefined => {
+const sorobanProblem = (
+  envelope: Envelope,
+  { voted }: Reads
+): (Outcome["code"] & ("txMalformed" | "txSorobanInvalid")) | undefined => {
   const { transaction, isSoroban, resourceFee } = envelope
   if (!isSoroban) return transaction.ext.type === "sorobanData" ? "txMalformed" : undefined
   if (transaction.operations.length > 1) return "txMalformed"
   if (transaction.ext.type !== "sorobanData") return "txMalformed"
   if (resourceFee < 0n || resourceFee > fullFeeOf(envelope)) return "txSorobanInvalid"
-  // `validateSorobanMemo`, before protocol 25.
+  const { resources } = transaction.ext.sorobanData
+  if (isBeyond(resources, transaction.toXdr().length, voted.calls)) return "txSorobanInvalid"
+  // `validateSorobanMemo`. Since protocol 25, it is also checked when the transaction is applied.
   const isMuxed = transaction.sourceAccount.type !== "keyTypeEd25519"
   const isPlain = transaction.memo.type === "memoNone" && !isMuxed
   return isPlain ? undefined : "txSorobanInvalid"
@@ -114,7 +118,7 @@ export const unsignedResult = (
 const earlyProblem = (envelope: Envelope, at: Checked): Outcome | undefined => {
   const { transaction } = envelope
   if (transaction.operations.length === 0) return { code: "txMissingOperation" }
-  const soroban = sorobanProblem(envelope)
+  const soroban = sorobanProblem(envelope, at.reads)
   if (soroban !== undefined) return { code: soroban }
   const bounds = boundsOf(transaction.cond)
   if (isTooEarly(bounds, at)) return { code: "txTooEarly" }
@@ -137,8 +141,22 @@ const accountProblem = (
     return { code: "txBadMinSeqAgeOrGap" }
   }
   if (!signatures.reaches(account, "low")) return { code: "txBadAuth" }
-  return availableBalance(account) < charged ? { code: "txInsufficientBalance" } : undefined
+  return availableBalance(account, at.reads) < charged ? { code: "txInsufficientBalance" } : undefined
 }
+
+/** Accounts that a transaction names, as far as the stand-in knows the operations. */
+const namedIn = (envelope: Envelope): ReadonlyArray<string> => [
+  envelope.source,
+  ...envelope.transaction.operations.flatMap((operation) => {
+    const { body } = operation
+    const to = body.type === "payment" ? [accountOf(body.paymentOp.destination)] : []
+    return [sourceOfOperation(operation, envelope), ...to]
+  })
+]
+
+/** `TransactionFrame::accessesFrozenKey` (CAP-77). */
+const isFrozen = (envelope: Envelope, { voted }: Reads): boolean =>
+  namedIn(envelope).some((address) => voted.frozen.includes(address))
 
 const operationProblems = (envelope: Envelope, at: Checked, signatures: Signatures): Outcome | undefined => {
   const problems = envelope.transaction.operations.map(
@@ -159,11 +177,12 @@ const success: Outcome = { code: "txSuccess", operations: [] }
 
 /** The transaction without its fee bump. `isCharged`: it pays its fee itself. */
 const innerOutcome = (envelope: Envelope, at: Checked, isCharged: boolean): Outcome => {
+  if (isFrozen(envelope, at.reads)) return { code: "txFrozenKeyAccessed" }
   const early = earlyProblem(envelope, at)
   if (early !== undefined) return early
   const operations = BigInt(envelope.transaction.operations.length)
   // Since protocol 23, the envelope in a fee bump may even pay less than its resources.
-  if (isCharged && innerInclusionFeeOf(envelope) < minimumInclusionFee(operations)) return { code: "txInsufficientFee" }
+  if (isCharged && innerInclusionFeeOf(envelope) < minimumInclusionFee(operations, at.reads)) return { code: "txInsufficientFee" }
   const signatures = new Signatures(envelope.inner)
   const problem =
     accountProblem(envelope, at, signatures, isCharged ? fullFeeOf(envelope) : 0n) ??
@@ -176,11 +195,11 @@ const innerOutcome = (envelope: Envelope, at: Checked, isCharged: boolean): Outc
 export const checkApplied = (envelope: Envelope, at: Checked): Outcome => innerOutcome(envelope, at, false)
 
 /** The fee that a bump needs at least, for `feeCharged`. Undefined: it pays enough. */
-const missingBumpFee = (envelope: Envelope): bigint | undefined => {
-  const lowest = minimumInclusionFee(operationsOf(envelope))
+const missingBumpFee = (envelope: Envelope, reads: Reads): bigint | undefined => {
+  const lowest = minimumInclusionFee(operationsOf(envelope), reads)
   const resource = envelope.resourceFee
   if (inclusionFeeOf(envelope) < lowest) return lowest + resource
-  const innerLowest = minimumInclusionFee(BigInt(envelope.transaction.operations.length))
+  const innerLowest = minimumInclusionFee(BigInt(envelope.transaction.operations.length), reads)
   const needed = innerInclusionFeeOf(envelope) * lowest
   return inclusionFeeOf(envelope) * innerLowest < needed ? divideUp(needed, innerLowest) + resource : undefined
 }
@@ -189,14 +208,14 @@ const missingBumpFee = (envelope: Envelope): bigint | undefined => {
 const bumpOutcome = (envelope: Envelope, at: Checked): Verdict | undefined => {
   const { bump } = envelope
   if (bump === undefined) return undefined
-  const missing = missingBumpFee(envelope)
+  const missing = missingBumpFee(envelope, at.reads)
   if (missing !== undefined) return { outcome: { code: "txInsufficientFee" }, feeCharged: missing }
   const feeCharged = bump.fee
   const payer = accountIn(at.reads, bump.source)
   if (payer === undefined) return { outcome: { code: "txNoAccount" }, feeCharged }
   const signatures = new Signatures(bump)
   if (!signatures.reaches(payer, "low")) return { outcome: { code: "txBadAuth" }, feeCharged }
-  if (availableBalance(payer) < bump.fee) return { outcome: { code: "txInsufficientBalance" }, feeCharged }
+  if (availableBalance(payer, at.reads) < bump.fee) return { outcome: { code: "txInsufficientBalance" }, feeCharged }
   return signatures.areAllUsed ? undefined : { outcome: { code: "txBadAuthExtra" }, feeCharged }
 }
 
@@ -206,7 +225,7 @@ export const check = (envelope: Envelope, at: Checked): Verdict => {
   const feeCharged = fullFeeOf(envelope)
   if (bump === undefined) {
     const outcome = innerOutcome(envelope, at, true)
-    const lowest = minimumInclusionFee(operationsOf(envelope)) + envelope.resourceFee
+    const lowest = minimumInclusionFee(operationsOf(envelope), at.reads) + envelope.resourceFee
     return { outcome, feeCharged: outcome.code === "txInsufficientFee" ? lowest : feeCharged }
   }
   const problem = bumpOutcome(envelope, at)

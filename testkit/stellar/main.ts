@@ -16,18 +16,28 @@ const { values } = parseArgs({
     "ledger-ms": { type: "string", default: "5000" },
     providers: { type: "string", default: "1" },
     passphrase: { type: "string", default: "Standalone Network ; February 2017" },
+    /** A new network of stellar-core begins at 1, with reserves of 10 XLM. */
+    "first-ledger": { type: "string" },
+    "base-reserve": { type: "string" },
     announce: { type: "boolean", default: false },
     /** Absent: the ledgers are kept in memory only. */
     data: { type: "string" }
   }
 })
 
+const now = () => performance.timeOrigin + performance.now()
+
+const first = values["first-ledger"]
+
 const options = {
+  ...(first === undefined ? {} : { first: { number: Number(first), closeTime: Math.floor(now() / 1000) } }),
   passphrase: values.passphrase,
-  now: () => performance.timeOrigin + performance.now(),
+  now,
   nodes: Number(values.providers)
 }
 const network = values.data === undefined ? new Network(options) : open(values.data, options)
+const reserve = values["base-reserve"]
+if (reserve !== undefined) network.store.voted = { ...network.store.voted, baseReserve: BigInt(reserve) }
 const standIn = new StandIn(network)
 const server = http.createServer((request, response) => void standIn.listener(request, response))
 
