@@ -190,15 +190,18 @@ export const layerSecrets = ({ masterKey, decryptionKeys = [] }: Pick<Options, "
     })
   )
 
-const inspections = { evm: EvmInspection.kind, solana: SolanaInspection.kind, stellar: StellarInspection.kind }
+const inspections = Layer.unwrap(
+  Effect.map(StellarNodes, (nodes) =>
+    Chains.layerNoDeps({
+      evm: EvmInspection.kind,
+      solana: SolanaInspection.kind,
+      stellar: StellarInspection.kindOf(nodes)
+    })
+  )
+).pipe(Layer.provideMerge(StellarNodes.layerNoDeps))
 
 /** Health checks and transactions share the nodes, so that a URL has one breaker and one retry rule. */
-const chains = Layer.mergeAll(
-  Chains.layerNoDeps(inspections),
-  EvmNodes.layerNoDeps,
-  SolanaNodes.layerNoDeps,
-  StellarNodes.layerNoDeps
-).pipe(
+const chains = Layer.mergeAll(inspections, EvmNodes.layerNoDeps, SolanaNodes.layerNoDeps).pipe(
   Layer.merge(PriceSource.layer),
   Layer.provide(RpcNodes.layerNoDeps({ largestBatch })),
   Layer.provideMerge(Breakers.layer())

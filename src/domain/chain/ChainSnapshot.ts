@@ -83,6 +83,13 @@ const StellarLedger = Schema.Struct({
     "Seconds from the close of the newest ledger to the check. Negative: it was closed after the check, by the clock of the service.",
     4
   ),
+  base_reserve: Schema.optionalKey(
+    field(
+      Shown.Digits,
+      "Stroops that an account locks per entry, as the network has voted, or as the public network has while no provider says it. Absent: it was not read.",
+      "5000000"
+    )
+  ),
   kept_seconds: Schema.optionalKey(
     field(
       Schema.Natural,

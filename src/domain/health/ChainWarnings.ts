@@ -19,11 +19,12 @@ export const HealthWarning = Schema.Literals([
   "clock_skew",
   "ledger_stalled",
   "store_too_short",
-  "protocol_unknown"
+  "protocol_unknown",
+  "chain_changed"
 ]).annotate({
   identifier: "HealthWarning",
   description:
-    "`sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with. `timeout_bounded`: `timeout_seconds` of a stellar relayer is outside of its bounds. `not_used`: a field of the policy has no effect. `no_channels`: `concurrent_transactions` of a stellar relayer is true, and it has no channels. `clock_skew`: the newest stellar ledger is ahead of the clock. `ledger_stalled`: it is more than a minute old. `store_too_short`: the provider keeps fewer ledgers than a day has. `protocol_unknown`: the stellar network runs a newer protocol than this version of the service knows."
+    "`sends_nothing`: users have to pay the fees, and the policy names no token that they may pay with. `timeout_bounded`: `timeout_seconds` of a stellar relayer is outside of its bounds. `not_used`: a field of the policy has no effect. `no_channels`: `concurrent_transactions` of a stellar relayer is true, and it has no channels. `clock_skew`: the newest stellar ledger is ahead of the clock. `ledger_stalled`: it is more than a minute old. `store_too_short`: the provider keeps fewer ledgers than a day has. `protocol_unknown`: the stellar network runs a newer protocol than this version of the service knows. `chain_changed`: the RPC URL serves another chain than the one whose nonces or sequences are known, or a test network was restarted."
 })
 type HealthWarning = typeof HealthWarning.Type
 
@@ -133,6 +134,12 @@ const store: Rule = (_, reading) => {
 const protocol: Rule = (_, reading) => {
   const text = protocolWarning(protocolOf(reading?.providers ?? []))
   return text === undefined ? undefined : { code: "protocol_unknown", text }
+}
+
+/** A lane has found it out, not a check: the URL serves a network with the right name. */
+export const otherChain: HealthNotice = {
+  code: "chain_changed",
+  text: "It signs nothing: the RPC URL serves another chain than the one whose nonces or sequences the service knows. Correct the URL; if a test network was restarted, use `POST /api/v1/relayers/{id}/nonce/generation`."
 }
 
 const rules: ReadonlyArray<Rule> = [sendsNothing, timeout, swaps, channels, clock, stalled, store, protocol]

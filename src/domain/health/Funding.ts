@@ -5,6 +5,7 @@ import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
 import { networkId } from "../network/NetworkId.ts"
 import type { NetworkType } from "../network/NetworkId.ts"
 import type { RelayerAccount } from "../relayer/Relayer.ts"
+import { ownReserves, publicBaseReserve } from "../relayer/StellarPolicy.ts"
 import { unitOf } from "../relayer/RelayerStatus.ts"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
@@ -13,8 +14,9 @@ import { balanceOf } from "./HealthSnapshot.ts"
 /** In wei, lamports and stroops. */
 const defaultMinBalance: Record<NetworkType, bigint> = { evm: 1n, solana: 10_000_000n, stellar: 1_000_000n }
 
-/** Stroops that create an account: two base reserves of 0.5 XLM. */
-const stellarAccount = 10_000_000n
+/** What the account needs to exist, in the smallest unit: on stellar two base reserves, as its network has voted. */
+const leastToExist = (reading: ChainSnapshot): bigint =>
+  reading.network_type === "stellar" ? ownReserves * (reading.ledger?.base_reserve ?? publicBaseReserve) : 0n
 
 /** What must stay on the account of the relayer, in the smallest unit of its chain. */
 export const minBalanceOf = (
@@ -52,7 +54,8 @@ export const fundingOf = (
   if (reading === undefined || balance === undefined) return undefined
   const isAbsent = reading.failures.some(({ code }) => code === "no_account")
   const usual = minBalanceOf(relayer.network_type, relayer.policies)
-  const min_balance = isAbsent && usual < stellarAccount ? stellarAccount : usual
+  const least = isAbsent ? leastToExist(reading) : 0n
+  const min_balance = usual < least ? least : usual
   const missing = min_balance - balance > waiting ? min_balance - balance : waiting
   if (missing <= 0n) return undefined
   return {

@@ -5,14 +5,14 @@ import { failuresLeft } from "./Health.ts"
 import { HealthStatus } from "./ListedHealth.ts"
 import type { Health } from "./Health.ts"
 import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
-import { HealthWarning, noticesOf, providerWarnings } from "./ChainWarnings.ts"
+import { HealthWarning, noticesOf, otherChain, providerWarnings } from "./ChainWarnings.ts"
 import { Funding, fundingOf, sentenceOf } from "./Funding.ts"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 import { Instant } from "../request/Instant.ts"
 import { DisabledReason } from "../relayer/Relayer.ts"
 import type { Relayer } from "../relayer/Relayer.ts"
-import { channelReserve } from "../relayer/StellarPolicy.ts"
+import { lockedBy } from "../relayer/StellarPolicy.ts"
 
 export const HealthCode = Schema.Literals([
   "not_checked",
@@ -113,6 +113,8 @@ export interface Situation {
   readonly since: DateTime.Utc | undefined
   /** What the transaction lacks that waits for the largest sum. 0: none waits for funds. */
   readonly waiting: bigint
+  /** Whether its lane signs nothing, because the chain is another one than that of its nonces or sequences. */
+  readonly isOtherChain?: boolean
   /** The number of channels of the account. Absent: accounts of its network have no channels. */
   readonly channels?: number
 }
@@ -122,10 +124,11 @@ const providersOf = (reading: ChainSnapshot | undefined): ReadonlyArray<string> 
   (reading?.providers ?? []).flatMap(providerWarnings)
 
 export const explain = (situation: Situation): RelayerExplanation => {
-  const { channels = 0, relayer, health, reading, next_at, since, waiting } = situation
+  const { channels = 0, isOtherChain = false, relayer, health, reading, next_at, since, waiting } = situation
   const { code, reason, next } = wordsOf(health)
   const funding = fundingOf(relayer, reading, waiting)
-  const notices = noticesOf(relayer, reading)
+  const notices = [...noticesOf(relayer, reading), ...(isOtherChain ? [otherChain] : [])]
+  const locked = lockedBy(channels, reading?.network_type === "stellar" ? reading.ledger?.base_reserve : undefined)
   return {
     state: health.status,
     code,
@@ -134,13 +137,13 @@ export const explain = (situation: Situation): RelayerExplanation => {
       ...(relayer.paused ? [pausedByOperator] : []),
       reason,
       ...notices.map(({ text }) => text),
-      ...(channels === 0 ? [] : [`Its ${channels} channels lock ${BigInt(channels) * channelReserve} stroops.`]),
+      ...(channels === 0 ? [] : [`Its ${channels} channels lock ${locked} stroops.`]),
       ...providersOf(reading)
     ].join(" "),
     next: funding === undefined ? next : `${sentenceOf(funding)} ${next}`,
     ...(notices.length === 0 ? {} : { warnings: notices.map((notice) => notice.code) }),
     ...(funding === undefined ? {} : { funding }),
-    ...(channels === 0 ? {} : { locked_by_channels: BigInt(channels) * channelReserve }),
+    ...(channels === 0 ? {} : { locked_by_channels: locked }),
     next_at,
     ...(since === undefined ? {} : { since })
   }

@@ -68,14 +68,24 @@ export const allowableOperations = [
 /** Accounts that a lane of stellar may use besides the relayer's own. */
 export const maxChannels = 100
 
-/** Stroops that a channel locks on the account of its relayer: two base reserves for the account, one for its signer. */
-export const channelReserve = 15_000_000n
+/** Base reserves that a channel locks on the account of its relayer: two for the account, one for its signer. */
+const channelReserves = 3n
+
+/** Stroops of a base reserve on the public network (`LedgerHeader.baseReserve`). Validators of another one may have voted otherwise. */
+export const publicBaseReserve = 5_000_000n
+
+/** Base reserves of an account without entries. */
+export const ownReserves = 2n
+
+/** Stroops that this number of channels locks on the account of the relayer. */
+export const lockedBy = (channels: number, baseReserve = publicBaseReserve): bigint =>
+  BigInt(channels) * channelReserves * baseReserve
 
 /** Accounts besides that of the relayer, whose sequences its transactions use. */
 const StellarChannels = Schema.Struct({
   count: field(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxChannels })),
-    "How many channels the relayer has. Each one locks 1.5 XLM of the relayer, and the service ends those that are too many.",
+    "How many channels the relayer has. Each one locks three base reserves of the relayer (1.5 XLM on the public network), and the service ends those that are too many.",
     5
   )
 })

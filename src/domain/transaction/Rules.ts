@@ -129,6 +129,8 @@ export interface Rules<F extends Family = Family> {
 
   /** Whether a new version can still win. Absent: it can while the transaction is open, not mined, and not being ended. */
   canReplace?(transaction: Transaction<F>): Result.Result<void, TransactionConflict>
+  /** What nodes said last about its bytes, if they took none of them. Absent: the end of a transaction does not name it. */
+  refusedLast?(transaction: Transaction<F>): string | undefined
   /** Why a new version of the request cannot replace the former ones. Empty: it can. */
   replacementViolations(
     transaction: Transaction<F>,

@@ -44,6 +44,11 @@ describe("the funding of a relayer", () => {
     assert.isUndefined(fundingOf(relayer("evm"), wrong))
   })
 
+  it("creates a stellar account with two reserves, as its network has voted", () => {
+    const ledger = { age_seconds: 1, base_reserve: 100_000_000n }
+    assert.strictEqual(missing(relayer("stellar"), { ...noAccount, network_type: "stellar", ledger }), 200_000_000n)
+  })
+
   it("creates a stellar account that does not exist", () => {
     assert.strictEqual(missing(relayer("stellar"), noAccount), 10_000_000n)
     assert.strictEqual(missing(relayer("stellar", { min_balance: "50000000" }), noAccount), 50_000_000n)

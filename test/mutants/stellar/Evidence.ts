@@ -238,8 +238,8 @@ export const evidence: ReadonlyArray<Mutant> = [
       name: "most-hopeful-answer-counts",
       rule: "If nodes differ, the answer counts after which the bytes may still be taken.",
       source: `${traces} 2`,
-      before: `["not_now", "look", "funds", "fee", "resources", "too_late", "permanent"]`,
-      after: `["permanent", "not_now", "look", "funds", "fee", "resources", "too_late"]`,
+      before: `  "not_now",\n  "look",\n  "funds",\n  "fee",`,
+      after: `  "permanent",\n  "not_now",\n  "look",\n  "funds",\n  "fee",`,
       test: `${tests}/Hear.test.ts`
     }
   ]),
@@ -256,17 +256,53 @@ export const evidence: ReadonlyArray<Mutant> = [
       name: "try-again-later-is-no-failure",
       rule: "TRY_AGAIN_LATER is no failure.",
       source: `${traces} 2`,
-      before: `return { kind: "not_now" }\n    case "ERROR":`,
-      after: `return { kind: "permanent", result: "later" }\n    case "ERROR":`,
+      before: `return { kind: "not_now" }\n    case "FILTERED":`,
+      after: `return { kind: "permanent", result: "later" }\n    case "FILTERED":`,
       test: `${tests}/Hear.test.ts`
     },
     {
       name: "late-bytes-are-not-sent",
       rule: "Bytes whose maxTime is near are not sent any more.",
       source: `${traces} 4`,
-      before: "BigInt(closeTime + lateSlack) < maxTime",
-      after: "BigInt(closeTime - 1000 * lateSlack) < maxTime",
+      before: "BigInt(closeTime + quiet + slack) < maxTime",
+      after: "BigInt(closeTime + quiet - 1000 * slack) < maxTime",
       test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "unknown-results-are-no-refusal-for-good",
+      rule: "A result of a later protocol is no refusal for good: the same bytes are sent again.",
+      source: "test/transactions-failures.md 46",
+      before: `permanent.has(result) ? "permanent" : "other"`,
+      after: `permanent.has(result) || result.startsWith("txUnknown") ? "permanent" : "other"`,
+      test: `${tests}/Hear.test.ts`
+    }
+  ]),
+  ...inFile(`src/server/lanes/stellar/StellarProofs.ts`, [
+    {
+      name: "proofs-are-asked-again",
+      rule: "A provider that does not have a proof is asked again after a pause.",
+      source: "test/transactions-failures.md 47",
+      before: "if (former !== undefined && now < former.at + pauseAfter(former.times)) {",
+      after: "if (former !== undefined) {",
+      test: "test/server/lanes/stellar/VotedTraces.test.ts"
+    },
+    {
+      name: "proofs-are-asked-after-pauses",
+      rule: "A provider that does not have a proof is not asked at each poll.",
+      source: "test/transactions-failures.md 47",
+      before: "proofPause.first * 2 ** (times - 1)",
+      after: "0 * times",
+      test: "test/server/lanes/stellar/VotedTraces.test.ts"
+    }
+  ]),
+  ...inFile(`src/server/chains/stellar/StellarResults.ts`, [
+    {
+      name: "unknown-results-end",
+      rule: "A result with an unknown code ends the transaction by the status that the node names.",
+      source: `${traces} 2`,
+      before: "optional(() => wholeIn(lib, text)) ?? optional(() => partIn(lib, text))",
+      after: "optional(() => wholeIn(lib, text))",
+      test: "test/server/lanes/stellar/VotedTraces.test.ts"
     }
   ]),
   ...inFile(`${source}/StellarRestore.ts`, [

@@ -214,6 +214,60 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideSignature.test.ts`
     }
   ]),
+  ...inFile(`${source}/DecideSignature.ts`, [
+    {
+      name: "reserves-are-those-of-the-network",
+      rule: "The account keeps the reserves that its network has voted.",
+      source: `${traces} 36`,
+      before: "fundsFor(payers, need, view.settings ?? publicSettings)",
+      after: "fundsFor(payers, need, publicSettings)",
+      test: `${tests}/DecideSignature.test.ts`
+    },
+    {
+      name: "bids-are-within-the-funds",
+      rule: "No provider can make an envelope wait for funds by high bids of others.",
+      source: `${traces} 20`,
+      before: "return left < 0n ? 0n : left < cap ? left : cap",
+      after: "return left < 0n ? 0n : cap",
+      test: `${tests}/DecideSignature.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/StellarOffers.ts`, [
+    {
+      name: "bids-are-within-the-cap",
+      rule: "High bids of others make no envelope wait whose base fee is within the cap.",
+      source: `${traces} 20`,
+      before: "highest.rate > least && isWithin(highest) ? highest : pricedAt(least, preparation, form)",
+      after: "asked",
+      test: `${tests}/DecideSignature.test.ts`
+    },
+    {
+      name: "bids-are-at-least-the-base-fee",
+      rule: "No envelope offers less than the network, or a node that refused it, takes.",
+      source: `${traces} 20`,
+      before: "highest.rate > least && isWithin(highest)",
+      after: "isWithin(highest)",
+      test: `${tests}/DecideSignature.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/LedgerSettings.ts`, [
+    {
+      name: "calls-declare-what-the-network-takes",
+      rule: "The margin of a call does not exceed the limits of the network.",
+      source: `${traces} 21`,
+      before: "limit === undefined ? withMargin : Math.max(units, Math.min(withMargin, limit))",
+      after: "limit === undefined ? withMargin : Math.max(units, withMargin)",
+      test: "test/server/lanes/stellar/VotedTraces.test.ts"
+    },
+    {
+      name: "late-bytes-count-the-drift",
+      rule: "While no ledger is seen, bytes are late as soon as nodes refuse them.",
+      source: `${traces} 4`,
+      before: "Math.max(0, Math.floor(secondsIn(now - newestSince)))",
+      after: "Math.max(0, 0 * Math.floor(secondsIn(now - newestSince)))",
+      test: `${tests}/DecideInFlight.test.ts`
+    }
+  ]),
   ...inFile(`${source}/StellarFunds.ts`, [
     {
       name: "funds-in-flight-are-reserved",

@@ -170,7 +170,7 @@ describe("an inspection of a stellar network", () => {
         network_type: "stellar",
         sequence_number: 12_345_678_901_234_567n,
         balance: 2n ** 63n - 1n,
-        ledger: { age_seconds: -7 },
+        ledger: { age_seconds: -7, base_reserve: 5_000_000n },
         failures: [],
         providers: [healthy(server.url)]
       })
@@ -188,7 +188,7 @@ describe("an inspection of a stellar network", () => {
         network: { ...network, average_blocktime_ms: 5000, is_testnet: false },
         urls: urls(server.url)
       })
-      assert.deepInclude(reading, { ledger: { age_seconds: 0, kept_seconds: 500 } })
+      assert.deepInclude(reading, { ledger: { age_seconds: 0, base_reserve: 5_000_000n, kept_seconds: 500 } })
     })
   )
 

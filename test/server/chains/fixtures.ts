@@ -16,6 +16,7 @@ import type { RetryOptions, RpcNode } from "../../../src/server/chains/RpcNode.t
 import { RpcNodes } from "../../../src/server/chains/RpcNodes.ts"
 import * as SolanaInspection from "../../../src/server/chains/solana/SolanaInspection.ts"
 import * as StellarInspection from "../../../src/server/chains/stellar/StellarInspection.ts"
+import { StellarNodes } from "../../../src/server/chains/stellar/StellarNodes.ts"
 import * as StellarRpc from "../../../testkit/StellarRpc.ts"
 
 const toRelayer = Schema.decodeUnknownSync(Relayer)
@@ -87,11 +88,15 @@ interface Options extends Partial<RetryOptions> {
   readonly prove?: Providers.PoolOptions["prove"]
 }
 
-const inspections = {
-  evm: EvmInspection.kind,
-  solana: SolanaInspection.kind,
-  stellar: StellarInspection.kind
-}
+const inspections = Layer.unwrap(
+  Effect.map(StellarNodes, (nodes) =>
+    Chains.layerNoDeps({
+      evm: EvmInspection.kind,
+      solana: SolanaInspection.kind,
+      stellar: StellarInspection.kindOf(nodes)
+    })
+  )
+).pipe(Layer.provide(StellarNodes.layerNoDeps))
 
 /** Chains and providers that share their nodes. By default, there are no waits between tries and no short time limits. */
 export const make = ({
@@ -101,7 +106,7 @@ export const make = ({
   prove = () => Effect.void,
   ...retry
 }: Options = {}) => {
-  const layer = Chains.layerNoDeps(inspections).pipe(
+  const layer = inspections.pipe(
     Layer.provideMerge(RpcNodes.layerNoDeps({ backOffMs: 0, timeoutMs: 1e8, ...retry })),
     Layer.provideMerge(Breakers.layer(breaker)),
     Layer.provide(ChainAccess.layer),

@@ -1,8 +1,9 @@
 // Channels: accounts whose sequences a lane uses besides those of its relayer. This decides when they are made, used and ended.
 import type { LaneAccount, Lane } from "../Lane.ts"
-import { channelReserve } from "../../relayer/StellarPolicy.ts"
+import { lockedBy } from "../../relayer/StellarPolicy.ts"
 import type { Moment } from "../Moment.ts"
 import type { FeeStats } from "./Fees.ts"
+import type { LedgerSettings } from "./LedgerSettings.ts"
 import { present } from "../Presentation.ts"
 import { refusal } from "./Refusal.ts"
 import type { ChannelStage, ChannelWork, Stellar } from "./Stellar.ts"
@@ -104,13 +105,15 @@ export const leftOf = (work: ChannelWork, { accounts }: Lane<Stellar>): ChannelW
   return { ...work, addresses: work.addresses.filter((address) => isLeft(work, stages.get(address))) }
 }
 
-/** Stroops that this number of channels locks on the account of the relayer. */
-export const lockedBy = (channels: number): bigint => BigInt(channels) * channelReserve
-
 /** What a signature of the work needs. The poll has read the accounts of the channels, so no provider is asked again. */
-export const preparationOfWork = ({ addresses, kind }: ChannelWork, stats: FeeStats | undefined): Preparation => ({
+export const preparationOfWork = (
+  { addresses, kind }: ChannelWork,
+  { baseFee, baseReserve }: LedgerSettings,
+  stats: FeeStats | undefined
+): Preparation => ({
   operations: addresses.length * operationsPerChannel[kind],
-  out: kind === "create" ? lockedBy(addresses.length) : 0n,
+  out: kind === "create" ? lockedBy(addresses.length, baseReserve) : 0n,
+  baseFee,
   ...(addresses.length === 0 ? { broken: refusal("operation_count", "no channel is left") } : {}),
   ...present("stats", stats)
 })

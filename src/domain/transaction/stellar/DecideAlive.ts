@@ -5,11 +5,14 @@ import { Command } from "../Command.ts"
 import type { Commands } from "../Command.ts"
 import { firstOf } from "../Situation.ts"
 import type { Row, Situation } from "../Situation.ts"
+import { present } from "../Presentation.ts"
 import { currentAttempts } from "../Transaction.ts"
 import { decideSignature } from "./DecideSignature.ts"
+import { ledgerClock, noRoomForPaidCalls, publicSettings, takesPaidCalls } from "./LedgerSettings.ts"
 import { againAfterUnknown, isSendable } from "./QueueAnswer.ts"
 import type { Stellar } from "./Stellar.ts"
 import { momentOf } from "./Stellar.ts"
+import { fundsFor } from "./StellarFunds.ts"
 import { areEnough, askedOf, hold } from "./StellarHolding.ts"
 import { leastValidity, maxAttempts, maxClockDifference, sendAgainAfter } from "./StellarNumbers.ts"
 import type { StellarSeen } from "./StellarSeen.ts"
@@ -53,39 +56,67 @@ const dueAt = ({ lastSentAt, outcome, refusal, sends }: Attempt<Stellar>): numbe
 }
 
 /** The clock stands for the close times that follow, if no ledger is seen. */
-const isStillTaken = ({ now, view: { closeTime, newest } }: Situation<Stellar, Sending>): boolean => {
-  const isInTime = isSendable(BigInt(newest.offer.maxTime), closeTime)
+const isStillTaken = ({ now, view }: Situation<Stellar, Sending>): boolean => {
+  const { closeTime, newest } = view
+  const isInTime = isSendable(BigInt(newest.offer.maxTime), ledgerClock(closeTime, view, now))
   return isInTime && now < momentOf(newest.offer.maxTime + maxClockDifference)
 }
 
-const codeOf = ({ transaction, view: { newest } }: Situation<Stellar, Sending>) => {
-  if (transaction.intent === "cancel") return "canceling"
+const isAboveCap = ({ terms: { cap, feeLimit }, view }: Situation<Stellar, Sending>): boolean => {
+  const { needed = 0n } = view.newest.refusal ?? {}
+  return needed > cap || (feeLimit !== undefined && needed > feeLimit)
+}
+
+const codeOf = (situation: Situation<Stellar, Sending>) => {
+  const { newest } = situation.view
+  if (situation.transaction.intent === "cancel") return "canceling"
   if (newest.outcome === "accepted") return "in_queue"
   switch (newest.refusal?.class) {
-    case "not_now":
-      return "try_again_later"
+    case undefined:
+      return "sending"
     case "funds":
       return "insufficient_funds"
     case "fee":
-      return "fee_above_cap"
+      return isAboveCap(situation) ? "fee_above_cap" : "try_again_later"
+    case "permanent":
+      return "awaiting_expiry"
     default:
-      return "sending"
+      return "try_again_later"
   }
 }
 
+/** Another account than its source pays for the call, and the ledgers of the network have no room for such a call. */
+const isNeverTaken = ({ lane, transaction, view }: Situation<Stellar, Sending>): boolean => {
+  const { facts, place } = transaction
+  const isPaid = facts.guest !== undefined || place?.account !== lane.accounts[0].address
+  const isCall = view.newest.offer.resourceFee !== undefined
+  return isPaid && isCall && !takesPaidCalls(view.settings ?? publicSettings)
+}
+
 const figuresOf = (situation: Situation<Stellar, Sending>, code: ReturnType<typeof codeOf>): Figures => {
-  const { newest } = situation.view
-  const { refusal } = newest
+  const { rest, terms, view } = situation
+  const { newest } = view
+  const { needed, result, times } = newest.refusal ?? {}
   const until = momentOf(newest.offer.maxTime)
+  const refused = present("error", result)
   switch (code) {
     case "try_again_later":
-      return { until, times: refusal?.times ?? 1 }
+      return { until, times: times ?? 1, ...refused, ...present("fee", needed) }
     case "fee_above_cap":
-      return {
-        until,
-        cap: situation.terms.cap,
-        ...(refusal?.needed === undefined ? {} : { fee: refusal.needed })
+      return { until, cap: terms.cap, ...refused, ...present("fee", needed) }
+    case "insufficient_funds": {
+      const payers = view.looks.flatMap(({ payer }) => payer ?? [])
+      const need = {
+        required: newest.offer.fee + newest.offer.out,
+        reserved: rest.reserved,
+        minBalance: terms.minBalance
       }
+      return { ...refused, ...(payers.length === 0 ? {} : fundsFor(payers, need, view.settings ?? publicSettings)) }
+    }
+    case "awaiting_expiry":
+      return { until, ...refused }
+    case "in_queue":
+      return { until, sends: newest.sends, ...(isNeverTaken(situation) ? { error: noRoomForPaidCalls } : {}) }
     default:
       return { until, sends: newest.sends }
   }
@@ -99,13 +130,14 @@ const expiring = (situation: Situation<Stellar, Sending>): Commands<Stellar> => 
   if (now - view.newestSince > momentOf(maxClockDifference)) {
     return hold(situation, "ledger_stalled", { close_time, until })
   }
-  return hold(situation, transaction.intent === "cancel" ? "canceling" : "awaiting_expiry", { until })
+  if (transaction.intent === "cancel") return hold(situation, "canceling", { until })
+  return hold(situation, "awaiting_expiry", { until, ...present("error", view.newest.refusal?.result) })
 }
 
 const wait = (situation: Situation<Stellar, Sending>): Commands<Stellar> => {
   const { now, view } = situation
   const { newest } = view
-  if (!isStillTaken(situation) || newest.refusal?.class === "too_late") return expiring(situation)
+  if (!isStillTaken(situation)) return expiring(situation)
   const code = codeOf(situation)
   const held = hold(situation, code, figuresOf(situation, code))
   if (now < dueAt(newest) || newest.refusal?.class === "permanent") return held

@@ -14,7 +14,7 @@ import { maxInt64 } from "./Int64.ts"
 import { outcomeOf } from "./Proving.ts"
 import type { Outcome } from "./Proving.ts"
 import type { Stellar } from "./Stellar.ts"
-import { executed } from "./StellarEnds.ts"
+import { executed, refusedLast } from "./StellarEnds.ts"
 import { hold, ledgerOf, pollNext } from "./StellarHolding.ts"
 import type { StellarSeen } from "./StellarSeen.ts"
 import { sequenceOf, watchedOf } from "./Watched.ts"
@@ -42,7 +42,11 @@ const ended = (situation: InFlight, end: Finish<never>, next: bigint): Commands<
   { ...end, losesPlace: true, ...freed(situation, next) }
 ]
 
-const expired = finish<never>({ state: "expired", cause: cause("deadline_passed") })
+const expired = ({ transaction }: InFlight): Finish<never> =>
+  finish({
+    state: "expired",
+    cause: cause("deadline_passed", present("error", refusedLast(transaction)))
+  })
 
 const requeue = (
   situation: InFlight,
@@ -82,7 +86,7 @@ const taken = (
   if (restored) return requeue(situation, ["restored_unproven", figures], next, { restored })
   if (facts.guest !== undefined) return ended(situation, failedWith("sequence_used", figures), next)
   if (intent !== "execute") return ended(situation, endOf(transaction), next)
-  if (isPastDeadline(situation)) return ended(situation, expired, next)
+  if (isPastDeadline(situation)) return ended(situation, expired(situation), next)
   if (transaction.requiredSequence !== undefined) {
     return ended(situation, failedWith("nonce_unavailable", { ...figures, required_sequence: sequence }), next)
   }
@@ -109,7 +113,7 @@ const dead = (situation: InFlight, sequences: ReadonlyArray<bigint>): Commands<S
   if (intent !== "execute") return ended(situation, endOf(transaction), next)
   const result = refusedForGood(situation)
   if (result !== undefined) return ended(situation, failedWith("refused_by_all", { error: result }), next)
-  if (facts.guest !== undefined || isPastDeadline(situation)) return ended(situation, expired, next)
+  if (facts.guest !== undefined || isPastDeadline(situation)) return ended(situation, expired(situation), next)
   return requeue(situation, ["queued"], next)
 }
 

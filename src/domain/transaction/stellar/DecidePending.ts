@@ -11,8 +11,10 @@ import { newestRequest } from "../Transaction.ts"
 import { leftOf } from "./Channels.ts"
 import { decideSignature } from "./DecideSignature.ts"
 import { undecided } from "./DecideInFlight.ts"
+import { publicSettings } from "./LedgerSettings.ts"
 import { outcomeOf } from "./Proving.ts"
-import { executedByOther } from "./StellarEnds.ts"
+import { executedByOther, late } from "./StellarEnds.ts"
+import { leastBalance } from "./StellarFunds.ts"
 import { restored } from "./StellarRestore.ts"
 import { lastSequence } from "./Int64.ts"
 import type { Stellar } from "./Stellar.ts"
@@ -55,12 +57,15 @@ const hasTimeLeft: Row<Stellar, AskedView> = (situation) => {
   const until = guest === undefined ? transaction.validUntil : momentOf(guest.maxTime)
   const closeTime = momentOf(ledgerOf(view.asked)?.closeTime ?? 0)
   if (until - closeTime >= momentOf(leastValidity)) return undefined
-  return hold(situation, "awaiting_expiry", { until })
+  // What was signed before is dead.
+  return hold(situation, "expiring", { until })
 }
 
 const payer: Row<Stellar, AskedView> = (situation) => {
   const entries = situation.view.asked.map((one) => one.payer)
-  if (entries.every((entry) => entry === null)) return hold(situation, "no_account", {}, "lane")
+  if (entries.every((entry) => entry === null)) {
+    return hold(situation, "no_account", { minimum: leastBalance(situation.view.settings ?? publicSettings) }, "lane")
+  }
   const isUnauthorized = entries.every(
     (entry) => entry !== undefined && entry !== null && entry.masterWeight < Math.max(1, entry.mediumThreshold)
   )
@@ -207,7 +212,9 @@ const deadline: Row<Stellar> = (situation) => {
   const { now, transaction } = situation
   const { attempts, cause: why, facts, validUntil } = transaction
   const { guest } = facts
-  if (guest === undefined || attempts.length > 0) return rows.deadline(situation)
+  if (guest === undefined || attempts.length > 0) {
+    return now >= validUntil ? [late(transaction)] : undefined
+  }
   const until = why?.code === "landing_unproven" ? validUntil + unseenPatience : validUntil
   if (now < until) return undefined
   return [

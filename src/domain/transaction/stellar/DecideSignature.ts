@@ -15,7 +15,8 @@ import { momentOf } from "./Stellar.ts"
 import type { AskedProvider } from "./StellarHolding.ts"
 import { hold, holdFor, pollNext } from "./StellarHolding.ts"
 import { amountProblem } from "./SponsoredPayment.ts"
-import { shortage } from "./StellarFunds.ts"
+import { fundsFor, isShort } from "./StellarFunds.ts"
+import { publicSettings } from "./LedgerSettings.ts"
 import { authorizationMargin } from "./StellarNumbers.ts"
 import { callFee, offerOf, priced } from "./StellarOffers.ts"
 import type { Form } from "./StellarOffers.ts"
@@ -104,8 +105,8 @@ const restore: Row<Stellar, Prepared> = (situation) => {
   // The fee of a restore counts for no API key. With restores, a key could spend more than its limit.
   if (situation.terms.feeLimit !== undefined) return hold(situation, "needs_restore")
   const cap = capOf(situation)
-  const own = callFee(transaction, preparation, form, soroban.resourceFee)
-  const before = callFee(transaction, preparation, form, soroban.fee)
+  const own = callFee(transaction, preparation, form, { cap, resourceFee: soroban.resourceFee })
+  const before = callFee(transaction, preparation, form, { cap, resourceFee: soroban.fee })
   if (own === undefined || before === undefined) return hold(situation, "fee_above_cap", { cap })
   return own + before > cap
     ? hold(situation, "fee_above_cap", { cap, fee: own + before })
@@ -123,8 +124,28 @@ const authorization: Row<Stellar, Prepared> = ({ view }) => {
     : undefined
 }
 
-const priceOf = ({ transaction, view }: Situation<Stellar, Prepared>) =>
-  priced(transaction, view.preparation, view.form)
+const payersOf = (asked: ReadonlyArray<AskedProvider>): ReadonlyArray<AccountEntry> =>
+  asked.flatMap(({ payer }) => payer ?? [])
+
+/** What the envelope would need of the account, and what the account has. Undefined: no provider shows the account. */
+const fundsOf = ({ rest, terms, view }: Situation<Stellar, Prepared>, fee: bigint) => {
+  const payers = payersOf(view.asked)
+  const need = { required: fee + view.preparation.out, reserved: rest.reserved, minBalance: terms.minBalance }
+  return payers.length === 0 ? undefined : fundsFor(payers, need, view.settings ?? publicSettings)
+}
+
+/** Stroops that are bid at most: the cap, or what the account has left for the fee. */
+const boundOf = (situation: Situation<Stellar, Prepared>): bigint => {
+  const cap = capOf(situation)
+  const funds = fundsOf(situation, 0n)
+  const left = funds === undefined ? cap : funds.available - funds.minimum - funds.required
+  return left < 0n ? 0n : left < cap ? left : cap
+}
+
+const priceOf = (situation: Situation<Stellar, Prepared>) => {
+  const { transaction, view } = situation
+  return priced(transaction, view.preparation, view.form, boundOf(situation))
+}
 
 const feeAboveCap: Row<Stellar, Prepared> = (situation) => {
   const { fee } = priceOf(situation)
@@ -141,19 +162,14 @@ const worth: Row<Stellar, Prepared> = (situation) => {
   return problem === undefined ? undefined : fail("payment_insufficient", problem.detail)
 }
 
-const payersOf = (asked: ReadonlyArray<AskedProvider>): ReadonlyArray<AccountEntry> =>
-  asked.flatMap(({ payer }) => payer ?? [])
-
 /** If funds for channels are missing, only the work on channels waits, and not the transactions of callers. */
 const isWork = (transaction: Transaction<Stellar>): boolean => newestRequest(transaction).channels !== undefined
 
 const funds: Row<Stellar, Prepared> = (situation) => {
-  const { now, rest, terms, transaction, view } = situation
-  const payers = payersOf(view.asked)
-  if (payers.length === 0) return hold(situation, "providers_unavailable", {}, "lane")
-  const required = (priceOf(situation).fee ?? 0n) + view.preparation.out
-  const figures = shortage(payers, { required, reserved: rest.reserved, minBalance: terms.minBalance })
-  if (figures === undefined) return undefined
+  const { now, transaction } = situation
+  const figures = fundsOf(situation, priceOf(situation).fee ?? 0n)
+  if (figures === undefined) return hold(situation, "providers_unavailable", {}, "lane")
+  if (!isShort(figures)) return undefined
   const waits = newestRequest(transaction).wait_for_funds === true || transaction.state !== "pending"
   const until = fundsDeadline(situation, waits)
   const why = cause("insufficient_funds", until === undefined ? figures : { ...figures, until })

@@ -15,13 +15,13 @@ export interface FeeStats {
   readonly p99: bigint
 }
 
-/** The rate per operation of a first envelope. */
-export const firstRate = (stats: FeeStats | undefined): bigint =>
-  stats === undefined ? bidWithoutStats * baseFee : max(baseFee, stats.p95)
+/** The rate per operation of a first envelope. `least`: the base fee of the network. */
+export const firstRate = (stats: FeeStats | undefined, least = baseFee): bigint =>
+  stats === undefined ? bidWithoutStats * least : max(least, stats.p95)
 
 /** The rate after a death or a refusal. `needed`: the rate that a node asked for. */
-export const nextRate = (stats: FeeStats | undefined, needed = 0n): bigint =>
-  stats === undefined ? max(firstRate(stats), needed) : max(baseFee, timesUp(stats.p99, raisedBid), needed)
+export const nextRate = (stats: FeeStats | undefined, needed = 0n, least = baseFee): bigint =>
+  stats === undefined ? max(firstRate(stats, least), needed) : max(least, timesUp(stats.p99, raisedBid), needed)
 
 /** What an envelope asks for. */
 export interface Bid {
@@ -44,13 +44,14 @@ export const innerFee = ({ operations, rate, resourceFee = 0n }: Bid): bigint | 
  */
 export const outerFee = (
   inner: { readonly fee: bigint; readonly operations: number; readonly resourceFee?: bigint },
-  rate: bigint
+  rate: bigint,
+  least = baseFee
 ): bigint => {
   const { fee, operations, resourceFee = 0n } = inner
   const count = BigInt(operations)
   const inclusion = fee - resourceFee
   const innerRate = inclusion <= 0n || count === 0n ? 0n : divideUp(inclusion, count)
-  return max(rate, innerRate, baseFee) * (count + 1n) + resourceFee
+  return max(rate, innerRate, least) * (count + 1n) + resourceFee
 }
 
 /** The fee of the resources that is declared, from the one that a simulation returned. */

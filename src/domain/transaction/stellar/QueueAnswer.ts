@@ -1,10 +1,11 @@
 // What the answer of a node to a send means. An answer is never a verdict: the account's entry is.
 import type { Moment } from "../Moment.ts"
-import { lateSlack } from "./StellarNumbers.ts"
+import type { LedgerClock } from "./LedgerSettings.ts"
 
 /** An answer, decoded from `status` and `errorResultXdr`. */
 export type NodeAnswer =
-  | { readonly status: "PENDING" | "DUPLICATE" | "TRY_AGAIN_LATER" }
+  /** FILTERED: validators do not take transactions of one of the accounts. */
+  | { readonly status: "PENDING" | "DUPLICATE" | "TRY_AGAIN_LATER" | "FILTERED" }
   /** `fee`: `feeCharged`, which names the needed fee of `txINSUFFICIENT_FEE`. `inner`: of a fee bump. */
   | { readonly status: "ERROR"; readonly result: string; readonly fee: bigint; readonly inner?: string }
   /** −32602 `invalid_xdr`. */
@@ -14,15 +15,17 @@ export type NodeAnswer =
 
 export type AnswerClass =
   | { readonly kind: "accepted" }
-  /** The same bytes again after a ledger. */
-  | { readonly kind: "not_now" }
+  /** The same bytes again after a ledger. `result`: absent if the node named none. */
+  | { readonly kind: "not_now"; readonly result?: string }
   /** The sequence of the account decides. */
-  | { readonly kind: "look" }
-  /** Nothing is sent any more; the envelope dies by itself. */
-  | { readonly kind: "too_late" }
-  | { readonly kind: "fee"; readonly needed: bigint }
-  | { readonly kind: "funds" }
-  | { readonly kind: "resources" }
+  | { readonly kind: "look"; readonly result: string }
+  /** The node closes ledgers later than others, or has had these bytes before: another send costs nothing. */
+  | { readonly kind: "too_late"; readonly result: string }
+  | { readonly kind: "fee"; readonly needed: bigint; readonly result: string }
+  | { readonly kind: "funds"; readonly result: string }
+  | { readonly kind: "resources"; readonly result: string }
+  /** A refusal that says nothing about later sends. */
+  | { readonly kind: "other"; readonly result: string }
   | { readonly kind: "permanent"; readonly result: string }
   /** The outcome is unknown: another provider is asked. */
   | { readonly kind: "provider" }
@@ -43,21 +46,21 @@ const ofResult = (result: string, fee: bigint, inner: string | undefined): Answe
   switch (result) {
     case "txBadSeq":
     case "txBadMinSeqAgeOrGap":
-      return { kind: "look" }
+      return { kind: "look", result }
     case "txTooLate":
-      return { kind: "too_late" }
+      return { kind: "too_late", result }
     case "txTooEarly":
-      return { kind: "not_now" }
+      return { kind: "not_now", result }
     case "txInsufficientFee":
-      return { kind: "fee", needed: fee }
+      return { kind: "fee", needed: fee, result }
     case "txInsufficientBalance":
-      return { kind: "funds" }
+      return { kind: "funds", result }
     case "txSorobanInvalid":
-      return { kind: "resources" }
+      return { kind: "resources", result }
     case "txFeeBumpInnerFailed":
-      return inner === undefined ? { kind: "provider" } : ofResult(inner, fee, undefined)
+      return inner === undefined ? { kind: "other", result } : ofResult(inner, fee, undefined)
     default:
-      return permanent.has(result) ? { kind: "permanent", result } : { kind: "provider" }
+      return { kind: permanent.has(result) ? "permanent" : "other", result }
   }
 }
 
@@ -68,6 +71,8 @@ export const classOf = (answer: NodeAnswer): AnswerClass => {
       return { kind: "accepted" }
     case "TRY_AGAIN_LATER":
       return { kind: "not_now" }
+    case "FILTERED":
+      return { kind: "other", result: "filtered" }
     case "ERROR":
       return ofResult(answer.result, answer.fee, answer.inner)
     case "INVALID":
@@ -77,8 +82,9 @@ export const classOf = (answer: NodeAnswer): AnswerClass => {
   }
 }
 
-/** Whether a node would still take bytes. In unix seconds. */
-export const isSendable = (maxTime: bigint, closeTime: number): boolean => BigInt(closeTime + lateSlack) < maxTime
+/** Whether a node would still take bytes: `maxTime` has to be after the earliest moment at which the ledger after the next one closes. */
+export const isSendable = (maxTime: bigint, { closeTime, quiet, slack }: LedgerClock): boolean =>
+  BigInt(closeTime + quiet + slack) < maxTime
 
 /** Milliseconds. */
 const second = 1000

@@ -51,3 +51,13 @@ export const executed = (transaction: Transaction<Stellar>, applied: Applied, is
     ? confirmed(isLate ? "executed_late" : "confirmed", applied, ordinal)
     : failed(applied, ordinal)
 }
+
+/** What nodes said last, if they took none of its bytes. */
+export const refusedLast = ({ attempts }: Transaction<Stellar>): string | undefined => attempts.at(-1)?.refusal?.result
+
+/** Nothing of it was applied before its deadline, and nothing will be. */
+export const late = (transaction: Transaction<Stellar>): Finish<Stellar> =>
+  finish({
+    state: "expired",
+    cause: cause("deadline_passed", { until: transaction.validUntil, ...present("error", refusedLast(transaction)) })
+  })

@@ -2,6 +2,7 @@
 import { afterSend } from "../Attempt.ts"
 import type { Attempt } from "../Attempt.ts"
 import type { Point } from "../Moment.ts"
+import { present } from "../Presentation.ts"
 import type { Heard } from "../Rules.ts"
 import { classOf } from "./QueueAnswer.ts"
 import type { AnswerClass, NodeAnswer } from "./QueueAnswer.ts"
@@ -10,19 +11,23 @@ import type { Stellar, StellarRefusal } from "./Stellar.ts"
 type Refused = Exclude<AnswerClass, { readonly kind: "accepted" | "provider" }>
 
 /** If nodes differ, the answer counts after which the same bytes may still be taken. */
-const byHope: ReadonlyArray<Refused["kind"]> = ["not_now", "look", "funds", "fee", "resources", "too_late", "permanent"]
+const byHope: ReadonlyArray<Refused["kind"]> = [
+  "not_now",
+  "look",
+  "funds",
+  "fee",
+  "resources",
+  "too_late",
+  "other",
+  "permanent"
+]
 
 const refusalOf = (refused: Refused, { refusal: former }: Attempt<Stellar>): StellarRefusal => {
-  switch (refused.kind) {
-    case "not_now":
-      return { class: "not_now", times: (former?.class === "not_now" ? (former.times ?? 0) : 0) + 1 }
-    case "fee":
-      return { class: "fee", needed: refused.needed }
-    case "permanent":
-      return { class: "permanent", result: refused.result }
-    default:
-      return { class: refused.kind }
-  }
+  const { kind } = refused
+  const named = present("result", refused.result)
+  if (kind === "fee") return { class: kind, needed: refused.needed, ...named }
+  if (kind !== "not_now" && kind !== "other") return { class: kind, ...named }
+  return { class: "not_now", times: (former?.class === "not_now" ? (former.times ?? 0) : 0) + 1, ...named }
 }
 
 /** All nodes that answered want more. The highest fee satisfies each. */

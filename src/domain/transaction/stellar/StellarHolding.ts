@@ -9,6 +9,8 @@ import type { Situation } from "../Situation.ts"
 import type { LedgerPoint } from "./Evidence.ts"
 import type { Stellar } from "./Stellar.ts"
 import { momentOf } from "./Stellar.ts"
+import { ledgerTimeOf, publicSettings } from "./LedgerSettings.ts"
+import type { LedgerSettings } from "./LedgerSettings.ts"
 import { agreeing, pollAfter, signsAloneAfter } from "./StellarNumbers.ts"
 import type { ProviderLook, StellarSeen } from "./StellarSeen.ts"
 
@@ -46,12 +48,17 @@ const newestOf = ({ view }: Situation<Stellar>): LedgerPoint | undefined =>
     ? ledgerOf(view.looks.flatMap(({ newest }) => (newest === undefined ? [] : [{ newest }])))
     : undefined
 
+/** What the network has voted, as far as a provider has said it. */
+const settingsOf = ({ view }: Situation<Stellar>): LedgerSettings =>
+  (view._tag === "Seen" ? view.settings : undefined) ?? publicSettings
+
 /** A ledger time after the newest ledger, and then each quarter of it until a new one is seen. */
 export const nextPoll = (situation: Situation<Stellar>): Moment => {
   const { transaction, now } = situation
   const newest = newestOf(situation)
-  const expected = newest === undefined ? now : momentOf(newest.closeTime) + pollAfter.ledger
-  const next = expected > now && expected <= now + pollAfter.ledger ? expected : now + pollAfter.again
+  const wait = ledgerTimeOf(settingsOf(situation)) + pollAfter.ledger
+  const expected = newest === undefined ? now : momentOf(newest.closeTime) + wait
+  const next = expected > now && expected <= now + wait ? expected : now + pollAfter.again
   if (transaction.state !== "pending") return next
   const own = [transaction.validUntil, transaction.notBefore ?? 0].filter((moment) => moment > now)
   return Math.min(next, ...own)

@@ -1,6 +1,6 @@
 // Every number that decides something about stellar transactions, with its unit and its source.
 import { maxClockDifference } from "../../chain/ChainSnapshot.ts"
-import { timeoutBounds } from "../../relayer/StellarPolicy.ts"
+import { publicBaseReserve, timeoutBounds } from "../../relayer/StellarPolicy.ts"
 import type { Ratio } from "../Numbers.ts"
 
 // Requests
@@ -11,10 +11,13 @@ export const defaultValidity = 120_000
 /** Operations of a transaction at most (`MAX_OPS_PER_TX`). */
 export const maxOperations = 100
 
-/** Characters of an envelope in base64 at most. */
-export const maxXdrLength = 131_072
+/** Bytes of a transaction at most: the limit of the public network (`ConfigSettingContractBandwidthV0.txMaxSizeBytes`). */
+const maxTransactionBytes = 132_096
 
-/** Bytes of a contract's code at most. */
+/** Characters of an envelope in base64 at most. */
+export const maxXdrLength = Math.ceil(maxTransactionBytes / 3) * 4
+
+/** Bytes of a contract's code at most (`ConfigSettingContractMaxSizeBytes` of the public network). */
 export const maxWasmBytes = 131_072
 
 /** Bytes of a memo of text (`MAX_MEMO_TEXT`). */
@@ -25,7 +28,7 @@ export const defaultMaxFee = 1_000_000n
 
 // Fees
 
-/** Stroops per operation at least (`LedgerHeader.baseFee`). */
+/** Stroops per operation at least on the public network (`LedgerHeader.baseFee`). */
 export const baseFee = 100n
 
 /** The highest fee of a transaction that is no fee bump: its field has 32 bits. */
@@ -45,14 +48,11 @@ export const declaredResourceMargin: Ratio = { numerator: 3n, denominator: 2n }
 
 // Reserves
 
-/** Stroops that an account locks per entry, such as a trust line (`LedgerHeader.baseReserve`). */
-export const baseReserve = 5_000_000n
+/** Stroops that an account locks per entry, such as a trust line, on the public network (`LedgerHeader.baseReserve`). */
+export const baseReserve = publicBaseReserve
 
 /** Entries of an account that a trust line for a share of a pool takes (CAP-38). Other trust lines take one. */
 export const poolShareEntries = 2
-
-/** Reserves of an account without entries. */
-export const ownReserves = 2n
 
 /** Stroops that stay on a relayer at least. */
 export const minimumLeft = 10_000_000n
@@ -68,7 +68,10 @@ export const maxForeignValidity = 300
 /** Seconds that the time bounds of an envelope may lie ahead if its user pays for it: the price is that of now. */
 export const maxSponsoredValidity = 120
 
-/** Seconds before `maxTime` in which a node refuses an envelope: two expected ledgers (`getUpperBoundCloseTimeOffset`). */
+/** Expected ledgers before `maxTime` in which a node refuses an envelope (`getUpperBoundCloseTimeOffset`). */
+export const lateLedgers = 2
+
+/** Seconds before `maxTime` in which a node refuses an envelope, with the close time of the public network. */
 export const lateSlack = 10
 
 /** Ledgers for which an authorization that a simulation recorded is valid: 360 seconds, more than an envelope lives. */
@@ -91,11 +94,11 @@ export const pollsPerLedger = 4
 /** Milliseconds between two polls at least. */
 export const leastPollInterval = 250
 
-/** Milliseconds between two ledgers (`Herder::EXP_LEDGER_TIMESPAN_SECONDS`). */
+/** Milliseconds between two ledgers on the public network (`Herder::EXP_LEDGER_TIMESPAN_SECONDS`). */
 export const ledgerTime = 5 * second
 
-/** Milliseconds after which a ledger should be seen, and between two looks for it after that. */
-export const pollAfter = { ledger: ledgerTime + 50, again: ledgerTime / 4 } as const
+/** Milliseconds after the time of a ledger when the next one should be seen, and between two looks for it after that. */
+export const pollAfter = { ledger: 50, again: ledgerTime / 4 } as const
 
 /** Seconds for which an envelope of the relayer is valid, and the bounds of the policy's setting. */
 export const envelopeValidity = { standard: 60, ...timeoutBounds } as const
@@ -155,6 +158,12 @@ export const unseenPatience = 120 * ledgerTime
 
 /** The newest ledgers in which the service looks for the transaction that used the sequence of a guest, if it has signed nothing for the guest: 300 seconds. */
 export const guestLedgers = 60
+
+/**
+ * Milliseconds until a provider is asked again for the proof that it did not have: doubled each time, up to four ledgers. After an hour
+ * without a question, its transaction has ended.
+ */
+export const proofPause = { first: ledgerTime / 4, longest: 4 * ledgerTime, forgotten: 3600 * second } as const
 
 /** Milliseconds for which a range of ledgers that has too many transactions is not read again. */
 export const cutScanPause = 600_000

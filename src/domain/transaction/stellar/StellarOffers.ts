@@ -4,7 +4,7 @@ import type { Transaction } from "../Transaction.ts"
 import { firstRate, innerFee, nextRate, outerFee } from "./Fees.ts"
 import type { Guest, Stellar, StellarOffer } from "./Stellar.ts"
 import type { AskedProvider } from "./StellarHolding.ts"
-import { baseFee, maxClockDifference } from "./StellarNumbers.ts"
+import { baseFee, maxClockDifference, maxInnerFee } from "./StellarNumbers.ts"
 import type { Preparation } from "./StellarSeen.ts"
 import { declaredResourceFee } from "./Fees.ts"
 
@@ -28,11 +28,9 @@ const neededRate = (transaction: Transaction<Stellar>, preparation: Preparation,
   return inclusion <= 0n ? 0n : divideUp(inclusion, countOf(preparation, form))
 }
 
-/** Stroops per operation that are bid now: more after an envelope died or was refused. */
-const rateOf = (transaction: Transaction<Stellar>, preparation: Preparation, form: Form): bigint =>
-  transaction.attempts.length === 0
-    ? firstRate(preparation.stats)
-    : nextRate(preparation.stats, neededRate(transaction, preparation, form))
+/** Stroops per operation that the market asks for: more after an envelope died or was refused. */
+const marketRate = ({ attempts }: Transaction<Stellar>, { baseFee: least, stats }: Preparation, needed: bigint) =>
+  attempts.length === 0 ? firstRate(stats, least) : nextRate(stats, needed, least)
 
 export interface Priced {
   readonly rate: bigint
@@ -46,28 +44,63 @@ export const channelInnerFee = (operations: number, resourceFee: bigint): bigint
   baseFee * BigInt(operations) + resourceFee
 
 /** What an envelope costs at a rate. */
-export const pricedAt = (rate: bigint, preparation: Preparation, form: Form): Priced => {
+const pricedAt = (rate: bigint, preparation: Preparation, form: Form): Priced => {
   const resourceFee = resourceFeeOf(preparation)
-  const { operations, inner } = preparation
+  const { baseFee: least, operations, inner } = preparation
   if (form === "own") return { rate, resourceFee, fee: innerFee({ operations, rate, resourceFee }) }
   const fee = form === "channel" ? channelInnerFee(operations, resourceFee) : (inner?.fee ?? 0n)
-  return { rate, resourceFee, fee: outerFee({ fee, operations, resourceFee }, rate) }
+  return { rate, resourceFee, fee: outerFee({ fee, operations, resourceFee }, rate, least) }
 }
 
-export const priced = (transaction: Transaction<Stellar>, preparation: Preparation, form: Form): Priced =>
-  pricedAt(rateOf(transaction, preparation, form), preparation, form)
+/**
+ * The price at the rate that the market asks for, or at the highest one that the cap allows. A ledger with room takes the `least`, and no
+ * envelope pays more than the lowest bid of a full one: high bids of others, or a provider that claims them, hold nothing up.
+ */
+const pricedWithin = (
+  cap: bigint,
+  { least, wanted }: { readonly least: bigint; readonly wanted: bigint },
+  preparation: Preparation,
+  form: Form
+): Priced => {
+  const bound = form === "own" && cap > maxInnerFee ? maxInnerFee : cap
+  const isWithin = ({ fee }: Priced) => fee !== undefined && fee <= bound
+  const asked = pricedAt(wanted, preparation, form)
+  if (isWithin(asked)) return asked
+  const highest = pricedAt((bound - asked.resourceFee) / countOf(preparation, form), preparation, form)
+  return highest.rate > least && isWithin(highest) ? highest : pricedAt(least, preparation, form)
+}
+
+/** The price of a first envelope. */
+export const firstPrice = (cap: bigint, preparation: Preparation, form: Form): Priced => {
+  const { baseFee: least = baseFee, stats } = preparation
+  return pricedWithin(cap, { least, wanted: firstRate(stats, least) }, preparation, form)
+}
+
+/** `cap`: stroops that the envelope may cost. */
+export const priced = (
+  transaction: Transaction<Stellar>,
+  preparation: Preparation,
+  form: Form,
+  cap: bigint
+): Priced => {
+  const needed = neededRate(transaction, preparation, form)
+  const { baseFee: least = baseFee } = preparation
+  const rates = { wanted: marketRate(transaction, preparation, needed), least: needed > least ? needed : least }
+  return pricedWithin(cap, rates, preparation, form)
+}
 
 /** The fee of an envelope with one call, by its resource fee. Undefined: the fee does not fit into its field. */
 export const callFee = (
   transaction: Transaction<Stellar>,
   preparation: Preparation,
   form: Form,
-  resourceFee: bigint
+  { cap, resourceFee }: { readonly cap: bigint; readonly resourceFee: bigint }
 ): bigint | undefined =>
   priced(
     transaction,
     { ...preparation, operations: 1, soroban: { _tag: "Succeeds", resourceFee, data: "", recorded: [] } },
-    form
+    form,
+    cap
   ).fee
 
 interface Times {

@@ -16,6 +16,7 @@ import { leastPollInterval, maxGuests, pollsPerLedger } from "./StellarNumbers.t
 import { resolve } from "./StellarRestore.ts"
 import { placeOf, survey } from "./StellarPlaces.ts"
 import { show } from "./StellarShow.ts"
+import { refusedLast } from "./StellarEnds.ts"
 import { stellarTermsOf } from "./StellarTerms.ts"
 import { StellarTransactionResponse } from "./StellarTransactionResponse.ts"
 import { explain } from "./StellarWords.ts"
@@ -79,6 +80,7 @@ export const stellarRules: Rules<Stellar> = {
   maxFeeOf: ({ fee }) => fee,
   hear: (_, attempt, answers, at) => hear(attempt, answers, at),
   couldBe: () => false,
+  refusedLast,
   replacementViolations,
   replaced,
   cancel,

@@ -2,6 +2,7 @@
 import type { Moment } from "../Moment.ts"
 import type { LedgerPoint, Testimony } from "./Evidence.ts"
 import type { FeeStats } from "./Fees.ts"
+import type { LedgerSettings } from "./LedgerSettings.ts"
 import type { Refusal } from "./Refusal.ts"
 import type { PricedPayment } from "./SponsoredPayment.ts"
 
@@ -74,6 +75,8 @@ export interface Preparation {
   readonly out: bigint
   /** The fee of the inner envelope that a guest has signed, and what it declares for resources. */
   readonly inner?: { readonly fee: bigint; readonly resourceFee?: bigint }
+  /** Stroops per operation at least, as the network has voted. Absent: no provider says. */
+  readonly baseFee?: bigint
   /** Of classic or of Soroban transactions, whichever this is. Absent: no provider says. */
   readonly stats?: FeeStats
   /** Absent: it is not a call. */
@@ -101,6 +104,8 @@ export interface StellarSeen {
   readonly aloneSince?: Moment
   /** When a new ledger was last seen. */
   readonly newestSince: Moment
+  /** What the network has voted. Absent: those of the public network count. */
+  readonly settings?: LedgerSettings
   /** Signatures that callers got, at sequences of the relayer's own account that are not used yet. Absent: there are none. */
   readonly given?: ReadonlyArray<GivenPlace>
   /** Whether the question `proof` was asked in this look. */

@@ -18,6 +18,13 @@ const numbered = (sequence: bigint | undefined): string => (sequence === undefin
 const until = (moment: Moment | undefined): string =>
   moment === undefined ? "until its envelope expires" : `until ${time(moment)}`
 
+/** `error`: what nodes said when they refused the newest envelope. */
+const refusedWith = (error: string | undefined): string =>
+  error === undefined ? "" : error === "filtered" ? `${filtered} ` : `Nodes refused it: ${error}. `
+
+const filtered =
+  "Nodes refused it (FILTERED): validators of the network take no transactions of one of its accounts now."
+
 const again = "The service looks again after the next ledger."
 const unsigned = "Nothing is signed until then."
 
@@ -43,16 +50,23 @@ const waiting = {
         ? `The service restores them first, for at most ${stroops(fee)}. If that fails, it is not tried again: \`GET …/transactions?origin=restore\` shows it.`
         : "Replace it with `restore_footprint: true`, so that the relayer pays to restore them, or restore them yourself. For an API key with `max_fee_per_day`, the relayer does not pay."
   }),
-  no_account: () => ({
+  no_account: ({ minimum }) => ({
     reason: "The account of the relayer does not exist on the network.",
-    next: "Create the account by sending it at least 1 XLM. The service sees it after the next ledger."
+    next: `Create the account by sending it at least ${minimum === undefined ? "1 XLM" : stroops(minimum)}, which it cannot spend, and what it is to pay. The service sees it after the next ledger.`
   }),
-  fee_above_cap: ({ cap, fee }) => ({
-    reason: `Its fee would be ${stroops(fee)}, and it may cost ${stroops(cap)} at most.`,
+  expiring: ({ until: end }) => ({
+    reason: `Too little time is left to sign it: its deadline is ${time(end)}.`,
+    next: "Nothing of it is alive, so that it ends at its deadline without effect. Send it again with a later `valid_until`."
+  }),
+  fee_above_cap: ({ cap, error, fee }) => ({
+    reason: `${refusedWith(error)}Its fee would be ${stroops(fee)}, and it may cost ${stroops(cap)} at most.`,
     next: `${again} A higher \`max_fee\` of the request or of the policy, or a higher limit of the API key, helps.`
   }),
-  insufficient_funds: ({ available, minimum, required, reserved, until: end }) => ({
-    reason: `It needs ${stroops(required)}. The account has ${stroops(available)} available: other transactions reserve ${stroops(reserved)}, and ${stroops(minimum)} must stay.`,
+  insufficient_funds: ({ available, error, minimum, required, reserved, until: end }) => ({
+    reason:
+      required === undefined && error !== undefined
+        ? `${refusedWith(error)}The account that pays has too little beside its reserves, and beside the fees of its other transactions in the queue of the node.`
+        : `${refusedWith(error)}It needs ${stroops(required)}. The account has ${stroops(available)} available: other transactions reserve ${stroops(reserved)}, and ${stroops(minimum)} must stay.`,
     next: `${again} Send funds to the account.${end === undefined ? "" : ` Otherwise it ends ${at(end)}.`}`
   }),
   price_unavailable: () => ({ reason: "There is no price for its payment.", next: `${again} ${unsigned}` }),
@@ -87,24 +101,30 @@ const flying = {
     reason: "It is signed, and no node has confirmed that it received it.",
     next: `The same bytes are sent again ${until(end)}.`
   }),
-  in_queue: ({ until: end }) => ({
-    reason: "A node has it in its queue. No ledger contains it yet.",
+  in_queue: ({ error, until: end }) => ({
+    reason: `A node has it in its queue. No ledger contains it yet${because(error)}.`,
     next: `The same bytes are sent again ${until(end)}; if no ledger takes it, a new envelope follows.`
   }),
   in_pool: () => ({
     reason: "A node has it in its queue. No ledger contains it yet.",
     next: "The same bytes are sent again until its envelope expires; if no ledger takes it, a new envelope follows."
   }),
-  try_again_later: ({ times: count, until: end }) => ({
-    reason: `Nodes said ${times(count)} that they do not take it now: the account has another transaction in the queue, or the envelope was there before.`,
+  try_again_later: ({ error, fee, times: count, until: end }) => ({
+    reason:
+      error === undefined
+        ? `Nodes said ${times(count)} that they do not take it now: the account has another transaction in the queue, or the envelope was there before.`
+        : `${refusedWith(error)}${fee === undefined ? "" : `They ask for ${stroops(fee)}. `}That proves nothing: the account of the ledger decides.`,
     next: `The same bytes are sent again after each ledger ${until(end)}.`
   }),
   refreshing: ({ fee }) => ({
     reason: `A new envelope was signed at the same sequence, for ${stroops(fee)}.`,
     next: "One of its envelopes can be applied at most."
   }),
-  awaiting_expiry: ({ until: end }) => ({
-    reason: `Too little time is left to send it: what was signed can be applied ${until(end)}.`,
+  awaiting_expiry: ({ error, until: end }) => ({
+    reason:
+      error === undefined
+        ? `Too little time is left to send it: what was signed can be applied ${until(end)}.`
+        : `${refusedWith(error)}It is not sent again, and what was signed can be applied ${until(end)}.`,
     next: "A ledger that closes after that decides what follows."
   }),
   canceling: ({ until: end }) => ({
@@ -167,10 +187,10 @@ const ended = {
     final(
       `The source of its envelope has used the sequence${numbered(sequence)} with another transaction${hashed(hash)}.`
     ),
-  deadline_passed: ({ sequence }) =>
+  deadline_passed: ({ error, sequence }) =>
     final(
       sequence === undefined
-        ? "Its deadline passed before it was executed; it has no effect."
+        ? `${refusedWith(error)}Its deadline passed before it was executed; it has no effect.`
         : `Its deadline passed, and this service sent nothing for it. If its user sent it, the transaction at the sequence${numbered(sequence)} of its source shows that.`
     ),
   refused_by_all: ({ error }) =>

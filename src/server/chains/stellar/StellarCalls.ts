@@ -33,6 +33,15 @@ export const newest: TypedCall<typeof Store.Type> = {
   result: Store
 }
 
+const Latest = Schema.Struct({
+  /** Absent before stellar-rpc 25. */
+  headerXdr: optional(Schema.String),
+  metadataXdr: optional(Schema.String)
+})
+
+/** The newest ledger with all of its transactions, which has megabytes on the public network: rarely asked. */
+export const latest: TypedCall<typeof Latest.Type> = { method: "getLatestLedger", result: Latest }
+
 const Entries = Schema.Struct({
   entries: optional(Schema.NullOr(Schema.Array(Schema.Struct({ key: Schema.String, xdr: Schema.String })))),
   latestLedger: Ledger

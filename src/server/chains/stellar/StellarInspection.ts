@@ -5,13 +5,19 @@ import type { CheckFailure, ProviderReading, StellarLedger } from "../../../doma
 import { maskUrl } from "../../../domain/chain/Rpc.ts"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
 import type { StellarNetwork } from "../../../domain/network/Network.ts"
+import type { LedgerSettings } from "../../../domain/transaction/stellar/LedgerSettings.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Questions } from "../Facts.ts"
 import * as Inspection from "../Inspection.ts"
 import type { Providers } from "../Providers.ts"
+import type { RpcNodes } from "../RpcNodes.ts"
 import * as Calls from "./StellarCalls.ts"
 import * as StellarAccount from "./StellarAccount.ts"
 import { dialect, prove } from "./StellarNodes.ts"
+import type { StellarNodes } from "./StellarNodes.ts"
+
+/** Milliseconds for which a check waits for what the network has voted. */
+const settingsBudgetMs = 5000
 
 const noAccount: CheckFailure = { type: "SequenceSyncFailed", code: "no_account" }
 
@@ -44,7 +50,11 @@ const probe: Inspection.Kind["probe"] = Effect.fn("StellarInspection.probe")(fun
 })
 
 /** The ledgers of the first provider that answers. Undefined: no provider answers; the read of the account reports that. */
-const readLedger = Effect.fnUntraced(function* (network: typeof StellarNetwork.Type, { first }: Providers) {
+const readLedger = Effect.fnUntraced(function* (
+  network: typeof StellarNetwork.Type,
+  { first }: Providers,
+  settings: Effect.Effect<LedgerSettings | undefined>
+) {
   const found = yield* Effect.result(first((node) => node.call(Calls.newest)))
   if (Result.isFailure(found)) return undefined
   const { latestLedger, latestLedgerCloseTime, oldestLedger } = found.success
@@ -52,37 +62,45 @@ const readLedger = Effect.fnUntraced(function* (network: typeof StellarNetwork.T
   const kept = Math.max(0, latestLedger - oldestLedger + 1) * network.average_blocktime_ms
   const ledger: StellarLedger = {
     age_seconds: Math.floor(now / 1000) - latestLedgerCloseTime,
+    ...present("base_reserve", (yield* settings)?.baseReserve),
     ...(network.is_testnet ? {} : { kept_seconds: Math.floor(kept / 1000) })
   }
   return ledger
 })
 
-const inspect: Inspection.Kind["inspect"] = Effect.fn("StellarInspection.inspect")(function* (
-  nodes,
-  { relayer, network, urls, budgetMs }
-) {
-  if (relayer.network_type !== "stellar" || network.network_type !== "stellar") return yield* Inspection.wrongType
-  const { address, policies } = relayer
-  const { network_type, passphrase } = network
+const inspectWith = (stellar: StellarNodes["Service"]) =>
+  Effect.fn("StellarInspection.inspect")(function* (
+    nodes: RpcNodes["Service"],
+    { relayer, network, urls, budgetMs }: Inspection.Target
+  ) {
+    if (relayer.network_type !== "stellar" || network.network_type !== "stellar") return yield* Inspection.wrongType
+    const { address, policies } = relayer
+    const { network_type, passphrase } = network
 
-  const readAccount = Effect.fnUntraced(function* ({ first }: Providers) {
-    const call = yield* StellarAccount.get(address)
-    const account = yield* Effect.result(first((node) => node.call(call)))
-    if (Result.isFailure(account)) return { failures: Inspection.failures("SequenceSyncFailed", account) }
-    if (account.success === null) return { failures: [noAccount] }
-    const failures = Inspection.tooLow(account.success.balance, minBalanceOf(network_type, policies))
-    return { ...account.success, failures }
+    const readAccount = Effect.fnUntraced(function* ({ first }: Providers) {
+      const call = yield* StellarAccount.get(address)
+      const account = yield* Effect.result(first((node) => node.call(call)))
+      if (Result.isFailure(account)) return { failures: Inspection.failures("SequenceSyncFailed", account) }
+      if (account.success === null) return { failures: [noAccount] }
+      const failures = Inspection.tooLow(account.success.balance, minBalanceOf(network_type, policies))
+      return { ...account.success, failures }
+    })
+
+    const known = yield* stellar.providers(urls, passphrase)
+    const settings = Effect.timeoutOrElse(known.settings, {
+      duration: budgetMs ?? settingsBudgetMs,
+      orElse: () => Effect.succeed(undefined)
+    })
+    const read = (providers: Providers) =>
+      Effect.map(
+        Effect.all([readAccount(providers), readLedger(network, providers, settings)], { concurrency: "unbounded" }),
+        ([account, ledger]) => ({ ...account, ...present("ledger", ledger) })
+      )
+
+    const { noted, prove } = noting(passphrase)
+    const { providers, ...found } = yield* Inspection.run({ nodes, dialect, urls, prove, budgetMs }, read)
+    return { network_type, ...found, providers: noted(providers) }
   })
 
-  const read = (providers: Providers) =>
-    Effect.map(
-      Effect.all([readAccount(providers), readLedger(network, providers)], { concurrency: "unbounded" }),
-      ([account, ledger]) => ({ ...account, ...present("ledger", ledger) })
-    )
-
-  const { noted, prove } = noting(passphrase)
-  const { providers, ...found } = yield* Inspection.run({ nodes, dialect, urls, prove, budgetMs }, read)
-  return { network_type, ...found, providers: noted(providers) }
-})
-
-export const kind: Inspection.Kind = { inspect, probe }
+/** `stellar`: what the service has read of the settings of networks. */
+export const kindOf = (stellar: StellarNodes["Service"]): Inspection.Kind => ({ probe, inspect: inspectWith(stellar) })

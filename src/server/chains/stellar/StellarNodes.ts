@@ -1,6 +1,7 @@
 // Providers of stellar networks, and how nodes answer to signed envelopes.
 import { Context, Effect, Layer } from "effect"
 import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
+import type { LedgerSettings } from "../../../domain/transaction/stellar/LedgerSettings.ts"
 import type { NodeAnswer } from "../../../domain/transaction/stellar/QueueAnswer.ts"
 import * as Providers from "../Providers.ts"
 import * as RpcFailure from "../RpcFailure.ts"
@@ -9,12 +10,15 @@ import { RpcNodes } from "../RpcNodes.ts"
 import * as Calls from "./StellarCalls.ts"
 import type { Library } from "./StellarLibrary.ts"
 import { answerOf } from "./StellarResults.ts"
+import * as StellarSettings from "./StellarSettings.ts"
 
 export const dialect: RpcDialect = { networkType: "stellar", codes: RpcFailure.codes, isAnswer: () => false }
 
 export interface StellarProviders extends Providers.Providers {
   /** URLs that are asked. */
   readonly configured: number
+  /** What the network has voted, as these providers say it. It was read not long ago. */
+  readonly settings: Effect.Effect<LedgerSettings>
 }
 
 /** Fails if the node is on another network. `note`: gets the protocol that the node names. */
@@ -27,16 +31,28 @@ export const prove =
       return Effect.void
     })
 
-export const providers = Effect.fnUntraced(function* (
-  nodeOf: (url: string) => RpcNode,
-  urls: ReadonlyArray<RpcConfig>,
-  passphrase: string
-) {
-  const made: StellarProviders = {
-    ...(yield* Providers.make({ nodeOf, prove: prove(passphrase) }, urls)),
-    configured: new Set(urls.filter(({ weight }) => weight > 0).map(({ url }) => url)).size
+/** A network and the providers of it that are asked. */
+interface Place {
+  readonly urls: ReadonlyArray<RpcConfig>
+  readonly passphrase: string
+}
+
+/** Makes providers. Those of one network with the same URLs share what they know of its settings. */
+export const make = Effect.fnUntraced(function* (nodeOf: (url: string) => RpcNode) {
+  const chosen = ({ passphrase, urls }: Place) => Providers.make({ nodeOf, prove: prove(passphrase) }, urls)
+  const settingsOf = yield* StellarSettings.make((key) =>
+    Effect.map(chosen(JSON.parse(key) as Place), ({ first }) => first)
+  )
+  return {
+    providers: Effect.fnUntraced(function* (urls: ReadonlyArray<RpcConfig>, passphrase: string) {
+      const made: StellarProviders = {
+        ...(yield* chosen({ urls, passphrase })),
+        configured: new Set(urls.filter(({ weight }) => weight > 0).map(({ url }) => url)).size,
+        settings: settingsOf(JSON.stringify({ urls, passphrase } satisfies Place))
+      }
+      return made
+    })
   }
-  return made
 })
 
 export class StellarNodes extends Context.Service<
@@ -48,10 +64,11 @@ export class StellarNodes extends Context.Service<
 >()("effect-relayer/server/chains/stellar/StellarNodes") {
   static readonly layerNoDeps = Layer.effect(
     StellarNodes,
-    Effect.map(RpcNodes, (nodes) =>
-      StellarNodes.of({
-        providers: (urls, passphrase) => providers((url) => nodes.of(dialect, url), urls, passphrase)
-      })
+    Effect.flatMap(RpcNodes, (nodes) =>
+      Effect.map(
+        make((url) => nodes.of(dialect, url)),
+        StellarNodes.of
+      )
     )
   )
 }

@@ -5,6 +5,8 @@ import { present } from "../../../domain/transaction/Presentation.ts"
 import { declaredResourceFee } from "../../../domain/transaction/stellar/Fees.ts"
 import type { AuthEntry } from "../../../domain/transaction/stellar/Envelope.ts"
 import type { AccountState, EntryChange, Simulated } from "../../../domain/transaction/stellar/GuardOnChain.ts"
+import { withinLimit } from "../../../domain/transaction/stellar/LedgerSettings.ts"
+import type { CallLimits } from "../../../domain/transaction/stellar/LedgerSettings.ts"
 import { resourceMargin } from "../../../domain/transaction/stellar/StellarNumbers.ts"
 import type { SimulatedCall } from "./StellarCalls.ts"
 import { reading, textOf } from "./StellarLibrary.ts"
@@ -14,8 +16,11 @@ import { assetOf, authOf, keyAddress } from "./StellarOperations.ts"
 const withMargin = (units: number): number =>
   Math.ceil((units * Number(resourceMargin.numerator)) / Number(resourceMargin.denominator))
 
-/** The Soroban data of the envelope: resources with their margin, and the fee that it declares. */
-const declared = ({ xdr }: Library, data: string, fee: bigint): string => {
+/** Undefined: the limits of the network are not known. */
+type Limits = CallLimits | undefined
+
+/** The Soroban data of the envelope: resources with their margin, within the limits of the network, and the fee that it declares. */
+const declared = ({ xdr }: Library, data: string, fee: bigint, limits: Limits): string => {
   const { SorobanResources, SorobanTransactionData } = xdr
   const { ext, resources } = SorobanTransactionData.fromXdr(data, "base64")
   const { diskReadBytes, footprint, instructions, writeBytes } = resources
@@ -23,9 +28,9 @@ const declared = ({ xdr }: Library, data: string, fee: bigint): string => {
     ext,
     resources: new SorobanResources({
       footprint,
-      instructions: withMargin(instructions),
-      diskReadBytes: withMargin(diskReadBytes),
-      writeBytes: withMargin(writeBytes)
+      instructions: withinLimit(instructions, withMargin(instructions), limits?.instructions),
+      diskReadBytes: withinLimit(diskReadBytes, withMargin(diskReadBytes), limits?.diskReadBytes),
+      writeBytes: withinLimit(writeBytes, withMargin(writeBytes), limits?.writeBytes)
     }),
     resourceFee: declaredResourceFee(fee)
   })
@@ -153,7 +158,7 @@ export interface ReadSimulation extends Simulated {
   readonly restore?: { readonly fee: bigint; readonly data: string }
 }
 
-const readCall = (lib: Library, answer: SimulatedCall): ReadSimulation => {
+const readCall = (lib: Library, answer: SimulatedCall, limits: Limits): ReadSimulation => {
   const { error, minResourceFee = 0n, restorePreamble, results, transactionData } = answer
   const failed = error ?? (transactionData === undefined ? "the simulation has no result" : undefined)
   if (failed !== undefined) return { error: cleaned(failed), resourceFee: 0n, ...nothing }
@@ -161,18 +166,18 @@ const readCall = (lib: Library, answer: SimulatedCall): ReadSimulation => {
     resourceFee: minResourceFee,
     ...judged(lib, answer),
     ...present("returned", results?.[0]?.xdr),
-    ...present("data", transactionData && declared(lib, transactionData, minResourceFee)),
+    ...present("data", transactionData && declared(lib, transactionData, minResourceFee, limits)),
     ...(restorePreamble === undefined || restorePreamble === null
       ? {}
       : {
           restore: {
             fee: restorePreamble.minResourceFee,
-            data: declared(lib, restorePreamble.transactionData, restorePreamble.minResourceFee)
+            data: declared(lib, restorePreamble.transactionData, restorePreamble.minResourceFee, limits)
           }
         })
   }
 }
 
 /** Undefined: it has XDR that cannot be read. */
-export const simulatedIn = (lib: Library, answer: SimulatedCall): ReadSimulation | undefined =>
-  Result.getOrUndefined(Result.try(() => readCall(lib, answer)))
+export const simulatedIn = (lib: Library, answer: SimulatedCall, limits?: CallLimits): ReadSimulation | undefined =>
+  Result.getOrUndefined(Result.try(() => readCall(lib, answer, limits)))

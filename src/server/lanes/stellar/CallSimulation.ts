@@ -2,6 +2,7 @@
 import { Effect, Result } from "effect"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
+import type { CallLimits } from "../../../domain/transaction/stellar/LedgerSettings.ts"
 import type { StellarRequest } from "../../../domain/transaction/stellar/Stellar.ts"
 import { recordedLedgers } from "../../../domain/transaction/stellar/StellarNumbers.ts"
 import type { SorobanView } from "../../../domain/transaction/stellar/StellarSeen.ts"
@@ -15,8 +16,14 @@ import { validUntil } from "../../chains/stellar/StellarOperations.ts"
 import { simulatedIn } from "../../chains/stellar/StellarSimulations.ts"
 import type { ReadSimulation } from "../../chains/stellar/StellarSimulations.ts"
 
-const simulateAt = Effect.fnUntraced(function* (lib: Library, node: RpcNode, text: string, mode: Calls.AuthMode) {
-  const read = simulatedIn(lib, yield* node.call(Calls.simulate(text, mode)))
+const simulateAt = Effect.fnUntraced(function* (
+  lib: Library,
+  node: RpcNode,
+  text: string,
+  mode: Calls.AuthMode,
+  limits: CallLimits | undefined
+) {
+  const read = simulatedIn(lib, yield* node.call(Calls.simulate(text, mode)), limits)
   return read === undefined ? yield* RpcFailure.failure("invalid_answer").of("simulateTransaction") : { node, read }
 })
 
@@ -88,11 +95,12 @@ const simulate = Effect.fnUntraced(function* (
   text: string,
   mode: Calls.AuthMode
 ) {
-  const asked = yield* Effect.result(providers.first((node) => simulateAt(lib, node, text, mode)))
+  const { limits } = yield* providers.settings
+  const asked = yield* Effect.result(providers.first((node) => simulateAt(lib, node, text, mode, limits)))
   if (Result.isFailure(asked)) return { view: { _tag: "Unknown" } } satisfies Simulation
   const { node, read } = asked.success
   if (read.error === undefined) return { view: viewOf(envelope, read), read } satisfies Simulation
-  const other = yield* providers.second(node, (second) => simulateAt(lib, second, text, mode))
+  const other = yield* providers.second(node, (second) => simulateAt(lib, second, text, mode, limits))
   const { error } = read
   const view: SorobanView =
     other === "not_configured"

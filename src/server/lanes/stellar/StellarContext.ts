@@ -2,6 +2,7 @@
 import type { OwnAccounts } from "./OwnAccounts.ts"
 import { Effect } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
+import type { Applied, Scan } from "../../../domain/transaction/stellar/Evidence.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { Accounts, Newest } from "../../chains/stellar/StellarLooks.ts"
 import type { Fees } from "../../chains/stellar/StellarCalls.ts"
@@ -21,6 +22,19 @@ export interface Sighting {
   readonly asked: ReadonlySet<string>
 }
 
+/** What one provider says about the envelopes of a transaction. Without both: it did not answer, or its answer cannot be read. */
+export interface Proof {
+  readonly found?: Applied
+  readonly scan?: Scan
+}
+
+/** When a provider was asked for a proof for the last time, how often, and what it said. */
+interface AskedProof {
+  readonly at: Moment
+  readonly times: number
+  readonly proof: Proof
+}
+
 export interface StellarMemory {
   /** The providers of each set of URLs, by `LaneRelayer.urlsKey`. */
   readonly providers: Map<string, StellarProviders>
@@ -28,6 +42,8 @@ export interface StellarMemory {
   readonly sightings: Map<string, Sighting>
   /** Since when only one provider has an opinion, by `LaneRelayer.urlsKey`. */
   readonly aloneSince: Map<string, Moment>
+  /** By provider, account, sequence and envelopes. */
+  readonly proofs: Map<string, AskedProof>
   /** When a scan ended before its range did, by provider, account and sequence. */
   readonly cutScans: Map<string, Moment>
   /** The highest ledger that any provider has shown, and when. */
@@ -40,6 +56,7 @@ export const make = (): StellarMemory => ({
   providers: new Map(),
   sightings: new Map(),
   aloneSince: new Map(),
+  proofs: new Map(),
   cutScans: new Map(),
   newest: undefined,
   fees: new Map()

@@ -6,6 +6,8 @@ import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Unreachable } from "../../../domain/transaction/Situation.ts"
 import type { AccountAt, Testimony } from "../../../domain/transaction/stellar/Evidence.ts"
+import { publicSettings } from "../../../domain/transaction/stellar/LedgerSettings.ts"
+import type { LedgerSettings } from "../../../domain/transaction/stellar/LedgerSettings.ts"
 import { momentOf } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { GivenPlace, ProviderLook, StellarSeen } from "../../../domain/transaction/stellar/StellarSeen.ts"
@@ -47,6 +49,8 @@ export interface StellarPoll {
   readonly isOtherChain: boolean
   /** Places of the lane that are taken by signatures without a transaction. */
   readonly given: ReadonlyArray<GivenPlace>
+  /** What the network has voted. */
+  readonly settings: LedgerSettings
 }
 
 const covers = ({ asked }: Sighting, addresses: ReadonlyArray<string>): boolean =>
@@ -123,9 +127,15 @@ export const poll = Effect.fn("StellarPolls.poll")(function* (
 ) {
   const lib = yield* library
   const providers = yield* providersOf(context, relayer)
-  const opinions = yield* Effect.timeoutOrElse(
-    providers.opinions(maxAsked, (node) => look(context, lib, node, addresses, now)),
-    { duration: budget, orElse: () => Effect.succeed<ReadonlyArray<Opinion<Sighting>>>([]) }
+  const [opinions, settings] = yield* Effect.all(
+    [
+      Effect.timeoutOrElse(
+        providers.opinions(maxAsked, (node) => look(context, lib, node, addresses, now)),
+        { duration: budget, orElse: () => Effect.succeed<ReadonlyArray<Opinion<Sighting>>>([]) }
+      ),
+      Effect.timeoutOrElse(providers.settings, { duration: budget, orElse: () => Effect.succeed(publicSettings) })
+    ],
+    { concurrency: "unbounded" }
   )
   const seen = opinions.map(({ url, result }): Seen => ({ url, ...present("sighting", Result.getOrUndefined(result)) }))
   const isSilent = seen.every(({ sighting }) => sighting === undefined)
@@ -134,6 +144,7 @@ export const poll = Effect.fn("StellarPolls.poll")(function* (
     seen,
     isOtherChain: isSilent && opinions.some(isMismatch),
     given,
+    settings,
     ...(isSilent ? { failure: failureOf(opinions, retryAt) } : {})
   }
   noteNewest(context, found, now)
@@ -177,12 +188,13 @@ const providerLook = (
 export const seenIn = (
   context: StellarContext,
   { transaction, relayer }: LaneRow<Stellar>,
-  { configured, given, seen }: StellarPoll,
+  { configured, given, seen, settings }: StellarPoll,
   now: Moment,
   proofs: Proofs = noProofs
 ): StellarSeen => ({
   _tag: "Seen",
   configured,
+  settings,
   looks: seen.map((one) => providerLook(context, transaction, one, proofs, now)),
   ...(proofs === noProofs ? {} : { isProofAsked: true as const }),
   ...(given.length === 0 ? {} : { given }),

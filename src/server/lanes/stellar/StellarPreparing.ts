@@ -167,8 +167,9 @@ export const prepared = Effect.fnUntraced(function* ({
   const isCall = envelope.operations.some(isSoroban)
   const simulation = simulateCall(lib, rest.newest, { address, envelope, isGuest, networkId, providers, request, text })
   const paying = { prices: rest.prices, providers, target }
-  const [fees, paid, { view, read }] = yield* Effect.all(
+  const [{ baseFee }, fees, paid, { view, read }] = yield* Effect.all(
     [
+      providers.settings,
       rest.fees,
       paymentOf(mode, paying, envelope),
       isCall ? simulation : Effect.succeed<Simulation>({ view: undefined })
@@ -182,6 +183,7 @@ export const prepared = Effect.fnUntraced(function* ({
   const preparation: Preparation = {
     operations: envelope.operations.length,
     out: isGuest ? 0n : highest(sendsOf(envelope, terms).value, read === undefined ? 0n : takenByCall(read, onChain)),
+    baseFee,
     ...paid,
     ...present("broken", brokenOnChain(envelope, onChain, read, { ...rest, mode, maxValue: request.max_value })),
     ...(isGuest ? { inner: { fee: envelope.fee, ...present("resourceFee", envelope.resourceFee) } } : {}),
@@ -195,8 +197,8 @@ export const prepared = Effect.fnUntraced(function* ({
  * The preparation of a restore, from the preparation of its call. If the call needs no restore any more, or ends for another
  * reason, the restore is obsolete.
  */
-const restoreOf = ({ broken, soroban, stats }: Preparation): Preparation => {
-  const work = { operations: 1, out: 0n, ...present("stats", stats) }
+const restoreOf = ({ baseFee, broken, soroban, stats }: Preparation): Preparation => {
+  const work = { operations: 1, out: 0n, ...present("baseFee", baseFee), ...present("stats", stats) }
   if (broken !== undefined || soroban?._tag === "Succeeds" || soroban?._tag === "Fails") {
     return { ...work, isObsolete: true }
   }
@@ -215,7 +217,7 @@ export const prepare = Effect.fn("StellarPreparing.prepare")(function* (
   const request = newestRequest(transaction)
   if (request.channels !== undefined) {
     const fees = yield* feesOf(context, providers, relayer.urlsKey)
-    return preparationOfWork(leftOf(request.channels, lane), fees?.inclusionFee)
+    return preparationOfWork(leftOf(request.channels, lane), yield* providers.settings, fees?.inclusionFee)
   }
   const { preparation } = yield* prepared({
     address: context.address,

@@ -13,9 +13,10 @@ import type { RpcNode } from "../../chains/RpcNode.ts"
 import type { LaneRow } from "../LaneNetwork.ts"
 import { currentAttempts } from "../../../domain/transaction/Transaction.ts"
 import { providersOf } from "./StellarContext.ts"
-import type { StellarContext, StellarMemory } from "./StellarContext.ts"
+import type { Proof, StellarContext, StellarMemory } from "./StellarContext.ts"
 import { accountOf, maxAsked } from "./StellarPolls.ts"
-import { cutScanPause, guestLedgers } from "../../../domain/transaction/stellar/StellarNumbers.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { cutScanPause, guestLedgers, proofPause } from "../../../domain/transaction/stellar/StellarNumbers.ts"
 import { sequenceOf, watchedOf } from "../../../domain/transaction/stellar/Watched.ts"
 
 const isUsed = ({ sequence }: AccountAt, wanted: bigint): boolean => sequence === undefined || sequence >= wanted
@@ -79,25 +80,51 @@ const ownIn = Effect.fnUntraced(function* (lib: Library, node: RpcNode, { hashes
   return found && { ...found, hash: hashes.find((hash) => known.has(hash)) ?? found.hash }
 })
 
-/** What one provider says about the envelopes of a transaction. */
-export interface Proof {
-  readonly found?: Applied
-  readonly scan?: Scan
-}
-
-const proofBy = Effect.fnUntraced(function* ({ memory }: StellarContext, lib: Library, node: RpcNode, sought: Sought) {
-  const sighting = memory.sightings.get(node.url)
-  if (sighting === undefined) return undefined
-  const at = StellarLooks.accountAt(sighting.accounts, sought.account)
-  if (!isUsed(at, sought.sequence)) return undefined
+/** What the provider says now. */
+const askProof = Effect.fnUntraced(function* (
+  memory: StellarMemory,
+  lib: Library,
+  node: RpcNode,
+  sought: Sought,
+  at: AccountAt,
+  oldestLedger: number
+) {
   const found = yield* findAny(lib, node, sought.watched)
   if (found !== undefined) return { found } satisfies Proof
-  const scan = yield* scanOf(memory, lib, node, sought, at, sighting.newest.oldestLedger)
+  const scan = yield* scanOf(memory, lib, node, sought, at, oldestLedger)
   const own =
     scan?.use !== undefined && isOurs(scan.use, sought.watched)
       ? yield* ownIn(lib, node, scan.use, sought.watched)
       : undefined
   return (own === undefined ? { ...present("scan", scan) } : { found: own }) satisfies Proof
+})
+
+/** Milliseconds after which a provider is asked again that was asked so many times: its index may be behind, or another provider's. */
+const pauseAfter = (times: number): number => Math.min(proofPause.longest, proofPause.first * 2 ** (times - 1))
+
+/** What nobody has asked for in a long time is forgotten. */
+const forget = ({ proofs }: StellarMemory, now: Moment): void => {
+  for (const [key, { at }] of proofs) if (now > at + proofPause.forgotten) proofs.delete(key)
+}
+
+/** While a transaction is not decided, a provider is asked again after a pause, which grows. Meanwhile, what it said counts. */
+const proofBy = Effect.fnUntraced(function* ({ memory }: StellarContext, lib: Library, node: RpcNode, sought: Sought) {
+  const sighting = memory.sightings.get(node.url)
+  if (sighting === undefined) return undefined
+  const at = StellarLooks.accountAt(sighting.accounts, sought.account)
+  if (!isUsed(at, sought.sequence)) return undefined
+  const key = [node.url, sought.account, sought.sequence, ...sought.watched.map(({ hash }) => hash)].join(" ")
+  const now = yield* Clock.currentTimeMillis
+  forget(memory, now)
+  const former = memory.proofs.get(key)
+  if (former !== undefined && now < former.at + pauseAfter(former.times)) {
+    return former.proof
+  }
+  const times = (former?.times ?? 0) + 1
+  memory.proofs.set(key, { at: now, times, proof: {} })
+  const proof: Proof = yield* askProof(memory, lib, node, sought, at, sighting.newest.oldestLedger)
+  memory.proofs.set(key, { at: now, times, proof })
+  return proof
 })
 
 /** Asks the providers that were polled about one transaction. By URL. */

@@ -3,6 +3,7 @@ import { Clock, Effect, Option } from "effect"
 import type { Array } from "effect"
 import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { cause } from "../../../domain/transaction/Cause.ts"
 import { suspects } from "../../../domain/transaction/Restore.ts"
 import { apply as applyTo, endOf, withSent } from "../../../domain/transaction/Transition.ts"
 import { isWorthWriting } from "../../../domain/transaction/TransactionEvents.ts"
@@ -125,8 +126,10 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
       )
       const ended = pending.map((stored) => {
         const { intent } = stored.transaction
-        const command = endOf({ ...stored.transaction, intent: intent === "execute" ? "expire" : intent })
-        return { stored, command }
+        const end = endOf({ ...stored.transaction, intent: intent === "execute" ? "expire" : intent })
+        const error = networks.of(stored.chain).rules.refusedLast?.(stored.transaction)
+        const isPlain = error === undefined || intent !== "execute"
+        return { stored, command: isPlain ? end : { ...end, cause: cause("deadline_passed", { error }) } }
       })
       return yield* writeUnchanged(changesOf(ended, now), now)
     })

@@ -1,8 +1,9 @@
 // What the providers of a stellar relayer say, for requests: the accounts that pay and act, and whether the funds are enough.
 import { Effect, Result } from "effect"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
+import type { LedgerSettings } from "../../../domain/transaction/stellar/LedgerSettings.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
-import { shortage } from "../../../domain/transaction/stellar/StellarFunds.ts"
+import * as StellarFunds from "../../../domain/transaction/stellar/StellarFunds.ts"
 import type { AccountEntry } from "../../../domain/transaction/stellar/StellarSeen.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
 import * as Calls from "../../chains/stellar/StellarCalls.ts"
@@ -67,12 +68,14 @@ export const make = Effect.gen(function* () {
   const isShort = Effect.fnUntraced(function* (
     { account, relayer }: StellarSender,
     payer: AccountEntry | undefined,
-    required: bigint
+    required: bigint,
+    settings: LedgerSettings
   ) {
     if (payer === undefined) return true
     const reserved = yield* ledger.reserved(account)
     const minBalance = minBalanceOf("stellar", relayer.policies)
-    return shortage([payer], { required, reserved, minBalance }) !== undefined
+    const funds = StellarFunds.fundsFor([payer], { required, reserved, minBalance }, settings)
+    return StellarFunds.isShort(funds)
   })
 
   return { providersOf, first, look, lookEach, isShort }

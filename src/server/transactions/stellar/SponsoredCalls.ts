@@ -3,15 +3,15 @@
 import { Clock, DateTime, Effect, Result } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { withMargin } from "../../../domain/price/Price.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
 import { refusal } from "../../../domain/transaction/stellar/Refusal.ts"
-import { firstRate } from "../../../domain/transaction/stellar/Fees.ts"
 import { guard } from "../../../domain/transaction/stellar/Guard.ts"
 import { ownChanges } from "../../../domain/transaction/stellar/GuardOnChain.ts"
 import { common, firstBroken } from "../../../domain/transaction/stellar/GuardRules.ts"
 import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
 import type { Stellar, StellarTarget } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { StellarBuilding } from "../../../domain/transaction/stellar/StellarExchanges.ts"
-import { pricedAt } from "../../../domain/transaction/stellar/StellarOffers.ts"
+import { firstPrice } from "../../../domain/transaction/stellar/StellarOffers.ts"
 import { paymentTermsOf, timeLimitOf } from "../../../domain/transaction/stellar/StellarTerms.ts"
 import { usesChannels } from "../../../domain/transaction/stellar/Channels.ts"
 import { parse } from "../../../domain/transaction/stellar/StrKey.ts"
@@ -112,7 +112,9 @@ export const make = Effect.gen(function* () {
     { lib, providers }: Pick<CallToPrice, "lib" | "providers">,
     text: string
   ) {
-    const read = simulatedIn(lib, yield* chain.first(providers, (node) => node.call(Calls.simulate(text, "record"))))
+    const { limits } = yield* providers.settings
+    const answer = yield* chain.first(providers, (node) => node.call(Calls.simulate(text, "record")))
+    const read = simulatedIn(lib, answer, limits)
     return read ?? (yield* unanswered("simulates the call"))
   })
 
@@ -172,7 +174,9 @@ export const make = Effect.gen(function* () {
     const stats = (yield* feesOf(asked.providers))?.sorobanInclusionFee
     const soroban = { _tag: "Succeeds", resourceFee, data, recorded: [] } as const
     const form = usesChannels(policies) ? "channel" : "own"
-    const { fee } = pricedAt(firstRate(stats), { operations: 1, out: 0n, soroban }, form)
+    const { baseFee } = yield* asked.providers.settings
+    const preparation = { operations: 1, out: 0n, baseFee, soroban, ...present("stats", stats) }
+    const { fee } = firstPrice(asked.terms.cap, preparation, form)
     if (fee === undefined) return yield* invalid(field, "fee_above_cap: costs more than the field of a fee can hold")
     const charge = yield* chargeFor(token, { fee, cap: asked.terms.cap, rate, field }, sender)
     const max = withMargin(charge.units, paymentTermsOf(sender.target).slippage)

@@ -1,6 +1,6 @@
 // Quotes and builds classic transactions whose users pay in a credit: the user's operations, and then a payment to the relayer.
 import { Clock, DateTime, Effect, Result } from "effect"
-import { firstRate, outerFee } from "../../../domain/transaction/stellar/Fees.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
 import { guard } from "../../../domain/transaction/stellar/Guard.ts"
 import {
   creditOf,
@@ -11,7 +11,8 @@ import {
 import type { UserPayment } from "../../../domain/transaction/stellar/SponsoredPayment.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { StellarBuilding } from "../../../domain/transaction/stellar/StellarExchanges.ts"
-import { baseFee, creditDecimals } from "../../../domain/transaction/stellar/StellarNumbers.ts"
+import { creditDecimals } from "../../../domain/transaction/stellar/StellarNumbers.ts"
+import { firstPrice } from "../../../domain/transaction/stellar/StellarOffers.ts"
 import { paymentTermsOf } from "../../../domain/transaction/stellar/StellarTerms.ts"
 import { decode } from "../../chains/stellar/StellarDecoding.ts"
 import { paymentOf, placed } from "../../chains/stellar/StellarEnvelopes.ts"
@@ -59,10 +60,12 @@ export const make = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const terms = termsOf(lib, { target, own, maxFee: undefined, now })
     const operations = envelope.operations.length + 1
+    const { baseFee } = yield* providers.settings
     const fee = baseFee * BigInt(operations)
     const stats = (yield* feesOf(providers))?.inclusionFee
     const rate = yield* rateOf(prices, sender, token)
-    const outer = outerFee({ fee, operations }, firstRate(stats))
+    const preparation = { operations, out: 0n, baseFee, inner: { fee }, ...present("stats", stats) }
+    const outer = firstPrice(terms.cap, preparation, "guest").fee ?? fee
     const charge = yield* chargeFor(token, { fee: outer, cap: terms.cap, rate, field }, sender)
     const maxTime = endOf(sender, now)
     const networkId = networkIdOf(target.network.passphrase)

@@ -2,8 +2,10 @@
 import { Clock, DateTime, Effect, Option } from "effect"
 import type { Lane } from "../../../domain/transaction/Lane.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
-import { lockedBy } from "../../../domain/transaction/stellar/Channels.ts"
+import { lockedBy } from "../../../domain/relayer/StellarPolicy.ts"
 import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import { publicSettings } from "../../../domain/transaction/stellar/LedgerSettings.ts"
+import type { LedgerSettings } from "../../../domain/transaction/stellar/LedgerSettings.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { StellarNonceState } from "../../../domain/transaction/stellar/StellarNonceState.ts"
 import { maxTimeOfGiven } from "../../../domain/transaction/stellar/StellarPlaces.ts"
@@ -20,7 +22,11 @@ import type { SequenceNetwork } from "../SequenceNetwork.ts"
 import * as RelayerChain from "./RelayerChain.ts"
 
 /** `places`: open transactions by channel. */
-const channelFields = (lane: Lane<Stellar> | undefined, places: ReadonlyMap<string, TransactionId>) => {
+const channelFields = (
+  lane: Lane<Stellar> | undefined,
+  places: ReadonlyMap<string, TransactionId>,
+  { baseReserve }: LedgerSettings
+) => {
   const [, ...channels] = lane?.accounts ?? []
   const shown = channels.map(({ address, counters, nextSequence }) => ({
     address,
@@ -28,7 +34,7 @@ const channelFields = (lane: Lane<Stellar> | undefined, places: ReadonlyMap<stri
     next_sequence: nextSequence,
     ...present("transaction_id", places.get(address))
   }))
-  return { channels: shown, locked_by_channels: lockedBy(shown.length) }
+  return { channels: shown, locked_by_channels: lockedBy(shown.length, baseReserve) }
 }
 
 const noPlaces: ReadonlyMap<string, TransactionId> = new Map()
@@ -58,13 +64,22 @@ export const make = Effect.gen(function* () {
   const outboundWork = yield* OutboundWork
   const relayers = yield* Relayers
 
-  const ofLedger = Effect.fnUntraced(function* ({ account }: Sender) {
+  /** What the network has voted, as its providers have said it not long ago. */
+  const settingsOf = (sender: Sender) =>
+    outboundWork
+      .run(Effect.flatMap(chain.providersOf(sender), ({ settings }) => settings))
+      .pipe(Effect.orElseSucceed(() => publicSettings))
+
+  const ofLedger = Effect.fnUntraced(function* (sender: Sender) {
+    const { account } = sender
     const lane = yield* ledger.laneOf(account)
     const { inFlight, oldestSequence, pending } = yield* ledger.countLane(account)
     const stored = Option.getOrUndefined(lane)
     const isKnown = stored !== undefined && isLaneOf<Stellar>(stellarRules, stored)
     const given = isKnown ? yield* ledger.givenPlaces(stored.id, yield* Clock.currentTimeMillis) : []
     const places = isKnown ? yield* ledger.channelPlaces(stored.id) : noPlaces
+    const hasChannels = isKnown && stored.lane.accounts.length > 1
+    const settings = hasChannels ? yield* settingsOf(sender) : publicSettings
     const state: StellarNonceState = {
       address: account.address,
       ...laneFields(lane),
@@ -72,7 +87,7 @@ export const make = Effect.gen(function* () {
       in_flight: inFlight,
       ...present("oldest_open_sequence", oldestSequence),
       given: given.map(givenOf),
-      ...channelFields(isKnown ? stored.lane : undefined, places)
+      ...channelFields(isKnown ? stored.lane : undefined, places, settings)
     }
     return state
   })

@@ -7,6 +7,7 @@ import type { TransactionEnvelope } from "../../../domain/transaction/stellar/En
 import { guard } from "../../../domain/transaction/stellar/Guard.ts"
 import { refusal, violationOf } from "../../../domain/transaction/stellar/Refusal.ts"
 import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
+import type { LedgerSettings } from "../../../domain/transaction/stellar/LedgerSettings.ts"
 import type { Stellar, StellarRequest } from "../../../domain/transaction/stellar/Stellar.ts"
 import { endOfGiven } from "../../../domain/transaction/stellar/StellarPlaces.ts"
 import { SignStellarTransaction } from "../../../domain/transaction/stellar/StellarExchanges.ts"
@@ -64,9 +65,10 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
   const checkFunds = Effect.fnUntraced(function* (
     sender: Sender<Stellar>,
     payer: Parameters<typeof chain.isShort>[1],
-    required: bigint
+    required: bigint,
+    settings: LedgerSettings
   ) {
-    if (!(yield* chain.isShort(sender, payer, required))) return
+    if (!(yield* chain.isShort(sender, payer, required, settings))) return
     const message =
       payer === undefined
         ? `no_account: ${sender.account.address} does not exist on the network`
@@ -99,7 +101,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
     if (soroban?._tag === "Unknown") return yield* unanswered("simulates the call")
     const found = broken ?? failureOf(soroban)
     if (found !== undefined) return yield* refused(found)
-    yield* checkFunds(sender, payer, envelope.fee + out)
+    yield* checkFunds(sender, payer, envelope.fee + out, yield* providers.settings)
     const hash = Buffer.from(envelope.hash, "hex")
     return {
       curve: "ed25519" as const,

@@ -5,7 +5,6 @@ import type { Violation } from "../../../domain/request/Request.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
-import { firstRate } from "../../../domain/transaction/stellar/Fees.ts"
 import type { Mode } from "../../../domain/transaction/stellar/Guard.ts"
 import { usedSequence } from "../../../domain/transaction/stellar/GuardOnChain.ts"
 import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
@@ -14,7 +13,7 @@ import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
 import type { Stellar, StellarRequest } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { SorobanView } from "../../../domain/transaction/stellar/StellarSeen.ts"
 import { amountProblem } from "../../../domain/transaction/stellar/SponsoredPayment.ts"
-import { pricedAt } from "../../../domain/transaction/stellar/StellarOffers.ts"
+import { firstPrice } from "../../../domain/transaction/stellar/StellarOffers.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
 import { prepared } from "../../lanes/stellar/StellarPreparing.ts"
 import { OutboundWork } from "../../limits/OutboundWork.ts"
@@ -91,11 +90,11 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
       subentries: payer?.subentries,
       now
     })
-    const { out, payment, soroban, stats } = preparation
+    const { out, payment, soroban } = preparation
     if (payment?._tag === "Unreadable") return yield* unanswered("shows the accounts of the payment")
     if (soroban?._tag === "Unknown") return yield* unanswered("simulates the call")
     const used = isGuest && source !== undefined ? usedSequence(envelope, [source.sequence]) : undefined
-    const { fee, rate, resourceFee } = pricedAt(firstRate(stats), preparation, isGuest ? "guest" : "own")
+    const { fee, rate, resourceFee } = firstPrice(terms.cap, preparation, isGuest ? "guest" : "own")
     const worth = payment?._tag === "Priced" ? amountProblem(payment, fee ?? 0n) : undefined
     const broken = preparation.broken ?? used ?? failureOf(soroban) ?? worth
     if (broken !== undefined) return yield* badRequest([violationOf(broken, field)], "")
@@ -118,7 +117,9 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
         ...waitOf(soroban),
         ...(payment?._tag === "NoPrice" ? ["price_unavailable"] : []),
         ...(fits ? [] : ["fee_above_cap"]),
-        ...((yield* chain.isShort(sender, payer, (fee ?? 0n) + out)) ? ["insufficient_funds"] : []),
+        ...((yield* chain.isShort(sender, payer, (fee ?? 0n) + out, yield* providers.settings))
+          ? ["insufficient_funds"]
+          : []),
         ...(isBeyond || forbidden !== undefined ? ["transaction_limits"] : [])
       ]
     }

@@ -1,8 +1,9 @@
 // How many channels a lane gets, which of them are made and ended, and what a poll makes of them.
+import { lockedBy } from "../../../../src/domain/relayer/StellarPolicy.ts"
+import { publicSettings } from "../../../../src/domain/transaction/stellar/LedgerSettings.ts"
 import { assert, describe, it } from "@effect/vitest"
 import {
   leftOf,
-  lockedBy,
   preparationOfWork,
   stageAfter,
   upkeepOf,
@@ -140,9 +141,12 @@ describe("a channel", () => {
 
   it("costs four operations and 1.5 XLM when it is made, and one operation when it ends", () => {
     const addresses = ["a", "b"]
-    assert.include(preparationOfWork({ kind: "create", addresses }, undefined), { operations: 8, out: 30_000_000n })
-    assert.include(preparationOfWork({ kind: "merge", addresses }, undefined), { operations: 2, out: 0n })
-    assert.strictEqual(lockedBy(3), 45_000_000n)
+    const work = (kind: "create" | "merge", settings = publicSettings) =>
+      preparationOfWork({ kind, addresses }, settings, undefined)
+    assert.include(work("create"), { operations: 8, out: 30_000_000n })
+    assert.include(work("merge"), { operations: 2, out: 0n })
+    assert.include(work("create", { baseFee: 300n, baseReserve: 100_000_000n }), { baseFee: 300n, out: 600_000_000n })
+    assert.deepStrictEqual([lockedBy(3), lockedBy(3, 100_000_000n)], [45_000_000n, 900_000_000n])
   })
 
   it("is wanted up to the highest count of all policies, and used unless concurrent_transactions is false", () => {

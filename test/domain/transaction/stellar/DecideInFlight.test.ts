@@ -1,6 +1,7 @@
 // A transaction with envelopes: each line of the table of decisions, and what two providers prove.
 import { assert, describe, it } from "@effect/vitest"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
+import { explain } from "../../../../src/domain/transaction/stellar/StellarWords.ts"
 import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
 import { unseenPatience } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
 import {
@@ -220,9 +221,37 @@ describe("a transaction whose envelope is alive", () => {
     ["waits for its end when it was canceled", situation(canceled, seen([alive])), "Hold canceling"],
     ["waits for its end shortly before it", situation(submitted, seen([expiring])), "Hold awaiting_expiry"],
     [
-      "waits for its end when nodes call it too late",
-      situation(refused({ class: "too_late" }), seen([alive])),
+      "is sent again when a node calls it too late before its time",
+      situation(refused({ class: "too_late", result: "txTooLate" }), seen([alive])),
+      "Hold try_again_later"
+    ],
+    [
+      "is sent again when a node says that its sequence is used",
+      situation(refused({ class: "look", result: "txBadSeq" }), seen([alive])),
+      "Hold try_again_later"
+    ],
+    [
+      "waits for its end when all nodes refuse it for good",
+      situation(refused({ class: "permanent", result: "txMalformed" }), seen([alive])),
       "Hold awaiting_expiry"
+    ],
+    [
+      "waits for its end when no ledger was seen for so long that nodes call it too late",
+      situation(
+        submitted,
+        seen([look(n - 1n, {}, { number: 509, closeTime: clock + 20 })], { newestSince: now - 20_000 })
+      ),
+      "Hold awaiting_expiry"
+    ],
+    [
+      "is sent while its network aims at ledgers of four seconds",
+      situation(
+        submitted,
+        seen([look(n - 1n, {}, { number: 509, closeTime: clock + 39 })], {
+          settings: { baseFee: 100n, baseReserve: 5_000_000n, closeTime: 4000 }
+        })
+      ),
+      "Hold in_queue"
     ],
     [
       "waits for a ledger when the network stands still",
@@ -238,13 +267,18 @@ describe("a transaction whose envelope is alive", () => {
       situation(fee, again, { terms: { cap: 4999n } }),
       "Hold fee_above_cap"
     ],
-    ["is not signed a fifth time at one place", situation({ ...fee, ...four }, again), "Hold fee_above_cap"],
+    ["is not signed a fifth time at one place", situation({ ...fee, ...four }, again), "Hold try_again_later"],
+    [
+      "is not signed for a fee above what the API key has left",
+      situation(fee, again, { terms: { feeLimit: 4999n } }),
+      "Hold fee_above_cap"
+    ],
     ["is not signed again after a cancel", situation({ ...fee, intent: "cancel" }, again), "Hold canceling"],
-    ["is not signed again when it is restored", situation({ ...fee, restored: true }, again), "Hold fee_above_cap"],
+    ["is not signed again when it is restored", situation({ ...fee, restored: true }, again), "Hold try_again_later"],
     [
       "is not signed again while its relayer is paused",
       situation(fee, again, { terms: { isPaused: true } }),
-      "Hold fee_above_cap"
+      "Hold try_again_later"
     ],
     [
       "does not fail while its bytes are out",
@@ -252,7 +286,7 @@ describe("a transaction whose envelope is alive", () => {
         fee,
         seen([alive], { preparation: { ...preparation, broken: { code: "auth_not_granted", detail: "" } } })
       ),
-      "Hold fee_above_cap"
+      "Hold try_again_later"
     ]
   ])
 
@@ -287,9 +321,50 @@ describe("a transaction whose envelope is alive", () => {
 
   it("is not sent in the last ten seconds, and never after a refusal for good", () => {
     const due = { lastSentAt: now - 20_000 }
-    assert.isFalse(broadcasts(withAttempt(due), seen([look(n - 1n, {}, { number: 509, closeTime: clock + 40 })])))
-    assert.isTrue(broadcasts(withAttempt(due), seen([look(n - 1n, {}, { number: 509, closeTime: clock + 39 })])))
+    const at = (closeTime: number) => seen([look(n - 1n, {}, { number: 509, closeTime })], { newestSince: now })
+    assert.isFalse(broadcasts(withAttempt(due), at(clock + 40)))
+    assert.isTrue(broadcasts(withAttempt(due), at(clock + 39)))
     assert.isFalse(broadcasts(withAttempt({ ...due, outcome: "refused", refusal: { class: "permanent" } })))
+  })
+
+  it("is sent again after a refusal that says nothing about later sends", () => {
+    const at = (refusal: NonNullable<typeof attempt.refusal>) =>
+      broadcasts(withAttempt({ lastSentAt: now - 5000, outcome: "unknown", refusal }))
+    assert.isTrue(at({ class: "too_late", result: "txTooLate" }))
+    assert.isTrue(at({ class: "not_now", result: "txUnknown(-42)" }))
+    assert.isTrue(at({ class: "not_now", result: "filtered" }))
+  })
+
+  /** The sentence that people read. */
+  const reasonOf = (decided: ReturnType<typeof situation>): string => {
+    const [command] = decide(decided)
+    return command._tag === "Hold" ? explain(command.cause, false).reason : assert.fail(command._tag)
+  }
+
+  it("says what nodes refused, and never that none has received it", () => {
+    const said = (refusal: NonNullable<typeof attempt.refusal>, more = {}, view = seen([alive])) =>
+      reasonOf(situation(refused(refusal, more), view))
+    const funds = said({ class: "funds", result: "txInsufficientBalance" })
+    assert.match(funds, /^Nodes refused it: txInsufficientBalance\. It needs 210 stroops\. The account has 990000000 /u)
+    const { payer: _, ...unpaid } = alive
+    const unread = seen([unpaid])
+    const unknown = said({ class: "funds", result: "txInsufficientBalance" }, {}, unread)
+    assert.match(unknown, /^Nodes refused it: txInsufficientBalance\. The account that pays has too little/u)
+    const permanent = said({ class: "permanent", result: "txFrozenKeyAccessed" })
+    assert.match(permanent, /^Nodes refused it: txFrozenKeyAccessed\. It is not sent again/u)
+    const asks = said({ class: "fee", needed: 4000n, result: "txInsufficientFee" }, { restored: true })
+    assert.match(asks, /^Nodes refused it: txInsufficientFee\. They ask for 4000 stroops\. /u)
+    assert.match(said({ class: "not_now", result: "filtered" }), /FILTERED/u)
+    assert.match(said({ class: "not_now", result: "txUnknown(-42)" }), /txUnknown\(-42\)/u)
+    assert.match(said({ class: "resources", result: "txSorobanInvalid" }, { restored: true }), /txSorobanInvalid/u)
+  })
+
+  it("says at its end what nodes refused last", () => {
+    const refusal = { class: "resources", result: "txSorobanInvalid" } as const
+    const [command] = decide(situation(withAttempt({ outcome: "unknown", refusal }, { validUntil: now }), one(dead)))
+    const why = command._tag === "Finish" ? command.cause : assert.fail(command._tag)
+    assert.deepStrictEqual(why, cause("deadline_passed", { error: "txSorobanInvalid" }))
+    assert.match(explain(why, true).reason, /^Nodes refused it: txSorobanInvalid\. Its deadline passed/u)
   })
 
   it("is not decided by time: an hour after its end it still waits for a ledger", () => {

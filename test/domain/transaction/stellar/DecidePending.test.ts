@@ -89,7 +89,7 @@ describe("a pending transaction, by clock and account", () => {
     [
       "is not signed shortly before its deadline",
       situation({ ...pending, validUntil: now + 12_000 }, both()),
-      "Hold awaiting_expiry"
+      "Hold expiring"
     ],
     [
       "is not signed while one of two providers answers",

@@ -2,7 +2,22 @@
 import { assert, describe, it } from "@effect/vitest"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
 import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
-import { check, clock, entry, look, n, newest, now, pending, prepared, seen, situation } from "./Situations.ts"
+import {
+  check,
+  clock,
+  entry,
+  lane,
+  look,
+  n,
+  newest,
+  now,
+  pending,
+  preparation,
+  prepared,
+  ready,
+  seen,
+  situation
+} from "./Situations.ts"
 
 const closed = (closeTime: number) => ({ number: 500, closeTime })
 const noStats = { operations: 1, out: 0n }
@@ -10,6 +25,16 @@ const noStats = { operations: 1, out: 0n }
 /** A unit of the token is worth a stroop, and 1 % of slippage is allowed: 150 stroops need 149 units. */
 const paying = (amount: bigint) =>
   prepared({ payment: { _tag: "Priced", asset: "USD", amount, price: { units: 1n, native: 1n }, slippage: 1 } })
+
+/** A provider that says that others bid more than any account has. */
+const fabulous = { stats: { p95: 2n ** 60n, p99: 2n ** 61n } }
+const rich = look(n - 1n, { payer: { ...entry, balance: 2n ** 60n } })
+/** 25 XLM. */
+const poor = look(n - 1n, { payer: { ...entry, balance: 250_000_000n, subentries: 0 } })
+
+const pays10 = { ...preparation, out: 100_000_000n }
+/** What the first ledger of a network of stellar-core has. */
+const standalone = { baseFee: 100n, baseReserve: 100_000_000n }
 
 const archived = prepared({ soroban: { _tag: "NeedsRestore", fee: 9n, data: "AA", resourceFee: 1000n } })
 const paysRestore = { ...pending, versions: [{ operations: [], restore_footprint: true }] as const }
@@ -104,19 +129,63 @@ describe("a prepared transaction", () => {
       "Sign original 1300"
     ],
     [
-      "waits if its fee is above the cap",
+      "offers what it may cost if others offer more",
       situation(pending, prepared(), { terms: { cap: 149n } }),
-      "Hold fee_above_cap"
+      "Sign original 149"
     ],
     [
-      "waits if its fee is above what the API key has left",
+      "offers what the API key has left if others offer more",
       situation(pending, prepared(), { terms: { feeLimit: 149n } }),
+      "Sign original 149"
+    ],
+    [
+      "offers what the account has left if others offer more",
+      // Of 1,000,000,000 stroops, reserves lock 10,000,000, as many must stay, and the payment takes 10.
+      situation(pending, prepared(fabulous), { terms: { cap: 2n ** 60n } }),
+      "Sign original 979999990"
+    ],
+    [
+      "offers what the field of a fee can hold if others offer more",
+      situation(pending, prepared(fabulous, [rich, rich]), { terms: { cap: 2n ** 60n } }),
+      "Sign original 4294967295"
+    ],
+    [
+      "offers what it may cost through a channel, where one operation more counts, if others offer more",
+      situation(pending, prepared(fabulous), {
+        terms: { cap: 1001n, usesChannels: true },
+        lane: lane(false, [ready()])
+      }),
+      "Sign original 1000"
+    ],
+    [
+      "waits if the least fee is above the cap",
+      situation(pending, prepared(), { terms: { cap: 99n } }),
       "Hold fee_above_cap"
     ],
     [
-      "waits if its fee does not fit into an envelope",
-      situation(pending, prepared({ stats: { p95: 2n ** 32n, p99: 1n } }), { terms: { cap: 2n ** 60n } }),
+      "waits if the least fee of its network is above the cap",
+      situation(pending, prepared({ baseFee: 1000n }), { terms: { cap: 999n } }),
       "Hold fee_above_cap"
+    ],
+    [
+      "waits if the least fee is above what the API key has left",
+      situation(pending, prepared(), { terms: { feeLimit: 99n } }),
+      "Hold fee_above_cap"
+    ],
+    [
+      "offers at least the least fee of its network",
+      situation(pending, prepared({ baseFee: 1000n })),
+      "Sign original 1000"
+    ],
+    [
+      "waits for funds if its network locks more for each account",
+      situation(pending, seen([poor, poor], { preparation: pays10, settings: standalone })),
+      "Hold insufficient_funds"
+    ],
+    [
+      "is signed with the same balance on the public network",
+      situation(pending, seen([poor, poor], { preparation: pays10 })),
+      "Sign original 150"
     ],
     ["waits for funds", situation(pending, prepared({ out: 1_000_000_000n })), "Hold insufficient_funds"],
     [

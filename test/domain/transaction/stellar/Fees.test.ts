@@ -62,11 +62,12 @@ describe("the answer of a node", () => {
     [error("txTooEarly"), "not_now"],
     [error("txInsufficientBalance"), "funds"],
     [error("txSorobanInvalid"), "resources"],
-    [error("txInternalError"), "provider"],
-    [error("txOfTheFuture"), "provider"],
+    [error("txInternalError"), "other"],
+    [error("txUnknown(-42)"), "other"],
+    [classOf({ status: "FILTERED" }), "other"],
     [error("txFeeBumpInnerFailed", "txBadSeq"), "look"],
     [error("txFeeBumpInnerFailed", "txNoAccount"), "permanent"],
-    [error("txFeeBumpInnerFailed"), "provider"],
+    [error("txFeeBumpInnerFailed"), "other"],
     [classOf({ status: "INVALID" }), "permanent"],
     [classOf({ status: "UNKNOWN" }), "provider"]
   ])("%o is of the class %s", ({ kind }, expected) => {
@@ -87,11 +88,12 @@ describe("the answer of a node", () => {
   })
 
   it("names the fee that would be enough", () => {
-    assert.deepStrictEqual(error("txInsufficientFee"), { kind: "fee", needed: 700n })
+    assert.deepStrictEqual(error("txInsufficientFee"), { kind: "fee", needed: 700n, result: "txInsufficientFee" })
   })
 
   it("is not asked for in the last ten seconds, and again after a wait that doubles up to five seconds", () => {
-    assert.deepStrictEqual([isSendable(111n, 100), isSendable(110n, 100)], [true, false])
+    const clock = { closeTime: 100, quiet: 0, slack: 10 }
+    assert.deepStrictEqual([isSendable(111n, clock), isSendable(110n, clock)], [true, false])
     assert.deepStrictEqual(
       [1, 2, 3, 4, 9].map((sends) => againAfterUnknown(0, sends)),
       [1000, 2000, 4000, 5000, 5000]

@@ -27,7 +27,16 @@ describe("the answers of nodes", () => {
     ["a refusal for good of all", [error("txBadAuth"), error("txMalformed")], "refused", "permanent"],
     ["a refusal for good of one, and silence", [error("txBadAuth"), unknown], "unknown", undefined],
     ["a refusal for good of one, and a hopeful one", [error("txBadAuth"), later], "unknown", "not_now"],
-    ["txINTERNAL_ERROR", [error("txInternalError")], "unknown", undefined],
+    ["txINTERNAL_ERROR", [error("txInternalError")], "unknown", "not_now"],
+    ["a result of a later protocol", [error("txUnknown(-42)")], "unknown", "not_now"],
+    ["FILTERED", [{ status: "FILTERED" }], "unknown", "not_now"],
+    [
+      "a refusal for good of one, and txINTERNAL_ERROR",
+      [error("txBadAuth"), error("txInternalError")],
+      "unknown",
+      "not_now"
+    ],
+    ["a fee of one, and FILTERED", [error("txInsufficientFee", 900n), { status: "FILTERED" }], "unknown", "fee"],
     ["an answer that is no XDR", [{ status: "INVALID" }], "refused", "permanent"],
     ["silence", [unknown], "unknown", undefined],
     ["nobody", [], "unknown", undefined]
@@ -43,6 +52,21 @@ describe("the answers of nodes", () => {
     const again = heard([later], heard([later]))
     assert.strictEqual(again.refusal?.times, 2)
     assert.strictEqual(heard([later], heard([error("txBadSeq")])).refusal?.times, 1)
+  })
+
+  it("are kept by their names", () => {
+    const resultOf = (answer: NodeAnswer) => heard([answer]).refusal?.result
+    const names = [
+      "txBadSeq",
+      "txTooLate",
+      "txTooEarly",
+      "txInsufficientFee",
+      "txInsufficientBalance",
+      "txSorobanInvalid"
+    ]
+    const others = ["txInternalError", "txUnknown(-42)", "txFrozenKeyAccessed"]
+    for (const name of [...names, ...others]) assert.strictEqual(resultOf(error(name)), name)
+    assert.deepStrictEqual([resultOf({ status: "FILTERED" }), resultOf(later)], ["filtered", undefined])
   })
 
   it("ask for the highest of the fees that nodes need", () => {

@@ -189,8 +189,8 @@ const rows: ReadonlyArray<Row> = [
     Buffer.from(good, "base64").toString("base64url").padEnd(good.length, "="),
     "xdr_encoding"
   ],
-  [36, "four characters more than 128 kB", "bump", "A".repeat(131_076), "xdr_encoding"],
-  [36, "one character more than 128 kB", "bump", "A".repeat(131_073), "xdr_encoding"],
+  [36, "four characters more than the network takes", "bump", "A".repeat(176_132), "xdr_encoding"],
+  [36, "one character more than the network takes", "bump", "A".repeat(176_129), "xdr_encoding"],
   [36, "500 nested vectors", "unsigned", nested(500), "xdr_invalid"],
   [36, "ten nested vectors are no attack", "unsigned", nested(10), "accepted"]
 ]

@@ -50,18 +50,15 @@ const make = Effect.gen(function* () {
     const memory = StellarContext.make()
     memory.sightings.set(url, { newest, movedAt: 0, accounts, asked: new Set([place.account]) })
     provider.faults.replaced = { getTransaction: { status: "NOT_FOUND" } }
+    const made = yield* StellarNodes.make(() => rpc)
     const context: StellarContext.StellarContext = {
       address: world.address,
       nodes: {
         providers: (given, passphrase) =>
-          Effect.provideService(
-            StellarNodes.providers(() => rpc, given, passphrase),
-            Random.Random,
-            {
-              nextDoubleUnsafe: () => 0.5,
-              nextIntUnsafe: () => 0
-            }
-          )
+          Effect.provideService(made.providers(given, passphrase), Random.Random, {
+            nextDoubleUnsafe: () => 0.5,
+            nextIntUnsafe: () => 0
+          })
       },
       prices: { rate: () => Effect.die("there is no price") },
       ownAccounts: () => Effect.succeed(new Set([world.address])),

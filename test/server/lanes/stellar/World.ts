@@ -189,14 +189,10 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
     const rpc = new Map(
       nodes.map((node, index) => [urls[index]?.url, nodeOf(node, urls[index]?.url ?? "", () => away.has(index))])
     )
+    const made = yield* StellarNodes.make((url) => rpc.get(url) ?? assert.fail(`no node has ${url}`))
     const sending = StellarLane.networkOf({
       nodes: {
-        providers: (given, known) =>
-          Effect.provideService(
-            StellarNodes.providers((url) => rpc.get(url) ?? assert.fail(`no node has ${url}`), given, known),
-            Random.Random,
-            inOrder
-          )
+        providers: (given, known) => Effect.provideService(made.providers(given, known), Random.Random, inOrder)
       },
       prices: { rate: () => world.rate },
       ownAccounts: ({ text = "", addresses = [] }) => {

@@ -188,7 +188,7 @@ layer(api, { excludeTestServices: true })("a stellar relayer", (it) => {
           { transaction_xdr: Buffer.concat([Buffer.from(paid, "base64"), Buffer.alloc(3)]).toString("base64") },
           "xdr_invalid"
         ],
-        [{ transaction_xdr: "A".repeat(131_076) }, "xdr_encoding"],
+        [{ transaction_xdr: "A".repeat(176_132) }, "xdr_encoding"],
         [{ transaction_xdr: theirs() }, "xdr_signed"],
         [
           { transaction_xdr: transaction(user, [payment(receiver, xlm)], soon).toXDR(), fee_bump: true },
