@@ -9,7 +9,7 @@ import type { RelayerExplanation } from "../../domain/health/HealthExplanation.t
 import { balanceOf, carry, hasAnswered } from "../../domain/health/HealthSnapshot.ts"
 import type { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
-import type { Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
+import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { unitOf } from "../../domain/relayer/RelayerStatus.ts"
 import type { RelayerBalance, RelayerStatus } from "../../domain/relayer/RelayerStatus.ts"
 import { BadGateway } from "../../domain/request/Request.ts"
@@ -123,15 +123,23 @@ export class RelayerHealth extends Context.Service<
         return yield* show(yield* relayers.get(id), yield* find(id), seen)
       })
 
-      const channelsOf = (relayer: Relayer) =>
-        Effect.flatMap(targets.get(relayer.id), ({ network }) => ledger.countChannelsOf({ relayer, network }))
-
       const explanation = Effect.fn("RelayerHealth.explain")(function* (id: RelayerId) {
         const { value: relayer, number } = yield* relayers.get(id)
         const { state: health, reading, next_check_at: next_at, since } = yield* find(id)
         const waiting = yield* ledger.largestShortage(number)
-        const channels = relayer.network_type === "stellar" ? yield* channelsOf(relayer) : 0
-        return explain({ relayer, health, reading, next_at, since, waiting, channels })
+        const { network } = yield* targets.get(id)
+        const channels = relayer.network_type === "stellar" ? yield* ledger.countChannelsOf({ relayer, network }) : 0
+        const code = yield* ledger.laneCodeOf({ relayer, network })
+        return explain({
+          relayer,
+          health,
+          reading,
+          next_at,
+          since,
+          waiting,
+          channels,
+          isOtherChain: code === "chain_changed"
+        })
       })
 
       const trend = Effect.fn("RelayerHealth.balances")(function* (id: RelayerId, query: BalanceTrendQuery) {

@@ -2,10 +2,10 @@
 import { Context, Effect, Layer } from "effect"
 import type { Array as Arr, Option } from "effect"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
-import type { Network } from "../../domain/network/Network.ts"
-import type { Relayer, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import type { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import type { FeeLimitExceeded, RelayerPaused } from "../../domain/transaction/AcceptanceErrors.ts"
+import type { Code } from "../../domain/transaction/Code.ts"
 import type { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
 import type { TransactionId, TransactionNotFound } from "../../domain/transaction/TransactionId.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
@@ -22,6 +22,7 @@ import * as LedgerChanges from "./read/LedgerChanges.ts"
 import * as LedgerOperations from "./read/LedgerOperations.ts"
 import type { Cleared, Clearing, Decision } from "./read/LedgerOperations.ts"
 import * as LedgerReading from "./read/LedgerReading.ts"
+import type { RelayerOnNetwork } from "./read/LedgerReading.ts"
 import type { Accepted, Account, FeeLimit, NamedBody, NewTransaction } from "./NewTransaction.ts"
 import type { OpenRequest, PastDays } from "./read/RelayerTransactionsRepo.ts"
 import type { FinalStep, OpenSummary } from "./read/StatisticsRepo.ts"
@@ -82,7 +83,9 @@ export class Ledger extends Context.Service<
     /** Channels that are not released, of the account with this address. */
     countChannels(address: string): Effect.Effect<number>
     /** The same of the account of a relayer on its network. */
-    countChannelsOf(of: { readonly relayer: Relayer; readonly network: Network }): Effect.Effect<number>
+    countChannelsOf(of: RelayerOnNetwork): Effect.Effect<number>
+    /** Why the lane of a relayer on its network signs nothing. Undefined: it signs, or there is no lane yet. */
+    laneCodeOf(of: RelayerOnNetwork): Effect.Effect<Code | undefined>
     /** The largest sum for which an open transaction of the relayer waits. 0: no transaction waits for funds. */
     largestShortage(relayerNumber: number): Effect.Effect<bigint>
     /** Final requests of each day, the newest day first. Days are 24 hours that end now. */

@@ -77,6 +77,10 @@ export const make = Effect.gen(function* () {
     const why = stored.transaction.cause ?? cause("queued")
     const since = stored.transaction.causeSince
     if (Option.isNone(lane)) return { why, since }
+    // Only the first transaction of a lane that has stopped is decided about.
+    const { code, codeSince } = lane.value
+    const isStopped = code === "chain_changed" && why.code !== code && stored.transaction.state === "pending"
+    if (isStopped && !stored.transaction.restored) return { why: cause(code), since: codeSince ?? since }
     return (yield* predecessors(stored)) ?? { why: yield* withFigures(stored, why, lane.value), since }
   })
 

@@ -20,6 +20,11 @@ import * as StatisticsRepo from "./StatisticsRepo.ts"
 import * as TransactionPagesRepo from "./TransactionPagesRepo.ts"
 import * as TransactionsRepo from "../write/TransactionsRepo.ts"
 
+export interface RelayerOnNetwork {
+  readonly relayer: Relayer
+  readonly network: Network
+}
+
 export const make = Effect.gen(function* () {
   const transactions = yield* TransactionsRepo.make
   const pages = yield* TransactionPagesRepo.make
@@ -47,12 +52,22 @@ export const make = Effect.gen(function* () {
   const countOpen = (relayerNumber: number) =>
     Effect.map(relayers.countOpen([relayerNumber]), (counts) => counts.get(relayerNumber) ?? 0)
 
-  const countChannelsOf = (of: { readonly relayer: Relayer; readonly network: Network }) => {
+  const keyOf = (of: RelayerOnNetwork) => {
     const { rules } = networks.of(of.relayer.network_type)
     const target = rules.targetOf(of)
-    if (target === undefined) return Effect.succeed(0)
-    const { address, chain } = rules.laneOf(target)
-    return relayers.countChannels(address, chain)
+    return target === undefined ? undefined : rules.laneOf(target)
+  }
+
+  const countChannelsOf = (of: RelayerOnNetwork) => {
+    const key = keyOf(of)
+    return key === undefined ? Effect.succeed(0) : relayers.countChannels(key.address, key.chain)
+  }
+
+  const laneCodeOf = (of: RelayerOnNetwork) => {
+    const key = keyOf(of)
+    return key === undefined
+      ? Effect.succeed(undefined)
+      : Effect.map(lanes.find(key), (found) => Option.getOrUndefined(found)?.code)
   }
 
   const feesOfLastDay = Effect.fn("Ledger.feesOfLastDay")(function* (limit: LimitKey) {
@@ -79,6 +94,7 @@ export const make = Effect.gen(function* () {
     countOpen,
     countChannels: (address: string) => relayers.countChannels(address),
     countChannelsOf,
+    laneCodeOf,
     countFinalByDay: relayers.countFinalByDay,
     lastConfirmed: relayers.lastConfirmed,
     largestShortage: relayers.largestShortage,

@@ -3,7 +3,9 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
 import * as Documented from "../../../../testkit/Documented.ts"
+import { until } from "../../../../testkit/process/Folder.ts"
 import { keyNamed, payment, transaction } from "../../../../testkit/stellar/Building.ts"
+import { keyOf, newAccount } from "../../../../testkit/stellar/Entries.ts"
 import { dataOf, pay, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 
@@ -120,6 +122,38 @@ layer(api, { excludeTestServices: true })("the sequences of a stellar relayer", 
       assert.strictEqual(status, 409)
       assert.include(json.error ?? "", "not a test network")
       assert.deepInclude((yield* read).json.data, { generation: 0 })
+    })
+  )
+})
+
+layer(api, { excludeTestServices: true })("a test network that was restarted", (it) => {
+  it.effect("is the reason why nothing is signed, in explain of each pending transaction and of the relayer", () =>
+    Effect.gen(function* () {
+      const { address, base, becomes, call, get, network, read, send } = yield* made()
+      yield* becomes(dataOf(yield* send(pay(receiver.publicKey(), 1n))).id, "confirmed")
+      network.put(keyOf.account(address), undefined)
+      const { number } = network.latest
+      // Accounts are read once per ledger.
+      yield* until(
+        "a new ledger",
+        Effect.sync(() => (network.latest.number > number + 1 ? true : undefined))
+      )
+      const first = dataOf(yield* send(pay(receiver.publicKey(), 1n)))
+      yield* until(
+        "no_account",
+        Effect.map(get(first.id), ({ code }) => (code === "no_account" ? code : undefined))
+      )
+      const second = dataOf(yield* send(pay(receiver.publicKey(), 1n)))
+      network.put(keyOf.account(address), newAccount(address, 100n * xlm, 7))
+      const stopped = Effect.map(read, ({ json }) => Object(json.data).code === "chain_changed" || undefined)
+      yield* until("the lane stops", stopped)
+      for (const { id } of [first, second]) {
+        const { json } = yield* call(`${base}/transactions/${id}/explain`)
+        assert.deepInclude(json.data, { code: "chain_changed" })
+      }
+      const explained = yield* call(`${base}/explain`)
+      assert.deepStrictEqual(Documented.faultsOf("get /api/v1/relayers/{relayer_id}/explain", explained), [])
+      assert.deepInclude(explained.json.data, { warnings: ["chain_changed"] })
     })
   )
 })
