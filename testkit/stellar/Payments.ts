@@ -76,7 +76,7 @@ export const moveNative = (changes: Changes, from: string, to: string, amount: b
   if (accountIn(changes, to) !== undefined || !to.startsWith("G"))
     return give(changes, to, "native", amount) === "moved"
   const created = newAccount(to, amount, ledger)
-  if (availableBalance(created) < 0n) return false
+  if (availableBalance(created, changes) < 0n) return false
   changes.setAccount(created)
   return true
 }

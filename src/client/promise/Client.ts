@@ -1311,12 +1311,19 @@ export interface ProvidersClient {
    * List the providers of a network with their health.
    *
    * The RPC URLs of the network, masked, each with what the last checks of relayers found, of all instances. No
-   * provider is asked.
+   * provider is asked, unless `check` is true: then each says now which chain it serves and what it can do.
    */
   readonly list: Method<"providers", "list", {
     readonly params: {
       /** Identifier of the network: its type and its name. Example: `"evm:sepolia"` */
       readonly network_id: string
+    }
+    readonly query?: {
+      /**
+       * Whether the providers are asked now, for at most 2 seconds: which chain they serve, and what they can do.
+       * Example: `true`
+       */
+      readonly check?: boolean
     }
   }, NetworkProviderListResponse>
 }
@@ -1833,8 +1840,8 @@ export interface AttentionItem {
    * `unreadable`: rows of relayers, signers or networks cannot be verified, so that nothing is done with them.
    * `decision`: an operator has to decide about transactions. `providers`: an RPC provider or a key service does
    * not do its part. `held`: transactions wait for something else. `receiver`: a webhook receiver fails.
-   * `service`: a job or the audit log of this instance is unhealthy. Items are in this order. Example:
-   * `"relayers_disabled"`
+   * `service`: a job or the audit log of this instance is unhealthy, or a network needs a newer version of the
+   * service. Items are in this order. Example: `"relayers_disabled"`
    */
   readonly kind: AttentionKind
   /**
@@ -2412,8 +2419,10 @@ export interface CreateNotificationRequest {
   /** URL of the receiver: https, or http on a loopback address. Example: `"https://hooks.example.com/relayer"` */
   readonly url: string
   /**
-   * Key of the webhook signatures (HMAC-SHA256): a text, or `whsec_` and base64. If absent, webhooks are not
-   * signed. Example: `"0123456789abcdef0123456789abcdef"`
+   * Key of the webhook signatures (HMAC-SHA256); if absent, webhooks are not signed. Best is `whsec_` and base64:
+   * the libraries of Standard Webhooks take this form as it is. A text without `whsec_` signs with its own bytes:
+   * these libraries decode it as base64 unless they get `{ format: "raw" }` (npm) or the bytes of the text
+   * (Python). Example: `"whsec_9qu8VyNlvmbj8DzpnGzAEplN6kYSdeIa6d4w2+rzuRo="`
    */
   readonly signing_key?: string
 }
@@ -2858,7 +2867,9 @@ export interface EvmPolicyInput {
   readonly private_transactions?: boolean
   /**
    * Addresses that transactions may be sent to, and `contract_creation` for creations. If absent, everything is
-   * allowed; if empty, only the relayer's own address. Example: `["0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"]`
+   * allowed; if empty, only the relayer's own address. It may always receive plain transfers; data for it is
+   * refused, because code of the account could call anybody. Example:
+   * `["0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"]`
    */
   readonly whitelist_receivers?: ReadonlyArray<string | "contract_creation">
 }
@@ -3189,7 +3200,7 @@ export interface NetworkPageResponse extends ResponseEnvelope {
   readonly pagination: Pagination
 }
 
-/** An RPC provider of a network, as the last checks of relayers found it. */
+/** An RPC provider of a network, as the last checks of relayers found it, and with `check` as it answers now. */
 export interface NetworkProvider {
   /** URL of the provider, without path, query and credentials. Example: `"https://rpc.example.com/***"` */
   readonly url: string
@@ -3223,8 +3234,36 @@ export interface NetworkProvider {
   readonly p50_ms?: number
   /** The same in 95 % of them. Example: `180` */
   readonly p95_ms?: number
+  /** Protocol of the stellar network, as it said most recently. Example: `28` */
+  readonly protocol_version?: number
+  /**
+   * What this version of the service refuses, because the network runs a newer protocol than it knows. Example:
+   * `"The network runs protocol 29, and this version of the service knows protocol 28."`
+   */
+  readonly warning?: string
   /** When it was last asked by a check. Example: `"2026-01-02T03:04:05.678Z"` */
   readonly checked_at?: string
+  /**
+   * Milliseconds within which it said which chain it serves, now. Like the fields after it, only with `check`.
+   * Example: `42`
+   */
+  readonly latency_ms?: number
+  /**
+   * Calls in one HTTP request that the service sends to it: 50 at most, or what it takes, as far as the instance
+   * that answers knows. Example: `3`
+   */
+  readonly batch_size?: number
+  /** Software of its node, as it says. Example: `"Geth/v1.16.9"` */
+  readonly client_version?: string
+  /** Whether it knows the newest final block. Example: `true` */
+  readonly finalized?: boolean
+  /** Whether it says which fees recent blocks took. Example: `true` */
+  readonly fee_history?: boolean
+  /**
+   * Whether it has the state of the first blocks (evm), or the transactions since the first slot (solana). Without
+   * it, what used a nonce long ago cannot be proven. Example: `false`
+   */
+  readonly archive?: boolean
 }
 
 export interface NetworkProviderListResponse extends ResponseEnvelope {
@@ -3805,8 +3844,8 @@ export type ReplaceSignerCredentialsRequest =
 /** What a transaction does instead. */
 export interface ReplaceSolanaTransactionRequest {
   /**
-   * A prebuilt transaction, legacy or version 0, as base64 or as an array of bytes. Exactly one of `transaction`
-   * and `instructions` is required. Example: `"AQAAAA=="`
+   * A prebuilt transaction, legacy, version 0 or version 1, as base64 or as an array of bytes. Exactly one of
+   * `transaction` and `instructions` is required. Example: `"AQAAAA=="`
    */
   readonly transaction?: string | ReadonlyArray<number>
   /**
@@ -3854,6 +3893,12 @@ export interface ReplaceSolanaTransactionRequest {
    * wire format. Example: `["MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"]`
    */
   readonly address_lookup_tables?: ReadonlyArray<string>
+  /**
+   * Version of the message that is built. Version 1 has up to 4096 bytes, at most 64 accounts and no lookup
+   * tables, and needs nodes that take it. If absent, the legacy form, or version 0 with `address_lookup_tables`.
+   * Only with `instructions`. An addition to the common wire format. Example: `1`
+   */
+  readonly version?: 1
   /**
    * Whether the blockhash of a prebuilt transaction may be exchanged. The default is true. An addition to the
    * common wire format. Example: `false`
@@ -4070,8 +4115,8 @@ export interface SendSolanaTransactionBatchRequest {
 /** A transaction to send. */
 export interface SendSolanaTransactionRequest {
   /**
-   * A prebuilt transaction, legacy or version 0, as base64 or as an array of bytes. Exactly one of `transaction`
-   * and `instructions` is required. Example: `"AQAAAA=="`
+   * A prebuilt transaction, legacy, version 0 or version 1, as base64 or as an array of bytes. Exactly one of
+   * `transaction` and `instructions` is required. Example: `"AQAAAA=="`
    */
   readonly transaction?: string | ReadonlyArray<number>
   /**
@@ -4131,6 +4176,12 @@ export interface SendSolanaTransactionRequest {
    * wire format. Example: `["MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"]`
    */
   readonly address_lookup_tables?: ReadonlyArray<string>
+  /**
+   * Version of the message that is built. Version 1 has up to 4096 bytes, at most 64 accounts and no lookup
+   * tables, and needs nodes that take it. If absent, the legacy form, or version 0 with `address_lookup_tables`.
+   * Only with `instructions`. An addition to the common wire format. Example: `1`
+   */
+  readonly version?: 1
   /**
    * Whether the blockhash of a prebuilt transaction may be exchanged. The default is true. An addition to the
    * common wire format. Example: `false`
@@ -4333,7 +4384,10 @@ export interface SolanaPolicyInput {
   readonly fee_payment_strategy?: "user" | "relayer"
   /** Lamports that must stay on the account. The default is 10000000. Example: `10000000` */
   readonly min_balance?: bigint | number | string
-  /** Largest transaction in bytes. The default is 1232, the size of a packet. Example: `1232` */
+  /**
+   * Largest transaction in bytes. The default is 1232, the size of a packet, and 4096 for version 1. Example:
+   * `1232`
+   */
   readonly max_tx_data_size?: number
   /** Most signatures of a transaction. Example: `8` */
   readonly max_signatures?: number
@@ -4841,8 +4895,8 @@ export interface StellarPolicyInput {
    */
   readonly channels?: {
     /**
-     * How many channels the relayer has. Each one locks 1.5 XLM of the relayer, and the service ends those that are
-     * too many. Example: `5`
+     * How many channels the relayer has. Each one locks three base reserves of the relayer (1.5 XLM on the public
+     * network), and the service ends those that are too many. Example: `5`
      */
     readonly count: number
   }
@@ -5378,8 +5432,8 @@ export interface TransactionFigures {
   /** Since when no provider has shown a newer block. Example: `"2026-11-22T11:58:00.000Z"` */
   readonly stalled_since?: number
   /**
-   * RPC provider, masked. With `accepted_not_included`: the providers that accepted it, separated by commas.
-   * Example: `"https://rpc.example.com/***"`
+   * RPC provider, masked. With `accepted_not_included` and `dropped_by_node`: the providers that accepted it,
+   * separated by commas. Example: `"https://rpc.example.com/***"`
    */
   readonly host?: string
   /** Nonce of the transaction. Example: `7` */
@@ -5593,8 +5647,10 @@ export interface UpdateNotificationRequest {
   /** URL of the receiver. Example: `"https://hooks.example.com/relayer"` */
   readonly url?: string
   /**
-   * A new key. The previous key stays valid for 24 hours. An empty text removes both. Example:
-   * `"fedcba9876543210fedcba9876543210"`
+   * A new key. The previous key stays valid for 24 hours. An empty text removes both. Best is `whsec_` and base64:
+   * the libraries of Standard Webhooks take this form as it is. A text without `whsec_` signs with its own bytes:
+   * these libraries decode it as base64 unless they get `{ format: "raw" }` (npm) or the bytes of the text
+   * (Python). Example: `"whsec_s5oh4Mz2iFKXvYqrmfTBLGPqBZCsjYuDwYCOjhGgyOA="`
    */
   readonly signing_key?: "" | string
   /** Whether deliveries are held back. Example: `true` */
