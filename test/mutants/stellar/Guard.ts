@@ -207,10 +207,18 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${guards}/GuardChanges.test.ts`
     },
     {
+      name: "reserves-are-those-of-the-network-for-keys",
+      rule: "The value of a key counts the reserve that the network has voted.",
+      source: `${attacks} 45`,
+      before: "value > maxValue\n    ? changed(`the envelope",
+      after: "value > maxValue * 1_000_000n\n    ? changed(`the envelope",
+      test: `${guards}/GuardChanges.test.ts`
+    },
+    {
       name: "reserves-of-calls-count",
       rule: "A reserve that a call locks counts for the value of the key.",
       source: `${attacks} 45`,
-      before: "lost(change) + locked(change)",
+      before: "lost(change) + locked(change, terms)",
       after: "lost(change)",
       test: `${guards}/GuardChanges.test.ts`
     },

@@ -6,7 +6,8 @@ import { addedSubentries } from "./Guard.ts"
 import type { Terms } from "./GuardRules.ts"
 import { refusal } from "./Refusal.ts"
 import type { Refusal } from "./Refusal.ts"
-import { authorizationMargin, baseReserve, declaredResourceMargin } from "./StellarNumbers.ts"
+import { sendsOf } from "./KeyLimits.ts"
+import { authorizationMargin, declaredResourceMargin } from "./StellarNumbers.ts"
 
 /** An account before or after a call. */
 export interface AccountState {
@@ -85,14 +86,14 @@ const ownAccountsIn = ({ changes }: Simulated, { own }: Terms): ReadonlyArray<Ac
 const lost = ({ before, after }: AccountChange): bigint =>
   before === undefined ? 0n : before.balance - (after?.balance ?? 0n)
 
-const locked = ({ before, after }: AccountChange): bigint =>
+const locked = ({ before, after }: AccountChange, { baseReserve }: Terms): bigint =>
   before === undefined || after === undefined ? 0n : BigInt(after.reserves - before.reserves) * baseReserve
 
 const sum = (amounts: ReadonlyArray<bigint>): bigint => amounts.reduce((total, amount) => total + amount, 0n)
 
 /** Stroops that a call takes from accounts of the service, or locks there as reserves. Negative: they get more. */
 export const takenByCall = (simulated: Simulated, terms: Terms): bigint =>
-  sum(ownAccountsIn(simulated, terms).map((change) => lost(change) + locked(change)))
+  sum(ownAccountsIn(simulated, terms).map((change) => lost(change) + locked(change, terms)))
 
 const changed = (detail: string): Refusal => refusal("balance_change", detail)
 
@@ -108,16 +109,13 @@ const unread = ({ changes, unreadable, unshown }: Simulated, { own }: Terms): Re
 }
 
 /** What no call may do with an account of the service. `actor`: the relayer, if its account acts in the call. */
-const ownAccount = (
-  change: AccountChange,
-  actor: string | undefined,
-  { maxSubentries }: Terms
-): Refusal | undefined => {
+const ownAccount = (change: AccountChange, actor: string | undefined, terms: Terms): Refusal | undefined => {
+  const { maxSubentries } = terms
   const { address, after, before } = change
   if (before === undefined) return undefined
   if (after === undefined) return changed(`the call ends the account ${address}`)
   if (after.rest !== before.rest) return changed(`the call changes signers, thresholds or options of ${address}`)
-  if (address !== actor && (lost(change) > 0n || locked(change) > 0n || after.subentries > before.subentries)) {
+  if (address !== actor && (lost(change) > 0n || locked(change, terms) > 0n || after.subentries > before.subentries)) {
     return changed(`the call takes XLM of ${address} or locks it, and that account of this service does not act in it`)
   }
   return after.subentries > before.subentries && after.subentries > maxSubentries
@@ -196,6 +194,18 @@ export const ownChanges = (
   const taken = takenByCall(simulated, terms)
   return taken > maxValue
     ? changed(`the call takes ${taken} stroops, more than ${maxValue}, the max_value of the API key`)
+    : undefined
+}
+
+/** With the reserve of the network, which acceptance does not know. */
+export const beyondValue = (
+  envelope: TransactionEnvelope,
+  terms: Terms,
+  maxValue: bigint | undefined
+): Refusal | undefined => {
+  const { value } = sendsOf(envelope, terms)
+  return maxValue !== undefined && value > maxValue
+    ? changed(`the envelope sends or locks ${value} stroops, more than ${maxValue}, the max_value of the API key`)
     : undefined
 }
 

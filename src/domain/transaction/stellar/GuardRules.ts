@@ -25,6 +25,8 @@ export interface Terms {
   /** Assets that users may pay with: `CODE:ISSUER`. */
   readonly allowedTokens: ReadonlyArray<string>
   readonly maxSubentries: number
+  /** Stroops that an account locks per entry (`LedgerHeader.baseReserve`). */
+  readonly baseReserve: bigint
   /** Seconds that the time bounds of a foreign envelope may lie ahead. */
   readonly timeLimit: number
   /** Stroops that an envelope may cost, and the rate per operation that is bid now. */

@@ -7,7 +7,6 @@ import { refusal } from "./Refusal.ts"
 import type { Refusal } from "./Refusal.ts"
 import { fromParts } from "./ScVal.ts"
 import type { ScVal } from "./ScVal.ts"
-import { baseReserve } from "./StellarNumbers.ts"
 import { accountMeantBy } from "./StrKey.ts"
 
 /** The part of a key's limits for stellar. */
@@ -66,7 +65,7 @@ const isOwn = ({ credentials }: AuthEntry, { own }: Terms): boolean =>
   credentials.kind === "source" || signersOf(credentials).some((address) => own.has(address))
 
 /** What an operation locks on its account. */
-const reserved = (operation: Operation): Sends => ({
+const reserved = (operation: Operation, { baseReserve }: Terms): Sends => ({
   ...nothing,
   value: BigInt(entriesAddedBy(operation)) * baseReserve
 })
@@ -87,7 +86,7 @@ const ofOperation = (operation: Operation, terms: Terms): Sends => {
         receivers: [operation.destination.address]
       }
     case "changeTrust":
-      return reserved(operation)
+      return reserved(operation, terms)
     case "invokeHostFunction": {
       const { auth, host } = operation
       const trees = auth
@@ -95,7 +94,7 @@ const ofOperation = (operation: Operation, terms: Terms): Sends => {
         .map(({ root }) => invocation(root, true, terms.nativeContract))
       const root = host.kind === "call" ? host.call.contract : contractCreation
       const called = root === terms.nativeContract ? nothing : { ...nothing, receivers: [root] }
-      return sum([called, reserved(operation), ...trees])
+      return sum([called, reserved(operation, terms), ...trees])
     }
     default: {
       const taken = operation.takes.filter(({ asset }) => asset === "native")

@@ -1,7 +1,7 @@
 // What the guard compares envelopes of a relayer with. Admission and lanes make it only here.
 import type { StellarTarget } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
-import { baseFee } from "../../../domain/transaction/stellar/StellarNumbers.ts"
+import { baseFee, baseReserve } from "../../../domain/transaction/stellar/StellarNumbers.ts"
 import { guardTermsOf } from "../../../domain/transaction/stellar/StellarTerms.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
@@ -25,7 +25,10 @@ export interface Guarding {
   readonly now: Moment
 }
 
-/** The rate is the lowest one: a higher one of the market is held, not refused. */
+/**
+ * The rate is the lowest one: a higher one of the market is held, not refused. The reserve is that of the public network; a lane, which has
+ * read that of its network, replaces it.
+ */
 export const termsOf = (lib: Library, { target, own, maxFee, now }: Guarding): Terms => ({
   ...guardTermsOf(target, maxFee),
   relayer: target.relayer.address,
@@ -33,5 +36,6 @@ export const termsOf = (lib: Library, { target, own, maxFee, now }: Guarding): T
   ...present("forwarder", target.network.fee_forwarder),
   nativeContract: nativeContractOf(lib, target.network.passphrase),
   now: Math.floor(now / 1000),
-  rate: baseFee
+  rate: baseFee,
+  baseReserve
 })

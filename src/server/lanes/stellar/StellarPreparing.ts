@@ -12,6 +12,7 @@ import type { Mode } from "../../../domain/transaction/stellar/Guard.ts"
 import {
   addressesIn,
   administers,
+  beyondValue,
   declaredFee,
   expiredAuth,
   notGranted,
@@ -78,8 +79,8 @@ const brokenOnChain = (
   }: Pick<Preparing, "mode" | "newest" | "subentries"> & { maxValue: bigint | undefined }
 ): Refusal | undefined => {
   const isGuest = mode === "bump"
-  const expired = expiredAuth(envelope, newest)
-  if (expired !== undefined) return expired
+  const early = expiredAuth(envelope, newest) ?? (isGuest ? undefined : beyondValue(envelope, terms, maxValue))
+  if (early !== undefined) return early
   if (!isGuest && subentries !== undefined) {
     const entries = subentriesOnChain(envelope, subentries, terms)
     if (entries !== undefined) return entries
@@ -156,9 +157,9 @@ export const prepared = Effect.fnUntraced(function* ({
   const text = yield* Effect.orDie(draftOf(address, request, networkId))
   const own = yield* ownAccounts({ text })
   const decoded = decodeWith(lib, text, { networkId, known: own })
-  const terms = termsOf(lib, { target, own, maxFee: request.max_fee, now: rest.now })
+  const given = termsOf(lib, { target, own, maxFee: request.max_fee, now: rest.now })
   const isGuest = mode === "bump"
-  const guarded = Result.flatMap(decoded, (envelope) => guard(mode, envelope, terms))
+  const guarded = Result.flatMap(decoded, (envelope) => guard(mode, envelope, given))
   if (Result.isFailure(guarded) && !isDecidedLater(guarded.failure, mode)) {
     return { preparation: { broken: guarded.failure, operations: 0, out: 0n } } satisfies Prepared
   }
@@ -167,7 +168,7 @@ export const prepared = Effect.fnUntraced(function* ({
   const isCall = envelope.operations.some(isSoroban)
   const simulation = simulateCall(lib, rest.newest, { address, envelope, isGuest, networkId, providers, request, text })
   const paying = { prices: rest.prices, providers, target }
-  const [{ baseFee }, fees, paid, { view, read }] = yield* Effect.all(
+  const [{ baseFee, baseReserve }, fees, paid, { view, read }] = yield* Effect.all(
     [
       providers.settings,
       rest.fees,
@@ -176,6 +177,7 @@ export const prepared = Effect.fnUntraced(function* ({
     ],
     { concurrency: "unbounded" }
   )
+  const terms = { ...given, baseReserve }
   // The simulation may name accounts that the envelope does not name.
   const addresses = read === undefined ? [] : addressesIn(read)
   const onChain =

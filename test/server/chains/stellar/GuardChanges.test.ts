@@ -4,7 +4,7 @@ import * as lib from "@stellar/stellar-sdk/base"
 import { Asset, Operation, xdr } from "@stellar/stellar-sdk/base"
 import { Schema } from "effect"
 import { addedSubentries } from "../../../../src/domain/transaction/stellar/Guard.ts"
-import { administers, ownChanges, takenByCall } from "../../../../src/domain/transaction/stellar/GuardOnChain.ts"
+import { administers, beyondValue, ownChanges, takenByCall } from "../../../../src/domain/transaction/stellar/GuardOnChain.ts"
 import type { AccountState, EntryChange, Simulated } from "../../../../src/domain/transaction/stellar/GuardOnChain.ts"
 import { exceeded, sendsOf } from "../../../../src/domain/transaction/stellar/KeyLimits.ts"
 import { baseReserve } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
@@ -81,6 +81,16 @@ describe("what a call changes of accounts of the service", () => {
     const simulated = simulate(trust)
     assert.strictEqual(code(simulated, { maxValue: baseReserve - 1n }), "balance_change")
     assert.isUndefined(code(simulated, { maxValue: baseReserve }))
+  })
+
+  it("row 45: counts the reserve of the network for max_value, of a call and of an operation", () => {
+    const standalone = { ...terms, baseReserve: 100_000_000n }
+    assert.strictEqual(code(simulate(trust), { maxValue: 99_999_999n }, standalone), "balance_change")
+    assert.isUndefined(code(simulate(trust), { maxValue: 100_000_000n }, standalone))
+    const envelope = envelopeOf(own([Operation.changeTrust({ asset: new Asset("USD", issuer.publicKey()) })]))
+    assert.strictEqual(beyondValue(envelope, standalone, 99_999_999n)?.code, "balance_change")
+    assert.isUndefined(beyondValue(envelope, standalone, 100_000_000n))
+    assert.isUndefined(beyondValue(envelope, standalone, undefined))
   })
 
   it("row 45: is counted by what the relayer authorizes, also if a simulation shows less", () => {

@@ -38,7 +38,8 @@ export const terms: Terms = {
   maxSubentries: 20,
   timeLimit: 300,
   cap: 1_000_000n,
-  rate: 200n
+  rate: 200n,
+  baseReserve: 5_000_000n
 }
 
 export const sequence = 257_698_037_760_000_001n

@@ -27,6 +27,7 @@ import {
 import { issuer } from "../../../../testkit/stellar/Credits.ts"
 import { dataOf, keyOf, newAccount } from "../../../../testkit/stellar/Entries.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
+import { publicVote } from "../../../../testkit/stellar/Voted.ts"
 import * as World from "./World.ts"
 
 const { receiver, xlm } = World
@@ -118,6 +119,27 @@ layerEach(ledger)("a call of a contract", (it) => {
       assert.deepStrictEqual(yield* ended({ ...trust, max_value: baseReserve - 1n }), ["failed", "balance_change", 0])
       assert.strictEqual((yield* ended({ ...trust, max_value: baseReserve }))[0], "confirmed")
       assert.deepStrictEqual(yield* ended(trust), ["failed", "too_many_subentries", 0])
+    })
+  )
+
+  it.effect("that makes a trust line counts the reserve that the network has voted for the API key", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ funds: 1000n * xlm })
+      world.network.store.voted = { ...publicVote, baseReserve: 10n * xlm }
+      world.network.grant(issuer.publicKey(), 100n * xlm)
+      const args = [{ address: world.address }]
+      const contract_address = creditContract(passphrase)
+      const trust = {
+        operations: [{ type: "invoke_contract", contract_address, function_name: "trust", args }]
+      } as const
+      const ended = Effect.fnUntraced(function* (max_value: bigint) {
+        const [id] = yield* world.accept({ ...trust, max_value })
+        yield* world.finish
+        const { attempts, cause, state } = yield* world.transaction(id)
+        return [state, cause?.code, attempts.length]
+      })
+      assert.deepStrictEqual(yield* ended(10n * xlm - 1n), ["failed", "balance_change", 0])
+      assert.strictEqual((yield* ended(10n * xlm))[0], "confirmed")
     })
   )
 
