@@ -182,7 +182,8 @@ const innerOutcome = (envelope: Envelope, at: Checked, isCharged: boolean): Outc
   if (early !== undefined) return early
   const operations = BigInt(envelope.transaction.operations.length)
   // Since protocol 23, the envelope in a fee bump may even pay less than its resources.
-  if (isCharged && innerInclusionFeeOf(envelope) < minimumInclusionFee(operations, at.reads)) return { code: "txInsufficientFee" }
+  if (isCharged && innerInclusionFeeOf(envelope) < minimumInclusionFee(operations, at.reads))
+    return { code: "txInsufficientFee" }
   const signatures = new Signatures(envelope.inner)
   const problem =
     accountProblem(envelope, at, signatures, isCharged ? fullFeeOf(envelope) : 0n) ??

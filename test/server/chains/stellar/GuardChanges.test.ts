@@ -4,7 +4,12 @@ import * as lib from "@stellar/stellar-sdk/base"
 import { Asset, Operation, xdr } from "@stellar/stellar-sdk/base"
 import { Schema } from "effect"
 import { addedSubentries } from "../../../../src/domain/transaction/stellar/Guard.ts"
-import { administers, beyondValue, ownChanges, takenByCall } from "../../../../src/domain/transaction/stellar/GuardOnChain.ts"
+import {
+  administers,
+  beyondValue,
+  ownChanges,
+  takenByCall
+} from "../../../../src/domain/transaction/stellar/GuardOnChain.ts"
 import type { AccountState, EntryChange, Simulated } from "../../../../src/domain/transaction/stellar/GuardOnChain.ts"
 import { exceeded, sendsOf } from "../../../../src/domain/transaction/stellar/KeyLimits.ts"
 import { baseReserve } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
