@@ -42,7 +42,7 @@ export interface EvmNode extends Described {
   readonly treasury?: string
 }
 
-export interface SolanaNode extends Described {
+interface SolanaNode extends Described {
   readonly type: "solana"
 }
 

@@ -114,8 +114,6 @@ export const open = Effect.gen(function* () {
   }
 })
 
-export type Opened = Effect.Success<typeof open>
-
 /** How a transaction ended, in the words of the tables. */
 export const ended = ({ code, status }: Shown): string => (status === "failed" ? `failed ${code}` : status)
 
