@@ -124,9 +124,6 @@ export const counted = (rows: ReadonlyArray<Shown>): string =>
     .toSorted()
     .join(", ")
 
-/** The field names that a refused request has. */
-export const refusal = ({ status, text }: Answer): string => `${status} ${text}`
-
 export const times = <A>(count: number, make: (index: number) => A): ReadonlyArray<A> => Array.makeBy(count, make)
 
 export type InScope<A> = Effect.Effect<A, never, Scope.Scope>
