@@ -17,7 +17,8 @@ export const make = (given: Partial<Account> = {}) => {
     RpcServer.make({
       eth_chainId: () => hex(account.chainId),
       eth_getTransactionCount: () => hex(account.nonce),
-      eth_getBalance: () => hex(account.balance)
+      eth_getBalance: () => hex(account.balance),
+      eth_feeHistory: () => ({ oldestBlock: "0x1", baseFeePerGas: ["0x1", "0x1"], gasUsedRatio: [0.5] })
     }),
     (server) => ({ ...server, account })
   )

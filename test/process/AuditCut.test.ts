@@ -15,7 +15,7 @@ const listen = (home: string) => Service.listen({ folder: home, env: { API_KEY: 
 const auditHead = (home: string) =>
   Effect.promise(() => fs.readFile(path.join(home, "data", "audit-head"), "utf8").catch(() => undefined))
 
-/** Runs statements as the owner of the database, on the PostgreSQL that the killed service has left running. */
+/** Runs statements as the owner of the database. PostgreSQL runs as long as the service, also if that is frozen. */
 const asOwner = Effect.fnUntraced(function* (home: string, ...statements: ReadonlyArray<string>) {
   const files = yield* postgresFolder(path.join(home, "data"))
   const config = { path: path.join(files ?? "", ".s.PGSQL.5432"), username: "relayer", database: "postgres" }
@@ -31,7 +31,7 @@ const audit = (service: Service.Listening) =>
     ({ text }) => (JSON.parse(text) as { readonly components: { readonly audit?: object } }).components.audit
   )
 
-describe("an audit log that was cut while the service was killed", () => {
+describe("an audit log that was cut while the service did nothing, before it was killed", () => {
   it.live("is reported after the next start, by readiness and by a verification", () =>
     Effect.gen(function* () {
       const home = yield* folder
@@ -43,14 +43,15 @@ describe("an audit log that was cut while the service was killed", () => {
             "the head of three records",
             Effect.map(auditHead(home), (text) => (text?.startsWith("3:") === true ? text : undefined))
           )
-          yield* service.kill("SIGKILL")
-          yield* service.exited
+          yield* service.kill("SIGSTOP")
           yield* asOwner(
             home,
             "ALTER TABLE audit DISABLE TRIGGER USER",
             "DELETE FROM audit WHERE position > 1",
             "ALTER TABLE audit ENABLE TRIGGER USER"
           )
+          yield* service.kill("SIGKILL")
+          yield* service.exited
         })
       )
       const service = yield* listen(home)

@@ -172,7 +172,7 @@ describe("an inspection of a stellar network", () => {
         balance: 2n ** 63n - 1n,
         ledger: { age_seconds: -7, base_reserve: 5_000_000n },
         failures: [],
-        providers: [healthy(server.url)]
+        providers: [{ ...healthy(server.url), protocol_version: 23 }]
       })
     })
   )

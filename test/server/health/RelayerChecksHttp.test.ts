@@ -110,7 +110,7 @@ layer(live, { excludeTestServices: true })("checks of a relayer", (it) => {
   const answers: ReadonlyArray<readonly [string, (rpc: Rpc) => void, type: string]> = [
     ["HTML", (rpc) => rpc.fail("html"), "RpcValidationFailed"],
     ["a body that is too large", (rpc) => rpc.fail("huge"), "RpcValidationFailed"],
-    ["a balance of 2^200", (rpc) => (rpc.account.balance = 2n ** 200n), "BalanceCheckFailed"],
+    ["a balance of 2^256", (rpc) => (rpc.account.balance = 2n ** 256n), "BalanceCheckFailed"],
     ["a nonce of 2^200", (rpc) => (rpc.account.nonce = 2n ** 200n), "NonceSyncFailed"]
   ]
   it.effect.each(answers)(

@@ -33,7 +33,7 @@ describe("the stand-in ledger, as its validators have voted", () => {
     world.network.store.voted = genesisVote
     const { headerXdr, metadataXdr, protocolVersion } = world.call("getLatestLedger")
     const { baseFee, baseReserve, ledgerSeq, ledgerVersion } = xdr.LedgerHeader.fromXdr(String(headerXdr), "base64")
-    assert.deepStrictEqual([baseFee, baseReserve, ledgerVersion], [100, 100_000_000, 26])
+    assert.deepStrictEqual([baseFee, baseReserve, ledgerVersion], [100, 100_000_000, 28])
     assert.deepStrictEqual([ledgerSeq, protocolVersion], [world.network.latest.number, 28])
     assert.strictEqual(xdr.LedgerCloseMeta.fromXdr(String(metadataXdr), "base64").type, "v0")
   })

@@ -83,7 +83,11 @@ describe("EvmOperatorFees", () => {
         assert.isUndefined(yield* operatorFee(nodeWith(wei(7n), answer).node, rollup))
       }
       assert.isUndefined(yield* operatorFee(nodeWith(wei(8n), wei(7n)).node, rollup))
-      assert.hasAllKeys(yield* make().at({ node: nodeWith(huge, huge).node, head }, rollup), ["baseFee", "tips"])
+      assert.hasAllKeys(yield* make().at({ node: nodeWith(huge, huge).node, head }, rollup), [
+        "baseFee",
+        "enough",
+        "tips"
+      ])
     })
   )
 
