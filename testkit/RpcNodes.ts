@@ -13,7 +13,12 @@ export const nodeWith = (url: string, ask: RpcNode["ask"]): RpcNode => ({
         ? Effect.mapError(Schema.decodeUnknownEffect(call.result)(given.value), () =>
             RpcFailure.failure("invalid_answer")
           )
-        : Effect.fail(RpcFailure.answered("refused"))
+        : Effect.fail(
+            new RpcFailure.RpcFailure({
+              ...RpcFailure.answered("refused"),
+              ...(given._tag === "RpcError" ? { rpcCode: given.code } : {})
+            })
+          )
     ),
   send: (call) => Effect.mapError(ask(call), (failure) => new Unanswered({ failure })),
   breaker: Effect.succeed("closed"),

@@ -13,15 +13,20 @@ export type Accounts = ReadonlyMap<string, Account>
 
 const tableProgram = "AddressLookupTab1e1111111111111111111111111"
 
-/** A lookup table that is not deactivated: its header of 56 bytes, and the addresses. */
-export const lookupTable = (addresses: ReadonlyArray<string>): Account => ({
+/** A lookup table that is not deactivated: its header of 56 bytes, and the addresses. `extended`: the slot that added some of them. */
+export const lookupTable = (
+  addresses: ReadonlyArray<string>,
+  extended: { readonly slot: number; readonly from: number } = { slot: 0, from: 0 }
+): Account => ({
   lamports: 10_000_000n,
   owner: tableProgram,
   data: Uint8Array.from([
     1,
     ...new Uint8Array(3),
     ...new Uint8Array(8).fill(255),
-    ...new Uint8Array(44),
+    ...new Uint8Array(BigUint64Array.of(BigInt(extended.slot)).buffer),
+    extended.from,
+    ...new Uint8Array(35),
     ...addresses.flatMap((address) => [...(Base58.decode(address) ?? [])])
   ])
 })

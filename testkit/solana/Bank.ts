@@ -1,7 +1,6 @@
 // What a cluster executes without a virtual machine: fees, transfers of the System program and of tokens, memos and the compute
 // budget. Every other program fails.
 import * as LittleEndian from "../../src/domain/transaction/solana/LittleEndian.ts"
-import { feeOf } from "../../src/domain/transaction/solana/Fee.ts"
 import { instructionsOf, loadedBy } from "../../src/domain/transaction/solana/Instruction.ts"
 import type { Instruction } from "../../src/domain/transaction/solana/Instruction.ts"
 import type { Message, WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
@@ -11,6 +10,7 @@ import { base64Of } from "../../src/domain/transaction/solana/SendSolanaTransact
 import { rentMinimum } from "../../src/domain/transaction/solana/SolanaNumbers.ts"
 import { tableOf } from "../../src/server/chains/solana/SolanaAccounts.ts"
 import type { Account, Accounts } from "./Accounts.ts"
+import { chargeOf } from "./Charge.ts"
 import * as Tokens from "./Tokens.ts"
 
 /** An error as the chain shows it. Null: success. */
@@ -30,6 +30,24 @@ export type Run = (accounts: Accounts, transaction: WireTransaction) => Executio
 
 /** Compute units that the runtime charges for an instruction of a built-in program, and about as many as the other two take. */
 const units = { builtin: 150, memo: 500, token: 6200 } as const
+
+/** Programs that every cluster has. This bank executes some of them, and every instruction of the others fails. */
+const programs: ReadonlySet<string> = new Set([
+  systemProgram,
+  computeBudgetProgram,
+  memoProgram,
+  "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+  "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
+  "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL",
+  "AddressLookupTab1e1111111111111111111111111",
+  "Stake11111111111111111111111111111111111111",
+  "Vote111111111111111111111111111111111111111",
+  "BPFLoaderUpgradeab1e11111111111111111111111",
+  "BPFLoader2111111111111111111111111111111111",
+  "Ed25519SigVerify111111111111111111111111111",
+  "KeccakSecp256k11111111111111111111111111111",
+  "Secp256r1SigVerify1111111111111111111111111"
+])
 
 const noData = new Uint8Array(0)
 
@@ -78,12 +96,16 @@ const loadedBytes = (accounts: Accounts, { keys }: Message): number =>
 /** An account with something on it needs the rent minimum. */
 const isRentPaid = (lamports: bigint): boolean => lamports === 0n || lamports >= rentMinimum
 
-const transfer = (accounts: Accounts, instruction: Instruction, signers: ReadonlySet<string>): Accounts | string => {
+const transfer = (
+  accounts: Accounts,
+  instruction: Instruction,
+  signers: ReadonlySet<string>
+): Accounts | Tokens.Failure => {
   const [from = "", to = ""] = instruction.accounts
   const lamports = LittleEndian.u64(instruction.data, 4)
   if (LittleEndian.u32(instruction.data, 0) !== 2 || lamports === undefined) return "InvalidInstructionData"
   if (!signers.has(from)) return "MissingRequiredSignature"
-  if (lamportsOf(accounts, from) < lamports) return "InsufficientFunds"
+  if (lamportsOf(accounts, from) < lamports) return { Custom: 1 }
   return credited(credited(accounts, from, -lamports), to, lamports)
 }
 
@@ -107,7 +129,7 @@ const isFailure = (result: Accounts | Tokens.Failure): result is Tokens.Failure 
 
 export const run: Run = (accounts, { message }) => {
   const [payer = ""] = message.keys
-  const { total } = feeOf(message)
+  const total = chargeOf(message)
   const rest = lamportsOf(accounts, payer) - total
   const refused = (error: string): Execution => ({ accounts, error, units: 0, logs: [], isIncluded: false })
   if (rest < 0n || !isRentPaid(rest)) return refused("InsufficientFundsForFee")
@@ -125,7 +147,10 @@ export const run: Run = (accounts, { message }) => {
     isIncluded: true
   })
   if (loadedBytes(accounts, message) > limits.bytes) return ended(charged, "MaxLoadedAccountsDataSizeExceeded")
-  for (const [index, instruction] of instructionsOf(message, loaded).entries()) {
+  const instructions = instructionsOf(message, loaded)
+  // Such a transaction gets into a block, and pays its fee, although nothing of it is executed.
+  if (instructions.some(({ program }) => !programs.has(program))) return ended(charged, "ProgramAccountNotFound")
+  for (const [index, instruction] of instructions.entries()) {
     used += unitsOf(instruction)
     if (used > limits.units) return ended(charged, { InstructionError: [index, "ComputationalBudgetExceeded"] })
     const next = execute(state, instruction, signers)

@@ -1,11 +1,11 @@
 // A solana cluster in memory: blocks that live until a fork drops them, blockhashes that die, and transactions that execute once.
 // `Bank.run` executes them, or Agave's virtual machine (`Machine.ts`), which has no slots, forks, commitments or history of its own.
-import { createHash } from "node:crypto"
+import { createHash, createPrivateKey, createPublicKey, sign } from "node:crypto"
 import { Result } from "effect"
 import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
-import type { WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
+import type { Message, WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
 import { systemProgram, tokenProgram } from "../../src/domain/transaction/solana/Programs.ts"
-import { build, messageBytes } from "../../src/domain/transaction/solana/WireEncoding.ts"
+import { build, messageBytes, transactionBytes } from "../../src/domain/transaction/solana/WireEncoding.ts"
 import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
 import { derivations, isSignedBy } from "../../src/server/chains/solana/SolanaKeys.ts"
 import type { Account, Accounts } from "./Accounts.ts"
@@ -15,7 +15,7 @@ import * as Tokens from "./Tokens.ts"
 /** Blocks for which a blockhash is reported as valid. The runtime takes it one block longer. */
 export const life = 150
 
-/** Blocks on top of a block that make it finalized. */
+/** Blocks on top of a block that make it finalized, except with Alpenglow. */
 export const finality = 32
 
 interface Executed {
@@ -28,6 +28,8 @@ interface Executed {
 
 export interface Block {
   readonly slot: number
+  /** Seconds. Absent: unknown, as on real nodes for some blocks. */
+  readonly time?: number
   readonly height: number
   readonly blockhash: string
   readonly transactions: ReadonlyArray<Executed>
@@ -96,27 +98,51 @@ interface Growth {
   readonly pool: ReadonlyMap<string, WireTransaction>
   /** Blockhashes of another fork have another one. */
   readonly salt: string
+  readonly time: number | undefined
+  /** Blocks below the newest one that make a block final. */
+  readonly finality: number
+  readonly isSkipped: (height: number) => boolean
 }
 
+/** Offsets of the slot of the last extension of a lookup table, and of the first index that it has added. */
+const extension = { slot: 12, from: 20 } as const
+
+/** Leaders load lookup tables as the finalized blocks have them, and drop what uses later entries. */
+const isYoung = ({ message }: WireTransaction, { accounts }: Block, rooted: number): boolean =>
+  message.tables.some(({ readonly, table, writable }) => {
+    const { data = new Uint8Array(0) } = accounts.get(table) ?? {}
+    if (data.length <= extension.from) return false
+    const slot = new DataView(data.buffer, data.byteOffset).getBigUint64(extension.slot, true)
+    return slot > BigInt(rooted) && [...writable, ...readonly].some((index) => index >= (data[extension.from] ?? 0))
+  })
+
 /** The blocks with one more, which has what the pool can execute. Transactions that cannot get in stay out without a trace. */
-const grow = (blocks: Blocks, { index, pool, run, salt }: Growth): Blocks => {
+const grow = (blocks: Blocks, { finality, index, isSkipped, pool, run, salt, time }: Growth): Blocks => {
   const head = blocks.at(-1)
   if (head === undefined) return blocks
   let { accounts } = head
   const transactions: Array<Executed> = []
+  const rooted = blocks.at(-1 - finality)?.slot ?? 0
   for (const [signature, wire] of pool) {
     const depth = depthOf(index, blocks, wire.message.blockhash)
     const isAlive = depth !== undefined && depth <= life
     if (landedIn(index, blocks, signature) !== undefined || !isAlive || !isSigned(wire)) continue
+    if (isYoung(wire, head, rooted)) continue
     const execution = run(accounts, wire)
     if (!execution.isIncluded) continue
     accounts = execution.accounts
     transactions.push({ signature, wire, error: execution.error })
   }
-  // Every seventh slot has no block.
-  const slot = head.slot + (blocks.length % 7 === 0 ? 2 : 1)
+  const slot = head.slot + (isSkipped(blocks.length) ? 2 : 1)
   const height = blocks.length
-  const block: Block = { slot, height, blockhash: hashOf(`${salt} ${height}`), transactions, accounts }
+  const block: Block = {
+    slot,
+    height,
+    blockhash: hashOf(`${salt} ${height}`),
+    transactions,
+    accounts,
+    ...(time === undefined ? {} : { time })
+  }
   note(index, block)
   return [...blocks, block]
 }
@@ -128,26 +154,54 @@ interface Options {
   readonly blocks?: Blocks
   /** Another text is another cluster. */
   readonly genesis?: string
+  /** Whether each block is final at once, and four of ten slots have no block, as with Alpenglow on a busy machine. */
+  readonly isAlpenglow?: boolean
   /** Gets each new block. Forks and accounts that a test puts there are not reported. */
   readonly record?: (block: Block) => void
 }
+
+/** Slots without a block. One validator alone has hardly any; every seventh keeps slots and heights apart in each test. */
+const skips = {
+  tower: (height: number): boolean => height % 7 === 0,
+  alpenglow: (height: number): boolean => height % 3 !== 0
+} as const
+
+/** Lamports of the account that airdrops come from, and its key: 500 million SOL, as on a test validator. */
+const supply = 500_000_000n * 1_000_000_000n
+const faucetKey = createPrivateKey({
+  key: Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), new Uint8Array(32).fill(99)]),
+  format: "der",
+  type: "pkcs8"
+})
+const faucetAddress = Base58.encode(
+  Uint8Array.from(createPublicKey(faucetKey).export({ format: "der", type: "spki" }).subarray(-32))
+)
 
 const firstBlock = (text: string): Block => ({
   slot: 0,
   height: 0,
   blockhash: hashOf(text),
   transactions: [],
-  accounts: new Map()
+  accounts: new Map([[faucetAddress, { lamports: supply, owner: systemProgram, data: new Uint8Array(0) }]])
 })
 
-export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record = () => {} }: Options = {}) => {
+export const make = (options: Options = {}) => {
+  const { run = Bank.run, genesis: text = "genesis", blocks, isAlpenglow = false, record = () => {} } = options
   const genesis = firstBlock(text)
   const first: Blocks = blocks ?? [genesis]
   const index = indexOf(first)
   let forks = 0
   /** A block with these transactions on top of others. */
   const grown = (onto: Blocks, pool: ReadonlyMap<string, WireTransaction>): Blocks =>
-    grow(onto, { run: cluster.run, index, pool, salt: `${text} fork ${forks}` })
+    grow(onto, {
+      run: cluster.run,
+      index,
+      pool,
+      salt: `${text} fork ${forks}`,
+      time: cluster.time,
+      finality: cluster.finality,
+      isSkipped: isAlpenglow ? skips.alpenglow : skips.tower
+    })
   const append = (grown: Blocks) => {
     cluster.blocks = grown
     const newest = grown.at(-1)
@@ -156,6 +210,10 @@ export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record
   const cluster = {
     genesis: genesis.blockhash,
     run,
+    /** Blocks on top of a block that make it finalized. */
+    finality: isAlpenglow ? 0 : finality,
+    /** Seconds, which new blocks get as their time. Absent: they have none. */
+    time: undefined as number | undefined,
     blocks: first,
     /** By signature. */
     pool: new Map<string, WireTransaction>(),
@@ -193,7 +251,8 @@ export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record
         height,
         blockhash: hashOf(seed),
         transactions: [{ signature, wire, error: null }],
-        accounts: Bank.credited(head.accounts, address, lamports)
+        accounts: Bank.credited(head.accounts, address, lamports),
+        ...(cluster.time === undefined ? {} : { time: cluster.time })
       }
       note(index, block)
       append([...cluster.blocks, block])
@@ -219,6 +278,14 @@ export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record
       note(index, block)
       append([...cluster.blocks, block])
       return executed.signature
+    },
+    /** Asks for a transfer from the account of airdrops, which may fail as every other one. Returns its signature. */
+    airdrop: (address: string, lamports: bigint): string => {
+      const blockhash = cluster.blocks.at(-1)?.blockhash ?? ""
+      const message = transferOf(faucetAddress, address, lamports, blockhash)
+      const bytes = messageBytes(message)
+      const signature = Uint8Array.from(sign(null, bytes, faucetKey))
+      return Result.getOrThrow(cluster.take(transactionBytes([signature], bytes)))
     },
     /** Puts accounts into the newest block, without a transaction. Undefined: the account is closed. */
     put: (accounts: Readonly<Record<string, Account | undefined>>) => {
@@ -272,10 +339,14 @@ export const make = ({ run = Bank.run, genesis: text = "genesis", blocks, record
 /** The account that funds others. It has no key. */
 const faucet = Base58.encode(new Uint8Array(32).fill(9))
 
-const fundingOf = (address: string, lamports: bigint, blockhash: string, signature: string): WireTransaction => {
+const transferOf = (from: string, to: string, lamports: bigint, blockhash: string): Message => {
   const data = Uint8Array.from([2, 0, 0, 0, ...new Uint8Array(BigUint64Array.of(lamports).buffer)])
-  const accounts = [faucet, address].map((one) => ({ address: one, isWritable: true }))
-  const message = build({ payer: faucet, instructions: [{ program: systemProgram, accounts, data }], blockhash })
+  const accounts = [from, to].map((one) => ({ address: one, isWritable: true }))
+  return build({ payer: from, instructions: [{ program: systemProgram, accounts, data }], blockhash })
+}
+
+const fundingOf = (address: string, lamports: bigint, blockhash: string, signature: string): WireTransaction => {
+  const message = transferOf(faucet, address, lamports, blockhash)
   const bytes = messageBytes(message)
   return { message, messageBytes: bytes, signatures: [Base58.decode(signature, 64)], size: bytes.length + 65 }
 }

@@ -10,7 +10,7 @@ import type * as Bank from "./Bank.ts"
 import * as Cluster from "./Cluster.ts"
 import type { Block, Blocks } from "./Cluster.ts"
 
-interface Line extends Pick<Block, "slot" | "height" | "blockhash"> {
+interface Line extends Pick<Block, "slot" | "height" | "blockhash" | "time"> {
   /** The bytes as base64. */
   readonly transactions: ReadonlyArray<Omit<Block["transactions"][number], "wire"> & { readonly raw: string }>
   /** Accounts that are not as the block before has them. Null: closed. */
@@ -27,11 +27,12 @@ const changedBy = (before: Accounts, after: Accounts): Line["changed"] => {
   return changed
 }
 
-const lineOf = ({ slot, height, blockhash, transactions, accounts }: Block, before: Accounts): string => {
+const lineOf = ({ slot, height, blockhash, time, transactions, accounts }: Block, before: Accounts): string => {
   const line: Line = {
     slot,
     height,
     blockhash,
+    ...(time === undefined ? {} : { time }),
     transactions: transactions.map(({ wire, ...rest }) => ({
       ...rest,
       raw: base64Of(transactionBytes(wire.signatures, wire.messageBytes))

@@ -3,14 +3,14 @@ import { Predicate, Result } from "effect"
 import { createHash } from "node:crypto"
 import { rawInteger } from "../../src/domain/request/ExactJson.ts"
 import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
-import { feeOf } from "../../src/domain/transaction/solana/Fee.ts"
 import { base64Of, bytesOf } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { isTokenProgram } from "../../src/domain/transaction/solana/Programs.ts"
-import { rentMinimum } from "../../src/domain/transaction/solana/SolanaNumbers.ts"
 import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
 import { transactionBytes } from "../../src/domain/transaction/solana/WireEncoding.ts"
+import type { Message, WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
 import type { Accounts } from "./Accounts.ts"
 import * as Bank from "./Bank.ts"
+import { budgetOf, chargeOf } from "./Charge.ts"
 import * as Cluster from "./Cluster.ts"
 import type { Block, Blocks } from "./Cluster.ts"
 import * as Tokens from "./Tokens.ts"
@@ -38,8 +38,34 @@ const numberOf = (value: unknown, name: string): number | undefined => {
   return typeof found === "number" ? found : undefined
 }
 
-/** Lamports that a byte of data adds to the rent minimum. */
-const rentPerByte = 6960n
+/** Epoch of accounts that pay no rent, which a JSON number does not carry exactly. */
+const noEpoch = 2n ** 64n - 1n
+
+/** The answer to a parameter that the node does not take, or to a message that it does not execute. */
+const invalid = (message: string): Answer => error(-32_602, message)
+
+/** Bytes of a transaction of the earlier versions that a node takes. */
+const packetBytes = 1232
+
+/** The first byte of a message of version 1, which is the first one of its transaction too. */
+const version1Byte = 0x81
+
+/** What keeps a message from being executed by any bank. Undefined: nothing. */
+const unsound = (message: Message): string | undefined => {
+  const { instructions, keys, tables } = message
+  const loaded = tables.map(({ readonly, writable }) => readonly.length + writable.length)
+  const isTooLong =
+    instructions.length > 64 || instructions.some(({ accounts }) => accounts.length > 255) || loaded.includes(0)
+  if (isTooLong || keys.length + loaded.reduce((sum, count) => sum + count, 0) > 256) {
+    return "Transaction failed to sanitize accounts offsets correctly"
+  }
+  if (budgetOf(message) !== undefined) return undefined
+  const kinds = instructions.map(({ data, program }) => (keys[program]?.startsWith("ComputeBudget") ? data.at(0) : -1))
+  const twice = kinds.findIndex((kind, index) => kind !== -1 && kinds.indexOf(kind) < index)
+  return twice >= 0
+    ? `Transaction contains a duplicate instruction (${twice}) that is not allowed`
+    : "Error processing Instruction 0: invalid instruction data"
+}
 
 const textsOf = (value: unknown): ReadonlyArray<string> => (Array.isArray(value) ? value.map(textOf) : [])
 
@@ -60,17 +86,33 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     return all.slice(0, Math.max(1, all.length - node.lag))
   }
 
-  /** Blocks at a commitment. Confirmed is one block behind processed. */
+  /** Blocks at a commitment. The newest one is mostly confirmed when a node shows it. */
   const at = (commitment: unknown): Blocks => {
     const all = blocks()
-    const depth = commitment === "processed" ? 0 : commitment === "confirmed" ? 1 : Cluster.finality
+    const depth = commitment === "processed" || commitment === "confirmed" ? 0 : cluster.finality
     return all.slice(0, Math.max(1, all.length - depth))
   }
 
   const headOf = (all: Blocks): Block =>
     all.at(-1) ?? { slot: 0, height: 0, blockhash: "", transactions: [], accounts: new Map() }
 
-  const context = (all: Blocks) => ({ apiVersion: "2.3.0", slot: headOf(all).slot })
+  const context = (all: Blocks) => ({ apiVersion: node.version, slot: headOf(all).slot })
+
+  /** Before Agave 4.0, nodes named no fees and no unknown entries. */
+  const isOld = (): boolean => Number(node.version.split(".")[0]) < 4
+
+  /** The first slot whose block the node has. Entries, statuses and transactions of older ones are gone. */
+  const keptFrom = (): number =>
+    node.keeps === undefined ? 0 : Math.max(0, headOf(at("finalized")).slot - node.keeps + 1)
+
+  const firstAvailable = (): number => Math.max(node.firstAvailable, keptFrom())
+
+  const landed = (all: Blocks, signature: string) => {
+    const found = cluster.landed(all, signature)
+    return found === undefined || found.block.slot < keptFrom() ? undefined : found
+  }
+
+  const statusOf = (err: unknown) => (err === null ? { Ok: null } : { Err: err })
 
   const withContext = (all: Blocks, value: unknown) => result({ context: context(all), value })
 
@@ -80,13 +122,14 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
   }
 
   const statusIn = (all: Blocks) => (signature: string) => {
-    const found = cluster.landed(all, signature)
+    const found = landed(all, signature)
     return found === undefined
       ? null
       : {
           slot: found.block.slot,
           confirmations: null,
           err: found.error,
+          status: statusOf(found.error),
           confirmationStatus: levelOf(found.block)
         }
   }
@@ -112,7 +155,7 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     const block = all[cluster.votes.get(signature) ?? -1]
     return block === undefined || voteOf(block) !== signature
       ? null
-      : { slot: block.slot, confirmations: null, err: null, confirmationStatus: levelOf(block) }
+      : { slot: block.slot, confirmations: null, err: null, status: { Ok: null }, confirmationStatus: levelOf(block) }
   }
 
   const heightAt = (slot: number): number => at("finalized").findIndex((block) => block.slot >= slot)
@@ -130,13 +173,14 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     if (!node.hasHistory) return error(-32_011, "Transaction history is not available from this node")
     const block = at("finalized")[heightAt(Number(slot))]
     if (block === undefined || block.slot !== slot) return error(-32_007, `Slot ${slot} was skipped`)
-    if (block.slot < node.firstAvailable) return error(-32_001, `Block ${slot} cleaned up, does not exist on node`)
+    if (block.slot < firstAvailable()) return error(-32_001, `Block ${slot} cleaned up, does not exist on node`)
     const own = block.transactions.map(({ signature }) => signature)
     const vote = voteOf(block)
     if (node.hasVotes) cluster.votes.set(vote, block.height)
     return result({
       blockHeight: block.height,
       blockhash: block.blockhash,
+      blockTime: block.time ?? null,
       parentSlot: at("finalized")[block.height - 1]?.slot ?? 0,
       signatures: node.hasVotes ? [...own, vote] : own
     })
@@ -151,7 +195,7 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     return {
       ...Bank.shown({ ...account, data }),
       lamports: rawInteger(account.lamports),
-      rentEpoch: 0,
+      rentEpoch: rawInteger(noEpoch),
       space: account.data.length
     }
   }
@@ -162,23 +206,40 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     return { all, shown: addresses.map((address) => shownOf(accounts, address, optionOf(params, "dataSlice"))) }
   }
 
-  /** The transactions that name the address, newest first. */
+  /** The transactions that name the address, or load it from a table, newest first. */
   const namesOf = function* (indexed: Blocks, address: string) {
     for (let height = indexed.length - 1; height >= 0; height--) {
-      const { slot, transactions } = indexed[height] ?? headOf([])
-      for (const { error, signature, wire } of transactions.toReversed()) {
-        if (wire.message.keys.includes(address)) yield { signature, slot, err: error }
+      const { accounts, slot, time, transactions } = indexed[height] ?? headOf([])
+      if (slot < keptFrom()) return
+      for (const [index, { error, signature, wire }] of [...transactions.entries()].toReversed()) {
+        const { keys, tables } = wire.message
+        const isLoaded = () => Bank.loadedIn(accounts, wire.message)?.includes(address) === true
+        if (!keys.includes(address) && (tables.length === 0 || !isLoaded())) continue
+        const place = { transactionIndex: index, blockTime: time ?? null, confirmationStatus: "finalized", memo: null }
+        yield { signature, slot, err: error, ...place }
       }
     }
   }
 
-  const listOf = (params: Params) => {
-    const before = optionOf(params, "before")
+  const listed = (params: Params): Answer => {
     const limit = Number(optionOf(params, "limit") ?? 1000)
+    if (limit < 1 || limit > 1000) return invalid("Invalid limit; max 1000")
+    if (optionOf(params, "commitment") === "processed") {
+      return invalid("Method does not support commitment below `confirmed`")
+    }
+    const before = optionOf(params, "before")
     const finalized = at("finalized")
     const all = finalized.slice(0, Math.max(0, finalized.length - node.indexLag))
-    const last = before === undefined ? undefined : cluster.landed(all, textOf(before))
-    const list: Array<{ readonly signature: string; readonly slot: number; readonly err: unknown }> = []
+    const last = before === undefined ? undefined : landed(all, textOf(before))
+    if (before !== undefined && last === undefined) {
+      return isOld() ? result([]) : error(-32_020, `Transaction ${textOf(before)} not found`)
+    }
+    return result(listOf(params, limit, all, last))
+  }
+
+  const listOf = (params: Params, limit: number, all: Blocks, last: ReturnType<typeof landed>) => {
+    const before = optionOf(params, "before")
+    const list: Array<unknown> = []
     let isBelow = last === undefined
     for (const entry of namesOf(last === undefined ? all : all.slice(0, last.block.height + 1), textOf(params[0]))) {
       if (list.length === limit) break
@@ -188,31 +249,122 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     return list
   }
 
-  const sizeError = (raw: string): Answer | undefined => {
-    const { length } = bytesOf(raw)
-    return length <= node.maxBytes
-      ? undefined
-      : error(
-          -32_602,
-          `decoded solana_transaction::versioned::VersionedTransaction too large: ${length} bytes (max: ${node.maxBytes} bytes)`
-        )
+  /** The transaction, if a bank with these accounts executes such a one at all. */
+  const sanitized = (raw: string, accounts: Accounts): Result.Result<WireTransaction, string> => {
+    const kind = "solana_transaction::versioned::VersionedTransaction"
+    const bytes = bytesOf(raw)
+    const most = bytes[0] === version1Byte ? node.maxBytes : Math.min(node.maxBytes, packetBytes)
+    const characters = 4 * Math.ceil(most / 3)
+    if (raw.length > characters) {
+      return Result.fail(
+        `base64 encoded ${kind} too large: ${raw.length} bytes (max: encoded/raw ${characters}/${most})`
+      )
+    }
+    if (bytes.length > most) return Result.fail(`decoded ${kind} too large: ${bytes.length} bytes (max: ${most} bytes)`)
+    const decoded = decode(bytes)
+    if (Result.isFailure(decoded)) return Result.fail(`failed to deserialize ${kind}: ${decoded.failure.message}`)
+    const { message } = decoded.success
+    const problem = unsound(message)
+    if (problem !== undefined) return Result.fail(`invalid transaction: ${problem}`)
+    return Bank.loadedIn(accounts, message) === undefined
+      ? Result.fail("invalid transaction: Transaction address table lookup uses an invalid index")
+      : Result.succeed(decoded.success)
   }
 
   const simulate = (params: Params): Answer => {
-    const tooLarge = sizeError(textOf(params[0]))
-    if (tooLarge !== undefined) return tooLarge
-    const decoded = decode(bytesOf(textOf(params[0])))
-    if (Result.isFailure(decoded)) return error(-32_602, decoded.failure.message)
+    if (optionOf(params, "sigVerify") === true && optionOf(params, "replaceRecentBlockhash") === true) {
+      return invalid("sigVerify may not be used with replaceRecentBlockhash")
+    }
     const all = at(optionOf(params, "commitment"))
+    const head = headOf(all)
+    const sound = sanitized(textOf(params[0]), head.accounts)
+    if (Result.isFailure(sound)) return invalid(sound.failure)
+    const { message } = sound.success
     const accounts = optionOf(params, "accounts")
     const addresses = Predicate.hasProperty(accounts, "addresses") ? textsOf(accounts.addresses) : []
-    const { accounts: after, error: err, units, logs } = cluster.run(headOf(all).accounts, decoded.success)
+    const named = [...message.keys, ...(Bank.loadedIn(head.accounts, message) ?? [])]
+    if (addresses.length > named.length) return invalid(`Too many accounts provided; max ${named.length}`)
+    const { accounts: after, error: err, isIncluded, units, logs } = cluster.run(head.accounts, sound.success)
+    const balances = (of: Accounts) => named.map((address) => rawInteger(Bank.lamportsOf(of, address)))
     return withContext(all, {
       err,
       unitsConsumed: units,
       logs,
-      accounts: addresses.map((address) => shownOf(after, address))
+      accounts: addresses.map((address) => (err === null ? shownOf(after, address) : null)),
+      ...(isOld()
+        ? {}
+        : {
+            fee: isIncluded ? rawInteger(chargeOf(message)) : null,
+            loadedAccountsDataSize: named.reduce((sum, one) => sum + (head.accounts.get(one)?.data.length ?? 0), 0),
+            loadedAddresses: loadedOf(head.accounts, message),
+            preBalances: balances(head.accounts),
+            postBalances: balances(after),
+            replacementBlockhash: { blockhash: head.blockhash, lastValidBlockHeight: head.height + Cluster.life }
+          })
     })
+  }
+
+  const loadedOf = (accounts: Accounts, message: Message) => {
+    const loaded = Bank.loadedIn(accounts, message) ?? []
+    const writable = message.tables.reduce((sum, table) => sum + table.writable.length, 0)
+    return { writable: loaded.slice(0, writable), readonly: loaded.slice(writable) }
+  }
+
+  /** The bytes of a message, with places for its signatures. */
+  const feeFor = (params: Params): Answer => {
+    const bytes = bytesOf(textOf(params[0]))
+    const [first = 0, second = 0] = bytes
+    const signers = first < 128 ? first : second
+    const places = new Uint8Array(64 * signers)
+    const decoded = decode(
+      Uint8Array.from(first === version1Byte ? [...bytes, ...places] : [signers, ...places, ...bytes])
+    )
+    if (Result.isFailure(decoded)) return invalid(decoded.failure.message)
+    const { message } = decoded.success
+    const all = at(optionOf(params, "commitment"))
+    return withContext(all, cluster.isValid(all, message.blockhash) ? rawInteger(chargeOf(message)) : null)
+  }
+
+  const transactionAt = (params: Params): Answer => {
+    const found = landed(at("finalized").slice(0, indexed().length), textOf(params[0]))
+    if (found === undefined) return result(null)
+    const { message, messageBytes, signatures } = found.wire
+    const version = found.laterVersion ?? message.version
+    const supported = optionOf(params, "maxSupportedTransactionVersion")
+    if (version !== "legacy" && (typeof supported !== "number" || supported < version)) return versionError(version)
+    const bytes = transactionBytes(signatures, messageBytes)
+    const raw = found.laterVersion === undefined ? bytes : bytes.with(0, 0x80 | found.laterVersion)
+    return result({
+      slot: found.block.slot,
+      blockTime: found.block.time ?? null,
+      ...(supported === undefined ? {} : { version }),
+      transaction:
+        optionOf(params, "encoding") === "json"
+          ? {
+              signatures: signatures.map((one) => Base58.encode(one ?? new Uint8Array(64))),
+              message: { accountKeys: message.keys }
+            }
+          : [base64Of(raw), "base64"],
+      meta: {
+        err: found.error,
+        status: statusOf(found.error),
+        fee: rawInteger(chargeOf(message)),
+        loadedAddresses: loadedOf(found.block.accounts, message)
+      }
+    })
+  }
+
+  /** One entry for each of the newest slots that had a transaction, upwards. */
+  const recentFees = (params: Params): Answer => {
+    if (textsOf(params[0]).length > 128) return invalid("Too many inputs provided; max 128")
+    const newest = headOf(at("confirmed")).slot - node.pricesAge
+    const { prices } = node
+    return result(
+      prices.map((prioritizationFee, index) => ({
+        slot: Math.max(0, newest - (prices.length - 1 - index)),
+        prioritizationFee
+      }))
+    )
   }
 
   const tokenBalance = (params: Params): Answer => {
@@ -238,10 +390,13 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
   const methods: Readonly<Record<string, (params: Params) => Answer>> = {
     getGenesisHash: () => result(cluster.genesis),
     getHealth: () => result("ok"),
-    getVersion: () => result({ "solana-core": "2.3.0", "feature-set": 1 }),
+    getVersion: () => result({ "solana-core": node.version, "feature-set": 1 }),
     getEpochInfo: (params) => {
-      const { slot, height } = headOf(at(optionOf(params, "commitment")))
-      return result({ absoluteSlot: slot, blockHeight: height, epoch: 0, slotIndex: slot, slotsInEpoch: 432_000 })
+      const all = at(optionOf(params, "commitment"))
+      const { slot, height } = headOf(all)
+      const transactionCount = all.reduce((count, { transactions }) => count + transactions.length, 0)
+      const slots = { slotIndex: slot, slotsInEpoch: 432_000 }
+      return result({ absoluteSlot: slot, blockHeight: height, epoch: 0, ...slots, transactionCount })
     },
     getBlockHeight: (params) => result(headOf(at(optionOf(params, "commitment"))).height),
     getSlot: (params) => result(headOf(at(optionOf(params, "commitment"))).slot),
@@ -255,35 +410,14 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
       return withContext(all, cluster.isValid(all, textOf(params[0])))
     },
     getSignatureStatuses: statuses,
-    getSignaturesForAddress: (params) => result(listOf(params)),
-    getTransaction: (params) => {
-      const found = cluster.landed(at("finalized").slice(0, indexed().length), textOf(params[0]))
-      if (found === undefined) return result(null)
-      const { message, signatures, messageBytes } = found.wire
-      const version = found.laterVersion ?? message.version
-      const most = optionOf(params, "maxSupportedTransactionVersion")
-      if (version !== "legacy" && (typeof most !== "number" || most < version)) return versionError(version)
-      const bytes = transactionBytes(signatures, messageBytes)
-      const raw = found.laterVersion === undefined ? bytes : bytes.with(0, 0x80 | found.laterVersion)
-      const { total } = feeOf(message)
-      return result({
-        slot: found.block.slot,
-        ...(most === undefined ? {} : { version }),
-        transaction:
-          optionOf(params, "encoding") === "json"
-            ? {
-                signatures: signatures.map((one) => Base58.encode(one ?? new Uint8Array(64))),
-                message: { accountKeys: message.keys }
-              }
-            : [base64Of(raw), "base64"],
-        meta: { err: found.error, fee: rawInteger(total) }
-      })
-    },
+    getSignaturesForAddress: listed,
+    getTransaction: transactionAt,
+    getFeeForMessage: feeFor,
     getBlock: blockIn,
     getBlocks: ([from, to]) =>
       result(slotsFrom(Number(from), 1_000_000).filter((slot) => typeof to !== "number" || slot <= to)),
     getBlocksWithLimit: ([from, limit]) => result(slotsFrom(Number(from), Number(limit))),
-    getFirstAvailableBlock: () => result(node.firstAvailable),
+    getFirstAvailableBlock: () => result(firstAvailable()),
     getBalance: (params) => {
       const all = at(optionOf(params, "commitment"))
       return withContext(all, rawInteger(Bank.lamportsOf(headOf(all).accounts, textOf(params[0]))))
@@ -294,23 +428,24 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     },
     getTokenAccountBalance: tokenBalance,
     getMinimumBalanceForRentExemption: (params) =>
-      result(rawInteger(rentMinimum + rentPerByte * BigInt(Number(params[0] ?? 0)))),
+      result(rawInteger((128n + BigInt(Number(params[0] ?? 0))) * node.rentPerByte)),
     // No node of a real cluster does this. The owner is an address, or its bytes as base64.
     grantTokens: ([mint, owner, units]) => {
       const text = textOf(owner)
       const address = text.endsWith("=") ? Base58.encode(bytesOf(text)) : text
       return result(cluster.grant(textOf(mint), address, BigInt(textOf(units))))
     },
-    requestAirdrop: (params) => result(cluster.fund(textOf(params[0]), BigInt(Number(params[1] ?? 0)))),
+    requestAirdrop: (params) => result(cluster.airdrop(textOf(params[0]), BigInt(Number(params[1] ?? 0)))),
     getMultipleAccounts: (params) => {
       const { all, shown } = accountsAt(params, textsOf(params[0]))
       return withContext(all, shown)
     },
-    getRecentPrioritizationFees: () =>
-      result(node.prices.map((prioritizationFee, slot) => ({ slot, prioritizationFee }))),
+    getRecentPrioritizationFees: recentFees,
     simulateTransaction: simulate,
     sendTransaction: (params) => {
-      const refusal = sizeError(textOf(params[0])) ?? preflight(textOf(params[0]))
+      const sound = sanitized(textOf(params[0]), headOf(at("processed")).accounts)
+      if (Result.isFailure(sound)) return invalid(sound.failure)
+      const refusal = preflight(textOf(params[0]))
       if (refusal !== undefined) return refusal
       const taken = cluster.take(bytesOf(textOf(params[0])))
       return Result.isSuccess(taken) ? result(taken.success) : error(-32_602, taken.failure)
@@ -319,6 +454,10 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
 
   const node = {
     url,
+    /** Nodes before 4.0 do not name fees, and give an empty page below an entry that they do not know. */
+    version: "4.1.2",
+    /** Slots of its newest finalized blocks that it keeps, with their entries. Absent: all. */
+    keeps: undefined as number | undefined,
     /** Blocks of the cluster that it does not have yet. */
     lag: 0,
     /** The blocks that it has instead of those that last. */
@@ -335,11 +474,15 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     /** Whether it forwards what it is sent, and does not answer. */
     dropsAnswers: false,
     hasHistory: true,
-    /** Bytes of a transaction that it takes: 1232 before Agave 4.2. */
+    /** Bytes of a transaction of version 1 that it takes: 1232 before Agave 4.2. Of the others, it never takes more than 1232. */
     maxBytes: 4096,
     firstAvailable: 0,
+    /** Lamports of rent for each byte of an account, which has 128 bytes more than its data. */
+    rentPerByte: 6960n,
     /** Micro-lamports that recent blocks took. */
     prices: [0] as ReadonlyArray<number>,
+    /** Slots since the newest of those blocks. */
+    pricesAge: 0,
     /** Answers of a test, which come before its own. Undefined: its own. */
     lies: new Map<string, (params: Params) => Answer | undefined>(),
     seen: new Array<{ readonly method: string; readonly params: Params }>(),
@@ -356,7 +499,7 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
       const minimum = optionOf(params, "minContextSlot")
       const head = headOf(at(optionOf(params, "commitment") ?? "finalized"))
       if (typeof minimum === "number" && head.slot < minimum) {
-        return error(-32_016, "Minimum context slot has not been reached")
+        return error(-32_016, "Minimum context slot has not been reached", { contextSlot: head.slot })
       }
       return answered(methods[method]?.(params) ?? error(-32_601, "Method not found"))
     }

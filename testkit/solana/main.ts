@@ -39,6 +39,7 @@ const tick = () => {
   if (isFunded || cluster.pool.size > 0) due = busyFor
   if (due === 0) return
   due -= 1
+  cluster.time = Math.floor((performance.timeOrigin + performance.now()) / 1000)
   cluster.produce()
 }
 

@@ -1,5 +1,5 @@
 // The local solana network: the cluster that the tests use. It is part of a clone, and not of the package.
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import type { Scope } from "effect"
 import type { DevelopmentFailed, DevelopmentNetwork, LocalChain } from "./DevelopmentNetwork.ts"
 import * as JsonCalls from "./JsonCalls.ts"
@@ -10,6 +10,9 @@ const usualPort = 8899
 
 /** Milliseconds between two blocks: half of the usual time, so that a transaction is final after seven seconds. */
 const blockTime = 200
+
+/** Milliseconds for which the first balance is waited for. */
+const fundingPatience = 10_000
 
 /** 10 SOL in lamports. */
 const firstBalance = 10_000_000_000
@@ -32,8 +35,16 @@ export const findProgram = LocalProcess.inClone({
 
 const fund = (url: string) =>
   Effect.fnUntraced(function* (address: string) {
-    const { value } = (yield* JsonCalls.rpc(url, "getBalance", [address])) as { readonly value: number }
-    if (value === 0) yield* JsonCalls.rpc(url, "requestAirdrop", [address, firstBalance])
+    const balance = Effect.map(
+      JsonCalls.rpc(url, "getBalance", [address, { commitment: "processed" }]),
+      (answer) => (answer as { readonly value: number }).value
+    )
+    if ((yield* balance) > 0) return
+    yield* JsonCalls.rpc(url, "requestAirdrop", [address, firstBalance])
+    // It is a transaction, which the next blocks execute.
+    yield* Effect.repeat(balance, { until: (found) => found > 0, schedule: Schedule.spaced(blockTime) }).pipe(
+      Effect.timeoutOption(fundingPatience)
+    )
   })
 
 const banks: Readonly<Record<string, string>> = {

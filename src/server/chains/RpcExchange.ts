@@ -64,7 +64,8 @@ const judgeOne = ({ dialect }: { readonly dialect: ExchangeOptions<AskedCall>["d
 export const failureOf = ({ codes }: Pick<RpcEndpoint, "codes">, { code }: RpcError): RpcFailure.RpcFailure => {
   const known = codes[code]
   const detail = `JSON-RPC error ${code}`
-  return known === undefined ? RpcFailure.answered("refused", detail) : RpcFailure.failure(known, detail)
+  const failure = known === undefined ? RpcFailure.answered("refused", detail) : RpcFailure.failure(known, detail)
+  return new RpcFailure.RpcFailure({ ...failure, rpcCode: code })
 }
 
 /** The outbound guard has refused the URL, so that nothing was sent. */

@@ -27,7 +27,9 @@ export class RpcFailure extends Schema.TaggedError<RpcFailure>()("RpcFailure", {
   /** The JSON-RPC method of the call. */
   method: Schema.optionalKey(Schema.String),
   /** The provider, masked. */
-  host: Schema.optionalKey(Schema.String)
+  host: Schema.optionalKey(Schema.String),
+  /** The code of the JSON-RPC error. Absent: the provider did not answer with one. */
+  rpcCode: Schema.optionalKey(Schema.Int)
 }) {
   /** Whether the same call may succeed later, also at the same provider. */
   get isRetriable() {

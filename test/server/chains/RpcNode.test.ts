@@ -63,6 +63,16 @@ describe("a node", () => {
     })
   )
 
+  it.effect("names the code of the error that it answers, whether or not the error is about the call", () =>
+    Effect.gen(function* () {
+      const { node, server } = yield* nodeOf()
+      for (const rpcCode of [-32_602, -32_603]) {
+        server.fail({ error: rpcCode })
+        assert.deepInclude(yield* Effect.flip(node.call(balance)), { rpcCode, method: balance.method })
+      }
+    })
+  )
+
   it.effect("gets sends and reads of the same moment in requests of their own", () =>
     Effect.gen(function* () {
       const { node, server } = yield* nodeOf()

@@ -1,13 +1,19 @@
 // Each way in which a node of a cluster misbehaves has its effect, and only that one.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import * as Base58 from "../../../src/domain/transaction/solana/Base58.ts"
 import { base64Of, bytesOf } from "../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import type { MessageConfig } from "../../../src/domain/transaction/solana/Message.ts"
+import { computeBudgetProgram, memoProgram, systemProgram } from "../../../src/domain/transaction/solana/Programs.ts"
+import * as Wire from "../../../src/domain/transaction/solana/WireEncoding.ts"
+import type { BuiltInstruction } from "../../../src/domain/transaction/solana/WireEncoding.ts"
+import { lookupTable } from "../../../testkit/solana/Accounts.ts"
 import * as Cluster from "../../../testkit/solana/Cluster.ts"
+import { u64 } from "../../../testkit/solana/Messages.ts"
 import * as Node from "../../../testkit/solana/Node.ts"
 import * as Serving from "../../../testkit/solana/Serving.ts"
 import * as Tokens from "../../../testkit/solana/Tokens.ts"
-import { addressOf, sol, transferOf } from "./World.ts"
+import { addressOf, signature, signed, sol, transferOf } from "./World.ts"
 
 const payer = addressOf(1)
 
@@ -132,6 +138,19 @@ describe("a node of a cluster", () => {
     assert.isString(valueOf(node.answer("sendTransaction", [raw])))
   })
 
+  it("takes more bytes of version 1 than of the others, as many as it is set to", () => {
+    const { cluster, node } = make()
+    const memo = { program: memoProgram, accounts: [], data: new Uint8Array(1200) }
+    const words = (config?: MessageConfig) => {
+      const answer = node.answer("sendTransaction", [base64Of(signed(cluster, 1, [memo], config))])
+      return answer !== undefined && "error" in answer ? answer.error.message : "taken"
+    }
+    assert.include(words(), "(max: encoded/raw 1644/1232)")
+    assert.strictEqual(words({}), "taken")
+    node.maxBytes = 1232
+    assert.include(words({}), "(max: encoded/raw 1644/1232)")
+  })
+
   it("that is behind, limited or silent answers nothing else", () => {
     const { node } = make()
     node.trouble = "behind"
@@ -183,8 +202,172 @@ describe("a node of a cluster", () => {
 
   it("gives lamports to an address that asks for an airdrop", () => {
     const { cluster, node } = make()
-    assert.isString(valueOf(node.answer("requestAirdrop", [addressOf(2), 5])))
-    assert.strictEqual(cluster.balanceOf(addressOf(2)), 5n)
+    const ask = (lamports: bigint) => valueOf(node.answer("requestAirdrop", [addressOf(2), Number(lamports)]))
+    assert.isString(ask(sol))
+    assert.strictEqual(cluster.balanceOf(addressOf(2)), 0n)
+    cluster.produce()
+    assert.strictEqual(cluster.balanceOf(addressOf(2)), sol)
+    // More than there is gets a signature as well, of a transfer that fails.
+    const signature = ask(600_000_000n * sol)
+    cluster.produce()
+    const failed = cluster.landed(cluster.blocks, String(signature))
+    assert.deepStrictEqual(failed?.error, { InstructionError: [0, { Custom: 1 }] })
+  })
+
+  it("does not execute what no bank executes, in the words of Agave 4.1", () => {
+    const { cluster, node } = make()
+    const memo = { program: memoProgram, accounts: [], data: Buffer.from("x") }
+    const budget = (...data: ReadonlyArray<number>) => ({
+      program: computeBudgetProgram,
+      accounts: [],
+      data: Uint8Array.from(data)
+    })
+    const words = (instructions: ReadonlyArray<BuiltInstruction>) =>
+      ["sendTransaction", "simulateTransaction"].map((method) => {
+        const answer = node.answer(method, [base64Of(signed(cluster, 1, instructions)), { encoding: "base64" }])
+        return answer !== undefined && "error" in answer ? [answer.error.code, answer.error.message] : ["taken"]
+      })
+    const twice = (found: ReadonlyArray<unknown>) => [found, found]
+    const sanitize = [-32_602, "invalid transaction: Transaction failed to sanitize accounts offsets correctly"]
+    assert.deepStrictEqual(words(Array.from({ length: 64 }, () => memo)), twice(["taken"]))
+    assert.deepStrictEqual(words(Array.from({ length: 65 }, () => memo)), twice(sanitize))
+    assert.deepStrictEqual(
+      words([budget(2, 1, 0, 0, 0), budget(2, 2, 0, 0, 0)]),
+      twice([-32_602, "invalid transaction: Transaction contains a duplicate instruction (1) that is not allowed"])
+    )
+    for (const data of [
+      [2, 1],
+      [0, 1, 0, 0, 0, 1, 0, 0, 0]
+    ]) {
+      assert.deepStrictEqual(
+        words([budget(...data)]),
+        twice([-32_602, "invalid transaction: Error processing Instruction 0: invalid instruction data"])
+      )
+    }
+    const [large] = words([{ ...memo, data: new Uint8Array(1200) }])
+    assert.match(String(large?.[1]), /VersionedTransaction too large/u)
+  })
+
+  it("names fees as the chain charges them: 3,000 units for an instruction of a builtin", () => {
+    const { cluster, node } = make()
+    const price = { program: computeBudgetProgram, accounts: [], data: Uint8Array.from([3, ...u64(1_000_000)]) }
+    const transferred = {
+      program: systemProgram,
+      accounts: [payer, addressOf(2)].map((address) => ({ address, isWritable: true })),
+      data: Uint8Array.from([2, 0, 0, 0, ...u64(sol)])
+    }
+    const memo = { program: memoProgram, accounts: [], data: Buffer.from("x") }
+    const fees = (instructions: ReadonlyArray<BuiltInstruction>) => {
+      const raw = signed(cluster, 1, instructions)
+      const simulated = valueOf(node.answer("simulateTransaction", [base64Of(raw), { commitment: "processed" }]))
+      const message = base64Of(raw.slice(65))
+      const named = valueOf(node.answer("getFeeForMessage", [message, { commitment: "processed" }]))
+      const feeOf = ({ value }: { readonly value: unknown }) => value
+      return [
+        JSON.stringify((simulated as { readonly value: { readonly fee: unknown } }).value.fee),
+        JSON.stringify(feeOf(named as { readonly value: unknown }))
+      ]
+    }
+    assert.deepStrictEqual(fees([price, transferred]), ["11000", "11000"])
+    assert.deepStrictEqual(fees([price, transferred, transferred]), ["14000", "14000"])
+    assert.deepStrictEqual(fees([price, memo]), ["208000", "208000"])
+    node.version = "3.1.0"
+    assert.deepStrictEqual(fees([price, memo]), [undefined, "208000"])
+  })
+
+  it("names the fee that version 1 has in its configuration, whatever instructions of the compute budget say", () => {
+    const { cluster, node } = make()
+    const price = { program: computeBudgetProgram, accounts: [], data: Uint8Array.from([3, ...u64(1_000_000)]) }
+    const config = { priorityFee: 7n, computeUnitLimit: 1000, loadedBytes: 100_000 }
+    const raw = signed(cluster, 1, [price, price], config)
+    const simulated = valueOf(node.answer("simulateTransaction", [base64Of(raw), { commitment: "processed" }]))
+    assert.include(JSON.stringify(simulated), '"err":null')
+    assert.include(JSON.stringify(simulated), '"fee":5007')
+    const message = base64Of(raw.slice(0, -64))
+    const named = valueOf(node.answer("getFeeForMessage", [message, { commitment: "processed" }]))
+    assert.include(JSON.stringify(named), '"value":5007')
+    const hash = Result.getOrThrow(cluster.take(raw))
+    cluster.produce(Cluster.finality + 1)
+    const landed = valueOf(node.answer("getTransaction", [hash, { maxSupportedTransactionVersion: 1 }]))
+    assert.include(JSON.stringify(landed), '"fee":5007')
+  })
+
+  it("shows no accounts of a simulation that fails", () => {
+    const { cluster, node } = make()
+    const options = { commitment: "processed", accounts: { encoding: "base64", addresses: [payer] } }
+    const raw = base64Of(transferOf(cluster, 1, addressOf(2), 100n * sol))
+    const { value } = valueOf(node.answer("simulateTransaction", [raw, options])) as {
+      readonly value: { readonly err: unknown; readonly accounts: unknown }
+    }
+    assert.deepStrictEqual([value.err, value.accounts], [{ InstructionError: [0, { Custom: 1 }] }, [null]])
+  })
+
+  it("does not show a transaction of a version that the question does not allow", () => {
+    const { cluster, node } = make()
+    const blockhash = cluster.blocks.at(-1)?.blockhash ?? ""
+    const message = { ...Wire.build({ payer, instructions: [], blockhash }), version: 0 as const }
+    const bytes = Wire.messageBytes(message)
+    const hash = Result.getOrThrow(cluster.take(Wire.transactionBytes([signature(1, bytes)], bytes)))
+    cluster.produce(Cluster.finality + 1)
+    assert.strictEqual(errorOf(node.answer("getTransaction", [hash, {}])), -32_015)
+    assert.isObject(valueOf(node.answer("getTransaction", [hash, { maxSupportedTransactionVersion: 0 }])))
+  })
+
+  it("does not know what it has cleaned: lists, statuses and blocks begin with the first one that it keeps", () => {
+    const { cluster, node } = make()
+    const [{ signature: funded = "" } = {}] = cluster.blocks.flatMap(({ transactions }) => transactions)
+    node.keeps = 5
+    const first = Number(valueOf(node.answer("getFirstAvailableBlock", [])))
+    assert.isAbove(first, 1)
+    assert.deepStrictEqual(valueOf(node.answer("getSignaturesForAddress", [payer])), [])
+    const { value } = valueOf(node.answer("getSignatureStatuses", [[funded]])) as { readonly value: unknown }
+    assert.deepStrictEqual(value, [null])
+    assert.strictEqual(errorOf(node.answer("getSignaturesForAddress", [payer, { before: funded }])), -32_020)
+    cluster.produce(7)
+    assert.isAbove(Number(valueOf(node.answer("getFirstAvailableBlock", []))), first)
+  })
+
+  it("limits what a call takes, as real nodes do", () => {
+    const { node } = make()
+    for (const limit of [0, 1001])
+      assert.strictEqual(errorOf(node.answer("getSignaturesForAddress", [payer, { limit }])), -32_602)
+    const many = Array.from({ length: 129 }, () => payer)
+    assert.strictEqual(errorOf(node.answer("getRecentPrioritizationFees", [many])), -32_602)
+  })
+
+  it("of a cluster with Alpenglow has finalized its newest block, and skips slots", () => {
+    const cluster = Cluster.make({ isAlpenglow: true })
+    cluster.produce(60)
+    const node = Node.make(cluster, "")
+    const heights = ["processed", "confirmed", "finalized"].map((commitment) =>
+      valueOf(node.answer("getBlockHeight", [{ commitment }]))
+    )
+    assert.deepStrictEqual(heights, [60, 60, 60])
+    assert.isAbove(cluster.blocks.at(-1)?.slot ?? 0, 90)
+  })
+
+  it("leaves out a transaction that uses an entry of a lookup table before its slot is finalized", () => {
+    const { cluster } = make()
+    const { slot } = cluster.blocks.at(-1) ?? assert.fail("no block")
+    cluster.put({ [addressOf(70)]: lookupTable([addressOf(71)], { slot, from: 0 }) })
+    const send = () => {
+      const message = Wire.messageBytes(
+        Wire.build({
+          payer,
+          instructions: [
+            { program: memoProgram, accounts: [{ address: addressOf(71), isWritable: true }], data: Buffer.from("x") }
+          ],
+          blockhash: cluster.blocks.at(-1)?.blockhash ?? "",
+          tables: new Map([[addressOf(70), [addressOf(71)]]])
+        })
+      )
+      const hash = Result.getOrThrow(cluster.take(Wire.transactionBytes([signature(1, message)], message)))
+      cluster.produce()
+      return cluster.landed(cluster.blocks, hash) !== undefined
+    }
+    assert.isFalse(send())
+    cluster.produce(Cluster.finality)
+    assert.isTrue(send())
   })
 
   it("behind a URL with others is asked in turn, or as a test says", () => {

@@ -118,7 +118,7 @@ const codes: Readonly<Record<string, Reached>> = {
   },
   would_fail: {
     request: () => ({ instructions: [{ program_id: receiver, accounts: [], data: "" }] }),
-    explained: /Its simulation fails: .*UnsupportedProgramId/u
+    explained: /Its simulation fails: .*ProgramAccountNotFound/u
   },
   lamports_out: {
     prepare: (world) => changing(world, world.address, (account) => ({ ...account, lamports: account.lamports - 1n })),
