@@ -141,9 +141,9 @@ export const sending: ReadonlyArray<readonly [string, Given, bigint, bigint]> = 
   ["11: token TransferChecked", tokenTransferChecked(), 0n, 0n],
   ["TransferChecked of wrapped lamports", tokenTransferChecked(nativeMint), 0n, 5n],
   ["CloseAccount to the relayer", closeOwn, 0n, 0n],
-  ["17: an associated account of Token", createAssociated(), 2_039_280n, 2_039_280n],
-  ["17: an associated account of Token-2022", createAssociated(token2022Program), 2_500_000n, 2_500_000n],
-  ["an associated account of the relayer itself", createAssociated(tokenProgram, relayer), 2_039_280n, 2_039_280n],
+  ["17: an associated account of Token", createAssociated(), 203_928n, 203_928n],
+  ["17: an associated account of Token-2022", createAssociated(token2022Program), 250_000n, 250_000n],
+  ["an associated account of the relayer itself", createAssociated(tokenProgram, relayer), 203_928n, 203_928n],
   ["RecoverNested", recoverNested, 0n, 0n],
   ["a memo", memo, 0n, 0n]
 ]

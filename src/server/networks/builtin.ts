@@ -179,7 +179,8 @@ export const entries: ReadonlyArray<Entry> = [
   evm({ name: "sonic", id: 146, confirmations: 1, blockMs: 630, symbol: "S", explorer: "https://sonicscan.org", read: documents, rpc: [open("https://rpc.soniclabs.com")] }),
   evm({ name: "localhost-anvil", id: 31337, confirmations: 1, blockMs: 1_000, testnet: true, read: anvil, rpc: [open("http://127.0.0.1:8545")] }),
 
-  solana({ name: "mainnet-beta", blockMs: 400, explorer: "https://explorer.solana.com", read: documents, rpc: [open("https://api.mainnet-beta.solana.com")] }),
+  // Slots of 300 ms since 28 August 2026 (SIMD-0525), after 350 ms; 250 and 200 ms are to come. Read on 27 November 2026.
+  solana({ name: "mainnet-beta", blockMs: 300, explorer: "https://explorer.solana.com", read: documents, rpc: [open("https://api.mainnet-beta.solana.com")] }),
   solana({ name: "testnet", blockMs: 400, testnet: true, explorer: "https://explorer.solana.com?cluster=testnet", read: documents, rpc: [open("https://api.testnet.solana.com")] }),
   solana({ name: "devnet", blockMs: 400, testnet: true, explorer: "https://explorer.solana.com?cluster=devnet", read: documents, rpc: [open("https://api.devnet.solana.com")] }),
 

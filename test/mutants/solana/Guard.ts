@@ -62,7 +62,7 @@ export const guard: ReadonlyArray<Mutant> = [
       name: "budget-occurs-once",
       rule: "A price or a limit that occurs twice is refused.",
       source: `${attacks} 25`,
-      before: "  budgetOnce,\n",
+      before: "  wellFormed,\n",
       after: "",
       test: `${tests}/Guard.test.ts`
     },
@@ -314,6 +314,34 @@ export const guard: ReadonlyArray<Mutant> = [
       after: `if (paying._tag !== "Token") {`,
       test: `${lanes}/PaymentTraces.test.ts`,
       only: "34f: "
+    }
+  ]),
+  ...inFile(`${source}/Fee.ts`, [
+    {
+      name: "other-programs-are-no-builtins",
+      rule: "The fee of a price without a limit counts 200,000 units for an instruction of a program that is no builtin.",
+      source: `${attacks} 26`,
+      before: "? builtinComputeUnits : defaultComputeUnits",
+      after: "? builtinComputeUnits : builtinComputeUnits",
+      test: `${tests}/Guard.test.ts`
+    },
+    {
+      name: "budget-instructions-are-whole",
+      rule: "Instructions of the compute budget that the runtime does not read are refused.",
+      source: "docs/solana.md",
+      before: "data.length < (budgetBytes[data[0] ?? 0] ?? Number.POSITIVE_INFINITY)",
+      after: "data.length < (budgetBytes[data[0] ?? 0] ?? 0) - 9",
+      test: `${tests}/Guard.test.ts`
+    }
+  ]),
+  ...inFile(`${source}/Message.ts`, [
+    {
+      name: "instructions-are-counted",
+      rule: "A message with more instructions than the runtime takes is refused.",
+      source: "docs/solana.md",
+      before: "if (instructions.length > maxInstructions) {",
+      after: "if (instructions.length > maxInstructions + 1) {",
+      test: `${tests}/Guard.test.ts`
     }
   ]),
   ...inFile(`${source}/SolanaAdmission.ts`, [

@@ -69,8 +69,24 @@ export const proofs: ReadonlyArray<Mutant> = [
       name: "list-reaches-back",
       rule: "The list of the address reaches back to the slot of the signature.",
       source: `${traces} 13`,
-      before: "(listed.from <= from || listed.isWhole === true) &&",
-      after: "(listed.from <= from || listed.from > 0) &&",
+      before: "listed.isWhole === true ||",
+      after: "listed.from > 0 ||",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "empty-list-of-a-whole-history",
+      rule: "An empty list of a node that has dropped no block proves nothing.",
+      source: `${traces} 13`,
+      before: "keptFrom > 0 && known.every(",
+      after: "keptFrom >= 0 && known.every(",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "empty-list-lacks-a-known-signature",
+      rule: "An empty list of a node that has the block of an own transaction proves nothing.",
+      source: `${traces} 43`,
+      before: "slot < keptFrom || slot > finalized.slot",
+      after: "slot < keptFrom || slot > 0",
       test: `${tests}/DecideInFlight.test.ts`
     },
     {
@@ -115,6 +131,22 @@ export const proofs: ReadonlyArray<Mutant> = [
     }
   ]),
   ...inFile(`${source}/DecideInFlight.ts`, [
+    {
+      name: "late-is-what-landed-late",
+      rule: "What was seen in a block before its deadline is not late.",
+      source: "docs/solana.md",
+      before: "return !isSeenBefore && at >= validUntil",
+      after: "return at >= validUntil",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "operator-waits-while-a-proof-is-possible",
+      rule: "An operator may answer early only if no provider can ever prove what became of the bytes.",
+      source: "docs/solana.md",
+      before: "isUnprovable ? unprovableAfter : answerableAfter",
+      after: "isUnprovable ? unprovableAfter : unprovableAfter",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
     {
       name: "two-providers-agree",
       rule: "Two providers agree before a verdict is given.",
@@ -290,6 +322,16 @@ export const proofs: ReadonlyArray<Mutant> = [
       before: "witnesses.filter((witness) => witness.shown === undefined || isShown(witness.shown))",
       after: "witnesses.filter((witness) => witness.shown === undefined || isShown(witness.shown) || parts.length > 0)",
       test: looks
+    }
+  ]),
+  ...inFile("src/server/chains/solana/SolanaLists.ts", [
+    {
+      name: "page-continues-the-page-above",
+      rule: "A page that does not begin with the last entry of the page above it is not the end of the list.",
+      source: `${traces} 43`,
+      before: "if (next !== undefined && found[0]?.signature !== next) return",
+      after: "if (next !== undefined && found[0]?.signature === undefined && node.url === '') return",
+      test: "test/server/chains/solana/SolanaLists.test.ts"
     }
   ]),
   ...inFile("src/server/chains/solana/SolanaWitnesses.ts", [

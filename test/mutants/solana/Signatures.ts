@@ -137,7 +137,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       name: "rent-minimum-stays",
       rule: "The account keeps the least balance that an account needs to exist.",
       source: `${traces} 36`,
-      before: "terms.minBalance > rentMinimum ? terms.minBalance : rentMinimum",
+      before: "terms.minBalance > rent ? terms.minBalance : rent",
       after: "terms.minBalance",
       test: `${tests}/DecideSignature.test.ts`
     },
@@ -193,6 +193,15 @@ export const signatures: ReadonlyArray<Mutant> = [
       after: "attempts.filter((attempt) => attempt.offer.blockhash === blockhash && number < 0)",
       test: `${lanes}/EndingTraces.test.ts`,
       only: "does not make the next one sign equal requests"
+    },
+    {
+      name: "young-table-waits",
+      rule: "Nothing is signed that uses an entry of a lookup table before its slot is finalized, because the chain drops such bytes.",
+      source: "docs/solana.md",
+      before: "if (extendedIn !== undefined && extendedIn > finalizedSlot(work)) return",
+      after: "if (extendedIn !== undefined && extendedIn < 0) return",
+      test: `${lanes}/RealNodes.test.ts`,
+      only: "is waited for until its slot is finalized"
     },
     {
       name: "refresh-offers-more",

@@ -2,9 +2,17 @@
 import type { Moment } from "../Moment.ts"
 import { decideSignature } from "./DecideSignature.ts"
 import { conclude, isPastBound, isSame, openQuestionOf } from "./Look.ts"
-import type { Conclusion, Look, Question, Status } from "./Look.ts"
+import type { AttemptToProve, Conclusion, Landing, Look, Question, Status } from "./Look.ts"
 import { cause } from "./SolanaCode.ts"
-import { agreeing, looksApart, maxAttempts, rebroadcastAfter } from "./SolanaNumbers.ts"
+import {
+  agreeing,
+  answerableAfter,
+  looksApart,
+  maxAttempts,
+  provableAfter,
+  rebroadcastAfter,
+  unprovableAfter
+} from "./SolanaNumbers.ts"
 import { Command, hold, holdRestored, pollNext } from "./SolanaSituation.ts"
 import type {
   Commands,
@@ -68,19 +76,44 @@ const agreedOf = (situation: InFlight, opinions: ReadonlyArray<Opinion>): Conclu
   })?.conclusion
 }
 
-const minedOf = (attempts: ReadonlyArray<SolanaAttempt>, hash: string, status: Omit<Status, "level">) => {
+const minedOf = (
+  attempts: ReadonlyArray<SolanaAttempt>,
+  hash: string,
+  { slot, isSuccess, error }: Omit<Status, "level">,
+  { paid }: Landing = {}
+) => {
   const ordinal = attempts.find((attempt) => attempt.hash === hash)?.ordinal ?? 1
-  const { slot, isSuccess, error } = status
-  return { ordinal, slot, isSuccess, ...(error === undefined ? {} : { error }) } satisfies SolanaMined
+  return {
+    ordinal,
+    slot,
+    isSuccess,
+    ...(error === undefined ? {} : { error }),
+    ...(paid === undefined ? {} : { paid })
+  } satisfies SolanaMined
+}
+
+/** Codes of a transaction that a provider shows in a block. */
+const onChain: ReadonlySet<string> = new Set(["mined_waiting", "providers_disagree", "second_provider_missing"])
+
+/**
+ * Whether it landed after its deadline. When it became final does not matter. What the service has seen in a block before the deadline
+ * has landed before it; otherwise the time of the block counts, and the present if no provider names that.
+ */
+const isLate = ({ transaction, now }: InFlight, { at = now }: Landing = {}): boolean => {
+  const { cause: why, causeSince, mined, validUntil } = transaction
+  const isSeenBefore = mined !== undefined && why !== undefined && onChain.has(why.code) && causeSince < validUntil
+  return !isSeenBefore && at >= validUntil
 }
 
 const landed = (situation: InFlight, { _tag, hash, ...result }: Landed): Commands => {
   const { slot, isSuccess } = result
-  const { transaction, now } = situation
-  const mined = minedOf(transaction.attempts, hash, result)
+  const { transaction, view } = situation
+  const landing = view.landings?.get(hash)
+  const mined = minedOf(transaction.attempts, hash, result, landing)
   const by = aloneOf(situation) === "left" ? ({ confirmedBy: 1 } as const) : {}
-  const code = !isSuccess ? "failed_on_chain" : now >= transaction.validUntil ? "executed_late" : "confirmed"
-  return [Command.Finish({ state: isSuccess ? "confirmed" : "failed", cause: cause(code, { slot }), mined, ...by })]
+  const code = !isSuccess ? "failed_on_chain" : isLate(situation, landing) ? "executed_late" : "confirmed"
+  const figures = landing?.paid === undefined ? { slot } : { slot, fee: landing.paid }
+  return [Command.Finish({ state: isSuccess ? "confirmed" : "failed", cause: cause(code, figures), mined, ...by })]
 }
 
 const refresh = decideSignature("refresh")
@@ -145,11 +178,40 @@ const isDueAgain = ({ lastSentAt }: SolanaAttempt, now: number): boolean =>
 const isGone = ({ transaction, view }: InFlight): boolean =>
   transaction.mined !== undefined && view.looks.some(({ statuses }) => statuses !== undefined)
 
+/** The moment from which an operator may answer for a proof that is missing. */
+const answerableFrom = (newest: SolanaAttempt, isUnprovable: boolean) =>
+  newest.signedAt === undefined ? {} : { until: newest.signedAt + (isUnprovable ? unprovableAfter : answerableAfter) }
+
+/** Providers answer, and none of them has finalized the bound although its time is over. */
+const standsStill = ({ view, now }: InFlight, { signedAt }: SolanaAttempt): boolean =>
+  signedAt !== undefined &&
+  now >= signedAt + provableAfter &&
+  view.looks.some(({ finalized }) => finalized !== undefined)
+
+const stillFigures = ({ view: { looks } }: InFlight, newest: SolanaAttempt) => {
+  const look = looks.find(({ finalized }) => finalized !== undefined)
+  return {
+    bound: newest.offer.bound,
+    ...(look?.host === undefined
+      ? {}
+      : {
+          host: look.host,
+          error: `has finalized nothing above block height ${look.finalized?.height ?? 0} for a long time`
+        }),
+    ...answerableFrom(newest, false)
+  }
+}
+
 const alive = (situation: InFlight, newest: SolanaAttempt): Commands => {
   const { transaction, now } = situation
   if (isGone(situation)) return unmined(now)
-  if (transaction.mined !== undefined || newest.isRefused || !isDueAgain(newest, now)) return [pollNext(situation)]
-  return [Command.Broadcast({ ordinals: [newest.ordinal] }), pollNext(situation)]
+  const held = standsStill(situation, newest)
+    ? hold(situation, "landing_unproven", stillFigures(situation, newest))
+    : newest.isRefused
+      ? hold(situation, "refused_by_all", { bound: newest.offer.bound })
+      : ([pollNext(situation)] as const)
+  if (transaction.mined !== undefined || newest.isRefused || !isDueAgain(newest, now)) return held
+  return [Command.Broadcast({ ordinals: [newest.ordinal] }), ...held]
 }
 
 /** One provider has it finalized, and another one does not, although the bytes should be dead by now: has it a proof? */
@@ -168,27 +230,39 @@ const openWords: Readonly<Record<Question, string>> = {
   statuses: "does not say that its history has none of the signatures",
   list: "does not show a complete list of the relayer's transactions without them",
   blockhash: "does not say that the blockhash is dead",
-  history: "does not keep the blocks since the signature",
+  history: "does not have the blocks since the signature any more",
   index: "does not show that its history has the blocks in which the signatures could be"
 }
 
-/** How many entries of the list were read, if the proof needs more. */
-const readOf = ({ listed }: Look, question: Question): string =>
-  question !== "list" || listed === undefined || listed.isWhole === true
+/** The blocks that are missing, or how many entries of the list were read if the proof needs more. */
+const detailOf = ({ firstAvailable, listed }: Look, question: Question, { offer }: AttemptToProve): string => {
+  if (question === "history" && firstAvailable !== undefined) {
+    return `: it keeps those from slot ${firstAvailable} on, and needs those from slot ${offer.signedSlot} on`
+  }
+  return question !== "list" || listed === undefined || listed.isWhole === true
     ? ""
     : `; ${listed.signatures.size} of its entries were read so far`
+}
 
 /** A provider that has answered, and the first question of the proof that it leaves open. */
 const openFigures = ({ transaction: { attempts }, view }: InFlight) => {
   if (view.isProofAsked !== true) return {}
   for (const look of view.looks) {
-    const question = openQuestionOf(look, attempts, view.known)
-    if (question !== undefined && look.host !== undefined) {
-      return { host: look.host, error: `${openWords[question]}${readOf(look, question)}` }
+    for (const attempt of attempts) {
+      const question = openQuestionOf(look, [attempt], view.known)
+      if (question !== undefined && look.host !== undefined) {
+        return { host: look.host, error: `${openWords[question]}${detailOf(look, question, attempt)}` }
+      }
     }
   }
   return {}
 }
+
+/** Each provider that is configured has answered, and has dropped blocks that a proof needs. They never come back. */
+const isUnprovable = ({ transaction: { attempts }, view }: InFlight): boolean =>
+  view.isProofAsked === true &&
+  view.looks.length >= view.configured &&
+  view.looks.every(({ firstAvailable = 0 }) => attempts.some(({ offer }) => firstAvailable > offer.signedSlot))
 
 export const decideInFlight = (situation: InFlight): Commands => {
   const { transaction, view, terms } = situation
@@ -208,7 +282,11 @@ export const decideInFlight = (situation: InFlight): Commands => {
   const figures =
     isAlone && finalityByOne !== "never"
       ? { decides_at: (view.aloneSince ?? 0) + finalityByOne }
-      : { bound: newest.offer.bound, ...openFigures(situation) }
+      : {
+          bound: newest.offer.bound,
+          ...openFigures(situation),
+          ...answerableFrom(newest, isUnprovable(situation))
+        }
   return [
     Command.Ask({ question: "proof" }),
     ...hold(situation, isAlone ? "second_provider_missing" : "landing_unproven", figures)

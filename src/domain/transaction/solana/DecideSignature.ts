@@ -23,7 +23,10 @@ const stopped: Row<SolanaSeen> = (situation) =>
 const paused: Row<SolanaSeen> = (situation) => {
   const { isPaused, disabled } = situation.terms
   if (isPaused) return hold(situation, "relayer_paused", {}, "relayer")
-  return disabled === undefined ? undefined : hold(situation, disabled, {}, "relayer")
+  // Providers answer this poll, so nothing waits for the next health check, which looks at them less often.
+  return disabled === undefined || disabled === "providers_unavailable"
+    ? undefined
+    : hold(situation, disabled, {}, "relayer")
 }
 
 const notBefore: Row<SolanaSeen> = (situation) => {
@@ -69,6 +72,8 @@ const accounts: Row<Prepared> = (situation) => {
       return fail("lookup_table_unresolved")
     case "table_unavailable":
       return hold(situation, "lookup_table_unavailable")
+    case "young_table":
+      return hold(situation, "lookup_table_unavailable", { slot: situation.view.preparation.extendedIn ?? 0 })
     case "account_unavailable":
       return hold(situation, "account_unavailable")
     case "price_unavailable":
@@ -102,10 +107,10 @@ const fundsDeadline = ({ transaction, rest, now }: SolanaSituation<Prepared>): n
 
 const funds: Row<Prepared> = (situation) => {
   const { view, rest, terms, now } = situation
-  const { balance, out } = view.preparation
+  const { balance, out, rent = rentMinimum } = view.preparation
   if (balance === undefined) return hold(situation, "providers_unavailable", {}, "lane")
   const required = offeredFee(view.preparation) + out
-  const minimum = terms.minBalance > rentMinimum ? terms.minBalance : rentMinimum
+  const minimum = terms.minBalance > rent ? terms.minBalance : rent
   const available = balance - rest.reserved
   if (available - required >= minimum) return undefined
   const figures = { required, available, reserved: rest.reserved, minimum }
@@ -130,6 +135,8 @@ const simulated: Row<Prepared> = (situation) => {
       return hold(situation, "second_provider_missing")
     case "BrokenOnce":
       return hold(situation, "sending")
+    case "TableUnknown":
+      return hold(situation, "lookup_table_unavailable")
     case "Unknown":
       return hold(situation, "providers_unavailable")
   }

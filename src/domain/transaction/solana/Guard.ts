@@ -1,9 +1,9 @@
 // The rules S1 to S12: what keeps a transaction from costing the relayer more than its fee and what it declares to spend.
-import { feeOf, hasBudgetTwice } from "./Fee.ts"
+import { budgetProblem, feeOf } from "./Fee.ts"
 import { instructionsOf, loadedBy, refusal } from "./Instruction.ts"
 import type { AccountState, Derivations, Instruction, Refusal, TableState } from "./Instruction.ts"
 import * as LittleEndian from "./LittleEndian.ts"
-import { isListingFeePayer, maxBytesOf, sizeWithSignatures, version1Problem } from "./Message.ts"
+import { isListingFeePayer, limitProblem, maxBytesOf, sizeWithSignatures, version1Problem } from "./Message.ts"
 import type { WireTransaction } from "./Message.ts"
 import { ownSpending } from "./OwnInstructions.ts"
 import { isNativePayment } from "./Payment.ts"
@@ -39,10 +39,14 @@ export interface GuardTerms {
 export interface ReadAccounts {
   readonly tables: ReadonlyMap<string, TableState>
   readonly accounts: ReadonlyMap<string, AccountState>
+  /** Lamports that an account without data needs on the cluster. Absent: no provider says it. */
+  readonly rent?: bigint
 }
 
 export interface Guarded {
   readonly transaction: WireTransaction
+  /** Lamports that it costs, if a node has named them. Absent: as computed. */
+  readonly fee?: bigint
   readonly form: Form
   readonly terms: GuardTerms
   readonly derivations: Derivations
@@ -67,10 +71,11 @@ const version1Limits: Rule = ({ transaction }) => {
   return problem === undefined ? undefined : refusal("malformed", problem.message)
 }
 
-const budgetOnce: Rule = ({ transaction }) =>
-  hasBudgetTwice(transaction.message)
-    ? refusal("malformed", "an instruction of the compute budget occurs twice; give each one once")
-    : undefined
+/** What nodes refuse before they look at the chain, in words that only a person understands. */
+const wellFormed: Rule = ({ transaction: { message } }) => {
+  const problem = limitProblem(message) ?? budgetProblem(message)
+  return problem === undefined ? undefined : refusal("malformed", problem)
+}
 
 const feePayer: Rule = ({ transaction, terms }) =>
   transaction.message.keys[0] === terms.relayer
@@ -100,8 +105,14 @@ const durableNonce: Rule = ({ transaction: { message } }) => {
     : undefined
 }
 
-const fee: Rule = ({ transaction, terms }) => {
-  const { total, claimed } = feeOf(transaction.message)
+/** What a message costs: as a node has named it for these bytes, else as computed. */
+const chargeOf = ({ transaction, fee }: Pick<Guarded, "transaction" | "fee">): bigint =>
+  fee ?? feeOf(transaction.message).total
+
+const fee: Rule = (guarded) => {
+  const { transaction, terms } = guarded
+  const { claimed } = feeOf(transaction.message)
+  const total = chargeOf(guarded)
   if (claimed > maxPrecompileSignatures) {
     return refusal(
       "fee_above_cap",
@@ -182,7 +193,8 @@ export const spendingOf = (guarded: Guarded): Spending | Refusal => {
     programs: terms.authorityPrograms,
     feeMints: terms.feeMints,
     derivations,
-    ...(read === undefined ? {} : { accounts: read.accounts })
+    ...(read === undefined ? {} : { accounts: read.accounts }),
+    ...(read?.rent === undefined ? {} : { rent: read.rent })
   })
 }
 
@@ -218,7 +230,7 @@ const spending: Rule = (guarded) => {
 const rules: ReadonlyArray<Rule> = [
   size,
   version1Limits,
-  budgetOnce,
+  wellFormed,
   feePayer,
   signers,
   durableNonce,

@@ -39,7 +39,12 @@ export type AccountState =
 
 /** A lookup table. `Missing`: it does not exist, is no table, or is deactivated. */
 export type TableState =
-  | { readonly _tag: "Active"; readonly addresses: ReadonlyArray<string> }
+  | {
+      readonly _tag: "Active"
+      readonly addresses: ReadonlyArray<string>
+      /** The slot of its last extension, and the index of the first address that this slot has added. */
+      readonly extended?: { readonly slot: number; readonly from: number }
+    }
   | { readonly _tag: "Missing" }
 
 /**
@@ -65,6 +70,19 @@ export const loadedBy = (
     }
   }
   return [...loaded.writable, ...loaded.readonly]
+}
+
+/**
+ * The slot of the newest extension whose entries a message uses. Leaders load tables as the finalized blocks have them, and drop bytes
+ * that use later entries, although every simulation knows these. Undefined: it uses none of the last extension of a table.
+ */
+export const extensionUsed = ({ tables }: Message, states: ReadonlyMap<string, TableState>): number | undefined => {
+  const slots = tables.flatMap(({ table, writable, readonly }) => {
+    const state = states.get(table)
+    const extended = state?._tag === "Active" ? state.extended : undefined
+    return extended !== undefined && Math.max(...writable, ...readonly) >= extended.from ? [extended.slot] : []
+  })
+  return slots.length === 0 ? undefined : Math.max(...slots)
 }
 
 /** `loaded`: what the tables load. Without it, accounts of tables are left out, as at admission. */

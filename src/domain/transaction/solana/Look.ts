@@ -41,11 +41,15 @@ export interface Look {
     readonly signatures: ReadonlySet<string>
     /** The list ended: the node has no older entry. It has entries, because something has funded the account. */
     readonly isWhole?: true
+    /** The node has no entry at all. That is the whole list only of an account whose entries the node has dropped: `kept`. */
+    readonly isEmpty?: true
   }
   /** `isBlockhashValid`, by blockhash. `slot` is the lowest slot of the answers' contexts. */
   readonly blockhashes?: { readonly slot: number; readonly valid: ReadonlyMap<string, boolean> }
-  /** `getFirstAvailableBlock`. */
+  /** `getFirstAvailableBlock`, the higher one of two answers: before the list was asked for, and after it. */
   readonly firstAvailable?: number
+  /** The lower one of them. Absent: one of the two was not answered. */
+  readonly keptFrom?: number
   /** The URL of the provider, masked. */
   readonly host?: string
   /** What this provider concluded in the looks before, without interruption. */
@@ -70,6 +74,14 @@ export interface KnownSignature {
   readonly slot: number
 }
 
+/** What a provider says of a transaction that is finalized. Absent: it does not name it. */
+export interface Landing {
+  /** The fee in lamports. */
+  readonly paid?: bigint
+  /** The time of its block, in whole seconds. */
+  readonly at?: Moment
+}
+
 /** `Landed`: a signature is finalized. `Dead`: none of the signatures has landed, and none of them can land. */
 export type Conclusion =
   | ({ readonly _tag: "Landed"; readonly hash: string } & Omit<Status, "level">)
@@ -80,31 +92,43 @@ export interface Earlier {
   readonly conclusion: Conclusion
 }
 
+/**
+ * A list without entries, although the account was funded: the node must have dropped its oldest blocks, before and after the list
+ * was asked for, and with them each own transaction that is known.
+ */
+const isEmptied = (
+  { finalized, keptFrom = 0 }: Required<Pick<Look, "finalized">> & Pick<Look, "keptFrom">,
+  known: ReadonlyArray<KnownSignature>
+): boolean => keptFrom > 0 && known.every(({ slot }) => slot < keptFrom || slot > finalized.slot)
+
 /** `firstAvailable` says that a list which ended before `from` has lost nothing since. */
 const isListComplete = (
-  { finalized, listed }: Required<Pick<Look, "finalized" | "listed">>,
+  { finalized, listed, ...rest }: Required<Pick<Look, "finalized" | "listed">> & Pick<Look, "keptFrom">,
   from: number,
   known: ReadonlyArray<KnownSignature>
 ): boolean =>
-  (listed.from <= from || listed.isWhole === true) &&
+  (listed.from <= from ||
+    listed.isWhole === true ||
+    (listed.isEmpty === true && isEmptied({ finalized, ...rest }, known))) &&
   known.every(({ hash, slot }) => slot <= from || slot > finalized.slot || listed.signatures.has(hash))
 
-/** What a proof asks of a provider, in this order. */
-export type Question = "finalized_height" | "statuses" | "list" | "blockhash" | "history" | "index"
+/** What a proof asks of a provider, in this order. What can never be answered comes first, because nothing else helps then. */
+export type Question = "finalized_height" | "history" | "statuses" | "list" | "blockhash" | "index"
 
 /** The first question that keeps this provider from proving that the bytes of an attempt are dead. Undefined: it proves it. */
 const openQuestion = (
-  { finalized, statuses, listed, blockhashes, firstAvailable }: Look,
+  { finalized, statuses, listed, blockhashes, firstAvailable, keptFrom }: Look,
   { hash, offer }: AttemptToProve,
   known: ReadonlyArray<KnownSignature>
 ): Question | undefined => {
   if (finalized === undefined || finalized.height < offer.bound + boundMargin) return "finalized_height"
+  if (firstAvailable === undefined || firstAvailable > offer.signedSlot) return "history"
   if (statuses === undefined || statuses.of.get(hash) !== null || statuses.slot < finalized.slot) return "statuses"
   if (listed === undefined || listed.signatures.has(hash)) return "list"
-  if (!isListComplete({ finalized, listed }, offer.signedSlot, known)) return "list"
+  const list = { finalized, listed, ...(keptFrom === undefined ? {} : { keptFrom }) }
+  if (!isListComplete(list, offer.signedSlot, known)) return "list"
   const isDead = blockhashes?.valid.get(offer.blockhash) === false && blockhashes.slot >= finalized.slot
   if (!isDead) return "blockhash"
-  if (firstAvailable === undefined || firstAvailable > offer.signedSlot) return "history"
   const isIndexed = statuses.indexed?.some(
     ({ fromSlot, toHeight }) => fromSlot <= offer.signedSlot && toHeight >= offer.bound
   )

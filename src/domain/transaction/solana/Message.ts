@@ -1,5 +1,12 @@
 // A message of solana as plain data, and what makes it well formed (rule S1).
-import { heapBytes, maxTransactionBytes, version1 } from "./SolanaNumbers.ts"
+import {
+  heapBytes,
+  maxInstructionAccounts,
+  maxInstructions,
+  maxMessageAccounts,
+  maxTransactionBytes,
+  version1
+} from "./SolanaNumbers.ts"
 
 export interface CompiledInstruction {
   /** Index of the program among the keys. */
@@ -120,6 +127,23 @@ export const version1Problem = ({ version, config, keys, signers, instructions }
       ? malformed(`asks for a heap of ${heap} bytes; it must be a multiple of ${step} from ${minimum} to ${maximum}`)
       : undefined)
   )
+}
+
+/**
+ * What the runtime does not take of a new message. Undefined: nothing. It is no part of the structure, because transactions that
+ * landed before a limit have more.
+ */
+export const limitProblem = (message: Message): string | undefined => {
+  const { instructions, tables } = message
+  if (instructions.length > maxInstructions) {
+    return `has ${instructions.length} instructions; at most ${maxInstructions} are allowed in a transaction`
+  }
+  const long = instructions.findIndex(({ accounts }) => accounts.length > maxInstructionAccounts)
+  if (long >= 0) return `instruction ${long}: lists more than ${maxInstructionAccounts} accounts`
+  const total = accountCount(message)
+  if (total > maxMessageAccounts) return `has ${total} accounts; at most ${maxMessageAccounts} are allowed`
+  const empty = tables.find(({ writable, readonly }) => writable.length + readonly.length === 0)
+  return empty === undefined ? undefined : `loads nothing from lookup table ${empty.table}; leave the table out`
 }
 
 /** What is wrong with a decoded transaction. Undefined: it is well formed. */

@@ -25,7 +25,8 @@ const shapes: Readonly<Record<string, ReadonlyArray<Shape>>> = {
   [Programs.tokenProgram]: tokenShapes,
   [Programs.token2022Program]: tokenShapes,
   [Programs.associatedTokenProgram]: associatedShapes,
-  [Programs.memoProgram]: [memo]
+  [Programs.memoProgram]: [memo],
+  [Programs.memo4Program]: [memo]
 }
 
 /** Instructions that give away what the relayer has authority over, by their first four bytes. */

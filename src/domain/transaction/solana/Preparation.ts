@@ -24,16 +24,23 @@ export type Lifetime = Pick<SolanaOffer, "blockhash" | "bound" | "signedSlot"> |
 
 /**
  * Accounts that the rules read: lookup tables, and token accounts that the relayer spends from. `missing_table`: a table does
- * not exist, or is too short, at as many providers as must agree.
+ * not exist, or is too short, at as many providers as must agree. `young_table`: the slot that extended it last is not finalized yet.
  */
-export type Accounts = "read" | "table_unavailable" | "missing_table" | "account_unavailable" | "price_unavailable"
+export type Accounts =
+  | "read"
+  | "table_unavailable"
+  | "young_table"
+  | "missing_table"
+  | "account_unavailable"
+  | "price_unavailable"
 
 /**
  * What simulations of the message say. `fails_alone`: it fails at one provider, and no other has an opinion. `broken`: the
- * relayer's accounts are not as the rules want them, in two looks at different blocks.
+ * relayer's accounts are not as the rules want them, in two looks at different blocks. `TableUnknown`: the node does not know an entry
+ * of a lookup table yet.
  */
 export type Simulated =
-  | { readonly _tag: "Succeeds" | "Disagrees" | "FailsAlone" | "BrokenOnce" | "Unknown" }
+  | { readonly _tag: "Succeeds" | "Disagrees" | "FailsAlone" | "BrokenOnce" | "TableUnknown" | "Unknown" }
   | { readonly _tag: "Fails"; readonly error: string }
   | {
       readonly _tag: "Broken"
@@ -43,6 +50,8 @@ export type Simulated =
 export interface Preparation {
   readonly lifetime: Lifetime
   readonly accounts: Accounts
+  /** The slot that extended a lookup table last, if that is not finalized yet. */
+  readonly extendedIn?: number
   /** The first rule that the message breaks, with its accounts resolved. Absent: none. */
   readonly broken?: RuleCode | "already_accepted"
   /** What is wrong with the payment of the user, or with its price. */
@@ -55,6 +64,8 @@ export interface Preparation {
   readonly price: Pick<SolanaOffer, "computeUnitLimit" | "computeUnitPrice">
   /** Lamports that the request itself takes from the relayer. */
   readonly out: bigint
+  /** Lamports that an account without data needs on the cluster. Absent: unknown. */
+  readonly rent?: bigint
   /** Lamports on the account. Absent: unknown. */
   readonly balance?: bigint
   /** Absent: the request is not simulated. */

@@ -7,6 +7,7 @@ import { PositiveUint64 } from "../../chain/Amount.ts"
 export const passedMethods = {
   standard: new Set([
     "getAccountInfo",
+    "getAgGenesisCert",
     "getBalance",
     "getBlock",
     "getBlockCommitment",

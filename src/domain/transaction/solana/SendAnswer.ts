@@ -15,8 +15,29 @@ import type { Solana } from "./Solana.ts"
  */
 type AnswerClass = "accepted" | "provider" | "refused"
 
-/** Error codes of solana's nodes: `rpc_custom_error.rs` of agave. */
+/**
+ * Error codes of solana's nodes: `rpc_custom_error.rs` of agave. Since Agave 3.1, a wrong signature is a failed preflight with the error
+ * `SignatureFailure`.
+ */
 const codes = { preflight: -32_002, signature: -32_003, invalidParams: -32_602, invalidRequest: -32_600 } as const
+
+/**
+ * What a node says about a message that it does not even execute, to a send and to a simulation alike: Agave 4.1 begins with `invalid
+ * transaction:`, and names what cannot be decoded. The same code has other texts about other parameters, which are no verdict.
+ */
+const verdicts = /^invalid transaction|too large|failed to deserialize|invalid base64/iu
+
+/** The bank of the node is older than the block in which the table got its entry. */
+const unknownEntry = /address table/iu
+
+/** Undefined: the error says nothing about the message. `table`: the node does not know an entry of a lookup table yet. */
+export const aboutMessage = ({
+  code,
+  message
+}: Pick<Extract<NodeAnswer, { readonly _tag: "RpcError" }>, "code" | "message">): "refused" | "table" | undefined => {
+  if (code !== codes.invalidParams || !verdicts.test(message)) return undefined
+  return unknownEntry.test(message) ? "table" : "refused"
+}
 
 /** A failed preflight names the error of the transaction in `data.err`, and in the text. */
 const names = ({ message, data }: Extract<NodeAnswer, { readonly _tag: "RpcError" }>, error: string, text: string) =>
@@ -29,6 +50,7 @@ const classify = (answer: NodeAnswer): AnswerClass => {
     if (names(answer, "AlreadyProcessed", "already been processed")) return "accepted"
     return names(answer, "BlockhashNotFound", "Blockhash not found") ? "provider" : "refused"
   }
+  if (aboutMessage(answer) === "table") return "provider"
   const isFinal =
     answer.code === codes.signature || answer.code === codes.invalidParams || answer.code === codes.invalidRequest
   return isFinal ? "refused" : "provider"

@@ -4,7 +4,8 @@ import type { Moment } from "../Moment.ts"
 import { timing } from "../Timing.ts"
 import { computeBudgetProgram } from "./Programs.ts"
 import type { SendSolanaTransaction } from "./SendSolanaTransaction.ts"
-import { defaultValidity, maxAccounts } from "./SolanaNumbers.ts"
+import { addedInstructions, defaultValidity, maxAccounts, maxInstructions } from "./SolanaNumbers.ts"
+import { hasOwnBudget } from "./Unsigned.ts"
 
 export interface SolanaAdmission {
   readonly now: Moment
@@ -71,6 +72,16 @@ const onePrice: Rule = ({ speed, compute_unit_price }) =>
     ? violation("speed", "cannot be given together with compute_unit_price")
     : undefined
 
+/** The service adds its own of the compute budget, unless the request brings some, or is of version 1, which has none. */
+const count: Rule = ({ version, instructions = [] }) => {
+  if (version !== undefined || hasOwnBudget({ instructions })) return undefined
+  if (instructions.length <= maxInstructions - addedInstructions) return undefined
+  return violation(
+    "instructions",
+    `has ${instructions.length} instructions; at most ${maxInstructions - addedInstructions} are allowed, because the service adds ${addedInstructions} of the compute budget; with own ones of that program, ${maxInstructions} are allowed`
+  )
+}
+
 const accounts: Rule = ({ instructions = [] }) => {
   const distinct = new Set(instructions.flatMap(({ accounts }) => accounts.map(({ pubkey }) => pubkey)))
   return distinct.size > maxAccounts
@@ -125,6 +136,7 @@ const rules: ReadonlyArray<Rule> = [
   noBudget,
   notForInstructions,
   onePrice,
+  count,
   accounts,
   foreignSigner,
   simulated,

@@ -53,7 +53,7 @@ export const resolve = (transaction: Transaction<Solana>, answer: Answer, { lane
     )
   }
   if (why?.code !== "landing_unproven") return refused("does not wait for a decision of an operator")
-  const left = causeSince + answerableAfter - now
+  const left = (why.figures.until ?? causeSince + answerableAfter) - now
   return left <= 0
     ? Result.succeed(unproven(transaction, answer))
     : refused(`a proof may still be found: an answer is possible in ${Math.ceil(left / 60_000)} minutes`)

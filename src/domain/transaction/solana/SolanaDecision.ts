@@ -68,7 +68,8 @@ const withChain = (situation: SolanaSituation): Commands => {
   const { view, transaction } = situation
   if (view._tag === "Unreachable") {
     return situation.stop === undefined
-      ? holdUntil(situation, view.code, view.retryAt, "lane", view.figures)
+      ? // Each transaction says so by itself: those behind the first one would seem to be signed next.
+        hold(situation, view.code, view.figures)
       : hold(situation, situation.stop.code, situation.stop.figures, "lane")
   }
   return transaction.state === "pending" ? sign({ ...situation, view }) : decideInFlight({ ...situation, view })

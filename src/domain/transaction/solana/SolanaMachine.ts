@@ -32,6 +32,7 @@ const attemptOf = (attempt: Transaction<Solana>["attempts"][number]): SolanaAtte
   kind: attempt.kind === "refresh" ? "refresh" : "original",
   maxFee: attempt.maxFee,
   sends: attempt.sends,
+  signedAt: attempt.signedAt,
   isRefused: attempt.outcome === "refused",
   ...(attempt.lastSentAt === undefined ? {} : { lastSentAt: attempt.lastSentAt })
 })
@@ -150,16 +151,16 @@ const figuresOf = (given: SolanaCause["figures"]): Figures => {
 
 export const causeOf = ({ code, figures }: SolanaCause): Cause => cause(code, figuresOf(figures))
 
-/** The fee is computed: the chain charges exactly this much if the message has a limit of compute units. */
+/** Until a provider names the fee, what the message can cost at most stands for it. */
 const coreMined = (
   transaction: Transaction<Solana>,
-  { ordinal, slot, isSuccess, error }: SolanaMined
+  { ordinal, slot, isSuccess, error, paid }: SolanaMined
 ): Mined<Solana> => ({
   ordinal,
   receipt: {
     height: slot,
     isSuccess,
-    paid: transaction.attempts.find((attempt) => attempt.ordinal === ordinal)?.maxFee ?? 0n,
+    paid: paid ?? transaction.attempts.find((attempt) => attempt.ordinal === ordinal)?.maxFee ?? 0n,
     details: error === undefined ? {} : { error }
   }
 })

@@ -24,8 +24,17 @@ export const blockhashLife = { minimum: 100, maximum: 600 } as const
 /** Milliseconds for which providers have to call the blockhash of a request dead: a node that lags does not know it yet. */
 export const deadAfter = 5 * second
 
-/** Milliseconds without a proof after which an operator may answer for it. */
+/** Milliseconds after the newest signature from which an operator may answer for a proof that is missing. */
 export const answerableAfter = 24 * 60 * minute
+
+/** The same if no provider has the blocks any more, so that none of them can ever prove it. */
+export const unprovableAfter = 10 * minute
+
+/**
+ * Milliseconds after a signature in which its blockhash dies and its death is finalized: the longest life, at a second a block. If no
+ * provider has finalized the bound by then, finality stands still.
+ */
+export const provableAfter = blockhashLife.maximum * second
 
 /**
  * Lives of a blockhash, above the newest height that providers know, for which bytes of a lost process may land: one of the
@@ -62,6 +71,9 @@ export const windowSize = 64
 /** Milliseconds after which bytes are sent again. `maxRetries` is 0, so that no node repeats them. */
 export const rebroadcastAfter = 2 * second
 
+/** Milliseconds that a poll waits for what providers say of transactions that are final. Without it, their fees are computed. */
+export const landingPatience = 2 * second
+
 /** Milliseconds between two looks at the signatures of a lane. */
 export const pollAfter = 2 * second
 
@@ -70,8 +82,15 @@ export const pollAfter = 2 * second
 /** Milliseconds from acceptance, or from `not_before` if that is later, to the deadline of a request without `valid_until`. */
 export const defaultValidity = 30 * minute
 
-/** Instructions of a request, and accounts that they name together. */
+/** Instructions of a transaction (SIMD-0160), and accounts of one instruction (SIMD-0406) and of all together. */
 export const maxInstructions = 64
+export const maxInstructionAccounts = 255
+export const maxMessageAccounts = 256
+
+/** Instructions of the compute budget that the service adds to those of a request: a limit and a price. */
+export const addedInstructions = 2
+
+/** Accounts that the instructions of a request name together. */
 export const maxAccounts = 64
 
 /** Lookup tables that a request may name. */
@@ -91,8 +110,8 @@ export const defaultMaxSignatures = 12
 
 // Building
 
-/** Milliseconds for which the transactions of a lane share a blockhash, and for which prices are kept. */
-export const sharedFor = { blockhash: 2 * second, prices: 10 * second } as const
+/** Milliseconds for which the transactions of a lane share a blockhash, and for which prices and the rent are kept. */
+export const sharedFor = { blockhash: 2 * second, prices: 10 * second, rent: 10 * minute } as const
 
 /** Compute units above the simulated ones: a tenth, and twice what an instruction of the compute budget costs. */
 export const computeMargin = { numerator: 11, denominator: 10, units: 300 } as const
@@ -112,6 +131,9 @@ export const maxMintBytes = 16_384
 /** Writable accounts that a question for recent prices may name: the limit of the method. */
 export const maxPricedAccounts = 128
 
+/** Slots for which a price counts as recent: as many blocks as nodes keep prices of. */
+export const pricedSlots = 150
+
 /** The share of recent prices, in percent, that each speed offers. */
 export const pricePercentile = { safeLow: 25, average: 50, fast: 75, fastest: 95 } as const
 
@@ -128,6 +150,9 @@ export const maxComputeUnits = 1_400_000
 
 /** Compute units per instruction that the runtime allows a transaction without a limit of its own. */
 export const defaultComputeUnits = 200_000
+
+/** The same for an instruction of a builtin program: SIMD-0170. */
+export const builtinComputeUnits = 3000
 
 /**
  * Bytes of accounts that a transaction may load: what the runtime allows one of an earlier version that says nothing about it. One
@@ -158,10 +183,19 @@ export const solDecimals = 9
 
 // Funds
 
-/** Lamports that an account without data needs to exist (rent exemption). A fee payer below it cannot pay. */
+/**
+ * Lamports that an account without data needs to exist (rent exemption). A fee payer below it cannot pay. It is the most that any
+ * cluster asks: SIMD-0437 lowers it in five steps to a tenth, and SIMD-0438 never sets it higher than this.
+ */
 export const rentMinimum = 890_880n
 
-/** Lamports that a new token account takes from its funder: 165 bytes; with the extensions that Token-2022 adds. */
+/** The least after the last of the five steps. */
+export const leastRentMinimum = rentMinimum / 10n
+
+/**
+ * Lamports that a new token account takes from its funder: 165 bytes; with the extensions that Token-2022 adds. They belong to the rent
+ * minimum above, and are lowered with it.
+ */
 export const tokenAccountRent = { token: 2_039_280n, token2022: 2_500_000n } as const
 
 /** Bytes of a seed of an address that is derived with one. */

@@ -5,7 +5,7 @@ import type { Array as Arr } from "effect"
 import type { Moment } from "../Moment.ts"
 import type { KeyHold } from "../Lane.ts"
 import type { FinalState, Intent, State } from "../Transaction.ts"
-import type { KnownSignature, Look, AttemptToProve } from "./Look.ts"
+import type { KnownSignature, Landing, Look, AttemptToProve } from "./Look.ts"
 import type { Preparation, SolanaOffer } from "./Preparation.ts"
 import { pollAfter } from "./SolanaNumbers.ts"
 import { cause } from "./SolanaCode.ts"
@@ -19,6 +19,8 @@ export interface SolanaAttempt extends AttemptToProve {
   /** Lamports. */
   readonly maxFee: bigint
   readonly sends: number
+  /** Absent: the service did not sign it. */
+  readonly signedAt?: Moment
   /** Absent: never sent. */
   readonly lastSentAt?: Moment
   /** Whether every provider that was asked has refused it for good. */
@@ -34,6 +36,8 @@ export interface SolanaMined {
   readonly isSuccess: boolean
   /** The error of the chain as JSON text. Absent: it succeeded. */
   readonly error?: string
+  /** Lamports of its fee, as a provider names them. Absent: it is computed. */
+  readonly paid?: bigint
 }
 
 /** Facts of a transaction that never change. */
@@ -113,6 +117,8 @@ export interface SolanaSeen {
   readonly aloneSince?: Moment
   /** Signatures of the relayer that are known as finalized. */
   readonly known: ReadonlyArray<KnownSignature>
+  /** What a provider says of own signatures that are finalized. */
+  readonly landings?: ReadonlyMap<string, Landing>
   /** Whether the question `proof` was asked in this look. */
   readonly isProofAsked?: true
   /** The answer to the question `prepare`. */

@@ -17,8 +17,9 @@ import type { Moment } from "../Moment.ts"
 const lamports = (amount: bigint | undefined): string =>
   amount === undefined ? "an unknown amount of lamports" : `${amount} lamports`
 
-const at = (moment: Moment | undefined): string =>
-  moment === undefined ? "after a while" : `at ${DateTime.formatIso(DateTime.makeUnsafe(moment))}`
+const timeOf = (moment: Moment): string => DateTime.formatIso(DateTime.makeUnsafe(moment))
+
+const at = (moment: Moment | undefined): string => (moment === undefined ? "after a while" : `at ${timeOf(moment)}`)
 
 const again = "The service asks again every two seconds."
 
@@ -40,7 +41,13 @@ const waiting = {
     reason: "No two providers agree about a recent blockhash, so nothing can be signed.",
     next: again
   }),
-  lookup_table_unavailable: () => ({ reason: "A lookup table that it names cannot be read.", next: again }),
+  lookup_table_unavailable: ({ slot }) => ({
+    reason:
+      slot === undefined
+        ? "A lookup table that it names cannot be read."
+        : `It uses an entry of a lookup table that was extended in slot ${number(slot)}, which is not finalized yet: the chain would drop it.`,
+    next: again
+  }),
   account_unavailable: () => ({ reason: "A token account that it spends from cannot be read.", next: again }),
   providers_unavailable: ({ error, host }) => ({
     reason: `No RPC provider gives the answers that a decision needs${host === undefined ? "" : `; ${host}: ${error ?? "no answer"}`}.`,
@@ -97,9 +104,9 @@ const flying = {
     reason: "One provider has an opinion about it, and no other one answers.",
     next: `It is decided when another provider answers, or by the one that is left ${at(decides_at)}.`
   }),
-  landing_unproven: ({ bound, host, error }) => ({
+  landing_unproven: ({ bound, host, error, until }) => ({
     reason: `Its bytes should be dead above block height ${number(bound)}, but no proof shows that they have not landed.${host === undefined ? "" : ` ${host} ${error ?? "does not answer"}.`}`,
-    next: `No second signature exists, and none is made before the proof. ${again} ${neverByTime} More RPC URLs, with history, help.`
+    next: `No second signature exists, and none is made before the proof. ${again} ${neverByTime} More RPC URLs, with history, help.${until === undefined ? "" : ` From ${timeOf(until)} on, an operator may decide with \`POST /api/v1/relayers/{id}/nonce/resync\`.`}`
   })
 } as const satisfies Sentences
 
@@ -109,14 +116,22 @@ const ended = {
   confirmed: ({ slot }) => final(`It was executed in slot ${number(slot)}, which is finalized.`),
   executed_late: ({ slot }) =>
     final(`It was executed in slot ${number(slot)}, after its deadline: its bytes were signed before it.`),
-  failed_on_chain: ({ slot }) =>
-    final(`It failed in slot ${number(slot)}. Its fee was charged, and it has no other effect.`),
+  failed_on_chain: ({ slot, fee }) =>
+    final(
+      `It failed in slot ${number(slot)}. ${fee === 0n ? "No fee was charged" : "Its fee was charged"}, and it has no other effect.`
+    ),
   would_fail: ({ error }) => final(`Its simulation fails${because(error)}, so it was not sent.`),
   blockhash_expired: () => final("Its blockhash died before it landed, and it may not be exchanged. It has no effect."),
   attempts_exhausted: ({ attempts }) =>
     final(`None of its ${number(attempts)} signed versions landed. It has no effect.`),
   already_accepted: () => final("Another transaction has the same message."),
-  refused_by_all: () => final("Every node that was asked refused its bytes, and a proof shows that they did not land."),
+  refused_by_all: ({ bound }) =>
+    bound === undefined
+      ? final("Every node that was asked refused its bytes, and a proof shows that they did not land.")
+      : {
+          reason: "Every node that was asked refused its bytes, so they are not sent again.",
+          next: `It ends when a proof shows that they are dead, above block height ${number(bound)}.`
+        },
   malformed: () => final(`Its bytes are not well formed. ${refused}`),
   too_large: () => final(`It has more bytes than the policy or the network allows. ${refused}`),
   unsupported_version: () => final(`The version of its message is not supported. ${refused}`),

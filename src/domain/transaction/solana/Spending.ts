@@ -25,6 +25,8 @@ export interface Authority {
   readonly derivations: Derivations
   /** Absent: accounts are not read, as at admission. */
   readonly accounts?: ReadonlyMap<string, AccountState>
+  /** Lamports that an account without data needs on the cluster. Absent: not read. */
+  readonly rent?: bigint
 }
 
 /** Undefined: the instruction does not have this shape. */

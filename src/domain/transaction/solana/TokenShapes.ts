@@ -3,7 +3,7 @@ import { refusal } from "./Instruction.ts"
 import type { Refusal } from "./Instruction.ts"
 import * as LittleEndian from "./LittleEndian.ts"
 import * as Programs from "./Programs.ts"
-import { tokenAccountRent } from "./SolanaNumbers.ts"
+import { leastRentMinimum, rentMinimum, tokenAccountRent } from "./SolanaNumbers.ts"
 import { isOnlyAt, isRefusal, notAllowed, nothing } from "./Spending.ts"
 import type { Authority, Shape } from "./Spending.ts"
 
@@ -78,8 +78,12 @@ const closeAccount: Shape = (instruction, authority) => {
   return isRefusal(own) ? own : nothing
 }
 
-const rentOf = (program: string): bigint =>
-  program === Programs.tokenProgram ? tokenAccountRent.token : tokenAccountRent.token2022
+/** Before the chain is read, the least that it can be: the rent of the cluster decides before a signature. */
+const rentOf = (program: string, { accounts, rent }: Authority): bigint => {
+  const highest = program === Programs.tokenProgram ? tokenAccountRent.token : tokenAccountRent.token2022
+  const minimum = rent ?? (accounts === undefined ? leastRentMinimum : rentMinimum)
+  return (highest * minimum + rentMinimum - 1n) / rentMinimum
+}
 
 /** The rent counts whether or not the account exists: it can be closed before the transaction is executed. */
 const createAssociated: Shape = (instruction, authority) => {
@@ -93,7 +97,8 @@ const createAssociated: Shape = (instruction, authority) => {
   const isAlsoWallet = wallet === authority.relayer
   if (!isOnlyAt(instruction, authority, 0, ...(isAlsoWallet ? [2] : []))) return undefined
   if (created !== authority.derivations.associated(wallet, mint, program)) return undefined
-  return { out: rentOf(program), spent: rentOf(program), receivers: [{ address: wallet }] }
+  const taken = rentOf(program, authority)
+  return { out: taken, spent: taken, receivers: [{ address: wallet }] }
 }
 
 const recoverNested: Shape = (instruction, authority) => {

@@ -1,9 +1,9 @@
 // The bytes that are signed for a request: those that it brings, or those that the service builds.
 import { Result } from "effect"
 import * as Base58 from "./Base58.ts"
-import { defaultComputeUnits, maxComputeUnits, maxLoadedBytes } from "./SolanaNumbers.ts"
+import { maxComputeUnits, maxLoadedBytes } from "./SolanaNumbers.ts"
 import { base64Of, bytesOf } from "./SendSolanaTransaction.ts"
-import { totalFee } from "./Fee.ts"
+import { defaultUnits, totalFee } from "./Fee.ts"
 import { sizeWithSignatures } from "./Message.ts"
 import type { Malformed, Message, MessageConfig, WireTransaction } from "./Message.ts"
 import { computeBudgetProgram } from "./Programs.ts"
@@ -39,8 +39,11 @@ export const hasOwnBudget = ({ instructions = [] }: SolanaRequest): boolean =>
   instructions.some(({ program_id }) => program_id === computeBudgetProgram)
 
 /** What version 1 has instead of instructions of the compute budget. What it does not say would be nothing at all. */
-const configOf = (instructions: number, { computeUnitLimit, computeUnitPrice }: Chosen): MessageConfig => {
-  const units = computeUnitLimit ?? Math.min(maxComputeUnits, defaultComputeUnits * instructions)
+const configOf = (
+  instructions: ReadonlyArray<BuiltInstruction>,
+  { computeUnitLimit, computeUnitPrice }: Chosen
+): MessageConfig => {
+  const units = computeUnitLimit ?? defaultUnits(instructions.map(({ program }) => program))
   return {
     ...(computeUnitPrice === 0n ? {} : { priorityFee: totalFee(0, computeUnitPrice, units) }),
     computeUnitLimit: units,
@@ -60,7 +63,7 @@ const builtOf = (request: SolanaRequest, { payer, tables }: Account, chosen: Cho
     data: bytesOf(data)
   }))
   if (version === 1) {
-    return build({ payer, instructions: given, blockhash, config: configOf(given.length, chosen) })
+    return build({ payer, instructions: given, blockhash, config: configOf(given, chosen) })
   }
   return build({
     payer,
@@ -98,14 +101,17 @@ export const identityOf = ({ messageBytes }: WireTransaction): string => base64O
 /** A key that no blockhash is: it stands for the blockhash that the service chooses later. */
 export const noBlockhash = "1".repeat(Base58.keyBytes)
 
-/** The bytes that a request brings, or a draft of those that the service builds, which shows what the message costs. */
+/**
+ * The bytes that a request brings, or a draft of those that the service builds. A price costs nothing that could be named before the
+ * limit of compute units is known, so a draft without a limit of the request has no price.
+ */
 export const draftOf = (request: SolanaRequest, account: Account): Result.Result<WireTransaction, Malformed> => {
-  const { transaction, compute_unit_limit = maxComputeUnits, compute_unit_price = 0n } = request
+  const { transaction, compute_unit_limit, compute_unit_price = 0n } = request
   return transaction === undefined
     ? unsignedOf(request, account, {
         blockhash: noBlockhash,
-        computeUnitLimit: compute_unit_limit,
-        computeUnitPrice: compute_unit_price
+        computeUnitLimit: compute_unit_limit ?? maxComputeUnits,
+        computeUnitPrice: compute_unit_limit === undefined ? 0n : compute_unit_price
       })
     : decode(bytesOf(transaction))
 }

@@ -30,6 +30,9 @@ const frozen = 2
 
 const tableProgram = "AddressLookupTab1e1111111111111111111111111"
 
+/** Offset of the slot in which a lookup table was extended last. The byte behind it is the first index of that extension. */
+const extensionOffset = 12
+
 /** Bytes of a lookup table before its addresses; the slot of a table that is not deactivated. */
 const tableHeader = 56
 const active = 2n ** 64n - 1n
@@ -145,6 +148,7 @@ export const tableOf = (account: AccountInfo | undefined): TableState => {
   const count = Math.floor((data.length - tableHeader) / Base58.keyBytes)
   return {
     _tag: "Active",
+    extended: { slot: Number(LittleEndian.u64(data, extensionOffset) ?? 0n), from: data[extensionOffset + 8] ?? 0 },
     addresses: Array.from({ length: count }, (_, index) => keyAt(data, tableHeader + index * Base58.keyBytes))
   }
 }

@@ -14,7 +14,16 @@ const Context = Schema.Struct({ slot: Height })
 
 const inContext = <S extends Schema.Top>(value: S) => Schema.Struct({ context: Context, value })
 
+/** The error of a node that does not take a parameter, or the message that it stands for. */
+export const invalidParams = -32_602
+
 export type Commitment = "processed" | "confirmed" | "finalized"
+
+/**
+ * What the service reads before a signature: accounts, balances, blockhashes and simulations. It is the only place that names this
+ * commitment, because later versions of Agave remove it: `adapting` of `SolanaNodes.ts`.
+ */
+export const readCommitment: Commitment = "confirmed"
 
 /** A node whose bank at this commitment is below `minContextSlot` refuses to answer. */
 const at = (commitment: Commitment, minContextSlot?: number) => ({
@@ -40,7 +49,7 @@ const LatestBlockhash = inContext(Schema.Struct({ blockhash: Base58Text, lastVal
 
 export const latestBlockhash: TypedCall<typeof LatestBlockhash.Type> = {
   method: "getLatestBlockhash",
-  params: [at("confirmed")],
+  params: [at(readCommitment)],
   result: LatestBlockhash
 }
 
@@ -148,7 +157,7 @@ export const transactionOf = (signature: string): TypedCall<typeof Fetched.Type>
 /** The error of a node whose transaction has a later version than the question allows. */
 export const versionNotSupported = -32_015
 
-/** The highest number that the parameter takes. */
+/** The highest number that the parameter takes: what is read with it is the same in each version. */
 const anyVersion = 255
 
 const Described = Schema.NullOr(
@@ -170,15 +179,46 @@ export const descriptionOf = (signature: string): TypedCall<Described> => ({
   result: Described
 })
 
+const Landed = Schema.NullOr(
+  Schema.Struct({
+    /** Seconds. */
+    blockTime: Schema.optionalKey(Schema.NullOr(Schema.Natural)),
+    meta: Schema.NullOr(Schema.Struct({ fee: Uint64 }))
+  })
+)
+
+/** What a transaction that is finalized has paid, and when it landed. Null: this node does not have it. */
+export const landingOf = (signature: string): TypedCall<typeof Landed.Type> => ({
+  method: "getTransaction",
+  params: [signature, { commitment: "finalized", encoding: "base64", maxSupportedTransactionVersion: anyVersion }],
+  result: Landed
+})
+
+const NamedFee = inContext(Schema.NullOr(Uint64))
+
+/** `message`: base64. Null: the node does not know its blockhash. */
+export const feeForMessage = (message: string): TypedCall<typeof NamedFee.Type> => ({
+  method: "getFeeForMessage",
+  params: [message, at(readCommitment)],
+  result: NamedFee
+})
+
 export const firstAvailableBlock: TypedCall<number> = { method: "getFirstAvailableBlock", params: [], result: Height }
 
 const Balance = inContext(Uint64)
 
 export const balanceOf = (address: string): TypedCall<typeof Balance.Type> => ({
   method: "getBalance",
-  params: [address, at("confirmed")],
+  params: [address, at(readCommitment)],
   result: Balance
 })
+
+/** Lamports that an account without data needs to exist. */
+export const rentMinimumNow: TypedCall<bigint> = {
+  method: "getMinimumBalanceForRentExemption",
+  params: [0],
+  result: Uint64
+}
 
 const AccountInfo = Schema.Struct({
   lamports: Uint64,
@@ -197,7 +237,7 @@ export const accountsOf = (addresses: ReadonlyArray<string>, bytes?: number): Ty
   params: [
     addresses,
     {
-      ...at("confirmed"),
+      ...at(readCommitment),
       encoding: "base64",
       ...(bytes === undefined ? {} : { dataSlice: { offset: 0, length: bytes } })
     }
@@ -217,6 +257,8 @@ const SimulationResult = inContext(
   Schema.Struct({
     err: Schema.Unknown,
     unitsConsumed: Schema.optionalKey(Height),
+    /** Lamports. Nodes before Agave 4.0 do not name them, and no node does for what cannot be loaded. */
+    fee: Schema.optionalKey(Schema.NullOr(Uint64)),
     logs: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.String))),
     accounts: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.NullOr(AccountInfo))))
   })
@@ -228,7 +270,7 @@ export const simulate = (raw: string, accounts: ReadonlyArray<string>): TypedCal
   params: [
     raw,
     {
-      ...at("confirmed"),
+      ...at(readCommitment),
       encoding: "base64",
       sigVerify: false,
       replaceRecentBlockhash: true,

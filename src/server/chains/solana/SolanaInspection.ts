@@ -6,10 +6,10 @@ import type { Questions } from "../Facts.ts"
 import * as Inspection from "../Inspection.ts"
 import type { Providers } from "../Providers.ts"
 import type { RpcNode } from "../RpcNode.ts"
-import { genesisHash } from "./SolanaCalls.ts"
-import { dialect } from "./SolanaNodes.ts"
+import { genesisHash, readCommitment } from "./SolanaCalls.ts"
+import { adapting, dialect } from "./SolanaNodes.ts"
 
-const commitment = { commitment: "confirmed" }
+const commitment = { commitment: readCommitment }
 
 /** 32 bytes in base58. */
 const Blockhash = Schema.String.check(Schema.isPattern(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/u, { expected: "a blockhash" }))
@@ -29,7 +29,7 @@ const balanceOf = (address: string) => ({
 /** The first block of some clusters is not in slot 0. */
 const firstSlots = 1
 
-const prove = (node: RpcNode) => Effect.asVoid(node.call(latestBlockhash))
+const prove = (node: RpcNode) => Effect.asVoid(adapting(node, new Set()).call(latestBlockhash))
 
 /** What `probe` asks besides. */
 export const questions: Questions = {
@@ -60,7 +60,7 @@ const inspect: Inspection.Kind["inspect"] = Effect.fn("SolanaInspection.inspect"
   const { network_type } = network
 
   const read = Effect.fnUntraced(function* ({ first }: Providers) {
-    const account = yield* Effect.result(first((node) => node.call(balanceOf(address))))
+    const account = yield* Effect.result(first((node) => adapting(node, new Set()).call(balanceOf(address))))
     const balance = Result.map(account, ({ value }) => value)
     return {
       ...(Result.isSuccess(balance) ? { balance: balance.success } : {}),

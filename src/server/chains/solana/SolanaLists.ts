@@ -3,7 +3,7 @@
 import { Effect, Result } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { listKept, listPage, listSettled } from "../../../domain/transaction/solana/SolanaNumbers.ts"
-import type { RpcFailure } from "../RpcFailure.ts"
+import * as RpcFailure from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import * as Calls from "./SolanaCalls.ts"
 
@@ -14,6 +14,8 @@ interface Read {
   readonly entries: ReadonlyMap<string, number>
   /** The end of the list was reached: the node has no older entry. A list has entries, because someone funded the account. */
   readonly isWhole?: true
+  /** The first page has no entry. */
+  readonly isEmpty?: true
 }
 
 /** What looks at one provider have read, without the newest slots, where an index that lags may still add entries. */
@@ -42,6 +44,16 @@ export interface SoughtList {
   readonly until: number
 }
 
+/** The error of a node that does not know the entry below which a page begins. Before Agave 4.0, the page is empty. */
+const transactionNotFound = -32_020
+
+const unknownBefore = new RpcFailure.RpcFailure({
+  ...RpcFailure.answered("refused", "a page of the list does not continue the page above it").of(
+    "getSignaturesForAddress"
+  ),
+  rpcCode: transactionNotFound
+})
+
 /** Reads from the top down to the entries that an earlier look has read, and then continues below them. */
 const pages = Effect.fnUntraced(function* (
   node: RpcNode,
@@ -50,13 +62,14 @@ const pages = Effect.fnUntraced(function* (
 ) {
   const entries = new Map<string, number>()
   let known = earlier?.entries.size === 0 ? undefined : earlier
-  let before: string | undefined
+  /** The page begins below `before`, and with `next`, which the page above has as well. */
+  let [before, next]: ReadonlyArray<string | undefined> = []
   let lowest = slot + 1
   const add = (signature: string, at: number) => {
     entries.set(signature, at)
     lowest = Math.min(lowest, at)
   }
-  const ended = (rest: Pick<Read, "isWhole"> = {}, failure?: RpcFailure) => ({
+  const ended = (rest: Pick<Read, "isWhole" | "isEmpty"> = {}, failure?: RpcFailure.RpcFailure) => ({
     // The rest of the lowest slot may be on the next page.
     read: { from: rest.isWhole === true ? lowest : lowest + 1, entries, ...rest } satisfies Read,
     isContinued: known === undefined,
@@ -66,14 +79,15 @@ const pages = Effect.fnUntraced(function* (
     const answer = yield* Effect.result(node.call(Calls.signaturesFor(address, slot, before)))
     if (Result.isFailure(answer)) return ended({}, answer.failure)
     const found = answer.success
+    if (next !== undefined && found[0]?.signature !== next) return ended({}, unknownBefore)
     const met = found.some(({ signature }) => known?.entries.has(signature)) ? known : undefined
     for (const entry of found) add(entry.signature, entry.slot)
     for (const [signature, at] of met?.entries ?? []) add(signature, at)
     if (met !== undefined) known = undefined
     const isEnd = found.length < listPage.entries || met?.isWhole === true
-    if (isEnd) return ended(entries.size > 0 ? { isWhole: true } : {})
+    if (isEnd) return ended(entries.size > 0 ? { isWhole: true } : { isEmpty: true })
     if (lowest < until) return ended()
-    before = [...entries.keys()].at(-1)
+    ;[before, next] = [...entries.keys()].slice(-2)
   }
   return ended()
 })
@@ -81,8 +95,10 @@ const pages = Effect.fnUntraced(function* (
 /** Signatures of the address. `lists`: what earlier looks have read. This look adds its entries. */
 export const read = Effect.fnUntraced(function* (node: RpcNode, wanted: SoughtList, lists: Lists, now: Moment) {
   const { read: found, isContinued, failure } = yield* pages(node, wanted, lists.get(node.url)?.read)
+  // The node has forgotten the entries that earlier looks have read, or another back end answers: the list is read anew.
+  if (failure?.rpcCode === transactionNotFound) lists.delete(node.url)
   // If a look fails above the entries of an earlier look, those entries are kept.
-  if (failure === undefined || isContinued) {
+  else if (failure === undefined || isContinued) {
     lists.set(node.url, { read: settledOf(found, wanted.slot), at: now })
   }
   if (failure !== undefined) return yield* failure

@@ -2,10 +2,11 @@
 import { Effect, Result } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
-import type { AttemptToProve, Look, Status } from "../../../domain/transaction/solana/Look.ts"
+import type { AttemptToProve, Landing, Look, Status } from "../../../domain/transaction/solana/Look.ts"
 import {
   blockhashLife,
   boundMargin,
+  landingPatience,
   livesAfterRestore,
   maxStatuses
 } from "../../../domain/transaction/solana/SolanaNumbers.ts"
@@ -80,12 +81,38 @@ const statusesOf = Effect.fnUntraced(function* (
 /** An answer if there is one. */
 const known = <A>(self: Effect.Effect<A, RpcFailure>) => Effect.map(Effect.result(self), Result.getOrUndefined)
 
-/** What a poll asks: the finalized height, and the statuses of all bytes in flight. Fails if the first question fails. */
-export const poll = Effect.fnUntraced(function* (node: RpcNode, hashes: ReadonlyArray<string>) {
+/** What the node says of its finalized transactions, by signature. `landed`: what is known already. */
+const landingsOf = Effect.fnUntraced(function* (
+  node: RpcNode,
+  statuses: Look["statuses"],
+  landed: ReadonlyMap<string, Landing>
+) {
+  const asked = [...(statuses?.of ?? [])].filter(([hash, status]) => status?.level === "finalized" && !landed.has(hash))
+  const ask = Effect.forEach(asked, ([hash]) => known(node.call(Calls.landingOf(hash))), { concurrency: "unbounded" })
+  // A verdict does not wait for a node that gives none of them.
+  const answers = yield* Effect.timeoutOrElse(ask, { duration: landingPatience, orElse: () => Effect.succeed([]) })
+  return new Map(
+    asked.flatMap(([hash], index): ReadonlyArray<readonly [string, Landing]> => {
+      const { blockTime, meta } = answers[index] ?? {}
+      const at = blockTime === undefined || blockTime === null ? undefined : blockTime * 1000
+      return meta === undefined || meta === null ? [] : [[hash, { paid: meta.fee, ...present("at", at) }]]
+    })
+  )
+})
+
+/**
+ * What a poll asks: the finalized height, the statuses of all bytes in flight, and what those of them have paid that are final. Fails
+ * if the first question fails.
+ */
+export const poll = Effect.fnUntraced(function* (
+  node: RpcNode,
+  hashes: ReadonlyArray<string>,
+  landed: ReadonlyMap<string, Landing>
+) {
   const finalized = yield* finalizedOf(node)
   const statuses = hashes.length === 0 ? undefined : yield* known(statusesOf(node, hashes))
   const look: Look = { finalized, ...present("statuses", statuses) }
-  return look
+  return { look, landings: yield* landingsOf(node, statuses, landed) }
 })
 
 interface Listing {
@@ -167,20 +194,17 @@ const witnessesOf = Effect.fnUntraced(function* (
 
 /** All that a proof needs, in the order that makes it one: the finalized slot binds the later answers. */
 export const proof = Effect.fnUntraced(function* (node: RpcNode, { address, attempts, lists, now }: Sought) {
-  const finalized = yield* finalizedOf(node)
+  const firstAvailable = known(node.call(Calls.firstAvailableBlock))
+  const [finalized, before] = yield* Effect.all([finalizedOf(node), firstAvailable], { concurrency: "unbounded" })
   const { slot } = finalized
   const hashes = attempts.map(({ hash }) => hash)
   const blockhashes = [...new Set(attempts.map(({ offer }) => offer.blockhash))]
   const statusesWith = Effect.flatMap(witnessesOf(node, finalized, attempts), (found) =>
     statusesOf(node, hashes, found)
   )
-  const [statuses, listed, validity, firstAvailable] = yield* Effect.all(
-    [
-      known(statusesWith),
-      known(SolanaLists.read(node, { address, slot, until: signedSlotOf(attempts) }, lists, now)),
-      known(validityOf(node, blockhashes, slot)),
-      known(node.call(Calls.firstAvailableBlock))
-    ],
+  const list = known(SolanaLists.read(node, { address, slot, until: signedSlotOf(attempts) }, lists, now))
+  const [statuses, [listed, after], validity] = yield* Effect.all(
+    [known(statusesWith), Effect.all([list, firstAvailable]), known(validityOf(node, blockhashes, slot))],
     { concurrency: "unbounded" }
   )
   const look: Look = {
@@ -188,7 +212,8 @@ export const proof = Effect.fnUntraced(function* (node: RpcNode, { address, atte
     ...present("statuses", statuses),
     ...present("listed", listed),
     ...present("blockhashes", validity),
-    ...present("firstAvailable", firstAvailable)
+    ...present("firstAvailable", after && Math.max(after, before ?? 0)),
+    ...(before === undefined || after === undefined ? {} : { keptFrom: Math.min(before, after) })
   }
   return look
 })

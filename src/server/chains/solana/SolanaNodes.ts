@@ -3,11 +3,11 @@ import { Context, Effect, Layer } from "effect"
 import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
 import type { NodeAnswer } from "../../../domain/transaction/solana/NodeAnswer.ts"
 import * as Providers from "../Providers.ts"
-import type { RpcAnswer } from "../RpcBatch.ts"
+import type { RpcAnswer, RpcCall } from "../RpcBatch.ts"
 import * as RpcFailure from "../RpcFailure.ts"
-import type { RpcDialect, RpcNode } from "../RpcNode.ts"
+import type { RpcDialect, RpcNode, TypedCall } from "../RpcNode.ts"
 import { RpcNodes } from "../RpcNodes.ts"
-import { genesisHash } from "./SolanaCalls.ts"
+import { genesisHash, invalidParams, readCommitment } from "./SolanaCalls.ts"
 
 /** -32005 means that the node lags behind, and -32016 that it has not reached the slot of the call. */
 export const dialect: RpcDialect = {
@@ -15,6 +15,44 @@ export const dialect: RpcDialect = {
   codes: { ...RpcFailure.codes, [-32_005]: "unreachable", [-32_016]: "unreachable" },
   isAnswer: () => false
 }
+
+const isConfig = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** The same call at `finalized`. Undefined: it does not name the commitment. */
+const atFinalized = <C extends RpcCall>(call: C): C | undefined => {
+  if (!Array.isArray(call.params)) return undefined
+  const params: ReadonlyArray<unknown> = call.params
+  const names = (param: unknown) => isConfig(param) && param["commitment"] === readCommitment
+  if (!params.some(names)) return undefined
+  return {
+    ...call,
+    params: params.map((param) => (names(param) ? { ...Object(param), commitment: "finalized" } : param))
+  }
+}
+
+/**
+ * If the node refuses the parameters of a read, and answers the same read at `finalized`, it does not know the commitment. `without` has
+ * the URLs of such nodes, which are asked at `finalized` from then on.
+ */
+export const adapting = (node: RpcNode, without: Set<string>): RpcNode => ({
+  ...node,
+  call: <A>(call: TypedCall<A>): Effect.Effect<A, RpcFailure.RpcFailure> => {
+    const instead = atFinalized(call)
+    if (instead === undefined) return node.call(call)
+    if (without.has(node.url)) return node.call(instead)
+    return Effect.catchIf(
+      node.call(call),
+      ({ rpcCode }) => rpcCode === invalidParams,
+      (failure) =>
+        Effect.tap(
+          Effect.mapError(node.call(instead), () => failure),
+          () => Effect.sync(() => without.add(node.url))
+        )
+    )
+  },
+  ask: (call) => node.ask(without.has(node.url) ? (atFinalized(call) ?? call) : call)
+})
 
 export interface SolanaProviders extends Providers.Providers {
   /** URLs that are asked. */
@@ -30,6 +68,8 @@ export const providers = Effect.fnUntraced(function* (
   known: string | undefined
 ) {
   let genesis = known
+  const withoutConfirmed = new Set<string>()
+  const adaptingNodeOf = (url: string) => adapting(nodeOf(url), withoutConfirmed)
 
   const prove = Effect.fnUntraced(function* (node: RpcNode) {
     const found = yield* node.call(genesisHash)
@@ -38,7 +78,7 @@ export const providers = Effect.fnUntraced(function* (
   })
 
   const made: SolanaProviders = {
-    ...(yield* Providers.make({ nodeOf, prove }, urls)),
+    ...(yield* Providers.make({ nodeOf: adaptingNodeOf, prove }, urls)),
     configured: new Set(urls.filter(({ weight }) => weight > 0).map(({ url }) => url)).size,
     genesis: Effect.sync(() => genesis)
   }

@@ -3,8 +3,10 @@ import { Effect, Result } from "effect"
 import type { AccountState, TableState } from "../../../domain/transaction/solana/Instruction.ts"
 import { isListingFeePayer } from "../../../domain/transaction/solana/Message.ts"
 import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
-import { maxTableBytes } from "../../../domain/transaction/solana/SolanaNumbers.ts"
+import { maxTableBytes, rentMinimum } from "../../../domain/transaction/solana/SolanaNumbers.ts"
+import * as RpcFailure from "../RpcFailure.ts"
 import * as Accounts from "./SolanaAccounts.ts"
+import * as Calls from "./SolanaCalls.ts"
 import type { SolanaProviders } from "./SolanaNodes.ts"
 
 /** Tables that nobody can read fail closed. One that a provider does not have is missing if another one says so as well. */
@@ -25,6 +27,16 @@ export const readTables = Effect.fnUntraced(function* (providers: SolanaProvider
     (other !== undefined && [...other.states.values()].some(({ _tag }) => _tag === "Missing"))
   return agrees ? ("missing_table" as const) : ("table_unavailable" as const)
 })
+
+/** What an account without data needs on the cluster. A provider that names more than any cluster asks, or nothing, is not believed. */
+export const readRent = (providers: SolanaProviders) =>
+  Effect.flatMap(
+    providers.first((node) => node.call(Calls.rentMinimumNow)),
+    (rent) =>
+      rent > 0n && rent <= rentMinimum
+        ? Effect.succeed(rent)
+        : Effect.fail(RpcFailure.answered("invalid_answer").of(Calls.rentMinimumNow.method))
+  )
 
 /**
  * The states of the accounts that instructions of the relayer name. `loaded`: what the tables of the message load. Unreadable: no

@@ -1,7 +1,7 @@
 // What the parts of a solana lane share: its account, its providers, and what it remembers from poll to poll.
 import { Cause, Deferred, Effect, Exit } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
-import type { Earlier, KnownSignature } from "../../../domain/transaction/solana/Look.ts"
+import type { Earlier, KnownSignature, Landing } from "../../../domain/transaction/solana/Look.ts"
 import { listPage } from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import type { Attempt } from "../../../domain/transaction/Attempt.ts"
 import type { Solana, SolanaRequest } from "../../../domain/transaction/solana/Solana.ts"
@@ -26,6 +26,8 @@ interface Dated<A, E = never> {
 export interface SolanaMemory extends ProviderMemory<SolanaProviders> {
   /** What each provider concluded, by number of the transaction and URL. */
   readonly earlier: Map<number, Map<string, Earlier>>
+  /** What providers say of own signatures that are finalized, of transactions that are open. */
+  readonly landings: Map<string, Landing>
   /** Since when only one provider has an opinion, by `LaneRelayer.urlsKey`. */
   readonly aloneSince: Map<string, Moment>
   /** Own signatures that are finalized, in the order in which the lane learned of them. */
@@ -36,6 +38,8 @@ export interface SolanaMemory extends ProviderMemory<SolanaProviders> {
   /** The newest blockhash of each set of providers, by `LaneRelayer.urlsKey`. */
   readonly blockhashes: Map<string, Dated<Lifetime>>
   readonly balances: Map<string, Dated<bigint, RpcFailure>>
+  /** What an account without data needs, by `LaneRelayer.urlsKey`. */
+  readonly rents: Map<string, Dated<bigint, RpcFailure>>
   /** By the accounts that are written. */
   readonly prices: Map<string, Dated<ReadonlyArray<bigint>, RpcFailure>>
   /** Since when providers call the blockhash of a request dead, by number of the transaction. */
@@ -86,12 +90,14 @@ export const make = (genesis: string | undefined): SolanaMemory => ({
   genesis,
   providers: new Map(),
   earlier: new Map(),
+  landings: new Map(),
   aloneSince: new Map(),
   known: [],
   restore: { found: new Map(), foreign: new Set(), completeSince: undefined },
   lists: new Map(),
   blockhashes: new Map(),
   balances: new Map(),
+  rents: new Map(),
   prices: new Map(),
   deadSince: new Map(),
   brokenAt: new Map(),
@@ -114,7 +120,11 @@ export const forgetKnown = (memory: SolanaMemory): void => {
 }
 
 /** What a lane remembers of a transaction is forgotten when it is final. */
-export const forget = (memory: SolanaMemory, number: number): void => {
+export const forget = (
+  memory: SolanaMemory,
+  { number, attempts }: Pick<SignedRow, "number"> & { readonly attempts: ReadonlyArray<{ readonly hash: string }> }
+): void => {
+  for (const { hash } of attempts) memory.landings.delete(hash)
   memory.earlier.delete(number)
   memory.deadSince.delete(number)
   memory.brokenAt.delete(number)

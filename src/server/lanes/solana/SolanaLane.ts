@@ -177,7 +177,7 @@ const open = (parts: Parts, { address, genesis, keys }: LaneOptions): LaneChain<
     broadcastsAtOnce: () => inParallel,
     noteFinal: ({ number, mined, attempts }, apiKeyId) =>
       Effect.suspend(() => {
-        SolanaContext.forget(memory, number)
+        SolanaContext.forget(memory, { number, attempts })
         const landed = attempts.find(({ ordinal }) => ordinal === mined?.ordinal)
         if (landed !== undefined && mined !== undefined) {
           SolanaContext.remember(memory, { hash: landed.hash, slot: mined.receipt.height })

@@ -16,7 +16,7 @@ const both = { concurrency: 2 } as const
 /** The newest blockhash of a node, with the height that its life counts from. */
 export const reportedBy = Effect.fnUntraced(function* (node: RpcNode) {
   const { context, value } = yield* node.call(Calls.latestBlockhash)
-  const height = yield* node.call(Calls.blockHeight("confirmed", context.slot))
+  const height = yield* node.call(Calls.blockHeight(Calls.readCommitment, context.slot))
   return { blockhash: value.blockhash, lastValid: value.lastValidBlockHeight, height, slot: context.slot }
 })
 type Reported = Effect.Success<ReturnType<typeof reportedBy>>
@@ -28,7 +28,7 @@ const secondBy = Effect.fnUntraced(function* (
 ) {
   const [validity, height, own] = yield* Effect.all(
     [
-      node.call(Calls.isBlockhashValid(blockhash, "confirmed", slot)),
+      node.call(Calls.isBlockhashValid(blockhash, Calls.readCommitment, slot)),
       node.call(Calls.blockHeight("processed")),
       reportedBy(node)
     ],
@@ -94,7 +94,7 @@ export const fresh = Effect.fnUntraced(function* (
 export const ownAnswerBy = Effect.fnUntraced(function* (node: RpcNode, blockhash: string) {
   const [validity, height, own] = yield* Effect.all(
     [
-      node.call(Calls.isBlockhashValid(blockhash, "confirmed")),
+      node.call(Calls.isBlockhashValid(blockhash, Calls.readCommitment)),
       node.call(Calls.blockHeight("processed")),
       reportedBy(node)
     ],

@@ -4,7 +4,6 @@ import { Effect, Result } from "effect"
 import { instructionsOf } from "../../../domain/transaction/solana/Instruction.ts"
 import * as Payments from "../../../domain/transaction/solana/Payment.ts"
 import type { FeeToken, Payment, PaymentTerms } from "../../../domain/transaction/solana/Payment.ts"
-import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
 import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import { systemProgram } from "../../../domain/transaction/solana/Programs.ts"
@@ -45,12 +44,14 @@ interface Verifying {
   readonly prices: PriceSource["Service"]
   readonly target: SolanaTarget
   readonly transaction: WireTransaction
+  /** Lamports that the message costs. */
+  readonly fee: bigint
   /** What the tables of the message load. */
   readonly loaded: ReadonlyArray<string>
 }
 
 const verifyOne = Effect.fnUntraced(function* (
-  { providers, prices, target, transaction }: Verifying,
+  { providers, prices, target, fee }: Verifying,
   terms: PaymentTerms,
   payment: Payment
 ) {
@@ -73,7 +74,7 @@ const verifyOne = Effect.fnUntraced(function* (
   }
   const price = yield* Effect.result(priceOf(prices, target, token))
   if (Result.isFailure(price)) return { _tag: "NoPrice", problem: price.failure.reason } satisfies PaymentVerdict
-  const least = Payments.leastOf(feeOf(transaction.message).total, price.success, terms)
+  const least = Payments.leastOf(fee, price.success, terms)
   const problem = Payments.tooLow(payment, least)
   const verdict: PaymentVerdict = problem === undefined ? { _tag: "Paid", payment, least } : { _tag: "Unpaid", problem }
   return verdict

@@ -88,7 +88,15 @@ export const poll = Effect.fn("SolanaPolls.poll")(function* (
   const providers = yield* providersOf(context, relayer)
   const inFlight = rows.filter(({ transaction }) => transaction.attempts.length > 0 && !isFinal(transaction))
   const hashes = hashesOf(inFlight)
-  const opinions = yield* within(providers.opinions(maxAskedProviders, (node) => SolanaLooks.poll(node, hashes)))
+  const { landings } = context.memory
+  const opinions = yield* within(
+    providers.opinions(maxAskedProviders, (node) =>
+      Effect.map(SolanaLooks.poll(node, hashes, landings), ({ look, landings: found }) => {
+        for (const [hash, landing] of found) landings.set(hash, landing)
+        return look
+      })
+    )
+  )
   const looks = looksIn(opinions)
   const found: RelayerPoll = {
     configured: providers.configured,
@@ -141,6 +149,7 @@ const seenIn = (
     looks: own,
     ...(aloneSince === undefined ? {} : { aloneSince }),
     known: lacked,
+    landings: memory.landings,
     ...present("found", foundFor(memory, transaction)),
     ...(isLast ? { isProofAsked: true as const } : {})
   }

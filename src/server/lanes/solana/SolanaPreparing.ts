@@ -11,14 +11,14 @@ import type { WireTransaction } from "../../../domain/transaction/solana/Message
 import { listsFeePayer } from "../../../domain/transaction/solana/Message.ts"
 import type { Accounts as ReadState, Lifetime, Preparation } from "../../../domain/transaction/solana/Preparation.ts"
 import type { Solana, SolanaRequest } from "../../../domain/transaction/solana/Solana.ts"
-import { loadedBy } from "../../../domain/transaction/solana/Instruction.ts"
+import { extensionUsed, loadedBy } from "../../../domain/transaction/solana/Instruction.ts"
 import { formOf, guardTermsOf } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import * as Numbers from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
 import { draftOf, hasOwnBudget, unsignedOf } from "../../../domain/transaction/solana/Unsigned.ts"
 import type { Chosen } from "../../../domain/transaction/solana/Unsigned.ts"
 import { base64Of } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
-import { readAccounts, readTables } from "../../chains/solana/SolanaStates.ts"
+import { readAccounts, readRent, readTables } from "../../chains/solana/SolanaStates.ts"
 import * as Calls from "../../chains/solana/SolanaCalls.ts"
 import { derivations } from "../../chains/solana/SolanaKeys.ts"
 import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
@@ -26,7 +26,7 @@ import type { Inquiry } from "../LaneNetwork.ts"
 import { providersOf, shared } from "./SolanaContext.ts"
 import type { SolanaContext } from "./SolanaContext.ts"
 import * as Lifetimes from "./SolanaLifetimes.ts"
-import { limitOf, percentileOf, pricesOf, within, writtenBy } from "./SolanaPrices.ts"
+import { chargeOf, limitOf, percentileOf, pricesOf, within, writtenBy } from "./SolanaPrices.ts"
 import { verify as verifyPayment } from "./SolanaPayments.ts"
 import * as Simulations from "./SolanaSimulations.ts"
 
@@ -38,11 +38,16 @@ interface Work {
   readonly now: Moment
 }
 
+/** The highest slot that a provider has finalized in this poll. */
+const finalizedSlot = ({ inquiry: { seen } }: Work): number =>
+  Math.max(0, ...(seen?.looks ?? []).map(({ finalized }) => finalized?.slot ?? 0))
+
 /** Micro-lamports per compute unit: a percentile of what recent blocks took for the accounts that it writes. */
-const marketPrice = Effect.fnUntraced(function* ({ context, providers, request, now }: Work, wire: WireTransaction) {
+const marketPrice = Effect.fnUntraced(function* (work: Work, wire: WireTransaction) {
+  const { context, providers, request, now } = work
   const key = writtenBy(wire).join()
   const sorted = yield* Effect.orElseSucceed(
-    shared(context.memory.prices, key, Numbers.sharedFor.prices, now, pricesOf(providers, wire)),
+    shared(context.memory.prices, key, Numbers.sharedFor.prices, now, pricesOf(providers, wire, finalizedSlot(work))),
     (): ReadonlyArray<bigint> => []
   )
   return percentileOf(sorted, request.speed)
@@ -71,6 +76,14 @@ const balanceOf = ({ context, providers, now }: Work) =>
           ({ value }) => value
         )
       )
+    ),
+    Result.getOrUndefined
+  )
+
+const rentOf = ({ context, providers, inquiry, now }: Work) =>
+  Effect.map(
+    Effect.result(
+      shared(context.memory.rents, inquiry.row.relayer.urlsKey, Numbers.sharedFor.rent, now, readRent(providers))
     ),
     Result.getOrUndefined
   )
@@ -136,7 +149,11 @@ const nothingRead: Omit<Preparation, "accounts"> = {
   out: 0n
 }
 
-const failed = (accounts: ReadState): Preparation => ({ ...nothingRead, accounts })
+const failed = (accounts: ReadState, more: Pick<Preparation, "extendedIn"> = {}): Preparation => ({
+  ...nothingRead,
+  accounts,
+  ...more
+})
 
 const prepareIn = Effect.fnUntraced(function* (work: Work) {
   const { context, providers, inquiry, request } = work
@@ -156,37 +173,43 @@ const prepareIn = Effect.fnUntraced(function* (work: Work) {
     draft.message.tables.map(({ table }) => table)
   )
   if (typeof tables === "string") return failed(tables)
+  const extendedIn = extensionUsed(draft.message, tables)
+  if (extendedIn !== undefined && extendedIn > finalizedSlot(work)) return failed("young_table", { extendedIn })
   const resolved = loadedBy(draft.message, tables)
   const loaded = isRefusal(resolved) ? [] : resolved
-  const read: ReadAccounts = { tables, accounts: yield* readAccounts(providers, draft, loaded) }
+  const accounts = yield* readAccounts(providers, draft, loaded)
 
   const terms = guardTermsOf(relayer.target, request)
   const form = formOf(relayer.target, request)
   const isSimulated = form === "sponsored" || request.simulate !== false || listsFeePayer(draft.message)
-  const [price, simulation, lifetime, balance] = yield* Effect.all(
+  const [price, simulation, lifetime, balance, rent] = yield* Effect.all(
     [
       facts.isPrebuilt || hasOwnBudget(request) ? Effect.succeed(0n) : priceOf(work, draft),
       isSimulated ? Simulations.simulate(providers, draft, loaded) : Effect.undefined,
       lifetimeOf(work, draft),
-      balanceOf(work)
+      balanceOf(work),
+      rentOf(work)
     ],
     { concurrency: "unbounded" }
   )
+  const read: ReadAccounts = { tables, accounts, ...present("rent", rent) }
   const blockhash = typeof lifetime === "string" ? draft.message.blockhash : lifetime.blockhash
-  const limit =
-    facts.isPrebuilt || hasOwnBudget(request) ? undefined : limitOf(request, simulation?.found?.unitsConsumed)
+  const isFixed = facts.isPrebuilt || hasOwnBudget(request)
+  const limit = isFixed ? undefined : limitOf(request, simulation?.found?.unitsConsumed)
   const floor = feeOf(build({ blockhash, computeUnitLimit: limit, computeUnitPrice: 0n }).message).total
   const units = limit ?? Numbers.maxComputeUnits
   const computeUnitPrice = within(price, terms.maxFee, floor, units)
   const found = distinct(work, build, { blockhash, computeUnitLimit: limit, computeUnitPrice })
   if (found === undefined) return { ...failed("read"), lifetime: "unavailable" } satisfies Preparation
   const { wire, chosen, isRepeated } = found
-  const fee = feeOf(wire.message)
+  // Bytes with a fixed price are those that were simulated, so the fee that the simulation names is theirs.
+  const charge = yield* chargeOf(providers, wire, isFixed ? simulation?.found?.fee : undefined)
   const guarded: Guarded = {
     transaction: wire,
+    fee: charge,
     form,
     // A floor above the cap is held, not refused: the policy may change.
-    terms: facts.isPrebuilt || floor <= terms.maxFee ? terms : { ...terms, maxFee: fee.total },
+    terms: facts.isPrebuilt || floor <= terms.maxFee ? terms : { ...terms, maxFee: charge },
     derivations,
     read
   }
@@ -195,9 +218,16 @@ const prepareIn = Effect.fnUntraced(function* (work: Work) {
   const out = spending === undefined || isRefusal(spending) ? 0n : spending.out
   const paid =
     form === "sponsored" && broken === undefined
-      ? yield* verifyPayment({ providers, prices: context.prices, target: relayer.target, transaction: wire, loaded })
+      ? yield* verifyPayment({
+          providers,
+          prices: context.prices,
+          target: relayer.target,
+          transaction: wire,
+          fee: charge,
+          loaded
+        })
       : undefined
-  const expected = { fee: fee.total, out, ...(paid?._tag === "Paid" ? { paid } : {}) }
+  const expected = { out, ...(paid?._tag === "Paid" ? { paid } : {}) }
   const simulated = simulation && Simulations.judge(simulation, expected, memory.brokenAt.get(transaction.number))
   if (simulated?._tag === "Succeeds") memory.brokenAt.delete(transaction.number)
   if (simulated?._tag === "BrokenOnce" && simulation?.found?.isOfOneSlot === true) {
@@ -209,13 +239,13 @@ const prepareIn = Effect.fnUntraced(function* (work: Work) {
     lifetime,
     accounts: isUnreadable ? "account_unavailable" : paid?._tag === "NoPrice" ? "price_unavailable" : "read",
     fee: {
-      floor: facts.isPrebuilt || hasOwnBudget(request) ? fee.total : floor,
-      offered: fee.total,
+      floor: isFixed ? charge : floor,
+      offered: charge,
       cap: terms.maxFee
     },
     price: {
-      computeUnitPrice: facts.isPrebuilt || hasOwnBudget(request) ? fee.computeUnitPrice : chosen.computeUnitPrice,
-      ...present("computeUnitLimit", chosen.computeUnitLimit ?? fee.computeUnitLimit)
+      computeUnitPrice: isFixed ? feeOf(wire.message).computeUnitPrice : chosen.computeUnitPrice,
+      ...present("computeUnitLimit", chosen.computeUnitLimit ?? feeOf(wire.message).computeUnitLimit)
     },
     out,
     ...(isRepeated
@@ -226,6 +256,7 @@ const prepareIn = Effect.fnUntraced(function* (work: Work) {
           ? { broken: "payment_missing" as const }
           : present("broken", broken?.code)),
     ...(paid !== undefined && "problem" in paid ? { problem: paid.problem } : {}),
+    ...present("rent", rent),
     ...present("balance", balance),
     ...present("simulated", simulated)
   }

@@ -1,7 +1,9 @@
 // The price and the limit of compute units that a message offers.
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
+import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
 import { isWritable } from "../../../domain/transaction/solana/Message.ts"
 import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
+import { base64Of } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
 import type { SolanaRequest } from "../../../domain/transaction/solana/Solana.ts"
 import * as Numbers from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import * as Calls from "../../chains/solana/SolanaCalls.ts"
@@ -11,15 +13,36 @@ import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 export const writtenBy = ({ message }: WireTransaction): ReadonlyArray<string> =>
   message.keys.filter((_, index) => isWritable(message, index)).slice(0, Numbers.maxPricedAccounts)
 
-/** What recent blocks took for the accounts that the message writes, in micro-lamports per compute unit, the lowest first. */
-export const pricesOf = (providers: SolanaProviders, wire: WireTransaction) =>
+/**
+ * What recent blocks took for the accounts that the message writes, in micro-lamports per compute unit, the lowest first. Nodes keep the
+ * newest blocks that had a transaction, of whatever age: those long before `slot` count for nothing.
+ */
+export const pricesOf = (providers: SolanaProviders, wire: WireTransaction, slot: number) =>
   Effect.map(
     providers.first((node) => node.call(Calls.prioritizationFees(writtenBy(wire)))),
     (fees) =>
       fees
+        .filter((fee) => fee.slot + Numbers.pricedSlots >= slot)
         .map(({ prioritizationFee }) => prioritizationFee)
         .toSorted((one, other) => (one < other ? -1 : one > other ? 1 : 0))
   )
+
+/**
+ * Lamports that a message costs. If its bytes leave the limit of compute units to the runtime, a node names them: `named` by its
+ * simulation, or when it is asked. Without an answer, the most that they can be.
+ */
+export const chargeOf = Effect.fnUntraced(function* (
+  providers: SolanaProviders,
+  { message, messageBytes }: WireTransaction,
+  named?: bigint
+) {
+  const { isBound, total } = feeOf(message)
+  if (isBound !== true) return total
+  if (named !== undefined) return named
+  const call = Calls.feeForMessage(base64Of(messageBytes))
+  const asked = yield* Effect.result(providers.first((node) => node.call(call)))
+  return Result.isSuccess(asked) ? (asked.success.value ?? total) : total
+})
 
 export const percentileOf = (sorted: ReadonlyArray<bigint>, speed: SolanaRequest["speed"] = "fast"): bigint =>
   sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * Numbers.pricePercentile[speed]) / 100))] ?? 0n

@@ -2,6 +2,9 @@
 // line behind the rules, because the chain can change between simulation and execution.
 import { Effect, Result } from "effect"
 import { base64Of } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
+import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
+import { aboutMessage } from "../../../domain/transaction/solana/SendAnswer.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Simulated } from "../../../domain/transaction/solana/Preparation.ts"
 import { systemProgram, tokenProgram, token2022Program } from "../../../domain/transaction/solana/Programs.ts"
 import { instructionsOf, refusal } from "../../../domain/transaction/solana/Instruction.ts"
@@ -64,14 +67,37 @@ const isSimulatedRule = (code: RuleCode): code is SimulatedRule => simulatedRule
 
 interface OneSimulation {
   readonly unitsConsumed: number | undefined
-  /** JSON text. Absent: it succeeds. */
+  /** JSON text, or the words of a node that does not execute such a message. Absent: it succeeds. */
   readonly error?: string
-  readonly accounts: SimulatedAccounts
+  /** The node does not know an entry of a lookup table yet. */
+  readonly isTableUnknown?: true
+  /** Lamports of the fee that it names for the message. Absent: nodes before Agave 4.0 name none. */
+  readonly fee?: bigint
+  /** Lamports that the fee of the simulated message takes: those that the node names, else those that are computed. */
+  readonly charged: bigint
+  /** Absent: it fails, and no node shows accounts then. */
+  readonly accounts?: SimulatedAccounts
   readonly logs: ReadonlyArray<string>
   readonly slot: number
   /** Whether the accounts before it are those of the same slot. If not, another transaction may have changed them in between. */
   readonly isOfOneSlot: boolean
 }
+
+/** Characters of what a node says that are shown. */
+const maxWords = 200
+
+/** A node that says about the message that it cannot be executed has an opinion about it. */
+const simulated = Effect.fnUntraced(function* (node: RpcNode, call: ReturnType<typeof Calls.simulate>) {
+  const answer = yield* Effect.result(node.call(call))
+  if (Result.isSuccess(answer)) return answer.success
+  const { failure } = answer
+  if (failure.rpcCode !== Calls.invalidParams) return yield* failure
+  const words = yield* node.ask(call)
+  const about = words._tag === "RpcError" ? aboutMessage(words) : undefined
+  return words._tag !== "RpcError" || about === undefined
+    ? yield* failure
+    : { about, words: words.message.slice(0, maxWords) }
+})
 
 const simulateAt = Effect.fnUntraced(function* (node: RpcNode, wire: WireTransaction, loaded: ReadonlyArray<string>) {
   const { message, messageBytes, signatures } = wire
@@ -80,7 +106,22 @@ const simulateAt = Effect.fnUntraced(function* (node: RpcNode, wire: WireTransac
   const { accounts: before, slots } = yield* Accounts.readWithSlots(node, addresses)
   const tokens = ownTokensOf(wire, addresses, before)
   const raw = base64Of(transactionBytes(signatures, messageBytes))
-  const { context, value } = yield* node.call(Calls.simulate(raw, [relayer, ...tokens]))
+  const answer = yield* simulated(node, Calls.simulate(raw, [relayer, ...tokens]))
+  const { total } = feeOf(message)
+  if ("about" in answer) {
+    const refused: OneSimulation = {
+      unitsConsumed: undefined,
+      error: answer.words,
+      ...(answer.about === "table" ? { isTableUnknown: true } : {}),
+      charged: total,
+      logs: [],
+      slot: Math.max(...slots),
+      isOfOneSlot: true
+    }
+    return refused
+  }
+  const { context, value } = answer
+  const isSuccess = value.err === null
   const [after, ...others] = value.accounts ?? []
   const pairs = tokens.flatMap((address, index) => {
     const [former, later] = [before.get(address), others[index]]
@@ -90,13 +131,19 @@ const simulateAt = Effect.fnUntraced(function* (node: RpcNode, wire: WireTransac
   })
   const found: OneSimulation = {
     unitsConsumed: value.unitsConsumed,
-    ...(value.err === null ? {} : { error: JSON.stringify(value.err) }),
-    accounts: {
-      before: stateOf(before.get(relayer)),
-      after: stateOf(after ?? undefined),
-      tokens: new Map(pairs),
-      closed: closedBy(wire, loaded)
-    },
+    ...(isSuccess ? {} : { error: JSON.stringify(value.err) }),
+    ...present("fee", value.fee ?? undefined),
+    charged: value.fee ?? total,
+    ...(isSuccess
+      ? {
+          accounts: {
+            before: stateOf(before.get(relayer)),
+            after: stateOf(after ?? undefined),
+            tokens: new Map(pairs),
+            closed: closedBy(wire, loaded)
+          }
+        }
+      : {}),
     logs: value.logs ?? [],
     slot: context.slot,
     isOfOneSlot: slots.every((slot) => slot === context.slot)
@@ -105,7 +152,7 @@ const simulateAt = Effect.fnUntraced(function* (node: RpcNode, wire: WireTransac
 })
 
 export interface Simulation {
-  readonly verdict: "Succeeds" | "Fails" | "Disagrees" | "FailsAlone" | "Unknown"
+  readonly verdict: "Succeeds" | "Fails" | "Disagrees" | "FailsAlone" | "TableUnknown" | "Unknown"
   readonly found?: OneSimulation
 }
 
@@ -124,33 +171,32 @@ export const simulate = Effect.fnUntraced(function* (
   const { node, found } = asked.success
   if (found.error === undefined) return { verdict: "Succeeds", found } satisfies Simulation
   const other = yield* providers.second(node, (second) => simulateAt(second, wire, loaded))
-  const verdict =
-    other === "not_configured"
-      ? "Fails"
-      : other === undefined
-        ? "FailsAlone"
-        : other.error === undefined
-          ? "Disagrees"
-          : "Fails"
-  const simulation: Simulation = { verdict, found }
+  const verdictOf = (): Simulation["verdict"] => {
+    if (other !== "not_configured" && other !== undefined && other.error === undefined) return "Disagrees"
+    if (found.isTableUnknown === true) return "TableUnknown"
+    return other === undefined ? "FailsAlone" : "Fails"
+  }
+  const simulation: Simulation = { verdict: verdictOf(), found }
   return simulation
 })
 
 /** What a message may take from the relayer, and what it has to give. */
 export interface Expected {
-  /** Lamports of the fee. */
-  readonly fee: bigint
   /** Lamports that the message declares to take besides the fee. */
   readonly out: bigint
   /** Absent: the relayer pays the fee itself. */
   readonly paid?: { readonly payment: Payment; readonly least: bigint }
 }
 
-/** The first rule that a simulated message breaks (S11, S12, V7). */
-export const brokenAfter = (accounts: SimulatedAccounts, { fee, out, paid }: Expected): Refusal | undefined => {
-  const broken = brokenSimulation(accounts, fee + out)
+/** The first rule that a simulated message breaks (S11, S12, V7). The fee is that of the bytes that were simulated. */
+export const brokenAfter = (
+  { accounts, charged }: Pick<OneSimulation, "accounts" | "charged">,
+  { out, paid }: Expected
+): Refusal | undefined => {
+  if (accounts === undefined) return undefined
+  const broken = brokenSimulation(accounts, charged + out)
   if (broken !== undefined || paid === undefined) return broken
-  return isKept(paid.payment, paid.least, fee, accounts)
+  return isKept(paid.payment, paid.least, charged, accounts)
     ? undefined
     : refusal(
         "payment_missing",
@@ -169,7 +215,7 @@ export const judge = (
 ): Simulated => {
   if (verdict === "Fails") return { _tag: "Fails", error: found?.error ?? "" }
   if (verdict !== "Succeeds" || found === undefined) return { _tag: verdict === "Succeeds" ? "Unknown" : verdict }
-  const broken = brokenAfter(found.accounts, expected)
+  const broken = brokenAfter(found, expected)
   if (broken === undefined) return { _tag: "Succeeds" }
   const { code } = broken
   if (!isSimulatedRule(code)) return { _tag: "Unknown" }

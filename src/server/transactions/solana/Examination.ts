@@ -1,17 +1,18 @@
 // What the chain says about bytes now: every rule with the accounts that it reads, and the simulation. For bytes that callers get
 // signed or simulated at once; lanes do the same before their signatures (`lanes/solana/SolanaPreparing.ts`).
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import { brokenRule, spendingOf } from "../../../domain/transaction/solana/Guard.ts"
 import type { Guarded } from "../../../domain/transaction/solana/Guard.ts"
-import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
-import { loadedBy } from "../../../domain/transaction/solana/Instruction.ts"
+import { extensionUsed, loadedBy } from "../../../domain/transaction/solana/Instruction.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
 import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
 import type { Spending } from "../../../domain/transaction/solana/Spending.ts"
+import * as Calls from "../../chains/solana/SolanaCalls.ts"
 import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
-import { readAccounts, readTables } from "../../chains/solana/SolanaStates.ts"
+import { readAccounts, readRent, readTables } from "../../chains/solana/SolanaStates.ts"
 import { verify } from "../../lanes/solana/SolanaPayments.ts"
+import { chargeOf } from "../../lanes/solana/SolanaPrices.ts"
 import type { PriceSource } from "../../prices/PriceSource.ts"
 import * as Simulations from "../../lanes/solana/SolanaSimulations.ts"
 import { unanswered } from "../ProviderErrors.ts"
@@ -26,6 +27,8 @@ interface Examined {
   /** The first thing that keeps it from being signed. Absent: nothing. */
   readonly broken?: Broken
   readonly spending: Spending
+  /** Lamports that the message costs. Absent: it was not asked for. */
+  readonly fee?: bigint
   readonly simulation?: Simulations.Simulation
 }
 
@@ -38,14 +41,25 @@ const missingTable: Broken = {
 
 const disagreement: Broken = { code: "providers_disagree", message: "it fails at one provider and succeeds at another" }
 
+const youngTable = (slot: number): Broken => ({
+  code: "lookup_table_unavailable",
+  message: `it uses an entry of a lookup table that was extended in slot ${slot}, which is not finalized yet; try again in some seconds`
+})
+
+const unknownEntry: Broken = {
+  code: "lookup_table_unavailable",
+  message: "a provider does not know an entry of a lookup table yet; try again in some seconds"
+}
+
 /** Undefined: the simulation allows the signature. */
 const brokenBy = ({ verdict, found }: Simulations.Simulation, expected: Simulations.Expected): Broken | undefined => {
   if (verdict === "Disagrees") return disagreement
+  if (verdict === "TableUnknown") return unknownEntry
   if (verdict !== "Succeeds") {
     const { error = "unknown" } = found ?? {}
     return { code: "would_fail", message: `the simulation fails with ${error}` }
   }
-  return found && Simulations.brokenAfter(found.accounts, expected)
+  return found && Simulations.brokenAfter(found, expected)
 }
 
 /** Simulations of one message until one compares accounts of one slot. A slot takes 400 ms, so a second one mostly suffices. */
@@ -85,10 +99,11 @@ interface Examiner {
 const payment = Effect.fnUntraced(function* (
   examiner: Examiner,
   { form, transaction }: Guarded,
-  loaded: ReadonlyArray<string>
+  loaded: ReadonlyArray<string>,
+  fee: bigint
 ) {
   if (form !== "sponsored") return undefined
-  const verdict = yield* verify({ ...examiner, transaction, loaded })
+  const verdict = yield* verify({ ...examiner, transaction, loaded, fee })
   if (verdict._tag === "Unreadable") return yield* unanswered("has the accounts of the payment")
   if (verdict._tag === "NoPrice") return yield* priceUnavailable(verdict.problem)
   return verdict
@@ -104,22 +119,36 @@ export const examine = Effect.fnUntraced(function* (examiner: Examiner, guarded:
   )
   if (tables === "table_unavailable") return yield* unanswered("has the lookup tables")
   if (tables === "missing_table") return { broken: missingTable, spending: nothing } satisfies Examined
+  const extendedIn = extensionUsed(transaction.message, tables)
+  if (extendedIn !== undefined) {
+    const epoch = yield* Effect.result(providers.first((node) => node.call(Calls.epochInfo)))
+    if (Result.isFailure(epoch)) return yield* unanswered("says which slot is finalized")
+    if (extendedIn > epoch.success.absoluteSlot) {
+      return { broken: youngTable(extendedIn), spending: nothing } satisfies Examined
+    }
+  }
   const resolved = loadedBy(transaction.message, tables)
   const loaded = isRefusal(resolved) ? [] : resolved
-  const read = { tables, accounts: yield* readAccounts(providers, transaction, loaded) }
-  const broken = brokenRule({ ...guarded, read })
+  const [accounts, rent] = yield* Effect.all(
+    [readAccounts(providers, transaction, loaded), Effect.result(readRent(providers))],
+    { concurrency: "unbounded" }
+  )
+  const read = { tables, accounts, ...present("rent", Result.getOrUndefined(rent)) }
+  const fee = yield* chargeOf(providers, transaction)
+  const broken = brokenRule({ ...guarded, read, fee })
   if (broken?.code === "account_unavailable") return yield* unanswered("has the accounts that it spends from")
   const declared = spendingOf({ ...guarded, read })
   const spending = isRefusal(declared) ? nothing : declared
-  if (broken !== undefined) return { broken, spending } satisfies Examined
-  const paid = yield* payment(examiner, guarded, loaded)
+  if (broken !== undefined) return { broken, spending, fee } satisfies Examined
+  const paid = yield* payment(examiner, guarded, loaded, fee)
   if (paid?._tag === "Unpaid") {
-    return { broken: { code: "payment_missing", message: paid.problem }, spending } satisfies Examined
+    return { broken: { code: "payment_missing", message: paid.problem }, spending, fee } satisfies Examined
   }
-  const expected = { fee: feeOf(transaction.message).total, out: spending.out, ...present("paid", paid) }
+  const expected = { out: spending.out, ...present("paid", paid) }
   const simulated = yield* simulate(providers, guarded, loaded, expected)
   const examined: Examined = {
     spending,
+    fee,
     simulation: simulated.simulation,
     ...(simulated.broken === undefined ? {} : { broken: simulated.broken })
   }

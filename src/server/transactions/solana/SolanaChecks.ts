@@ -3,6 +3,7 @@
 import { Effect, Result } from "effect"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
+import { feeOf, totalFee } from "../../../domain/transaction/solana/Fee.ts"
 import { brokenRule, brokenSignature, spendingOf } from "../../../domain/transaction/solana/Guard.ts"
 import type { Form, Guarded } from "../../../domain/transaction/solana/Guard.ts"
 import { instructionsOf, refusal } from "../../../domain/transaction/solana/Instruction.ts"
@@ -10,6 +11,7 @@ import type { Refusal } from "../../../domain/transaction/solana/Instruction.ts"
 import { missingPayment, paymentsOf } from "../../../domain/transaction/solana/Payment.ts"
 import { isTokenProgram } from "../../../domain/transaction/solana/Programs.ts"
 import type { SolanaRequest, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
+import { computeMargin } from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import { guardTermsOf, paymentTermsOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
 import { draftOf } from "../../../domain/transaction/solana/Unsigned.ts"
@@ -26,6 +28,17 @@ const fieldOf = ({ transaction }: SolanaRequest): string => (transaction === und
 
 const refused = (request: SolanaRequest, prefix: string, { code, message }: { code: string; message: string }) =>
   BadRequest.of([{ field: `${prefix}${fieldOf(request)}`, message: `${code}: ${message}` }])
+
+/** A price without a limit costs what the simulated limit makes of it, which is above the margin for instructions of the compute budget. */
+const brokenPrice = (
+  { compute_unit_limit, compute_unit_price = 0n }: SolanaRequest,
+  { transaction: { message }, terms }: Guarded
+): Refusal | undefined => {
+  const least = totalFee(feeOf(message).signatures, compute_unit_price, computeMargin.units)
+  return compute_unit_limit === undefined && least > terms.maxFee
+    ? refusal("fee_above_cap", `costs at least ${least} lamports; at most ${terms.maxFee} are allowed`)
+    : undefined
+}
 
 /** Tables are resolved before the signature: until then, a transfer of tokens whose accounts they load may be a payment. */
 const brokenPayment = ({ transaction: { message } }: Guarded, target: SolanaTarget): Refusal | undefined => {
@@ -71,6 +84,7 @@ export const check = Effect.fnUntraced(function* (
   const guarded: Guarded = { transaction: drafted.success, form, terms: guardTermsOf(target, request), derivations }
   const broken =
     brokenRule(guarded) ??
+    brokenPrice(request, guarded) ??
     (paysFees(target) || request.transaction === undefined ? undefined : brokenPayment(guarded, target)) ??
     (request.transaction === undefined ? undefined : brokenSignature(drafted.success, isSignedBy))
   if (broken !== undefined) return yield* refused(request, prefix, broken)

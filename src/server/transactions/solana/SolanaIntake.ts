@@ -15,6 +15,7 @@ import {
 } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
 import type { Solana, SolanaRequest, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
 import { deadlineOf, unsimulated, violationsOf } from "../../../domain/transaction/solana/SolanaAdmission.ts"
+import { hasOwnBudget } from "../../../domain/transaction/solana/Unsigned.ts"
 import { formOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import { solanaRules } from "../../../domain/transaction/solana/SolanaRules.ts"
 import { isNewestOf } from "../Intake.ts"
@@ -79,7 +80,8 @@ const check = Effect.fnUntraced(function* (
       ...(own === undefined ? {} : { given: { hash: Base58.encode(own) } })
     },
     /** Lamports. The price of instructions is decided when they are signed. */
-    fee: isPrebuilt || request.compute_unit_price !== undefined ? feeOf(draft.message).total : 0n
+    fee:
+      isPrebuilt || hasOwnBudget(request) || request.compute_unit_price !== undefined ? feeOf(draft.message).total : 0n
   }
 })
 

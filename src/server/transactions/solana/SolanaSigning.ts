@@ -70,21 +70,21 @@ export const make = Effect.gen(function* () {
     const { message, messageBytes, signatures } = guarded.transaction
     const providers = yield* relayerProviders.of(sender)
     const lifetime = yield* lifetimeOf(providers, guarded)
-    const { broken } = yield* examine({ providers, prices, target: sender.target }, guarded)
+    const { broken, fee = feeOf(message).total } = yield* examine({ providers, prices, target: sender.target }, guarded)
     if (broken !== undefined) return yield* refused(broken.code, broken.message)
-    const { total, computeUnitPrice, computeUnitLimit } = feeOf(message)
-    yield* checkFunds(providers, sender, total)
+    const { computeUnitPrice, computeUnitLimit } = feeOf(message)
+    yield* checkFunds(providers, sender, fee)
     const offer: Solana["offer"] = {
       ...lifetime,
       computeUnitPrice,
       ...present("computeUnitLimit", computeUnitLimit),
-      fee: total,
+      fee,
       out: 0n
     }
     return {
       curve: "ed25519" as const,
       message: messageBytes,
-      fee: total,
+      fee,
       end: { lastHeight: lifetime.bound },
       offer,
       seal: (signature: Uint8Array) =>

@@ -70,12 +70,12 @@ export const make = Effect.gen(function* () {
     const isPrebuilt = request.transaction !== undefined
     const terms = guardTermsOf(target, request)
     const guarded: Guarded = { transaction, form: formOf(target, request), terms, derivations }
-    const { broken, spending, simulation } = yield* examine({ providers, prices, target }, guarded)
+    const { broken, fee, spending, simulation } = yield* examine({ providers, prices, target }, guarded)
     const found = simulation?.found
     const isFixed = isPrebuilt || hasOwnBudget(request)
     const limit = isFixed ? undefined : limitOf(request, found?.unitsConsumed)
     const feeAt = (price: bigint): bigint => {
-      if (isFixed) return feeOf(transaction.message).total
+      if (isFixed) return fee ?? feeOf(transaction.message).total
       const build = (computeUnitPrice: bigint): WireTransaction =>
         Result.getOrThrow(
           unsignedOf(
@@ -87,11 +87,14 @@ export const make = Effect.gen(function* () {
       const floor = feeOf(build(0n).message).total
       return feeOf(build(within(price, terms.maxFee, floor, limit ?? maxComputeUnits)).message).total
     }
-    const sorted = isFixed ? [] : yield* Effect.orElseSucceed(pricesOf(providers, transaction), () => [])
+    const sorted = isFixed
+      ? []
+      : yield* Effect.orElseSucceed(pricesOf(providers, transaction, found?.slot ?? 0), () => [])
     const [safeLow, average, fast, fastest] = speeds.map((speed) =>
       feeAt(request.compute_unit_price ?? percentileOf(sorted, speed))
     )
-    const lost = found && found.accounts.before.lamports - found.accounts.after.lamports
+    const after = found?.accounts
+    const lost = after && after.before.lamports - after.after.lamports
     const limited = limitViolation(guarded, "transaction", limits, spending)
     const fees = { safeLow: safeLow ?? 0n, average: average ?? 0n, fast: fast ?? 0n, fastest: fastest ?? 0n }
     return {

@@ -4,7 +4,6 @@ import { Effect, Result } from "effect"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import { chargeOf, decimalOf } from "../../../domain/price/Price.ts"
 import type { Charge, TokenPrice } from "../../../domain/price/Price.ts"
-import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
 import { brokenRule } from "../../../domain/transaction/solana/Guard.ts"
 import type { Guarded } from "../../../domain/transaction/solana/Guard.ts"
 import { loadedBy } from "../../../domain/transaction/solana/Instruction.ts"
@@ -34,6 +33,7 @@ import { derivations } from "../../chains/solana/SolanaKeys.ts"
 import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 import { readTables } from "../../chains/solana/SolanaStates.ts"
 import { priceOf } from "../../lanes/solana/SolanaPayments.ts"
+import { chargeOf as feeCharged } from "../../lanes/solana/SolanaPrices.ts"
 import { PriceSource } from "../../prices/PriceSource.ts"
 import type { Answering, Sender } from "../Intake.ts"
 import { unanswered } from "../ProviderErrors.ts"
@@ -154,7 +154,8 @@ export const make = Effect.gen(function* () {
         })
       )
     // The amount does not change what the message costs.
-    const charge = chargeOf(feeOf(withPayment(0n).message).total, rate, paymentTermsOf(target))
+    const fee = yield* feeCharged(providers, withPayment(0n))
+    const charge = chargeOf(fee, rate, paymentTermsOf(target))
     if (token.max_allowed_fee !== undefined && charge.units > token.max_allowed_fee) {
       return yield* refused(
         "transaction",
@@ -162,7 +163,13 @@ export const make = Effect.gen(function* () {
       )
     }
     const built = withPayment(charge.units)
-    const guarded: Guarded = { transaction: built, form: "sponsored", terms: guardTermsOf(target, {}), derivations }
+    const guarded: Guarded = {
+      transaction: built,
+      fee,
+      form: "sponsored",
+      terms: guardTermsOf(target, {}),
+      derivations
+    }
     const broken = brokenRule(guarded)
     if (broken !== undefined) return yield* refused("transaction", `${broken.code}: ${broken.message}`)
     const { lastValidBlockHeight } = latest

@@ -1,6 +1,7 @@
 // Decisions about transactions with bytes, row by row: nothing but a finalized signature or a proof ends one.
-import { describe } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import type { Earlier, Look } from "../../../../src/domain/transaction/solana/Look.ts"
+import { decide } from "../../../../src/domain/transaction/solana/SolanaDecision.ts"
 import { cause } from "../../../../src/domain/transaction/solana/SolanaCode.ts"
 import { looksApart, maxAttempts } from "../../../../src/domain/transaction/solana/SolanaNumbers.ts"
 import type { SolanaSituation, SolanaTransaction } from "../../../../src/domain/transaction/solana/SolanaSituation.ts"
@@ -31,7 +32,20 @@ const absent = (from: Look, question: keyof Look): Look => {
   const { [question]: _, ...rest } = from
   return rest
 }
+/** Finalized, in a block of a moment that a provider names. */
+const landedAt = (at: number, validUntil: number) =>
+  situation(
+    { ...submitted, validUntil },
+    seen([landed("finalized"), landed("finalized")], { landings: new Map([["s1", { at }]]) })
+  )
 const prune = (firstAvailable: number): Look => ({ ...dead, firstAvailable })
+/** The node keeps blocks from slot 90 on, and none of them has an entry of the list. */
+const emptied: Look = {
+  ...dead,
+  listed: { from: 353, signatures: new Set(), isEmpty: true },
+  firstAvailable: 90,
+  keptFrom: 90
+}
 const proofAt = (at: number): Earlier => ({ at, conclusion: { _tag: "Dead", attempts: 1 } })
 const verdictAt = (at: number): Earlier => ({
   at,
@@ -49,9 +63,9 @@ describe("a transaction with bytes", () => {
       "PollAt"
     ],
     [
-      "is not sent again if every provider has refused it",
+      "is not sent again if every provider has refused it, and says so",
       inFlight([alive, alive], { attempts: [{ ...attempt, isRefused: true }] }),
-      "PollAt"
+      "Hold refused_by_all"
     ],
     ["is mined when one provider has it", inFlight([landed("processed"), alive]), "Mine mined mined_waiting"],
     [
@@ -88,6 +102,53 @@ describe("a transaction with bytes", () => {
       "is confirmed late after its deadline",
       inFlight([landed("finalized"), landed("finalized")], { validUntil: now }),
       "Finish confirmed executed_late"
+    ],
+    [
+      "is confirmed in time if it was seen in a block before its deadline, however late that is final",
+      inFlight([landed("finalized"), landed("finalized")], {
+        state: "mined",
+        mined: { ordinal: 1, slot: 222, isSuccess: true },
+        cause: { code: "mined_waiting" },
+        causeSince: now - 2,
+        validUntil: now - 1
+      }),
+      "Finish confirmed confirmed"
+    ],
+    [
+      "is confirmed late if it was first seen in a block at its deadline",
+      inFlight([landed("finalized"), landed("finalized")], {
+        state: "mined",
+        mined: { ordinal: 1, slot: 222, isSuccess: true },
+        cause: { code: "mined_waiting" },
+        causeSince: now - 1,
+        validUntil: now - 1
+      }),
+      "Finish confirmed executed_late"
+    ],
+    [
+      "is confirmed in time if its block was made before its deadline",
+      landedAt(now - 2000, now - 1999),
+      "Finish confirmed confirmed"
+    ],
+    [
+      "is confirmed late if its block was made at its deadline",
+      landedAt(now - 2000, now - 2000),
+      "Finish confirmed executed_late"
+    ],
+    [
+      "waits for an operator while finality stands still, ten minutes after the signature",
+      inFlight([alive, alive], { attempts: [{ ...attempt, signedAt: now - 600_000, lastSentAt: now }] }),
+      "Hold landing_unproven"
+    ],
+    [
+      "waits for finality before that",
+      inFlight([alive, alive], { attempts: [{ ...attempt, signedAt: now - 599_999, lastSentAt: now }] }),
+      "PollAt"
+    ],
+    [
+      "is sent again while finality stands still",
+      inFlight([alive, alive], { attempts: [{ ...attempt, signedAt: now - 600_000 }] }),
+      "Broadcast"
     ],
     [
       "is confirmed although it is canceled",
@@ -232,12 +293,63 @@ describe("no proof comes from a provider", () => {
       situation(submitted, seen([dead, dead], { known })),
       "Ask proof"
     ],
+    [
+      "whose list is empty although it has dropped no block",
+      inFlight([{ ...emptied, firstAvailable: 0, keptFrom: 0 }, dead]),
+      "Ask proof"
+    ],
+    [
+      "whose list is empty, and that was asked once for its first block",
+      inFlight([absent(emptied, "keptFrom"), dead]),
+      "Ask proof"
+    ],
+    [
+      "whose list is empty, and that has dropped the slot of the signature meanwhile",
+      inFlight([{ ...emptied, firstAvailable: 101 }, dead]),
+      "Ask proof"
+    ],
+    [
+      "whose list is empty although it has the block of an own transaction that is known",
+      situation(submitted, seen([emptied, dead], { known: [{ hash: "s0", slot: 90 }] })),
+      "Ask proof"
+    ],
     ["that answers no list", inFlight([absent(dead, "listed"), dead]), "Ask proof"],
     ["that holds the blockhash for valid", inFlight([valid, dead]), "Ask proof"],
     ["whose answer about the blockhash is older than its finalized slot", inFlight([stale, dead]), "Ask proof"],
     ["that has forgotten the slot of the signature", inFlight([prune(101), dead]), "Ask proof"],
     ["that does not say what it has forgotten", inFlight([absent(dead, "firstAvailable"), dead]), "Ask proof"]
   ])
+})
+
+describe("a provider that has dropped the old transactions of the relayer", () => {
+  check([
+    ["proves with an empty list that bytes are dead", inFlight([emptied, emptied]), "Ask prepare"],
+    [
+      "does so if it has dropped the newest own transaction that is known",
+      situation(submitted, seen([emptied, emptied], { known: [{ hash: "s0", slot: 89 }] })),
+      "Ask prepare"
+    ]
+  ])
+
+  const unproven = (looks: ReadonlyArray<Look>, signedAt = now - 60_000) => {
+    const asked = seen(looks, { isProofAsked: true })
+    const decided = decide(situation({ ...submitted, attempts: [{ ...attempt, signedAt }] }, asked))
+    const hold = decided.find((command) => command._tag === "Hold")
+    return hold?._tag === "Hold" ? hold.cause.figures : {}
+  }
+  const hosted = (look: Look): Look => ({ ...look, host: "http://node.example" })
+
+  it("names the blocks that it does not have any more, before anything else that is missing", () =>
+    assert.strictEqual(
+      unproven([hosted(absent(absent(prune(101), "listed"), "statuses")), dead])["error"],
+      "does not have the blocks since the signature any more: it keeps those from slot 101 on, and needs those from slot 100 on"
+    ))
+
+  it("makes an operator wait for a day if another one can still prove it, else for ten minutes", () =>
+    assert.deepStrictEqual(
+      [unproven([prune(101), absent(dead, "listed")])["until"], unproven([prune(101), prune(101)])["until"]],
+      [now - 60_000 + 24 * 3_600_000, now - 60_000 + 600_000]
+    ))
 })
 
 describe("a provider that decides alone", () => {

@@ -52,6 +52,11 @@ describe("a transaction without bytes", () => {
     ["waits while the lane is stopped", { ...base, stop: cause("chain_changed") }, "Hold chain_changed"],
     ["waits while the relayer is paused", { ...base, terms: { ...base.terms, isPaused: true } }, "Hold relayer_paused"],
     [
+      "does not wait for a health check while providers answer",
+      { ...base, terms: { ...base.terms, disabled: "providers_unavailable" } },
+      "Ask prepare"
+    ],
+    [
       "waits while the relayer is disabled",
       { ...base, terms: { ...base.terms, disabled: "relayer_disabled" } },
       "Hold relayer_disabled"
@@ -97,6 +102,8 @@ describe("a transaction without bytes", () => {
       "Hold priority_fee_above_cap"
     ],
     ["waits for funds", prepared({ balance: 890_880n + 6999n }), "Hold insufficient_funds"],
+    ["leaves the rent of the cluster", prepared({ balance: 650_240n + 7000n, rent: 650_240n }), "Sign original 7000"],
+    ["waits for that rent", prepared({ balance: 650_240n + 6999n, rent: 650_240n }), "Hold insufficient_funds"],
     [
       "counts what it spends itself as funds",
       prepared({ balance: 890_880n + 7000n, out: 1n }),

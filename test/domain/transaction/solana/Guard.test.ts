@@ -1,5 +1,6 @@
 // The rules that keep the relayer from being drained: one case per rule, and one per attack.
 import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
 import { brokenRule, brokenSignature, spendingOf } from "../../../../src/domain/transaction/solana/Guard.ts"
 import type { Form, GuardTerms, Guarded } from "../../../../src/domain/transaction/solana/Guard.ts"
 import type { Message, MessageConfig } from "../../../../src/domain/transaction/solana/Message.ts"
@@ -7,10 +8,12 @@ import type { AccountState } from "../../../../src/domain/transaction/solana/Ins
 import * as Programs from "../../../../src/domain/transaction/solana/Programs.ts"
 import { brokenSimulation } from "../../../../src/domain/transaction/solana/SimulatedRules.ts"
 import type { SimulatedAccounts } from "../../../../src/domain/transaction/solana/SimulatedRules.ts"
+import { noBlockhash, unsignedOf } from "../../../../src/domain/transaction/solana/Unsigned.ts"
 import * as Attacks from "../../../../testkit/solana/Attacks.ts"
 import {
   address,
   compiled,
+  derivations,
   guarded,
   other,
   reading,
@@ -44,6 +47,13 @@ const precompile = (signatures: number): Given => ({
   accounts: [],
   data: [signatures, 0]
 })
+const many = (count: number): ReadonlyArray<Given> => Array.from({ length: count }, () => userTransfer)
+const long = (count: number): Given => ({ ...userTransfer, accounts: Array.from({ length: count }, () => user) })
+const loading = (count: number) => ({
+  table: "table",
+  writable: [],
+  readonly: Array.from({ length: count }, (_, index) => index)
+})
 const withTable = { ...sound, version: 0 as const, tables: [{ table: "table", writable: [1], readonly: [0] }] }
 const tables = (...addresses: ReadonlyArray<string>) => ({
   tables: new Map([["table", { _tag: "Active" as const, addresses }]]),
@@ -61,6 +71,37 @@ const cases: ReadonlyArray<readonly [string, Guarded, string]> = [
   ["S1: more bytes than the policy allows", guarded(sound, "prebuilt", { maxBytes: 328 }), "too_large"],
   ["S1: as many bytes as the policy allows", guarded(sound, "prebuilt", { maxBytes: 329 }), "passes"],
   ["S1: a price that occurs twice", guarded(compiled([price, price, userTransfer], [user])), "malformed"],
+  [
+    "S1: a limit of compute units that is too short",
+    guarded(compiled([budget(2, 1), userTransfer], [user])),
+    "malformed"
+  ],
+  ["S1: an empty instruction of the compute budget", guarded(compiled([budget(), userTransfer], [user])), "malformed"],
+  [
+    "S1: an instruction of the compute budget that the runtime has given up",
+    guarded(compiled([budget(0, ...u32(1000), ...u32(0)), userTransfer], [user])),
+    "malformed"
+  ],
+  [
+    "S1: a heap, and a limit of loaded bytes",
+    guarded(compiled([budget(1, ...u32(32_768)), budget(4, ...u32(65_536)), userTransfer], [user])),
+    "passes"
+  ],
+  ["S1: 64 instructions", guarded(compiled(many(64), [user])), "passes"],
+  ["S1: 65 instructions", guarded(compiled(many(65), [user])), "malformed"],
+  ["S1: an instruction with 255 accounts", guarded(compiled([long(255)], [user])), "passes"],
+  ["S1: an instruction with 256 accounts", guarded(compiled([long(256)], [user])), "malformed"],
+  [
+    "S1: 257 accounts, most of them of tables",
+    guarded({ ...sound, version: 0, tables: [loading(257 - sound.keys.length)] }),
+    "malformed"
+  ],
+  [
+    "S1: 256 accounts, most of them of tables",
+    guarded({ ...sound, version: 0, tables: [loading(256 - sound.keys.length)] }),
+    "passes"
+  ],
+  ["S1: a table that loads nothing", guarded({ ...sound, version: 0, tables: [loading(0)] }), "malformed"],
   ["S2: another fee payer", guarded(sound, "prebuilt", { relayer: other }), "fee_payer_mismatch"],
   ["S2: too many signatures", guarded(sound, "prebuilt", { maxSignatures: 1 }), "too_many_signatures"],
   ["S2: a foreign signer of instructions", guarded(sound, "instructions"), "foreign_signer"],
@@ -73,6 +114,16 @@ const cases: ReadonlyArray<readonly [string, Guarded, string]> = [
     "S5: a table that loads the relayer",
     guarded(withTable, "prebuilt", {}, tables(user, relayer)),
     "fee_payer_in_lookup_table"
+  ],
+  [
+    "S6: a price without a limit, of a program that is no builtin",
+    guarded(compiled([budget(3, ...u64(5_000_000)), { ...userTransfer, program: Programs.memoProgram }], [user])),
+    "fee_above_cap"
+  ],
+  [
+    "S6: the same price, of builtins",
+    guarded(compiled([budget(3, ...u64(5_000_000)), userTransfer], [user])),
+    "passes"
   ],
   ["S6: a price of 2^40", guarded(compiled([budget(3, ...u64(2n ** 40n)), userTransfer], [user])), "fee_above_cap"],
   [
@@ -259,6 +310,26 @@ const casesOfVersion1: ReadonlyArray<readonly [string, Guarded, string]> = [
 ]
 
 describe("before a signature of version 1", () => {
+  it("64 instructions pass, and 65 do not", () => {
+    const [most, more] = [64, 65].map((count) => guarded(inVersion1(compiled(many(count), [user]))))
+    assert.deepStrictEqual([most && code(most), more && code(more)], ["passes", "malformed"])
+  })
+
+  it("what the service builds without a limit of units gets what the runtime allows the other versions", () => {
+    const request = (...programs: ReadonlyArray<string>) => ({
+      version: 1 as const,
+      instructions: programs.map((program_id) => ({ program_id, accounts: [], data: "" }))
+    })
+    const built = (...programs: ReadonlyArray<string>) => {
+      const chosen = { blockhash: noBlockhash, computeUnitPrice: 1_000_000n }
+      const unsigned = unsignedOf(request(...programs), { payer: relayer, tables: new Map() }, chosen)
+      const { config } = Result.getOrThrow(unsigned).message
+      return [config?.computeUnitLimit, config?.priorityFee]
+    }
+    assert.deepStrictEqual(built(Programs.systemProgram, Programs.memoProgram), [203_000, 203_000n])
+    assert.deepStrictEqual(built(...Array.from({ length: 8 }, () => Programs.memoProgram)), [1_400_000, 1_400_000n])
+  })
+
   for (const [name, checked, expected] of casesOfVersion1)
     it(`${name}: ${expected}`, () => assert.strictEqual(code(checked), expected))
 })
@@ -344,6 +415,43 @@ describe("the relayer in an instruction", () => {
       assert.strictEqual(code(bytes), "fee_payer_in_instruction")
       assert.strictEqual(code(account), "fee_payer_in_instruction")
     })
+  }
+})
+
+describe("a new token account", () => {
+  const created: Given = {
+    program: Programs.associatedTokenProgram,
+    accounts: [
+      relayer,
+      derivations.associated(user, other, Programs.tokenProgram),
+      user,
+      other,
+      Programs.systemProgram,
+      Programs.tokenProgram
+    ],
+    data: []
+  }
+  const spent = (rent?: bigint) => {
+    const read = { ...reading({}), ...(rent === undefined ? {} : { rent }) }
+    const spending = spendingOf(guarded(compiled([created]), "instructions", {}, read))
+    return "out" in spending ? [spending.out, spending.spent] : spending.code
+  }
+
+  it("takes the rent of the cluster, and the most that any cluster asks if no provider says it", () =>
+    assert.deepStrictEqual(
+      [spent(650_240n), spent(890_880n), spent()],
+      [
+        [1_488_440n, 1_488_440n],
+        [2_039_280n, 2_039_280n],
+        [2_039_280n, 2_039_280n]
+      ]
+    ))
+})
+
+describe("a memo of the relayer", () => {
+  for (const program of [Programs.memoProgram, Programs.memo4Program]) {
+    it(`passes: ${program}`, () =>
+      assert.strictEqual(code(own({ program, accounts: [relayer], data: [...Buffer.from("hello")] })), "passes"))
   }
 })
 

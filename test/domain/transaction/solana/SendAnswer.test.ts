@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { Attempt } from "../../../../src/domain/transaction/Attempt.ts"
 import type { NodeAnswer } from "../../../../src/domain/transaction/solana/NodeAnswer.ts"
 import type { Solana } from "../../../../src/domain/transaction/solana/Solana.ts"
-import { hear } from "../../../../src/domain/transaction/solana/SendAnswer.ts"
+import { aboutMessage, hear } from "../../../../src/domain/transaction/solana/SendAnswer.ts"
 
 const attempt: Attempt<Solana> = {
   ordinal: 1,
@@ -52,9 +52,18 @@ describe("an answer to a send", () => {
       [
         outcomeOf(failing({ InstructionError: [0, "Custom"] })),
         outcomeOf(error(-32_003, "Transaction signature verification failure")),
-        outcomeOf(error(-32_602, "invalid transaction"))
+        outcomeOf(failing("SignatureFailure")),
+        outcomeOf(
+          error(-32_602, "invalid transaction: Transaction contains a duplicate instruction (1) that is not allowed")
+        )
       ],
-      ["refused", "refused", "refused"]
+      ["refused", "refused", "refused", "refused"]
+    ))
+
+  it("of a node that does not know an entry of a lookup table yet says nothing about them", () =>
+    assert.strictEqual(
+      outcomeOf(error(-32_602, "invalid transaction: Transaction address table lookup uses an invalid index")),
+      "unknown"
     ))
 
   it("gives bytes up only if every node that was asked refuses them", () => {
@@ -64,4 +73,28 @@ describe("an answer to a send", () => {
       ["unknown", "accepted", "refused", "unknown"]
     )
   })
+})
+
+describe("an error of a node about a call", () => {
+  const about = (message: string, code = -32_602) => aboutMessage({ code, message })
+
+  it("that does not execute such a message is a verdict about the message", () =>
+    assert.deepStrictEqual(
+      [
+        about("invalid transaction: Transaction failed to sanitize accounts offsets correctly"),
+        about("decoded solana_transaction::versioned::VersionedTransaction too large: 1233 bytes (max: 1232 bytes)"),
+        about("invalid transaction: Transaction address table lookup uses an invalid index")
+      ],
+      ["refused", "refused", "table"]
+    ))
+
+  it("about other parameters, or of another code, is none", () =>
+    assert.deepStrictEqual(
+      [
+        about("Too many accounts provided; max 64"),
+        about("sigVerify may not be used with replaceRecentBlockhash"),
+        about("invalid transaction: of a code that means something else", -32_005)
+      ],
+      [undefined, undefined, undefined]
+    ))
 })

@@ -1,4 +1,5 @@
 // Sends that are refused before anything is stored, each with the field that is wrong.
+import { computeBudgetProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import { assert, describe, it } from "@effect/vitest"
 import type { SolanaTransactionRequest } from "@openzeppelin/relayer-sdk"
 import { DateTime, Result, Schema } from "effect"
@@ -83,6 +84,11 @@ describe("a send", () => {
       { instructions, speed: "fast", compute_unit_price: 1 },
       "speed: cannot be given together with compute_unit_price"
     ],
+    [
+      "63 instructions, to which the service adds two",
+      { instructions: Array.from({ length: 63 }, () => memo) },
+      "instructions: has 63 instructions; at most 62 are allowed, because the service adds 2 of the compute budget"
+    ],
     ["more than 1,400,000 compute units", { instructions, compute_unit_limit: 1_400_001 }, "compute_unit_limit: "],
     [
       "nine tables",
@@ -147,6 +153,19 @@ describe("a send", () => {
     assert.deepStrictEqual(
       [prebuilt, built].map((body) => errorOf(body)),
       ["", ""]
+    )
+  })
+
+  it("with 62 instructions is accepted, and with 64 if the service adds none of the compute budget", () => {
+    const many = (count: number) => Array.from({ length: count }, () => memo)
+    const budget = { program_id: computeBudgetProgram, accounts: [], data: "AkANAwA=" }
+    assert.deepStrictEqual(
+      [
+        errorOf({ instructions: many(62) }),
+        errorOf({ instructions: [budget, ...many(63)] }),
+        errorOf({ instructions: many(64), version: 1 })
+      ],
+      ["", "", ""]
     )
   })
 

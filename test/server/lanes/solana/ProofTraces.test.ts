@@ -32,7 +32,7 @@ layerEach(ledger)("no proof follows from", (it) => {
     ],
     [
       "13: a node that is pruned above the signature",
-      "keep the blocks",
+      "does not have the blocks since the signature any more",
       (node) => void (node.firstAvailable = 10 ** 6)
     ],
     [

@@ -185,7 +185,7 @@ layer(countingApi, { excludeTestServices: true })("bad input to a solana relayer
         ],
         [
           "a price of 2^40 for instructions",
-          /^instructions: fee_above_cap: costs up to \d{9,} lamports; at most 1000000 are allowed$/u,
+          /^instructions: fee_above_cap: costs at least \d{9,} lamports; at most 1000000 are allowed$/u,
           { ...memo("x"), compute_unit_price: 2 ** 40 }
         ],
         [

@@ -1,10 +1,14 @@
 // `POST …/transactions/simulate` of solana relayers: what a send would do and cost, and which rules keep it from being signed.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { computeBudgetProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { makeKey } from "../Fixtures.ts"
 import { memo, sol, transfer } from "../../lanes/solana/World.ts"
 import { api, memoOf, prebuilt, recent, relayerAt } from "./Relayers.ts"
+import { lookupTable } from "../../../../testkit/solana/Accounts.ts"
+import { u64 } from "../../../../testkit/solana/Messages.ts"
+import { addressOf } from "../../../testkit/solana/World.ts"
 import type * as TestApi from "../../../../testkit/TestApi.ts"
 
 interface Simulated {
@@ -68,6 +72,64 @@ layer(api, { excludeTestServices: true })("a simulation of a solana relayer", (i
       const { verdict } = simulatedOf(yield* post("/transactions/simulate", transfer(address, sol)))
       assert.deepStrictEqual([verdict, payments], [[], 0])
     })
+  )
+
+  it.effect("shows what a price without a limit costs, as a send of the same body pays it", () =>
+    Effect.gen(function* () {
+      const { address, post } = yield* relayerAt()
+      const body = { ...transfer(address, sol), compute_unit_price: 1_000_000 }
+      const { compute_unit_limit = 0, max_fee, verdict } = simulatedOf(yield* post("/transactions/simulate", body))
+      assert.deepStrictEqual([verdict, max_fee], [[], String(5000 + compute_unit_limit)])
+      assert.strictEqual((yield* post("/transactions", body)).status, 200)
+    })
+  )
+
+  it.effect("shows the fee that a node names, if the bytes leave the limit of compute units to the runtime", () =>
+    Effect.gen(function* () {
+      const { address, cluster, node, post } = yield* relayerAt()
+      const price = { program: computeBudgetProgram, accounts: [], data: Uint8Array.from([3, ...u64(1_000_000)]) }
+      const own = { transaction: prebuilt(address, recent(cluster), [price, ...memoOf("x")]) }
+      const shown = Effect.map(post("/transactions/simulate", own), (answer) => simulatedOf(answer).max_fee)
+      assert.strictEqual(yield* shown, "208000")
+      node.lies.set("getFeeForMessage", () => ({ result: { context: { slot: 10 ** 9 }, value: 5900 } }))
+      assert.strictEqual(yield* shown, "5900")
+      node.lies.set("getFeeForMessage", () => ({ result: { context: { slot: 10 ** 9 }, value: null } }))
+      assert.strictEqual(yield* shown, "208000")
+    })
+  )
+
+  it.effect("of what fails shows no lamports that it takes, because no node shows accounts then", () =>
+    Effect.gen(function* () {
+      const { address, post } = yield* relayerAt()
+      const { error, lamports_out, verdict } = simulatedOf(
+        yield* post("/transactions/simulate", transfer(address, 10n ** 6n * sol))
+      )
+      assert.deepStrictEqual([verdict, lamports_out], [["would_fail"], undefined])
+      assert.include(error ?? "", "Custom")
+    })
+  )
+
+  it.effect(
+    "says what a node says about a message that it does not execute, and which entry of a table is too young",
+    () =>
+      Effect.gen(function* () {
+        const { address, cluster, node, post } = yield* relayerAt()
+        const words = "invalid transaction: Transaction failed to sanitize accounts offsets correctly"
+        node.lies.set("simulateTransaction", () => ({ error: { code: -32_602, message: words } }))
+        const refused = simulatedOf(yield* post("/transactions/simulate", transfer(address, sol)))
+        assert.deepStrictEqual([refused.verdict, refused.error], [["would_fail"], words])
+        node.lies.clear()
+        const { slot } = cluster.blocks.at(-1) ?? assert.fail("no block")
+        const [table, loaded] = [addressOf(70), addressOf(71)]
+        cluster.put({ [table]: lookupTable([loaded], { slot, from: 0 }) })
+        const [instruction] = memo("young").instructions ?? []
+        const body = {
+          instructions: [{ ...instruction, accounts: [{ pubkey: loaded, is_signer: false, is_writable: true }] }],
+          address_lookup_tables: [table]
+        }
+        const young = simulatedOf(yield* post("/transactions/simulate", body))
+        assert.deepStrictEqual(young.verdict, ["lookup_table_unavailable"])
+      })
   )
 
   it.effect("is refused for bytes that are no transaction", () =>

@@ -140,6 +140,14 @@ export const makeProvider = (setting: Setting, random: Random, chain: Chain, isF
       () => ({ from: 0, signatures: new Set() })
     )
 
+  /** As pages show it: they end, and say nothing of what was dropped below. The first block has the transfer that funded the account. */
+  const asRead = (list: ReturnType<typeof listFrom>): Look["listed"] => {
+    if (list === undefined) return undefined
+    return list.from === 0 || list.signatures.size > 0
+      ? { ...list, isWhole: true }
+      : { from: everything, signatures: list.signatures, isEmpty: true }
+  }
+
   const isValidAt = (branch: Branch, blockhash: string): boolean => {
     const block = chain.blockOf(blockhash)
     if (block === undefined || branch.blocks[block.height] !== block) return false
@@ -184,15 +192,18 @@ export const makeProvider = (setting: Setting, random: Random, chain: Chain, isF
     const bounds = final.length === 0 ? [] : [...new Set([Math.min(...final), Math.max(...final)])]
     const witnesses = bounds.flatMap((bound) => witnessOf(bound) ?? [])
     const statuses = statusesOf(signatures, witnesses) ?? empty
-    const listed = listFrom(finalized?.slot ?? 0)
+    const listed = asRead(listFrom(finalized?.slot ?? 0))
     const blockhashes = validOf(attempts.map(({ offer }) => offer.blockhash))
-    const first = firstAvailable()
+    const after = firstAvailable()
+    // The answer from before the list decides nothing about a list with entries.
+    const before = listed?.isEmpty === true ? firstAvailable() : undefined
     return {
       ...(finalized === undefined ? {} : { finalized }),
       ...(statuses === undefined ? {} : { statuses }),
       ...(listed === undefined ? {} : { listed }),
       ...(blockhashes === undefined ? {} : { blockhashes }),
-      ...(first === undefined ? {} : { firstAvailable: first })
+      ...(after === undefined ? {} : { firstAvailable: Math.max(after, before ?? 0) }),
+      ...(before === undefined || after === undefined ? {} : { keptFrom: Math.min(before, after) })
     }
   }
 
