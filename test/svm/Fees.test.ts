@@ -11,6 +11,7 @@ import { maxLoadedBytes } from "../../src/domain/transaction/solana/SolanaNumber
 import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
 import * as Wire from "../../src/domain/transaction/solana/WireEncoding.ts"
 import { derivations } from "../../src/server/chains/solana/SolanaKeys.ts"
+import { chargeOf } from "../../testkit/solana/Charge.ts"
 import * as Svm from "../../testkit/solana/Svm.ts"
 import { random } from "../domain/transaction/solana/explorer/Random.ts"
 import { u32, u64 } from "../../testkit/solana/Messages.ts"
@@ -211,4 +212,34 @@ describe("on the virtual machine", () => {
       if (versions.includes(1)) assert.isAbove(count.version1, messages / 100, figures)
     }
   )
+
+  it.runIf(isInstalled)("a price without a limit costs what the service computes and the local cluster charges", () => {
+    const svm = Svm.make(name ?? "")
+    svm.fund(relayer.bytes, 100n * sol)
+    const price: Instruction = { program: budget, accounts: [], data: [3, ...u64(1_000_000)] }
+    const executed = programs.filter((program) => {
+      // Neither a signature that is claimed nor an instruction of the same kind stands in the way of the count of units.
+      const data = withoutAccounts.has(programs.indexOf(program)) && program !== budget ? [0, 0] : [4, ...u32(65_536)]
+      const blockhash = svm.blockhash()
+      const message = Wire.build({
+        payer: relayer.address,
+        instructions: [price, { program, accounts: [], data }].map((one) => ({
+          program: one.program,
+          accounts: [],
+          data: Uint8Array.from(one.data)
+        })),
+        blockhash
+      })
+      const bytes = Wire.messageBytes(message)
+      const before = svm.balanceOf(relayer.bytes)
+      svm.send(Wire.transactionBytes([Uint8Array.from(sign(null, bytes, relayer.secret))], bytes))
+      const paid = before - svm.balanceOf(relayer.bytes)
+      svm.expire()
+      // The machine takes no fee for a program that it does not have.
+      if (paid === 0n) return false
+      assert.deepStrictEqual([feeOf(message).total, chargeOf(message)], [paid, paid], program)
+      return true
+    })
+    assert.isAtLeast(executed.length, programs.length - 1)
+  })
 })
