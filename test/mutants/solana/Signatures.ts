@@ -259,5 +259,16 @@ export const signatures: ReadonlyArray<Mutant> = [
       after: "if (limit === undefined || limit >= 0n) return preparation",
       test: `${tests}/SolanaMachine.test.ts`
     }
+  ]),
+  ...inFile("src/server/lanes/solana/SolanaSimulations.ts", [
+    {
+      name: "only-unread-bytes-have-one-opinion",
+      rule: "A message that fails at one provider and succeeds at another is not signed, unless the first one does not read its bytes.",
+      source: "docs/solana.md",
+      before: "if (isOtherSuccess && found.isUnread === true) return",
+      after: "if (isOtherSuccess) return",
+      test: `${lanes}/RealNodes.test.ts`,
+      only: "is no verdict if another provider executes it"
+    }
   ])
 ]

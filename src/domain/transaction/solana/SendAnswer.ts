@@ -27,16 +27,27 @@ const codes = { preflight: -32_002, signature: -32_003, invalidParams: -32_602, 
  */
 const verdicts = /^invalid transaction|too large|failed to deserialize|invalid base64/iu
 
+/** Another release reads other versions, and more bytes of them: 4,096 of version 1 since Agave 4.2, 1,232 before. */
+const unread = /too large|failed to deserialize/iu
+
 /** The bank of the node is older than the block in which the table got its entry. */
 const unknownEntry = /address table/iu
 
-/** Undefined: the error says nothing about the message. `table`: the node does not know an entry of a lookup table yet. */
+/**
+ * Undefined: the error says nothing about the message. `table`: the node does not know an entry of a lookup table yet. `unread`: the node
+ * does not read such bytes, and a later release may.
+ */
 export const aboutMessage = ({
   code,
   message
-}: Pick<Extract<NodeAnswer, { readonly _tag: "RpcError" }>, "code" | "message">): "refused" | "table" | undefined => {
+}: Pick<Extract<NodeAnswer, { readonly _tag: "RpcError" }>, "code" | "message">):
+  | "refused"
+  | "table"
+  | "unread"
+  | undefined => {
   if (code !== codes.invalidParams || !verdicts.test(message)) return undefined
-  return unknownEntry.test(message) ? "table" : "refused"
+  if (unknownEntry.test(message)) return "table"
+  return unread.test(message) ? "unread" : "refused"
 }
 
 /** A failed preflight names the error of the transaction in `data.err`, and in the text. */

@@ -71,6 +71,8 @@ interface OneSimulation {
   readonly error?: string
   /** The node does not know an entry of a lookup table yet. */
   readonly isTableUnknown?: true
+  /** The node does not read such bytes. */
+  readonly isUnread?: true
   /** Lamports of the fee that it names for the message. Absent: nodes before Agave 4.0 name none. */
   readonly fee?: bigint
   /** Lamports that the fee of the simulated message takes: those that the node names, else those that are computed. */
@@ -113,6 +115,7 @@ const simulateAt = Effect.fnUntraced(function* (node: RpcNode, wire: WireTransac
       unitsConsumed: undefined,
       error: answer.words,
       ...(answer.about === "table" ? { isTableUnknown: true } : {}),
+      ...(answer.about === "unread" ? { isUnread: true } : {}),
       charged: total,
       logs: [],
       slot: Math.max(...slots),
@@ -171,8 +174,11 @@ export const simulate = Effect.fnUntraced(function* (
   const { node, found } = asked.success
   if (found.error === undefined) return { verdict: "Succeeds", found } satisfies Simulation
   const other = yield* providers.second(node, (second) => simulateAt(second, wire, loaded))
+  const isOtherSuccess = other !== "not_configured" && other !== undefined && other.error === undefined
+  // What an older release does not read is a matter of that node: the one that executes it decides, as if it had been asked first.
+  if (isOtherSuccess && found.isUnread === true) return { verdict: "Succeeds", found: other } satisfies Simulation
   const verdictOf = (): Simulation["verdict"] => {
-    if (other !== "not_configured" && other !== undefined && other.error === undefined) return "Disagrees"
+    if (isOtherSuccess) return "Disagrees"
     if (found.isTableUnknown === true) return "TableUnknown"
     return other === undefined ? "FailsAlone" : "Fails"
   }

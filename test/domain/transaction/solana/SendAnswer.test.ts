@@ -83,9 +83,10 @@ describe("an error of a node about a call", () => {
       [
         about("invalid transaction: Transaction failed to sanitize accounts offsets correctly"),
         about("decoded solana_transaction::versioned::VersionedTransaction too large: 1233 bytes (max: 1232 bytes)"),
+        about("failed to deserialize solana_transaction::versioned::VersionedTransaction: invalid value"),
         about("invalid transaction: Transaction address table lookup uses an invalid index")
       ],
-      ["refused", "refused", "table"]
+      ["refused", "unread", "unread", "table"]
     ))
 
   it("about other parameters, or of another code, is none", () =>

@@ -153,6 +153,23 @@ layerEach(ledger)("what nodes say about a message that they do not execute", (it
     })
   )
 
+  for (const maxBytes of [[1232], [1232, 4096], [1232, 1232]]) {
+    const isRead = maxBytes.includes(4096)
+    it.effect(
+      `about the size of version 1 is ${isRead ? "no " : ""}verdict if nodes take ${maxBytes.join()} bytes`,
+      () =>
+        Effect.gen(function* () {
+          const world = yield* World.make({ providers: maxBytes.length })
+          for (const [index, node] of world.nodes.entries()) node.maxBytes = maxBytes[index] ?? 0
+          const [id] = yield* world.accept({ ...memo("x".repeat(1300)), version: 1 })
+          yield* world.finish
+          const [state, code, attempts] = yield* shown(world, id)
+          assert.deepStrictEqual([state, code], isRead ? ["confirmed", "confirmed"] : ["failed", "would_fail"])
+          assert.deepStrictEqual([attempts, world.cluster.sent.size], isRead ? [1, 1] : [0, 0])
+        })
+    )
+  }
+
   it.effect("about other parameters is no verdict", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
