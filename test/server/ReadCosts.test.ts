@@ -85,7 +85,7 @@ layer(filled, { timeout: "10 minutes" })("with many transactions", (it) => {
       const sql = yield* SqlClient.SqlClient
       yield* authenticateRows()
       // Without the versions of rows that the authentication has replaced.
-      yield* sql`VACUUM relayers`
+      yield* sql`VACUUM relayers, relayer_checks`
       const { list } = yield* Relayers
       for (const sort of ["created_at", "attention"] as const) {
         const { value, pages } = yield* LargeLedger.pagesOf(list({ per_page: 100, sort, include: "health" }))

@@ -19,7 +19,7 @@ describe("a check of a URL", () => {
       assert.deepInclude(found, {
         state: "working",
         batch_size: 1,
-        fee_history: false,
+        fee_history: true,
         finalized: false,
         archive: true
       })

@@ -86,8 +86,8 @@ export const sending: ReadonlyArray<Mutant> = [
       name: "unknown-text-is-not-permanent",
       rule: "A text that is not in the table is never permanent.",
       source: `${failures} 28`,
-      before: `classOfText(answer.message) ?? (answer.code === limitExceeded ? "provider" : "unknown")`,
-      after: `classOfText(answer.message) ?? (answer.code === limitExceeded ? "provider" : "permanent")`,
+      before: `busyWords.test(answer.message) ? "provider" : "unknown"`,
+      after: `busyWords.test(answer.message) ? "provider" : "permanent"`,
       test: `${tests}/Refusal.test.ts`
     }
   ]),

@@ -110,7 +110,7 @@ export const providers: ReadonlyArray<Mutant> = [
       name: "unanswered-is-no-missing-receipt",
       rule: "A provider that did not answer for a receipt is not said to have none.",
       source: "docs/providers.md",
-      before: "  if (failure !== undefined) return silent(failure.text, known)\n",
+      before: "  if (failure !== undefined && finalHeight >= claim.height) return silent(failure.text, known)\n",
       after: "",
       test: "test/server/chains/evm/EvmOpinion.test.ts"
     }

@@ -210,8 +210,14 @@ const classOfText = (message: string): AnswerClass | undefined => {
   return table.find(([, patterns]) => patterns.some((pattern) => pattern.test(text)))?.[0]
 }
 
-/** HTTP statuses that speak about the provider and not about the transaction: 429 and 5xx. */
-const isProviderStatus = (status: number): boolean => status === 429 || status >= 500
+/** HTTP statuses that speak about the provider and not about the transaction: 5xx, and those of logins, time limits and rates. */
+const isProviderStatus = (status: number): boolean => status >= 500 || [401, 408, 429].includes(status)
+
+/** Codes of errors with which providers say that they have too much to do: EIP-1474, and those of hosted ones. */
+const busyCodes: ReadonlySet<number> = new Set([limitExceeded, 429, -32029])
+
+/** What nodes say when they had no time for the transaction. */
+const busyWords = /(?:rate|request) limit|too many requests|timed? ?out|deadline exceeded|compute units/i
 
 export const classify = (answer: NodeAnswer): AnswerClass => {
   switch (answer._tag) {
@@ -220,7 +226,10 @@ export const classify = (answer: NodeAnswer): AnswerClass => {
     case "NoAnswer":
       return "provider"
     case "RpcError":
-      return classOfText(answer.message) ?? (answer.code === limitExceeded ? "provider" : "unknown")
+      return (
+        classOfText(answer.message) ??
+        (busyCodes.has(answer.code ?? 0) || busyWords.test(answer.message) ? "provider" : "unknown")
+      )
     case "HttpError":
       return classOfText(answer.message ?? "") ?? (isProviderStatus(answer.status) ? "provider" : "unknown")
   }

@@ -174,11 +174,15 @@ export const transactionBy = (address: string, nonce: number): TypedCall<unknown
   result: Schema.Unknown
 })
 
+/** What the market can do without: a value that no rule knows counts as absent. */
+const lenient = <S extends Schema.Top>(schema: S) =>
+  Schema.optionalKey(Schema.NullOr(schema).pipe(Schema.catchDecoding(() => Effect.succeedSome(null))))
+
 const History = Schema.Struct({
-  oldestBlock: Schema.optionalKey(Schema.NullOr(Height)),
+  oldestBlock: lenient(Height),
   baseFeePerGas: Schema.optionalKey(Schema.NullOr(Schema.Array(Wei))),
   /** From 0 to 1. */
-  gasUsedRatio: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Finite))),
+  gasUsedRatio: lenient(Schema.Array(Schema.Finite)),
   reward: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Array(Wei))))
 })
 

@@ -207,10 +207,11 @@ export const make = (): EvmMarkets => {
       return yield* read({ ...nothing(), prices: [...(found?.prices ?? [])], isCut: true }, source, numbers)
     }
     const kept: Kept = found ?? nothing()
-    // A base fee that changes although no block comes is asked for again in each poll interval.
-    const market = yield* Effect.cachedWithTTL(read(kept, source, numbers), (exit) =>
-      Exit.isSuccess(exit) && exit.value.isMoving === true ? pollInterval(numbers) : Infinity
-    )
+    // A base fee that changes although no block comes is asked for again in each poll interval, and what was not answered at once.
+    const market = yield* Effect.cachedWithTTL(read(kept, source, numbers), (exit) => {
+      if (Exit.isFailure(exit)) return 0
+      return exit.value.isMoving === true ? pollInterval(numbers) : Infinity
+    })
     chains.set(key, Object.assign(kept, { head: hash, market }))
     const forget = Effect.sync(() => void (kept.head = ""))
     return yield* market.pipe(

@@ -129,7 +129,7 @@ const lackOf = Effect.fnUntraced(function* (
   if (Result.isFailure(result)) return silent(result.failure.text, known)
   const { failures, finalHeight, opinions } = result.success
   const failure = failures.get(claim)
-  if (failure !== undefined) return silent(failure.text, known)
+  if (failure !== undefined && finalHeight >= claim.height) return silent(failure.text, known)
   if (finalHeight >= claim.height) {
     return silent(opinions.has(claim) ? "it has no receipt of it" : "it does not show the block", known)
   }

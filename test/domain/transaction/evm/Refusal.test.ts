@@ -208,6 +208,17 @@ describe("a node's answer", () => {
     assert.strictEqual(classify({ _tag: "HttpError", status: 429, message: "Too Many Requests" }), "provider")
     assert.strictEqual(classify({ _tag: "HttpError", status: 503 }), "provider")
     assert.strictEqual(classify({ _tag: "RpcError", code: -32005, message: "limit exceeded" }), "provider")
+    for (const [code, message] of [
+      [429, "x"],
+      [-32029, "x"],
+      [-32007, "50/second request limit reached"],
+      [-32603, "Too many requests"],
+      [-32002, "request timed out"],
+      [-32000, "context deadline exceeded"]
+    ] as const) {
+      assert.strictEqual(classify({ _tag: "RpcError", code, message }), "provider", message)
+    }
+    assert.strictEqual(classify({ _tag: "HttpError", status: 408 }), "provider")
     assert.strictEqual(classify({ _tag: "HttpError", status: 403 }), "unknown")
   })
 
