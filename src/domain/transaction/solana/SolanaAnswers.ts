@@ -53,6 +53,14 @@ export const resolve = (transaction: Transaction<Solana>, answer: Answer, { lane
     )
   }
   if (why?.code !== "landing_unproven") return refused("does not wait for a decision of an operator")
+  const { bound = 0 } = why.figures
+  const height = lane.accounts[0].chainBlock?.number ?? 0
+  // While finality stands still, the bytes are alive: new ones could land beside them.
+  if (answer === "send" && height <= bound) {
+    return refused(
+      `its bytes can land until block height ${bound}, and ${height} is final: only give_up is possible yet`
+    )
+  }
   const left = (why.figures.until ?? causeSince + answerableAfter) - now
   return left <= 0
     ? Result.succeed(unproven(transaction, answer))

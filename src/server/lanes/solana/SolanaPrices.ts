@@ -1,6 +1,6 @@
 // The price and the limit of compute units that a message offers.
 import { Effect, Result } from "effect"
-import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
+import { feeOf, totalFee } from "../../../domain/transaction/solana/Fee.ts"
 import { isWritable } from "../../../domain/transaction/solana/Message.ts"
 import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
 import { base64Of } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
@@ -36,12 +36,15 @@ export const chargeOf = Effect.fnUntraced(function* (
   { message, messageBytes }: WireTransaction,
   named?: bigint
 ) {
-  const { isBound, total } = feeOf(message)
+  const { computeUnitPrice, isBound, signatures, total } = feeOf(message)
   if (isBound !== true) return total
-  if (named !== undefined) return named
+  // One provider says it, so that it counts only within what the rules of the runtime allow.
+  const least = totalFee(signatures, computeUnitPrice, Numbers.builtinComputeUnits * message.instructions.length)
+  const believed = (lamports: bigint): bigint => (lamports < least ? least : lamports > total ? total : lamports)
+  if (named !== undefined) return believed(named)
   const call = Calls.feeForMessage(base64Of(messageBytes))
   const asked = yield* Effect.result(providers.first((node) => node.call(call)))
-  return Result.isSuccess(asked) ? (asked.success.value ?? total) : total
+  return Result.isSuccess(asked) ? believed(asked.success.value ?? total) : total
 })
 
 export const percentileOf = (sorted: ReadonlyArray<bigint>, speed: SolanaRequest["speed"] = "fast"): bigint =>

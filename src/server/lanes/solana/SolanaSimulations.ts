@@ -179,7 +179,10 @@ export const simulate = Effect.fnUntraced(function* (
   if (isOtherSuccess && found.isUnread === true) return { verdict: "Succeeds", found: other } satisfies Simulation
   const verdictOf = (): Simulation["verdict"] => {
     if (isOtherSuccess) return "Disagrees"
-    if (found.isTableUnknown === true) return "TableUnknown"
+    const isOtherAnswer = other !== "not_configured" && other !== undefined
+    if (found.isTableUnknown === true || (isOtherAnswer && other.isTableUnknown === true)) return "TableUnknown"
+    // A node that does not read the message confirms nothing.
+    if (isOtherAnswer && other.isUnread === true && found.isUnread !== true) return "FailsAlone"
     return other === undefined ? "FailsAlone" : "Fails"
   }
   const simulation: Simulation = { verdict: verdictOf(), found }

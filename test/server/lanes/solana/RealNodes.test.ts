@@ -79,14 +79,19 @@ layerEach(ledger)("the fee", (it) => {
     )
   }
 
-  it.effect("that a node names is shown, reserved and paid, whatever the service would compute", () =>
+  it.effect("that a node names is shown, reserved and paid, within what the runtime can charge", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
       const named = (value: unknown) => ({ result: { context: { slot: 10 ** 9 }, value } })
-      nodeOf(world).lies.set("getFeeForMessage", () => named(5900))
+      nodeOf(world).lies.set("getFeeForMessage", () => named(100_000))
       const [id] = yield* world.accept({ ...ownPrice(1_000_000n, memo("named")), simulate: false })
       yield* world.poll()
-      assert.strictEqual((yield* world.transaction(id)).attempts[0]?.maxFee, 5900n)
+      assert.strictEqual((yield* world.transaction(id)).attempts[0]?.maxFee, 100_000n)
+      // The runtime charges 3,000 units for each instruction at least: a node that names less is not believed.
+      nodeOf(world).lies.set("getFeeForMessage", () => named(5000))
+      const [other] = yield* world.accept({ ...ownPrice(1_000_000n, memo("too little")), simulate: false })
+      yield* world.poll()
+      assert.strictEqual((yield* world.transaction(other)).attempts[0]?.maxFee, 11_000n)
     })
   )
 
@@ -301,6 +306,9 @@ layerEach(ledger)("finality that stands still", (it) => {
       nodeOf(world).isAway = false
       yield* TestClock.adjust("1 hour")
       yield* world.poll()
+      // Its bytes are alive, so that others could land beside them.
+      const refused = yield* Effect.flip(world.answer("send", id))
+      assert.include(JSON.stringify(refused), "only give_up is possible yet")
       yield* world.answer("give_up", id)
       assert.strictEqual((yield* world.transaction(id)).state, "failed")
     })
