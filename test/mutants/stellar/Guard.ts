@@ -194,8 +194,8 @@ export const guard: ReadonlyArray<Mutant> = [
       name: "authorizations-are-granted",
       rule: "An authorization that only the simulation asks for is not given.",
       source: `${attacks} 15`,
-      before: "isOfService(entry, terms) && !given.has(entry.xdr)",
-      after: "isOfService(entry, terms) && given.has(entry.xdr)",
+      before: "isOfService(entry, terms, isGuest) && !given.has(entry.xdr)",
+      after: "isOfService(entry, terms, isGuest) && given.has(entry.xdr)",
       test: `${guards}/GuardOnChain.test.ts`
     },
     {

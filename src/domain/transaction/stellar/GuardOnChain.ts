@@ -66,13 +66,19 @@ export const addressesIn = ({ auth, changes, unshown }: Simulated): ReadonlyArra
 const authOf = ({ operations }: TransactionEnvelope): ReadonlyArray<AuthEntry> =>
   operations.flatMap((operation) => (operation.type === "invokeHostFunction" ? operation.auth : []))
 
-const isOfService = ({ credentials }: AuthEntry, { own }: Terms): boolean =>
-  credentials.kind === "source" || signersOf(credentials).some((address) => own.has(address))
+/** `isGuest`: the source of the envelope is a user, so that an authorization by the source is the user's. */
+const isOfService = ({ credentials }: AuthEntry, { own }: Terms, isGuest: boolean): boolean =>
+  (credentials.kind === "source" && !isGuest) || signersOf(credentials).some((address) => own.has(address))
 
 /** The simulation asks for an authorization of the relayer that the request does not give. */
-export const notGranted = (envelope: TransactionEnvelope, { auth }: Simulated, terms: Terms): Refusal | undefined => {
+export const notGranted = (
+  envelope: TransactionEnvelope,
+  { auth }: Simulated,
+  terms: Terms,
+  isGuest = false
+): Refusal | undefined => {
   const given = new Set(authOf(envelope).map(({ xdr }) => xdr))
-  return auth.some((entry) => isOfService(entry, terms) && !given.has(entry.xdr))
+  return auth.some((entry) => isOfService(entry, terms, isGuest) && !given.has(entry.xdr))
     ? refusal("auth_not_granted", "the call needs an authorization of the relayer that the request does not contain")
     : undefined
 }
@@ -152,9 +158,10 @@ const has = ({ below, call }: Invocation, { contract, name }: Pick<Call, "contra
 export const administers = (
   envelope: TransactionEnvelope,
   { administered }: Simulated,
-  terms: Terms
+  terms: Terms,
+  isGuest = false
 ): Refusal | undefined => {
-  const trees = authOf(envelope).flatMap((entry) => (isOfService(entry, terms) ? [entry.root] : []))
+  const trees = authOf(envelope).flatMap((entry) => (isOfService(entry, terms, isGuest) ? [entry.root] : []))
   const found = administered.find((one) => {
     const operation = administration[one.name]
     const isAllowed = operation !== undefined && terms.allowedOperations.includes(operation)

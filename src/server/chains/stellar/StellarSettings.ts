@@ -40,6 +40,14 @@ const keysOf = ({ xdr }: Library): ReadonlyArray<string> =>
 
 type Voted = Pick<LedgerSettings, "closeTime" | "limits" | "callsPerLedger">
 
+/** Milliseconds between which a close time is believed: one provider says it, and polls wait for it. Networks allow 4 to 5 seconds. */
+const believedCloseTime = { least: 500, most: 60_000 } as const
+
+const closeTimeIn = (milliseconds: number | undefined): number | undefined =>
+  milliseconds !== undefined && milliseconds >= believedCloseTime.least && milliseconds <= believedCloseTime.most
+    ? milliseconds
+    : undefined
+
 /** Entries that the library cannot read, and others than were asked for, are left out. */
 const votedIn = (lib: Library, { entries }: Calls.Entries): Voted => {
   const found = (entries ?? []).flatMap(({ xdr }) => {
@@ -61,7 +69,7 @@ const votedIn = (lib: Library, { entries }: Calls.Entries): Voted => {
   return {
     ...present("limits", limits),
     ...present("callsPerLedger", lanes?.ledgerMaxTxCount),
-    ...present("closeTime", timing?.ledgerTargetCloseTimeMilliseconds)
+    ...present("closeTime", closeTimeIn(timing?.ledgerTargetCloseTimeMilliseconds))
   }
 }
 

@@ -79,8 +79,8 @@ const brokenOnChain = (
   }: Pick<Preparing, "mode" | "newest" | "subentries"> & { maxValue: bigint | undefined }
 ): Refusal | undefined => {
   const isGuest = mode === "bump"
-  const early = expiredAuth(envelope, newest) ?? (isGuest ? undefined : beyondValue(envelope, terms, maxValue))
-  if (early !== undefined) return early
+  const expired = expiredAuth(envelope, newest)
+  if (expired !== undefined) return expired
   if (!isGuest && subentries !== undefined) {
     const entries = subentriesOnChain(envelope, subentries, terms)
     if (entries !== undefined) return entries
@@ -91,8 +91,8 @@ const brokenOnChain = (
   if (declared !== undefined) return declared
   const actor = isGuest || mode === "forward" ? undefined : terms.relayer
   return (
-    notGranted(envelope, read, terms) ??
-    administers(envelope, read, terms) ??
+    notGranted(envelope, read, terms, isGuest) ??
+    administers(envelope, read, terms, isGuest) ??
     ownChanges(read, terms, { actor, maxValue })
   )
 }
@@ -182,12 +182,16 @@ export const prepared = Effect.fnUntraced(function* ({
   const addresses = read === undefined ? [] : addressesIn(read)
   const onChain =
     addresses.length === 0 ? terms : { ...terms, own: new Set([...own, ...(yield* ownAccounts({ addresses }))]) }
+  // Acceptance has counted the reserve of the public network.
+  const isCounted = isGuest || baseReserve === given.baseReserve
+  const beyond = isCounted ? undefined : beyondValue(envelope, terms, request.max_value)
+  const onChainRules = { ...rest, mode, maxValue: request.max_value }
   const preparation: Preparation = {
     operations: envelope.operations.length,
     out: isGuest ? 0n : highest(sendsOf(envelope, terms).value, read === undefined ? 0n : takenByCall(read, onChain)),
     baseFee,
     ...paid,
-    ...present("broken", brokenOnChain(envelope, onChain, read, { ...rest, mode, maxValue: request.max_value })),
+    ...present("broken", beyond ?? brokenOnChain(envelope, onChain, read, onChainRules)),
     ...(isGuest ? { inner: { fee: envelope.fee, ...present("resourceFee", envelope.resourceFee) } } : {}),
     ...present("stats", isCall ? fees?.sorobanInclusionFee : fees?.inclusionFee),
     ...present("soroban", view)
