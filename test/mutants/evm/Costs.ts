@@ -319,6 +319,14 @@ export const costs: ReadonlyArray<Mutant> = [
   ]),
   ...inFile("src/server/chains/evm/EvmMarkets.ts", [
     {
+      name: "fees-that-were-not-read-are-asked-again",
+      rule: "A read of fees that failed is not kept until the next block, which may never come.",
+      source: `${failures} 41`,
+      before: "if (Exit.isFailure(exit)) return 0",
+      after: "if (Exit.isFailure(exit)) return Infinity",
+      test: "test/server/lanes/QuietChains.test.ts"
+    },
+    {
       name: "moving-base-fee-is-asked-again",
       rule: "A base fee that changes although no block comes is asked for again.",
       source: `${failures} 13`,

@@ -181,4 +181,24 @@ layerEach(ledger)("on a chain whose fee history has no base fee of the next bloc
       assert.strictEqual(fees && maxFeeOf(fees), 100n * gwei)
     })
   )
+
+  it.effect("is sent after a read of fees that failed, although no block came", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ policies })
+      says(world, fee, ofBlocks)
+      const price = (base: bigint) => world.nodes[0]?.lies.set("eth_gasPrice", result(hex(225n * gwei + base)))
+      price(150n * gwei)
+      const [id] = yield* world.accept()
+      yield* world.poll()
+      assert.deepInclude((yield* world.transaction(id)).cause, { code: "gas_price_above_cap" })
+      const busy = { _tag: "RpcError", code: -32005, message: "limit exceeded" } as const
+      for (const method of ["eth_feeHistory", "eth_gasPrice"]) world.nodes[0]?.lies.set(method, () => busy)
+      yield* world.poll(3)
+      assert.deepInclude((yield* world.transaction(id)).cause, { code: "providers_unavailable" })
+      says(world, fee, ofBlocks)
+      price(50n * gwei)
+      yield* world.poll(3)
+      assert.strictEqual((yield* feesOf(world, id)).length, 1)
+    })
+  )
 })
