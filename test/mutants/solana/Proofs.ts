@@ -269,6 +269,16 @@ export const proofs: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideInFlight.test.ts`
     }
   ]),
+  ...inFile(`${source}/SolanaAnswers.ts`, [
+    {
+      name: "nothing-is-sent-again-while-bytes-are-alive",
+      rule: "An operator cannot have bytes signed again while the former ones can land.",
+      source: "docs/solana.md: proofs",
+      before: 'answer === "send" && height <= bound',
+      after: 'answer === "send" && height < 0',
+      test: "test/server/lanes/solana/RealNodes.test.ts"
+    }
+  ]),
   ...inFile(`${source}/SendAnswer.ts`, [
     {
       name: "bytes-are-given-up-by-all",

@@ -260,6 +260,16 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/SolanaMachine.test.ts`
     }
   ]),
+  ...inFile("src/server/lanes/solana/SolanaPrices.ts", [
+    {
+      name: "fees-of-one-node-have-a-least",
+      rule: "A fee that one node names counts only within what the runtime can charge.",
+      source: "docs/solana.md: fees",
+      before: "lamports < least ? least",
+      after: "lamports < 0n ? least",
+      test: "test/server/lanes/solana/RealNodes.test.ts"
+    }
+  ]),
   ...inFile("src/server/lanes/solana/SolanaSimulations.ts", [
     {
       name: "only-unread-bytes-have-one-opinion",
