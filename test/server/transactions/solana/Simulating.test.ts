@@ -91,8 +91,8 @@ layer(api, { excludeTestServices: true })("a simulation of a solana relayer", (i
       const own = { transaction: prebuilt(address, recent(cluster), [price, ...memoOf("x")]) }
       const shown = Effect.map(post("/transactions/simulate", own), (answer) => simulatedOf(answer).max_fee)
       assert.strictEqual(yield* shown, "208000")
-      node.lies.set("getFeeForMessage", () => ({ result: { context: { slot: 10 ** 9 }, value: 5900 } }))
-      assert.strictEqual(yield* shown, "5900")
+      node.lies.set("getFeeForMessage", () => ({ result: { context: { slot: 10 ** 9 }, value: 100_000 } }))
+      assert.strictEqual(yield* shown, "100000")
       node.lies.set("getFeeForMessage", () => ({ result: { context: { slot: 10 ** 9 }, value: null } }))
       assert.strictEqual(yield* shown, "208000")
     })
