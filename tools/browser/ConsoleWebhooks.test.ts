@@ -27,7 +27,7 @@ layer(OwnService.layer, { timeout: 240_000, excludeTestServices: true })("an ope
         await page.getByRole("dialog").getByText("signing_key").waitFor()
         await button(page, "Generate").click()
         const secret = await page.getByLabel("New signing key").inputValue()
-        assert.match(secret, /^[0-9a-f]{64}$/)
+        assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
         await button(page, "Use this key").click()
         await page.getByRole("dialog").waitFor({ state: "detached" })
         await button(page, "Send a test").click()
