@@ -79,7 +79,7 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, node: EvmNode, sta
     )
     return { receivers, sent }
   })
-  const outcome = Effect.fnUntraced(function* ({ receivers, sent }: Effect.Success<ReturnType<typeof transfers>>) {
+  const outcome = Effect.fnUntraced(function* ({ receivers, sent }: Script.Transfers) {
     const rows = yield* script.ends(relayer, sent)
     return `${Script.counted(rows)}; ${yield* received(receivers)} received`
   })
@@ -194,54 +194,13 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, node: EvmNode, sta
       return `${Script.ended(yield* script.end(relayer, sent))}; ${yield* received([to])} received`
     })
   )
-  yield* check(
-    "a cancel right after the send",
-    "the receiver has what the status says",
-    Effect.gen(function* () {
-      const {
-        receivers,
-        sent: [sent]
-      } = yield* transfers(1)
-      yield* script.cancel(relayer, sent ?? { id: "" })
-      const row = yield* script.end(relayer, sent ?? { id: "" })
-      const has = yield* received(receivers)
-      const isTrue = has === (row.status === "confirmed" ? 1n : 0n)
-      return isTrue ? "the receiver has what the status says" : `${Script.ended(row)}, and the receiver has ${has}`
-    })
-  )
-  yield* check(
-    "`kill -9` of the service and its database with 20 transfers in flight",
-    "20 confirmed; 20 received",
-    Effect.gen(function* () {
-      const made = yield* transfers(20)
-      yield* script.kill
-      return yield* outcome(made)
-    })
-  )
-  const { restart } = started
-  const restarted = "a restart of the node with 10 transfers in flight"
-  if (restart === undefined) sheet.leaveOut(restarted, "the node keeps its chain in memory")
-  else {
-    yield* check(
-      restarted,
-      "10 confirmed; 10 received",
-      Effect.gen(function* () {
-        const made = yield* transfers(10)
-        yield* restart
-        return yield* outcome(made)
-      })
-    )
-  }
-  yield* check(
-    "a backup, five transfers, the restore of the backup, and two more",
-    "5 received once; 2 confirmed; 2 received",
-    Effect.gen(function* () {
-      yield* script.backup
-      const forgotten = yield* transfers(5)
-      yield* script.ends(relayer, forgotten.sent)
-      yield* script.putBack
-      const after = yield* outcome(yield* transfers(2))
-      return `${yield* received(forgotten.receivers)} received once; ${after}`
-    })
-  )
+  yield* Script.commonCases(script, {
+    check,
+    leaveOut: (name, why) => sheet.leaveOut(name, why),
+    restart: started.restart,
+    relayer,
+    transfers,
+    outcome,
+    received
+  })
 })

@@ -76,7 +76,7 @@ export const open = Effect.gen(function* () {
   const cancel = (relayer: Relayers.Relayer, { id }: Pick<Shown, "id">) =>
     call(`relayers/${relayer.id}/transactions/${id}`, { method: "DELETE" })
 
-  // Of the script: a service that a case starts goes on after the case.
+  // A service that a case starts must outlive the case, so it belongs to the scope of the whole script.
   const scope = yield* Effect.scope
   const start = world.listen(env).pipe(
     Effect.map((next) => void (service = next)),
@@ -127,3 +127,76 @@ export const counted = (rows: ReadonlyArray<Shown>): string =>
 export const times = <A>(count: number, make: (index: number) => A): ReadonlyArray<A> => Array.makeBy(count, make)
 
 export type InScope<A> = Effect.Effect<A, never, Scope.Scope>
+
+export interface Transfers {
+  readonly receivers: ReadonlyArray<string>
+  readonly sent: ReadonlyArray<Shown>
+}
+
+interface Common {
+  readonly check: (name: string, expected: string, see: InScope<string>) => Effect.Effect<void, never, Scope.Scope>
+  /** Writes a row for a case that the node cannot have. */
+  readonly leaveOut: (name: string, why: string) => void
+  readonly restart: Effect.Effect<void> | undefined
+  readonly relayer: Relayers.Relayer
+  /** Sends one transfer to each of some new receivers. */
+  readonly transfers: (count: number) => InScope<Transfers>
+  /** How the transfers ended, and how many of them the receivers have. */
+  readonly outcome: (made: Transfers) => InScope<string>
+  /** How many transfers the receivers have, as the node says. */
+  readonly received: (receivers: ReadonlyArray<string>) => InScope<bigint>
+}
+
+/** The cases that evm and solana have alike: a cancel, a death of the service, a restart of the node, and the restore of a backup. */
+export const commonCases = Effect.fnUntraced(function* (
+  { backup, cancel, ends, kill, putBack }: Effect.Success<typeof open>,
+  { check, leaveOut, outcome, received, relayer, restart, transfers }: Common
+) {
+  const right = "the receiver has what the status says"
+  yield* check(
+    "a cancel right after the send",
+    right,
+    Effect.gen(function* () {
+      const { receivers, sent } = yield* transfers(1)
+      yield* Effect.forEach(sent, (one) => cancel(relayer, one))
+      const rows = yield* ends(relayer, sent)
+      const has = yield* received(receivers)
+      const wanted = rows.filter(({ status }) => status === "confirmed").length
+      return has === BigInt(wanted) ? right : `${counted(rows)}, and the receiver has ${has}`
+    })
+  )
+  yield* check(
+    "`kill -9` of the service and its database with 20 transfers in flight",
+    "20 confirmed; 20 received",
+    Effect.gen(function* () {
+      const made = yield* transfers(20)
+      yield* kill
+      return yield* outcome(made)
+    })
+  )
+  const restarted = "a restart of the node with 10 transfers in flight"
+  if (restart === undefined) leaveOut(restarted, "the node keeps its chain in memory, or this command did not start it")
+  else {
+    yield* check(
+      restarted,
+      "10 confirmed; 10 received",
+      Effect.gen(function* () {
+        const made = yield* transfers(10)
+        yield* restart
+        return yield* outcome(made)
+      })
+    )
+  }
+  yield* check(
+    "a backup, five transfers, the restore of the backup, and two more",
+    "5 received once; 2 confirmed; 2 received",
+    Effect.gen(function* () {
+      yield* backup
+      const forgotten = yield* transfers(5)
+      yield* ends(relayer, forgotten.sent)
+      yield* putBack
+      const after = yield* outcome(yield* transfers(2))
+      return `${yield* received(forgotten.receivers)} received once; ${after}`
+    })
+  )
+})

@@ -23,7 +23,7 @@ interface Endpoint {
 interface Common {
   readonly name: string
   readonly rpc: ReadonlyArray<Endpoint>
-  /** Of the block time, the features and the confirmations. */
+  /** The source of the block time, the features and the confirmations. */
   readonly read: Source
   readonly explorer?: string
   readonly blockMs: number

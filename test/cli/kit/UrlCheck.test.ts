@@ -46,7 +46,7 @@ describe("a check of a URL", () => {
     })
   )
 
-  it.effect("says why a URL is none of a node, without the parts of it that may be a key", () =>
+  it.effect("says why a URL does not lead to a node, and hides the parts of the URL that may be a key", () =>
     Effect.gen(function* () {
       const page = yield* EvmRpc.make()
       page.fail("html")

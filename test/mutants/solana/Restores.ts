@@ -70,7 +70,7 @@ export const restores: ReadonlyArray<Mutant> = [
     },
     {
       name: "strangers-are-known-by-two",
-      rule: "As many providers as must agree say that a transaction which cannot be read is none of the relayer's.",
+      rule: "A transaction that cannot be read counts as foreign only if enough providers say that the relayer did not sign it.",
       source: `${traces} 27`,
       before: "return said.length >= needOf(providers) && said.every(",
       after: "return said.length >= 1 && said.every(",

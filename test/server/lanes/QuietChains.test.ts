@@ -135,7 +135,7 @@ layerEach(ledger)("on a quiet chain a transaction", (it) => {
   )
 })
 
-/** Each base fee is that of a block: there is none of the next block. */
+/** The base fees of ten blocks. The history has no base fee of the block that comes next. */
 const ofBlocks = Array<bigint>(10).fill(225n * gwei)
 
 layerEach(ledger)("on a chain whose fee history has no base fee of the next block, a transaction", (it) => {

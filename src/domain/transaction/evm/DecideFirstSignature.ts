@@ -81,7 +81,7 @@ const gasAboveBlock: Row<Evm, Seen> = ({ transaction, view }) => {
   return [finish({ state: "failed", cause: cause("gas_limit_above_block", figures) })]
 }
 
-/** Whoever published the delegation of the account has given its data a meaning that no limit was compared with. */
+/** The code of a delegated account decides what data sent to the account does. No limit was compared with that. */
 const ownCall: Row<Evm, Seen> = ({ transaction, terms, view }) =>
   view.hasCode === true && isOwnCall(newestRequest(transaction), terms.address)
     ? [finish({ state: "failed", cause: cause("own_account_has_code") })]

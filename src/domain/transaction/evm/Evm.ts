@@ -42,7 +42,7 @@ export interface Priced {
 
 /** What policy and network allow now. */
 export interface EvmTerms {
-  /** Of the account. */
+  /** The address of the account. */
   readonly address: string
   /** Wei per gas. Absent: no cap. */
   readonly cap?: bigint

@@ -65,7 +65,7 @@ const size: Rule = ({ transaction, terms }) => {
     : undefined
 }
 
-/** Of a message that the service builds: what it was given is decoded, and then the same is checked. */
+/** Checks a message that the service builds: decodes what the request gives, and applies the rules of given messages to it. */
 const version1Limits: Rule = ({ transaction }) => {
   const problem = version1Problem(transaction.message)
   return problem === undefined ? undefined : refusal("malformed", problem.message)

@@ -60,7 +60,7 @@ class Writer {
 
 const configNames = ["priorityFee", "computeUnitLimit", "loadedBytes", "heapBytes"] as const
 
-/** Of a message of version 1: the sizes of all instructions come before their contents. */
+/** Encodes the instructions of a version 1 message: the sizes of all instructions come before their contents. */
 const version1Bytes = ({ config = {}, keys, blockhash, instructions, ...header }: Message): Uint8Array => {
   const writer = new Writer()
   const given = configNames.filter((name) => config[name] !== undefined)

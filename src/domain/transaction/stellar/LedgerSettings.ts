@@ -30,7 +30,7 @@ export const ledgerTimeOf = ({ closeTime = ledgerTime }: LedgerSettings): number
 
 /** What is known of the present time of the network. Seconds, except for `closeTime` in unix seconds. */
 export interface LedgerClock {
-  /** Of the newest ledger. */
+  /** The close time of the newest ledger. */
   readonly closeTime: number
   /** Since it was seen. The clocks of a node and of the service may differ, so only this difference counts. */
   readonly quiet: number

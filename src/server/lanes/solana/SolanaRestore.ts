@@ -120,7 +120,7 @@ const describedBy = Effect.fnUntraced(function* (node: RpcNode, signature: strin
   return transaction.signatures[0] === signature ? description : undefined
 })
 
-/** Whether as many providers as must agree say that a transaction is none of the relayer's, and none says otherwise. */
+/** Whether enough providers say that the relayer did not sign the transaction, and no provider says that it did. */
 const isOfOthers = Effect.fnUntraced(function* ({ context, providers }: Work, signature: string) {
   const opinions = yield* providers.opinions(Numbers.maxAskedProviders, (node) => describedBy(node, signature))
   const said = opinions.flatMap(({ result }) => Result.getOrUndefined(result) ?? [])
