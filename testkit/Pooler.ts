@@ -11,6 +11,11 @@ export interface Options {
   readonly ignored?: ReadonlyArray<string>
   /** In transaction mode, a client that listens keeps its session, so that notifications arrive, as they do behind PgDog. */
   readonly delivers?: boolean
+  /**
+   * In transaction mode, a client hears of a notification only if the server sends it while the client has the session. It never does here,
+   * or always if it is `late`: which of the two a real server does is a matter of load.
+   */
+  readonly late?: boolean
   /** Processes that share the port by turns, each with sessions of its own (`so_reuseport`). */
   readonly processes?: number
 }
@@ -72,26 +77,30 @@ const frames = (take: (frame: Buffer) => void, hasType: () => boolean) => {
 
 const typeOf = (frame: Buffer) => String.fromCharCode(frame[0] ?? 0)
 
-/** A session of the server. What it sends while no client has it is dropped. */
+/** A session of the server. What it sends while no client has it is dropped, unless notifications are `late`. */
 interface ServerSession {
   readonly socket: net.Socket
+  readonly late: Array<Buffer>
   receive: ((frame: Buffer) => void) | undefined
 }
 
 /** The sessions of one process of the pooler. The one that was used last is used next. */
-const makeProcess = ({ server, mode, ignored = [], delivers = false }: Options) => {
+const makeProcess = ({ server, mode, ignored = [], delivers = false, late = false }: Options) => {
   const idle = new Map<string, Array<ServerSession>>()
   const sockets = new Set<net.Socket>()
 
   const open = (parameters: ReadonlyMap<string, string>) =>
     new Promise<ServerSession>((resolve) => {
       const socket = net.connect(server)
-      const session: ServerSession = { socket, receive: (frame) => typeOf(frame) === "Z" && resolve(session) }
+      const session: ServerSession = { socket, late: [], receive: (frame) => typeOf(frame) === "Z" && resolve(session) }
       socket
         .on(
           "data",
           frames(
-            (frame) => session.receive?.(frame),
+            (frame) => {
+              if (session.receive !== undefined) session.receive(frame)
+              else if (late) session.late.push(frame)
+            },
             () => true
           )
         )
@@ -118,12 +127,14 @@ const makeProcess = ({ server, mode, ignored = [], delivers = false }: Options) 
     const link = async (wanted: ReadonlyMap<string, string>) => {
       const found = idle.get(key)?.pop() ?? (await open(wanted))
       found.receive = (frame) => {
+        if (typeOf(frame) === "A" && mode === "transaction" && !listens && !late) return
         client.write(frame)
         if (typeOf(frame) !== "Z") return
         running--
         const isOutside = String.fromCharCode(frame[5] ?? 0) === "I"
         if (mode === "transaction" && running === 0 && isOutside && !listens) release(found)
       }
+      for (const frame of found.late.splice(0)) client.write(frame)
       session = found
       return found
     }

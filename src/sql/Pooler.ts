@@ -22,22 +22,29 @@ const connect = (config: PgClient.PgClientConfig) => PgConnection.make({ ...conf
 /** Names a session of the server. Two sessions that exist at the same time never have the same name, whatever the load. */
 const session = "SELECT pid || ' since ' || backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 
-/** Times that each of two connections names its session: other clients of the pooler may take the session between two statements. */
+/** Times that each connection names its session: other clients of the pooler may take the session between two statements. */
 const rounds = 5
 
 /**
- * Whether connections share sessions of the server. Both signs are independent of time and load: a connection with a session of its own
- * always names the same one, which no other connection names; and PostgreSQL delivers a committed notification to a session before it
- * answers the next statement there.
+ * Connections that name their sessions. A pooler may consist of processes that share a port, each with sessions of its own (`so_reuseport` of
+ * PgBouncer): of more connections than processes, two lead to the same process.
+ */
+const connections = 5
+
+/**
+ * Whether connections share sessions of the server. A connection with a session of its own always names the same one, which no other
+ * connection names. And PostgreSQL delivers a committed notification to a session before it answers the next statement there: a connection
+ * that hears none has no session. The reverse proves nothing: a pooler passes on a notification that is late enough to come with an answer.
  */
 const isShared = Effect.fnUntraced(function* (config: PgClient.PgClientConfig) {
   const [one, other] = [yield* connect(config), yield* connect(config)]
+  const others = yield* Effect.replicateEffect(connect(config), connections - 2)
   const names: Array<unknown> = []
   for (let round = 0; round < rounds; round++) {
-    for (const connection of [one, other]) names.push((yield* connection.queryValues(session))[0]?.[0])
+    for (const connection of [one, other, ...others]) names.push((yield* connection.queryValues(session))[0]?.[0])
   }
-  const own = names.every((name, index) => name === names[index % 2])
-  if (!own || names[0] === names[1]) return true
+  const areOwn = names.every((name, index) => name === names[index % connections])
+  if (!areOwn || new Set(names).size < connections) return true
   const channel = `effect_relayer_${randomUUID()}`
   const listening = yield* one.pin
   const heard = yield* listening.listen(channel)

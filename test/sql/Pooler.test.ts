@@ -62,7 +62,9 @@ layer(Server.layer, { excludeTestServices: true })("a start behind a pooler", (i
     ["as it is installed", {}],
     ["that ignores settings", { ignored }],
     ["that delivers notifications", { ignored, delivers: true }],
-    ["of two processes", { ignored, processes: 2 }]
+    ["of two processes", { ignored, processes: 2 }],
+    ["of eight processes", { ignored, processes: 8 }],
+    ["of four processes, with late notifications", { ignored, processes: 4, late: true }]
   ] as const) {
     it.effect(`is refused before anything is written: in transaction mode, a pooler ${name}`, () =>
       Effect.gen(function* () {

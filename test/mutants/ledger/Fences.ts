@@ -25,13 +25,13 @@ export const fences: ReadonlyArray<Mutant> = [
       name: "sessions-of-connections-are-compared",
       rule: "Two connections that name the same session of the server share it.",
       source: pooler,
-      before: "if (!own || names[0] === names[1]) return true\n",
-      after: "if (own && names.length === 0) return true\n",
+      before: "if (!areOwn || new Set(names).size < connections) return true\n",
+      after: "if (areOwn && names.length === 0) return true\n",
       test: "test/sql/Pooler.test.ts"
     },
     {
       name: "notifications-have-to-arrive",
-      rule: "A pooler of several processes is refused, because it loses notifications.",
+      rule: "A pooler of many processes is refused, because it loses notifications.",
       source: pooler,
       before: "return Option.isNone(yield* Queue.poll(heard))",
       after: "return Option.isNone(yield* Queue.poll(heard)) && names.length === 0",
