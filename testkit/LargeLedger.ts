@@ -1,5 +1,5 @@
 // A database with many transactions, and the number of its pages that an effect touches.
-import { Effect } from "effect"
+import { Cause, Deferred, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as LedgerRows from "./LedgerRows.ts"
 
@@ -54,6 +54,26 @@ export const fill = Effect.fnUntraced(function* (transactions: number) {
 
 /** How many transactions `fill` holds with each of its codes. */
 export const withEachCode = relayers / held
+
+/**
+ * Runs `self` with the statistics that a vacuum leaves which found the tables empty: the planner expects one row in each. A table that
+ * retention has emptied is so until the first analysis after it was filled again. Everything that `self` writes is rolled back.
+ */
+export const withStatisticsOfEmptyTables = Effect.fnUntraced(function* <A, E, R>(self: Effect.Effect<A, E, R>) {
+  const sql = yield* SqlClient.SqlClient
+  const result = yield* Deferred.make<A, E>()
+  const run = Effect.gen(function* () {
+    yield* sql`
+      UPDATE pg_class SET reltuples = 0, relpages = 1
+      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')`
+    yield* sql`
+      DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)`
+    yield* Deferred.complete(result, self)
+    return yield* new Cause.NoSuchElementError("the transaction is rolled back")
+  })
+  yield* Effect.catchTag(sql.withTransaction(run), "NoSuchElementError", () => Effect.void)
+  return yield* Deferred.await(result)
+})
 
 const fetched = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -9,6 +9,7 @@ import { NetworkId } from "../../src/domain/network/NetworkId.ts"
 import * as NetworkProviders from "../../src/server/health/NetworkProviders.ts"
 import { Ledger } from "../../src/server/ledger/Ledger.ts"
 import * as SumsRepo from "../../src/server/ledger/read/SumsRepo.ts"
+import * as QueueRepo from "../../src/server/notifications/delivery/QueueRepo.ts"
 import * as DeliveriesRepo from "../../src/server/notifications/delivery/DeliveriesRepo.ts"
 import * as Prepared from "../../testkit/Prepared.ts"
 import { Relayers } from "../../src/server/relayers/Relayers.ts"
@@ -193,6 +194,30 @@ layer(filled, { timeout: "10 minutes" })("with many transactions", (it) => {
       assert.deepStrictEqual(new Set(value.items.map(({ code }) => code)), new Set(["insufficient_funds"]))
       assert.strictEqual(value.items.length, LargeLedger.withEachCode)
       assert.isAtMost(pages, 400)
+    })
+  )
+
+  it.effect("lists and claims find each row of their page by its key, also if the planner expects empty tables", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { listAll } = yield* Transactions
+      const { claim } = yield* QueueRepo.make
+      const cost = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+        LargeLedger.withStatisticsOfEmptyTables(LargeLedger.pagesOf(self))
+      const held = yield* cost(listAll({ held: true, per_page: 100 }))
+      assert.strictEqual(held.value.items.length, LargeLedger.withEachCode)
+      assert.isAtMost(held.pages, transactions / 20)
+      const all = yield* cost(listAll({ per_page: 100 }))
+      assert.strictEqual(all.value.items.length, 100)
+      assert.isAtMost(all.pages, 5000)
+      yield* Prepared.create("notifications", { id: "waiting", url: "https://hooks.example.com/x" })
+      yield* sql`
+        INSERT INTO deliveries (id, notification_seq, lane, event, body, state, created_at, next_attempt_at, give_up_at)
+        SELECT 'w' || i, n.seq, 'r' || i % 1000, 'relayer.paused', '{}', 'pending', now(), now(), now() + interval '1 day'
+        FROM generate_series(1, 20000) i, notifications n WHERE n.id = 'waiting'`
+      const claimed = yield* cost(claim({ free: 10, perReceiver: 10, busy: new Map() }))
+      assert.strictEqual(claimed.value.length, 10)
+      assert.isAtMost(claimed.pages, 20_000)
     })
   )
 })

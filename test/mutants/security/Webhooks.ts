@@ -60,8 +60,8 @@ export const webhooks: ReadonlyArray<Mutant> = [
       name: "webhooks-in-order",
       rule: "The deliveries of a relayer are sent in their order.",
       source: "docs/operate.md: webhooks arrive in order",
-      before: "FROM heads JOIN deliveries d ON d.seq = heads.seq JOIN",
-      after: "FROM deliveries d JOIN",
+      before: "FROM heads CROSS JOIN LATERAL (SELECT * FROM deliveries WHERE seq = heads.seq OFFSET 0) d",
+      after: "FROM deliveries d",
       test: "test/server/notifications/delivery/Lanes.test.ts"
     }
   ]),

@@ -103,6 +103,10 @@ export const make = Effect.gen(function* () {
     ]
   }
 
+  /**
+   * The page is found once, and each of its rows by its id. `OFFSET 0` keeps the planner from turning that around: after a vacuum of an
+   * empty table, it expects one row until the next analysis, and would find the page again for each of ten thousand rows.
+   */
   const select = ({ filter, limit, after, offset = 0 }: Selection) => {
     const order = orderOf(filter)
     const from = after === undefined ? [] : [order.to(sql`${after - 1}::bigint`)]
@@ -110,7 +114,8 @@ export const make = Effect.gen(function* () {
       SELECT ${TransactionRow.columns(sql)} FROM (
         SELECT t.id FROM transactions t WHERE ${sql.and([...conditionsOf(filter), ...from])}
         ORDER BY ${order.by} LIMIT ${limit} OFFSET ${offset}
-      ) page JOIN transactions t ON t.id = page.id JOIN lanes l ON l.id = t.lane_id ORDER BY t.number DESC`
+      ) page CROSS JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t
+      JOIN lanes l ON l.id = t.lane_id ORDER BY t.number DESC`
     const fitting = FittingRows.select(sql, { rows, size, orderBy: sql`number DESC` })
     const whole = Effect.map(rows, (rows) => ({ rows, isCut: false }))
     return Effect.gen(function* () {
