@@ -13,6 +13,12 @@ export interface Shown {
   readonly contract_address?: string
 }
 
+/** What a stellar relayer says of its sequences. */
+interface Places {
+  readonly channels?: ReadonlyArray<object>
+  readonly locked_by_channels?: string
+}
+
 /** States in which nothing happens any more. */
 const final: ReadonlySet<string> = new Set(["confirmed", "failed", "canceled", "expired"])
 
@@ -49,6 +55,12 @@ export const open = Effect.gen(function* () {
 
   const shown = (relayer: Relayers.Relayer, { id }: Pick<Shown, "id">) =>
     Effect.map(call(`relayers/${relayer.id}/transactions/${id}`), dataOf<Shown>)
+
+  /** The transactions of a query, the newest first. */
+  const list = (relayer: Relayers.Relayer, query: string) =>
+    Effect.map(call(`relayers/${relayer.id}/transactions?${query}`), dataOf<ReadonlyArray<Shown>>)
+
+  const nonce = (relayer: Relayers.Relayer) => Effect.map(call(`relayers/${relayer.id}/nonce`), dataOf<Places>)
 
   const when = (relayer: Relayers.Relayer, sent: Pick<Shown, "id">, isTrue: (row: Shown) => boolean) =>
     shown(relayer, sent).pipe(
@@ -104,6 +116,8 @@ export const open = Effect.gen(function* () {
     send,
     sendAll,
     shown,
+    list,
+    nonce,
     when,
     end,
     ends,

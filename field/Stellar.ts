@@ -1,37 +1,93 @@
 // The script of stellar nodes: standalone networks, whose root account has all lumens. Its oracle is what the node says about the receivers,
 // never what the service says.
-import { Keypair, xdr } from "@stellar/stellar-sdk/base"
+import { Account, Asset, Keypair, Operation, TransactionBuilder, xdr } from "@stellar/stellar-sdk/base"
+import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import { Effect, Schedule } from "effect"
 import { createHash } from "node:crypto"
 import type { Started } from "./Nodes.ts"
 import * as Script from "./Script.ts"
 import type { Sheet } from "./Sheet.ts"
 
-/** Stroops of accounts that the script creates: 1,000 XLM, enough for the base reserve of a new network, which is 10 XLM. */
-const funds = 10_000_000_000n
+/** XLM of accounts that the script creates, enough for the base reserve of a new network, which is 10 XLM. */
+const funds = 1_000
 
 /** Stroops of a payment. */
 const amount = 10_000_000n
 
+const stroopsPerXlm = 10_000_000n
+
+/** What an operation of the root account may cost, in stroops: ten times the base fee. */
+const rootFee = "1000"
+
 interface Entries {
   readonly entries?: ReadonlyArray<{ readonly xdr: string }>
 }
+
+interface Version {
+  readonly captiveCoreVersion: string
+  readonly protocolVersion: number
+}
+
+/** The node and its protocol, as it says itself. */
+export const versionOf = ({ call }: Started) =>
+  call("getVersionInfo", {}).pipe(
+    Effect.map((answer) => {
+      const { captiveCoreVersion, protocolVersion } = answer as Version
+      return `${captiveCoreVersion}, protocol ${protocolVersion}`
+    }),
+    Effect.catchCause(() => Effect.succeed("a node that does not say its version"))
+  )
+
+interface Latest {
+  readonly headerXdr: string
+}
+
+/** An amount in XLM with its decimals, as the SDK takes it. */
+const xlm = (stroops: bigint) => `${stroops / stroopsPerXlm}.${String(stroops % stroopsPerXlm).padStart(7, "0")}`
 
 export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started) {
   const script = yield* Script.open
   const { call } = started
   const { passphrase } = (yield* call("getNetwork", {})) as { readonly passphrase: string }
 
-  /** Stroops of an account, 0 if it does not exist. */
-  const balance = Effect.fnUntraced(function* (address: string) {
+  const entryOf = Effect.fnUntraced(function* (address: string) {
     const accountId = Keypair.fromPublicKey(address).xdrPublicKey()
     const key = xdr.LedgerKey.account(new xdr.LedgerKeyAccount({ accountId })).toXdr("base64")
     const { entries = [] } = (yield* call("getLedgerEntries", { keys: [key] })) as Entries
     const [entry] = entries
-    if (entry === undefined) return 0n
+    if (entry === undefined) return undefined
     const data = xdr.LedgerEntryData.fromXdr(entry.xdr, "base64")
-    return data.type === "account" ? data.account.balance : 0n
+    return data.type === "account" ? data.account : undefined
   })
+
+  /** Stroops of an account, 0 if it does not exist. */
+  const balance = (address: string) => Effect.map(entryOf(address), (entry) => entry?.balance ?? 0n)
+
+  // The key of the root account of a standalone network is the hash of the passphrase.
+  const root = Keypair.fromRawEd25519Seed(createHash("sha256").update(passphrase).digest())
+  const rootSequence = Effect.map(entryOf(root.publicKey()), (entry) => entry?.seqNum ?? 0n)
+
+  /** Sends operations of the root account to the node itself, and waits for their ledger. */
+  const byRoot = Effect.fnUntraced(function* (...operations: ReadonlyArray<Xdr.Operation>) {
+    const sequence = yield* rootSequence
+    const source = new Account(root.publicKey(), String(sequence))
+    const builder = new TransactionBuilder(source, { fee: rootFee, networkPassphrase: passphrase }).setTimeout(60)
+    for (const operation of operations) builder.addOperation(operation)
+    const transaction = builder.build()
+    transaction.sign(root)
+    const answer = (yield* call("sendTransaction", { transaction: transaction.toXDR() })) as { readonly status: string }
+    if (answer.status !== "PENDING") return yield* Effect.die(new Error(`the node answers ${JSON.stringify(answer)}`))
+    yield* Effect.repeat(rootSequence, {
+      until: (found) => found > sequence,
+      schedule: Schedule.spaced("250 millis")
+    })
+  })
+  /** Stroops that the ledger locks per entry, and twice for the account itself. */
+  const baseReserve = Effect.map(call("getLatestLedger", {}), (latest) =>
+    BigInt(xdr.LedgerHeader.fromXdr((latest as Latest).headerXdr, "base64").baseReserve)
+  )
+  const created = (destination: string, startingBalance: string) =>
+    Operation.createAccount({ destination, startingBalance })
 
   yield* script.createNetwork({
     network_type: "stellar",
@@ -41,22 +97,13 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started) 
     average_blocktime_ms: 5000,
     is_testnet: true
   })
-  const relayerOf = (signer?: object) =>
-    script.createRelayer({ network: "field", network_type: "stellar", policies: { timeout_seconds: 30 } }, signer)
+  const relayerOf = (policies: object = {}) =>
+    script.createRelayer({ network: "field", network_type: "stellar", policies: { timeout_seconds: 30, ...policies } })
   const body = (...operations: ReadonlyArray<object>) => ({ network: "field", operations })
-  const creation = (destination: string) => ({ type: "create_account", destination, starting_balance: String(funds) })
-
-  // The key of the root account of a standalone network is the hash of the passphrase.
-  const root = createHash("sha256").update(passphrase).digest("hex")
-  const treasury = yield* relayerOf({ type: "plain", config: { key: root } })
   const relayer = yield* relayerOf()
   const receivers = Script.times(4, () => Keypair.random().publicKey())
   const [receiver = ""] = receivers
-  const made = yield* script.send(treasury, body(...[relayer.address, ...receivers].map(creation)))
-  yield* script.end(treasury, made)
-  yield* balance(relayer.address).pipe(
-    Effect.repeat({ until: (found) => found > 0n, schedule: Schedule.spaced("250 millis") })
-  )
+  yield* byRoot(...[relayer.address, ...receivers].map((address) => created(address, String(funds))))
 
   const payment = (destination = receiver, stroops = amount) => ({
     type: "payment",
@@ -94,21 +141,40 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started) 
     )
   )
   yield* sheet.check(
-    "a payment of more than there is, and one behind it",
-    "1 confirmed; 1 received, 0 of the first",
-    counting(
-      Effect.gen(function* () {
-        const sent = yield* script.send(relayer, body(payment(receivers[1], funds * 10n)))
-        const behind = yield* Effect.flatMap(payments(1), ends)
-        yield* script.cancel(relayer, sent)
-        yield* script.end(relayer, sent)
-        return behind
-      })
-    ).pipe(
-      Effect.flatMap((text) =>
-        Effect.map(balance(receivers[1] ?? ""), (found) => `${text}, ${(found - funds) / amount} of the first`)
+    "a payment of more than there is, one behind it, and the cancel of the first",
+    "insufficient_funds, then canceled; 0 received; 1 confirmed; 1 received",
+    Effect.gen(function* () {
+      const to = receivers[1] ?? ""
+      const before = yield* balance(to)
+      const sent = yield* script.send(relayer, body(payment(to, 10n * BigInt(funds) * stroopsPerXlm)))
+      const held = yield* script.when(relayer, sent, ({ code }) => code !== "queued")
+      const behind = yield* counting(
+        Effect.gen(function* () {
+          const one = yield* payments(1)
+          yield* script.cancel(relayer, sent)
+          return yield* ends(one)
+        })
       )
-    )
+      const first = Script.ended(yield* script.end(relayer, sent))
+      return `${held.code}, then ${first}; ${(yield* balance(to)) - before} received; ${behind}`
+    })
+  )
+  yield* sheet.check(
+    "a payment that the base reserve of the network does not leave, until the account gets more",
+    "pending insufficient_funds, then 1 confirmed; 1 received",
+    Effect.gen(function* () {
+      // An account keeps two base reserves, so that three leave one; a fourth is sent later.
+      const reserve = yield* baseReserve
+      const poor = yield* relayerOf()
+      const to = Keypair.random().publicKey()
+      yield* byRoot(created(poor.address, xlm(3n * reserve)), created(to, xlm(2n * reserve)))
+      const sent = yield* script.send(poor, body(payment(to, reserve + reserve / 2n)))
+      const held = yield* script.when(poor, sent, ({ code, status }) => status !== "pending" || code !== "queued")
+      yield* byRoot(Operation.payment({ destination: poor.address, asset: Asset.native(), amount: xlm(reserve) }))
+      const row = yield* script.end(poor, sent)
+      const got = ((yield* balance(to)) - 2n * reserve) / (reserve + reserve / 2n)
+      return `${held.status} ${held.code}, then ${Script.counted([row])}; ${got} received`
+    })
   )
   yield* sheet.check(
     "a cancel right after the send",
@@ -146,6 +212,30 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started) 
         return yield* Effect.flatMap(payments(20), ends)
       })
     )
+  )
+  yield* sheet.check(
+    "two channels whose reserves the account lacks, a payment meanwhile, and more funds",
+    "pending insufficient_funds; 1 confirmed; 1 received; then 2 channels lock 6 base reserves",
+    Effect.gen(function* () {
+      const reserve = yield* baseReserve
+      const poor = yield* relayerOf({ channels: { count: 2 } })
+      yield* byRoot(created(poor.address, xlm(4n * reserve)))
+      const work = yield* Effect.repeat(script.list(poor, "origin=channel"), {
+        until: ([first]) => first !== undefined && first.code !== "queued",
+        schedule: Schedule.spaced("250 millis")
+      })
+      const [first] = work
+      const sent = yield* counting(
+        Effect.flatMap(script.send(poor, body(payment())), (one) =>
+          Effect.map(script.ends(poor, [one]), Script.counted)
+        )
+      )
+      yield* byRoot(Operation.payment({ destination: poor.address, asset: Asset.native(), amount: xlm(20n * reserve) }))
+      yield* script.ends(poor, work)
+      const { channels = [], locked_by_channels = 0 } = yield* script.nonce(poor)
+      const locked = BigInt(locked_by_channels) / reserve
+      return `${first?.status} ${first?.code}; ${sent}; then ${channels.length} channels lock ${locked} base reserves`
+    })
   )
   yield* sheet.check(
     "a backup, three payments, the restore of the backup, and two more",

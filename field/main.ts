@@ -52,12 +52,13 @@ const invalid = (option: string, value: string, expected: string, kind: "flag" |
 const runOn = Effect.fnUntraced(function* (name: string, { binary, url }: Given) {
   const sheet = new Sheet()
   const node = Nodes.nodes.find((one) => one.name === name)
-  const version = node?.version ?? "a stellar node"
-  const mode = Option.isSome(url) ? "a node that ran already" : (node?.mode ?? "")
+  const running = Option.map(url, Nodes.at)
+  const version = node?.version ?? (Option.isSome(running) ? yield* Stellar.versionOf(running.value) : "a stellar node")
+  const mode = Option.isSome(running) ? "a node that ran already" : (node?.mode ?? "")
   yield* Console.log(`\n${name}: ${version}, ${mode}`)
   const exit = yield* Effect.gen(function* () {
-    const started = Option.isSome(url)
-      ? Nodes.at(url.value)
+    const started = Option.isSome(running)
+      ? running.value
       : node === undefined
         ? undefined
         : yield* node.start(Option.getOrUndefined(binary))
