@@ -192,6 +192,17 @@ export const make = Effect.gen(function* () {
       query("NetworksRepo.exists")
     )
 
+  /**
+   * Disabled relayers that use the URLs of the network are due, because it may be repaired. A check that runs has asked the URLs from before:
+   * it loses its claim. A check that ends at this moment is locked and is skipped, so that no order of locks is needed.
+   */
+  const recheck = (id: NetworkId) => sql`
+    UPDATE relayer_checks SET next_check_at = now(), claimed_by = NULL WHERE relayer_id IN (
+      SELECT c.relayer_id FROM relayers r JOIN relayer_checks c ON c.relayer_id = r.id
+      WHERE r.system_disabled AND r.custom_rpc_urls_sealed IS NULL AND r.network_type || ':' || r.network = ${id}
+      FOR UPDATE OF c SKIP LOCKED
+    )`
+
   /** Replaces the row. `urls` absent: they stay. */
   const save = Effect.fnUntraced(function* (id: NetworkId, definition: NetworkDefinition, urls?: SealedUrls) {
     const text = JSON.stringify(definition)
@@ -202,6 +213,7 @@ export const make = Effect.gen(function* () {
       ON CONFLICT (id) DO UPDATE SET version = t.version + 1, parent_id = excluded.parent_id,
         definition = excluded.definition, mac = excluded.mac
         ${urls === undefined ? sql`` : sql`, rpc_urls_sealed = excluded.rpc_urls_sealed`}`
+    if (urls !== undefined) yield* recheck(id)
   }, query("NetworksRepo.save"))
 
   const inUse = () => new NetworkInUse({ error: "" })

@@ -4,6 +4,7 @@ import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import * as EvmRpc from "../../../testkit/EvmRpc.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
+import { insertRelayers } from "./fixtures.ts"
 import { relayerAt } from "./RelayerAt.ts"
 
 type Rpc = Effect.Success<ReturnType<typeof EvmRpc.make>>
@@ -176,6 +177,31 @@ layer(live, { excludeTestServices: true })("checks of a relayer", (it) => {
       const { text } = yield* api.call("/debug/metrics/scrape", { key: null })
       assert.match(text, /health_checks_total\{network_type="evm",outcome="ok"\} [1-9]/)
       assert.match(text, /health_check_seconds_count\{network_type="evm"\} [1-9]/)
+    })
+  )
+
+  it.effect("new RPC URLs of a network make its disabled relayers due, unless they have URLs of their own", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const api = yield* TestApi.TestApi
+      yield* insertRelayers(3)
+      yield* sql`UPDATE relayers SET system_disabled = true WHERE id IN ('r1', 'r2')`
+      yield* sql`UPDATE relayers SET custom_rpc_urls_sealed = 'own' WHERE id = 'r2'`
+      yield* sql`UPDATE relayer_checks SET next_check_at = now() + interval '1 hour', claimed_by = 'running'`
+      const due = Effect.map(
+        sql`SELECT relayer_id FROM relayer_checks WHERE next_check_at <= now() AND claimed_by IS NULL`,
+        (rows) => rows.map(({ relayer_id }) => relayer_id)
+      )
+      const patch = (network: string, body: object) =>
+        Effect.map(api.call(`/api/v1/networks/${network}`, { method: "PATCH", body }), ({ status }) =>
+          assert.strictEqual(status, 200)
+        )
+      const rpc_urls = [{ url: "https://repaired.example", weight: 100 }]
+      yield* patch("evm:mainnet", { rpc_urls })
+      yield* patch("evm:sepolia", { tags: ["night"] })
+      assert.deepStrictEqual(yield* due, [])
+      yield* patch("evm:sepolia", { rpc_urls })
+      assert.deepStrictEqual(yield* due, ["r1"])
     })
   )
 })
