@@ -41,6 +41,8 @@ const bundled = async (file: string, format: "es" | "iife") => {
   const { output } = await bundle.generate({
     format,
     minify: true,
+    // A script that is no module cannot load others.
+    codeSplitting: format === "es",
     entryFileNames: "[name]-[hash].js",
     chunkFileNames: "[name]-[hash].js"
   })
@@ -57,6 +59,12 @@ const page = (names: ReadonlyMap<string, string>) => {
   let html = fs.readFileSync(path.join(web, "index.html"), "utf8")
   for (const [source, name] of names) html = html.replace(`"${source}"`, `"${base}${name}"`)
   return html
+}
+
+/** The whole console as one script, for windows that load no modules. */
+export const script = async (): Promise<string> => {
+  const chunks = await bundled("main.tsx", "iife")
+  return chunks.map(({ code }) => code).join("\n")
 }
 
 /** Replaces the folder. */

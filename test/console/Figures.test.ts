@@ -1,0 +1,131 @@
+// The console: numbers of its pages that come from the service, in sentences and in the tables of plots.
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect } from "effect"
+import { version } from "../../src/api/Version.ts"
+import { ConsoleWindow, fieldOf, objectOf, textOf } from "../../testkit/ConsoleWindow.ts"
+import type { Shown } from "../../testkit/ConsoleWindow.ts"
+
+/** Milliseconds. */
+const hour = 3_600_000
+const begin = DateTime.makeUnsafe("2026-01-02T00:00:00.000Z").epochMilliseconds
+
+/** The cells of the table of a plot, row by row. */
+const tableOf = async (shown: Shown, name: string): Promise<ReadonlyArray<ReadonlyArray<string>>> => {
+  const plot = await shown.until(name, () =>
+    shown.all("figure.plot").find((one) => shown.named("[role=img]", name, one).length > 0)
+  )
+  const details = plot.querySelector("details") ?? assert.fail("no table")
+  await shown.unfold(details)
+  await shown.until("the rows", () => plot.querySelector("tbody tr"))
+  return shown.all("tr", plot).map((row) => shown.all("th, td", row).map(textOf))
+}
+
+const factsOf = (shown: Shown, name: string) => {
+  const list = shown.region(name)?.querySelector("dl") ?? assert.fail(name)
+  return shown.all("dt", list).map((term) => `${textOf(term)} ${textOf(term.nextElementSibling)}`)
+}
+
+layer(ConsoleWindow.layer, { excludeTestServices: true })("a page of the console", (it) => {
+  it.effect("plots the balance of a relayer, and says how long it lasts", () =>
+    Effect.gen(function* () {
+      const { open } = yield* ConsoleWindow
+      const points = Array.from({ length: 168 }, (_, index) => ({
+        at: DateTime.formatIso(DateTime.makeUnsafe(begin + index * hour)),
+        balance: (10n ** 18n * BigInt(400 - index)).toString()
+      }))
+      const trend = { unit: "wei", points, spent_per_day: "24000000000000000000", runway_seconds: 835_200 }
+      const shown = yield* open({ answer: ({ path }) => (path.endsWith("/balances") ? trend : undefined) })
+      yield* Effect.promise(async () => {
+        await shown.goto("relayers/dev-evm")
+        await shown.until("how long", () =>
+          textOf(shown.document.body).includes("lasts about 9 d 16 h at the rate of the last week")
+        )
+        assert.include(textOf(shown.document.body), "Spent per day: 24 ETH")
+        const rows = await tableOf(shown, "Balance")
+        assert.deepStrictEqual(rows[0], ["Time", "Balance, ETH"])
+        assert.deepStrictEqual(rows.at(-1), ["2026-01-08 23:00:00 UTC", "233"])
+        assert.strictEqual(rows.length, 169)
+        assert.deepStrictEqual(shown.problems, [])
+      })
+    })
+  )
+
+  it.effect("shows the nonces of service and chain, and clears a range after a question", () =>
+    Effect.gen(function* () {
+      const { open, recorded } = yield* ConsoleWindow
+      const path = "/api/v1/relayers/dev-evm/nonce"
+      const shown = yield* open({
+        answer: ({ method }) => (method === "POST" ? { transaction_ids: [], transactions: [] } : undefined)
+      })
+      yield* Effect.promise(async () => {
+        await shown.goto("relayers/dev-evm/nonces")
+        await shown.shows("Next to assign", "dt")
+        const data = recorded(path)
+        const next = String(fieldOf(data, "next_nonce"))
+        const facts = factsOf(shown, "Nonces")
+        assert.includeMembers(facts, [
+          `Next to assign ${next}`,
+          `Counted on the chain ${String(fieldOf(data, "chain_count"))}`
+        ])
+        await shown.click(await shown.until("the button", () => shown.named("button", "Clear nonces…")[0]))
+        const dialog = await shown.until("a question", () => shown.document.querySelector("dialog[open]"))
+        const last = await shown.until("the last nonce", () =>
+          shown.all("label", dialog).find((label) => textOf(label) === "Last nonce")
+        )
+        const field = last.querySelector("input") ?? assert.fail("no field")
+        const [replace = assert.fail("no button")] = shown.named("button", "Replace them", dialog)
+        await shown.enter(field, "x")
+        assert.strictEqual(replace.getAttribute("aria-disabled"), "true")
+        await shown.enter(field, next)
+        await shown.click(replace)
+        await shown.shows("0 transactions get a no-op.")
+        assert.deepStrictEqual(
+          shown.asked.map((asked) => [asked.path, asked.body]),
+          [
+            [
+              `${path}/clear`,
+              { from: Number(fieldOf(data, "oldest_open_nonce") ?? fieldOf(data, "settled_nonce")), to: Number(next) }
+            ]
+          ]
+        )
+        assert.deepStrictEqual(shown.problems, [])
+      })
+    })
+  )
+
+  it.effect("lists the instances with version and jobs, and sums up the last hour on the overview", () =>
+    Effect.gen(function* () {
+      const { open, recorded } = yield* ConsoleWindow
+      const [instance] = recorded("/api/v1/instances") as ReadonlyArray<unknown>
+      const present = { ...objectOf(instance), version, last_seen_at: "2036-01-02T03:04:05.678Z" }
+      const shown = yield* open({ answer: ({ path }) => (path === "/api/v1/instances" ? [present] : undefined) })
+      yield* Effect.promise(async () => {
+        await shown.goto("system")
+        const rows = await shown.until("the instances", () => {
+          const found = shown.all("tbody tr", shown.region("Instances"))
+          return found.length > 0 && found
+        })
+        assert.strictEqual(rows.length, 1)
+        for (const said of ["answers this page", "All work", version]) assert.include(textOf(rows[0]), said)
+
+        await shown.goto("")
+        const steps = fieldOf(recorded("/api/v1/statistics"), "steps")
+        assert(Array.isArray(steps))
+        const confirmed = steps.reduce<number>(
+          (sum, step) => sum + Number(fieldOf(fieldOf(step, "final"), "confirmed")),
+          0
+        )
+        assert.isAbove(confirmed, 0)
+        const final = await shown.until("the sum", () => shown.region("Final transactions"))
+        assert.include(textOf(final), String(confirmed))
+        const [head = [], ...counts] = await tableOf(shown, "Final per minute")
+        assert.deepStrictEqual(head, ["Time", "Final per minute", "of them not confirmed"])
+        assert.strictEqual(
+          counts.reduce((sum, [, count]) => sum + Number(count), 0),
+          confirmed
+        )
+        assert.deepStrictEqual(shown.problems, [])
+      })
+    })
+  )
+})
