@@ -9,6 +9,7 @@ import {
   keep,
   looksOf,
   open,
+  ownRelayer,
   patienceOfAll,
   pictures,
   settled,
@@ -53,7 +54,7 @@ const routesOfType = async (running: Running, type: string): Promise<ReadonlyArr
 
 /** The routes of the pages, with the objects of the service. */
 const routesOf = async (running: Running): Promise<ReadonlyArray<string>> => {
-  const relayer = await firstId(running, "relayers")
+  const relayer = "dev-evm"
   const transaction = await firstId(running, "transactions")
   const signer = await firstId(running, "signers")
   const key = textOf((await call(running, "POST", "api-keys", { name: "pages", scopes: ["relayers:read"] })).data, "id")
@@ -155,7 +156,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
       Effect.gen(function* () {
         const running = yield* Console
         yield* Effect.promise(async () => {
-          const relayer = await firstId(running, "relayers")
+          const relayer = await ownRelayer(running, "amounts")
           const { page } = await signIn(running)
           await page.goto(`${running.baseUrl}/console/relayers/${relayer}/policies`)
           const cap = page.locator("#field-gas_price_cap")
@@ -186,7 +187,6 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
           const after = JSON.stringify((await call(running, "GET", `relayers/${relayer}`)).data)
           assert.include(after, "500000000000000000")
           assert.include(after, '"gas_price_cap":7,', "the change of the other person stays")
-          await call(running, "PATCH", `relayers/${relayer}`, { policies: null })
           await page.context().close()
         })
       })
@@ -196,7 +196,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
     Effect.gen(function* () {
       const running = yield* Console
       yield* Effect.promise(async () => {
-        const relayer = await firstId(running, "relayers")
+        const relayer = await ownRelayer(running, "pausing")
         const { page } = await signIn(running)
         await page.goto(`${running.baseUrl}/console/relayers/${relayer}`)
         await page.getByRole("button", { name: "Pause" }).click()
@@ -227,14 +227,14 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
     Effect.gen(function* () {
       const running = yield* Console
       yield* Effect.promise(async () => {
-        const relayer = await firstId(running, "relayers")
+        const relayer = await ownRelayer(running, "ended")
         const name = '<img src=x onerror="document.title=1">'
         await call(running, "PATCH", `relayers/${relayer}`, { name })
         const { page, problems } = await signIn(running)
         await page.goto(`${running.baseUrl}/console/relayers/${relayer}/policies`)
         await page.getByRole("heading", { level: 1 }).getByText(name).waitFor()
         assert.strictEqual(await page.locator("img").count(), 0)
-        await call(running, "PATCH", `relayers/${relayer}`, { name: "Development, evm" })
+        await call(running, "PATCH", `relayers/${relayer}`, { name: "Own, ended" })
 
         await page.locator("#field-min_balance").fill("0.25")
         await endSession(page)
@@ -255,7 +255,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
     Effect.gen(function* () {
       const running = yield* Console
       yield* Effect.promise(async () => {
-        const relayer = await firstId(running, "relayers")
+        const relayer = "dev-evm"
         const { page } = await signIn(running)
         await page.goto(`${running.baseUrl}/console/relayers/${relayer}/send`)
         await page.locator("#field-to").fill("0x70997970C51812dc3A010C7d01b50e0d17dc79C8")

@@ -1,12 +1,15 @@
 // The console in Chromium: keys of the keyboard, small windows, wrong clocks, and browsers without JavaScript.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { HealthCode } from "../../src/domain/health/HealthExplanation.ts"
+import { codesOf, states, types, wordsOf } from "../../testkit/console/SpokenCodes.ts"
+import { pages } from "../../testkit/ConsoleWindow.ts"
 import {
   Console,
   call,
   firstId,
   open,
-  pages,
+  ownRelayer,
   settled,
   signIn,
   tabTo,
@@ -14,6 +17,9 @@ import {
   textOf,
   violations
 } from "./ConsoleInBrowser.ts"
+
+const longest = (codes: ReadonlyArray<string>) =>
+  codes.toSorted((one, other) => other.length - one.length)[0] ?? assert.fail("no code")
 
 layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the console", (it) => {
   it.effect("says the same of what is no id, of an unknown id, and of an id that only another key may see", () =>
@@ -108,11 +114,12 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
       Effect.gen(function* () {
         const running = yield* Console
         yield* Effect.promise(async () => {
+          const relayer = await ownRelayer(running, "named")
           const { page, problems } = await signIn(running, { width: 360 })
           for (const name of ["<img src=x onerror=alert(1)>", "\u202Egnp.exe\u202C \u05D0\u05D1", "😀".repeat(256)]) {
-            const changed = await call(running, "PATCH", "relayers/dev-evm", { name })
+            const changed = await call(running, "PATCH", `relayers/${relayer}`, { name })
             if (changed.status !== 200) assert.fail(`${name}: ${changed.error}`)
-            for (const route of ["/console/relayers", "/console/relayers/dev-evm", "/console/audit"]) {
+            for (const route of ["/console/relayers", `/console/relayers/${relayer}`, "/console/audit"]) {
               await page.goto(running.baseUrl + route)
               await settled(page)
               assert.strictEqual(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, route)
@@ -129,7 +136,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
             await page.locator("tbody a").filter({ hasText: name }).focus()
             assert.strictEqual(await hidden(), 0, name)
           }
-          await call(running, "PATCH", "relayers/dev-evm", { name: "Development, evm" })
+          await call(running, "PATCH", `relayers/${relayer}`, { name: "Own, named" })
           assert.deepStrictEqual(problems, [])
           await page.context().close()
         })
@@ -142,7 +149,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
       yield* Effect.promise(async () => {
         const { page, problems } = await signIn(running, { width: 320, height: 256 })
         for (const [route] of pages) {
-          await page.goto(running.baseUrl + route)
+          await page.goto(`${running.baseUrl}/console/${route}`)
           await settled(page)
           assert.strictEqual(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, route)
         }
@@ -196,6 +203,87 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("the conso
           assert.strictEqual(await page.locator("noscript code").innerText(), call)
         }
         await context.close()
+      })
+    })
+  )
+
+  it.effect("shows a transaction completely to a key that may read transactions of one relayer, and nothing else", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const id = await firstId(running, "relayers/dev-evm/transactions?status=confirmed")
+        const body = { name: "support", scopes: ["transactions:read"], relayer_ids: ["dev-evm"] }
+        const limited = await call(running, "POST", "api-keys", body)
+        const { page, problems } = await signIn(running, {}, false, textOf(limited.data, "key"))
+        for (const query of ["?relayer=dev-evm", ""]) {
+          await page.goto(`${running.baseUrl}/console/transactions/${id}${query}`)
+          await page.getByText("It was executed in block").first().waitFor()
+          for (const name of ["Attempts", "Timeline", "Details"]) {
+            await page.getByRole("region", { name, exact: true }).first().waitFor()
+          }
+          await settled(page)
+          assert.strictEqual(await page.getByText("may not see this").count(), 0, query)
+        }
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("shows every tab of a relayer within the width of a phone", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page } = await signIn(running, { width: 360 })
+        await page.goto(`${running.baseUrl}/console/relayers/dev-stellar`)
+        const tabs = page.getByRole("navigation", { name: "Relayer" }).getByRole("link")
+        await tabs.first().waitFor()
+        assert.strictEqual(await tabs.count(), 6)
+        for (const tab of await tabs.all()) {
+          const box = await tab.boundingBox()
+          assert.isAtMost((box?.x ?? 0) + (box?.width ?? 0), 360, await tab.innerText())
+        }
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("fits a phone with every sentence about transactions and relayers, and with every code", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running, { width: 360 })
+        const sideways = () => page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        for (const type of types) {
+          const all = codesOf(type).flatMap((code) => states.map((state) => wordsOf(type, code, state)))
+          // Lines break between words, so that the page has room for each sentence if it has room for all of their words.
+          const said = {
+            reason: [...new Set(all.map(({ reason }) => reason))].join(" "),
+            next: [...new Set(all.map(({ next }) => next))].join(" "),
+            next_at: "2036-01-02T03:04:05.678Z",
+            since: "2026-01-02T03:04:05.678Z"
+          }
+          const relayer = `dev-${type}`
+          const id = await firstId(running, `relayers/${relayer}/transactions`)
+          const code = longest(codesOf(type))
+          await page.route(`**/relayers/${relayer}/transactions/${id}/explain`, (asked) =>
+            asked.fulfill({ json: { success: true, data: { ...said, figures: {}, status: "submitted", code } } })
+          )
+          await page.goto(`${running.baseUrl}/console/transactions/${id}?relayer=${relayer}`)
+          await page.locator(".say").getByText(code, { exact: true }).waitFor()
+          await settled(page)
+          assert.strictEqual(await sideways(), 0, type)
+          const shown = { state: "disabled", code: longest(HealthCode.literals), paused: false, ...said }
+          await page.route(`**/relayers/${relayer}/explain`, (asked) =>
+            asked.fulfill({ json: { success: true, data: shown } })
+          )
+          await page.goto(`${running.baseUrl}/console/relayers/${relayer}`)
+          await page.locator(".say").getByText(shown.code, { exact: true }).waitFor()
+          await settled(page)
+          assert.strictEqual(await sideways(), 0, relayer)
+        }
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
       })
     })
   )

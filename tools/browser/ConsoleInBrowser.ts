@@ -6,7 +6,6 @@ import { chromium } from "playwright-core"
 import type { Browser, Page } from "playwright-core"
 import { inject } from "vitest"
 import { isLong } from "../../testkit/Depth.ts"
-import * as Development from "../../testkit/process/Development.ts"
 
 const axe = fs.readFileSync(path.join(import.meta.dirname, "node_modules/axe-core/axe.min.js"), "utf8")
 export const pictures = process.env.CONSOLE_PICTURES
@@ -28,14 +27,15 @@ export const browser = Effect.acquireRelease(
   (opened) => Effect.promise(() => opened.close())
 )
 
-/** The development service with a relayer and a confirmed transaction, and a browser. */
+/**
+ * The development service with a relayer and a confirmed transaction for each type of network, and a browser. All files share it, one after
+ * the other: a test that changes a relayer makes one of its own, by `ownRelayer`, or puts back what it changes.
+ */
 export class Console extends Context.Service<Console, Developing>()("effect-relayer-browser/ConsoleInBrowser/Console") {
   static readonly layer = Layer.effect(
     Console,
     Effect.gen(function* () {
-      const opened = yield* browser
-      const { baseUrl, key, chainUrl } = yield* Development.start(yield* Development.place)
-      return { baseUrl, key, chainUrl, browser: opened }
+      return { ...inject("development"), browser: yield* browser }
     })
   )
 }
@@ -82,6 +82,38 @@ export const textOf = (value: unknown, name: string): string => String(fieldOf(v
 export const firstId = async (running: Running, route: string) => {
   const { data } = await call(running, "GET", route)
   return Array.isArray(data) ? textOf(data[0], "id") : ""
+}
+
+export const setBalance = async ({ chainUrl }: Developing, address: string, wei: bigint) => {
+  const params = [address, `0x${wei.toString(16)}`]
+  await fetch(chainUrl, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "anvil_setBalance", params })
+  })
+}
+
+const ether = 10n ** 18n
+
+/** Creates a healthy evm relayer with this id, and a signer with the same id. */
+export const ownRelayer = async (running: Developing, id: string): Promise<string> => {
+  const signer = await call(running, "POST", "signers", { id, type: "plain" })
+  const relayer = await call(running, "POST", "relayers", {
+    id,
+    name: `Own, ${id}`,
+    network_type: "evm",
+    network: "dev",
+    paused: false,
+    signer_id: id
+  })
+  for (const { status, error } of [signer, relayer]) if (status !== 201) throw new Error(`${id}: ${status} ${error}`)
+  await setBalance(running, textOf(relayer.data, "address"), ether)
+  await until(async () => {
+    await call(running, "POST", `relayers/${id}/check`)
+    const { data } = await call(running, "GET", `relayers/${id}/explain`)
+    return textOf(data, "state") === "healthy" ? true : undefined
+  })
+  return id
 }
 
 interface Seen {
@@ -137,20 +169,6 @@ export const signIn = async (
   await seen.page.locator("#content h1").waitFor()
   return seen
 }
-
-/** Pages with their title, and the scopes that each needs. */
-export const pages = [
-  ["/console/relayers", "Relayers", ["relayers:read"]],
-  ["/console/relayers/dev-evm", "Relayer", ["relayers:read"]],
-  ["/console/relayers/dev-evm/send", "Send a transaction", ["relayers:read", "transactions:write"]],
-  ["/console/transactions", "Transactions", ["transactions:read"]],
-  ["/console/webhooks", "Webhooks", ["notifications:read"]],
-  ["/console/events", "Events", ["events:read"]],
-  ["/console/networks", "Networks", ["networks:read"]],
-  ["/console/signers", "Signers", ["signers:read"]],
-  ["/console/keys", "API keys", ["api-keys:read"]],
-  ["/console/audit", "Audit log", ["audit:read"]]
-] as const
 
 /** Loaded: no grey bars, and the heading of the page. */
 export const settled = async (page: Page) => {

@@ -2,20 +2,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
-import { Console, call, fieldOf, keep, settled, signIn, textOf, violations } from "./ConsoleInBrowser.ts"
-import type { Developing, Running } from "./ConsoleInBrowser.ts"
+import * as LocalSolana from "../../src/process/development/LocalSolana.ts"
+import * as LocalStellar from "../../src/process/development/LocalStellar.ts"
+import { Console, call, fieldOf, keep, setBalance, settled, signIn, textOf, violations } from "./ConsoleInBrowser.ts"
+import type { Running } from "./ConsoleInBrowser.ts"
 
 /** A private key without funds on the chain of the tests. */
 const privateKey = "0x0101010101010101010101010101010101010101010101010101010101010101"
-
-const setBalance = async ({ chainUrl }: Developing, address: string, wei: bigint) => {
-  const params = [address, `0x${wei.toString(16)}`]
-  await fetch(chainUrl, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "anvil_setBalance", params })
-  })
-}
 
 const statusWith = async ({ baseUrl }: Running, key: string) =>
   (await fetch(`${baseUrl}/api/v1/relayers`, { headers: { authorization: `Bearer ${key}` } })).status
@@ -172,6 +165,33 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("an operat
         await shows("The relayer has no channel. Its policy sets how many it has, by channels.count.", 1)
         const relayer = (await call(running, "GET", "relayers/dev-stellar")).data
         assert.include(JSON.stringify(fieldOf(relayer, "policies")), '"channels":{"count":0}')
+        assert.deepStrictEqual(problems, [])
+        await page.context().close()
+      })
+    })
+  )
+
+  it.effect("sends transactions of solana and stellar from their forms, and shows them until they are confirmed", () =>
+    Effect.gen(function* () {
+      const running = yield* Console
+      yield* Effect.promise(async () => {
+        const { page, problems } = await signIn(running)
+        for (const [type, network] of Object.entries({ solana: LocalSolana.network, stellar: LocalStellar.network })) {
+          const relayer = `dev-${type}`
+          const address = textOf((await call(running, "GET", `relayers/${relayer}`)).data, "address")
+          await page.goto(`${running.baseUrl}/console/relayers/${relayer}/send`)
+          for (const [field, value] of Object.entries(network.transaction(address))) {
+            await page.locator(`#field-${field}`).fill(typeof value === "string" ? value : JSON.stringify(value))
+          }
+          await page.locator("#field-external_id").fill(`by form on ${type}`)
+          await page.getByRole("button", { name: "Send", exact: true }).click()
+          await page.getByRole("heading", { name: `by form on ${type}` }).waitFor()
+          await page.locator("h1").getByText("Confirmed").waitFor()
+          const region = page.getByRole("region", { name: "Attempts", exact: true }).first()
+          await region.getByText("1 signed version").waitFor()
+          await page.locator(".tl").getByText("Confirmed", { exact: true }).waitFor()
+          assert.strictEqual(await page.locator("figure.plot").count(), 0, "no plot of fees outside of evm")
+        }
         assert.deepStrictEqual(problems, [])
         await page.context().close()
       })

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Page, Request } from "playwright-core"
-import { Console, call, endSession, fieldOf, firstId, settled, signIn, textOf } from "./ConsoleInBrowser.ts"
+import { Console, call, endSession, fieldOf, ownRelayer, settled, signIn, textOf } from "./ConsoleInBrowser.ts"
 import type { Running } from "./ConsoleInBrowser.ts"
 
 interface Sent {
@@ -126,7 +126,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person 
     Effect.gen(function* () {
       const running = yield* Console
       yield* Effect.promise(async () => {
-        const relayer = await firstId(running, "relayers")
+        const relayer = await ownRelayer(running, "followed")
         const { page, problems } = await signIn(running)
         const streams = new Set<Request>()
         let lists = 0
@@ -175,7 +175,7 @@ layer(Console.layer, { timeout: 240_000, excludeTestServices: true })("a person 
     Effect.gen(function* () {
       const running = yield* Console
       yield* Effect.promise(async () => {
-        const relayer = await firstId(running, "relayers")
+        const relayer = await ownRelayer(running, "tailed")
         const { page } = await signIn(running)
         await page.goto(`${running.baseUrl}/console/events?relayer_id=${relayer}`)
         await settled(page)
