@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { version } from "../../src/api/Version.ts"
-import { ConsoleWindow, fieldOf, objectOf, textOf } from "../../testkit/ConsoleWindow.ts"
+import { ConsoleWindow, Whole, fieldOf, objectOf, textOf } from "../../testkit/ConsoleWindow.ts"
 import type { Shown } from "../../testkit/ConsoleWindow.ts"
 
 /** Milliseconds. */
@@ -124,6 +124,57 @@ layer(ConsoleWindow.layer, { excludeTestServices: true })("a page of the console
           counts.reduce((sum, [, count]) => sum + Number(count), 0),
           confirmed
         )
+        assert.deepStrictEqual(shown.problems, [])
+      })
+    })
+  )
+
+  it.effect("names what each provider of a network can do when a person asks, and nothing that it did not say", () =>
+    Effect.gen(function* () {
+      const { open } = yield* ConsoleWindow
+      const listed = (host: string) => ({
+        url: `https://${host}.example/***`,
+        weight: 100,
+        state: "working",
+        relayers: 1,
+        failing: 0
+      })
+      const able = {
+        batch_size: 1_000,
+        client_version: "Geth/v1.16.9",
+        finalized: true,
+        fee_history: true,
+        archive: true
+      }
+      const unable = { batch_size: 3, finalized: false, fee_history: false, archive: false }
+      let isAway = false
+      const shown = yield* open({
+        answer: ({ path, query }) => {
+          if (path !== "/api/v1/networks/evm%3Adev/providers") return undefined
+          if (query.get("check") === null) return [listed("able"), listed("unable"), listed("silent")]
+          if (isAway) return new Whole({ success: false, data: null, message: "wait", error: "wait" }, 503)
+          return [{ ...listed("able"), ...able }, { ...listed("unable"), ...unable }, listed("silent")]
+        }
+      })
+      yield* Effect.promise(async () => {
+        await shown.goto("networks/evm%3Adev")
+        const health = await shown.until("the providers", () => shown.region("Health of the providers"))
+        const abilities = () => shown.all("td[data-head='Can do now']", health).map(textOf)
+        await shown.until("the rows", () => abilities().length === 3)
+        assert.deepStrictEqual(abilities(), ["–", "–", "–"])
+        const [ask = assert.fail("no button")] = shown.named("button", "Check now", health)
+        await shown.click(ask)
+        await shown.until("the answers", () => abilities()[0] !== "–")
+        assert.deepStrictEqual(abilities(), [
+          "1,000 calls at once · final blocks · fee history · archive · Geth/v1.16.9",
+          "3 calls at once · no final blocks · no fee history · no archive",
+          "–"
+        ])
+        // What they said stays beside the failure of the next request.
+        isAway = true
+        await shown.click(ask)
+        await shown.until("the failure", () => shown.all(".failed", health).length === 1)
+        assert.include(abilities()[0] ?? "", "Geth")
         assert.deepStrictEqual(shown.problems, [])
       })
     })

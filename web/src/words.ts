@@ -555,6 +555,12 @@ export const words = {
     latency: "Answers within",
     latencies: (p50: string, p95: string) => `${p50}, 95 % in ${p95}`,
     checked: "Checked",
+    abilities: "Can do now",
+    ask: "Check now",
+    calls: (count: string) => `${count} calls at once`,
+    finalized: ["no final blocks", "final blocks"],
+    feeHistory: ["no fee history", "fee history"],
+    archive: ["no archive", "archive"],
     noProvider: "The network has no RPC URL."
   },
   unreadable: {

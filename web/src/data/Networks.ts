@@ -33,6 +33,12 @@ export const networkProviders = queries((id) =>
   callById(({ providers }) => Effect.map(providers.list({ params: params(id), query: {} }), ({ data }) => data))
 )
 
+/** Asks the providers now: which chain they serve, and what they can do. */
+export const askProviders = (id: string) =>
+  callById(({ providers }) =>
+    Effect.map(providers.list({ params: params(id), query: { check: true } }), ({ data }) => data)
+  )
+
 const readPatch = bodyReader(UpdateNetwork)
 
 export const changeNetwork = (id: string, patch: unknown, etag: string | undefined) =>

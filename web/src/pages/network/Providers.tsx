@@ -1,10 +1,13 @@
-// The RPC providers of a network, as the last checks of its relayers found them.
+// The RPC providers of a network, as the last checks of its relayers found them, and what they can do, which they are asked on demand.
+import { useState } from "preact/hooks"
 import { grouped } from "../../data/Amounts.ts"
 import { latency } from "../../data/Times.ts"
-import { networkProviders } from "../../data/Networks.ts"
+import type { Failure } from "../../data/Failure.ts"
+import { askProviders, networkProviders } from "../../data/Networks.ts"
 import type { NetworkProvider } from "../../data/Networks.ts"
+import { act } from "../../data/Registry.ts"
 import { words } from "../../words.ts"
-import { Block } from "../../parts/Block.tsx"
+import { Block, Failed } from "../../parts/Block.tsx"
 import { Empty, List } from "../../parts/List.tsx"
 import type { Column } from "../../parts/List.tsx"
 import { Tag, mark } from "../../parts/Tag.tsx"
@@ -50,18 +53,66 @@ const columns: ReadonlyArray<Column<NetworkProvider>> = [
   { head: words.relayers.problem, cell: ({ error }) => (error === undefined ? null : <bdi class="wrap">{error}</bdi>) }
 ]
 
+const said = (words: ReadonlyArray<string>, value: boolean | undefined) =>
+  value === undefined ? undefined : words[Number(value)]
+
+/** What a provider did not say is left out. */
+const abilitiesOf = (provider: NetworkProvider): ReadonlyArray<string> =>
+  [
+    provider.batch_size === undefined ? undefined : text.calls(grouped(provider.batch_size)),
+    said(text.finalized, provider.finalized),
+    said(text.feeHistory, provider.fee_history),
+    said(text.archive, provider.archive),
+    provider.client_version
+  ].filter((ability) => ability !== undefined)
+
+/** `asked`: the providers as they answered a person. */
+const columnsWith = (asked: ReadonlyArray<NetworkProvider>): ReadonlyArray<Column<NetworkProvider>> => [
+  ...columns,
+  {
+    head: text.abilities,
+    cell: ({ url }) => {
+      const answer = asked.find((provider) => provider.url === url)
+      const abilities = answer === undefined ? [] : abilitiesOf(answer)
+      return abilities.length === 0 ? "–" : <bdi class="wrap">{abilities.join(" · ")}</bdi>
+    }
+  }
+]
+
 export const Providers = ({ id }: { readonly id: string }) => {
   const query = useQuery(networkProviders(id), refreshed)
+  const [asked, setAsked] = useState<ReadonlyArray<NetworkProvider>>([])
+  const [failure, setFailure] = useState<Failure>()
+  const [isBusy, setBusy] = useState(false)
   useEventsAbout(({ type }) => type.startsWith("relayer."), query.refresh)
+  const onAsk = async () => {
+    if (isBusy) return
+    setBusy(true)
+    const outcome = await act(askProviders(id))
+    setBusy(false)
+    setFailure(outcome.ok ? undefined : outcome.failure)
+    if (outcome.ok) setAsked(outcome.value)
+  }
   return (
-    <Block title={text.health} query={query}>
-      {(providers) =>
-        providers.length === 0 ? (
-          <Empty text={text.noProvider} />
-        ) : (
-          <List label={text.health} columns={columns} rows={providers} keyOf={({ url }) => url} />
-        )
+    <Block
+      title={text.health}
+      aside={
+        <button class="btn s" type="button" aria-disabled={isBusy} onClick={onAsk}>
+          {text.ask}
+        </button>
       }
+      query={query}
+    >
+      {(providers) => (
+        <>
+          {failure !== undefined && <Failed failure={failure} />}
+          {providers.length === 0 ? (
+            <Empty text={text.noProvider} />
+          ) : (
+            <List label={text.health} columns={columnsWith(asked)} rows={providers} keyOf={({ url }) => url} />
+          )}
+        </>
+      )}
     </Block>
   )
 }
