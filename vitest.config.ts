@@ -3,6 +3,7 @@ import { existsSync, statfsSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { configDefaults, defineConfig } from "vitest/config"
 import { entries } from "./testkit/Entries.ts"
+import { LongFirst } from "./testkit/LongFirst.ts"
 
 /** The in-memory file system of Linux. In Docker it has 64 MB by default, which is too small. */
 const memory = "/dev/shm"
@@ -52,8 +53,9 @@ export default defineConfig({
   test: {
     // A worker loads the modules once, not once per file, which took 46 % of the whole time.
     isolate: false,
-    // Tests that start processes wait for two thirds of their time.
-    maxWorkers: Math.min(mostWorkers, Math.ceil(1.5 * availableParallelism())),
+    // The longest files wait for most of their time, for blocks, leases and processes. Meanwhile the others need the processors.
+    maxWorkers: Math.min(mostWorkers, 3 * availableParallelism()),
+    sequence: { sequencer: LongFirst },
     silent: "passed-only",
     reporters: ["default", "./.ci/reporter.mjs"],
     setupFiles: ["testkit/ProcessorTime.ts"],

@@ -10,6 +10,12 @@ import * as Postmaster from "../../src/sql/embedded/Postmaster.ts"
 /** Shorter than the time limit of a test, and long enough for a machine with a load of 15 on two cores. */
 const defaultPatience = "3 minutes"
 
+/**
+ * Pauses between two checks: each is a tenth longer than the one before, so that a wait of seconds costs few checks, and ends at most a
+ * tenth late. A check is often a request to a service, which takes milliseconds of the processor.
+ */
+const pauses = Schedule.min([Schedule.exponential("10 millis", 1.1), Schedule.spaced("200 millis")])
+
 /** Repeats `check` until it gives a value. `what` names the awaited thing in the error of the timeout. */
 export const until = <A, R>(
   what: string,
@@ -17,7 +23,7 @@ export const until = <A, R>(
   patience: Duration.Input = defaultPatience
 ): Effect.Effect<A, never, R> =>
   check.pipe(
-    Effect.repeat({ until: (found) => found !== undefined, schedule: Schedule.spaced("20 millis") }),
+    Effect.repeat({ until: (found) => found !== undefined, schedule: pauses }),
     Effect.filterOrElse(
       (found) => found !== undefined,
       () => Effect.never
