@@ -195,7 +195,8 @@ const makeProcess = ({ server, mode, ignored = [], delivers = false, late = fals
 export const make = Effect.fnUntraced(function* (options: Options, database: string, username: string) {
   const processes = Array.from({ length: options.processes ?? 1 }, () => makeProcess(options))
   let next = 0
-  const listener = net.createServer((client) => processes[next++ % processes.length]?.serve(client))
+  // Each frame is written alone: without `noDelay`, the system holds it back until the one before is acknowledged, for 40 ms.
+  const listener = net.createServer({ noDelay: true }, (client) => processes[next++ % processes.length]?.serve(client))
   yield* Effect.acquireRelease(
     Effect.callback<void>((resume) => void listener.listen(0, "127.0.0.1", () => resume(Effect.void))),
     () =>
