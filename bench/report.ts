@@ -80,8 +80,7 @@ const write = Effect.fnUntraced(function* ({ file, folder }: Command.Command.Con
   yield* Console.log(`${document}: ${[...Object.keys(sections), ...Object.keys(charts)].join(", ")}`)
 })
 
-Command.make("bench:report", words, write).pipe(
-  Command.run({ version: "1" }),
-  Effect.provide(NodeServices.layer),
-  NodeRuntime.runMain
-)
+export const command = Command.make("bench:report", words, write)
+
+if (import.meta.main)
+  command.pipe(Command.run({ version: "1" }), Effect.provide(NodeServices.layer), NodeRuntime.runMain)

@@ -217,6 +217,9 @@ const runAll = Effect.fnUntraced(function* (given: Given) {
 /** The figures of `faults/cases.md` are those of all faults. */
 const shortReport = invalid("report", "true", "a run without --short")
 
-Command.make("faults", flags, (given) =>
+export const command = Command.make("faults", flags, (given) =>
   given.list ? list(given) : given.short && given.report ? Effect.fail(shortReport) : runAll(given)
-).pipe(Command.run({ version: "1" }), Effect.provide(NodeServices.layer), NodeRuntime.runMain)
+)
+
+if (import.meta.main)
+  command.pipe(Command.run({ version: "1" }), Effect.provide(NodeServices.layer), NodeRuntime.runMain)

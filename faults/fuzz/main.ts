@@ -102,8 +102,7 @@ const run = Effect.fnUntraced(function* (given: Given) {
   if (total > 0) process.exitCode = 1
 })
 
-Command.make("fuzz", flags, (given) => Effect.scoped(run(given))).pipe(
-  Command.run({ version: "1" }),
-  Effect.provide(NodeServices.layer),
-  NodeRuntime.runMain
-)
+export const command = Command.make("fuzz", flags, (given) => Effect.scoped(run(given)))
+
+if (import.meta.main)
+  command.pipe(Command.run({ version: "1" }), Effect.provide(NodeServices.layer), NodeRuntime.runMain)
