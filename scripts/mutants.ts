@@ -118,7 +118,8 @@ const runTests = (folder: string, test: string, names: string | undefined, most:
   const child = spawn(process.execPath, ["node_modules/vitest/vitest.mjs", "run", test, ...options], {
     cwd: folder,
     detached: true,
-    env: { ...process.env, TMPDIR: path.join(folder, ".tmp") },
+    // A bundle takes longer to make than the few processes of one test take to start.
+    env: { ...process.env, TMPDIR: path.join(folder, ".tmp"), TEST_BUNDLE: path.join(folder, "src/main.ts") },
     stdio: ["ignore", "pipe", "pipe"]
   })
   const { pid = 0 } = child

@@ -1,5 +1,5 @@
 // The global setup of the project `postgres`: one server for all files, with the schema in a template database. The server
-// is an embedded one, or that of TEST_DATABASE_URL.
+// is an embedded one, or that of TEST_DATABASE_URL. The processes that tests start get a bundle of the sources.
 import { PgClient } from "@effect/sql-pg"
 import { Duration, Effect, Exit, Redacted, Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,6 +11,7 @@ import type { TestProject } from "vitest/node"
 import type { DatabaseError } from "../src/sql/DatabaseError.ts"
 import * as EmbeddedPostgres from "../src/sql/embedded/EmbeddedPostgres.ts"
 import * as Migrate from "../src/sql/Migrate.ts"
+import * as Bundle from "./process/Bundle.ts"
 
 /** How test files connect to the server: by URL or by Unix socket. The databases of a run have its name. */
 export type Server = { readonly run: string } & (
@@ -81,7 +82,17 @@ const dropDatabases = (server: Server) =>
     })
   )
 
+const givenBundle = process.env.TEST_BUNDLE
+
+/** Workers get the environment of this process. */
+const bundle = async (): Promise<void> => {
+  const entry = givenBundle ?? (await Bundle.build())
+  if (entry !== undefined) process.env.TEST_BUNDLE = entry
+}
+
 export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
+  await bundle()
+  project.onTestsRerun(bundle)
   const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "effect-relayer-test-"))
   fs.chmodSync(dataDir, 0o711)
   const scope = Scope.makeUnsafe()
