@@ -6,14 +6,18 @@ import * as Cluster from "../../testkit/solana/Cluster.ts"
 import type { WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
 import * as Serving from "../../testkit/solana/Serving.ts"
 
-/** Milliseconds between two blocks: a blockhash lives for 22 seconds instead of 60. */
-const blockMillis = 150
+/** Milliseconds between two blocks, unless a case has others: a blockhash lives for 22 seconds instead of 60. */
+const usualMillis = 150
 
 /** Selects `percent` of all signatures by a hash, so that the answer for one signature is always the same. */
 export const isAmong = (percent: number, signature: string): boolean =>
   (createHash("sha256").update(signature).digest()[0] ?? 0) < percent * 2.56
 
-export const start = Effect.fnUntraced(function* (providers: number, run: Bank.Run = Bank.run) {
+export const start = Effect.fnUntraced(function* (
+  providers: number,
+  run: Bank.Run = Bank.run,
+  blockMillis: number = usualMillis
+) {
   const cluster = Cluster.make({ run })
   const nodes = yield* Effect.forEach(Array.range(1, providers), () => Serving.node(cluster))
   /** `beforeBlock` runs just before each block is made. A case may replace it. */

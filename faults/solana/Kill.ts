@@ -100,11 +100,14 @@ export const SolanaIndexLag: Case = {
 /** Half of the bytes get lost, so that an instance is often in the middle of a refresh when it is frozen. */
 const lost = 50
 
-/** The scene for several instances on solana. The check writes its counts to `tally`. */
-export const scene = (tally: Context["tally"]): Instances.Scene => ({
+/**
+ * The scene for several instances on solana. The check writes its counts to `tally`. `blockMillis`: milliseconds between two blocks. Absent:
+ * those of the other cases.
+ */
+export const scene = (tally: Context["tally"], blockMillis?: number): Instances.Scene => ({
   env: Opening.env,
   open: Effect.fnUntraced(function* (service) {
-    const chain = yield* Chain.start(2)
+    const chain = yield* Chain.start(2, undefined, blockMillis)
     chain.cluster.keepsBack = (signature) => Chain.isAmong(lost, signature)
     return {
       relayers: yield* Opening.relayersOn(service, chain, { count: 6 }),

@@ -1,13 +1,15 @@
-// A short fuzz run with fixed seeds. `npm run fuzz` is the long one.
+// A short fuzz run with fixed seeds. `npm run fuzz` is the long one. Processes run by the clock of the machine.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Fuzz from "../../faults/fuzz/Fuzz.ts"
 import * as Subject from "../../faults/fuzz/Subject.ts"
+import { isLong } from "../../testkit/Depth.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
 import { folder } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 
-const seeds = [1, 2, 3]
+/** Fewer requests of a seed would not get each of the statuses below. A change tries the first seed. */
+const seeds = isLong ? [1, 2, 3] : [1]
 const count = 1500
 
 describe("invalid requests, and bytes that are not a request", () => {

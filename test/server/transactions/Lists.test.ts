@@ -42,14 +42,18 @@ const sign = Effect.fnUntraced(function* (id: string, hashes: ReadonlyArray<stri
 /** The service counts a list to here. */
 const counted = 10_000
 
-/** Copies of the newest transaction, so that there are more than the service counts. */
-const multiply = Effect.flatMap(
-  SqlClient.SqlClient,
-  (sql) => sql`
-    INSERT INTO transactions
-      (id, relayer_id, relayer_number, lane_id, request, state, code_since, valid_until, created_at)
-    SELECT gen_random_uuid(), relayer_id, relayer_number, lane_id, request, state, code_since, valid_until, created_at
-    FROM transactions, generate_series(1, ${counted + 50}::int)`
+/** Copies of the newest transaction, so that there are more than the service counts. Triggers would count each in the row of its lane. */
+const multiply = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  sql.withTransaction(
+    Effect.andThen(
+      sql`SET LOCAL session_replication_role = replica`,
+      sql`
+        INSERT INTO transactions
+          (id, relayer_id, relayer_number, lane_id, request, state, code_since, valid_until, created_at)
+        SELECT gen_random_uuid(), relayer_id, relayer_number, lane_id, request, state, code_since, valid_until, created_at
+        FROM transactions, generate_series(1, ${counted + 50}::int)`
+    )
+  )
 )
 
 layerEach(TestApi.layer())("a list of transactions", (it) => {
