@@ -9,6 +9,7 @@ import { Audit } from "../../src/server/audit/Audit.ts"
 import { EventFeed } from "../../src/server/events/EventFeed.ts"
 import type { Instance } from "./Instances.ts"
 import type { Model } from "./Model.ts"
+import { awaited } from "../../testkit/Awaited.ts"
 
 const encode = Schema.encodeSync(Relayer)
 
@@ -50,9 +51,10 @@ const byResource = (events: ReadonlyArray<{ readonly type: string; readonly id: 
 const everyEvent = Effect.fnUntraced(function* (instance: Instance) {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ count: bigint }>`SELECT count(*) AS count FROM events`
-  const { items } = yield* Effect.repeat(Context.get(instance, EventFeed).list({ limit: 1000 }), {
-    until: (page) => page.items.length === Number(row?.count)
-  })
+  const { items } = yield* awaited(
+    Context.get(instance, EventFeed).list({ limit: 1000 }),
+    (page) => page.items.length === Number(row?.count)
+  )
   return items
 })
 

@@ -7,6 +7,7 @@ import { createHash } from "node:crypto"
 import { ApiKeyId } from "../../../src/domain/access/ApiKey.ts"
 import { ApiKeys } from "../../../src/server/access/ApiKeys.ts"
 import { Authentication } from "../../../src/server/authentication/Authentication.ts"
+import { awaited } from "../../../testkit/Awaited.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { call, make, statusOf } from "./requests.ts"
@@ -117,7 +118,7 @@ layerEach(TestApi.layer())("API keys", (it) => {
         // The use is stored after the response.
         const read = sql<{ at: Date | null; from: string | null }>`
           SELECT last_used_at AS at, last_used_from AS from FROM api_keys WHERE id = ${id}`
-        const [row] = yield* Effect.repeat(read, { until: ([row]) => row?.at !== null })
+        const [row] = yield* awaited(read, ([row]) => row?.at !== null)
         return row
       })
       const first = yield* use

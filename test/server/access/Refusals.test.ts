@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as CountedRecords from "../../../src/server/access/CountedRecords.ts"
 import { Authentication } from "../../../src/server/authentication/Authentication.ts"
+import { awaited } from "../../../testkit/Awaited.ts"
 import { signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
@@ -91,7 +92,7 @@ layerEach(TestApi.layer())("a refused request", (it) => {
       ]
       assert.deepStrictEqual(yield* counts, first)
       yield* TestClock.adjust(CountedRecords.interval)
-      const found = yield* Effect.repeat(counts, { until: ({ length }) => length > 2 })
+      const found = yield* awaited(counts, ({ length }) => length > 2)
       assert.deepStrictEqual(found, [...first, ["signers:read", 99]])
       yield* call("signers", { key })
       assert.deepStrictEqual(yield* counts, [...found, ["signers:read", 1]])

@@ -1,6 +1,7 @@
 // A key that is limited to some relayers, when one of them is deleted and its id is used again.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import { awaited } from "../../../testkit/Awaited.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { makeKey, prepare, receiver, send, transactions } from "../transactions/Fixtures.ts"
@@ -36,9 +37,12 @@ const keyNamed = (name: string) =>
 
 /** Waits until older transactions of other tests on the same server have ended, which hold events back. */
 const eventsOf = (key: string, last: string) =>
-  Effect.flatMap(TestApi.TestApi, ({ call }) => call("/api/v1/events", { key })).pipe(
-    Effect.map(({ json }) => (json.data as ReadonlyArray<{ readonly type: string }>).map(({ type }) => type)),
-    Effect.repeat({ until: (types) => types.includes(last) })
+  awaited(
+    Effect.map(
+      Effect.flatMap(TestApi.TestApi, ({ call }) => call("/api/v1/events", { key })),
+      ({ json }) => (json.data as ReadonlyArray<{ readonly type: string }>).map(({ type }) => type)
+    ),
+    (types) => types.includes(last)
   )
 
 layerEach(TestApi.layer())("a key that names a deleted relayer", (it) => {
@@ -91,7 +95,7 @@ layerEach(TestApi.layer())("a key that names a deleted relayer", (it) => {
 })
 
 layerEach(TestApi.layer())("a new key that is limited to an id which was used before", (it) => {
-  it.live("sees the events and deliveries of the present relayer only", () =>
+  it.effect("sees the events and deliveries of the present relayer only", () =>
     Effect.gen(function* () {
       const { call } = yield* TestApi.TestApi
       const notification = { id: "hook", type: "webhook", url: "https://hooks.example.com/x" }

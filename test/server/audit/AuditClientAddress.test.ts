@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as ClientAddress from "../../../src/server/responses/ClientAddress.ts"
 import * as Server from "../../../src/server/Server.ts"
+import { awaited } from "../../../testkit/Awaited.ts"
 import { signer } from "../../../testkit/fixtures.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
@@ -29,7 +30,7 @@ layer(TestApi.layer({ server: { ...Server.defaults, trustedProxies } }))("behind
       const sql = yield* SqlClient.SqlClient
       const used = sql<{ from: string | null }>`SELECT last_used_from AS from FROM api_keys WHERE id = ${id}`
       // The use is stored after the response.
-      const [row] = yield* Effect.repeat(used, { until: ([row]) => row?.from !== null })
+      const [row] = yield* awaited(used, ([row]) => row?.from !== null)
       assert.strictEqual(row?.from, "198.51.100.7")
     })
   )

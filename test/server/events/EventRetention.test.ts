@@ -1,4 +1,4 @@
-// The retention of events: the oldest are deleted, and no reader takes the gap for quiet.
+// The retention of events: the oldest are deleted, and no reader takes the gap for quiet. Readers of events wait by the clock of the machine.
 import { assert } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -6,6 +6,7 @@ import { EventFeed } from "../../../src/server/events/EventFeed.ts"
 import * as Retentions from "../../../src/server/Retentions.ts"
 import * as EventRetentionRepo from "../../../src/server/events/EventRetentionRepo.ts"
 import * as EventsRepo from "../../../src/server/events/EventsRepo.ts"
+import { awaited } from "../../../testkit/Awaited.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as EventReader from "./EventReader.ts"
@@ -110,7 +111,7 @@ layerEach(layer)("old events", (it) => {
         VALUES ('d', 1, ${id ?? 0}, '', 'relayer.updated', '{}')`
       yield* Layer.build(Retentions.events(Duration.infinity))
       yield* Layer.build(Retentions.events(retention))
-      yield* Effect.repeat(idsAfter(0), { until: (found) => found.length === 1 })
+      yield* awaited(idsAfter(0), (found) => found.length === 1)
       assert.lengthOf(yield* sql`SELECT 1 FROM deliveries WHERE event_id = ${id ?? 0}`, 1)
     }).pipe(Effect.scoped)
   )

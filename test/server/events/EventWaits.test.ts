@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Draining } from "../../../src/server/lifecycle/Draining.ts"
+import { awaited } from "../../../testkit/Awaited.ts"
 import { signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -48,9 +49,7 @@ layerEach(TestApi.layer())("waiting without events", (it) => {
   it.effect("ends after at most 25 seconds, with a link to continue", () =>
     Effect.gen(function* () {
       yield* create("there")
-      const listed = yield* Effect.repeat(TestApi.call("/api/v1/events"), {
-        until: (answer) => resources(answer).length === 1
-      })
+      const listed = yield* awaited(TestApi.call("/api/v1/events"), (answer) => resources(answer).length === 1)
       const [{ id } = { id: 0 }] = listed.json.data as ReadonlyArray<{ readonly id: number }>
       const waiting = yield* Effect.forkChild(TestApi.call(`/api/v1/events?after=${id}&wait=1000`))
       yield* LiveApi.listening

@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { ApiClient } from "../../../src/client/ApiClient.ts"
+import { awaited } from "../../../testkit/Awaited.ts"
 import { evmRelayer, notification, signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
@@ -26,8 +27,7 @@ const list = Effect.fnUntraced(function* (query = "", options?: TestApi.Call) {
 })
 
 /** Waits until the list has `count` events: older transactions of other tests on the same server delay them. */
-const settled = (query: string, count: number) =>
-  Effect.repeat(list(query), { until: ({ events }) => events.length >= count })
+const settled = (query: string, count: number) => awaited(list(query), ({ events }) => events.length >= count)
 
 const makeKey = Effect.fnUntraced(function* (body: object) {
   const { json } = yield* TestApi.call("/api/v1/api-keys", { body: { name: "test", ...body } })

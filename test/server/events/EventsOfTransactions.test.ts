@@ -1,6 +1,8 @@
 // An API key that is limited to some relayers sees the events of their transactions, and of no others.
+// Readers of events wait by the clock of the machine.
 import { assert } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
+import { awaited } from "../../../testkit/Awaited.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { makeKey, prepare, receiver } from "../transactions/Fixtures.ts"
@@ -28,7 +30,7 @@ const send = Effect.fnUntraced(function* (relayer: string) {
 /** Waits until the event of the transaction is visible: older transactions of other tests on the same server delay it. */
 const shown = (id: string) =>
   Effect.map(
-    Effect.repeat(get(`?resource_id=${id}`, undefined), { until: (events) => events.length > 0 }),
+    awaited(get(`?resource_id=${id}`, undefined), (events) => events.length > 0),
     ([event]) => event ?? assert.fail("no event")
   )
 

@@ -3,6 +3,7 @@ import { Effect, Layer, Logger, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Events } from "../../../src/server/events/Events.ts"
+import { awaited } from "../../../testkit/Awaited.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 export const layer = (options: TestApi.Options = {}) =>
@@ -15,7 +16,7 @@ export const emit = (id: string, data: string = id) =>
 /** Waits until the event is visible. Older transactions hold it back, in any database of the PostgreSQL of the tests. */
 export const shown = (id: number) =>
   Effect.flatMap(TestApi.TestApi, ({ call }) =>
-    Effect.repeat(call(`/api/v1/events?after=${id}&limit=1`), { until: ({ status }) => status === 200 })
+    awaited(call(`/api/v1/events?after=${id}&limit=1`), ({ status }) => status === 200)
   )
 
 /** The connections to this database that listen for notifications. */
@@ -26,7 +27,7 @@ export const listeners = Effect.flatMap(
 )
 
 /** Waits until a connection listens. */
-export const listening = Effect.repeat(listeners, { until: (found) => found.length > 0 })
+export const listening = awaited(listeners, (found) => found.length > 0)
 
 const step = 100
 const steps = 45

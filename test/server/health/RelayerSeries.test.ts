@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { awaited } from "../../../testkit/Awaited.ts"
 import * as EvmRpc from "../../../testkit/EvmRpc.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { relayerAt } from "./RelayerAt.ts"
@@ -11,7 +12,7 @@ const seriesOf = (name: string, matches: (text: string) => boolean) =>
   Effect.gen(function* () {
     const api = yield* TestApi.TestApi
     const measured = Effect.andThen(TestClock.adjust("10 seconds"), api.call(`/metrics/${name}`, { key: null }))
-    const { text } = yield* Effect.repeat(measured, { until: ({ text }) => matches(text) })
+    const { text } = yield* awaited(measured, ({ text }) => matches(text))
     return text
   })
 

@@ -1,11 +1,12 @@
 // What a later version of the service has stored, in the same database: a network and codes that this version does not know.
-// Requests show it, and the lanes of this version go on.
+// Requests show it, and the lanes of this version go on. Anvil makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { ApiClient } from "../../../src/client/ApiClient.ts"
 import { NotificationId } from "../../../src/domain/notification/Notification.ts"
+import { awaited } from "../../../testkit/Awaited.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
@@ -101,9 +102,10 @@ layer(api, { excludeTestServices: true })("a database that a later version has w
         VALUES ('administrator', 'rocket.launched', 'rocket', 'rocket-1', '{}')`
 
       // The feed shows an event when no older transaction of the server is open, and other tests share the server.
-      const events = yield* Effect.repeat(client.events.list({ query: { resource_id: "rocket-1" }, headers: {} }), {
-        until: ({ data }) => data.length > 0
-      })
+      const events = yield* awaited(
+        client.events.list({ query: { resource_id: "rocket-1" }, headers: {} }),
+        ({ data }) => data.length > 0
+      )
       assert.deepStrictEqual(
         events.data.map(({ type }) => type),
         ["rocket.launched"]

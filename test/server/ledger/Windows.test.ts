@@ -13,6 +13,7 @@ import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import type { StoredLane } from "../../../src/server/ledger/StoredLane.ts"
 import * as RowTurn from "../../../src/sql/RowTurn.ts"
+import { awaited } from "../../../testkit/Awaited.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { account, insert, newTransaction } from "../../../testkit/LedgerRows.ts"
 import { claimOne, ledger, sentOf, signAll } from "./Fixtures.ts"
@@ -20,9 +21,10 @@ import { claimOne, ledger, sentOf, signAll } from "./Fixtures.ts"
 /** Until so many statements wait for locks: they wait until the test ends what they wait for. */
 const untilWaiting = (count: number) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    Effect.repeat(sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`, {
-      until: (rows) => rows.length >= count
-    })
+    awaited(
+      sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      (rows) => rows.length >= count
+    )
   )
 
 /** Runs statements in a transaction of its own. The result commits it. */

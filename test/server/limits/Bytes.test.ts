@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { maxResourceBytes } from "../../../src/domain/request/ResourceSize.ts"
 import { maxPageBytes } from "../../../src/sql/FittingRows.ts"
+import { awaited } from "../../../testkit/Awaited.ts"
 import { evmRelayer } from "../../../testkit/fixtures.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -49,9 +50,7 @@ const prepared = Effect.gen(function* () {
     { concurrency: 10 }
   )
   // Events are listed when all older transactions on the server have ended, and other test files have theirs on it.
-  yield* Effect.repeat(walk("/api/v1/events?limit=1000"), {
-    until: (pages) => pages.flatMap(({ items }) => items).length === changes
-  })
+  yield* awaited(walk("/api/v1/events?limit=1000"), (pages) => pages.flatMap(({ items }) => items).length === changes)
 })
 
 /** A page may be one row and its envelope larger than the limit. */

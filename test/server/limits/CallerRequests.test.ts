@@ -1,9 +1,11 @@
 // Limits of what one caller can use of an instance: requests, database connections and event streams.
+// Readers of events wait by the clock of the machine.
 import { assert } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { maxPerCaller } from "../../../src/server/events/EventStreams.ts"
 import { maxConnections, maxConnectionsOfCallers, maxRequests } from "../../../src/server/limits/CallerRequests.ts"
+import { awaited } from "../../../testkit/Awaited.ts"
 import { signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -65,7 +67,7 @@ layerEach(LiveApi.layer())("one caller", (it) => {
         for (const [index, key] of keys.entries()) {
           searching.push(yield* start(statusesOf(searches, { key })))
           const expected = index === 0 ? maxConnections : maxConnectionsOfCallers
-          counts.push(yield* Effect.repeat(waiting, { until: (count) => count >= expected }))
+          counts.push(yield* awaited(waiting, (count) => count >= expected))
           assert.strictEqual((yield* TestApi.call("/api/v1/ready")).status, 200)
           assert.strictEqual(
             (yield* TestApi.call("/api/v1/signers", { body: { ...signer, id: `s${index}` } })).status,

@@ -4,6 +4,7 @@ import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { NetworkName, networkId } from "../../../src/domain/network/NetworkId.ts"
 import { Networks } from "../../../src/server/networks/Networks.ts"
+import { awaited } from "../../../testkit/Awaited.ts"
 import { signer } from "../../../testkit/fixtures.ts"
 import { beforeStatement } from "../../../testkit/Interference.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
@@ -41,7 +42,7 @@ const deleteWaits = Effect.gen(function* () {
   const waiting = sql`
     SELECT 1 FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%networks%'`
-  yield* Effect.repeat(waiting, { until: (rows) => rows.length > 0 })
+  yield* awaited(waiting, (rows) => rows.length > 0)
 })
 
 const withSigner = Prepared.layer(Prepared.create("signers", signer))

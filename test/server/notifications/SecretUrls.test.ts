@@ -1,6 +1,7 @@
 // URLs of webhooks with a secret in their path or query, as Slack and Discord use them: who gets them.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { awaited } from "../../../testkit/Awaited.ts"
 import { evmRelayer, notification, signer } from "../../../testkit/fixtures.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import type * as TestApi from "../../../testkit/TestApi.ts"
@@ -58,7 +59,7 @@ layer(Prepared.layer(prepared))("the URL of a notification", (it) => {
       const { key } = yield* make({ scopes: ["events:read", "audit:read"] })
       const events = call("/api/v1/events?resource_id=notification-1&wait=25", { key })
       const read = [
-        yield* Effect.repeat(events, { until: ({ text }) => text.includes("notification.updated") }),
+        yield* awaited(events, ({ text }) => text.includes("notification.updated")),
         yield* call("/api/v1/audit?resource_id=notification-1", { key })
       ]
       for (const { text } of read) {

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import * as DeliveryJob from "../../../../src/server/notifications/delivery/DeliveryJob.ts"
+import { awaited } from "../../../../testkit/Awaited.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { allDone, call, log, post, setUp, until } from "./Notified.ts"
 import type { Shown } from "./Notified.ts"
@@ -38,9 +39,7 @@ layer(Layer.provideMerge(DeliveryJob.layer, TestApi.layer()))("the audit log", (
         ]
       )
       // A new event is visible when the older transactions of other tests on the same server have ended.
-      const events = yield* Effect.repeat(Effect.map(call(`/events?resource_id=${id}`), typesOf), {
-        until: (types) => types.length > 0
-      })
+      const events = yield* awaited(Effect.map(call(`/events?resource_id=${id}`), typesOf), (types) => types.length > 0)
       assert.deepStrictEqual(events, ["notification.created"])
     })
   )

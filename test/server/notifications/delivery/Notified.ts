@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as DeliveryJob from "../../../../src/server/notifications/delivery/DeliveryJob.ts"
+import { awaited } from "../../../../testkit/Awaited.ts"
 import { evmRelayer, signer } from "../../../../testkit/fixtures.ts"
 import * as Receiver from "../../../../testkit/Receiver.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
@@ -30,8 +31,7 @@ export const log = Effect.fnUntraced(function* (id: string, query = "", key?: st
   return answer.json.data as ReadonlyArray<Shown>
 })
 
-export const until = (id: string, isSo: (shown: ReadonlyArray<Shown>) => boolean) =>
-  Effect.repeat(log(id), { until: isSo })
+export const until = (id: string, isSo: (shown: ReadonlyArray<Shown>) => boolean) => awaited(log(id), isSo)
 
 let count = 0
 

@@ -22,6 +22,7 @@ import * as CommitSignal from "../../../../src/server/lifecycle/CommitSignal.ts"
 import * as Lifecycle from "../../../../src/server/lifecycle/Lifecycle.ts"
 import { Deliveries } from "../../../../src/server/notifications/delivery/Deliveries.ts"
 import * as DeliveryJob from "../../../../src/server/notifications/delivery/DeliveryJob.ts"
+import { awaited } from "../../../../testkit/Awaited.ts"
 import { evmRelayer } from "../../../../testkit/fixtures.ts"
 import { clientConfig } from "../../../../testkit/Postgres.ts"
 import { masterKey } from "../../../../testkit/TestApi.ts"
@@ -83,13 +84,11 @@ export const log = (id: NotificationId) =>
   Effect.flatMap(Deliveries, (deliveries) => Effect.map(deliveries.list(id, { limit: 100 }), ({ items }) => items))
 
 /** Repeats `check` until it is true. The test clock does not move. */
-export const until = <E, R>(check: Effect.Effect<boolean, E, R>) => Effect.repeat(check, { until: (holds) => holds })
+export const until = <E, R>(check: Effect.Effect<boolean, E, R>) => awaited(check, (holds) => holds)
 
 /** Waits until the deliveries, the oldest first, have these numbers of attempts. */
 export const attempted = (id: NotificationId, ...counts: ReadonlyArray<number>) =>
-  Effect.repeat(log(id), {
-    until: (deliveries) => counts.every((count, index) => deliveries.at(-1 - index)?.attempts.length === count)
-  })
+  awaited(log(id), (deliveries) => counts.every((count, index) => deliveries.at(-1 - index)?.attempts.length === count))
 
 export const outcomes = (deliveries: ReadonlyArray<Delivery>) =>
   deliveries.map(({ state, attempts }) => [state, ...attempts.map(({ outcome }) => outcome)])

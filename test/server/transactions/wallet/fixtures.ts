@@ -1,6 +1,7 @@
 // JSON-RPC calls to a relayer, as wallet clients make them.
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { awaited } from "../../../../testkit/Awaited.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { count } from "../Fixtures.ts"
 
@@ -31,7 +32,7 @@ export const addressOf = (relayer = "sender") =>
 /** Waits until the relayer has so many transactions; then time passes until `self` ends, as fast as the service responds. */
 export const whileTimePasses = Effect.fnUntraced(function* <A, E, R>(rows: number, self: Effect.Effect<A, E, R>) {
   const fiber = yield* Effect.forkChild(self)
-  yield* Effect.repeat(count, { until: (found) => found === rows })
+  yield* awaited(count, (found) => found === rows)
   yield* Effect.andThen(TestClock.adjust("5 seconds"), count).pipe(
     Effect.repeat({ until: () => fiber.pollUnsafe() !== undefined })
   )
