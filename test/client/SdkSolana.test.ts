@@ -1,4 +1,5 @@
 // The published SDK of another relayer service works with solana relayers unchanged. The cluster is in memory.
+// The cluster makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import type {
   CreateRelayerRequest,
@@ -64,7 +65,7 @@ const instructions = (from: string) => ({
   ]
 })
 
-layer(api, { excludeTestServices: true })("the SDK with a solana relayer", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("the SDK with a solana relayer", (it) => {
   it.effect("sends instructions and reads the transaction until it is confirmed", () =>
     Effect.gen(function* () {
       const { address, answer, becomes, cluster, send } = yield* make

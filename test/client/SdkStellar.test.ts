@@ -1,4 +1,5 @@
 // The published SDK of another relayer service works with stellar relayers unchanged. The ledger is a stand-in.
+// Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { AssetSpecOneOfTypeEnum, OperationSpecOneOfTypeEnum, RelayerNetworkType } from "@openzeppelin/relayer-sdk"
 import type {
@@ -51,7 +52,7 @@ const pays = (amount: number): Pick<StellarTransactionRequest, "operations"> => 
   operations: [{ type: "payment", destination: receiver.publicKey(), amount, asset: { type: "native" } }]
 })
 
-layer(api, { excludeTestServices: true })("the SDK with a stellar relayer", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("the SDK with a stellar relayer", (it) => {
   it.effect("sends operations with a memo, and reads the transaction until it is confirmed", () =>
     Effect.gen(function* () {
       const { account, address, answer, becomes, post } = yield* make()

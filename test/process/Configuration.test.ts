@@ -1,4 +1,4 @@
-// The sources of settings, and the errors about invalid settings.
+// The sources of settings, and the errors about invalid settings. Processes run by the clock of the machine.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"

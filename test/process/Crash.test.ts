@@ -1,4 +1,4 @@
-// Kills of the service and of its PostgreSQL.
+// Kills of the service and of its PostgreSQL. Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import * as fs from "node:fs/promises"

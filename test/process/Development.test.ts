@@ -1,4 +1,4 @@
-// `effect-relayer dev`: what it starts, keeps, opens, reaches and leaves.
+// `effect-relayer dev`: what it starts, keeps, opens, reaches and leaves. Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
@@ -58,7 +58,7 @@ const listeners = async (pid: number): Promise<ReadonlyArray<string>> => {
 
 const loopback = "0100007F"
 
-describe("effect-relayer dev", () => {
+describe.concurrent("effect-relayer dev", () => {
   it.live("sends a transaction, shows each state until it is confirmed, and prints key, command and pages", () =>
     Effect.gen(function* () {
       const place = yield* Development.place

@@ -1,4 +1,4 @@
-// The output of the first and the second start.
+// The output of the first and the second start. Processes run by the clock of the machine.
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"

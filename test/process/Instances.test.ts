@@ -1,4 +1,4 @@
-// Several instances on one machine that share a database.
+// Several instances on one machine that share a database. Processes run by the clock of the machine.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"

@@ -1,4 +1,4 @@
-// Telemetry by OTLP, and responses to bytes that are not an HTTP request.
+// Telemetry by OTLP, and responses to bytes that are not an HTTP request. Processes run by the clock of the machine.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as net from "node:net"

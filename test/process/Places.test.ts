@@ -1,4 +1,4 @@
-// The embedded PostgreSQL for different system users and folders.
+// The embedded PostgreSQL for different system users and folders. Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"

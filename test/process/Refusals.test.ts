@@ -1,4 +1,4 @@
-// Starts that fail: one line for the operator, exit code 1, and no process left running.
+// Starts that fail: one line for the operator, exit code 1, and no process left running. Processes run by the clock of the machine.
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"

@@ -1,4 +1,5 @@
 // Rotation of the master key: set by the operator of real processes, or kept in a file, with a kill at each step.
+// Processes run by the clock of the machine.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Redacted } from "effect"
 import { SqlClient } from "effect/sql"

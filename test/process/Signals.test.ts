@@ -1,4 +1,4 @@
-// The end of the service on signals.
+// The end of the service on signals. Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"

@@ -1,4 +1,5 @@
 // The jobs of an instance that is stopped: it finishes its work or releases it to other instances at once.
+// Processes run by the clock of the machine.
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
@@ -57,7 +58,7 @@ const drains = (service: Service.Service) =>
     Effect.sync(() => service.stdout().includes('"draining"') || undefined)
   )
 
-describe("an instance that is stopped", () => {
+describe.concurrent("an instance that is stopped", () => {
   it.live("waits for the response to a webhook that it is sending, which is not sent again", () =>
     Effect.gen(function* () {
       const { one, start, create, receiver } = yield* watching

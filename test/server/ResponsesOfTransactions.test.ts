@@ -1,4 +1,5 @@
 // The responses of transactions are what openapi.json documents, and so are the webhooks. The chain is anvil.
+// Anvil makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Context, DateTime, Effect, Layer, Schedule } from "effect"
 import * as Anvil from "../../testkit/Anvil.ts"
@@ -83,6 +84,8 @@ const body = (value: object) => ({ body: value })
 
 const hashes = { domain_separator: "11".repeat(32), hash_struct_message: "22".repeat(32) }
 
+const generation = `post ${inRelayer}/nonce/generation`
+
 type Request = (name: string) => Effect.Effect<unknown, never, Chain | TestApi.TestApi>
 
 const onRelayer =
@@ -164,7 +167,7 @@ const successes: Readonly<Record<string, Request>> = {
   [`get ${inRelayer}/nonce`]: onNewRelayer(),
   [`post ${inRelayer}/nonce/resync`]: onNewRelayer(body({ answer: "give_up" })),
   [`post ${inRelayer}/nonce/clear`]: onNewRelayer(body({ from: 5, to: 6 })),
-  [`post ${inRelayer}/nonce/generation`]: onNewRelayer()
+  [generation]: onNewRelayer()
 }
 
 const channelsRelease = `post ${inRelayer}/channels/release`
@@ -177,50 +180,50 @@ const elsewhere = [
   `post ${inRelayer}/transactions/sponsored/build`
 ]
 
-layer(Layer.provideMerge(Layer.effect(Chain, make), TestApi.layer({ jobs: true })), { excludeTestServices: true })(
-  "a response about transactions is as documented",
-  (it) => {
-    it.effect("there is a request that succeeds for each operation", () =>
-      Effect.sync(() => {
-        assert.sameMembers(
-          [...Object.keys(successes), ...elsewhere],
-          [...Documented.operations.keys()].filter(isAboutTransactions)
-        )
-      })
-    )
+const api = Layer.provideMerge(Layer.effect(Chain, make), TestApi.layer({ jobs: true }))
 
-    it.effect("501, or 409 for channels: the network type does not have the operation", () =>
-      Effect.gen(function* () {
-        const { relayer_id } = yield* Chain
-        for (const name of elsewhere) {
-          const { status } = yield* send(name, { relayer_id }, body({}))
-          assert.strictEqual(status, name === channelsRelease ? 409 : 501, name)
-        }
-      })
-    )
+layer(api, { excludeTestServices: true, concurrent: true })("a response about transactions is as documented", (it) => {
+  it.effect("there is a request that succeeds for each operation", () =>
+    Effect.sync(() => {
+      assert.sameMembers(
+        [...Object.keys(successes), ...elsewhere],
+        [...Documented.operations.keys()].filter(isAboutTransactions)
+      )
+    })
+  )
 
-    for (const [name, request] of Object.entries(successes)) {
-      it.effect(`${name} succeeds`, () => request(name))
-    }
+  it.effect("501, or 409 for channels: the network type does not have the operation", () =>
+    Effect.gen(function* () {
+      const { relayer_id } = yield* Chain
+      for (const name of elsewhere) {
+        const { status } = yield* send(name, { relayer_id }, body({}))
+        assert.strictEqual(status, name === channelsRelease ? 409 : 501, name)
+      }
+    })
+  )
 
-    it.effect("each webhook about a transaction, up to its confirmation", () =>
-      Effect.gen(function* () {
-        const { receiver, newRelayer } = yield* Chain
-        const { id } = yield* confirmed(yield* newRelayer)
-        const about = () => receiver.seen.filter(({ body }) => body.includes(id))
-        const types = () => about().map(({ headers }) => headers["webhook-event-type"])
-        yield* Effect.sync(types).pipe(
-          Effect.repeat({
-            schedule: Schedule.spaced("100 millis"),
-            until: (arrived) => arrived.includes("transaction.confirmed")
-          }),
-          Effect.timeout(patience)
-        )
-        assert.includeMembers(types(), ["transaction.created", "transaction.submitted", "transaction.confirmed"])
-        for (const webhook of about()) {
-          assert.deepStrictEqual(Documented.webhookFaultsOf("transaction", webhook), [])
-        }
-      })
-    )
+  for (const [name, request] of Object.entries(successes)) {
+    // A new generation is one of the network, which all relayers share.
+    it.effect(`${name} succeeds`, () => request(name), { concurrent: name !== generation })
   }
-)
+
+  it.effect("each webhook about a transaction, up to its confirmation", () =>
+    Effect.gen(function* () {
+      const { receiver, newRelayer } = yield* Chain
+      const { id } = yield* confirmed(yield* newRelayer)
+      const about = () => receiver.seen.filter(({ body }) => body.includes(id))
+      const types = () => about().map(({ headers }) => headers["webhook-event-type"])
+      yield* Effect.sync(types).pipe(
+        Effect.repeat({
+          schedule: Schedule.spaced("100 millis"),
+          until: (arrived) => arrived.includes("transaction.confirmed")
+        }),
+        Effect.timeout(patience)
+      )
+      assert.includeMembers(types(), ["transaction.created", "transaction.submitted", "transaction.confirmed"])
+      for (const webhook of about()) {
+        assert.deepStrictEqual(Documented.webhookFaultsOf("transaction", webhook), [])
+      }
+    })
+  )
+})

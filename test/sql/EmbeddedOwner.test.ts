@@ -1,4 +1,5 @@
 // The ownership of a data directory, concurrent starts on it, and the place of its files.
+// PostgreSQL is a process, which runs by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import * as fs from "node:fs/promises"

@@ -1,4 +1,4 @@
-// The embedded server alone: its starts, its recovery, and its refusals.
+// The embedded server alone: its starts, its recovery, and its refusals. PostgreSQL is a process, which runs by the clock of the machine.
 import type { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"

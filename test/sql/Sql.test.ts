@@ -1,4 +1,4 @@
-// The layer that provides the database.
+// The layer that provides the database. PostgreSQL is a process, which runs by the clock of the machine.
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"

@@ -1,4 +1,4 @@
-// Transactions on a real node, from acceptance to their end.
+// Transactions on a real node, from acceptance to their end. Anvil makes blocks by the clock of the machine.
 import { nonceOf, attemptNonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -11,7 +11,7 @@ import * as TestApi from "../../../testkit/TestApi.ts"
 /** No other test pays to it. */
 const laggingReceiver = `0x${"ce".repeat(20)}` as const
 
-layer(api, { excludeTestServices: true })("a lane on anvil", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("a lane on anvil", (it) => {
   it.effect("sends a transaction and confirms it", () =>
     Effect.gen(function* () {
       const node = yield* Anvil.start({ blockTime: 1 })

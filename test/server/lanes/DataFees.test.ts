@@ -1,5 +1,5 @@
 // Fees of a rollup for data and for its operator: a stand-in of the contract that OP-stack chains have, and receipts that name
-// what was charged.
+// what was charged. Anvil makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Record } from "effect"
 import { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
@@ -56,7 +56,7 @@ interface Shown {
   readonly fee_paid: string
 }
 
-layer(api, { excludeTestServices: true })("on a rollup that charges for data and operator", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("on a rollup that charges for data and operator", (it) => {
   it.effect("a transaction waits for the funds that data and operator need, and shows what it paid for them", () =>
     Effect.gen(function* () {
       const { call } = yield* TestApi.TestApi

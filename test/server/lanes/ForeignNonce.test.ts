@@ -1,4 +1,5 @@
 // Another program signs with the key of a relayer, and its transaction uses the nonce of one that is on its way.
+// Anvil makes blocks by the clock of the machine.
 import { attemptNonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -48,36 +49,43 @@ const eventsOf = Effect.fnUntraced(function* (id: TransactionId) {
   return rows.map(({ type, code }) => (type === "transaction.held" ? `held ${code}` : type))
 })
 
-layer(api, { excludeTestServices: true })("a transaction whose nonce another program has used", (it) => {
-  it.effect("is signed again with the next nonce, once that is proven, and is confirmed", () =>
-    Effect.gen(function* () {
-      const { account, id, node } = yield* taken()
-      const { attempts, nonce } = yield* becomes(id, "confirmed")
-      assert.deepStrictEqual([nonce, attempts.map((one) => attemptNonceOf(one))], [1, [0, 1]])
-      assert.strictEqual(yield* node.call("eth_getTransactionCount", [account.address, "latest"]), "0x2")
-      assert.strictEqual(yield* node.call("eth_getBalance", [receiver, "latest"]), "0x64", "1 of ours, 99 of the other")
-      // A poll before the proof may hold the transaction because the pool does not have it.
-      const events = (yield* eventsOf(id)).filter((event) => event !== "held not_in_pool_rebroadcast")
-      assert.deepStrictEqual(events, [
-        "transaction.signed",
-        "transaction.submitted",
-        "held nonce_taken",
-        "transaction.signed",
-        "transaction.submitted",
-        "transaction.mined",
-        "transaction.confirmed"
-      ])
-    })
-  )
+layer(api, { excludeTestServices: true, concurrent: true })(
+  "a transaction whose nonce another program has used",
+  (it) => {
+    it.effect("is signed again with the next nonce, once that is proven, and is confirmed", () =>
+      Effect.gen(function* () {
+        const { account, id, node } = yield* taken()
+        const { attempts, nonce } = yield* becomes(id, "confirmed")
+        assert.deepStrictEqual([nonce, attempts.map((one) => attemptNonceOf(one))], [1, [0, 1]])
+        assert.strictEqual(yield* node.call("eth_getTransactionCount", [account.address, "latest"]), "0x2")
+        assert.strictEqual(
+          yield* node.call("eth_getBalance", [receiver, "latest"]),
+          "0x64",
+          "1 of ours, 99 of the other"
+        )
+        // A poll before the proof may hold the transaction because the pool does not have it.
+        const events = (yield* eventsOf(id)).filter((event) => event !== "held not_in_pool_rebroadcast")
+        assert.deepStrictEqual(events, [
+          "transaction.signed",
+          "transaction.submitted",
+          "held nonce_taken",
+          "transaction.signed",
+          "transaction.submitted",
+          "transaction.mined",
+          "transaction.confirmed"
+        ])
+      })
+    )
 
-  it.effect("ends as nonce_unavailable if its request requires that nonce", () =>
-    Effect.gen(function* () {
-      const { account, id, node } = yield* taken({ requiredSequence: 0n })
-      const { attempts, cause, nonce } = yield* becomes(id, "failed")
-      assert.deepStrictEqual([cause?.code, nonce], ["nonce_unavailable", undefined])
-      assert.lengthOf(attempts, 1)
-      assert.strictEqual(yield* node.call("eth_getTransactionCount", [account.address, "latest"]), "0x1")
-      assert.strictEqual((yield* eventsOf(id)).at(-1), "transaction.failed")
-    })
-  )
-})
+    it.effect("ends as nonce_unavailable if its request requires that nonce", () =>
+      Effect.gen(function* () {
+        const { account, id, node } = yield* taken({ requiredSequence: 0n })
+        const { attempts, cause, nonce } = yield* becomes(id, "failed")
+        assert.deepStrictEqual([cause?.code, nonce], ["nonce_unavailable", undefined])
+        assert.lengthOf(attempts, 1)
+        assert.strictEqual(yield* node.call("eth_getTransactionCount", [account.address, "latest"]), "0x1")
+        assert.strictEqual((yield* eventsOf(id)).at(-1), "transaction.failed")
+      })
+    )
+  }
+)

@@ -1,4 +1,5 @@
 // The fee limit of an API key holds for prices and gas limits that are only known when a transaction is signed.
+// Anvil makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
@@ -25,7 +26,7 @@ const sendWith = Effect.fnUntraced(function* (relayerId: string, max_fee_per_day
   return { keyId: id, id: TransactionId.make((sent.json.data as { readonly id: string }).id) }
 })
 
-layer(api, { excludeTestServices: true })("an API key with max_fee_per_day", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("an API key with max_fee_per_day", (it) => {
   it.effect("cannot pay more than its limit, although neither gas limit nor price was given", () =>
     Effect.gen(function* () {
       const node = yield* Anvil.start({ blockTime: 1 })

@@ -1,4 +1,5 @@
 // Nodes that lose, lie and refuse, in front of a lane: nothing is lost, and nothing is executed twice.
+// Anvil makes blocks by the clock of the machine.
 import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -24,7 +25,7 @@ const scenes: ReadonlyArray<readonly [name: string, method: string, behaviour: B
   ["lags behind with its count", "eth_getTransactionCount", { do: "lie", result: () => "0x0" }, 6]
 ]
 
-layer(api, { excludeTestServices: true })("a node that", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("a node that", (it) => {
   it.effect.each(scenes)("%s", ([, method, behaviour, times]) =>
     Effect.gen(function* () {
       const node = yield* Anvil.start({ blockTime: 1 })

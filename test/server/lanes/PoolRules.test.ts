@@ -1,4 +1,5 @@
 // The rules of pools on real nodes, which disagree: anvil always, and geth if `TEST_GETH` names its binary.
+// Anvil makes blocks by the clock of the machine.
 import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert, describe, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
@@ -52,7 +53,7 @@ const answerTo = Effect.fnUntraced(function* (node: Node, account: Account, nonc
   return classify(error === undefined ? { _tag: "Hash" } : { _tag: "RpcError", ...error })
 })
 
-describe.each(nodes)("the pool of %s", (name, node) => {
+describe.concurrent.each(nodes)("the pool of %s", (name, node) => {
   layer(Layer.provideMerge(node, api), { excludeTestServices: true })((it) => {
     it.effect.each(Object.entries(rules))("answers %s", ([, { former, sent, ...expected }]) =>
       Effect.gen(function* () {

@@ -1,5 +1,6 @@
 // The attacks of the design on the fee payer, over HTTP, by each of the ways in: send, batch, sign-transaction and JSON-RPC. The
 // numbers are those of `docs/security/solana.md`. One table has all of them, so a test fails if one is missing.
+// The cluster makes blocks by the clock of the machine.
 import { assert, describe, it as unit, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -179,7 +180,7 @@ const sending: Readonly<Record<string, Attack>> = {
 
   "35": {
     says: "that leaves less than the rent minimum is refused in a prebuilt message, and not signed as an own instruction",
-    begin: ({ address, accepts, asking, becomes, call, cluster, get, isInvalid, isSpared, path, raw }) => {
+    begin: ({ address, accepts, asking, becomes, call, cluster, isInvalid, isSpared, path, raw, waits }) => {
       const most = lamportsOfWays - 10_000n
       return Effect.succeed({
         by: Effect.fnUntraced(function* (way) {
@@ -188,7 +189,7 @@ const sending: Readonly<Record<string, Attack>> = {
           const { accepted, text } = yield* accepts(way, asking(transfer(address, most)))
           assert.lengthOf(accepted, 1, text)
           for (const id of accepted) {
-            yield* get(id).pipe(Effect.repeat({ until: ({ code }) => code === "insufficient_funds" }))
+            yield* waits(id, "insufficient_funds")
             yield* call(`${path}/${id}`, { method: "DELETE" })
             yield* becomes(id, "canceled")
           }
@@ -225,7 +226,7 @@ const sending: Readonly<Record<string, Attack>> = {
     blockMs: 400,
     // Between one and two fees above what must stay.
     policies: { min_balance: Number(lamportsOfWays - 7000n) },
-    begin: Effect.fnUntraced(function* ({ address, accepts, becomes, bytes: built, call, cluster, get, path, post }) {
+    begin: Effect.fnUntraced(function* ({ address, accepts, becomes, bytes: built, call, cluster, path, post, waits }) {
       const bytes = (text: string) => ({ transaction: built(memoOf(text)) })
       const given = yield* post("/sign-transaction", bytes("later"))
       assert.strictEqual(given.status, 200, given.text)
@@ -236,7 +237,7 @@ const sending: Readonly<Record<string, Attack>> = {
           assert.strictEqual(isRefused, signsAtOnce(way), `${way}: ${text}`)
           if (isRefused) assert.include(text, "insufficient_funds", way)
           for (const id of accepted) {
-            yield* get(id).pipe(Effect.repeat({ until: ({ code }) => code === "insufficient_funds" }))
+            yield* waits(id, "insufficient_funds")
             yield* call(`${path}/${id}`, { method: "DELETE" })
             yield* becomes(id, "canceled")
           }
@@ -252,7 +253,7 @@ const sending: Readonly<Record<string, Attack>> = {
   }
 }
 
-layer(api, { excludeTestServices: true })("an attack on the fee payer", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("an attack on the fee payer", (it) => {
   for (const version of RawAttacks.versions) {
     for (const [number, { says, policies, blockMs, begin }] of Object.entries(attacksIn(version))) {
       it.effect(`${number}${version === 1 ? " in version 1" : ""}, ${says}`, () =>

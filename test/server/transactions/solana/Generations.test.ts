@@ -1,4 +1,5 @@
 // A test network of solana that was restarted: its operator says so, and what has no bytes is sent on the new cluster.
+// The cluster makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Documented from "../../../../testkit/Documented.ts"
@@ -10,7 +11,7 @@ import { api, dataOf, relayerAt } from "./Relayers.ts"
 layer(api, { excludeTestServices: true })("a restarted test network of solana", (it) => {
   it.effect("gets what has no bytes, after the operator has begun a generation", () =>
     Effect.gen(function* () {
-      const { address, becomes, call, cluster, get, id, post, relayer, send } = yield* relayerAt()
+      const { address, becomes, call, cluster, id, post, relayer, send, waits } = yield* relayerAt()
       const first = dataOf(yield* send(memo("old")))
       yield* becomes(first.id, "confirmed")
 
@@ -22,7 +23,7 @@ layer(api, { excludeTestServices: true })("a restarted test network of solana", 
       const { url } = yield* Serving.node(restarted)
       yield* call(`/api/v1/networks/solana:${id}`, { method: "PATCH", body: { rpc_urls: [url] } })
       const { id: waiting } = dataOf(yield* send(memo("new")))
-      yield* get(waiting).pipe(Effect.repeat({ until: ({ code }) => code === "chain_changed" }))
+      yield* waits(waiting, "chain_changed")
 
       assert.strictEqual((yield* call(`${relayer}/nonce`)).status, 501)
       const cleared = yield* post("/nonce/clear", { from: 0, to: 1 })

@@ -1,4 +1,5 @@
 // `POST …/rpc` of solana relayers: methods that the service answers itself, and those that providers answer.
+// The cluster makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Tokens from "../../../../testkit/solana/Tokens.ts"
@@ -35,7 +36,7 @@ const calling = Effect.fnUntraced(function* (policies: object = {}) {
   return { ...relayer, ask, reply, resultOf, setNetwork }
 })
 
-layer(api, { excludeTestServices: true })("JSON-RPC of a solana relayer", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("JSON-RPC of a solana relayer", (it) => {
   it.effect("passes methods that read to a provider, with results of any form", () =>
     Effect.gen(function* () {
       const { address, reply } = yield* calling()

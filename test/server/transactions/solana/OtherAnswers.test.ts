@@ -1,5 +1,6 @@
 // Answers of solana relayers besides 400: to bytes that are known already, to changes of what is signed or final, to ids of others,
 // while the relayer is paused, and to what solana does not have. A signer counts what is signed.
+// The cluster makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Duration, Effect } from "effect"
 import { randomUUID } from "node:crypto"
@@ -33,7 +34,7 @@ const isRefused = (answer: TestApi.Answer, status: number, text: string) => {
   assert.include(answer.json.error ?? "", text)
 }
 
-layer(countingApi, { excludeTestServices: true })("a solana relayer", (it) => {
+layer(countingApi, { excludeTestServices: true, concurrent: true })("a solana relayer", (it) => {
   it.effect("accepts prebuilt bytes once: later, at once and after they have landed", () =>
     Effect.gen(function* () {
       const { becomes, kept, raw, send } = yield* acting()

@@ -1,5 +1,5 @@
 // Each policy of a solana relayer, at both places: a send that it forbids is refused, and one that was accepted before the policy was
-// narrowed ends without a signature.
+// narrowed ends without a signature. The cluster makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { memoProgram, systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
@@ -143,7 +143,7 @@ const cases: Readonly<Record<string, Case>> = {
   }
 }
 
-layer(countingApi, { excludeTestServices: true })("the policy of a solana relayer", (it) => {
+layer(countingApi, { excludeTestServices: true, concurrent: true })("the policy of a solana relayer", (it) => {
   for (const [name, { base = {}, body, code, policy, refused, status = "failed" }] of Object.entries(cases)) {
     it.effect(`${name} is enforced when a transaction is accepted, and again before its signature`, () =>
       Effect.gen(function* () {
@@ -151,7 +151,7 @@ layer(countingApi, { excludeTestServices: true })("the policy of a solana relaye
         const policies = { fee_payment_strategy: "relayer", min_balance: Number(10n * sol), ...base }
         // Blocks come slowly, so that the blockhash of prebuilt bytes lives until they are examined.
         const relayer = yield* countingAt(policies, { blockMs: 400 })
-        const { address, becomes, call, cluster, get, kept, send } = relayer
+        const { address, becomes, call, cluster, kept, send, waits } = relayer
         Paying.prepare(cluster, address)
         const accepted = yield* send(body(relayer))
         assert.strictEqual(accepted.status, 200, accepted.text)
@@ -167,7 +167,7 @@ layer(countingApi, { excludeTestServices: true })("the policy of a solana relaye
         }
         const { id } = dataOf(accepted)
         if (status === "failed") assert.strictEqual((yield* becomes(id, "failed")).code, code)
-        else yield* get(id).pipe(Effect.repeat({ until: (shown) => shown.code === code }))
+        else yield* waits(id, code)
         assert.deepStrictEqual(yield* kept, { stored: 1, signatures: 0 })
       })
     )

@@ -84,7 +84,12 @@ export const relayerAt = Effect.fnUntraced(function* (
       Effect.map(get(of), (shown) => (shown.status === status ? shown : undefined)),
       "40 seconds"
     )
-  return { id, address, cluster, node, path, relayer, post, send, get, becomes, call }
+  const waits = (of: string, code: string) =>
+    until(
+      code,
+      Effect.map(get(of), (shown) => (shown.code === code ? shown : undefined))
+    )
+  return { id, address, cluster, node, path, relayer, post, send, get, becomes, waits, call }
 })
 
 /** The same, with a key of its own in Vault, which counts its signatures. */

@@ -1,4 +1,5 @@
 // Sends of solana relayers over HTTP: what is accepted and refused, and that what is accepted lands.
+// The cluster makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
@@ -15,7 +16,7 @@ import { makeKey } from "../Fixtures.ts"
 import { api, dataOf, memoOf, prebuilt, recent, relayerAt } from "./Relayers.ts"
 import { memo, receiver, sol, transfer } from "../../lanes/solana/World.ts"
 
-layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("a solana relayer", (it) => {
   it.effect("sends instructions: they are confirmed with slot and fee, and the balance shows what they cost", () =>
     Effect.gen(function* () {
       const { address, becomes, cluster, get, send } = yield* relayerAt()

@@ -1,4 +1,5 @@
 // Transactions of solana whose users pay the fee in a token: quote, build, send and signature.
+// The cluster makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { token2022Program } from "../../../../src/domain/transaction/solana/Programs.ts"
@@ -33,7 +34,7 @@ const sponsoring = Effect.fnUntraced(function* (more: object = {}) {
   return { ...relayer, balanceOf }
 })
 
-layer(api, { excludeTestServices: true })("a transaction whose user pays in a token", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("a transaction whose user pays in a token", (it) => {
   it.effect("is quoted, built, signed by a user without lamports, sent and confirmed", () =>
     Effect.gen(function* () {
       const { address, balanceOf, becomes, cluster, post, send } = yield* sponsoring({ fee_margin_percentage: 10 })

@@ -1,4 +1,5 @@
 // Transactions of version 1 over HTTP: those that callers bring, those that the service builds, and those whose users pay.
+// The cluster makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import type { MessageConfig } from "../../../../src/domain/transaction/solana/Message.ts"
@@ -22,7 +23,7 @@ const built = (payer: string, blockhash: string, text: string, config = enough):
 
 const messageOf = (transaction: string) => Result.getOrThrow(decode(bytesOf(transaction))).message
 
-layer(api, { excludeTestServices: true })("version 1 of solana transactions", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("version 1 of solana transactions", (it) => {
   it.effect("is built of instructions if the request asks for it, with its limits in the configuration", () =>
     Effect.gen(function* () {
       const { address, becomes, cluster, send } = yield* relayerAt()

@@ -1,4 +1,4 @@
-// Channels over HTTP: a policy makes them, `GET …/nonce` shows them, and a release ends them.
+// Channels over HTTP: a policy makes them, `GET …/nonce` shows them, and a release ends them. Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { randomUUID } from "node:crypto"
@@ -56,7 +56,7 @@ const made = Effect.fnUntraced(function* (policies: object) {
   return { ...relayer, base, call, change, release, settles, state }
 })
 
-layer(api, { excludeTestServices: true })("the channels of a stellar relayer", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("the channels of a stellar relayer", (it) => {
   it.effect("are made by a change of its policy, and shown beside the chain", () =>
     Effect.gen(function* () {
       const { account, base, call, change, path, settles } = yield* made({})
@@ -204,7 +204,9 @@ layer(api, { excludeTestServices: true })("the channels of a stellar relayer", (
           applied.filter(({ source }) => addresses.includes(source)),
           4
         )
-      })
+      }),
+    // The mark of the ledger is that of all relayers.
+    { concurrent: false }
   )
 
   it.effect("are no relayers: a signer with the address of a channel gets none, alone or among others", () =>

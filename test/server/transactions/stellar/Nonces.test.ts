@@ -1,4 +1,5 @@
 // `GET …/nonce` of stellar relayers and the commands of operators: the ledger next to the chain, with sequences above 2^53.
+// Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
@@ -26,7 +27,7 @@ const made = Effect.fnUntraced(function* (given: Parameters<typeof relayerAt>[0]
   return { ...relayer, base, call, command, read }
 })
 
-layer(api, { excludeTestServices: true })("the sequences of a stellar relayer", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("the sequences of a stellar relayer", (it) => {
   it.effect("are shown before anything was sent, with that of the chain", () =>
     Effect.gen(function* () {
       const { account, address, read } = yield* made()

@@ -1,5 +1,5 @@
 // Answers of stellar relayers besides 400: what is accepted although it is odd, what a key or a state forbids, what is sent twice, and
-// what is answered while no provider does.
+// what is answered while no provider does. Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { TransactionBuilder } from "@stellar/stellar-sdk/base"
 import { DateTime, Effect, Layer, Logger } from "effect"
@@ -78,7 +78,7 @@ const beside = Effect.fnUntraced(function* (network: string) {
   return `/api/v1/relayers/${id}/transactions`
 })
 
-layer(api, { excludeTestServices: true })("a stellar relayer", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("a stellar relayer", (it) => {
   it.effect("stores a policy that is odd, and its health warns of it", () =>
     Effect.gen(function* () {
       const { change, id } = yield* quiet()

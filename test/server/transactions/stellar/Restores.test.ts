@@ -1,5 +1,5 @@
 // Archived entries. Calls restore what they need themselves; a longer life of entries waits, or a transaction of the service restores them
-// first.
+// first. Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Operation } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"
@@ -61,7 +61,7 @@ layer(api, { excludeTestServices: true })("a call of archived entries", (it) => 
   )
 })
 
-layer(api, { excludeTestServices: true })("a longer life of archived entries", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("a longer life of archived entries", (it) => {
   it.effect("waits, and is confirmed after a replacement that lets the relayer pay for the restore (trace 22)", () =>
     Effect.gen(function* () {
       const { account, api, becomes, counter, extend, id: network, path, restores, send, waits } = yield* archived()

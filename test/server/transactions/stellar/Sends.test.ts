@@ -1,4 +1,5 @@
 // Sends of stellar relayers over HTTP: what is accepted and refused, and that what is accepted is applied.
+// Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { readFile } from "node:fs/promises"
@@ -15,7 +16,7 @@ const [receiver, user] = [keyNamed("receiver"), keyNamed("user")]
 
 const soon = () => Math.floor((performance.timeOrigin + performance.now()) / 1000) + 100
 
-layer(api, { excludeTestServices: true })("a stellar relayer", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("a stellar relayer", (it) => {
   it.effect("sends a payment: it is confirmed with ledger and fee, and the balances show it", () =>
     Effect.gen(function* () {
       const { account, address, becomes, get, network, send } = yield* relayerAt()

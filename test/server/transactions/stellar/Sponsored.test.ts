@@ -1,4 +1,4 @@
-// Transactions of stellar whose users pay the fee in a token: quote, build, send and signature.
+// Transactions of stellar whose users pay the fee in a token: quote, build, send and signature. Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Memo } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"
@@ -59,7 +59,7 @@ const sponsoring = Effect.fnUntraced(function* (more: object = {}, given: Parame
 
 const wanted = { ...pay(receiver.publicKey(), xlm), source_account: user.publicKey(), fee_token: creditName }
 
-layer(api, { excludeTestServices: true })("a transaction whose user pays in a token", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("a transaction whose user pays in a token", (it) => {
   it.effect("is quoted, built from operations, signed by its user, sent and confirmed", () =>
     Effect.gen(function* () {
       const { account, address, becomes, build, network, quote, send, sign } = yield* sponsoring({

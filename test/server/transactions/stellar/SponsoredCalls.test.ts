@@ -1,4 +1,5 @@
 // Calls of contracts whose users pay in a token: quote, build, send and signature. The forwarder is one of the stand-in ledger.
+// Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { authorizeEntry, Operation, xdr } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"
@@ -75,7 +76,7 @@ const sponsoring = Effect.fnUntraced(function* (more: object = {}, given: Parame
   return { ...relayer, quote: ask("quote"), build: ask("build"), sign, signedBuild, change, counted }
 })
 
-layer(api, { excludeTestServices: true })("a call of a contract whose user pays in a token", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("a call of a contract whose user pays in a token", (it) => {
   it.effect("is quoted, built, signed by its user, sent and confirmed", () =>
     Effect.gen(function* () {
       const { account, address, becomes, build, counted, network, quote, send, sign } = yield* sponsoring({

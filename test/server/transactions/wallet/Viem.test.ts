@@ -1,4 +1,4 @@
-// viem sends, deploys, signs and waits through a relayer, on a real node, without a private key.
+// viem sends, deploys, signs and waits through a relayer, on a real node, without a private key. Anvil makes blocks by the clock of the machine.
 import { nonceOf } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -75,7 +75,7 @@ const idOf = Effect.fnUntraced(function* (relayerNumber: number, hash: string) {
 const blockTime = { blockTime: 1 }
 const noMining = { more: ["--no-mining"] }
 
-layer(api, { excludeTestServices: true })("viem", (it) => {
+layer(api, { excludeTestServices: true, concurrent: true })("viem", (it) => {
   it.effect("sends through a relayer, and waits for the receipt", () =>
     Effect.gen(function* () {
       const { client, node, relayerNumber } = yield* connect(blockTime)
