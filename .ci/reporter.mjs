@@ -2,11 +2,9 @@
 // the real clock, and retries, of which there are none. It writes the counts of each project to the file in RESULTS, if that is set.
 import { readFileSync, writeFileSync } from "node:fs"
 import { relative } from "node:path"
+import { usesRealClock } from "../testkit/RealClock.ts"
 
 const slowest = 10
-
-/** How a test, or a layer of tests, asks for the clock of the machine. */
-const realClock = /\bit\.live\(|\blive\(|excludeTestServices: true/
 
 const seconds = (milliseconds) => `${(milliseconds / 1000).toFixed(1)} s`
 const percent = (part, whole) => `${whole === 0 ? 0 : Math.round((100 * part) / whole)} %`
@@ -34,7 +32,7 @@ export default class {
         counts[test.result().state]++
         retries += test.diagnostic()?.retryCount ?? 0
       }
-      const isReal = realClock.test(readFileSync(module.moduleId, "utf8"))
+      const isReal = usesRealClock(readFileSync(module.moduleId, "utf8"))
       files.push({ name: relative(process.cwd(), module.moduleId), duration, processorMs, isReal })
     }
     this.#print(projects, files, retries)

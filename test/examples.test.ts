@@ -1,4 +1,4 @@
-// The programs in examples/ work as they describe.
+// The programs in examples/ work as they describe. Anvil makes blocks by the clock of the machine.
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient, HttpServer } from "effect/http"

@@ -1,4 +1,5 @@
 // The public exports in a host program: its server ends cleanly, and its services work without HTTP.
+// Its server ends by the clock of the machine.
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Logger, Redacted, Scope, Stream } from "effect"

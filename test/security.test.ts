@@ -1,4 +1,4 @@
-// Claims of SECURITY.md that no other test covers: what an attacker of each kind cannot do.
+// Claims of SECURITY.md that no other test covers: what an attacker of each kind cannot do. Processes run by the clock of the machine.
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"

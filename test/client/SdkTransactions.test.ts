@@ -1,4 +1,5 @@
 // The published SDK of another relayer service sends, reads, replaces, cancels and signs here unchanged. The chain is anvil.
+// Anvil makes blocks by the clock of the machine.
 import { assert } from "@effect/vitest"
 import {
   Configuration,

@@ -1,4 +1,4 @@
-// `aws_kms` against MiniStack, which signs with real keys and answers as AWS does.
+// `aws_kms` against MiniStack, which signs with real keys and answers as AWS does. MiniStack runs by the clock of the machine.
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as crypto from "node:crypto"

@@ -1,4 +1,5 @@
 // The client's package in an empty project: its programs compile, run on each Node, and stay small when they are bundled.
+// Programs run by the clock of the machine.
 import { assert, describe, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import * as fs from "node:fs/promises"

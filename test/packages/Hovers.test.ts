@@ -1,4 +1,5 @@
 // What an editor shows about the client's package: the names of types, and the descriptions and examples of the API's documentation.
+// Programs run by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { hovers } from "./LanguageServer.ts"

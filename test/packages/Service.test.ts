@@ -1,4 +1,5 @@
 // The service's package in an empty project: its programs, which docs/embed.md names, compile and run on each Node.
+// Programs run by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { spawn } from "node:child_process"

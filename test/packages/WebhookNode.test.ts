@@ -1,4 +1,5 @@
 // The verifier for plain Node in a project without Effect: it compiles, and verifies a webhook that this service has signed.
+// Programs run by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Context, DateTime, Effect, Layer, Redacted } from "effect"
 import { existsSync } from "node:fs"

@@ -1,4 +1,4 @@
-// Keys in tokens of SoftHSM: how a key is named, PINs, and sessions that the token ends.
+// Keys in tokens of SoftHSM: how a key is named, PINs, and sessions that the token ends. SoftHSM runs by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { CreateSigner } from "../../src/domain/signer/CreateSigner.ts"

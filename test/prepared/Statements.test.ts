@@ -1,4 +1,5 @@
 // Each statement of an earlier run, which `.ci/statements.mjs` has recorded, is prepared on the PostgreSQL of TEST_DATABASE_URL.
+// PostgreSQL runs by the clock of the machine.
 import { PgClient } from "@effect/sql-pg"
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"

@@ -1,4 +1,5 @@
 // The audit log is cut while no instance runs. The file `audit-head` of the data directory shows it at the next start.
+// Processes run by the clock of the machine.
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"

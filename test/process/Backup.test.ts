@@ -1,3 +1,4 @@
+// Backups, and what is restored from them. Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"

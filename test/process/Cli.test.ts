@@ -1,4 +1,4 @@
-// The commands except `serve`, run as processes against a running service.
+// The commands except `serve`, run as processes against a running service. Processes run by the clock of the machine.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"

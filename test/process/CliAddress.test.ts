@@ -1,4 +1,4 @@
-// Where commands send the API key.
+// Where commands send the API key. Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"

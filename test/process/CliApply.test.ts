@@ -1,4 +1,5 @@
 // `effect-relayer apply` beside a running service: what it asks, what it writes, and what it never shows.
+// Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"

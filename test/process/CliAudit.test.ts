@@ -1,4 +1,4 @@
-// The commands that keep old records of the audit log in files.
+// The commands that keep old records of the audit log in files. Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"

@@ -1,4 +1,4 @@
-// What the CLI says about providers and accounts after `networks create` and `relayers create`.
+// What the CLI says about providers and accounts after `networks create` and `relayers create`. Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as EvmRpc from "../../testkit/EvmRpc.ts"

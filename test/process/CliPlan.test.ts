@@ -1,4 +1,5 @@
 // `effect-relayer plan` and `diff` beside a running service: exit codes, outputs, and what they never show.
+// Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"

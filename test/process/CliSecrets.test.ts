@@ -1,5 +1,6 @@
 // No secret of a configuration is in an output: marked values in every place where secrets can be, all commands with all outputs,
 // and a search in what they print and write, in the log of the service, and in its audit records, events and responses.
+// Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"

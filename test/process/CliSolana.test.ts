@@ -1,4 +1,4 @@
-// The commands for transactions of a solana relayer beside a service with a cluster in memory.
+// The commands for transactions of a solana relayer beside a service with a cluster in memory. Processes run by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { ran } from "../../testkit/process/Commands.ts"

@@ -1,4 +1,4 @@
-// The commands for transactions and nonces.
+// The commands for transactions and nonces. Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as http from "node:http"

@@ -1,4 +1,4 @@
-// The commands for health, deliveries and events.
+// The commands for health, deliveries and events. Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"

@@ -1,4 +1,5 @@
 // The blocks of docs/configuration-as-code.md: its file, its commands and its workflow, run beside a service as a reader would.
+// Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"

@@ -1,4 +1,5 @@
 // Kills of the service between the steps of a change: the change is committed completely or not at all.
+// Processes run by the clock of the machine.
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"

@@ -1,4 +1,4 @@
-// Secrets that are sent appear nowhere in output and files.
+// Secrets that are sent appear nowhere in output and files. Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"

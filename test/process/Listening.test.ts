@@ -1,4 +1,4 @@
-// The port opens when requests can be answered, not before.
+// The port opens when requests can be answered, not before. Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 import { freePort } from "../../testkit/process/Connection.ts"

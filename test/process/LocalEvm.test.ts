@@ -1,4 +1,4 @@
-// The end of the local evm network, with a program that takes the place of anvil.
+// The end of the local evm network, with a program that takes the place of anvil. Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"

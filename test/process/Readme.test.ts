@@ -1,5 +1,5 @@
 // The blocks of README.md and docs/api.md, pasted into a shell next to `effect-relayer dev`, as they say. `.ci/smoke` pastes them on the
-// ports that they name.
+// ports that they name. Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"

@@ -1,4 +1,5 @@
 // `repair` lists rows that cannot be verified, and accepts those that the operator names: beside a running service, and on the embedded database.
+// Processes run by the clock of the machine.
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"

@@ -1,4 +1,4 @@
-// Instances that send transactions of evm, and die or hang.
+// Instances that send transactions of evm, and die or hang. Processes run by the clock of the machine.
 import { describe, it } from "@effect/vitest"
 import { sendAndDie } from "./DyingInstances.ts"
 

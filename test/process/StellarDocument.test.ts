@@ -1,4 +1,5 @@
 // The blocks of docs/stellar.md for a first try, pasted as it says. Meanwhile the ledger is stopped and the service is killed.
+// Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"

@@ -1,4 +1,4 @@
-// Instances that send transactions of stellar, and die or hang.
+// Instances that send transactions of stellar, and die or hang. Processes run by the clock of the machine.
 import { describe, it } from "@effect/vitest"
 import { scene } from "../../faults/stellar/Kill.ts"
 import { sendAndDie } from "./DyingInstances.ts"

@@ -1,4 +1,4 @@
-// One trace from a request to the confirmation of its transaction, across two processes.
+// One trace from a request to the confirmation of its transaction, across two processes. Processes run by the clock of the machine.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Anvil from "../../testkit/Anvil.ts"

@@ -1,4 +1,4 @@
-// Two instances check 200 relayers and send webhooks, and one of them is killed.
+// Two instances check 200 relayers and send webhooks, and one of them is killed. Processes run by the clock of the machine.
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"

@@ -1,4 +1,4 @@
-// Rate limits that instances share in a real Redis. Requires TEST_REDIS_URL.
+// Rate limits that instances share in a real Redis. Requires TEST_REDIS_URL. Redis runs by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer, Redacted, Result, Schedule } from "effect"
 import { RateLimiter } from "effect/persistence"

@@ -347,7 +347,7 @@ describe("a second process reads what the first one reads", () => {
   for (const kind of isEach ? kinds : []) {
     for (const isKeyed of kind.isKeyed ? [false, true] : [false]) {
       for (const fault of faults) {
-        it.live(`whichever statement of ${kind.name}${isKeyed ? " with a key" : ""} was ${fault}`, () =>
+        it.effect(`whichever statement of ${kind.name}${isKeyed ? " with a key" : ""} was ${fault}`, () =>
           Effect.gen(function* () {
             let at = 1
             while ((yield* run([{ kind, isKeyed, at, fault }])) > 0) at += 1

@@ -1,4 +1,4 @@
-// A database that has become read-only, like a primary that was demoted.
+// A database that has become read-only, like a primary that was demoted. The service notices it by the clock of the machine.
 import { PgClient } from "@effect/sql-pg"
 import { assert, inject, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"

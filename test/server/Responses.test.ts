@@ -1,4 +1,5 @@
 // Every response is what openapi.json documents: status, headers, content type and each property of the body.
+// A chain that does not answer is given up by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Documented from "../../testkit/Documented.ts"

@@ -1,4 +1,5 @@
 // The address in the URL of a database, as the service, the driver and libpq read it.
+// PostgreSQL is a process, which runs by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"

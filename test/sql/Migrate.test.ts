@@ -1,4 +1,5 @@
 // Versions side by side: when a schema is changed under instances of an earlier version, and when an earlier version may start.
+// PostgreSQL ends a transaction that blocks another one by the clock of the machine.
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Layer, Redacted } from "effect"

@@ -1,4 +1,4 @@
-// The database of a URL that leads to a pooler.
+// The database of a URL that leads to a pooler. PostgreSQL is a process, which runs by the clock of the machine.
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"

@@ -1,3 +1,4 @@
+// A database whose connections fall silent. Sockets time out by the clock of the machine.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,3 +1,4 @@
+// Connections by TLS, and to servers that refuse it. Programs that make certificates run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { execFileSync, spawnSync } from "node:child_process"

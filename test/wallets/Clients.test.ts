@@ -1,4 +1,5 @@
 // What wallet clients do besides sending: they deploy, sign, decode a custom error, and learn that a policy refuses a send.
+// Programs run by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { getContractAddress, toFunctionSelector } from "viem"

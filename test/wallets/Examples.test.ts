@@ -1,4 +1,4 @@
-// The examples of wallet clients print what they describe.
+// The examples of wallet clients print what they describe. Programs run by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"

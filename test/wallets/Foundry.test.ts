@@ -1,4 +1,5 @@
 // The block of docs/wallet-clients.md for `forge script`, and `forge create`, in a project that has a counter.
+// Programs run by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"

@@ -1,4 +1,5 @@
 // A user without SOL sends a transaction that @solana/kit has built and signed in part, through a solana relayer.
+// The cluster makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"

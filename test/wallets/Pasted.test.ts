@@ -1,4 +1,5 @@
 // The programs of docs/wallet-clients.md, pasted: each sends, and waits across a bump that replaced the hash it was given.
+// Programs run by the clock of the machine.
 import { evmOf } from "../../testkit/EvmRows.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"

@@ -1,4 +1,4 @@
-// Webhooks as the libraries of Standard Webhooks verify them, with the keys that the service offers.
+// Webhooks as the libraries of Standard Webhooks verify them, with the keys that the service offers. Programs run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Redacted, Schema } from "effect"
 import { randomBytes, randomUUID } from "node:crypto"

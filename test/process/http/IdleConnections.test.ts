@@ -1,3 +1,4 @@
+// Connections without a request. Node closes them by the clock of the machine.
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createServer } from "node:http"

@@ -1,4 +1,4 @@
-// Clients that read slowly or not at all, in real time, with a short patience.
+// Clients that read slowly or not at all, in real time, with a short patience. Processes run by the clock of the machine.
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { createServer } from "node:http"

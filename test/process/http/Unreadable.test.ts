@@ -1,4 +1,5 @@
 // Bytes that are not a request of HTTP/1.1, or that two servers on the way could read differently, sent over a socket.
+// Processes run by the clock of the machine.
 import { assert, inject, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import * as Connection from "../../../faults/fuzz/Connection.ts"

@@ -89,7 +89,7 @@ const changed = {
 const options = { prune: true, replace: ["relayers.treasury"], destroy_keys: ["gone"] }
 
 layerEach(TestApi.layer())("an apply", (it) => {
-  it.live("writes nothing if any of its statements fails", () =>
+  it.effect("writes nothing if any of its statements fails", () =>
     Effect.gen(function* () {
       yield* applied(begun)
       const before = yield* rows
@@ -114,7 +114,7 @@ layerEach(TestApi.layer())("an apply", (it) => {
     })
   )
 
-  it.live("of two that run at once with one plan, one wins, 100 times", () =>
+  it.effect("of two that run at once with one plan, one wins, 100 times", () =>
     Effect.gen(function* () {
       yield* applied(document)
       for (let round = 0; round < 100; round += 1) {

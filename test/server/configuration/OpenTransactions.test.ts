@@ -84,7 +84,7 @@ layerEach(TestApi.layer())("a relayer of a configuration", (it) => {
     })
   )
 
-  it.live("is deleted by an apply, or gets a transaction meanwhile, never both, 100 times", () =>
+  it.effect("is deleted by an apply, or gets a transaction meanwhile, never both, 100 times", () =>
     Effect.gen(function* () {
       const ids = Array.from({ length: 100 }, (_, index) => `r${index}`)
       yield* applied(withRelayers(ids))

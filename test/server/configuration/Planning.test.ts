@@ -228,7 +228,7 @@ layerEach(TestApi.layer())("plans of configurations", (it) => {
     })
   )
 
-  it.live(
+  it.effect(
     "a second plan of a caller meanwhile gets 429 with the time to wait, and a plan of another caller does not",
     () =>
       Effect.gen(function* () {

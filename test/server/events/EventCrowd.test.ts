@@ -1,4 +1,4 @@
-// Many concurrent readers share the reads of events, and their number is limited.
+// Many concurrent readers share the reads of events, and their number is limited. Readers of events wait by the clock of the machine.
 import { assert } from "@effect/vitest"
 import { Effect, Fiber, Latch, Stream } from "effect"
 import { EventStreams } from "../../../src/server/events/EventStreams.ts"

@@ -1,4 +1,5 @@
 // The order of events: no event appears before a visible event, whichever transaction commits first.
+// Readers of events wait by the clock of the machine.
 import { assert } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,4 +1,4 @@
-// Events across instances, under load, over real connections that break.
+// Events across instances, under load, over real connections that break. Readers of events wait by the clock of the machine.
 import { assert } from "@effect/vitest"
 import { Context, Effect, Fiber, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,4 +1,4 @@
-// Event streams over HTTP.
+// Event streams over HTTP. Sockets time out by the clock of the machine.
 import { PgClient } from "@effect/sql-pg"
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"

@@ -1,4 +1,4 @@
-// The health of a relayer on a real node, as its account, its chain and its node change.
+// The health of a relayer on a real node, as its account, its chain and its node change. Anvil makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,4 +1,5 @@
 // The health job: instances share it, faults do not stop it, and another instance takes over its checks.
+// Checks are due by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Exit, Layer, Scope } from "effect"

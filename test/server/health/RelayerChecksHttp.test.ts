@@ -1,4 +1,5 @@
 // Checks of a relayer over HTTP, and what they explain, with test servers as its chain.
+// A URL that is dead is given up by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"

@@ -8,9 +8,9 @@ import { relayerAt } from "./RelayerAt.ts"
 
 const masked = (url: string) => `${new URL(url).origin}/***`
 
-const live = Layer.provideMerge(TestApi.layer(), Logger.layer([]))
+const api = Layer.provideMerge(TestApi.layer(), Logger.layer([]))
 
-layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
+layer(api)("the health of a relayer", (it) => {
   it.effect("status reads the chain now, with amounts as decimal strings and masked URLs", () =>
     Effect.gen(function* () {
       const rpc = yield* EvmRpc.make({ balance: 2n ** 128n - 1n, nonce: 2n ** 60n })

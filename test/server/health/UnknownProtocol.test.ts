@@ -1,4 +1,5 @@
 // A stellar network that runs a newer protocol than the service knows: what the check, attention, the relayer and the log say.
+// Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger, References } from "effect"
 import { knownProtocol, protocolOf, protocolWarning } from "../../../src/domain/chain/StellarProtocol.ts"

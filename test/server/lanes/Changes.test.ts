@@ -1,4 +1,4 @@
-// What callers, prices and a second provider change about transactions that are on their way.
+// What callers, prices and a second provider change about transactions that are on their way. Anvil makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"

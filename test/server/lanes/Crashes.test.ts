@@ -1,4 +1,4 @@
-// Processes that die in the middle of a step, and several that share the lanes.
+// Processes that die in the middle of a step, and several that share the lanes. Anvil makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"

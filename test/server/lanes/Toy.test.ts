@@ -1,5 +1,5 @@
 // The core runs a network that it does not know: requests, lanes with two accounts, sequences above 2^53, places that are given
-// up, processes that die, and a ledger from a copy.
+// up, processes that die, and a ledger from a copy. Heights pass by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger, Schedule } from "effect"
 import { SqlClient } from "effect/sql"

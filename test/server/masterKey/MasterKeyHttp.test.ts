@@ -1,4 +1,4 @@
-// Rotations of the master key over HTTP.
+// Rotations of the master key over HTTP. A rotation waits for rows by the clock of the machine.
 import { assert } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,4 +1,4 @@
-// Rotations of the master key during concurrent writes and rotations.
+// Rotations of the master key during concurrent writes and rotations. They wait for rows by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"

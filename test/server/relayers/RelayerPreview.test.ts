@@ -1,4 +1,5 @@
 // `POST …?check=true`: what is wrong with the providers of a new relayer or network, and with the account, in the answer of the create.
+// Providers that do not answer are given up by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import * as EvmRpc from "../../../testkit/EvmRpc.ts"

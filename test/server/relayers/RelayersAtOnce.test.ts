@@ -1,4 +1,5 @@
 // Relayers that are created at once share transactions, but each caller gets the error of its own relayer.
+// A batch waits for what another one holds by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Array, Effect, Fiber, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,4 +1,4 @@
-// Policies that are tried on past transactions, over HTTP.
+// Policies that are tried on past transactions, over HTTP. A provider that hangs is given up by the clock of the machine.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,4 +1,4 @@
-// Each way in which a node of a cluster misbehaves has its effect, and only that one.
+// Each way in which a node of a cluster misbehaves has its effect, and only that one. The cluster makes blocks by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import * as Base58 from "../../../src/domain/transaction/solana/Base58.ts"

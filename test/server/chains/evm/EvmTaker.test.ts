@@ -1,4 +1,4 @@
-// Who used a nonce, on a real node, with and without the method that finds it directly.
+// Who used a nonce, on a real node, with and without the method that finds it directly. Anvil makes blocks by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { keccak256 } from "viem"

@@ -28,7 +28,7 @@ layerEach(services)("a key in AWS KMS", (it) => {
     [{ KeyId: "alias/secp256k1" }, "config.region: does not answer as AWS KMS does"]
   ] as const
   for (const [change, message] of answers) {
-    it.live(`is refused if AWS answers with ${Object.values(change).join(" and ")}`, () =>
+    it.effect(`is refused if AWS answers with ${Object.values(change).join(" and ")}`, () =>
       Effect.gen(function* () {
         const { reply, request } = yield* StandIn
         const PublicKey = Buffer.from(Keys.make("secp256k1").spki).toString("base64")
@@ -39,7 +39,7 @@ layerEach(services)("a key in AWS KMS", (it) => {
     )
   }
 
-  it.live("on ed25519 is not asked to sign more than AWS signs", () =>
+  it.effect("on ed25519 is not asked to sign more than AWS signs", () =>
     Effect.gen(function* () {
       const { count, request } = yield* StandIn
       const { sign } = yield* open(request("ed25519"))

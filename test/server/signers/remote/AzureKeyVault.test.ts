@@ -1,4 +1,5 @@
 // Signers whose key is in Azure Key Vault or Managed HSM: the clouds, the logins, and the checks of what Azure answers.
+// Answers have dates by the clock of the machine.
 import { assert } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { layerEach } from "../../../../testkit/layerEach.ts"

@@ -1,4 +1,4 @@
-// How a signer in Azure logs in, and what it refuses to log in with.
+// How a signer in Azure logs in, and what it refuses to log in with. A refused login is tried again after a pause by the clock of the machine.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { AzureEnvironment } from "../../../../src/server/signers/backends/azure/AzureEnvironment.ts"

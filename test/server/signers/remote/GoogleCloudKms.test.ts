@@ -1,4 +1,5 @@
 // Signers whose key is in Google Cloud KMS: the login, and the checks of what Google answers.
+// What was refused is tried again after a pause by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"

@@ -42,7 +42,7 @@ for (const [name, standIn] of standIns) {
   layerEach(Layer.provideMerge(backends, Layer.fresh(standIn)))(`a signer of ${name}`, (it) => {
     const odd: ReadonlyArray<unknown> = [null, 1, "text", [], {}, ...inherited, { toString: 1 }]
 
-    it.live("fails as usual after answers with values of other types", () =>
+    it.effect("fails as usual after answers with values of other types", () =>
       Effect.gen(function* () {
         for (const value of odd) {
           const fields = [
@@ -73,7 +73,7 @@ for (const [name, standIn] of standIns) {
       })
     )
 
-    it.live("is not created after answers with values of other types", () =>
+    it.effect("is not created after answers with values of other types", () =>
       Effect.gen(function* () {
         const { reply, request } = yield* StandIn
         for (const value of odd) {
@@ -87,7 +87,7 @@ for (const [name, standIn] of standIns) {
       })
     )
 
-    it.live("copies no long or unprintable id of a call", () =>
+    it.effect("copies no long or unprintable id of a call", () =>
       Effect.gen(function* () {
         for (const id of [longText.slice(0, 8000), "a b"]) {
           const ids = { "x-amzn-requestid": id, "x-ms-request-id": id }
@@ -101,7 +101,7 @@ for (const [name, standIn] of standIns) {
       })
     )
 
-    it.live("reads at most a few MiB of an answer, and closes the connection", () =>
+    it.effect("reads at most a few MiB of an answer, and closes the connection", () =>
       Effect.gen(function* () {
         const backend = yield* opened
         const { reply } = yield* StandIn
@@ -122,7 +122,7 @@ for (const [name, standIn] of standIns) {
       })
     )
 
-    it.live("follows no redirect", () =>
+    it.effect("follows no redirect", () =>
       Effect.gen(function* () {
         const { count } = yield* StandIn
         for (const status of [301, 302, 303, 307, 308]) {
@@ -156,7 +156,7 @@ for (const [name, standIn] of standIns) {
 }
 
 layerEach(Layer.provideMerge(backends, Layer.fresh(Google.layer)))("a key in Google Cloud KMS", (it) => {
-  it.live("does not show text of the key service as its protection level", () =>
+  it.effect("does not show text of the key service as its protection level", () =>
     Effect.gen(function* () {
       const google = yield* Google.Google
       const { request } = yield* StandIn

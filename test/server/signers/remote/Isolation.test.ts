@@ -9,7 +9,7 @@ import { backends, open, prepare, signs, standIns } from "./signers.ts"
 
 for (const [name, standIn] of standIns) {
   layerEach(Layer.provideMerge(backends, Layer.fresh(standIn)))(`a signer of ${name}`, (it) => {
-    it.live("signs after the creation of others has failed many times", () =>
+    it.effect("signs after the creation of others has failed many times", () =>
       Effect.gen(function* () {
         const { reply, request } = yield* StandIn
         const backend = yield* open(request("secp256k1"))

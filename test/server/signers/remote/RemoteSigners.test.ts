@@ -1,4 +1,5 @@
 // Signers whose key stays in a key service, over HTTP: AWS KMS stands for all of them.
+// A verification waits for a slow service by the clock of the machine.
 import { assert } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"

@@ -32,7 +32,7 @@ const instance = (masterKey: Uint8Array, ...others: ReadonlyArray<Uint8Array>) =
     jobs: false
   }).pipe(Layer.provide(Layer.succeed(MasterKeyStore, Option.none())), Layer.fresh)
 
-it.live("signers of key services sign after a restore, a restart with another master key, and its rotation", () =>
+it.effect("signers of key services sign after a restore, a restart with another master key, and its rotation", () =>
   Effect.gen(function* () {
     const { request } = yield* StandIn
     const lines = yield* Effect.gen(function* () {

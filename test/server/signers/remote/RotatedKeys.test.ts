@@ -60,7 +60,7 @@ const signsNow = Effect.gen(function* () {
 const standInRequest = Effect.map(StandIn, ({ request }) => request("secp256k1"))
 
 layerEach(services(AwsKms.layer))("a key of AWS KMS whose alias has moved", (it) => {
-  it.live("signs, is reported by a verification, and is found by its ARN for a new signer", () =>
+  it.effect("signs, is reported by a verification, and is found by its ARN for a new signer", () =>
     Effect.gen(function* () {
       const { moveAlias = () => assert.fail("no alias") } = yield* StandIn
       const before = yield* create(yield* standInRequest)
@@ -80,7 +80,7 @@ layerEach(services(AwsKms.layer))("a key of AWS KMS whose alias has moved", (it)
 })
 
 layerEach(services(Google.layer))("a key of Google Cloud KMS", (it) => {
-  it.live("signs with the version that the request names, until that version is disabled", () =>
+  it.effect("signs with the version that the request names, until that version is disabled", () =>
     Effect.gen(function* () {
       const google = yield* Google.Google
       yield* create(yield* standInRequest)
@@ -100,7 +100,7 @@ layerEach(services(Google.layer))("a key of Google Cloud KMS", (it) => {
 layerEach(services(Azure.layer))("a key of Azure with a newer version", (it) => {
   const key = "relayers.vault.azure.net/keys/hot-1"
 
-  it.live("signs with its own version, and a verification warns until that is disabled", () =>
+  it.effect("signs with its own version, and a verification warns until that is disabled", () =>
     Effect.gen(function* () {
       const azure = yield* Azure.Azure
       yield* create(yield* standInRequest)
@@ -115,7 +115,7 @@ layerEach(services(Azure.layer))("a key of Azure with a newer version", (it) => 
     })
   )
 
-  it.live("gets a new login by the request of its creation, and is found by its version for a new signer", () =>
+  it.effect("gets a new login by the request of its creation, and is found by its version for a new signer", () =>
     Effect.gen(function* () {
       const azure = yield* Azure.Azure
       const signers = yield* Signers
@@ -136,7 +136,7 @@ layerEach(services(Azure.layer))("a key of Azure with a newer version", (it) => 
 })
 
 layerEach(services(Turnkey.layer))("a key of Turnkey", (it) => {
-  it.live("is disabled if another key has taken its id, because Turnkey has no versions", () =>
+  it.effect("is disabled if another key has taken its id, because Turnkey has no versions", () =>
     Effect.gen(function* () {
       const { keys } = yield* Turnkey.Turnkey
       yield* create(yield* standInRequest)

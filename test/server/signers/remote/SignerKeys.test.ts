@@ -21,7 +21,7 @@ const allAllowed = Layer.provide(Layer.fresh(backends), Layer.succeed(SignerSett
 const message = "config.key_id: SIGNER_KEYS allows no usable key with this name"
 
 layerEach(allowing(AwsKms.layer, ["arn:aws:kms:eu-west-1:999999999999"]))("a key of AWS that is not allowed", (it) => {
-  it.live("looks like one that does not exist, that is disabled, or that the role may not use", () =>
+  it.effect("looks like one that does not exist, that is disabled, or that the role may not use", () =>
     Effect.gen(function* () {
       const { count, fail } = yield* StandIn
       for (const name of ["alias/secp256k1", "alias/none", "1234abcd-12ab-34cd-56ef-1234567890ab"]) {
@@ -35,7 +35,7 @@ layerEach(allowing(AwsKms.layer, ["arn:aws:kms:eu-west-1:999999999999"]))("a key
     })
   )
 
-  it.live("is refused without a call if the request names its account", () =>
+  it.effect("is refused without a call if the request names its account", () =>
     Effect.gen(function* () {
       const { count } = yield* StandIn
       for (const name of ["key/1234", "alias/secp256k1"]) {
@@ -45,7 +45,7 @@ layerEach(allowing(AwsKms.layer, ["arn:aws:kms:eu-west-1:999999999999"]))("a key
     })
   )
 
-  it.live("does not hide that AWS does not answer", () =>
+  it.effect("does not hide that AWS does not answer", () =>
     Effect.gen(function* () {
       const { fail } = yield* StandIn
       fail("describe", "throttled for a minute")
@@ -58,7 +58,7 @@ layerEach(allowing(AwsKms.layer, ["arn:aws:kms:eu-west-1:999999999999"]))("a key
 })
 
 layerEach(allowing(AwsKms.layer, ["arn:aws:kms:eu-west-1:111122223333"]))("a key of AWS that is allowed", (it) => {
-  it.live("is used, and the request that names its ARN gets the reason of a failure", () =>
+  it.effect("is used, and the request that names its ARN gets the reason of a failure", () =>
     Effect.gen(function* () {
       const { fail } = yield* StandIn
       yield* signs(yield* open(awsOf("alias/secp256k1")), "secp256k1")
@@ -72,7 +72,7 @@ layerEach(allowing(AwsKms.layer, ["arn:aws:kms:eu-west-1:111122223333"]))("a key
 })
 
 layerEach(allowing(AwsKms.layer, ["arn:aws:kms:eu-west-1:999999999999"]))("a signer of a key", (it) => {
-  it.live("that is no longer allowed does not sign and is not described, and nobody is called", () =>
+  it.effect("that is no longer allowed does not sign and is not described, and nobody is called", () =>
     Effect.gen(function* () {
       const { count } = yield* StandIn
       const created = Effect.flatMap(SignerBackends, ({ aws_kms }) =>
@@ -107,7 +107,7 @@ const withIdentity = (keys: ReadonlyArray<string>) => {
 }
 
 layerEach(withIdentity([`${vault}/keys/hot-1`]))("the identity of the machine in Azure", (it) => {
-  it.live("is used for keys that SIGNER_KEYS names, and its token is sent to no other vault or key", () =>
+  it.effect("is used for keys that SIGNER_KEYS names, and its token is sent to no other vault or key", () =>
     Effect.gen(function* () {
       const { count } = yield* StandIn
       for (const other of [{ vault_url: "https://others.vault.azure.net" }, { key_name: "hot-2" }]) {
@@ -121,7 +121,7 @@ layerEach(withIdentity([`${vault}/keys/hot-1`]))("the identity of the machine in
 })
 
 layerEach(withIdentity([`${vault}/keys/hot-1/00000000000000000000000000000000`]))("a version in SIGNER_KEYS", (it) => {
-  it.live("does not allow the others of its key", () =>
+  it.effect("does not allow the others of its key", () =>
     Effect.gen(function* () {
       const { count } = yield* StandIn
       assert.include(yield* failureOfRequest(ofMachine()), "SIGNER_KEYS allows no usable key with this name")

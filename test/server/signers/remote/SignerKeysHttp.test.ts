@@ -12,7 +12,7 @@ const limited = Layer.provideMerge(
 )
 
 layerEach(limited)("SIGNER_KEYS", (it) => {
-  it.live("refuses other keys of the service's login", () =>
+  it.effect("refuses other keys of the service's login", () =>
     Effect.gen(function* () {
       const { count, request } = yield* StandIn
       const { status, json } = yield* (yield* TestApi.TestApi).call("/api/v1/signers", { body: request("secp256k1") })

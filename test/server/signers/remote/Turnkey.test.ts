@@ -1,4 +1,5 @@
 // Signers whose key is in Turnkey: activities that wait or are refused, and public keys in all their forms.
+// Requests have stamps by the clock of the machine.
 import { assert } from "@effect/vitest"
 import { secp256k1 } from "@noble/curves/secp256k1"
 import { Clock, Effect, Layer } from "effect"

@@ -1,4 +1,5 @@
 // What bad input to solana relayers gets: a status, and the field or the rule. Nothing is stored, and nothing is signed.
+// The cluster makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Duration, Effect } from "effect"
 import { base64Of, bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"

@@ -1,4 +1,5 @@
 // The responses about transactions of solana, and their webhooks, are what openapi.json documents.
+// The cluster makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Duration, Effect } from "effect"
 import * as Documented from "../../../../testkit/Documented.ts"

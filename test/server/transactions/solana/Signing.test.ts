@@ -1,4 +1,5 @@
 // `POST …/sign-transaction` of solana relayers: bytes that a caller sends itself pass every rule of a send, and are signed once.
+// The cluster makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"

@@ -1,4 +1,5 @@
 // `POST …/transactions/simulate` of solana relayers: what a send would do and cost, and which rules keep it from being signed.
+// The cluster makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { computeBudgetProgram } from "../../../../src/domain/transaction/solana/Programs.ts"

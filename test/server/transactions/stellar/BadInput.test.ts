@@ -1,4 +1,5 @@
 // What relayers of stellar networks refuse: 400 with field and code. Nothing is stored, and neither signer nor provider is asked.
+// Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Asset, decodeAddressToMuxedAccount, Operation, StrKey } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"

@@ -1,4 +1,5 @@
 // Sequences and amounts up to 2^63−1 keep every digit from the request to the ledger, the database, the API, webhooks and clients.
+// Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"

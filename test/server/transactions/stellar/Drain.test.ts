@@ -1,4 +1,5 @@
 // Attacks on the funds of a stellar relayer over HTTP, many at a time, by a key with limits: the account loses what the limits allow, to the stroop.
+// Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import type { xdr } from "@stellar/stellar-sdk/base"
 import { Asset, Operation } from "@stellar/stellar-sdk/base"

@@ -1,4 +1,5 @@
 // `POST …/rpc` of stellar relayers: providers answer the methods that the network allows, and nothing is sent past the ledger.
+// Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"

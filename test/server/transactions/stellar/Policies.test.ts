@@ -1,4 +1,4 @@
-// What policies of stellar relayers allow and limit besides fees.
+// What policies of stellar relayers allow and limit besides fees. Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Asset, Operation } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"

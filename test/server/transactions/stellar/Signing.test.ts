@@ -1,4 +1,5 @@
 // `POST …/sign-transaction` of stellar relayers: envelopes that a caller sends itself pass every rule of a send, and die soon.
+// Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import type { xdr } from "@stellar/stellar-sdk/base"
 import { Operation } from "@stellar/stellar-sdk/base"

@@ -1,4 +1,5 @@
 // `POST …/transactions/simulate` of stellar relayers: what a send would do and cost, and what keeps it from being signed.
+// Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Operation, scValToNative, xdr } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"

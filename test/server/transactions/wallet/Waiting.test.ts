@@ -1,4 +1,5 @@
 // `eth_sendTransaction` without a chain, so that nothing is ever signed: the call ends, and so does the transaction.
+// The end of a connection is noticed by the clock of the machine.
 import { assert } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { layerEach } from "../../../../testkit/layerEach.ts"
