@@ -22,7 +22,12 @@ export type Behaviour =
   /** Forwards it, and cuts the connection instead of the answer. */
   | { readonly do: "silence" }
   /** Answers as if it had been forwarded: a transaction is swallowed. */
-  | { readonly do: "lie"; readonly result: (call: Call) => unknown }
+  | {
+      readonly do: "lie"
+      readonly result: (call: Call) => unknown
+      /** Other calls are forwarded. Absent: it is for all calls. */
+      readonly isFor?: (call: Call) => boolean
+    }
   /** Forwards it, and changes the result. */
   | { readonly do: "change"; readonly result: (result: unknown, call: Call) => unknown }
   | { readonly do: "refuse"; readonly message: string; readonly code?: number }
@@ -51,13 +56,16 @@ const forward = async (url: string, call: Call): Promise<Record<string, unknown>
   return response.json()
 }
 
+/** The nonce of the transaction that `eth_sendRawTransaction` sends. */
+export const nonceIn = ({ params }: Call): number => parseTransaction(params[0] as TransactionSerialized).nonce ?? 0
+
 /** Pending transactions of the account before this one, if none is missing. */
-const pendingBefore = async (url: string, { params }: Call): Promise<number> => {
-  const raw = params[0] as TransactionSerialized
+const pendingBefore = async (url: string, call: Call): Promise<number> => {
+  const raw = call.params[0] as TransactionSerialized
   const address = await recoverTransactionAddress({ serializedTransaction: raw })
   const count = { id: 1, method: "eth_getTransactionCount", params: [address, "latest"] }
   const { result } = await forward(url, { ...count, jsonrpc: "2.0" })
-  return (parseTransaction(raw).nonce ?? 0) - Number(result)
+  return nonceIn(call) - Number(result)
 }
 
 class Cut extends Error {}
@@ -83,7 +91,9 @@ const answer = async (url: string, call: Call, behaviour: Behaviour | undefined)
       await forward(url, call)
       throw new Cut()
     case "lie":
-      return { jsonrpc: "2.0", id, result: behaviour.result(call) }
+      return behaviour.isFor?.(call) === false
+        ? forward(url, call)
+        : { jsonrpc: "2.0", id, result: behaviour.result(call) }
     case "change": {
       const { result, ...rest } = await forward(url, call)
       return { ...rest, result: behaviour.result(result, call) }

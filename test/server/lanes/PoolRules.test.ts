@@ -97,13 +97,25 @@ describe.concurrent.each(nodes)("the pool of %s", (name, node) => {
         const node = yield* PoolNode
         const proxy = yield* EvmProxy.make(node.url)
         const account = yield* relayerAt(node, { urls: [proxy.url] })
-        proxy.set(send, { do: "lie", result: () => `0x${"11".repeat(32)}` }, 1)
+        // However often it is sent again, so that the other one is not mined before the no-op takes its place.
+        proxy.set(send, {
+          do: "lie",
+          result: () => `0x${"11".repeat(32)}`,
+          isFor: (call) => EvmProxy.nonceIn(call) === 0
+        })
         const [lost] = yield* accept(account)
         yield* becomes(lost, "submitted")
         const [waiting] = yield* accept(account)
         yield* becomes(waiting, "submitted")
         const path = `/api/v1/relayers/${account.relayerId}/transactions/${waiting}`
         assert.strictEqual((yield* call(path, { method: "DELETE" })).status, 200)
+        yield* until(
+          "the no-op",
+          Effect.map(read(waiting), ({ attempts }) =>
+            attempts.find(({ kind, outcome }) => kind === "noop" && outcome === "accepted")
+          )
+        )
+        proxy.clear()
         yield* becomes(waiting, "canceled")
         const { attempts } = yield* read(waiting)
         assert.includeDeepMembers(
