@@ -7,17 +7,16 @@ import type { TestSpecification } from "vitest/node"
 export const longest: ReadonlyArray<string> = [
   "test/process/Development.test.ts",
   "test/process/SolanaInstances.test.ts",
-  "test/process/Fuzz.test.ts",
   "test/process/StellarInstances.test.ts",
   "test/process/StellarDocument.test.ts",
   "test/process/Readme.test.ts",
   "test/process/Watch.test.ts",
   "test/process/SendingInstances.test.ts",
-  "test/server/lanes/Unusable.test.ts",
+  "test/server/transactions/solana/Attacks.test.ts",
   "test/server/lanes/Toy.test.ts",
   "test/server/lanes/Crashes.test.ts",
   "test/walks.test.ts",
-  "test/process/WatchSignals.test.ts"
+  "test/server/lanes/Unusable.test.ts"
 ]
 
 const places = new Map(longest.map((file, index) => [path.resolve(import.meta.dirname, "..", file), index]))
