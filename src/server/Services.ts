@@ -137,7 +137,7 @@ const sendingNetworks = ({ networks = [] }: Options) =>
     ])
   )
 
-const ledgerRules = ({ networks = [] }: Options) =>
+const ledgerRules = ({ networks = [] }: Pick<Options, "networks">) =>
   LedgerRules.layer(evmRules, solanaRules, stellarRules, ...networks.map(({ sending }) => sending.rules))
 
 /** Handlers of endpoints that only some network types have. */
@@ -152,6 +152,16 @@ const ledger = ({ databaseFailover: failover, laneLease: lease }: Options) =>
     Layer.provideMerge(
       LedgerTables.layer({ ...(failover === undefined ? {} : { failover }), ...(lease === undefined ? {} : { lease }) })
     )
+  )
+
+/**
+ * `Ledger` and `LaneLedger` in memory, for tests of a host program and of its networks: they behave as those on a database, and share the
+ * tables of `LedgerMemory`. A layer that is built again, by `Layer.fresh`, begins with empty tables.
+ */
+export const layerLedgerMemory = ({ networks = [], laneLease: lease }: Pick<Options, "networks" | "laneLease"> = {}) =>
+  Layer.merge(Ledger.layerMemory, LaneLedger.layerMemory).pipe(
+    Layer.provideMerge(LedgerTables.layerMemory(lease === undefined ? {} : { lease })),
+    Layer.provideMerge(ledgerRules({ networks }))
   )
 
 const resources = (options: Options) =>

@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { latestMigration } from "../../sql/migrations/index.ts"
 import * as SessionLock from "../../sql/SessionLock.ts"
+import { LedgerMemory } from "./memory/LedgerMemory.ts"
 import type { LaneId } from "./StoredLane.ts"
 
 /** A transaction that this process has accepted. */
@@ -14,6 +15,20 @@ export interface AcceptedHere {
 }
 
 type Hear = (accepted: ReadonlyArray<AcceptedHere>) => Effect.Effect<void>
+
+/** Those of this process that listen. */
+const listening = () => {
+  const listeners = new Set<Hear>()
+  const hear: Hear = (rows) => Effect.suspend(() => Effect.forEach(listeners, (hear) => hear(rows), { discard: true }))
+  const listen = (hear: Hear) =>
+    Effect.asVoid(
+      Effect.acquireRelease(
+        Effect.sync(() => listeners.add(hear)),
+        () => Effect.sync(() => listeners.delete(hear))
+      )
+    )
+  return { hear, listen }
+}
 
 export class Holder extends Context.Service<
   Holder,
@@ -30,20 +45,24 @@ export class Holder extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const id = randomUUID()
-      const listeners = new Set<Hear>()
+      const { hear, listen } = listening()
       yield* SessionLock.hold(sql, SessionLock.keyOf(id), latestMigration)
-      return Holder.of({
-        id,
-        accepted: (rows) =>
-          sql.afterCommit(Effect.suspend(() => Effect.forEach(listeners, (hear) => hear(rows), { discard: true }))),
-        listen: (hear) =>
-          Effect.asVoid(
-            Effect.acquireRelease(
-              Effect.sync(() => listeners.add(hear)),
-              () => Effect.sync(() => listeners.delete(hear))
-            )
-          )
-      })
+      return Holder.of({ id, accepted: (rows) => sql.afterCommit(hear(rows)), listen })
+    })
+  )
+
+  /** A process on tables in memory. It dies when the scope closes. */
+  static readonly layerMemory = Layer.effect(
+    Holder,
+    Effect.gen(function* () {
+      const { living } = yield* LedgerMemory
+      const id = randomUUID()
+      yield* Effect.acquireRelease(
+        Effect.sync(() => living.add(id)),
+        () => Effect.sync(() => living.delete(id))
+      )
+      const { hear, listen } = listening()
+      return Holder.of({ id, accepted: hear, listen })
     })
   )
 }

@@ -58,6 +58,7 @@ import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
 import { ClaimsRepo } from "./hold/ClaimsRepo.ts"
 import type { Shared } from "./hold/LaneFence.ts"
 import { LedgerMark } from "./LedgerMark.ts"
+import * as MemoryLanes from "./memory/MemoryLanes.ts"
 
 /** Claims on lanes by this process. */
 const claimsOf = Effect.fnUntraced(function* ({ memory }: Shared) {
@@ -202,6 +203,7 @@ export class LaneLedger extends Context.Service<
     reportReorgedFinal(hold: Hold, transactions: ReadonlyArray<StoredTransaction>): Effect.Effect<void, LaneLost>
   }
 >()("effect-relayer/server/ledger/LaneLedger") {
+  /** @internal */
   static readonly layerNoDeps = Layer.effect(
     LaneLedger,
     Effect.gen(function* () {
@@ -232,5 +234,13 @@ export class LaneLedger extends Context.Service<
     })
   )
 
+  /** @internal */
   static readonly layer = this.layerNoDeps.pipe(Layer.provide([Events.layer, Outbox.layer]))
+
+  /**
+   * For tests: it behaves as the one on a database, on tables of `LedgerMemory`.
+   *
+   * @internal
+   */
+  static readonly layerMemory = Layer.effect(LaneLedger, Effect.map(MemoryLanes.make, LaneLedger.of))
 }

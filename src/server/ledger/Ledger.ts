@@ -29,6 +29,9 @@ import type { FinalStep, OpenSummary } from "./read/StatisticsRepo.ts"
 import type { Filter, SelectedTransactions, Selection } from "./read/Selection.ts"
 import type { LaneCounts, LaneId, StoredLane } from "./StoredLane.ts"
 import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
+import * as MemoryHolds from "./memory/MemoryHolds.ts"
+import * as MemoryReading from "./memory/MemoryReading.ts"
+import * as MemoryTransactions from "./memory/MemoryTransactions.ts"
 
 export class Ledger extends Context.Service<
   Ledger,
@@ -164,6 +167,7 @@ export class Ledger extends Context.Service<
     beginGeneration(account: Account): Effect.Effect<ReadonlyArray<StoredTransaction>, TransactionConflict>
   }
 >()("effect-relayer/server/ledger/Ledger") {
+  /** @internal */
   static readonly layerNoDeps = Layer.effect(
     Ledger,
     Effect.gen(function* () {
@@ -177,5 +181,27 @@ export class Ledger extends Context.Service<
     })
   )
 
+  /** @internal */
   static readonly layer = this.layerNoDeps.pipe(Layer.provide([Events.layer, Outbox.layer]))
+
+  /**
+   * For tests: it behaves as the one on a database, on tables of `LedgerMemory`. Every relayer exists and is not paused, no API key
+   * was made by another one, and the audit log is not written.
+   *
+   * @internal
+   */
+  static readonly layerMemory = Layer.effect(
+    Ledger,
+    Effect.gen(function* () {
+      const transactions = yield* MemoryTransactions.make
+      const reading = yield* MemoryReading.make
+      const { bytes, givenPlaces } = (yield* MemoryHolds.make).reading
+      return Ledger.of({
+        ...transactions,
+        ...reading,
+        bytes,
+        givenPlaces: (laneId, now) => givenPlaces({ laneId }, now)
+      })
+    })
+  )
 }

@@ -9,6 +9,9 @@ import type { Rules } from "../../domain/transaction/Rules.ts"
 export const LaneId = Schema.Int.pipe(Schema.brand("LaneId"))
 export type LaneId = typeof LaneId.Type
 
+/** Time after which another process may claim a lane that was not renewed: longer than the longest call of a provider. */
+export const defaultLease = "30 seconds"
+
 /** Proof that this process held the lane when it was claimed. Each commit checks that no other claim came after it. */
 export interface Hold {
   readonly laneId: LaneId

@@ -38,7 +38,7 @@ const patience = "100 millis"
 class Raced extends Data.TaggedError("Raced") {}
 
 /** `traceparent` of the running request. Undefined: no spans are exported. */
-const currentTrace = Effect.contextWith((context: Context.Context<never>) => {
+export const currentTrace = Effect.contextWith((context: Context.Context<never>) => {
   const span = isTraced(context) ? Context.getOrUndefined(context, Tracer.ParentSpan) : undefined
   return Effect.succeed(
     span === undefined ? undefined : `00-${span.traceId}-${span.spanId}-${span.sampled ? "01" : "00"}`
@@ -46,11 +46,11 @@ const currentTrace = Effect.contextWith((context: Context.Context<never>) => {
 })
 
 /** Its sequences are given away by the lane that it belongs to. */
-const isChannel = new TransactionConflict({
+export const isChannel = new TransactionConflict({
   error: "the account of the relayer is a channel account of another relayer; use an account of its own"
 })
 
-const hashOf = (body: string): string => createHash("sha256").update(body).digest("hex")
+export const hashOf = (body: string): string => createHash("sha256").update(body).digest("hex")
 
 /** Equal bytes are not looked up: an acceptance has to exclude them anyway. */
 const externalOf = ({ bodyHash, transaction }: Acceptance): Named => ({
@@ -58,13 +58,13 @@ const externalOf = ({ bodyHash, transaction }: Acceptance): Named => ({
   ...present("externalId", transaction.externalId)
 })
 
-const otherBody = (id: TransactionId) =>
+export const otherBody = (id: TransactionId) =>
   new TransactionConflict({ error: `external_id: was used with another body, by transaction ${id}` })
 
 const usedTwice = new TransactionConflict({ error: "external_id: is used twice in this request" })
 
 /** Two new transactions of one request cannot have the same one. */
-const checkDistinct = (added: ReadonlyArray<Acceptance>) => {
+export const checkDistinct = (added: ReadonlyArray<Pick<Acceptance, "transaction">>) => {
   const ids = added.flatMap(({ transaction: { externalId } }) => externalId ?? [])
   return new Set(ids).size === ids.length ? Effect.void : usedTwice
 }

@@ -19,7 +19,7 @@ const readPlaces = Rows.all(
 )
 
 /** Signatures of one account that a lane looks at: those with the lowest sequences come next. */
-const maxPlaces = 100
+export const maxPlaces = 100
 
 const readHashes = Rows.all(Schema.Struct({ hash: Schema.String }))
 

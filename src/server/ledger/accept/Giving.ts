@@ -19,7 +19,7 @@ import * as NewTransactionsRepo from "./NewTransactionsRepo.ts"
 /** Another request committed the same identity between the lookup and the insertion: the next lookup finds it. */
 class Raced extends Data.TaggedError("Raced") {}
 
-const isOfAnother = new TransactionConflict({
+export const isOfAnother = new TransactionConflict({
   error: "already_signed: the same bytes were signed for another relayer"
 })
 

@@ -15,7 +15,7 @@ const nameOf = ({ id, relayer_number }: Rival, relayerNumber: number): string =>
 export const sameBytes = (id: TransactionId) =>
   new TransactionConflict({ error: `already_accepted: transaction ${id} has the same bytes` })
 
-const conflictWith = (rival: Rival, relayerNumber: number): TransactionConflict => {
+export const conflictWith = (rival: Rival, relayerNumber: number): TransactionConflict => {
   const name = nameOf(rival, relayerNumber)
   return new TransactionConflict({
     error:
@@ -29,6 +29,17 @@ const conflictWith = (rival: Rival, relayerNumber: number): TransactionConflict 
 const twice = (values: ReadonlyArray<string | undefined>): string | undefined =>
   values.find((value, index) => value !== undefined && values.indexOf(value) < index)
 
+/** Two of these cannot be accepted together. Undefined: all of them can. */
+export const repeatedIn = (added: ReadonlyArray<Identified>): TransactionConflict | undefined => {
+  if (twice(added.map(({ identity }) => identity)) !== undefined) {
+    return new TransactionConflict({ error: "already_accepted: the request has the same bytes twice" })
+  }
+  if (twice(added.map(({ exclusive }) => exclusive)) !== undefined) {
+    return new TransactionConflict({ error: "sequence_in_use: the request uses the same sequence twice" })
+  }
+  return undefined
+}
+
 export const make = Effect.gen(function* () {
   const repo = yield* IdentitiesRepo.make
 
@@ -37,12 +48,8 @@ export const make = Effect.gen(function* () {
     account: Pick<Account, "chain" | "address" | "relayerNumber">,
     added: ReadonlyArray<Identified>
   ) {
-    if (twice(added.map(({ identity }) => identity)) !== undefined) {
-      return yield* new TransactionConflict({ error: "already_accepted: the request has the same bytes twice" })
-    }
-    if (twice(added.map(({ exclusive }) => exclusive)) !== undefined) {
-      return yield* new TransactionConflict({ error: "sequence_in_use: the request uses the same sequence twice" })
-    }
+    const repeated = repeatedIn(added)
+    if (repeated !== undefined) return yield* repeated
     const [rival] = yield* repo.rivals(account, added)
     if (rival !== undefined) return yield* conflictWith(rival, account.relayerNumber)
   })

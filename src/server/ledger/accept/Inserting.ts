@@ -12,7 +12,10 @@ import type { Acceptance, Inserted } from "./NewTransactionsRepo.ts"
 import * as Writing from "../write/Writing.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
 
-const storedOf = ({ account, transaction, origin, trace, now }: Acceptance, row: Inserted): StoredTransaction => {
+export const storedOf = (
+  { account, transaction, origin, trace, now }: Acceptance,
+  row: Inserted
+): StoredTransaction => {
   const { id, request, validUntil, notBefore, requiredSequence, priority, externalId, fee } = transaction
   return {
     id,

@@ -12,7 +12,7 @@ const kept = { ofRelayer: 1000, ofService: 5000 } as const
 const maxKept = 10_000
 
 /** Seconds after which a refused caller may try again: a few blocks. */
-const retryAfter = 5
+export const retryAfter = 5
 
 interface Counted {
   readonly at: number

@@ -9,16 +9,13 @@ import * as LaneRow from "./LaneRow.ts"
 import type { LaneAtEpoch } from "./LaneRow.ts"
 import { LedgerMark } from "../LedgerMark.ts"
 import { LedgerRules } from "../LedgerRules.ts"
-import { LaneId } from "../StoredLane.ts"
+import { defaultLease, LaneId } from "../StoredLane.ts"
 import type { Hold } from "../StoredLane.ts"
 
 export interface Options {
   /** Time after which another process may claim a lane that was not renewed. Absent: 30 seconds. */
   readonly lease?: Duration.Input
 }
-
-/** Longer than the longest call of a provider. */
-const defaultLease = "30 seconds"
 
 const readHolds = Rows.all(Schema.Struct({ id: LaneId, epoch: Schema.Int }))
 const readHas = Rows.one(Schema.Struct({ has: Schema.Boolean }))

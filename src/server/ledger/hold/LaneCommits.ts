@@ -29,7 +29,7 @@ const assignmentOf = (account: string, sequences: ReadonlyArray<bigint>): Assign
 }
 
 /** The sequences that these signatures take from accounts of the lane. Undefined: none. */
-const assignmentsOf = (signatures: ReadonlyArray<Signature>): Assignments | undefined => {
+export const assignmentsOf = (signatures: ReadonlyArray<Signature>): Assignments | undefined => {
   const originals = signatures.filter(({ stored }) => stored.transaction.state === "pending")
   const [first] = originals
   if (first === undefined) return undefined

@@ -12,10 +12,10 @@ import { RowState } from "../write/TransactionsRepo.ts"
  * Pending transactions of each relayer and kind that are read at once. Kinds: those that an operator has to decide, those with
  * a required nonce, those whose `not_before` is in the future, and all others. A kind that waits hides no other one.
  */
-const pendingLimit = 2 * maxSignaturesPerCommit
+export const pendingLimit = 2 * maxSignaturesPerCommit
 
 /** Pending transactions that one statement ends because of their deadline. */
-const overdueLimit = 500
+export const overdueLimit = 500
 
 const optional = Schema.optionalKey
 

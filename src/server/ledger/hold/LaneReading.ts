@@ -15,7 +15,7 @@ import * as TransactionsRepo from "../write/TransactionsRepo.ts"
 import type { RowState } from "../write/TransactionsRepo.ts"
 
 /** The most final transactions that are sent again in one poll after a deep reorganisation opened their nonces. */
-const maxReopened = 100
+export const maxReopened = 100
 
 export const make = Effect.fnUntraced(function* ({ memory }: Shared) {
   const sql = yield* client

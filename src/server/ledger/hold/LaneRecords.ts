@@ -22,7 +22,7 @@ import * as Writing from "../write/Writing.ts"
 import type { Change } from "../write/Writing.ts"
 
 /** What sends change in these rows. Sends of other rows are left out. */
-const sentChanges = (
+export const sentChanges = (
   rows: ReadonlyMap<TransactionId, StoredTransaction>,
   sends: ReadonlyArray<SentAttempt>
 ): ReadonlyArray<Change> => {
@@ -36,12 +36,39 @@ const sentChanges = (
 }
 
 /** The counter of an account whose place is given up goes back, unless it has moved on since the place was given away. */
-const freedBy = ({ stored: { transaction }, command }: Decided): ReadonlyArray<Move> => {
+export const freedBy = ({ stored: { transaction }, command }: Decided): ReadonlyArray<Move> => {
   if (command._tag !== "Finish" && command._tag !== "Requeue") return []
   const { account, sequence } = transaction.place ?? {}
   return command.frees === undefined || account === undefined || sequence === undefined
     ? []
     : [{ account, from: sequence + 1n, next: command.frees.next, isProven: command.frees.isProven === true }]
+}
+
+/** What decisions change, without what is not worth a write. */
+export const changesOf = (decided: ReadonlyArray<Decided>, now: Moment): ReadonlyArray<Change> => {
+  const changes = new Map<TransactionId, Change>()
+  for (const { stored, command } of decided) {
+    const former = changes.get(stored.id)?.after ?? stored.transaction
+    changes.set(stored.id, { before: stored, after: applyTo(former, command, now) })
+  }
+  return [...changes.values()].filter(({ before, after }) => isWorthWriting(before.transaction, after))
+}
+
+/** How transactions end whose deadline has passed: those of the rows that are pending, and that neither an operator nor a caller can still end otherwise. */
+export const expiredOf = (networks: LedgerRules["Service"], rows: ReadonlyArray<StoredTransaction>) => {
+  const pending = rows.filter(
+    ({ chain, transaction }) =>
+      transaction.state === "pending" &&
+      !transaction.restored &&
+      networks.of(chain).rules.isGiven?.(transaction) !== true
+  )
+  return pending.map((stored): Decided => {
+    const { intent } = stored.transaction
+    const end = endOf({ ...stored.transaction, intent: intent === "execute" ? "expire" : intent })
+    const error = networks.of(stored.chain).rules.refusedLast?.(stored.transaction)
+    const isPlain = error === undefined || intent !== "execute"
+    return { stored, command: isPlain ? end : { ...end, cause: cause("deadline_passed", { error }) } }
+  })
 }
 
 export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
@@ -88,16 +115,6 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
     return yield* remembered(hold, recorded)
   })
 
-  /** What decisions change, without what is not worth a write. */
-  const changesOf = (decided: ReadonlyArray<Decided>, now: Moment): ReadonlyArray<Change> => {
-    const changes = new Map<TransactionId, Change>()
-    for (const { stored, command } of decided) {
-      const former = changes.get(stored.id)?.after ?? stored.transaction
-      changes.set(stored.id, { before: stored, after: applyTo(former, command, now) })
-    }
-    return [...changes.values()].filter(({ before, after }) => isWorthWriting(before.transaction, after))
-  }
-
   const apply = Effect.fn("LaneLedger.apply")(function* (hold: Hold, decided: Array.NonEmptyReadonlyArray<Decided>) {
     const now = yield* Clock.currentTimeMillis
     const changes = changesOf(decided, now)
@@ -118,20 +135,7 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
     if (overdue.length === 0) return []
     const end = Effect.gen(function* () {
       const rows = [...(yield* lockedNow(hold, overdue)).values()]
-      const pending = rows.filter(
-        ({ chain, transaction }) =>
-          transaction.state === "pending" &&
-          !transaction.restored &&
-          networks.of(chain).rules.isGiven?.(transaction) !== true
-      )
-      const ended = pending.map((stored) => {
-        const { intent } = stored.transaction
-        const end = endOf({ ...stored.transaction, intent: intent === "execute" ? "expire" : intent })
-        const error = networks.of(stored.chain).rules.refusedLast?.(stored.transaction)
-        const isPlain = error === undefined || intent !== "execute"
-        return { stored, command: isPlain ? end : { ...end, cause: cause("deadline_passed", { error }) } }
-      })
-      return yield* writeUnchanged(changesOf(ended, now), now)
+      return yield* writeUnchanged(changesOf(expiredOf(networks, rows), now), now)
     })
     return yield* remembered(hold, fence.held(hold, end))
   })

@@ -22,7 +22,7 @@ export interface Restore {
 }
 
 /** The most restores that begin in one round. */
-const maxBegun = 100
+export const maxBegun = 100
 
 export const make = Effect.gen(function* () {
   const sql = yield* client

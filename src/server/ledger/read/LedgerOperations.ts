@@ -7,7 +7,9 @@ import { Command } from "../../../domain/transaction/Command.ts"
 import { TransactionNotFound } from "../../../domain/transaction/TransactionId.ts"
 import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import { isUnproven, onNewGeneration, resolve } from "../../../domain/transaction/Restore.ts"
-import type { Answer } from "../../../domain/transaction/Rules.ts"
+import type { Lane } from "../../../domain/transaction/Lane.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import type { Answer, Rules } from "../../../domain/transaction/Rules.ts"
 import { isInFlight, isYielding } from "../../../domain/transaction/Transaction.ts"
 import type * as Transactions from "../../../domain/transaction/Transaction.ts"
 import { apply } from "../../../domain/transaction/Transition.ts"
@@ -49,7 +51,7 @@ export interface Cleared {
 }
 
 /** What was to happen at its place anyway stays, but may cost another price. Empty: its receipt decides. */
-const clearedBy = (transaction: Transactions.Transaction, price: bigint | undefined): ReadonlyArray<Command> => {
+export const clearedBy = (transaction: Transactions.Transaction, price: bigint | undefined): ReadonlyArray<Command> => {
   if (!isInFlight(transaction)) return []
   const isWanted = transaction.intent === "execute" || isYielding(transaction)
   return [
@@ -59,9 +61,31 @@ const clearedBy = (transaction: Transactions.Transaction, price: bigint | undefi
 }
 
 /** The message names no relayer, because the caller may not use the other relayers. */
-const isShared = new TransactionConflict({
+export const isShared = new TransactionConflict({
   error: "other relayers have open transactions of this account; use an API key that may use all of them"
 })
+
+/** What an operator's answer makes of these transactions, or why it cannot be given about one of them. */
+export const resolutionsOf = (
+  rules: Rules,
+  rows: ReadonlyArray<StoredTransaction>,
+  { answer, id, usedBelow = 0n }: Decision,
+  { lane, now }: { readonly lane: Lane; readonly now: Moment }
+): Result.Result<ReadonlyMap<TransactionId, Command>, TransactionConflict> => {
+  if (answer === undefined) return Result.succeed(new Map())
+  const resolved = rows.map(({ id, transaction }) => ({
+    id,
+    isAsked: isUnproven(transaction),
+    result: rules.resolve?.(transaction, answer, { lane, now, usedBelow }) ?? resolve(transaction, answer, usedBelow)
+  }))
+  const decided = new Map(
+    resolved.flatMap(({ id, result }) => (Result.isSuccess(result) ? [[id, result.success] as const] : []))
+  )
+  const [failure] = resolved.flatMap(({ isAsked, result }) =>
+    Result.isFailure(result) && (id !== undefined || isAsked) ? [result.failure] : []
+  )
+  return failure !== undefined && decided.size === 0 ? Result.fail(failure) : Result.succeed(decided)
+}
 
 export const make = Effect.gen(function* () {
   const lanes = yield* LanesRepo.make
@@ -102,7 +126,8 @@ export const make = Effect.gen(function* () {
   })
 
   const resync = Effect.fn("Ledger.resync")(
-    function* (account: Account, { answer, id, usedBelow = 0n }: Decision) {
+    function* (account: Account, decision: Decision) {
+      const { answer, id } = decision
       const lane = yield* lanes.findLocked(account)
       if (Option.isNone(lane)) return id === undefined ? [] : yield* new TransactionNotFound({})
       yield* checkShared(lane.value.id)
@@ -118,26 +143,10 @@ export const make = Effect.gen(function* () {
       const rows = found.filter(isOwn)
       const [only] = rows
       if (id !== undefined && only === undefined) return yield* new TransactionNotFound({})
-      const resolved = new Map(
-        answer === undefined
-          ? []
-          : rows.map(({ id, transaction }) => {
-              const known = { lane: lane.value.lane, now, usedBelow }
-              return [
-                id,
-                rules.resolve?.(transaction, answer, known) ?? resolve(transaction, answer, usedBelow)
-              ] as const
-            })
-      )
-      const [failure] = rows.flatMap((row) => {
-        const result = resolved.get(row.id)
-        return result?._tag === "Failure" && (id !== undefined || isUnproven(row.transaction)) ? [result.failure] : []
-      })
-      const isDecided = [...resolved.values()].some(Result.isSuccess)
-      if (failure !== undefined && !isDecided) return yield* failure
+      const resolved = yield* Effect.fromResult(resolutionsOf(rules, rows, decision, { lane: lane.value.lane, now }))
       const decided = yield* applyAll(rows, (row) => {
-        const result = resolved.get(row.id)
-        return result === undefined || Result.isFailure(result) ? [] : [result.success]
+        const command = resolved.get(row.id)
+        return command === undefined ? [] : [command]
       })
       yield* record("nonce.resynced", account, { answer, transaction_ids: idsOf(decided) })
       yield* work.afterCommit

@@ -134,7 +134,7 @@ export interface Change {
 }
 
 /** What the ledger has after a change. */
-const storedAfter = ({ before, after }: Change, now: Moment): StoredTransaction => ({
+export const storedAfter = ({ before, after }: Change, now: Moment): StoredTransaction => ({
   ...before,
   version: before.version + 1,
   transaction: after,
