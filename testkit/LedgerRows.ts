@@ -2,9 +2,11 @@
 import { Array, Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
+import { CurrentCaller } from "../src/domain/access/Caller.ts"
 import { RelayerId } from "../src/domain/relayer/Relayer.ts"
 import { TransactionId } from "../src/domain/transaction/TransactionId.ts"
 import type { Account, NewTransaction } from "../src/server/ledger/NewTransaction.ts"
+import { Ledger } from "../src/server/ledger/Ledger.ts"
 import * as LanesRepo from "../src/server/ledger/hold/LanesRepo.ts"
 import * as NewTransactionsRepo from "../src/server/ledger/accept/NewTransactionsRepo.ts"
 
@@ -56,4 +58,17 @@ export const insert = Effect.fnUntraced(function* (of: Account, count: number, o
   const inserted = yield* (yield* NewTransactionsRepo.make).insert(acceptances, true)
   if (inserted.length !== count) return yield* Effect.die(new Error(`${inserted.length} of ${count} were inserted`))
   return inserted.map(({ id }) => id)
+})
+
+/** The same through the ledger, whichever it is. */
+export const accept = Effect.fnUntraced(function* (of: Account, count: number, over: Partial<NewTransaction> = {}) {
+  const now = yield* Clock.currentTimeMillis
+  const accepting = Effect.flatMap(Ledger, (ledger) =>
+    ledger.accept(
+      of,
+      Array.makeBy(count, () => newTransaction(now, over))
+    )
+  )
+  const accepted = yield* Effect.orDie(Effect.provideService(accepting, CurrentCaller, { id: "key" }))
+  return Array.map(accepted, ({ stored }) => stored.id)
 })

@@ -20,6 +20,7 @@ import { fences } from "./ledger/Fences.ts"
 import { commits } from "./ledger/Commits.ts"
 import { acceptance } from "./ledger/Acceptance.ts"
 import { changes } from "./ledger/Changes.ts"
+import { memory } from "./ledger/Memory.ts"
 import { providers } from "./security/Providers.ts"
 import { webhooks } from "./security/Webhooks.ts"
 import { secrets } from "./security/Secrets.ts"
@@ -30,6 +31,6 @@ export const areas: Readonly<Record<string, ReadonlyArray<Mutant>>> = {
   evm: [...taken, ...mined, ...nonces, ...costs, ...sending],
   solana: [...proofs, ...signaturesOfSolana, ...guardOfSolana, ...restores],
   stellar: [...evidence, ...signaturesOfStellar, ...guardOfStellar, ...payments],
-  ledger: [...fences, ...commits, ...acceptance, ...changes],
+  ledger: [...fences, ...commits, ...acceptance, ...changes, ...memory],
   security: [...providers, ...webhooks, ...secrets, ...callers]
 }

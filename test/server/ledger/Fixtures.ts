@@ -1,6 +1,6 @@
 // A ledger on a database with relayers, transactions of these relayers, and processes that hold lanes.
 import { assert } from "@effect/vitest"
-import { Array, Effect, Layer, Redacted } from "effect"
+import { Array, Effect, Layer, Option, Redacted } from "effect"
 import type { Context, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
@@ -9,19 +9,24 @@ import { cause } from "../../../src/domain/transaction/Cause.ts"
 import type { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import type { Evm } from "../../../src/domain/transaction/evm/Evm.ts"
 import { maxFeesOf } from "../../../src/domain/transaction/evm/Funds.ts"
+import type { Rules } from "../../../src/domain/transaction/Rules.ts"
 import type { Fees } from "../../../src/domain/transaction/evm/Fees.ts"
 import { hear } from "../../../src/domain/transaction/evm/Sending.ts"
-import type { LedgerRules } from "../../../src/server/ledger/LedgerRules.ts"
+import { evmRules } from "../../../src/domain/transaction/evm/EvmRules.ts"
+import { solanaRules } from "../../../src/domain/transaction/solana/SolanaRules.ts"
+import { stellarRules } from "../../../src/domain/transaction/stellar/StellarRules.ts"
+import { LedgerRules } from "../../../src/server/ledger/LedgerRules.ts"
 import type { LedgerMark } from "../../../src/server/ledger/LedgerMark.ts"
-import type { Holder } from "../../../src/server/ledger/Holder.ts"
+import { Holder } from "../../../src/server/ledger/Holder.ts"
 import type { ClaimsRepo } from "../../../src/server/ledger/hold/ClaimsRepo.ts"
 import { evmOf, tables } from "../../../testkit/EvmRows.ts"
 import { Audit } from "../../../src/server/audit/Audit.ts"
 import { Events } from "../../../src/server/events/Events.ts"
 import type { HeldLane, Signature } from "../../../src/server/ledger/hold/HeldLane.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
+import { LedgerMemory } from "../../../src/server/ledger/memory/LedgerMemory.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
-import type * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
+import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
 import type { Hold } from "../../../src/server/ledger/StoredLane.ts"
 import type { StoredTransaction } from "../../../src/server/ledger/StoredTransaction.ts"
 import * as Lifecycle from "../../../src/server/lifecycle/Lifecycle.ts"
@@ -38,7 +43,7 @@ const publishing = Layer.mergeAll(Events.layer, Outbox.layer, Audit.layer).pipe(
 const relayerCount = 5
 
 /** A database with relayers 1 to 5, and what publishes events. */
-export const database = Layer.provideMerge(
+const database = Layer.provideMerge(
   publishing,
   Layer.provideMerge(Layer.effectDiscard(LedgerRows.insertRelayers(relayerCount)), TestDatabase.layer)
 )
@@ -55,6 +60,33 @@ export const process = (
   Layer.build(services(options))
 
 export const ledger = Layer.provideMerge(services({}), database)
+
+const memoryServices = Layer.fresh(
+  Layer.merge(Ledger.layerMemory, LaneLedger.layerMemory).pipe(Layer.provideMerge(Holder.layerMemory))
+)
+
+/** A further process with the ledger in memory. It dies when the scope closes. */
+export const memoryProcess = Layer.build(memoryServices)
+
+/**
+ * The ledger in memory. A database has a clock of its own, by which leases do not end while a test moves the test clock: these leases do
+ * not end either.
+ */
+export const memoryOf = (...rules: ReadonlyArray<Rules>) =>
+  memoryServices.pipe(
+    Layer.provideMerge(LedgerMemory.layer({ lease: "1000 days" })),
+    Layer.provideMerge(LedgerRules.layer(...rules))
+  )
+
+export const memory = memoryOf(evmRules, solanaRules, stellarRules)
+
+/** The ledger on a database, with rules of a test. */
+export const ledgerOf = (...rules: ReadonlyArray<Rules>) =>
+  Layer.merge(Ledger.layerNoDeps, LaneLedger.layerNoDeps).pipe(
+    Layer.provideMerge(LedgerTables.layer()),
+    Layer.provideMerge(LedgerRules.layer(...rules)),
+    Layer.provideMerge(database)
+  )
 
 export const claimOne = Effect.flatMap(LaneLedger, (lanes) =>
   Effect.map(lanes.claim(["evm"], 1), ([held]): HeldLane => held ?? assert.fail("no lane is free"))
@@ -116,8 +148,12 @@ export const sentOf = (stored: StoredTransaction, isAccepted: boolean, now = 0) 
   return { id: stored.id, sent: hear(evmOf(stored).transaction, newest, answers, { at: now, height: 100 }) }
 }
 
+/** The types of the events about a request, on a ledger in memory or on a database. */
 export const eventsOf = Effect.fnUntraced(function* (id: TransactionId) {
-  const sql = yield* SqlClient.SqlClient
+  const memory = yield* Effect.serviceOption(LedgerMemory)
+  if (Option.isSome(memory))
+    return (yield* memory.value.events).filter((event) => event.id === id).map(({ type }) => type as string)
+  const sql = Option.getOrThrow(yield* Effect.serviceOption(SqlClient.SqlClient))
   const rows = yield* sql<{ readonly type: string }>`SELECT type FROM events WHERE resource_id = ${id} ORDER BY id`
   return rows.map(({ type }) => type)
 })

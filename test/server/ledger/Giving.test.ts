@@ -1,6 +1,6 @@
 // Signatures that callers get and the service does not send: stored before they are answered, and counted as long as they can cost.
 import { assert } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Option, Result } from "effect"
+import { Deferred, Effect, Fiber, Option, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as Caller from "../../../src/domain/access/Caller.ts"
@@ -10,12 +10,11 @@ import * as GivenRepo from "../../../src/server/ledger/accept/GivenRepo.ts"
 import type { GivenSignature } from "../../../src/server/ledger/GivenSignature.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
-import { LedgerRules } from "../../../src/server/ledger/LedgerRules.ts"
-import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
 import type { Account } from "../../../src/server/ledger/NewTransaction.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { account as evmAccount, insert, newTransaction } from "../../../testkit/LedgerRows.ts"
-import { actions, database, signature } from "./Fixtures.ts"
+import { accept, account as evmAccount, newTransaction } from "../../../testkit/LedgerRows.ts"
+import { ledgersOf } from "./Contract.ts"
+import { actions, ledgerOf, signature } from "./Fixtures.ts"
 
 /** A network whose bytes have no sequence, so that two transactions can have the same ones. */
 const paper = {
@@ -24,11 +23,7 @@ const paper = {
   withGiven: (facts: object, { hash }: { readonly hash: string }) => ({ ...facts, given: hash })
 }
 
-const ledger = Layer.merge(Ledger.layerNoDeps, LaneLedger.layerNoDeps).pipe(
-  Layer.provideMerge(LedgerTables.layer()),
-  Layer.provideMerge(LedgerRules.layer(paper)),
-  Layer.provideMerge(database)
-)
+const ledger = ledgerOf(paper)
 
 const account = (relayer: number): Account => ({ ...evmAccount(relayer), chain: "paper:1" })
 
@@ -55,7 +50,7 @@ const passMoments = Effect.flatMap(
 /** A transaction without bytes, and its lane, which this process holds. */
 const pendingRow = Effect.gen(function* () {
   const lanes = yield* LaneLedger
-  yield* insert(account(1), 1, { request: {} })
+  yield* accept(account(1), 1, { request: {} })
   const [lane] = yield* lanes.claim(["paper"], 1)
   if (lane === undefined) return assert.fail("the lane is not free")
   const [row] = (yield* lanes.read(lane.hold)).pending
@@ -67,6 +62,68 @@ const pendingRow = Effect.gen(function* () {
   }
   return { commit, lanes }
 })
+
+for (const [kind, either] of ledgersOf(paper)) {
+  layerEach(either)(`a signature that a caller gets, ${kind},`, (it) => {
+    it.effect("is taken over by a later transaction with the same bytes", () =>
+      Effect.gen(function* () {
+        const transactions = yield* Ledger
+        yield* transactions.give(account(1), signed("a", { identity: "same", offer: {} }))
+        const send = (identity: string) =>
+          Effect.map(
+            transactions.accept(account(1), [newTransaction(0, { request: {}, identity })]),
+            ([{ stored }]) => stored.transaction.facts
+          )
+        assert.deepStrictEqual(yield* send("same"), { given: "a" })
+        assert.deepStrictEqual(yield* send("other"), {})
+      })
+    )
+
+    it.effect(
+      "is refused while it is the signature of a transaction that the service built, or that was executed",
+      () =>
+        Effect.gen(function* () {
+          const transactions = yield* Ledger
+          const { commit, lanes } = yield* pendingRow
+          const hash = "s".repeat(88)
+          const [built] = yield* commit(hash)
+          const same = yield* Effect.flip(transactions.give(account(1), signed(hash, { identity: "bytes" })))
+          assert.strictEqual(same.message, `already_accepted: transaction ${built?.id} has the same bytes`)
+          const other = yield* Effect.flip(transactions.give({ ...account(1), relayerNumber: 2 }, signed(hash)))
+          assert.strictEqual(other.message, "already_accepted: a transaction of another relayer has the same bytes")
+          assert.strictEqual((yield* lanes.given([hash])).size, 0)
+          assert.isTrue((yield* transactions.give(account(1), signed("other"))).isNew)
+        })
+    )
+
+    it.effect("is not that of a transaction with other bytes, which is signed again later", () =>
+      Effect.gen(function* () {
+        const transactions = yield* Ledger
+        const { commit } = yield* pendingRow
+        yield* transactions.give(account(1), signed("taken", { identity: "bytes" }))
+        assert.strictEqual((yield* Effect.flip(commit("taken")))._tag, "LaneChanged")
+        const [built] = yield* commit("free")
+        assert.strictEqual(built?.transaction.attempts[0]?.hash, "free")
+      })
+    )
+
+    it.effect("is stored once if several callers ask for it at the same time", () =>
+      Effect.gen(function* () {
+        const transactions = yield* Ledger
+        const given = yield* Effect.forEach(
+          ["a", "b", "c", "d", "e", "f"],
+          (hash) => transactions.give(account(1), signed(hash, { identity: "same" })),
+          { concurrency: "unbounded" }
+        )
+        assert.strictEqual(new Set(given.map(({ hash }) => hash)).size, 1)
+        assert.lengthOf(
+          given.filter(({ isNew }) => isNew),
+          1
+        )
+      })
+    )
+  })
+}
 
 layerEach(ledger)("a signature that a caller gets", (it) => {
   it.effect("is stored once per identity, and given again to callers of the same relayer alone", () =>
@@ -85,20 +142,6 @@ layerEach(ledger)("a signature that a caller gets", (it) => {
     })
   )
 
-  it.effect("is taken over by a later transaction with the same bytes", () =>
-    Effect.gen(function* () {
-      const transactions = yield* Ledger
-      yield* transactions.give(account(1), signed("a", { identity: "same", offer: {} }))
-      const send = (identity: string) =>
-        Effect.map(
-          transactions.accept(account(1), [newTransaction(0, { request: {}, identity })]),
-          ([{ stored }]) => stored.transaction.facts
-        )
-      assert.deepStrictEqual(yield* send("same"), { given: "a" })
-      assert.deepStrictEqual(yield* send("other"), {})
-    })
-  )
-
   it.effect("is refused if a transaction has the same identity, or if the relayer is paused or does not exist", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
@@ -113,32 +156,6 @@ layerEach(ledger)("a signature that a caller gets", (it) => {
       const missing = { ...account(1), relayerNumber: 99 }
       assert.strictEqual((yield* Effect.flip(transactions.give(missing, signed("a"))))._tag, "RelayerNotFound")
       assert.strictEqual((yield* (yield* LaneLedger).given(["a"])).size, 0)
-    })
-  )
-
-  it.effect("is refused while it is the signature of a transaction that the service built, or that was executed", () =>
-    Effect.gen(function* () {
-      const transactions = yield* Ledger
-      const { commit, lanes } = yield* pendingRow
-      const hash = "s".repeat(88)
-      const [built] = yield* commit(hash)
-      const same = yield* Effect.flip(transactions.give(account(1), signed(hash, { identity: "bytes" })))
-      assert.strictEqual(same.message, `already_accepted: transaction ${built?.id} has the same bytes`)
-      const other = yield* Effect.flip(transactions.give({ ...account(1), relayerNumber: 2 }, signed(hash)))
-      assert.strictEqual(other.message, "already_accepted: a transaction of another relayer has the same bytes")
-      assert.strictEqual((yield* lanes.given([hash])).size, 0)
-      assert.isTrue((yield* transactions.give(account(1), signed("other"))).isNew)
-    })
-  )
-
-  it.effect("is not that of a transaction with other bytes, which is signed again later", () =>
-    Effect.gen(function* () {
-      const transactions = yield* Ledger
-      const { commit } = yield* pendingRow
-      yield* transactions.give(account(1), signed("taken", { identity: "bytes" }))
-      assert.strictEqual((yield* Effect.flip(commit("taken")))._tag, "LaneChanged")
-      const [built] = yield* commit("free")
-      assert.strictEqual(built?.transaction.attempts[0]?.hash, "free")
     })
   )
 
@@ -162,22 +179,6 @@ layerEach(ledger)("a signature that a caller gets", (it) => {
       yield* Deferred.succeed(isWaitedFor, undefined)
       yield* Fiber.join(given)
       assert.strictEqual((yield* Fiber.join(refused))._tag, "LaneChanged")
-    })
-  )
-
-  it.effect("is stored once if several callers ask for it at the same time", () =>
-    Effect.gen(function* () {
-      const transactions = yield* Ledger
-      const given = yield* Effect.forEach(
-        ["a", "b", "c", "d", "e", "f"],
-        (hash) => transactions.give(account(1), signed(hash, { identity: "same" })),
-        { concurrency: "unbounded" }
-      )
-      assert.strictEqual(new Set(given.map(({ hash }) => hash)).size, 1)
-      assert.lengthOf(
-        given.filter(({ isNew }) => isNew),
-        1
-      )
     })
   )
 
@@ -211,7 +212,7 @@ layerEach(ledger)("a signature that a caller gets", (it) => {
       yield* transactions.give(account(1), signed("b", { end: { lastHeight: 10 } }))
       yield* transactions.give(account(2), signed("c"))
       assert.strictEqual(yield* transactions.reserved(account(1)), 2n ** 70n + 7n)
-      yield* insert(account(1), 1, { request: {} })
+      yield* accept(account(1), 1, { request: {} })
       const { id } = Option.getOrThrow(yield* transactions.laneOf(account(1)))
       const [held] = yield* lanes.claim(["paper"], 1, [id])
       if (held === undefined) return assert.fail("the lane is not free")

@@ -1,7 +1,7 @@
 // Transactions with the same bytes, and transactions that exclude each other: one of them is accepted. The network is a family of
 // this test, whose requests say what their bytes are.
 import { assert } from "@effect/vitest"
-import { Array, Effect, Layer, Result, Schema } from "effect"
+import { Array, Effect, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Cancellation } from "../../../src/domain/transaction/Cancellation.ts"
 import { finish } from "../../../src/domain/transaction/Command.ts"
@@ -10,12 +10,11 @@ import type { Rules } from "../../../src/domain/transaction/Rules.ts"
 import { rulesOfUnknown } from "../../../src/domain/transaction/UnknownNetwork.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
-import { LedgerRules } from "../../../src/server/ledger/LedgerRules.ts"
-import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
 import type { Account, NewTransaction } from "../../../src/server/ledger/NewTransaction.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { account as evmAccount, newTransaction } from "../../../testkit/LedgerRows.ts"
-import { database } from "./Fixtures.ts"
+import { ledgersOf } from "./Contract.ts"
+import { ledgerOf } from "./Fixtures.ts"
 
 const Request = Schema.Struct({ bytes: Schema.String, excludes: Schema.optionalKey(Schema.String) })
 const isRequest = Schema.is(Request)
@@ -30,11 +29,7 @@ const rules: Rules = {
   replaced: (transaction, request) => ({ ...transaction, versions: [...transaction.versions, request] })
 }
 
-const ledger = Layer.merge(Ledger.layerNoDeps, LaneLedger.layerNoDeps).pipe(
-  Layer.provideMerge(LedgerTables.layer()),
-  Layer.provideMerge(LedgerRules.layer(rules)),
-  Layer.provideMerge(database)
-)
+const ledgers = ledgersOf(rules)
 
 /** Relayers 1 and 2 have lanes of their own on one chain. */
 const account = (relayer: number): Account => ({ ...evmAccount(relayer), chain: "paper:1" })
@@ -60,49 +55,109 @@ const accept = Effect.fnUntraced(function* (relayer: number, ...bytes: Array.Non
 const refusal = (relayer: number, ...bytes: Array.NonEmptyReadonlyArray<NewTransaction>) =>
   Effect.map(Effect.flip(accept(relayer, ...bytes)), ({ _tag, message }) => `${_tag} ${message}`)
 
-layerEach(ledger)("a transaction with the bytes of another one", (it) => {
-  it.effect("is refused, and the other one is named if it belongs to the same relayer", () =>
-    Effect.gen(function* () {
-      const { id } = yield* accept(1, prepared("a"))
-      assert.strictEqual(
-        yield* refusal(1, prepared("a")),
-        `TransactionConflict already_accepted: transaction ${id} has the same bytes`
-      )
-      assert.strictEqual(
-        yield* refusal(2, prepared("a")),
-        "TransactionConflict already_accepted: a transaction of another relayer has the same bytes"
-      )
-      assert.strictEqual(
-        yield* refusal(1, prepared("b"), prepared("b")),
-        "TransactionConflict already_accepted: the request has the same bytes twice"
-      )
-      assert.include(yield* refusal(1, prepared("c"), prepared("a")), id)
-      yield* accept(1, prepared("c"))
-    })
-  )
+for (const [kind, ledger] of ledgers) {
+  layerEach(ledger)(`a transaction with the bytes of another one, ${kind},`, (it) => {
+    it.effect("is refused, and the other one is named if it belongs to the same relayer", () =>
+      Effect.gen(function* () {
+        const { id } = yield* accept(1, prepared("a"))
+        assert.strictEqual(
+          yield* refusal(1, prepared("a")),
+          `TransactionConflict already_accepted: transaction ${id} has the same bytes`
+        )
+        assert.strictEqual(
+          yield* refusal(2, prepared("a")),
+          "TransactionConflict already_accepted: a transaction of another relayer has the same bytes"
+        )
+        assert.strictEqual(
+          yield* refusal(1, prepared("b"), prepared("b")),
+          "TransactionConflict already_accepted: the request has the same bytes twice"
+        )
+        assert.include(yield* refusal(1, prepared("c"), prepared("a")), id)
+        yield* accept(1, prepared("c"))
+      })
+    )
 
-  it.effect("is the same transaction if it has the same external_id and body", () =>
-    Effect.gen(function* () {
-      const ledger = yield* Ledger
-      const { id } = yield* accept(1, prepared("a", { externalId: "one" }))
-      const [again] = yield* ledger.accept(account(1), [prepared("a", { externalId: "one" })])
-      assert.deepStrictEqual([again.stored.id, again.isNew], [id, false])
-      assert.include(yield* refusal(1, prepared("a", { externalId: "two" })), `transaction ${id} has the same bytes`)
-    })
-  )
+    it.effect("is the same transaction if it has the same external_id and body", () =>
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const { id } = yield* accept(1, prepared("a", { externalId: "one" }))
+        const [again] = yield* ledger.accept(account(1), [prepared("a", { externalId: "one" })])
+        assert.deepStrictEqual([again.stored.id, again.isNew], [id, false])
+        assert.include(yield* refusal(1, prepared("a", { externalId: "two" })), `transaction ${id} has the same bytes`)
+      })
+    )
 
-  it.effect("is accepted once if several arrive at the same time, also for several relayers", () =>
-    Effect.gen(function* () {
-      const results = yield* Effect.forEach(
-        Array.makeBy(12, (index) => index),
-        (index) => Effect.result(accept(1 + (index % 3), prepared("a"))),
-        { concurrency: "unbounded" }
-      )
-      assert.lengthOf(results.filter(Result.isSuccess), 1)
-      assert.isTrue(results.filter(Result.isFailure).every(({ failure }) => failure._tag === "TransactionConflict"))
-    })
-  )
+    it.effect("is accepted once if several arrive at the same time, also for several relayers", () =>
+      Effect.gen(function* () {
+        const results = yield* Effect.forEach(
+          Array.makeBy(12, (index) => index),
+          (index) => Effect.result(accept(1 + (index % 3), prepared("a"))),
+          { concurrency: "unbounded" }
+        )
+        assert.lengthOf(results.filter(Result.isSuccess), 1)
+        assert.isTrue(results.filter(Result.isFailure).every(({ failure }) => failure._tag === "TransactionConflict"))
+      })
+    )
 
+    it.effect("is accepted again after the other one has ended without effect, and not after it had one", () =>
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const lanes = yield* LaneLedger
+        const first = yield* accept(1, prepared("a"))
+        yield* ledger.cancel(1, first.id)
+        const second = yield* accept(1, prepared("a"))
+        const [held] = yield* lanes.claim(["paper"], 1)
+        if (held === undefined) return assert.fail("the lane is not free")
+        const { pending } = yield* lanes.read(held.hold)
+        assert.deepStrictEqual(
+          pending.map(({ id }) => id),
+          [second.id]
+        )
+        const receipt = { height: 7, isSuccess: true, paid: 1n, details: { by: "somebody" } }
+        const command = finish({ state: "confirmed", cause: cause("confirmed"), mined: { receipt } })
+        yield* lanes.apply(held.hold, [{ stored: second, command }])
+        assert.include(yield* refusal(1, prepared("a")), `transaction ${second.id} has the same bytes`)
+      })
+    )
+
+    it.effect("cannot replace another request", () =>
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const first = yield* accept(1, prepared("a"))
+        const second = yield* accept(1, prepared("b"))
+        const replace = (bytes: string) => ledger.replace(1, second.id, { bytes })
+        const { message } = yield* Effect.flip(replace("a"))
+        assert.strictEqual(message, `already_accepted: transaction ${first.id} has the same bytes`)
+        yield* replace("b")
+        yield* replace("c")
+        yield* accept(1, prepared("b"))
+        assert.include(yield* refusal(2, prepared("c")), "already_accepted")
+      })
+    )
+  })
+
+  layerEach(ledger)(`an open transaction that excludes others of its lane, ${kind},`, (it) => {
+    it.effect("is named in the refusal, and excludes nothing after its end", () =>
+      Effect.gen(function* () {
+        const ledger = yield* Ledger
+        const { id } = yield* accept(1, prepared("a", { excludes: "user:7" }))
+        assert.strictEqual(
+          yield* refusal(1, prepared("b", { excludes: "user:7" })),
+          `TransactionConflict sequence_in_use: transaction ${id} uses the same sequence and is open`
+        )
+        assert.include(
+          yield* refusal(1, prepared("b", { excludes: "user:8" }), prepared("c", { excludes: "user:8" })),
+          "sequence_in_use: the request uses the same sequence twice"
+        )
+        yield* accept(2, prepared("b", { excludes: "user:7" }))
+        yield* ledger.cancel(1, id)
+        yield* accept(1, prepared("c", { excludes: "user:7" }))
+      })
+    )
+  })
+}
+
+layerEach(ledgerOf(rules))("a transaction with the bytes of another one", (it) => {
   it.effect("does not hold up others that arrive at the same time: they share SQL transactions", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -119,27 +174,6 @@ layerEach(ledger)("a transaction with the bytes of another one", (it) => {
     })
   )
 
-  it.effect("is accepted again after the other one has ended without effect, and not after it had one", () =>
-    Effect.gen(function* () {
-      const ledger = yield* Ledger
-      const lanes = yield* LaneLedger
-      const first = yield* accept(1, prepared("a"))
-      yield* ledger.cancel(1, first.id)
-      const second = yield* accept(1, prepared("a"))
-      const [held] = yield* lanes.claim(["paper"], 1)
-      if (held === undefined) return assert.fail("the lane is not free")
-      const { pending } = yield* lanes.read(held.hold)
-      assert.deepStrictEqual(
-        pending.map(({ id }) => id),
-        [second.id]
-      )
-      const receipt = { height: 7, isSuccess: true, paid: 1n, details: { by: "somebody" } }
-      const command = finish({ state: "confirmed", cause: cause("confirmed"), mined: { receipt } })
-      yield* lanes.apply(held.hold, [{ stored: second, command }])
-      assert.include(yield* refusal(1, prepared("a")), `transaction ${second.id} has the same bytes`)
-    })
-  )
-
   it.effect("is accepted again in a new generation only if the other one did not stay pending", () =>
     Effect.gen(function* () {
       const ledger = yield* Ledger
@@ -151,41 +185,6 @@ layerEach(ledger)("a transaction with the bytes of another one", (it) => {
       yield* ledger.beginGeneration(account(1))
       yield* accept(1, prepared("a"))
       assert.include(yield* refusal(1, prepared("b")), stays.id)
-    })
-  )
-
-  it.effect("cannot replace another request", () =>
-    Effect.gen(function* () {
-      const ledger = yield* Ledger
-      const first = yield* accept(1, prepared("a"))
-      const second = yield* accept(1, prepared("b"))
-      const replace = (bytes: string) => ledger.replace(1, second.id, { bytes })
-      const { message } = yield* Effect.flip(replace("a"))
-      assert.strictEqual(message, `already_accepted: transaction ${first.id} has the same bytes`)
-      yield* replace("b")
-      yield* replace("c")
-      yield* accept(1, prepared("b"))
-      assert.include(yield* refusal(2, prepared("c")), "already_accepted")
-    })
-  )
-})
-
-layerEach(ledger)("an open transaction that excludes others of its lane", (it) => {
-  it.effect("is named in the refusal, and excludes nothing after its end", () =>
-    Effect.gen(function* () {
-      const ledger = yield* Ledger
-      const { id } = yield* accept(1, prepared("a", { excludes: "user:7" }))
-      assert.strictEqual(
-        yield* refusal(1, prepared("b", { excludes: "user:7" })),
-        `TransactionConflict sequence_in_use: transaction ${id} uses the same sequence and is open`
-      )
-      assert.include(
-        yield* refusal(1, prepared("b", { excludes: "user:8" }), prepared("c", { excludes: "user:8" })),
-        "sequence_in_use: the request uses the same sequence twice"
-      )
-      yield* accept(2, prepared("b", { excludes: "user:7" }))
-      yield* ledger.cancel(1, id)
-      yield* accept(1, prepared("c", { excludes: "user:7" }))
     })
   )
 })

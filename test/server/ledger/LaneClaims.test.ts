@@ -8,11 +8,101 @@ import { Command, finish } from "../../../src/domain/transaction/Command.ts"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { account, insert } from "../../../testkit/LedgerRows.ts"
+import { accept, account, insert } from "../../../testkit/LedgerRows.ts"
+import { Backing, contract } from "./Contract.ts"
 import { claimOne, eventsOf, ledger, passLeases, process, sentOf, signAll, signature } from "./Fixtures.ts"
 
 const of = <A, E, R>(self: Effect.Effect<A, E, R>, services: Context.Context<LaneLedger>) =>
   Effect.provide(self, services)
+
+contract("claims on lanes", (it) => {
+  it.effect("leave lanes of network types that the process does not send for to others", () =>
+    Effect.gen(function* () {
+      yield* accept({ ...account(1), chain: "mars:1" }, 1, { request: { to: "olympus" } })
+      const lanes = yield* LaneLedger
+      assert.isFalse(yield* lanes.hasWork(["evm"]))
+      assert.deepStrictEqual(yield* lanes.claim(["evm"], 10), [])
+      yield* accept(account(2), 1)
+      const [own, ...others] = yield* lanes.claim(["evm", "solana"], 10)
+      assert.deepStrictEqual([own?.stored.chain, others], ["evm:11155111", []])
+      assert.isTrue(yield* lanes.hasWork(["evm", "mars"]))
+      const [mars] = yield* lanes.claim(["mars"], 10)
+      assert.strictEqual(mars?.stored.chain, "mars:1")
+    })
+  )
+
+  it.effect("are renewed by id and epoch, and never after another process has claimed the lane", () =>
+    Effect.gen(function* () {
+      yield* accept(account(1), 1)
+      const { hold } = yield* claimOne
+      const lanes = yield* LaneLedger
+      assert.deepStrictEqual(yield* lanes.renew([hold]), [hold])
+      assert.deepStrictEqual(yield* lanes.renew([{ ...hold, epoch: hold.epoch - 1 }]), [])
+      yield* (yield* Backing).passLeases
+      const other = yield* (yield* Backing).process
+      const taken = yield* of(claimOne, other)
+      assert.strictEqual(taken.hold.laneId, hold.laneId)
+      assert.isAbove(taken.hold.epoch, hold.epoch)
+      assert.deepStrictEqual(yield* lanes.renew([hold]), [])
+      assert.isTrue(yield* lanes.release(hold, "draining"), "a lost lane counts as released")
+      assert.deepStrictEqual(
+        yield* of(
+          Effect.flatMap(LaneLedger, (own) => own.renew([taken.hold])),
+          other
+        ),
+        [taken.hold]
+      )
+    })
+  )
+
+  it.effect("of a process whose session has ended are free before the lease has passed", () =>
+    Effect.gen(function* () {
+      yield* accept(account(1), 1)
+      const scope = yield* Scope.make()
+      const dying = yield* Scope.provide((yield* Backing).process, scope)
+      yield* of(claimOne, dying)
+      const lanes = yield* LaneLedger
+      assert.isFalse(yield* lanes.hasWork(["evm"]))
+      assert.deepStrictEqual(yield* lanes.claim(["evm"], 10), [])
+      yield* Scope.close(scope, Exit.void)
+      // The server notices the end of the session a moment later.
+      yield* Effect.repeat(lanes.hasWork(["evm"]), { until: (hasWork) => hasWork })
+      assert.lengthOf(yield* lanes.claim(["evm"], 10), 1)
+    })
+  )
+
+  it.effect("of an idle lane are given back only if nothing is open", () =>
+    Effect.gen(function* () {
+      const [id] = yield* accept(account(1), 1)
+      const { hold } = yield* claimOne
+      const lanes = yield* LaneLedger
+      assert.isFalse(yield* lanes.release(hold, "idle"))
+      assert.deepStrictEqual(yield* lanes.renew([hold]), [hold])
+      const { pending } = yield* lanes.read(hold)
+      const command = finish({ state: "canceled", cause: cause("canceled") })
+      for (const stored of pending) yield* lanes.apply(hold, [{ stored, command }])
+      assert.isTrue(yield* lanes.release(hold, "idle"))
+      assert.deepStrictEqual(yield* lanes.claim(["evm"], 10), [])
+      assert.deepStrictEqual(id === undefined ? [] : yield* eventsOf(id), [
+        "transaction.created",
+        "transaction.canceled"
+      ])
+    })
+  )
+
+  it.effect("of other lanes than the wanted ones are not made", () =>
+    Effect.gen(function* () {
+      yield* accept(account(1), 1)
+      yield* accept(account(2), 1)
+      const lanes = yield* LaneLedger
+      const [first] = yield* lanes.claim(["evm"], 1)
+      const wanted = first === undefined ? [] : [first.hold.laneId]
+      assert.lengthOf(wanted, 1)
+      assert.deepStrictEqual(yield* lanes.claim(["evm"], 10, wanted), [], "it is held")
+      assert.lengthOf(yield* lanes.claim(["evm"], 10), 1)
+    })
+  )
+})
 
 layerEach(ledger)("claims on lanes", (it) => {
   it.effect("take only lanes with open transactions, and each lane once", () =>
@@ -37,21 +127,6 @@ layerEach(ledger)("claims on lanes", (it) => {
     })
   )
 
-  it.effect("leave lanes of network types that the process does not send for to others", () =>
-    Effect.gen(function* () {
-      yield* insert({ ...account(1), chain: "mars:1" }, 1, { request: { to: "olympus" } })
-      const lanes = yield* LaneLedger
-      assert.isFalse(yield* lanes.hasWork(["evm"]))
-      assert.deepStrictEqual(yield* lanes.claim(["evm"], 10), [])
-      yield* insert(account(2), 1)
-      const [own, ...others] = yield* lanes.claim(["evm", "solana"], 10)
-      assert.deepStrictEqual([own?.stored.chain, others], ["evm:11155111", []])
-      assert.isTrue(yield* lanes.hasWork(["evm", "mars"]))
-      const [mars] = yield* lanes.claim(["mars"], 10)
-      assert.strictEqual(mars?.stored.chain, "mars:1")
-    })
-  )
-
   it.effect("are not hindered by transactions that are being accepted", () =>
     Effect.gen(function* () {
       yield* insert(account(1), 1)
@@ -73,78 +148,35 @@ layerEach(ledger)("claims on lanes", (it) => {
       yield* Fiber.join(accepting)
     })
   )
+})
 
-  it.effect("are renewed by id and epoch, and never after another process has claimed the lane", () =>
+contract("a process that has lost its lane", (it) => {
+  it.effect("writes nothing for its former claim, also if it has claimed the lane again", () =>
     Effect.gen(function* () {
-      yield* insert(account(1), 1)
+      yield* accept(account(1), 1)
       const { hold } = yield* claimOne
       const lanes = yield* LaneLedger
-      assert.deepStrictEqual(yield* lanes.renew([hold]), [hold])
-      assert.deepStrictEqual(yield* lanes.renew([{ ...hold, epoch: hold.epoch - 1 }]), [])
-      yield* passLeases
-      const other = yield* process()
-      const taken = yield* of(claimOne, other)
-      assert.strictEqual(taken.hold.laneId, hold.laneId)
-      assert.isAbove(taken.hold.epoch, hold.epoch)
-      assert.deepStrictEqual(yield* lanes.renew([hold]), [])
-      assert.isTrue(yield* lanes.release(hold, "draining"), "a lost lane counts as released")
-      assert.deepStrictEqual(
-        yield* of(
-          Effect.flatMap(LaneLedger, (own) => own.renew([taken.hold])),
-          other
-        ),
-        [taken.hold]
-      )
+      const [row = assert.fail("no row")] = (yield* lanes.read(hold)).pending
+      assert.isTrue(yield* lanes.release(hold, "draining"))
+      const again = yield* claimOne
+      assert.isAbove(again.hold.epoch, hold.epoch)
+      const late = yield* Effect.flip(lanes.commitSignatures(hold, [signature(row, 0)]))
+      assert.strictEqual(late._tag, "LaneLost")
+      assert.lengthOf(yield* signAll(again.hold), 1)
     })
   )
 
-  it.effect("of a process whose session has ended are free before the lease has passed", () =>
+  it.effect("loses it also if nobody else has claimed it, when the lease has passed", () =>
     Effect.gen(function* () {
-      yield* insert(account(1), 1)
-      const scope = yield* Scope.make()
-      const dying = yield* Scope.provide(process(), scope)
-      yield* of(claimOne, dying)
-      const lanes = yield* LaneLedger
-      assert.isFalse(yield* lanes.hasWork(["evm"]))
-      assert.deepStrictEqual(yield* lanes.claim(["evm"], 10), [])
-      yield* Scope.close(scope, Exit.void)
-      // The server notices the end of the session a moment later.
-      yield* Effect.repeat(lanes.hasWork(["evm"]), { until: (hasWork) => hasWork })
-      assert.lengthOf(yield* lanes.claim(["evm"], 10), 1)
-    })
-  )
-
-  it.effect("of an idle lane are given back only if nothing is open", () =>
-    Effect.gen(function* () {
-      const [id] = yield* insert(account(1), 1)
+      yield* accept(account(1), 1)
       const { hold } = yield* claimOne
-      const lanes = yield* LaneLedger
-      assert.isFalse(yield* lanes.release(hold, "idle"))
-      assert.deepStrictEqual(yield* lanes.renew([hold]), [hold])
-      const { pending } = yield* lanes.read(hold)
-      const command = finish({ state: "canceled", cause: cause("canceled") })
-      for (const stored of pending) yield* lanes.apply(hold, [{ stored, command }])
-      assert.isTrue(yield* lanes.release(hold, "idle"))
-      assert.deepStrictEqual(yield* lanes.claim(["evm"], 10), [])
-      assert.deepStrictEqual(id === undefined ? [] : yield* eventsOf(id), ["transaction.canceled"])
-    })
-  )
-
-  it.effect("of other lanes than the wanted ones are not made", () =>
-    Effect.gen(function* () {
-      yield* insert(account(1), 1)
-      yield* insert(account(2), 1)
-      const lanes = yield* LaneLedger
-      const [first] = yield* lanes.claim(["evm"], 1)
-      const wanted = first === undefined ? [] : [first.hold.laneId]
-      assert.lengthOf(wanted, 1)
-      assert.deepStrictEqual(yield* lanes.claim(["evm"], 10, wanted), [], "it is held")
-      assert.lengthOf(yield* lanes.claim(["evm"], 10), 1)
+      yield* (yield* Backing).passLeases
+      assert.strictEqual((yield* Effect.flip(signAll(hold)))._tag, "LaneLost")
     })
   )
 })
 
-layerEach(ledger)("a process that has lost its lane", (it) => {
+layerEach(ledger)("a process that has lost its lane in a database", (it) => {
   it.effect("writes nothing at all", () =>
     Effect.gen(function* () {
       const [id] = yield* insert(account(1), 2)
@@ -192,30 +224,6 @@ layerEach(ledger)("a process that has lost its lane", (it) => {
         [two.id]
       )
       assert.strictEqual(noncesOf(after.stored.lane).nextNonce, 1)
-    })
-  )
-
-  it.effect("writes nothing for its former claim, also if it has claimed the lane again", () =>
-    Effect.gen(function* () {
-      yield* insert(account(1), 1)
-      const { hold } = yield* claimOne
-      const lanes = yield* LaneLedger
-      const [row = assert.fail("no row")] = (yield* lanes.read(hold)).pending
-      assert.isTrue(yield* lanes.release(hold, "draining"))
-      const again = yield* claimOne
-      assert.isAbove(again.hold.epoch, hold.epoch)
-      const late = yield* Effect.flip(lanes.commitSignatures(hold, [signature(row, 0)]))
-      assert.strictEqual(late._tag, "LaneLost")
-      assert.lengthOf(yield* signAll(again.hold), 1)
-    })
-  )
-
-  it.effect("loses it also if nobody else has claimed it, when the lease has passed", () =>
-    Effect.gen(function* () {
-      yield* insert(account(1), 1)
-      const { hold } = yield* claimOne
-      yield* passLeases
-      assert.strictEqual((yield* Effect.flip(signAll(hold)))._tag, "LaneLost")
     })
   )
 })

@@ -8,7 +8,8 @@ import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import * as TransactionRow from "../../../src/server/ledger/write/TransactionRow.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { account, insert } from "../../../testkit/LedgerRows.ts"
+import { accept, account, insert } from "../../../testkit/LedgerRows.ts"
+import { contract } from "./Contract.ts"
 import { claimOne, ledger, sentOf, signAll } from "./Fixtures.ts"
 
 const gwei = 10n ** 9n
@@ -22,7 +23,7 @@ const data = `0x${"ab".repeat(131_072)}`
 const largeRequest = { to: account(2).address, value: 7n, gas_limit: 21_000n, data }
 const large = { request: largeRequest }
 
-layerEach(ledger)("the totals of a lane", (it) => {
+contract("the totals of a lane", (it) => {
   it.effect("are zero for an account that has sent nothing", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
@@ -34,13 +35,13 @@ layerEach(ledger)("the totals of a lane", (it) => {
   it.effect("count every open transaction, however many there are", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
-      yield* insert(account(1), 3)
+      yield* accept(account(1), 3)
       const { hold } = yield* claimOne
       const [signed] = yield* signAll(hold)
       if (signed === undefined) return assert.fail("nothing was signed")
       yield* (yield* LaneLedger).recordSends(hold, [sentOf(signed, true)])
-      yield* insert(account(1), 2000)
-      yield* insert(account(2), 5)
+      yield* accept(account(1), 2000)
+      yield* accept(account(2), 5)
       assert.deepStrictEqual(yield* transactions.countLane(account(1)), {
         pending: 2000,
         inFlight: 3,
@@ -53,15 +54,17 @@ layerEach(ledger)("the totals of a lane", (it) => {
   it.effect("reserve what transactions in flight can cost; pending ones reserve nothing", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
-      yield* insert(account(1), 3, large)
+      yield* accept(account(1), 3, large)
       assert.strictEqual(yield* transactions.reserved(account(1)), 0n)
       const { hold } = yield* claimOne
       yield* signAll(hold)
-      yield* insert(account(1), 2, large)
+      yield* accept(account(1), 2, large)
       assert.strictEqual(yield* transactions.reserved(account(1)), 3n * (firstFee + 7n))
     })
   )
+})
 
+layerEach(ledger)("the totals of a lane in a database", (it) => {
   it.effect("are read without call data, in every version of a request", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger

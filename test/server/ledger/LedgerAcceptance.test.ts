@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { account, newTransaction } from "../../../testkit/LedgerRows.ts"
+import { contract } from "./Contract.ts"
 import { claimOne, eventsOf, ledger, sentOf, signAll } from "./Fixtures.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 
@@ -18,36 +19,7 @@ const evm = (keyId: string) => ({ keyId, networkType: "evm" })
 const pause = (relayer: number) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql`UPDATE relayers SET paused = true WHERE seq = ${relayer}::bigint`)
 
-layerEach(ledger)("the acceptance of a transaction", (it) => {
-  it.effect("gives back what is read again, with an event, a delivery and an audit record", () =>
-    Effect.gen(function* () {
-      const transactions = yield* Ledger
-      const sql = yield* SqlClient.SqlClient
-      yield* sql`INSERT INTO notifications (id, type, url) VALUES ('n1', 'webhook', 'https://example.com')`
-      yield* sql`UPDATE relayers SET notification_id = 'n1' WHERE seq = 1`
-      const given = newTransaction(0, {
-        externalId: "order-1",
-        notBefore: 5,
-        requiredSequence: 7n,
-        priority: 1,
-        fee: 12n
-      })
-      const [{ stored, isNew }] = yield* transactions.accept(account(1), [given])
-      assert.isTrue(isNew)
-      assert.deepStrictEqual(yield* transactions.get(1, stored.id), stored)
-      assert.deepStrictEqual(yield* eventsOf(stored.id), ["transaction.created"])
-      const [delivery] = yield* sql<{ lane: string; body: string }>`SELECT lane, body FROM deliveries`
-      assert.strictEqual(delivery?.lane, stored.id)
-      const body = JSON.parse(delivery?.body ?? "") as { event: string; payload: Record<string, unknown> }
-      assert.strictEqual(body.event, "transaction_update")
-      assert.deepInclude(body.payload, { payload_type: "transaction", id: stored.id, status: "pending" })
-      const [record] = yield* sql<{ action: string; resource: string; after: unknown }>`
-        SELECT action, resource, after FROM audit`
-      assert.deepInclude(record, { action: "transaction.sent", resource: "transaction" })
-      assert.strictEqual((yield* Effect.flip(transactions.get(2, stored.id)))._tag, "TransactionNotFound")
-    })
-  )
-
+contract("the acceptance of a transaction", (it) => {
   it.effect("of many at once creates their lane once, and keeps the order of each relayer", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
@@ -106,7 +78,7 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
         newTransaction(0)
       ])
       assert.strictEqual((yield* Effect.flip(batch))._tag, "TransactionConflict")
-      assert.strictEqual(yield* count, 1)
+      assert.strictEqual(yield* transactions.count({}), 1)
       const accepted = yield* transactions.accept(account(1), [
         newTransaction(0),
         newTransaction(0, { externalId: "a", body: "first" }),
@@ -116,6 +88,73 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
         accepted.map(({ isNew }) => isNew),
         [true, false, true]
       )
+    })
+  )
+
+  it.effect("counts fees toward the limits of the network type of the lane, and of no other", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const solana = { keyId: "program", networkType: "solana" }
+      const devnet = { ...account(2), chain: "solana:devnet", address: "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV" }
+      const prebuilt = { request: { transaction: "AQ==" }, facts: { isPrebuilt: true, isRefreshable: false } }
+      const lamports = [{ ...solana, maximum: 100n }]
+      yield* transactions.accept(
+        account(1),
+        [newTransaction(0, { fee: 10n ** 18n })],
+        [{ ...evm("program"), maximum: 10n ** 18n }]
+      )
+      yield* transactions.accept(devnet, [newTransaction(0, { ...prebuilt, fee: 60n })], lamports)
+      assert.strictEqual(yield* transactions.feesOfLastDay(evm("program")), 10n ** 18n)
+      assert.strictEqual(yield* transactions.feesOfLastDay(solana), 60n)
+      const refused = yield* Effect.flip(
+        transactions.accept(devnet, [newTransaction(0, { ...prebuilt, fee: 41n })], lamports)
+      )
+      assert.deepInclude(refused, { _tag: "FeeLimitExceeded", limit: 100n, used: 60n })
+    })
+  )
+
+  it.effect("counts what an attempt can cost as soon as there is one", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      yield* transactions.accept(account(1), [newTransaction(0, { fee: 1n })])
+      const { hold } = yield* claimOne
+      const [signed] = yield* signAll(hold)
+      assert.strictEqual(yield* transactions.feesOfLastDay(evm("program")), 21_000n * 10_000_000_000n)
+      const lanes = yield* LaneLedger
+      const [sent] = signed === undefined ? [] : yield* lanes.recordSends(hold, [sentOf(signed, true)])
+      assert.strictEqual(sent?.transaction.state, "submitted")
+      assert.strictEqual(yield* transactions.feesOfLastDay(evm("program")), 21_000n * 10_000_000_000n)
+    })
+  )
+})
+
+layerEach(ledger)("the acceptance of a transaction", (it) => {
+  it.effect("gives back what is read again, with an event, a delivery and an audit record", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`INSERT INTO notifications (id, type, url) VALUES ('n1', 'webhook', 'https://example.com')`
+      yield* sql`UPDATE relayers SET notification_id = 'n1' WHERE seq = 1`
+      const given = newTransaction(0, {
+        externalId: "order-1",
+        notBefore: 5,
+        requiredSequence: 7n,
+        priority: 1,
+        fee: 12n
+      })
+      const [{ stored, isNew }] = yield* transactions.accept(account(1), [given])
+      assert.isTrue(isNew)
+      assert.deepStrictEqual(yield* transactions.get(1, stored.id), stored)
+      assert.deepStrictEqual(yield* eventsOf(stored.id), ["transaction.created"])
+      const [delivery] = yield* sql<{ lane: string; body: string }>`SELECT lane, body FROM deliveries`
+      assert.strictEqual(delivery?.lane, stored.id)
+      const body = JSON.parse(delivery?.body ?? "") as { event: string; payload: Record<string, unknown> }
+      assert.strictEqual(body.event, "transaction_update")
+      assert.deepInclude(body.payload, { payload_type: "transaction", id: stored.id, status: "pending" })
+      const [record] = yield* sql<{ action: string; resource: string; after: unknown }>`
+        SELECT action, resource, after FROM audit`
+      assert.deepInclude(record, { action: "transaction.sent", resource: "transaction" })
+      assert.strictEqual((yield* Effect.flip(transactions.get(2, stored.id)))._tag, "TransactionNotFound")
     })
   )
 
@@ -169,42 +208,6 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
       yield* accept(30n)
       assert.strictEqual(yield* transactions.feesOfLastDay(evm("program")), 90n)
       assert.strictEqual(yield* transactions.feesOfLastDay(evm("other")), 0n)
-    })
-  )
-
-  it.effect("counts fees toward the limits of the network type of the lane, and of no other", () =>
-    Effect.gen(function* () {
-      const transactions = yield* Ledger
-      const solana = { keyId: "program", networkType: "solana" }
-      const devnet = { ...account(2), chain: "solana:devnet", address: "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV" }
-      const prebuilt = { request: { transaction: "AQ==" }, facts: { isPrebuilt: true, isRefreshable: false } }
-      const lamports = [{ ...solana, maximum: 100n }]
-      yield* transactions.accept(
-        account(1),
-        [newTransaction(0, { fee: 10n ** 18n })],
-        [{ ...evm("program"), maximum: 10n ** 18n }]
-      )
-      yield* transactions.accept(devnet, [newTransaction(0, { ...prebuilt, fee: 60n })], lamports)
-      assert.strictEqual(yield* transactions.feesOfLastDay(evm("program")), 10n ** 18n)
-      assert.strictEqual(yield* transactions.feesOfLastDay(solana), 60n)
-      const refused = yield* Effect.flip(
-        transactions.accept(devnet, [newTransaction(0, { ...prebuilt, fee: 41n })], lamports)
-      )
-      assert.deepInclude(refused, { _tag: "FeeLimitExceeded", limit: 100n, used: 60n })
-    })
-  )
-
-  it.effect("counts what an attempt can cost as soon as there is one", () =>
-    Effect.gen(function* () {
-      const transactions = yield* Ledger
-      yield* transactions.accept(account(1), [newTransaction(0, { fee: 1n })])
-      const { hold } = yield* claimOne
-      const [signed] = yield* signAll(hold)
-      assert.strictEqual(yield* transactions.feesOfLastDay(evm("program")), 21_000n * 10_000_000_000n)
-      const lanes = yield* LaneLedger
-      const [sent] = signed === undefined ? [] : yield* lanes.recordSends(hold, [sentOf(signed, true)])
-      assert.strictEqual(sent?.transaction.state, "submitted")
-      assert.strictEqual(yield* transactions.feesOfLastDay(evm("program")), 21_000n * 10_000_000_000n)
     })
   )
 })

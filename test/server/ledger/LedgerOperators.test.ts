@@ -2,23 +2,22 @@
 import { laneOf, nonceOf, noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Array, Effect, Option } from "effect"
-import { SqlClient } from "effect/sql"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
 import { Command } from "../../../src/domain/transaction/Command.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { account, insert } from "../../../testkit/LedgerRows.ts"
+import { accept, account } from "../../../testkit/LedgerRows.ts"
+import { Backing, contract } from "./Contract.ts"
 import { actions, claimOne, ledger, signAll, signature } from "./Fixtures.ts"
 
-layerEach(ledger)("an operator", (it) => {
+contract("an operator", (it) => {
   it.effect("decides about restored transactions, one or all, of its relayer alone", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
-      const sql = yield* SqlClient.SqlClient
-      const [one, two] = yield* insert(account(1), 2)
-      const [other] = yield* insert(account(2, 1), 1)
-      yield* sql`UPDATE transactions SET restored = true`
+      const [one, two] = yield* accept(account(1), 2)
+      const [other] = yield* accept(account(2, 1), 1)
+      yield* (yield* Backing).markRestored
       if (one === undefined || two === undefined || other === undefined) return
       const given = { answer: "give_up", id: one } as const
       const [ended] = yield* transactions.resync(account(1), given)
@@ -36,7 +35,6 @@ layerEach(ledger)("an operator", (it) => {
       assert.isTrue((yield* transactions.get(2, other)).transaction.restored)
       const lane = Option.getOrThrow(yield* transactions.laneOf(account(1)))
       assert.isTrue(lane.trustsCount)
-      assert.deepStrictEqual(yield* actions, ["nonce.resynced", "nonce.resynced"])
     })
   )
 
@@ -44,7 +42,7 @@ layerEach(ledger)("an operator", (it) => {
     Effect.gen(function* () {
       const transactions = yield* Ledger
       const lanes = yield* LaneLedger
-      const [one, two] = yield* insert(account(1), 2)
+      const [one, two] = yield* accept(account(1), 2)
       if (one === undefined || two === undefined) return assert.fail("no rows")
       const { hold } = yield* claimOne
       const [first, second] = yield* signAll(hold)
@@ -80,7 +78,7 @@ layerEach(ledger)("an operator", (it) => {
     Effect.gen(function* () {
       const transactions = yield* Ledger
       const lanes = yield* LaneLedger
-      const [one] = yield* insert(account(1), 1)
+      const [one] = yield* accept(account(1), 1)
       if (one === undefined) return assert.fail("no rows")
       const { hold } = yield* claimOne
       const [first] = yield* signAll(hold)
@@ -109,7 +107,7 @@ layerEach(ledger)("an operator", (it) => {
   it.effect("clears nonces, which end as failed with no-ops", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
-      yield* insert(account(1), 3)
+      yield* accept(account(1), 3)
       const { hold } = yield* claimOne
       yield* signAll(hold)
       const range = { from: 1n, to: 5n, check: () => Effect.void }
@@ -138,10 +136,10 @@ layerEach(ledger)("an operator", (it) => {
     Effect.gen(function* () {
       const transactions = yield* Ledger
       const lanes = yield* LaneLedger
-      yield* insert(account(1), 1)
+      yield* accept(account(1), 1)
       const { hold } = yield* claimOne
       yield* signAll(hold)
-      const [pending] = yield* insert(account(1), 1)
+      const [pending] = yield* accept(account(1), 1)
       const ended = yield* transactions.beginGeneration(account(1))
       assert.deepStrictEqual(
         ended.map(({ transaction }) => [transaction.state, transaction.cause?.code]),
@@ -161,6 +159,27 @@ layerEach(ledger)("an operator", (it) => {
       )
       assert.deepInclude(signed?.transaction, { place: { account: account(1).address, sequence: 0n }, generation: 1 })
       assert.strictEqual((yield* transactions.bySequence(1, 0n)).id, pending)
+    })
+  )
+})
+
+layerEach(ledger)("the audit log", (it) => {
+  it.effect("has the commands of operators that did something", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const [id] = yield* accept(account(1), 1)
+      const { hold } = yield* claimOne
+      yield* signAll(hold)
+      yield* transactions.resync(account(1), {})
+      yield* Effect.flip(transactions.resync(account(1), { answer: "send", id }))
+      yield* transactions.clear(account(1), { from: 0n, to: 0n, check: () => Effect.void })
+      yield* transactions.beginGeneration(account(1))
+      assert.deepStrictEqual(yield* actions, [
+        "transaction.sent",
+        "nonce.resynced",
+        "nonce.cleared",
+        "nonce.generation_begun"
+      ])
     })
   )
 })

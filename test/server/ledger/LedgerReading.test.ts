@@ -7,18 +7,18 @@ import { cause } from "../../../src/domain/transaction/Cause.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import type { SelectedTransactions } from "../../../src/server/ledger/read/Selection.ts"
-import { layerEach } from "../../../testkit/layerEach.ts"
-import { account, insert } from "../../../testkit/LedgerRows.ts"
-import { claimOne, eventsOf, ledger, signAll, signature } from "./Fixtures.ts"
+import { accept, account } from "../../../testkit/LedgerRows.ts"
+import { contract } from "./Contract.ts"
+import { claimOne, eventsOf, signAll, signature } from "./Fixtures.ts"
 
 const numbersOf = ({ transactions }: SelectedTransactions) => transactions.map(({ transaction }) => transaction.number)
 
-layerEach(ledger)("lists of transactions", (it) => {
+contract("lists of transactions", (it) => {
   it.effect("go from the newest to the oldest, in pages by offset or after a number", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
-      yield* insert(account(1), 5)
-      yield* insert(account(2), 1)
+      yield* accept(account(1), 5)
+      yield* accept(account(2), 1)
       const filter = { relayerNumbers: [1] }
       const all = numbersOf(yield* transactions.select({ filter, limit: 10 }))
       assert.deepStrictEqual(all, [5, 4, 3, 2, 1])
@@ -32,11 +32,11 @@ layerEach(ledger)("lists of transactions", (it) => {
   it.effect("filter by state, external_id, hash and moment", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
-      yield* insert(account(1), 1, { externalId: "one" })
+      yield* accept(account(1), 1, { externalId: "one" })
       yield* TestClock.adjust("1 hour")
-      yield* insert(account(1), 1)
+      yield* accept(account(1), 1)
       yield* TestClock.adjust("1 hour")
-      yield* insert(account(1), 1)
+      yield* accept(account(1), 1)
       const { hold } = yield* claimOne
       const lanes = yield* LaneLedger
       const { pending } = yield* lanes.read(hold)
@@ -62,12 +62,12 @@ layerEach(ledger)("lists of transactions", (it) => {
   )
 })
 
-layerEach(ledger)("a status", (it) => {
+contract("a status", (it) => {
   it.effect("knows how many transactions are open, and when the last one was confirmed", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
       const lanes = yield* LaneLedger
-      yield* insert(account(1), 2)
+      yield* accept(account(1), 2)
       assert.isTrue(Option.isNone(yield* transactions.lastConfirmed(1)))
       const { hold } = yield* claimOne
       const [first] = yield* signAll(hold)
@@ -90,6 +90,7 @@ layerEach(ledger)("a status", (it) => {
       assert.strictEqual(Option.getOrThrow(yield* transactions.lastConfirmed(1)), 5000)
       assert.strictEqual(yield* transactions.countOpen(1), 1)
       assert.deepStrictEqual(yield* eventsOf(first.id), [
+        "transaction.created",
         "transaction.signed",
         "transaction.mined",
         "transaction.confirmed"

@@ -4,13 +4,13 @@ import { assert } from "@effect/vitest"
 import { Effect, Exit, Option } from "effect"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
-import { layerEach } from "../../../testkit/layerEach.ts"
-import { account, insert } from "../../../testkit/LedgerRows.ts"
-import { claimOne, eventsOf, ledger, signAll, signature } from "./Fixtures.ts"
+import { accept, account } from "../../../testkit/LedgerRows.ts"
+import { contract } from "./Contract.ts"
+import { claimOne, eventsOf, signAll, signature } from "./Fixtures.ts"
 
-const one = Effect.map(insert(account(1), 1), ([id]) => id ?? assert.fail("nothing was inserted"))
+const one = Effect.map(accept(account(1), 1), ([id]) => id)
 
-layerEach(ledger)("a withdrawal", (it) => {
+contract("a withdrawal", (it) => {
   it.effect("cancels a transaction without bytes, and returns it as it was", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
@@ -18,7 +18,7 @@ layerEach(ledger)("a withdrawal", (it) => {
       const before = yield* transactions.get(1, id)
       assert.deepStrictEqual(yield* transactions.withdraw(1, id), Option.some(before))
       assert.strictEqual((yield* transactions.get(1, id)).transaction.state, "canceled")
-      assert.deepStrictEqual(yield* eventsOf(id), ["transaction.canceled"])
+      assert.deepStrictEqual(yield* eventsOf(id), ["transaction.created", "transaction.canceled"])
       assert.isTrue(Option.isNone(yield* transactions.withdraw(1, id)), "it is final")
       assert.strictEqual((yield* Effect.flip(transactions.withdraw(2, id)))._tag, "TransactionNotFound")
     })
