@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
@@ -22,7 +22,7 @@ const unproven = Effect.gen(function* () {
 const giveUp = (world: Effect.Success<typeof unproven>["world"]) =>
   Effect.flatMap(Ledger, (transactions) => transactions.resync(world.account, { answer: "give_up", usedBelow: 1n }))
 
-layerEach(ledger)("a transaction that an operator gives up", (it) => {
+layerEach(memory)("a transaction that an operator gives up", (it) => {
   it.effect("is confirmed if a provider has the receipt of its own bytes", () =>
     Effect.gen(function* () {
       const { id, world, second } = yield* unproven

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { maskUrl } from "../../../src/domain/chain/Rpc.ts"
 import { upTo } from "../../../testkit/chain/Blocks.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import type { Node } from "./fake/Node.ts"
 import { hex } from "./fake/Hex.ts"
 import * as Scenes from "./fake/Scenes.ts"
@@ -45,7 +45,7 @@ const kinds: Readonly<Record<string, (node: Node) => void>> = {
   }
 }
 
-layerEach(ledger)("a second provider of two", (it) => {
+layerEach(memory)("a second provider of two", (it) => {
   for (const [kind, turn] of Object.entries(kinds)) {
     it.effect(`that ${kind} holds a transaction for the time of finality_by_one`, () =>
       Effect.gen(function* () {
@@ -164,7 +164,7 @@ const behindBy = Effect.fnUntraced(function* (lag: number) {
   return yield* stateOf({ id, world })
 })
 
-layerEach(ledger)("a first provider", (it) => {
+layerEach(memory)("a first provider", (it) => {
   it.effect("of two that is frozen is not asked first any more after 30 seconds", () =>
     Effect.gen(function* () {
       const scene = yield* Scenes.sent({ providers: 2 })
@@ -202,7 +202,7 @@ const swallow = ({ lies }: Node): void => {
   lies.set("eth_sendRawTransaction", () => ({ _tag: "Result", value: hex(0) }))
 }
 
-layerEach(ledger)("a provider that hides a transaction", (it) => {
+layerEach(memory)("a provider that hides a transaction", (it) => {
   it.effect("is not asked first any more after three polls beyond the patience of the transaction", () =>
     Effect.gen(function* () {
       const scene = yield* Scenes.sent({ providers: 3 })
@@ -216,7 +216,7 @@ layerEach(ledger)("a provider that hides a transaction", (it) => {
   )
 })
 
-layerEach(ledger)("providers that accept a transaction and do not pass it on", (it) => {
+layerEach(memory)("providers that accept a transaction and do not pass it on", (it) => {
   it.effect("are named once its price suffices and blocks do not include it", () =>
     Effect.gen(function* () {
       const scene = yield* Scenes.sent({ providers: 2 })
@@ -237,7 +237,7 @@ layerEach(ledger)("providers that accept a transaction and do not pass it on", (
   )
 })
 
-layerEach(ledger)("a chain of which no provider shows a new block", (it) => {
+layerEach(memory)("a chain of which no provider shows a new block", (it) => {
   it.effect("is named for what waits in the pool, until one of the providers goes on", () =>
     Effect.gen(function* () {
       const scene = yield* Scenes.sent({ providers: 2 })

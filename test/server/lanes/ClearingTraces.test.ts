@@ -4,14 +4,14 @@ import { Effect } from "effect"
 import { maxFeeOf } from "../../../src/domain/transaction/evm/Fees.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import { gwei } from "./fake/Chain.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
 const { receiver } = World
 
-layerEach(ledger)("A6: a policy that changed", (it) => {
+layerEach(memory)("A6: a policy that changed", (it) => {
   const forbidden = { whitelist_receivers: [] }
 
   it.effect("clears a nonce that has bytes, and a no-op ends the request", () =>
@@ -47,7 +47,7 @@ layerEach(ledger)("A6: a policy that changed", (it) => {
   )
 })
 
-layerEach(ledger)("B3: a no-op that a node swallowed after the deadline", (it) => {
+layerEach(memory)("B3: a no-op that a node swallowed after the deadline", (it) => {
   it.effect("is missed in the pool and sent again", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -67,7 +67,7 @@ layerEach(ledger)("B3: a no-op that a node swallowed after the deadline", (it) =
   )
 })
 
-layerEach(ledger)("B6: a transaction that every node refuses for good", (it) => {
+layerEach(memory)("B6: a transaction that every node refuses for good", (it) => {
   it.effect("is cleared by a no-op", () =>
     Effect.gen(function* () {
       const world = yield* World.make({ providers: 2 })
@@ -83,7 +83,7 @@ layerEach(ledger)("B6: a transaction that every node refuses for good", (it) => 
   )
 })
 
-layerEach(ledger)("C4: a no-op of an account with code", (it) => {
+layerEach(memory)("C4: a no-op of an account with code", (it) => {
   it.effect("gets the gas of an estimate, and ends the transaction even if it is reverted", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent({ network: { transaction_window: 1 } })
@@ -107,7 +107,7 @@ const emptyBlocks = Effect.fnUntraced(function* (world: Effect.Success<ReturnTyp
   }
 })
 
-layerEach(ledger)("V4: a transaction with given fees below the base fee", (it) => {
+layerEach(memory)("V4: a transaction with given fees below the base fee", (it) => {
   const fees = { max_fee_per_gas: 2n * gwei, max_priority_fee_per_gas: gwei }
   const spike = 50n * gwei
 

@@ -5,7 +5,7 @@ import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import * as LaneStep from "../../../src/server/lanes/LaneStep.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
@@ -19,7 +19,7 @@ const woken = Effect.fnUntraced(function* ({ world }: Effect.Success<ReturnType<
   return node.seen.slice(before).map(({ method }) => method)
 })
 
-layerEach(ledger)("a lane that was woken", (it) => {
+layerEach(memory)("a lane that was woken", (it) => {
   it.effect("signs and sends the no-op of a cancel with the newest poll", () =>
     Effect.gen(function* () {
       const scene = yield* Scenes.sent()
@@ -40,7 +40,7 @@ layerEach(ledger)("a lane that was woken", (it) => {
   )
 })
 
-layerEach(ledger)("holders of lanes in every instance", (it) => {
+layerEach(memory)("holders of lanes in every instance", (it) => {
   it.effect("hear of a cancel at once, and find it", () =>
     Effect.gen(function* () {
       const scene = yield* Scenes.sent()

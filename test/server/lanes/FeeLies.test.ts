@@ -6,7 +6,7 @@ import type { Priced } from "../../../src/domain/transaction/evm/Evm.ts"
 import * as EvmMarkets from "../../../src/server/chains/evm/EvmMarkets.ts"
 import { grow } from "../../../testkit/chain/Blocks.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import { gwei } from "./fake/Chain.ts"
 import { hex } from "./fake/Hex.ts"
 import * as World from "./fake/World.ts"
@@ -58,7 +58,7 @@ const offered = Effect.fnUntraced(function* (providers: number) {
   return isPriced(attempt?.offer) ? tipOf(attempt.offer.fees) / gwei : undefined
 })
 
-layerEach(ledger)("a provider that asks for a priority fee of 1,000,000 gwei", (it) => {
+layerEach(memory)("a provider that asks for a priority fee of 1,000,000 gwei", (it) => {
   it.effect("is not believed if a second one names less", () =>
     Effect.map(offered(2), (found) => assert.strictEqual(found, 1n))
   )
@@ -84,7 +84,7 @@ const cuts = Effect.fnUntraced(function* (isLying: boolean) {
   return [warnings.length, (yield* cutsSoFar) - before]
 })
 
-layerEach(ledger)("fees above the limit", (it) => {
+layerEach(memory)("fees above the limit", (it) => {
   it.effect("are one warning as long as a provider asks for them, and count in each block", () =>
     Effect.map(cuts(true), (found) => assert.deepStrictEqual(found, [1, 3]))
   )
@@ -94,7 +94,7 @@ layerEach(ledger)("fees above the limit", (it) => {
   )
 })
 
-layerEach(ledger)("a provider of a legacy chain that asks for a gas price of 1,000,000 gwei", (it) => {
+layerEach(memory)("a provider of a legacy chain that asks for a gas price of 1,000,000 gwei", (it) => {
   it.effect("is not believed if a second one names less", () =>
     Effect.map(legacyOffers(2), ([honest, lied]) => assert.strictEqual(lied, honest))
   )
@@ -121,7 +121,7 @@ const legacy = Effect.fnUntraced(function* () {
   return { world, offer, names }
 })
 
-layerEach(ledger)("the first gas price that the only provider of a legacy chain names", (it) => {
+layerEach(memory)("the first gas price that the only provider of a legacy chain names", (it) => {
   it.effect("is not offered before another block, and then only if that one has no lower price", () =>
     Effect.gen(function* () {
       const { names, offer, world } = yield* legacy()

@@ -1,33 +1,32 @@
 // What a lane makes of signatures that callers got: it keeps funds for them, and does not take them for foreign transactions.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
-/** The database compares with its own clock. */
-const future = Date.UTC(2100, 0)
+/** Milliseconds of the test clock. */
+const end = 20_000
 
-layerEach(ledger)("a signature that a caller got", (it) => {
+layerEach(memory)("a signature that a caller got", (it) => {
   it.effect("keeps the fees that it can cost from other transactions until it can no longer land", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
-      const sql = yield* SqlClient.SqlClient
       const fee = 10n ** 30n
       yield* (yield* Ledger).give(world.account, {
         hash: "0x01",
         raw: new Uint8Array([1]),
         fee,
-        end: { validUntil: future }
+        end: { validUntil: end }
       })
       const [id] = yield* world.accept()
       yield* world.poll(2)
       const { cause } = yield* world.transaction(id)
       assert.deepStrictEqual([cause?.code, cause?.figures.reserved], ["insufficient_funds", fee])
-      yield* sql`UPDATE signatures_given SET valid_until = now()`
+      yield* TestClock.adjust(end)
       yield* Scenes.finish(world)
       assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
     })
@@ -41,7 +40,7 @@ layerEach(ledger)("a signature that a caller got", (it) => {
         hash: sent.hash,
         raw: new Uint8Array([1]),
         fee: 1n,
-        end: { validUntil: future }
+        end: { validUntil: end }
       })
       const [id] = yield* world.accept()
       world.chain.include([{ bytes: sent, isSuccess: true }])

@@ -6,14 +6,14 @@ import { TestClock } from "effect/testing"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as LaneStep from "../../../src/server/lanes/LaneStep.ts"
 import { SignerUnavailable } from "../../../src/server/signers/backends/SignerBackend.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import { gwei } from "./fake/Chain.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
 const { receiver } = World
 
-layerEach(ledger)("a lane", (it) => {
+layerEach(memory)("a lane", (it) => {
   it.effect("whose commit fails, because the database is away, sends nothing before it has committed", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

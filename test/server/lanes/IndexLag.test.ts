@@ -6,7 +6,7 @@ import { TestClock } from "effect/testing"
 import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
@@ -54,7 +54,7 @@ const pay = Effect.fnUntraced(function* (world: Scene, lagOf: () => number) {
 })
 
 for (const [kind, prepare] of Object.entries(kinds)) {
-  layerEach(ledger)(`twelve transfers through nodes that ${kind}`, (it) => {
+  layerEach(memory)(`twelve transfers through nodes that ${kind}`, (it) => {
     for (const providers of [1, 2]) {
       for (const [name, lagOf] of [
         ["three blocks behind", () => () => 3],
@@ -92,7 +92,7 @@ const hidden = Effect.fnUntraced(function* (kind: string, providers = 2) {
   return scene
 })
 
-layerEach(ledger)("a transaction whose block the index of every node lacks", (it) => {
+layerEach(memory)("a transaction whose block the index of every node lacks", (it) => {
   it.effect("is confirmed although it was canceled meanwhile", () =>
     Effect.gen(function* () {
       const { id, world } = yield* hidden("have neither old states nor the method for a nonce")
@@ -156,7 +156,7 @@ layerEach(ledger)("a transaction whose block the index of every node lacks", (it
   )
 })
 
-layerEach(ledger)("a nonce that another program has used", (it) => {
+layerEach(memory)("a nonce that another program has used", (it) => {
   it.effect("gives the request the next one as soon as a block shows it, whatever the index has", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent({ providers: 2 })

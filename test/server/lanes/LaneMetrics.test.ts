@@ -4,7 +4,7 @@ import { Effect, Metric } from "effect"
 import * as EvmMetrics from "../../../src/server/lanes/evm/EvmMetrics.ts"
 import * as LaneMetrics from "../../../src/server/lanes/LaneMetrics.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import { finish, sent } from "./fake/Scenes.ts"
 
 /** A counter's value, or how many values a histogram has. */
@@ -24,7 +24,7 @@ const amounts = Effect.all({
   fees: amountOf("transaction_fees_paid_gwei_total")
 })
 
-layerEach(ledger)("the metrics of a lane", (it) => {
+layerEach(memory)("the metrics of a lane", (it) => {
   it.effect("count the signatures, the bumps, the fee, and the time to the first send and to the confirmation", () =>
     Effect.gen(function* () {
       const before = yield* amounts

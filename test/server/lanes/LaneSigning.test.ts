@@ -8,7 +8,7 @@ import { CrashPoints } from "../../../src/server/lanes/CrashPoints.ts"
 import * as LaneStep from "../../../src/server/lanes/LaneStep.ts"
 import { SignerUnavailable } from "../../../src/server/signers/backends/SignerBackend.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { ledger, memory } from "../ledger/Fixtures.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
@@ -23,7 +23,7 @@ const random = (key: string) => (_: unknown, digest: Uint8Array) =>
     return Uint8Array.of(...signature.toCompactRawBytes(), signature.recovery)
   })
 
-layerEach(ledger)("a lane", (it) => {
+layerEach(memory)("a lane", (it) => {
   it.effect("makes 32 signatures at the same time", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -42,26 +42,6 @@ layerEach(ledger)("a lane", (it) => {
       yield* world.poll()
       assert.strictEqual(most, 32)
       assert.strictEqual(world.chain.pool.size, 40)
-    })
-  )
-
-  it.effect("holds no connection of the database while it signs", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const world = yield* World.make()
-      const { sign } = world
-      const held = sql<{ count: number }>`
-        SELECT count(*)::int AS count FROM pg_stat_activity
-        WHERE datname = current_database() AND state LIKE 'idle in transaction%'`
-      const counts: Array<number | undefined> = []
-      world.sign = (curve, digest) =>
-        Effect.orDie(held).pipe(
-          Effect.tap(([row]) => Effect.sync(() => counts.push(row?.count))),
-          Effect.andThen(sign(curve, digest))
-        )
-      yield* world.accept()
-      yield* world.poll()
-      assert.deepStrictEqual(counts, [0])
     })
   )
 
@@ -122,6 +102,28 @@ layerEach(ledger)("a lane", (it) => {
       world.sign = sign
       yield* Scenes.finish(world)
       assert.strictEqual(world.chain.effects(receiver), 1)
+    })
+  )
+})
+
+layerEach(ledger)("a lane in a database", (it) => {
+  it.effect("holds no connection of the database while it signs", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const world = yield* World.make()
+      const { sign } = world
+      const held = sql<{ count: number }>`
+        SELECT count(*)::int AS count FROM pg_stat_activity
+        WHERE datname = current_database() AND state LIKE 'idle in transaction%'`
+      const counts: Array<number | undefined> = []
+      world.sign = (curve, digest) =>
+        Effect.orDie(held).pipe(
+          Effect.tap(([row]) => Effect.sync(() => counts.push(row?.count))),
+          Effect.andThen(sign(curve, digest))
+        )
+      yield* world.accept()
+      yield* world.poll()
+      assert.deepStrictEqual(counts, [0])
     })
   )
 })

@@ -2,14 +2,14 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { eventsOf, ledger } from "../ledger/Fixtures.ts"
+import { eventsOf, memory } from "../ledger/Fixtures.ts"
 import { grow } from "../../../testkit/chain/Blocks.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
 const { receiver } = World
 
-layerEach(ledger)("A1: a process that was away", (it) => {
+layerEach(memory)("A1: a process that was away", (it) => {
   it.effect("finds what was mined meanwhile, and does not settle the nonce before", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent()
@@ -27,7 +27,7 @@ layerEach(ledger)("A1: a process that was away", (it) => {
   )
 })
 
-layerEach(ledger)("A5: a reverted receipt", (it) => {
+layerEach(memory)("A5: a reverted receipt", (it) => {
   it.effect("is forgotten when its block is gone", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent()
@@ -45,7 +45,7 @@ layerEach(ledger)("A5: a reverted receipt", (it) => {
   )
 })
 
-layerEach(ledger)("A7: a provider on a dead fork", (it) => {
+layerEach(memory)("A7: a provider on a dead fork", (it) => {
   it.effect("does not end a transaction, however deep it has it", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent({ providers: 2 })
@@ -67,7 +67,7 @@ layerEach(ledger)("A7: a provider on a dead fork", (it) => {
   )
 })
 
-layerEach(ledger)("B4: a reverted transaction", (it) => {
+layerEach(memory)("B4: a reverted transaction", (it) => {
   it.effect("ends when its block is deep", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent()
@@ -81,7 +81,7 @@ layerEach(ledger)("B4: a reverted transaction", (it) => {
   )
 })
 
-layerEach(ledger)("B13: a reorganisation that is too deep", (it) => {
+layerEach(memory)("B13: a reorganisation that is too deep", (it) => {
   it.effect("has a final transaction sent again, is published, and lets those behind it go on", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.confirmed()
@@ -99,7 +99,7 @@ layerEach(ledger)("B13: a reorganisation that is too deep", (it) => {
   )
 })
 
-layerEach(ledger)("C1: a node whose head is below the block of a transaction", (it) => {
+layerEach(memory)("C1: a node whose head is below the block of a transaction", (it) => {
   it.effect("does not undo it", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent()

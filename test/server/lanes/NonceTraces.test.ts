@@ -4,13 +4,13 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
 const { receiver } = World
 
-layerEach(ledger)("B5: a count", (it) => {
+layerEach(memory)("B5: a count", (it) => {
   it.effect("of a foreign transaction that a reorganisation drops leaves a hole, which a no-op fills", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -87,7 +87,7 @@ layerEach(ledger)("B5: a count", (it) => {
   )
 })
 
-layerEach(ledger)("B10: a successor", (it) => {
+layerEach(memory)("B10: a successor", (it) => {
   it.effect("sees that the block of the known count is gone, and fills the hole that it left", () =>
     Effect.gen(function* () {
       const { world } = yield* Scenes.confirmed({ providers: 2 })

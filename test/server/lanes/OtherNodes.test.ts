@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import type { Priced } from "../../../src/domain/transaction/evm/Evm.ts"
 import type { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import { hex } from "./fake/Hex.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import type * as World from "./fake/World.ts"
@@ -24,7 +24,7 @@ const sendsIn = Effect.fnUntraced(function* (world: Lane, polls: number) {
   return (node?.count(send) ?? 0) - before
 })
 
-layerEach(ledger)("a transaction in a pool that the node does not show by hash", (it) => {
+layerEach(memory)("a transaction in a pool that the node does not show by hash", (it) => {
   it.effect("is sent again once, until the node says that it has the bytes, and then only after 30 seconds", () =>
     Effect.gen(function* () {
       const { world } = yield* Scenes.sent()
@@ -79,7 +79,7 @@ const endOf = Effect.fnUntraced(function* (world: Lane, id: TransactionId) {
   return [state, cause?.code, cause?.figures.revert_reason]
 })
 
-layerEach(ledger)("a transaction that failed and used all of its gas", (it) => {
+layerEach(memory)("a transaction that failed and used all of its gas", (it) => {
   for (const [words, code, reason] of [
     ["invalid opcode: INVALID", "reverted", "invalid opcode: INVALID"],
     ["VM error occurs while running smart contract", "reverted", "VM error occurs while running smart contract"],

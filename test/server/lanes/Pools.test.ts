@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import { gwei } from "./fake/Chain.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
@@ -11,7 +11,7 @@ import * as World from "./fake/World.ts"
 const { receiver } = World
 const refusal = (message: string) => ({ _tag: "RpcError", code: -32000, message }) as const
 
-layerEach(ledger)("a pool", (it) => {
+layerEach(memory)("a pool", (it) => {
   it.effect("that drops everything gets the same bytes again", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -127,7 +127,7 @@ layerEach(ledger)("a pool", (it) => {
   )
 })
 
-layerEach(ledger)("a chain", (it) => {
+layerEach(memory)("a chain", (it) => {
   it.effect("whose reorganisation brings the older attempt decides by what is mined", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent()

@@ -5,7 +5,7 @@ import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import type { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import { grow } from "../../../testkit/chain/Blocks.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
@@ -34,7 +34,7 @@ const hidden = (world: Scene) => {
   Scenes.hideTransactions(node, world.chain)
 }
 
-layerEach(ledger)("after a copy is put back", (it) => {
+layerEach(memory)("after a copy is put back", (it) => {
   it.effect("what was executed meanwhile waits for an operator, in the first step already", () =>
     Effect.gen(function* () {
       const { world } = yield* Scenes.confirmed()
@@ -133,7 +133,7 @@ layerEach(ledger)("after a copy is put back", (it) => {
   )
 })
 
-layerEach(ledger)("when a reorganisation replaces what used a nonce", (it) => {
+layerEach(memory)("when a reorganisation replaces what used a nonce", (it) => {
   it.effect(
     "a request that the new chain has executed waits for an operator, although the nonce was explained before",
     () =>
@@ -169,7 +169,7 @@ const pollsUntilSent = Effect.fnUntraced(function* (hasBlocks: boolean, atMost: 
   return undefined
 })
 
-layerEach(ledger)("after a start of the database, a chain whose blocks are all older", (it) => {
+layerEach(memory)("after a start of the database, a chain whose blocks are all older", (it) => {
   it.effect("holds nothing for longer than ten seconds if it makes no empty blocks", () =>
     Effect.gen(function* () {
       const polls = yield* pollsUntilSent(false, 20)
@@ -182,7 +182,7 @@ layerEach(ledger)("after a start of the database, a chain whose blocks are all o
   )
 })
 
-layerEach(ledger)("while nobody can show what used a nonce", (it) => {
+layerEach(memory)("while nobody can show what used a nonce", (it) => {
   it.effect("nothing is signed, and after ten polls every open request waits for an operator", () =>
     Effect.gen(function* () {
       const { world } = yield* Scenes.confirmed()

@@ -4,8 +4,8 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { account, insert } from "../../../testkit/LedgerRows.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { accept, account } from "../../../testkit/LedgerRows.ts"
+import { ledger, memory } from "../ledger/Fixtures.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
@@ -15,7 +15,7 @@ const call = { to: receiver, value: 0n, data: "0x23b872dd" }
 
 const reverts = { _tag: "RpcError", code: 3, message: "execution reverted" } as const
 
-layerEach(ledger)("B11: a call that reverts", (it) => {
+layerEach(memory)("B11: a call that reverts", (it) => {
   it.effect("behind another one of its batch is estimated again after that one, and does not fail", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -51,7 +51,7 @@ layerEach(ledger)("C2: what a relayer holds back", (it) => {
       const world = yield* World.make()
       yield* world.accept(200)
       const other = { ...account(2), address: world.account.address, chain: world.account.chain }
-      const [id] = yield* insert(other, 1)
+      const [id] = yield* accept(other, 1)
       world.relayer = { ...world.relayer, paused: true }
       yield* world.poll()
       const { pending, pendingCount } = yield* world.contents
@@ -61,7 +61,7 @@ layerEach(ledger)("C2: what a relayer holds back", (it) => {
   )
 })
 
-layerEach(ledger)("C3: a transaction without funds", (it) => {
+layerEach(memory)("C3: a transaction without funds", (it) => {
   it.effect("fails ten minutes after the last one in flight, and the ledger knows since when it waits", () =>
     Effect.gen(function* () {
       const { world } = yield* Scenes.sent()
@@ -84,7 +84,7 @@ layerEach(ledger)("C3: a transaction without funds", (it) => {
   )
 })
 
-layerEach(ledger)("C6: a pending transaction", (it) => {
+layerEach(memory)("C6: a pending transaction", (it) => {
   it.effect("ends at its deadline although its relayer is paused", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -101,7 +101,7 @@ layerEach(ledger)("C6: a pending transaction", (it) => {
   )
 })
 
-layerEach(ledger)("C10: the window of a lane", (it) => {
+layerEach(memory)("C10: the window of a lane", (it) => {
   it.effect("counts what is in flight, not the distance of the next nonce from the chain's count", () =>
     Effect.gen(function* () {
       const world = yield* World.make({ network: { transaction_window: 2 } })

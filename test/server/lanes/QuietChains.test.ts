@@ -6,7 +6,7 @@ import type { Fees } from "../../../src/domain/transaction/evm/Fees.ts"
 import type { Priced } from "../../../src/domain/transaction/evm/Evm.ts"
 import type { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import { gwei } from "./fake/Chain.ts"
 import { hex } from "./fake/Hex.ts"
 import * as World from "./fake/World.ts"
@@ -53,7 +53,7 @@ const tipsOf = (world: Lane, id: TransactionId) => Effect.map(feesOf(world, id),
 
 const nothing = Array<bigint>(10).fill(0n)
 
-layerEach(ledger)("on a quiet chain a transaction", (it) => {
+layerEach(memory)("on a quiet chain a transaction", (it) => {
   it.effect("pays the least that the node takes, although a stranger has paid 60 gwei", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -138,7 +138,7 @@ layerEach(ledger)("on a quiet chain a transaction", (it) => {
 /** The base fees of ten blocks. The history has no base fee of the block that comes next. */
 const ofBlocks = Array<bigint>(10).fill(225n * gwei)
 
-layerEach(ledger)("on a chain whose fee history has no base fee of the next block, a transaction", (it) => {
+layerEach(memory)("on a chain whose fee history has no base fee of the next block, a transaction", (it) => {
   const policies = { gas_price_cap: 100n * gwei }
   const fee = { tips: nothing.with(9, 225n * gwei), suggested: 225n * gwei }
 

@@ -9,7 +9,7 @@ import * as LaneStep from "../../../src/server/lanes/LaneStep.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { grow } from "../../../testkit/chain/Blocks.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import { hex } from "./fake/Hex.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
@@ -33,7 +33,7 @@ const first = ({ nodes: [node] }: Scene) => node ?? assert.fail("no node")
 const call = { request: { to: receiver, value: 1n, data: "0x01" } }
 const transfer = { request: { to: receiver, value: 7n, gas_limit: 21_000n } }
 
-layerEach(ledger)("a call whose estimate a node refuses", (it) => {
+layerEach(memory)("a call whose estimate a node refuses", (it) => {
   it.effect("is passed by later transactions, says what the node said, and fails after ten minutes", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -121,7 +121,7 @@ layerEach(ledger)("a call whose estimate a node refuses", (it) => {
 
 const words = "Sender account is on a list of somebody"
 
-layerEach(ledger)("a refusal in words that the service does not know", (it) => {
+layerEach(memory)("a refusal in words that the service does not know", (it) => {
   it.effect("is kept with the attempt, raises no price, holds the lane after three, and a cancel ends it", () =>
     Effect.gen(function* () {
       const world = yield* World.make({ providers: 2 })
@@ -176,7 +176,7 @@ const keepsOne = (world: Scene): void => {
 
 const delegation = `0xef0100${"11".repeat(20)}`
 
-layerEach(ledger)("a node that accepts what it does not keep", (it) => {
+layerEach(memory)("a node that accepts what it does not keep", (it) => {
   it.effect("gets the same bytes again at the same price, and is named after the second time", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent()
@@ -244,7 +244,7 @@ layerEach(ledger)("a node that accepts what it does not keep", (it) => {
   )
 })
 
-layerEach(ledger)("the code of an account", (it) => {
+layerEach(memory)("the code of an account", (it) => {
   it.effect(
     "is read again: a delegation makes the window 1, no block makes it more, and it grows when the delegation is gone",
     () =>
@@ -279,7 +279,7 @@ layerEach(ledger)("the code of an account", (it) => {
   )
 })
 
-layerEach(ledger)("a nonce that an authorization of the account used, under a transaction in flight", (it) => {
+layerEach(memory)("a nonce that an authorization of the account used, under a transaction in flight", (it) => {
   it.effect(
     "is proven by the chain, also with one URL: the request gets the next nonce, and no operator is asked",
     () =>

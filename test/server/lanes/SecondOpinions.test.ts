@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { grow, reorg } from "../../../testkit/chain/Blocks.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import { hex } from "./fake/Hex.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
@@ -21,7 +21,7 @@ const receiptIn = (block: { readonly number: number; readonly hash: string }, st
   }
 })
 
-layerEach(ledger)("a provider that lies about receipts", (it) => {
+layerEach(memory)("a provider that lies about receipts", (it) => {
   it.effect("with another status ends nothing: the providers disagree until it tells the truth", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent({ providers: 2 })
@@ -87,7 +87,7 @@ const live = Effect.fnUntraced(function* ({ world }: Scene, blocks: number, each
   }
 })
 
-layerEach(ledger)("a provider that is asked first of three", (it) => {
+layerEach(memory)("a provider that is asked first of three", (it) => {
   it.effect("and lies about a receipt is asked last when the two others contradict it", () =>
     Effect.gen(function* () {
       const scene = yield* Scenes.sent({ providers: 3 })
@@ -137,7 +137,7 @@ layerEach(ledger)("a provider that is asked first of three", (it) => {
   )
 })
 
-layerEach(ledger)("a chain that replaces another one", (it) => {
+layerEach(memory)("a chain that replaces another one", (it) => {
   it.effect("of the same height gets no bytes, and its blocks are no reorganisation", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent()

@@ -4,14 +4,14 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 import { gwei } from "./fake/Chain.ts"
 
 const { receiver } = World
 
-layerEach(ledger)("B7: a newer version", (it) => {
+layerEach(memory)("B7: a newer version", (it) => {
   it.effect("is signed once, at the same nonce, and is what is executed", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent()
@@ -32,7 +32,7 @@ layerEach(ledger)("B7: a newer version", (it) => {
   )
 })
 
-layerEach(ledger)("B12: bytes that nodes refuse", (it) => {
+layerEach(memory)("B12: bytes that nodes refuse", (it) => {
   it.effect("leave the older ones of the request, which are sent if they left the pool", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent()

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import { hex } from "./fake/Hex.ts"
 import type { Node } from "./fake/Node.ts"
 import * as World from "./fake/World.ts"
@@ -45,7 +45,7 @@ const lies: Readonly<Record<string, readonly [(node: Node) => void, string]>> = 
   nothing: [(node) => void (node.isAway = true), "providers_unavailable"]
 }
 
-layerEach(ledger)("providers of one relayer that show", (it) => {
+layerEach(memory)("providers of one relayer that show", (it) => {
   for (const [name, [lie, code]] of Object.entries(lies)) {
     it.effect(`${name} hold its rows, and not those of a relayer with other URLs`, () =>
       Effect.gen(function* () {
@@ -72,7 +72,7 @@ layerEach(ledger)("providers of one relayer that show", (it) => {
   }
 })
 
-layerEach(ledger)("a wrong count at the own URLs of a relayer", (it) => {
+layerEach(memory)("a wrong count at the own URLs of a relayer", (it) => {
   it.effect("decides nothing while the URLs of the network are asked as well", () =>
     Effect.gen(function* () {
       const scene = yield* shared
@@ -88,7 +88,7 @@ layerEach(ledger)("a wrong count at the own URLs of a relayer", (it) => {
   )
 })
 
-layerEach(ledger)("a count that the URLs of the network cannot explain", (it) => {
+layerEach(memory)("a count that the URLs of the network cannot explain", (it) => {
   it.effect("is not given up after ten polls while a relayer's own URLs explain theirs", () =>
     Effect.gen(function* () {
       const scene = yield* shared
@@ -107,7 +107,7 @@ layerEach(ledger)("a count that the URLs of the network cannot explain", (it) =>
   )
 })
 
-layerEach(ledger)("a nonce that no providers of any relayer can explain", (it) => {
+layerEach(memory)("a nonce that no providers of any relayer can explain", (it) => {
   it.effect("lets open requests wait for an operator after ten polls, and not before", () =>
     Effect.gen(function* () {
       const scene = yield* shared
@@ -153,7 +153,7 @@ const copied = Effect.gen(function* () {
 /** A lag, in blocks, with which a node does not show the transactions that were executed after the copy. */
 const before = ({ world }: Shared) => world.chain.blocks.length - 10
 
-layerEach(ledger)("after a start of the database", (it) => {
+layerEach(memory)("after a start of the database", (it) => {
   it.effect("own URLs that are younger free no request of the network's URLs, which lag", () =>
     Effect.gen(function* () {
       const scene = yield* copied
@@ -195,7 +195,7 @@ layerEach(ledger)("after a start of the database", (it) => {
   )
 })
 
-layerEach(ledger)("V11: a relayer whose provider refuses a send and dies", (it) => {
+layerEach(memory)("V11: a relayer whose provider refuses a send and dies", (it) => {
   it.effect("does not hold the other relayer of its account: its bytes go through the other one's providers", () =>
     Effect.gen(function* () {
       const scene = yield* shared

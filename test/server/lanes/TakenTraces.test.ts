@@ -3,14 +3,14 @@ import { nonceOf, attemptNonceOf } from "../../../src/domain/transaction/evm/Evm
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import { grow } from "../../../testkit/chain/Blocks.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
 const { receiver } = World
 
-layerEach(ledger)("A2: a nonce", (it) => {
+layerEach(memory)("A2: a nonce", (it) => {
   it.effect("is not proven taken by the silence of one provider", () =>
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent({ providers: 2 })

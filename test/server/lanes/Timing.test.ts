@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger } from "../ledger/Fixtures.ts"
+import { memory } from "../ledger/Fixtures.ts"
 import { gwei } from "./fake/Chain.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
@@ -20,7 +20,7 @@ const pollsUntilBump = Effect.fnUntraced(function* ({ id, world }: Effect.Succes
   return undefined
 })
 
-layerEach(ledger)("a lane with open transactions", (it) => {
+layerEach(memory)("a lane with open transactions", (it) => {
   it.effect("polls once per block, but at least every 12 seconds and at most every second", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -87,7 +87,7 @@ layerEach(ledger)("a lane with open transactions", (it) => {
   )
 })
 
-layerEach(ledger)("the price of the head of a lane", (it) => {
+layerEach(memory)("the price of the head of a lane", (it) => {
   it.effect("rises after three times its patience if the market stays the same: 12 blocks and 18 seconds", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* pollsUntilBump(yield* Scenes.sent()), 18)
@@ -112,7 +112,7 @@ layerEach(ledger)("the price of the head of a lane", (it) => {
   )
 })
 
-layerEach(ledger)("signed bytes", (it) => {
+layerEach(memory)("signed bytes", (it) => {
   it.effect("that no node answered about are sent again after 1, 2, 4 and 8 seconds", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

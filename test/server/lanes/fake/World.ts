@@ -1,8 +1,7 @@
-// The driver of one lane on a real ledger, with nodes in memory. A step of the driver runs when a test says so; between two
+// The driver of one lane on the ledger of the test, with nodes in memory. A step of the driver runs when a test says so; between two
 // steps the test clock moves by the time of a block.
 import { assert } from "@effect/vitest"
 import { Array, Effect, Random, Redacted } from "effect"
-import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { randomUUID } from "node:crypto"
 import { privateKeyToAccount } from "viem/accounts"
@@ -24,12 +23,14 @@ import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
 import type { LaneContents } from "../../../../src/server/ledger/hold/HeldLane.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
+import { LedgerMemory } from "../../../../src/server/ledger/memory/LedgerMemory.ts"
+import type { Tables } from "../../../../src/server/ledger/memory/LedgerMemory.ts"
 import type { Account, NewTransaction } from "../../../../src/server/ledger/NewTransaction.ts"
 import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
 import type { SignerBackend } from "../../../../src/server/signers/backends/SignerBackend.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
 import { withNonce } from "../../../../testkit/EvmRows.ts"
-import { insert } from "../../../../testkit/LedgerRows.ts"
+import { accept } from "../../../../testkit/LedgerRows.ts"
 import { claimOne } from "../../ledger/Fixtures.ts"
 import * as Chain from "./Chain.ts"
 import * as Node from "./Node.ts"
@@ -43,9 +44,6 @@ export const address = signer.address.toLowerCase() as `0x${string}`
 /** Transactions of tests pay 1 wei to it, if they do not say otherwise. */
 export const receiver = `0x${"ab".repeat(20)}` as const
 
-/** Tables of the ledger, those that are referred to first. */
-const tables = ["lanes", "transactions", "transaction_requests", "attempts"] as const
-
 /** Milliseconds between two blocks. */
 export const blockTime = 1000
 
@@ -56,9 +54,6 @@ export interface Given {
   /** Providers of a second relayer of the account, which has URLs of its own. */
   readonly own?: number
 }
-
-const notEmpty = <A>(items: ReadonlyArray<A>) =>
-  Array.isReadonlyArrayNonEmpty(items) ? items : assert.fail("nothing was accepted")
 
 /** The first that is given is asked first. */
 const inOrder = { nextDoubleUnsafe: () => 0.5, nextIntUnsafe: () => 0 }
@@ -126,10 +121,10 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
     context: undefined as LaneContext | undefined,
     /** When the database was started, by the test clock. */
     databaseStartedAt: 0,
-    accept: (count = 1, over: Partial<NewTransaction> = {}) => Effect.map(insert(account, count, over), notEmpty),
+    accept: (count = 1, over: Partial<NewTransaction> = {}) => accept(account, count, over),
     /** The same by the relayer with URLs of its own. */
     acceptOwn: (count = 1, over: Partial<NewTransaction> = {}) =>
-      Effect.map(insert({ ...account, relayerId: ownId, relayerNumber: 2 }, count, over), notEmpty),
+      accept({ ...account, relayerId: ownId, relayerNumber: 2 }, count, over),
     transaction: (id: TransactionId) => Effect.map(ledger.get(1, id), withNonce),
     ownTransaction: (id: TransactionId) => Effect.map(ledger.get(2, id), withNonce),
     /** The lane and its open transactions. */
@@ -157,20 +152,12 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
     stored: { ...contents.stored, databaseStartedAt: world.databaseStartedAt }
   })
 
-  /** The files of the database are put back from a copy: the tables of the ledger are as they were then. */
-  const copied = Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    for (const table of tables) yield* sql`CREATE TABLE ${sql(`copy_${table}`)} AS TABLE ${sql(table)}`
-  })
+  let copy: Tables | undefined
+  const copied = Effect.flatMap(LedgerMemory, (memory) => Effect.map(memory.copy, (tables) => void (copy = tables)))
 
+  /** The database is put back from a copy: the tables of the ledger are as they were then. */
   const putBack = Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    if (hold !== undefined) yield* lanes.release(hold, "draining")
-    for (const table of tables.toReversed()) yield* sql`DELETE FROM ${sql(table)}`
-    for (const table of tables) {
-      yield* sql`INSERT INTO ${sql(table)} OVERRIDING SYSTEM VALUE SELECT * FROM ${sql(`copy_${table}`)}`
-    }
-    yield* sql`UPDATE lanes SET holder = NULL, held_until = NULL`
+    yield* (yield* LedgerMemory).putBack(copy ?? assert.fail("nothing was copied"))
     hold = undefined
     world.context = undefined
   })

@@ -3,7 +3,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerEach } from "../../../../testkit/layerEach.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import { heldBack, isConfirmedOnce, release } from "./Ends.ts"
 import * as World from "./World.ts"
 
@@ -19,7 +19,7 @@ const growTo = ({ cluster }: World, born: number, age: number) => {
   cluster.produce(born + age - cluster.blocks.length)
 }
 
-layerEach(ledger)("bytes that the network holds back", (it) => {
+layerEach(memory)("bytes that the network holds back", (it) => {
   it.effect("7: land in the last block of their blockhash, and no others were signed before", () =>
     Effect.gen(function* () {
       const { born, id, world } = yield* heldBack()
@@ -85,7 +85,7 @@ layerEach(ledger)("bytes that the network holds back", (it) => {
   )
 })
 
-layerEach(ledger)("a blockhash", (it) => {
+layerEach(memory)("a blockhash", (it) => {
   it.effect("9b: is not taken from one provider that names a slot which the other one does not have", () =>
     Effect.gen(function* () {
       const world = yield* World.make({ providers: 2 })

@@ -1,4 +1,4 @@
-// The codes of section 5 of the design that no trace ends with: a lane on a real ledger reaches each, and explains it.
+// The codes of section 5 of the design that no trace ends with: a lane reaches each, and explains it.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { SolanaPolicy } from "../../../../src/domain/relayer/Policy.ts"
@@ -12,7 +12,7 @@ import type { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { lookupTable } from "../../../../testkit/solana/Accounts.ts"
 import * as Tokens from "../../../../testkit/solana/Tokens.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import * as Paying from "../../transactions/solana/Paying.ts"
 import { changing, prebuilt, tokensOf, withTokens } from "./Ends.ts"
 import * as World from "./World.ts"
@@ -172,7 +172,7 @@ const codes: Readonly<Record<string, Reached>> = {
   }
 }
 
-layerEach(ledger)("the code", (it) => {
+layerEach(memory)("the code", (it) => {
   for (const [code, { explained, over, policies, prepare, providers, request, run }] of Object.entries(codes)) {
     it.effect(`${code} is reached by a lane, and explained`, () =>
       Effect.gen(function* () {

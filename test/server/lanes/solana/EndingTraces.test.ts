@@ -4,7 +4,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import { endsAs, prebuilt, shown, signedMemo } from "./Ends.ts"
 import * as World from "./World.ts"
 
@@ -12,7 +12,7 @@ const { memo, receiver, sol } = World
 
 const second = 1000
 
-layerEach(ledger)("a process that dies", (it) => {
+layerEach(memory)("a process that dies", (it) => {
   const points = [
     ["3", "committed", 1, 1],
     ["4", "sent", 1, 1],
@@ -127,7 +127,7 @@ layerEach(ledger)("a process that dies", (it) => {
   )
 })
 
-layerEach(ledger)("an end", (it) => {
+layerEach(memory)("an end", (it) => {
   it.effect("18: after the deadline is `executed_late` if the bytes land", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

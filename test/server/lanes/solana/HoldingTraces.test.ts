@@ -10,13 +10,13 @@ import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTr
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as LedgerRows from "../../../../testkit/LedgerRows.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { ledger, memory } from "../../ledger/Fixtures.ts"
 import { endsAs, prebuilt, pruned, shown, signedMemo, untilDead } from "./Ends.ts"
 import * as World from "./World.ts"
 
 const { memo, receiver, sol, transfer } = World
 
-layerEach(ledger)("equal bytes", (it) => {
+layerEach(memory)("equal bytes", (it) => {
   it.effect("44: of requests with their own compute budget wait for the next blockhash, and both are executed", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -95,7 +95,7 @@ layerEach(ledger)("equal bytes", (it) => {
   )
 })
 
-layerEach(ledger)("bytes that a caller has, that landed and that nodes forget", (it) => {
+layerEach(memory)("bytes that a caller has, that landed and that nodes forget", (it) => {
   for (const [name, blocks] of [
     ["40d: are not dead for a node that has lost the blocks of their whole life", 2],
     ["40e: the same if their blockhash was dead when they arrived", 160]
@@ -120,7 +120,7 @@ layerEach(ledger)("bytes that a caller has, that landed and that nodes forget", 
   }
 })
 
-layerEach(ledger)("what waits", (it) => {
+layerEach(memory)("what waits", (it) => {
   it.effect("29: a provider of another cluster is not believed: nothing is sent to it", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -252,14 +252,14 @@ layerEach(ledger)("what waits", (it) => {
   )
 })
 
-layerEach(ledger)("41: a lane of solana", (it) => {
+layerEach(memory)("41: a lane of solana", (it) => {
   it.effect(
     "is not claimed by a process that does not know solana, which goes on with evm; a newer process sends",
     () =>
       Effect.gen(function* () {
         const world = yield* World.make()
         const [id] = yield* world.accept()
-        yield* LedgerRows.insert(LedgerRows.account(2), 1)
+        yield* LedgerRows.accept(LedgerRows.account(2), 1)
         const lanes = yield* LaneLedger
         const older = yield* lanes.claim(["evm"], 10)
         assert.deepStrictEqual(
@@ -271,7 +271,9 @@ layerEach(ledger)("41: a lane of solana", (it) => {
         yield* endsAs(world, id, "confirmed", "confirmed", 1)
       })
   )
+})
 
+layerEach(ledger)("41: a lane of solana in a database", (it) => {
   it.effect("continues without a change of its transactions if an earlier version wrote its rows", () =>
     Effect.gen(function* () {
       const world = yield* World.make({ providers: 2 })
@@ -291,7 +293,7 @@ layerEach(ledger)("41: a lane of solana", (it) => {
   )
 })
 
-layerEach(ledger)("a new lane", (it) => {
+layerEach(memory)("a new lane", (it) => {
   it.effect("asks a node for the hash of its first block once", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

@@ -4,7 +4,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { life } from "../../../../testkit/solana/Cluster.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import { heldBack, isConfirmedOnce, release, shown } from "./Ends.ts"
 import * as World from "./World.ts"
 
@@ -43,7 +43,7 @@ const finish = Effect.fnUntraced(function* (world: Scene, lagOf: () => number) {
   }
 })
 
-layerEach(ledger)("twelve transfers that land in the last block of their blockhash", (it) => {
+layerEach(memory)("twelve transfers that land in the last block of their blockhash", (it) => {
   for (const providers of [1, 2]) {
     for (const hasVotes of [true, false]) {
       for (const [name, lagOf] of [
@@ -80,7 +80,7 @@ layerEach(ledger)("twelve transfers that land in the last block of their blockha
   }
 })
 
-layerEach(ledger)("a transaction that the index of every node lacks", (it) => {
+layerEach(memory)("a transaction that the index of every node lacks", (it) => {
   for (const providers of [1, 2]) {
     it.effect(`is confirmed although it was canceled meanwhile, by ${providers}`, () =>
       Effect.gen(function* () {
@@ -95,7 +95,7 @@ layerEach(ledger)("a transaction that the index of every node lacks", (it) => {
   }
 })
 
-layerEach(ledger)("bytes that never landed", (it) => {
+layerEach(memory)("bytes that never landed", (it) => {
   for (const hasVotes of [true, false]) {
     it.effect(`are followed by others through indexes that lag for ever, with ${hasVotes ? "votes" : "no votes"}`, () =>
       Effect.gen(function* () {

@@ -4,12 +4,12 @@ import { Effect } from "effect"
 import { feeOf } from "../../../../src/domain/transaction/solana/Fee.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 
 const { receiver, sol, transfer } = World
 
-layerEach(ledger)("a transfer", (it) => {
+layerEach(memory)("a transfer", (it) => {
   it.effect("lands in the next block, and is confirmed when its slot is finalized", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

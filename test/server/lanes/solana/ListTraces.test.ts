@@ -5,11 +5,11 @@ import { Effect } from "effect"
 import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as Cluster from "../../../../testkit/solana/Cluster.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import { heldBack, prebuilt, shown, signedMemo, untilDead } from "./Ends.ts"
 import { memo } from "./World.ts"
 
-layerEach(ledger)("the list of the address", (it) => {
+layerEach(memory)("the list of the address", (it) => {
   /** Foreign transactions that list the relayer, in a slot in which the bytes could have landed. */
   const crowded = Effect.fnUntraced(function* (count: number) {
     const { id, world } = yield* heldBack()

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 import * as SolanaMetrics from "../../../../src/server/lanes/solana/SolanaMetrics.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 
 const [attempts, proofs, landed] = SolanaMetrics.all
@@ -17,7 +17,7 @@ const landedOf = (result: "success" | "failed") =>
 
 const finished = Effect.map(Metric.value(attempts), ({ count, sum }) => ({ count, sum }))
 
-layerEach(ledger)("the metrics of a lane of solana", (it) => {
+layerEach(memory)("the metrics of a lane of solana", (it) => {
   it.effect("count the looks that proved nothing and why, the proofs, and the signed versions", () =>
     Effect.gen(function* () {
       const before = { proved: yield* looks("proved"), statuses: yield* looks("statuses"), ...(yield* finished) }

@@ -1,4 +1,4 @@
-// Traces of payments of users on a real ledger: what counts before a signature. The numbers are those of the table in README.md of
+// Traces of payments of users: what counts before a signature. The numbers are those of the table in README.md of
 // this folder.
 import { assert } from "@effect/vitest"
 import { Clock, Effect } from "effect"
@@ -9,7 +9,7 @@ import { failing } from "../../../../src/domain/transaction/solana/SolanaNumbers
 import { solanaRules } from "../../../../src/domain/transaction/solana/SolanaRules.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as Tokens from "../../../../testkit/solana/Tokens.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { ledger, memory } from "../../ledger/Fixtures.ts"
 import * as Paying from "../../transactions/solana/Paying.ts"
 import { accountOf, fee, mint, user } from "../../transactions/solana/Paying.ts"
 import { endsAs, prebuilt, shown } from "./Ends.ts"
@@ -34,7 +34,7 @@ const make = Effect.fnUntraced(function* () {
   return { world, pay, paid }
 })
 
-layerEach(ledger)("a payment of a user", (it) => {
+layerEach(memory)("a payment of a user", (it) => {
   it.effect("34: that is worth the fee is executed together with what the user wants", () =>
     Effect.gen(function* () {
       const { world, pay, paid } = yield* make()

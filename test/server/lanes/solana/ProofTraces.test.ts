@@ -6,7 +6,7 @@ import { TestClock } from "effect/testing"
 import { bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import type { Node } from "../../../../testkit/solana/Node.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import { heldBack, hideStatuses, isConfirmedOnce, release, untilDead } from "./Ends.ts"
 import * as World from "./World.ts"
 
@@ -21,7 +21,7 @@ const shown = Effect.fnUntraced(function* (world: World, id: Parameters<World["t
 
 const failing = (code: number) => () => ({ error: { code, message: "does not answer" } })
 
-layerEach(ledger)("no proof follows from", (it) => {
+layerEach(memory)("no proof follows from", (it) => {
   /** What the explanation says about the node. */
   const unproven: ReadonlyArray<readonly [string, string, (node: Node) => void]> = [
     ["11: a node without history", "history has none", (node) => void (node.hasHistory = false)],
@@ -130,7 +130,7 @@ layerEach(ledger)("no proof follows from", (it) => {
   )
 })
 
-layerEach(ledger)("a second provider that is silent", (it) => {
+layerEach(memory)("a second provider that is silent", (it) => {
   it.effect("42: keeps the verdict open for an hour; then the one that is left decides in two looks", () =>
     Effect.gen(function* () {
       const world = yield* World.make({ providers: 2 })
@@ -187,7 +187,7 @@ layerEach(ledger)("a second provider that is silent", (it) => {
   )
 })
 
-layerEach(ledger)("answers to a send", (it) => {
+layerEach(memory)("answers to a send", (it) => {
   it.effect("2: that fail although the bytes were forwarded change nothing: the signature is found", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

@@ -18,7 +18,7 @@ import { lookupTable } from "../../../../testkit/solana/Accounts.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { u64 } from "../../../../testkit/solana/Messages.ts"
 import { addressOf } from "../../../testkit/solana/World.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import { heldBack, isConfirmedOnce, untilDead } from "./Ends.ts"
 import * as World from "./World.ts"
 
@@ -56,7 +56,7 @@ const ownPrice = (price: bigint, { instructions = [] }: SolanaRequest): SolanaRe
   ]
 })
 
-layerEach(ledger)("the fee", (it) => {
+layerEach(memory)("the fee", (it) => {
   for (const version of ["4.1.2", "3.1.0"]) {
     const names = version === "4.1.2" ? "names" : "does not name"
     it.effect(`of a price without a limit is that of the simulated limit, at a node that ${names} it`, () =>
@@ -132,7 +132,7 @@ layerEach(ledger)("the fee", (it) => {
 
 const unsound = "invalid transaction: Transaction failed to sanitize accounts offsets correctly"
 
-layerEach(ledger)("what nodes say about a message that they do not execute", (it) => {
+layerEach(memory)("what nodes say about a message that they do not execute", (it) => {
   const refusal = (message: string) => () => ({ error: { code: -32_602, message } })
 
   for (const providers of [1, 2]) {
@@ -216,7 +216,7 @@ layerEach(ledger)("what nodes say about a message that they do not execute", (it
   )
 })
 
-layerEach(ledger)("a lookup table that was extended a moment ago", (it) => {
+layerEach(memory)("a lookup table that was extended a moment ago", (it) => {
   it.effect("is waited for until its slot is finalized, and the transaction lands with its first bytes", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -242,7 +242,7 @@ layerEach(ledger)("a lookup table that was extended a moment ago", (it) => {
   )
 })
 
-layerEach(ledger)("a node that cleans its ledger", (it) => {
+layerEach(memory)("a node that cleans its ledger", (it) => {
   for (const providers of [1, 2]) {
     it.effect(`proves the end of bytes of an idle relayer, whose old entries are gone; ${providers} of them`, () =>
       Effect.gen(function* () {
@@ -285,7 +285,7 @@ layerEach(ledger)("a node that cleans its ledger", (it) => {
   )
 })
 
-layerEach(ledger)("finality that stands still", (it) => {
+layerEach(memory)("finality that stands still", (it) => {
   it.effect("is said after ten minutes, while the bytes are sent further; an operator may answer after a day", () =>
     Effect.gen(function* () {
       const { id, world } = yield* heldBack()
@@ -315,7 +315,7 @@ layerEach(ledger)("finality that stands still", (it) => {
   )
 })
 
-layerEach(ledger)("the deadline", (it) => {
+layerEach(memory)("the deadline", (it) => {
   it.effect("is kept by what lands before it, although its finality comes later", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -346,7 +346,7 @@ layerEach(ledger)("the deadline", (it) => {
   }
 })
 
-layerEach(ledger)("a node of the day after", (it) => {
+layerEach(memory)("a node of the day after", (it) => {
   it.effect("that does not know the commitment `confirmed` any more is asked at `finalized`", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -378,7 +378,7 @@ layerEach(ledger)("a node of the day after", (it) => {
   )
 })
 
-layerEach(ledger)("providers that were away", (it) => {
+layerEach(memory)("providers that were away", (it) => {
   it.effect("are the reason of each transaction that waits, and not of the first one alone", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -400,7 +400,7 @@ layerEach(ledger)("providers that were away", (it) => {
   )
 })
 
-layerEach(ledger)("the rent of the cluster", (it) => {
+layerEach(memory)("the rent of the cluster", (it) => {
   for (const [rentPerByte, code] of [
     // This bank executes no instruction of the program, so that what the rules let pass fails later.
     [5080n, "would_fail"],

@@ -5,7 +5,7 @@ import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as Cluster from "../../../../testkit/solana/Cluster.ts"
 import type { Node } from "../../../../testkit/solana/Node.ts"
 import { addressOf, transferOf } from "../../../testkit/solana/World.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import { endsAs, hideStatuses, pruned, shown, signedMemo } from "./Ends.ts"
 import * as World from "./World.ts"
 
@@ -45,7 +45,7 @@ const givesGarbage = (node: Node, signature: string) =>
       : undefined
   )
 
-layerEach(ledger)("after a restore", (it) => {
+layerEach(memory)("after a restore", (it) => {
   it.effect("a transaction that landed is adopted from the list of the address, and is not sent again", () =>
     Effect.gen(function* () {
       const { landed, world } = yield* restored()

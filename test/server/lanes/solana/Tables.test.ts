@@ -7,7 +7,7 @@ import { layerEach } from "../../../../testkit/layerEach.ts"
 import { lookupTable } from "../../../../testkit/solana/Accounts.ts"
 import * as Tokens from "../../../../testkit/solana/Tokens.ts"
 import { addressOf } from "../../../testkit/solana/World.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import * as Paying from "../../transactions/solana/Paying.ts"
 import { changing, endsAs, prebuilt, tokensOf, withTokens } from "./Ends.ts"
 import * as World from "./World.ts"
@@ -20,7 +20,7 @@ const withTable = ({ cluster }: Effect.Success<ReturnType<typeof World.make>>, a
   cluster.produce(2)
 }
 
-layerEach(ledger)("a lookup table", (it) => {
+layerEach(memory)("a lookup table", (it) => {
   it.effect("may load the token accounts that instructions of the relayer name", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

@@ -1,8 +1,7 @@
-// The driver of one lane of solana on a real ledger, with a cluster in memory. A step of the driver runs when a test says so;
+// The driver of one lane of solana on the ledger of the test, with a cluster in memory. A step of the driver runs when a test says so;
 // between two steps the test clock moves by two seconds, and the cluster makes five blocks.
 import { assert } from "@effect/vitest"
 import { Array, Effect, Exit, Random, Redacted } from "effect"
-import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { randomUUID } from "node:crypto"
 import { NetworkId, NetworkName } from "../../../../src/domain/network/NetworkId.ts"
@@ -33,13 +32,14 @@ import * as SolanaLane from "../../../../src/server/lanes/solana/SolanaLane.ts"
 import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
+import { LedgerMemory } from "../../../../src/server/ledger/memory/LedgerMemory.ts"
 import type { Account, NewTransaction } from "../../../../src/server/ledger/NewTransaction.ts"
 import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
 import { isOf } from "../../../../src/server/ledger/StoredTransaction.ts"
 import type { SignerBackend } from "../../../../src/server/signers/backends/SignerBackend.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
 import { nodeWith } from "../../../../testkit/RpcNodes.ts"
-import { insert } from "../../../../testkit/LedgerRows.ts"
+import { accept } from "../../../../testkit/LedgerRows.ts"
 import * as Cluster from "../../../../testkit/solana/Cluster.ts"
 import * as Node from "../../../../testkit/solana/Node.ts"
 
@@ -137,9 +137,6 @@ const rpcNode = (node: Node.Node, waiting: Waiting): RpcNode => {
   return nodeWith(node.url, ask)
 }
 
-const notEmpty = <A>(items: ReadonlyArray<A>) =>
-  Array.isReadonlyArrayNonEmpty(items) ? items : assert.fail("nothing was accepted")
-
 const claimOne = Effect.flatMap(LaneLedger, (lanes) =>
   Effect.map(lanes.claim(["solana"], 1), ([held]) => held ?? assert.fail("no lane is free"))
 )
@@ -148,7 +145,6 @@ export const make = Effect.fnUntraced(function* (given: Given = {}) {
   const { providers = 1, policies = {}, funds = 10n * sol, window = windowSize } = given
   const lanes = yield* LaneLedger
   const ledger = yield* Ledger
-  const sql = yield* SqlClient.SqlClient
   const cluster = Cluster.make()
   const nodes = Array.makeBy(providers, (index) => Node.make(cluster, `http://node-${index}.example`))
   const urls = nodes.map(({ url }) => ({ url, weight: 100 }))
@@ -197,10 +193,7 @@ export const make = Effect.fnUntraced(function* (given: Given = {}) {
     /** What the price source answers. */
     rate: Effect.succeed({ units: 1n, native: 1n, at: 0 }) as Effect.Effect<Rate, PriceUnavailable>,
     accept: (request: SolanaRequest = transfer(address, sol), count = 1, over: Partial<NewTransaction> = {}) =>
-      Effect.map(
-        insert(account, count, { request, facts: { isPrebuilt: false, isRefreshable: true }, ...over }),
-        notEmpty
-      ),
+      accept(account, count, { request, facts: { isPrebuilt: false, isRefreshable: true }, ...over }),
     transaction: (id: TransactionId) =>
       Effect.map(ledger.get(1, id), (stored) =>
         isOf<Solana>(solanaRules, stored) ? stored.transaction : assert.fail("is no transaction of solana")
@@ -208,15 +201,16 @@ export const make = Effect.fnUntraced(function* (given: Given = {}) {
     cancel: (id: TransactionId) => ledger.cancel(1, id),
     answer: (answer: Answer, id?: TransactionId) =>
       ledger.resync(account, { answer, ...(id === undefined ? {} : { id }) }),
-    /** The next step of a process that holds a lane notices that the database was put back from a copy. */
-    restore: sql`UPDATE ledger_mark SET mark = jsonb_set(mark::jsonb, '{system}', '"another"')::text`,
+    /** The ledger notices that its database was put back from a copy: no process holds a lane. */
+    restore: Effect.flatMap(LedgerMemory, ({ restored }) => restored),
     /** The ledger forgets the attempts of a transaction, as if it had been put back from a copy of before they were signed. */
     forget: (id: TransactionId) =>
-      Effect.andThen(
-        sql`DELETE FROM attempts WHERE transaction_id = ${id}`,
-        sql`UPDATE transactions SET state = 'pending', nonce = NULL, mined_attempt = NULL, mined_at = NULL, final_at = NULL
-          WHERE id = ${id}`
-      ),
+      Effect.map(LedgerMemory, ({ rows }) => {
+        const row = rows.tables().transactions.get(id) ?? assert.fail("is no transaction")
+        const { place: _, mined: _mined, ...transaction } = row.stored.transaction
+        const stored = { ...row.stored, transaction: { ...transaction, state: "pending" as const, attempts: [] } }
+        rows.setTransaction({ ...row, stored, finalAt: undefined, bytes: new Map() })
+      }),
     contents: Effect.suspend(() => (hold === undefined ? Effect.die("no lane is held") : lanes.read(hold)))
   }
 

@@ -5,14 +5,14 @@ import { layerEach } from "../../../../testkit/layerEach.ts"
 import { addressEntry, call as callOf, invocation, keyNamed } from "../../../../testkit/stellar/Building.ts"
 import { maxGuests } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
 import { counterContract } from "../../../../testkit/stellar/Contracts.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 
 const { receiver, xlm } = World
 
 const had = 10n * xlm
 
-layerEach(ledger)("a payment", (it) => {
+layerEach(memory)("a payment", (it) => {
   it.effect("is confirmed by the ledger that has it, and the next one has the next sequence", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -90,7 +90,7 @@ layerEach(ledger)("a payment", (it) => {
   )
 })
 
-layerEach(ledger)("two providers", (it) => {
+layerEach(memory)("two providers", (it) => {
   it.effect("confirm together, while one of them is behind for some ledgers", () =>
     Effect.gen(function* () {
       const world = yield* World.make({ providers: 2 })
@@ -135,7 +135,7 @@ layerEach(ledger)("two providers", (it) => {
   )
 })
 
-layerEach(ledger)("envelopes of users", (it) => {
+layerEach(memory)("envelopes of users", (it) => {
   it.effect("are applied 64 in a ledger, each once, by the hash inside and outside, and one more waits", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -182,7 +182,7 @@ layerEach(ledger)("envelopes of users", (it) => {
   )
 })
 
-layerEach(ledger)("calls of users", (it) => {
+layerEach(memory)("calls of users", (it) => {
   it.effect("end before anything is signed if they declare far more resources than they need, or expire soon", () =>
     Effect.gen(function* () {
       const world = yield* World.make({ policies: { max_fee: Number(200n * xlm) } })
@@ -203,7 +203,7 @@ layerEach(ledger)("calls of users", (it) => {
   )
 })
 
-layerEach(ledger)("an envelope of a user", (it) => {
+layerEach(memory)("an envelope of a user", (it) => {
   it.effect("that its user also sends himself is confirmed without a fee of the relayer", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

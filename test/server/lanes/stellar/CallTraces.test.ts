@@ -26,7 +26,7 @@ import {
 } from "../../../../testkit/stellar/Contracts.ts"
 import { issuer } from "../../../../testkit/stellar/Credits.ts"
 import { dataOf, keyOf, newAccount } from "../../../../testkit/stellar/Entries.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import { publicVote } from "../../../../testkit/stellar/Voted.ts"
 import * as World from "./World.ts"
 
@@ -39,7 +39,7 @@ const call = (name: string): StellarRequest => ({
   operations: [{ type: "invoke_contract", contract_address: counterContract, function_name: name, args: [] }]
 })
 
-layerEach(ledger)("a call of a contract", (it) => {
+layerEach(memory)("a call of a contract", (it) => {
   it.effect("is simulated, and signed with the resources that it needs", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

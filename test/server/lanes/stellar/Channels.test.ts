@@ -11,7 +11,7 @@ import { layerEach } from "../../../../testkit/layerEach.ts"
 import { accountIn, keyOf } from "../../../../testkit/stellar/Entries.ts"
 import { newTransaction } from "../../../../testkit/LedgerRows.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { ledger, memory } from "../../ledger/Fixtures.ts"
 import { masterKey, rotate, withStart } from "../../masterKey/Start.ts"
 import * as World from "./World.ts"
 
@@ -57,7 +57,7 @@ const withMasterKey = (current: Redacted.Redacted<Uint8Array>) =>
 /** The master key is marked, as at the start of a process: the database refuses values of an unknown one. */
 const marked = Layer.provideMerge(Layer.provideMerge(MasterKey.layerCheck, RowMacs.layer), ledger)
 
-layerEach(marked)("channels", (it) => {
+layerEach(memory)("channels", (it) => {
   it.effect("get no XLM, have the relayer as a signer, and lock three base reserves of it", () =>
     Effect.gen(function* () {
       const world = yield* withChannels(3)
@@ -144,21 +144,6 @@ layerEach(marked)("channels", (it) => {
       yield* world.poll()
       const used = (yield* world.contents).inFlight.map(({ transaction }) => transaction.place?.account)
       assert.include(used, place?.account)
-    })
-  )
-
-  it.effect("sign after a rotation of the master key", () =>
-    Effect.gen(function* () {
-      const world = yield* withChannels(1)
-      const [channel = ""] = yield* ready(world)
-      yield* withStart({ current: masterKey(2), others: [Redacted.make(TestApi.masterKey)] })(rotate)
-      assert.isTrue(Option.isNone(yield* world.channelSeed(channel)), "the former master key opens nothing")
-      world.channelSeed = (yield* withMasterKey(masterKey(2))).channelSeed
-      const [id] = yield* world.accept(payment(xlm))
-      yield* world.claim
-      yield* world.finish
-      const { attempts, state } = yield* world.transaction(id)
-      assert.deepStrictEqual([state, attempts[0]?.place.account], ["confirmed", channel])
     })
   )
 
@@ -286,16 +271,6 @@ layerEach(marked)("channels", (it) => {
     })
   )
 
-  it.effect("are created once if three checks run at the same time", () =>
-    Effect.gen(function* () {
-      const world = yield* World.make({ policies: { channels: { count: 2 } } })
-      yield* Effect.all([world.upkeep, world.upkeep, world.upkeep], { concurrency: "unbounded" })
-      assert.lengthOf(yield* world.channels, 2)
-      yield* world.settle
-      assert.lengthOf(yield* ready(world), 2)
-    })
-  )
-
   it.effect("are made again if another program has merged their account", () =>
     Effect.gen(function* () {
       const world = yield* withChannels(1)
@@ -322,6 +297,33 @@ layerEach(marked)("channels", (it) => {
       assert.deepInclude(yield* repeat(inner), named)
       yield* world.finish
       assert.deepInclude(yield* repeat(inner), named)
+    })
+  )
+})
+
+layerEach(marked)("channels in a database", (it) => {
+  it.effect("sign after a rotation of the master key", () =>
+    Effect.gen(function* () {
+      const world = yield* withChannels(1)
+      const [channel = ""] = yield* ready(world)
+      yield* withStart({ current: masterKey(2), others: [Redacted.make(TestApi.masterKey)] })(rotate)
+      assert.isTrue(Option.isNone(yield* world.channelSeed(channel)), "the former master key opens nothing")
+      world.channelSeed = (yield* withMasterKey(masterKey(2))).channelSeed
+      const [id] = yield* world.accept(payment(xlm))
+      yield* world.claim
+      yield* world.finish
+      const { attempts, state } = yield* world.transaction(id)
+      assert.deepStrictEqual([state, attempts[0]?.place.account], ["confirmed", channel])
+    })
+  )
+
+  it.effect("are created once if three checks run at the same time", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ policies: { channels: { count: 2 } } })
+      yield* Effect.all([world.upkeep, world.upkeep, world.upkeep], { concurrency: "unbounded" })
+      assert.lengthOf(yield* world.channels, 2)
+      yield* world.settle
+      assert.lengthOf(yield* ready(world), 2)
     })
   )
 })

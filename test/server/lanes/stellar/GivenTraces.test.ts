@@ -6,7 +6,7 @@ import { endOfGiven } from "../../../../src/domain/transaction/stellar/StellarPl
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { envelope, payment as paid } from "../../../../testkit/stellar/Building.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 
 const { receiver, xlm } = World
@@ -36,7 +36,7 @@ const give = Effect.fnUntraced(function* (world: Effect.Success<ReturnType<typeo
 
 const had = 10n * xlm
 
-layerEach(ledger)("an envelope that a caller got signed", (it) => {
+layerEach(memory)("an envelope that a caller got signed", (it) => {
   it.effect("makes payments wait for its sequence, names its hash, and is followed by the next one", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

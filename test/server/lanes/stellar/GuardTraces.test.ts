@@ -19,7 +19,7 @@ import type { Attack } from "../../../../testkit/stellar/Attacks.ts"
 import { envelope, keyNamed, passphrase, payment } from "../../../../testkit/stellar/Building.ts"
 import { accountIn } from "../../../../testkit/stellar/Entries.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 
 const [user, sibling] = [keyNamed("user"), keyNamed("sibling")]
@@ -152,7 +152,7 @@ const mergesIntoUser = Effect.acquireRelease(
   (accountMerge) => Effect.sync(() => (lib.xdr.OperationBody.accountMerge = accountMerge))
 )
 
-layerEach(ledger)("what the admission refuses", (it) => {
+layerEach(memory)("what the admission refuses", (it) => {
   it.effect("ends before its first signature for the same reason, if it was stored all the same", () =>
     Effect.gen(function* () {
       const world = yield* makeWorld

@@ -1,14 +1,12 @@
 // Payments on stellar while the transactions of a provider are behind its ledger number and its entries. The balance of the receiver on
 // the ledger says how often each was made.
 import { assert } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { unseenPatience } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
-import * as MasterKey from "../../../../src/server/masterKey/MasterKey.ts"
-import { RowMacs } from "../../../../src/server/secrets/RowMacs.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { keyNamed } from "../../../../testkit/stellar/Building.ts"
 import type { IndexLag } from "../../../../testkit/stellar/Provider.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 
 const { receiver, xlm } = World
@@ -46,9 +44,7 @@ const twelve = Effect.fnUntraced(function* (world: Made) {
 })
 
 /** The keys of channels need the mark of the master key. */
-const marked = Layer.provideMerge(Layer.provideMerge(MasterKey.layerCheck, RowMacs.layer), ledger)
-
-layerEach(marked)("twelve payments are made twelve times and confirmed while the index of transactions is", (it) => {
+layerEach(memory)("twelve payments are made twelve times and confirmed while the index of transactions is", (it) => {
   for (const [name, lag] of lags) {
     it.effect(name, () =>
       Effect.gen(function* () {
@@ -87,7 +83,7 @@ layerEach(marked)("twelve payments are made twelve times and confirmed while the
   )
 })
 
-layerEach(ledger)("while the index of transactions is behind", (it) => {
+layerEach(memory)("while the index of transactions is behind", (it) => {
   const behind = { ledgers: 5 } as const
 
   const waits = Effect.fnUntraced(function* (world: Made, id: Parameters<Made["transaction"]>[0], attempts: number) {

@@ -6,7 +6,7 @@ import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 
 const { receiver, xlm } = World
@@ -66,7 +66,7 @@ const day = 86_400_000
 /** More calls than three steps of a lane make: until then, a process has died at each. */
 const mostCalls = 60
 
-layerEach(ledger)("a payment on stellar", (it) => {
+layerEach(memory)("a payment on stellar", (it) => {
   it.effect("has one effect if the process dies at any call of the database or the chain [16]", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

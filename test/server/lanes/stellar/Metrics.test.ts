@@ -1,17 +1,12 @@
 // What the metrics of stellar lanes say about fees, answers of nodes, dead envelopes and foreign use.
 import { assert } from "@effect/vitest"
 import { Keypair } from "@stellar/stellar-sdk/base"
-import { Effect, Layer, Metric } from "effect"
-import * as MasterKey from "../../../../src/server/masterKey/MasterKey.ts"
-import { RowMacs } from "../../../../src/server/secrets/RowMacs.ts"
+import { Effect, Metric } from "effect"
 import * as StellarMetrics from "../../../../src/server/lanes/stellar/StellarMetrics.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import { envelope, payment } from "../../../../testkit/stellar/Building.ts"
 import * as World from "./World.ts"
-
-/** The master key is marked, because the keys of channels are sealed with it. */
-const marked = Layer.provideMerge(Layer.provideMerge(MasterKey.layerCheck, RowMacs.layer), ledger)
 
 /** The key of the relayer. */
 const ownKey = Keypair.fromRawEd25519Seed(Buffer.alloc(32, 0x42))
@@ -49,7 +44,7 @@ const during = <A, E, R>(run: Effect.Effect<A, E, R>) =>
     }
   })
 
-layerEach(marked)("the metrics of a stellar lane", (it) => {
+layerEach(memory)("the metrics of a stellar lane", (it) => {
   it.effect("count what was bid and charged, and show the age of the newest ledger", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

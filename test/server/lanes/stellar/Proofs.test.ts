@@ -13,7 +13,7 @@ import { envelope, keyNamed, payment } from "../../../../testkit/stellar/Buildin
 import { accountIn } from "../../../../testkit/stellar/Entries.ts"
 import { node as nodeOf } from "../../../../testkit/stellar/Node.ts"
 import { attempt, submitted } from "../../../domain/transaction/stellar/Situations.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 
 const url = "http://one.example"
@@ -91,7 +91,7 @@ const make = Effect.gen(function* () {
   return { world, network, next, apply, proofOf }
 })
 
-layerEach(ledger)("the proof of a provider", (it) => {
+layerEach(memory)("the proof of a provider", (it) => {
   it.effect("has the later one of two envelopes, which was applied after the maxTime of the first one [43]", () =>
     Effect.gen(function* () {
       const { apply, network, next, proofOf, world } = yield* make

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { StellarRelayer } from "../../../../src/domain/relayer/Relayer.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 
 const { receiver, xlm } = World
@@ -34,7 +34,7 @@ const endsOnce = Effect.fnUntraced(function* (world: Made, id: Parameters<Made["
   return found
 })
 
-layerEach(ledger)("a payment on stellar", (it) => {
+layerEach(memory)("a payment on stellar", (it) => {
   it.effect("waits while the network closes no ledger, is not moved meanwhile, and ends after the halt", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

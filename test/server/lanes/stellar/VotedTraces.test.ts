@@ -11,7 +11,7 @@ import { callCost, counterContract } from "../../../../testkit/stellar/Contracts
 import { keyOf, newAccount } from "../../../../testkit/stellar/Entries.ts"
 import type { Faults } from "../../../../testkit/stellar/Provider.ts"
 import { genesisVote, publicVote } from "../../../../testkit/stellar/Voted.ts"
-import { ledger } from "../../ledger/Fixtures.ts"
+import { memory } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 
 const { receiver, xlm } = World
@@ -46,7 +46,7 @@ const explained = Effect.fnUntraced(function* (world: Made, id: Id) {
   return { code: cause.code, figures: cause.figures, ...stellarRules.explain(cause, false) }
 })
 
-layerEach(ledger)("a network whose reserve is 10 XLM", (it) => {
+layerEach(memory)("a network whose reserve is 10 XLM", (it) => {
   const standalone = Effect.fnUntraced(function* (funds: bigint) {
     const world = yield* World.make({ funds })
     world.network.store.voted = genesisVote
@@ -112,7 +112,7 @@ layerEach(ledger)("a network whose reserve is 10 XLM", (it) => {
   )
 })
 
-layerEach(ledger)("a result with a code that this version does not know", (it) => {
+layerEach(memory)("a result with a code that this version does not know", (it) => {
   const ends = (of: "transaction" | "operation", faults: Partial<Faults> = {}) =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -175,7 +175,7 @@ layerEach(ledger)("a result with a code that this version does not know", (it) =
   )
 })
 
-layerEach(ledger)("a proof that a provider does not have", (it) => {
+layerEach(memory)("a proof that a provider does not have", (it) => {
   it.effect("is asked for again after pauses that grow, and nothing else is signed meanwhile", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -204,7 +204,7 @@ layerEach(ledger)("a proof that a provider does not have", (it) => {
   )
 })
 
-layerEach(ledger)("a payment that nodes refuse", (it) => {
+layerEach(memory)("a payment that nodes refuse", (it) => {
   it.effect("says that validators filter its account, and goes on when they do not any more", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -256,7 +256,7 @@ layerEach(ledger)("a payment that nodes refuse", (it) => {
   )
 })
 
-layerEach(ledger)("a provider that claims that others bid very much", (it) => {
+layerEach(memory)("a provider that claims that others bid very much", (it) => {
   const claimed = (rate: string) => ({ p95: rate, p99: rate })
 
   it.effect("holds nothing up while ledgers have room, and costs no more than the base fee", () =>
@@ -274,7 +274,7 @@ layerEach(ledger)("a provider that claims that others bid very much", (it) => {
   )
 })
 
-layerEach(ledger)("a call near a limit of the network", (it) => {
+layerEach(memory)("a call near a limit of the network", (it) => {
   it.effect("declares no more than the network takes", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -288,7 +288,7 @@ layerEach(ledger)("a call near a limit of the network", (it) => {
   )
 })
 
-layerEach(ledger)("code of a contract with as many bytes as the network takes", (it) => {
+layerEach(memory)("code of a contract with as many bytes as the network takes", (it) => {
   it.effect("is uploaded", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
@@ -301,7 +301,7 @@ layerEach(ledger)("code of a contract with as many bytes as the network takes", 
   )
 })
 
-layerEach(ledger)("a test network that begins anew without the account of the relayer", (it) => {
+layerEach(memory)("a test network that begins anew without the account of the relayer", (it) => {
   it.effect("stops its transactions as soon as the account exists again", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

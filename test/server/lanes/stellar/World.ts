@@ -1,5 +1,5 @@
-// The driver of one lane of stellar on a real ledger, with a stand-in ledger in memory. A step of the driver runs when a test says
-// so; between two steps the test clock moves by five seconds, and the stand-in closes a ledger.
+// The driver of one lane of stellar on the ledger of the test, with a stand-in of the network in memory. A step of the driver runs when a test
+// says so; between two steps the test clock moves by five seconds, and the stand-in closes a ledger.
 import { accountsIn } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
 import { assert } from "@effect/vitest"
 import * as lib from "@stellar/stellar-sdk/base"
@@ -32,7 +32,7 @@ import { isLaneOf } from "../../../../src/server/ledger/StoredLane.ts"
 import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
 import { isOf } from "../../../../src/server/ledger/StoredTransaction.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
-import { insert } from "../../../../testkit/LedgerRows.ts"
+import { accept } from "../../../../testkit/LedgerRows.ts"
 import {
   altered,
   envelope,
@@ -81,9 +81,6 @@ export const payment = (stroops: bigint, destination = receiver.publicKey()): St
 
 /** The first that is given is asked first. */
 const inOrder = { nextDoubleUnsafe: () => 0.5, nextIntUnsafe: () => 0 }
-
-const notEmpty = <A>(items: ReadonlyArray<A>) =>
-  Array.isReadonlyArrayNonEmpty(items) ? items : assert.fail("nothing was accepted")
 
 /** The service finds accounts by letters of their addresses. */
 const isNamed = (address: string, { from, length, texts }: ReturnType<typeof accountsIn>): boolean =>
@@ -143,7 +140,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
       request: StellarRequest = payment(xlm),
       count = 1,
       over: Partial<NewTransaction> & { readonly facts?: StellarFacts } = {}
-    ) => Effect.map(insert(account, count, { request, facts: {}, ...over }), notEmpty),
+    ) => accept(account, count, { request, facts: {}, ...over }),
     transaction: (id: TransactionId) =>
       Effect.map(ledger.get(1, id), (stored) =>
         isOf<Stellar>(stellarRules, stored) ? stored.transaction : assert.fail("is no transaction of stellar")
