@@ -222,8 +222,8 @@ export const costs: ReadonlyArray<Mutant> = [
       name: "price-rises-after-long-patience",
       rule: "The price of the head of a lane rises after three times its patience although the market did not move.",
       source: `${failures} 15`,
-      before: "return isBelowMarket(situation, former) || hasWaited(situation, former, patienceAboveMarket)",
-      after: "return isBelowMarket(situation, former) || hasWaited(situation, former, 1000 * patienceAboveMarket)",
+      before: "hasWaited(situation, former, patienceAboveMarket)",
+      after: "hasWaited(situation, former, 1000 * patienceAboveMarket)",
       test: `${tests}/DecideInFlight.test.ts`
     },
     {

@@ -96,16 +96,40 @@ export const sending: ReadonlyArray<Mutant> = [
       name: "unknown-words-raise-no-price",
       rule: "Words that nobody understands are no reason to pay more.",
       source: `${failures} D5`,
-      before: "isRefusedForGood(former.newest) || isHeldByWords(situation, former)",
-      after: "isRefusedForGood(former.newest)",
+      before: "if (isHeldByWords(situation, former)) return isBelowBaseFee(situation, former)",
+      after: "",
       test: `${tests}/DecideInFlight.test.ts`
     },
     {
       name: "dropped-bytes-raise-no-price",
       rule: "What a node accepts and does not keep is no reason to pay more.",
       source: `${failures} D3`,
-      before: "if (dropsOf(situation, former) > 0) return isBelowBaseFee(situation, former)",
-      after: "",
+      before: "return dropsOf(situation, former) === 0 && hasWaited(",
+      after: "return hasWaited(",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "dropped-bytes-below-the-market-are-replaced",
+      rule: "Bytes that a pool drops and that offer less than blocks ask for are replaced at the price of the market.",
+      source: `${failures} D3`,
+      before: "  if (isBelowMarket(situation, former)) return true\n",
+      after: "  if (dropsOf(situation, former) === 0 && isBelowMarket(situation, former)) return true\n",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "dropped-by-node-is-not-too-cheap",
+      rule: "Only bytes that offer what blocks ask for are shown as dropped by their node.",
+      source: `${failures} D3`,
+      before: "dropsBeforeShown && !isBelowMarket(situation, former)",
+      after: "dropsBeforeShown",
+      test: `${tests}/DecideInFlight.test.ts`
+    },
+    {
+      name: "unknown-words-below-the-base-fee-are-raised",
+      rule: "A price below the base fee is raised whatever nodes say of the bytes.",
+      source: `${failures} D5`,
+      before: "return isBelowBaseFee(situation, former)\n",
+      after: "return false\n",
       test: `${tests}/DecideInFlight.test.ts`
     },
     {

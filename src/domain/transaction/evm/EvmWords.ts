@@ -234,11 +234,11 @@ const flying = {
   }),
   refused_in_unknown_words: ({ times: count, error }) => ({
     reason: `Every node refused it, ${times(count)} in a row, in words that the service cannot classify${because(error)}.`,
-    next: "The same bytes are sent again; the price is not raised. An operator must do what the words ask for. A cancel, or `POST /api/v1/relayers/{id}/nonce/clear`, lets a no-op use its nonce."
+    next: "The same bytes are sent again; the price is raised only if it is below the base fee. An operator must do what the words ask for. A cancel, or `POST /api/v1/relayers/{id}/nonce/clear`, lets a no-op use its nonce."
   }),
   dropped_by_node: ({ sends, host }) => ({
     reason: `Providers say that they accept it${host === undefined ? "" : ` (${host})`}, it was sent ${times(sends)}, and the one that is asked does not have it afterwards.`,
-    next: "The same bytes are sent again; the price is not raised while it pays the base fee. The account may lack what the chain charges besides gas, or its node takes one transaction of it at a time. An operator must fund the account, or add an RPC URL that keeps it."
+    next: "The same bytes are sent again; the price is not raised, because blocks ask for no more. The account may lack what the chain charges besides gas, or its node takes one transaction of it at a time. An operator must fund the account, or add an RPC URL that keeps it."
   }),
   reorged: ({ block }) => ({
     reason: `The chain has dropped block ${number(block)}, in which it was mined.`,

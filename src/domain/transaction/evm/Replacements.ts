@@ -170,10 +170,6 @@ const dropsOf = (situation: Situation<Evm, Seen>, former: Former): number => {
   return drops === 0 && polls >= absencesBeforeRebroadcast ? 1 : drops
 }
 
-/** Nodes accept the newest bytes again and again, and do not have them afterwards. */
-export const isDropped = (situation: Situation<Evm, Seen>, former: Former): boolean =>
-  dropsOf(situation, former) >= dropsBeforeShown
-
 /** Whether all that nodes said to the newest bytes are words that nobody understands, and no provider shows that it has them. */
 export const isHeldByWords = (situation: Situation<Evm, Seen>, former: Former): boolean =>
   isUnexplained(former.newest) && inPool(situation, former)?._tag !== "InPool"
@@ -196,20 +192,23 @@ const isBelowMarket = (situation: Situation<Evm, Seen>, { newest }: Former): boo
   return market !== undefined && isAbove(market, speedIn(situation, newest), newest.offer.fees)
 }
 
-/** Whether no block can take it. Without a base fee, the market says so. */
-const isBelowBaseFee = (situation: Situation<Evm, Seen>, former: Former): boolean => {
-  const { baseFee } = situation.view.market ?? {}
-  return baseFee === undefined ? isBelowMarket(situation, former) : baseFee > maxFeeOf(former.newest.offer.fees)
-}
+/** Nodes accept the newest bytes again and again, and do not have them afterwards, although blocks ask for no more than they offer. */
+export const isDropped = (situation: Situation<Evm, Seen>, former: Former): boolean =>
+  dropsOf(situation, former) >= dropsBeforeShown && !isBelowMarket(situation, former)
+
+/** Whether no block can take it. */
+const isBelowBaseFee = ({ view: { market } }: Situation<Evm, Seen>, { newest }: Former): boolean =>
+  market?.baseFee !== undefined && market.baseFee > maxFeeOf(newest.offer.fees)
 
 /** The head waited too long: the market has passed it, or it has waited three times as long. */
 const isOverdue = (situation: Situation<Evm, Seen>, former: Former): boolean => {
-  // A higher price changes neither what nodes refuse for good nor what nobody understands, and raises what a no-op has to offer.
-  if (isRefusedForGood(former.newest) || isHeldByWords(situation, former)) return false
-  if (!hasWaited(situation, former)) return false
-  // What nodes accept and do not keep is not too cheap, unless no block can take it: the account may lack what it would cost.
-  if (dropsOf(situation, former) > 0) return isBelowBaseFee(situation, former)
-  return isBelowMarket(situation, former) || hasWaited(situation, former, patienceAboveMarket)
+  // A higher price does not change what nodes refuse for good, and raises what a no-op has to offer.
+  if (isRefusedForGood(former.newest) || !hasWaited(situation, former)) return false
+  // Nor does it change what nobody understands, unless no block can take the present one.
+  if (isHeldByWords(situation, former)) return isBelowBaseFee(situation, former)
+  if (isBelowMarket(situation, former)) return true
+  // What nodes accept and do not keep at the market's price is not too cheap: the account may lack what it would cost.
+  return dropsOf(situation, former) === 0 && hasWaited(situation, former, patienceAboveMarket)
 }
 
 /** Nodes have accepted the head at least twice, and blocks that could have paid for it do not include it. */

@@ -198,12 +198,20 @@ const flying: ReadonlyArray<Case> = [
     now + 24_000
   ],
   [
-    "missed, and below the tips of others",
-    "Hold transaction in_pool",
-    submitted(),
+    "missed after two acceptances, below the market, patient",
+    "Broadcast not_in_pool_rebroadcast",
+    submitted({ attempts: [attempt(1, { sends: 2 })] }),
     undefined,
-    later(12, { ...sight(1, { _tag: "Absent", polls: 1, drops: 1 }), market: tipsAbove }),
-    now + 24_000
+    later(3, { ...sight(1, { _tag: "Absent", polls: 2, drops: 2 }), market: tipsAbove }),
+    now + 8000
+  ],
+  [
+    "missed after two acceptances, and below the tips that blocks ask for",
+    "Sign bump underpriced_bumping",
+    submitted({ attempts: [attempt(1, { sends: 2 })] }),
+    undefined,
+    later(4, { ...sight(1, { _tag: "Absent", polls: 2, drops: 2 }), market: tipsAbove }),
+    now + 8000
   ],
   [
     "missed, and below the base fee",
@@ -242,15 +250,23 @@ const flying: ReadonlyArray<Case> = [
     "Broadcast refused_in_unknown_words",
     submitted({ attempts: [unexplained(3)] }),
     undefined,
-    later(12, aboveMarket),
+    later(12, { market: tipsAbove }),
     now + 24_000
+  ],
+  [
+    "refused three times in unknown words, and below the base fee",
+    "Sign bump underpriced_bumping",
+    submitted({ attempts: [unexplained(3)] }),
+    undefined,
+    later(4, aboveMarket),
+    now + 8000
   ],
   [
     "refused in unknown words by one node, while another does not answer, late at the head",
     "Broadcast not_in_pool_rebroadcast",
     submitted({ attempts: [attempt(1, { outcome: "unknown", refusal: { class: "unknown", words: "no" } })] }),
     undefined,
-    later(12, aboveMarket),
+    later(12, { market: tipsAbove }),
     now + 24_000
   ],
   [
