@@ -365,6 +365,16 @@ export const costs: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/OtherNodes.test.ts"
     }
   ]),
+  ...inFile("src/server/lanes/evm/EvmLane.ts", [
+    {
+      name: "absences-are-counted-per-provider",
+      rule: "What one provider does not show says nothing about the pool of another one.",
+      source: `${failures} 14`,
+      before: "(missed?.get(url)?.polls ?? 0) > 0",
+      after: "[...(missed?.values() ?? [])].some(({ polls }) => polls > 0)",
+      test: "test/server/lanes/OtherNodes.test.ts"
+    }
+  ]),
   ...inFile("src/server/lanes/evm/EvmReading.ts", [
     {
       name: "hidden-pool-is-no-absence",

@@ -13,9 +13,9 @@ type Lane = Effect.Success<ReturnType<typeof World.make>>
 
 const send = "eth_sendRawTransaction"
 
-/** Polls, each after an empty block, and how often bytes were sent in them. */
-const sendsIn = Effect.fnUntraced(function* (world: Lane, polls: number) {
-  const [node] = world.nodes
+/** Polls, each after an empty block, and how often bytes were sent in them to the provider at this place. */
+const sendsIn = Effect.fnUntraced(function* (world: Lane, polls: number, place = 0) {
+  const node = world.nodes[place]
   const before = node?.count(send) ?? 0
   for (let poll = 0; poll < polls; poll++) {
     world.chain.include([])
@@ -48,6 +48,19 @@ layerEach(memory)("a transaction in a pool that the node does not show by hash",
       assert.strictEqual(yield* sendsIn(world, 1), 0)
       world.chain.forget()
       assert.strictEqual(yield* sendsIn(world, 3), 1)
+    })
+  )
+
+  it.effect("hides nothing at another provider, which has the bytes and was not asked for them by hash", () =>
+    Effect.gen(function* () {
+      const { world } = yield* Scenes.sent({ providers: 2 })
+      const [first] = world.nodes
+      first?.lies.set("eth_getTransactionByHash", () => ({ _tag: "Result", value: null }))
+      first?.lies.set(send, () => ({ _tag: "Result", value: hex(1) }))
+      assert.strictEqual(yield* sendsIn(world, 3, 1), 1, "the second one says that it has what the first one misses")
+      if (first !== undefined) first.isAway = true
+      world.chain.forget()
+      assert.strictEqual(yield* sendsIn(world, 3, 1), 1, "and then it loses them")
     })
   )
 })

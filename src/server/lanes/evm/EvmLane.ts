@@ -129,8 +129,10 @@ const rememberHosts = Effect.fnUntraced(function* (
   const hash = yield* EvmBytes.hashOf(raw)
   const hosts = accepted.map(({ url }) => maskUrl(url))
   memory.acceptedBy.set(hash, new Set([...(memory.acceptedBy.get(hash) ?? []), ...hosts]))
-  const isMissing = (memory.absences.get(hash)?.polls ?? 0) > 0
-  for (const { answer, url } of accepted) if (isMissing && answer._tag === "RpcError") memory.hidesPool.add(url)
+  const missed = memory.absences.get(hash)
+  for (const { answer, url } of accepted) {
+    if (answer._tag === "RpcError" && (missed?.get(url)?.polls ?? 0) > 0) memory.hidesPool.add(url)
+  }
 })
 
 /** What is remembered of bytes is forgotten with their transaction. */

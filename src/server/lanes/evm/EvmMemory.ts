@@ -58,8 +58,8 @@ interface Balance {
 export interface EvmMemory extends ProviderMemory<EvmProviders> {
   /** The balance when it was last read. Undefined: it was not read yet. */
   balance: Balance | undefined
-  /** What polls missed, by hash. */
-  readonly absences: Map<string, Absence>
+  /** What polls of each provider missed, by hash and then by URL: what one provider does not show says nothing about another one. */
+  readonly absences: Map<string, Map<string, Absence>>
   /** URLs of providers that have bytes which they do not show by hash. That they show none is no sign that bytes are gone. */
   readonly hidesPool: Set<string>
   /** Since when no poll shows what used the nonce of a transaction, because indexes lag behind the count. By number. */

@@ -13,7 +13,7 @@ import { scaleUp } from "../../../domain/transaction/evm/Fees.ts"
 import { questionsOf, sightOf, withAbsence, withSight } from "../../../domain/transaction/evm/View.ts"
 import { currentAttempts } from "../../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../domain/transaction/Transaction.ts"
-import type { Sight } from "../../../domain/transaction/evm/View.ts"
+import type { Absence, Sight } from "../../../domain/transaction/evm/View.ts"
 import * as Calls from "../../chains/evm/EvmCalls.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
 import { dataFee } from "../../chains/evm/EvmDataFees.ts"
@@ -106,11 +106,12 @@ const readPool = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptio
   const sights = new Map<string, Sight>()
   for (const [index, { attempt, isAsked }] of newest.entries()) {
     const { hash } = attempt
-    const before = memory.absences.get(hash)
+    const missed = memory.absences.get(hash) ?? new Map<string, Absence>()
+    const before = missed.get(node.url)
     if (isAsked && found[index] !== null) memory.hidesPool.delete(node.url)
     const isThere = found[index] !== null || memory.hidesPool.has(node.url)
     const after = isThere ? withSight(before) : withAbsence(before, attempt, { at: now, height: at.head.number })
-    if (isAsked && after !== undefined) memory.absences.set(hash, after)
+    if (isAsked && after !== undefined) memory.absences.set(hash, missed.set(node.url, after))
     const sight = sightOf(isAsked ? after : before, isAsked)
     if (sight !== undefined) sights.set(hash, sight)
   }
