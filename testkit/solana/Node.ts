@@ -150,10 +150,15 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     )
   }
 
-  /** The status of a vote that this node has shown in a block. */
-  const voteIn = (all: Blocks, signature: string) => {
+  /** The block of a vote that a node of the cluster has shown. */
+  const blockOfVote = (all: Blocks, signature: string): Block | undefined => {
     const block = all[cluster.votes.get(signature) ?? -1]
-    return block === undefined || voteOf(block) !== signature
+    return block === undefined || block.slot < keptFrom() || voteOf(block) !== signature ? undefined : block
+  }
+
+  const voteIn = (all: Blocks, signature: string) => {
+    const block = blockOfVote(all, signature)
+    return block === undefined
       ? null
       : { slot: block.slot, confirmations: null, err: null, status: { Ok: null }, confirmationStatus: levelOf(block) }
   }
@@ -230,18 +235,21 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     const before = optionOf(params, "before")
     const finalized = at("finalized")
     const all = finalized.slice(0, Math.max(0, finalized.length - node.indexLag))
-    const last = before === undefined ? undefined : landed(all, textOf(before))
+    const own = before === undefined ? undefined : landed(all, textOf(before))
+    const last = own?.block ?? (before === undefined ? undefined : blockOfVote(all, textOf(before)))
     if (before !== undefined && last === undefined) {
       return isOld() ? result([]) : error(-32_020, `Transaction ${textOf(before)} not found`)
     }
-    return result(listOf(params, limit, all, last))
+    const names = own?.wire.message.keys.includes(textOf(params[0])) === true
+    return result(listOf(params, limit, last === undefined ? all : all.slice(0, last.height + 1), names))
   }
 
-  const listOf = (params: Params, limit: number, all: Blocks, last: ReturnType<typeof landed>) => {
+  /** `isWithin`: the entry below which the list begins is one of the list. */
+  const listOf = (params: Params, limit: number, all: Blocks, isWithin: boolean) => {
     const before = optionOf(params, "before")
     const list: Array<unknown> = []
-    let isBelow = last === undefined
-    for (const entry of namesOf(last === undefined ? all : all.slice(0, last.block.height + 1), textOf(params[0]))) {
+    let isBelow = !isWithin
+    for (const entry of namesOf(all, textOf(params[0]))) {
       if (list.length === limit) break
       if (isBelow) list.push(entry)
       isBelow ||= entry.signature === before

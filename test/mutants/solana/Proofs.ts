@@ -329,8 +329,16 @@ export const proofs: ReadonlyArray<Mutant> = [
       name: "later-transaction-is-in-the-same-answer",
       rule: "The transaction of a later block is shown by the same answer that lacks the bytes.",
       source: `${traces} 7`,
-      before: "witnesses.filter((witness) => witness.shown === undefined || isShown(witness.shown))",
-      after: "witnesses.filter((witness) => witness.shown === undefined || isShown(witness.shown) || parts.length > 0)",
+      before: "return fromSlot !== undefined && isShown(witness.shown) ?",
+      after: "return fromSlot !== undefined ?",
+      test: looks
+    },
+    {
+      name: "older-transaction-is-in-the-same-answer",
+      rule: "A transaction from before the signatures is shown by the same answer that lacks them, or that back end may be younger.",
+      source: `${traces} 7`,
+      before: "const fromSlot = since !== undefined && isShown(since) ? since.slot : undefined",
+      after: "const fromSlot = since !== undefined && parts.length > 0 ? since.slot : undefined",
       test: looks
     }
   ]),

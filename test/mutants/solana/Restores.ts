@@ -24,8 +24,8 @@ export const restores: ReadonlyArray<Mutant> = [
       name: "restore-waits-for-the-index",
       rule: "A list is not believed before the index shows a block in which bytes of the lost process cannot land.",
       source: `${traces} 28`,
-      before: "return isIndexed ? { finalized, listed } : undefined",
-      after: "return isIndexed || witness !== undefined ? { finalized, listed } : undefined",
+      before: "const sought = { address, slot: finalized.slot, until, before }",
+      after: "const sought = { address, slot: finalized.slot, until }",
       test: "test/server/chains/solana/SolanaLooks.test.ts"
     }
   ]),

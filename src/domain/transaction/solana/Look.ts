@@ -30,8 +30,9 @@ export interface Look {
     readonly of: ReadonlyMap<string, Status | null>
     /**
      * What the index of the provider was shown to have. An index lags behind the slot that the answer names, and it is filled
-     * block by block: an answer that has a transaction of a later finalized block misses nothing before that block. Blocks that
-     * were read as empty need no index. Absent: nothing was shown.
+     * block by block, and a younger back end has kept later blocks alone: an answer that has a transaction from before the
+     * signatures and one of a later finalized block misses nothing between them. Blocks that were read as empty need no index.
+     * Absent: nothing was shown.
      */
     readonly indexed?: ReadonlyArray<Indexed>
   }

@@ -42,10 +42,15 @@ export interface SoughtList {
   readonly slot: number
   /** The list is read down to a slot below this one, or to its end. */
   readonly until: number
+  /**
+   * A finalized transaction of anybody, below which the list begins: a back end answers only if its index has that transaction. Absent:
+   * the list begins at its top.
+   */
+  readonly before?: string | undefined
 }
 
 /** The error of a node that does not know the entry below which a page begins. Before Agave 4.0, the page is empty. */
-const transactionNotFound = -32_020
+export const transactionNotFound = -32_020
 
 const unknownBefore = new RpcFailure.RpcFailure({
   ...RpcFailure.answered("refused", "a page of the list does not continue the page above it").of(
@@ -57,13 +62,13 @@ const unknownBefore = new RpcFailure.RpcFailure({
 /** Reads from the top down to the entries that an earlier look has read, and then continues below them. */
 const pages = Effect.fnUntraced(function* (
   node: RpcNode,
-  { address, slot, until }: SoughtList,
+  { address, slot, until, before: top }: SoughtList,
   earlier: Read | undefined
 ) {
   const entries = new Map<string, number>()
   let known = earlier?.entries.size === 0 ? undefined : earlier
   /** The page begins below `before`, and with `next`, which the page above has as well. */
-  let [before, next]: ReadonlyArray<string | undefined> = []
+  let [before, next]: ReadonlyArray<string | undefined> = [top]
   let lowest = slot + 1
   const add = (signature: string, at: number) => {
     entries.set(signature, at)
@@ -103,5 +108,5 @@ export const read = Effect.fnUntraced(function* (node: RpcNode, wanted: SoughtLi
   }
   if (failure !== undefined) return yield* failure
   const { entries, ...rest } = found
-  return { ...rest, signatures: new Set(entries.keys()) }
+  return { listed: { ...rest, signatures: new Set(entries.keys()) }, entries }
 })

@@ -2,7 +2,7 @@
 import { Effect, Result } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
-import type { AttemptToProve, Landing, Look, Status } from "../../../domain/transaction/solana/Look.ts"
+import type { AttemptToProve, Indexed, Landing, Look, Status } from "../../../domain/transaction/solana/Look.ts"
 import {
   blockhashLife,
   boundMargin,
@@ -29,17 +29,24 @@ const chunked = <A>(items: ReadonlyArray<A>, size: number): ReadonlyArray<Readon
     items.slice(index * size, (index + 1) * size)
   )
 
+interface Shown {
+  readonly witnesses: ReadonlyArray<Witness>
+  /** A transaction from before the signatures. An answer without it comes from a back end that may not have kept their blocks. */
+  readonly since?: Witnesses.Place | undefined
+}
+
 /**
  * Answers in several parts count from the lowest of their slots. Each part asks for the witnesses as well, because each may meet
- * another back end.
+ * another back end. One answer that has a transaction from before the signatures, and one from above their bound, comes from one back
+ * end that has kept the blocks between them, and whose index has them.
  */
 const statusesOf = Effect.fnUntraced(function* (
   node: RpcNode,
   hashes: ReadonlyArray<string>,
-  witnesses: ReadonlyArray<Witness> = []
+  { witnesses, since }: Shown = { witnesses: [] }
 ) {
   const of = new Map<string, Status | null>()
-  const shown = witnesses.flatMap((witness) => witness.shown ?? [])
+  const shown = [...witnesses.flatMap((witness) => witness.shown ?? []), ...(since === undefined ? [] : [since])]
   const parts = yield* Effect.forEach(
     chunked(hashes, maxStatuses - shown.length),
     (part) =>
@@ -49,9 +56,13 @@ const statusesOf = Effect.fnUntraced(function* (
       })),
     { concurrency: "unbounded" }
   )
-  const isShown = (one: NonNullable<Witness["shown"]>) =>
+  const isShown = (one: Witnesses.Place) =>
     parts.every(({ part, answer }) => answer.value[part.length + shown.indexOf(one)]?.slot === one.slot)
-  const indexed = witnesses.filter((witness) => witness.shown === undefined || isShown(witness.shown))
+  const fromSlot = since !== undefined && isShown(since) ? since.slot : undefined
+  const indexed = witnesses.flatMap((witness): ReadonlyArray<Indexed> => {
+    if (witness.shown === undefined) return [{ fromSlot: witness.fromSlot, toHeight: witness.toHeight }]
+    return fromSlot !== undefined && isShown(witness.shown) ? [{ fromSlot, toHeight: witness.toHeight }] : []
+  })
   for (const { part, answer } of parts) {
     for (const [index, hash] of part.entries()) {
       const found = answer.value[index]
@@ -74,7 +85,7 @@ const statusesOf = Effect.fnUntraced(function* (
   return {
     slot: Math.min(...parts.map(({ answer }) => answer.context.slot)),
     of,
-    ...(indexed.length === 0 ? {} : { indexed: indexed.map((witness) => witness.indexed) })
+    ...(indexed.length === 0 ? {} : { indexed })
   }
 })
 
@@ -132,8 +143,8 @@ interface SoughtHistory extends Pick<Listing, "address" | "lists" | "now"> {
 const restoredSlots = livesAfterRestore * blockhashLife.maximum
 
 /**
- * What a restore asks: the finalized moment, whether the index has the blocks up to the bound, and then the list of the address
- * down to a slot.
+ * What a restore asks: the finalized moment, a transaction of a block above the bound, and then the list of the address from there down
+ * to a slot. A back end that does not have that transaction in its index gives no list.
  */
 export const history = Effect.fnUntraced(function* (
   node: RpcNode,
@@ -143,10 +154,15 @@ export const history = Effect.fnUntraced(function* (
   if (finalized.height < bound + boundMargin) return undefined
   const lowest = Math.max(until, finalized.slot - (finalized.height - bound) - restoredSlots, 0)
   const witness = yield* Witnesses.above(node, finalized, { bound, lowest })
-  const statuses = witness?.shown === undefined ? undefined : yield* statusesOf(node, [], [witness])
-  const isIndexed = witness !== undefined && (witness.shown === undefined || statuses?.indexed !== undefined)
-  const listed = yield* SolanaLists.read(node, { address, slot: finalized.slot, until }, lists, now)
-  return isIndexed ? { finalized, listed } : undefined
+  if (witness === undefined) return undefined
+  const before = witness.shown?.signature
+  const sought = { address, slot: finalized.slot, until, before }
+  const read = yield* Effect.catchIf(
+    SolanaLists.read(node, sought, lists, now),
+    ({ rpcCode }) => rpcCode === SolanaLists.transactionNotFound,
+    () => Effect.undefined
+  )
+  return read && { finalized, listed: read.listed }
 })
 
 const validityOf = Effect.fnUntraced(function* (node: RpcNode, blockhashes: ReadonlyArray<string>, slot: number) {
@@ -169,6 +185,28 @@ export interface Sought extends Listing {
 const signedSlotOf = (attempts: ReadonlyArray<AttemptToProve>): number =>
   Math.min(...attempts.map(({ offer }) => offer.signedSlot))
 
+const finalOf = ({ height }: Witnesses.Finalized, attempts: ReadonlyArray<AttemptToProve>) =>
+  attempts.filter(({ offer }) => offer.bound + boundMargin <= height)
+
+/**
+ * A transaction from before the lowest signature of which the node has the blocks: of the list of the address, if it has such a one,
+ * else of a block.
+ */
+const sinceOf = Effect.fnUntraced(function* (
+  node: RpcNode,
+  attempts: ReadonlyArray<AttemptToProve>,
+  firstAvailable: number,
+  entries: ReadonlyMap<string, number>
+) {
+  const kept = attempts.filter(({ offer }) => offer.signedSlot >= firstAvailable)
+  if (kept.length === 0) return undefined
+  const lowest = signedSlotOf(kept)
+  for (const [signature, slot] of entries) {
+    if (slot <= lowest && slot >= firstAvailable) return { signature, slot }
+  }
+  return yield* known(Witnesses.before(node, lowest))
+})
+
 /**
  * For the lowest and the highest bound that are final. The lowest one is shown by an index that lags while later bounds follow,
  * so that the proofs of a busy account do not wait for each other.
@@ -178,7 +216,7 @@ const witnessesOf = Effect.fnUntraced(function* (
   finalized: Witnesses.Finalized,
   attempts: ReadonlyArray<AttemptToProve>
 ) {
-  const final = attempts.filter(({ offer }) => offer.bound + boundMargin <= finalized.height)
+  const final = finalOf(finalized, attempts)
   const bounds = final.map(({ offer }) => offer.bound)
   const wanted = bounds.length === 0 ? [] : [...new Set([Math.min(...bounds), Math.max(...bounds)])]
   const found = yield* Effect.forEach(
@@ -199,18 +237,21 @@ export const proof = Effect.fnUntraced(function* (node: RpcNode, { address, atte
   const { slot } = finalized
   const hashes = attempts.map(({ hash }) => hash)
   const blockhashes = [...new Set(attempts.map(({ offer }) => offer.blockhash))]
-  const statusesWith = Effect.flatMap(witnessesOf(node, finalized, attempts), (found) =>
-    statusesOf(node, hashes, found)
-  )
   const list = known(SolanaLists.read(node, { address, slot, until: signedSlotOf(attempts) }, lists, now))
-  const [statuses, [listed, after], validity] = yield* Effect.all(
-    [known(statusesWith), Effect.all([list, firstAvailable]), known(validityOf(node, blockhashes, slot))],
+  const [witnesses, [read, after], validity] = yield* Effect.all(
+    [
+      witnessesOf(node, finalized, attempts),
+      Effect.all([list, firstAvailable]),
+      known(validityOf(node, blockhashes, slot))
+    ],
     { concurrency: "unbounded" }
   )
+  const since = yield* sinceOf(node, finalOf(finalized, attempts), after ?? before ?? 0, read?.entries ?? new Map())
+  const statuses = yield* known(statusesOf(node, hashes, { witnesses, since }))
   const look: Look = {
     finalized,
     ...present("statuses", statuses),
-    ...present("listed", listed),
+    ...present("listed", read?.listed),
     ...present("blockhashes", validity),
     ...present("firstAvailable", after && Math.max(after, before ?? 0)),
     ...(before === undefined || after === undefined ? {} : { keptFrom: Math.min(before, after) })

@@ -1,17 +1,23 @@
 // Transactions of finalized blocks that show how far the index of a node has come. Nodes write the statuses and lists of a block
 // some time after they name its slot, so a signature that they do not find proves nothing by itself.
 import { Effect } from "effect"
-import type { Indexed } from "../../../domain/transaction/solana/Look.ts"
 import { boundMargin, emptyBlocks } from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import * as Calls from "./SolanaCalls.ts"
 
-/** `indexed` holds if the same answer has this transaction in this slot. Absent `shown`: the blocks themselves were read. */
-export interface Witness {
-  readonly shown?: { readonly signature: string; readonly slot: number }
-  readonly indexed: Indexed
+/** A transaction of a finalized block. */
+export interface Place {
+  readonly signature: string
+  readonly slot: number
 }
+
+/** What an index misses nothing up to: `toHeight`. */
+export type Witness =
+  /** If the same answer has this transaction in this slot. */
+  | { readonly shown: Place; readonly toHeight: number }
+  /** In any case, from a slot on: the blocks themselves were read, and are empty. */
+  | { readonly shown?: undefined; readonly fromSlot: number; readonly toHeight: number }
 
 export interface Finalized {
   readonly slot: number
@@ -41,10 +47,7 @@ export const above = Effect.fn("SolanaWitnesses.above")(function* (
   const newest = yield* node.call(Calls.signaturesIn(first))
   if (newest === null || newest.blockHeight === null || newest.blockHeight <= bound) return undefined
   const toHeight = newest.blockHeight - 1
-  const of = (signature: string, slot: number): Witness => ({
-    shown: { signature, slot },
-    indexed: { fromSlot: 0, toHeight }
-  })
+  const of = (signature: string, slot: number): Witness => ({ shown: { signature, slot }, toHeight })
   const signature = newest.signatures.at(-1)
   if (signature !== undefined) return of(signature, first)
   for (let end = first - 1; end >= lowest; end -= emptyBlocks) {
@@ -58,5 +61,18 @@ export const above = Effect.fn("SolanaWitnesses.above")(function* (
       if (last !== undefined) return of(last, slots[index] ?? 0)
     }
   }
-  return { indexed: { fromSlot: lowest, toHeight } }
+  return { fromSlot: lowest, toHeight }
+})
+
+/** The last transaction of the newest block up to a slot. Undefined: the node does not show it, or the blocks are empty. */
+export const before = Effect.fn("SolanaWitnesses.before")(function* (
+  node: RpcNode,
+  slot: number
+): Effect.fn.Return<Place | undefined, RpcFailure> {
+  const slots = yield* node.call(Calls.blocksBetween(Math.max(slot - emptyBlocks + 1, 0), slot))
+  for (const one of slots.toReversed()) {
+    const signature = (yield* node.call(Calls.signaturesIn(one)))?.signatures.at(-1)
+    if (signature !== undefined) return { signature, slot: one }
+  }
+  return undefined
 })

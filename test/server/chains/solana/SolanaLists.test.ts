@@ -39,7 +39,7 @@ describe("the list of an address", () => {
     it.effect(`is read to its end through back ends that have it; version ${version}`, () =>
       Effect.gen(function* () {
         const { read } = make(version)
-        const { isWhole, signatures } = Result.getOrThrow(yield* read(0))
+        const { isWhole, signatures } = Result.getOrThrow(yield* read(0)).listed
         assert.deepStrictEqual([isWhole, signatures.size], [true, listPage.entries + 1])
       })
     )
@@ -52,7 +52,7 @@ describe("the list of an address", () => {
         assert.isTrue(Result.isFailure(found))
         assert.strictEqual(lists.size, 0, "nothing of it is kept")
         second.keeps = undefined
-        assert.strictEqual(Result.getOrThrow(yield* read(1)).signatures.size, listPage.entries + 1)
+        assert.strictEqual(Result.getOrThrow(yield* read(1)).listed.signatures.size, listPage.entries + 1)
       })
     )
   }

@@ -12,15 +12,9 @@ import * as Node from "../../../../testkit/solana/Node.ts"
 const address = "5".repeat(43)
 const sol = 1_000_000_000n
 
-/** A node of a cluster in which an account was funded twice, and the second transfer is the last thing that the account did. */
-const make = () => {
-  const cluster = Cluster.make()
-  cluster.fund(address, sol)
-  cluster.produce(10)
-  const hash = cluster.fund(address, sol)
-  const node = Node.make(cluster, "http://node.example")
-  const rpc = nodeWith(node.url, ({ method, params }) => {
-    const answer = node.answer(method, Array.isArray(params) ? JSON.parse(JSON.stringify(params)) : [])
+const rpcOf = (backend: Pick<Node.Backend, "answer">) =>
+  nodeWith("http://node.example", ({ method, params }) => {
+    const answer = backend.answer(method, Array.isArray(params) ? JSON.parse(JSON.stringify(params)) : [])
     if (answer === undefined) return Effect.die(new Error("the node is away"))
     return Effect.succeed(
       "result" in answer
@@ -28,7 +22,15 @@ const make = () => {
         : { _tag: "RpcError", ...answer.error }
     )
   })
-  return { cluster, hash, node, rpc }
+
+/** A node of a cluster in which an account was funded twice, and the second transfer is the last thing that the account did. */
+const make = (before = 10) => {
+  const cluster = Cluster.make()
+  cluster.fund(address, sol)
+  cluster.produce(before)
+  const hash = cluster.fund(address, sol)
+  const node = Node.make(cluster, "http://node.example")
+  return { cluster, hash, node, rpc: rpcOf(node) }
 }
 
 /** Bytes whose last block is that of the second transfer. */
@@ -37,7 +39,7 @@ const attemptOf = ({ cluster, hash }: ReturnType<typeof make>, signature = hash)
   return { hash: signature, offer: { blockhash: "1".repeat(44), bound: height, signedSlot: 1 } }
 }
 
-const look = ({ rpc }: ReturnType<typeof make>, attempts: ReadonlyArray<AttemptToProve>) =>
+const look = ({ rpc }: Pick<ReturnType<typeof make>, "rpc">, attempts: ReadonlyArray<AttemptToProve>) =>
   SolanaLooks.proof(rpc, { address, attempts, lists: new Map(), now: 0 })
 
 describe("a look for a proof", () => {
@@ -122,6 +124,100 @@ describe("a look after a restore", () => {
       scene.cluster.produce(6)
       const found = (yield* read) ?? assert.fail("no list")
       assert.isTrue(found.listed.signatures.has(scene.hash))
+    })
+  )
+})
+
+/** Slots before and after the second transfer, and blocks since then. */
+const ages = { before: 120, after: 60 }
+
+/** Back ends of one URL, by the slots that they have kept since before the transfer, or since after it, and by the lag of their index. */
+const backEnds = (cluster: Cluster.Cluster) => {
+  const made = (keeps: number | undefined, indexLag = 0) => Object.assign(Node.make(cluster, ""), { keeps, indexLag })
+  const since = ages.after + 20
+  return {
+    archive: made(undefined),
+    behind: made(undefined, ages.after),
+    kept: made(since),
+    keptBehind: made(since, ages.after),
+    younger: made(Math.floor(ages.after / 2))
+  }
+}
+
+/** A number of 32 bits for each call, which depends on nothing but the seed (mulberry32). */
+const randomOf = (seed: number) => {
+  let state = seed
+  return (): number => {
+    state = (state + 0x6d2b79f5) | 0
+    const mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    const more = mixed ^ (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed))
+    return (more ^ (more >>> 14)) >>> 0
+  }
+}
+
+const sequences = 400
+
+describe("back ends of different ages behind one URL", () => {
+  const scene = () => {
+    const made = make(ages.before)
+    made.cluster.produce(ages.after)
+    const { bound } = attemptOf(made).offer
+    const slot = made.cluster.blocks[bound]?.slot ?? assert.fail("no block")
+    const offer = { blockhash: "1".repeat(44), bound, signedSlot: slot - 5 }
+    return { ...made, bound, nodes: backEnds(made.cluster), offer }
+  }
+
+  it.effect("never prove together that bytes are dead which have landed, in whatever order they answer", () =>
+    Effect.gen(function* () {
+      const { hash, nodes, offer } = scene()
+      const attempt = { hash, offer }
+      const shown = new Set<string>()
+      for (let seed = 0; seed < sequences; seed++) {
+        const found = yield* look({ rpc: rpcOf(Node.balanced(Object.values(nodes), randomOf(seed))) }, [attempt])
+        const conclusion = conclude(found, [attempt], [])
+        assert.notStrictEqual(conclusion?._tag, "Dead", `sequence ${seed}`)
+        shown.add(conclusion?._tag ?? openQuestionOf(found, [attempt], []) ?? "none")
+      }
+      assert.includeMembers([...shown], ["Landed", "index", "list"])
+    })
+  )
+
+  it.effect(
+    "prove it of bytes that have not landed, each alone if it has kept the blocks, and together sometimes",
+    () =>
+      Effect.gen(function* () {
+        const { nodes, offer } = scene()
+        const attempt = { hash: "4".repeat(88), offer }
+        const questionOf = (backend: Pick<Node.Backend, "answer">) =>
+          Effect.map(look({ rpc: rpcOf(backend) }, [attempt]), (found) => openQuestionOf(found, [attempt], []))
+        const { archive, kept, younger } = nodes
+        assert.deepStrictEqual(
+          [yield* questionOf(archive), yield* questionOf(kept), yield* questionOf(younger)],
+          [undefined, undefined, "history"]
+        )
+        let proofs = 0
+        for (let seed = 0; seed < sequences; seed++) {
+          const question = yield* questionOf(Node.balanced([archive, kept], randomOf(seed)))
+          if (question === undefined) proofs++
+        }
+        assert.isAbove(proofs, sequences / 10)
+      })
+  )
+
+  it.effect("never show a restore a list that ends before a transaction below its bound", () =>
+    Effect.gen(function* () {
+      const { bound, hash, nodes } = scene()
+      let lists = 0
+      for (let seed = 0; seed < sequences; seed++) {
+        const { archive, behind } = nodes
+        const rpc = rpcOf(Node.balanced([archive, behind], randomOf(seed)))
+        const read = SolanaLooks.history(rpc, { address, bound, until: 0, lists: new Map(), now: 0 })
+        const found = yield* Effect.orElseSucceed(read, () => undefined)
+        if (found === undefined) continue
+        lists++
+        assert.isTrue(found.listed.signatures.has(hash), `sequence ${seed}`)
+      }
+      assert.isAbove(lists, sequences / 10)
     })
   )
 })

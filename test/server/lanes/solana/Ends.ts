@@ -81,10 +81,12 @@ export const heldBack = Effect.fnUntraced(function* (given: World.Given = {}) {
   return { world, id, born, bound: attempts[0]?.offer.bound ?? 0 }
 })
 
-/** The node has no status of what the relayer sent. Its index has the votes, so that it does not seem to lag. */
-export const hideStatuses = ({ cluster }: Pick<World, "cluster">, node: Node, slot = 10 ** 9) => {
+/** The node has no status of what the relayer sent. Its index has what others sent, and votes, so that it does not seem to lag. */
+export const hideStatuses = ({ address, cluster }: Pick<World, "address" | "cluster">, node: Node, slot = 10 ** 9) => {
   const statusOf = (signature: unknown) => {
-    const block = cluster.blocks[cluster.votes.get(String(signature)) ?? -1]
+    const found = cluster.landed(cluster.blocks, String(signature))
+    const isOwn = found?.wire.message.keys[0] === address
+    const block = isOwn ? undefined : (found?.block ?? cluster.blocks[cluster.votes.get(String(signature)) ?? -1])
     return block === undefined
       ? null
       : { slot: block.slot, confirmations: null, err: null, confirmationStatus: "finalized" }
@@ -95,10 +97,10 @@ export const hideStatuses = ({ cluster }: Pick<World, "cluster">, node: Node, sl
 }
 
 /** The node has the newest blocks alone and no statuses, and its list has another signature alone, which is younger. */
-export const pruned = ({ cluster }: World, node: Node, younger: string) => {
-  const slot = cluster.blocks.at(-1)?.slot ?? 0
+export const pruned = (world: World, node: Node, younger: string) => {
+  const slot = world.cluster.blocks.at(-1)?.slot ?? 0
   node.firstAvailable = slot - 2
-  hideStatuses({ cluster }, node)
+  hideStatuses(world, node)
   node.lies.set("getSignaturesForAddress", () => ({ result: [{ signature: younger, slot }] }))
 }
 
