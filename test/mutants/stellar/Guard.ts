@@ -290,8 +290,8 @@ export const guard: ReadonlyArray<Mutant> = [
       name: "hidden-changes-are-refused",
       rule: "A simulation that hides what a call changes of an account of the service is refused.",
       source: `${attacks} 48`,
-      before: "if (hidden !== undefined) return changed(",
-      after: "if (hidden === changes.join()) return changed(",
+      before: "if (unshown !== undefined) return unshown",
+      after: "if (unshown?.detail === unreadable) return unshown",
       test: `${guards}/GuardChanges.test.ts`
     },
     {

@@ -137,8 +137,24 @@ export const signatures: ReadonlyArray<Mutant> = [
       name: "guard-before-each-signature",
       rule: "The guard reads the final bytes before each signature.",
       source: `${traces} 39`,
-      before: "[obsolete, broken, payment,",
-      after: "[obsolete, payment,",
+      before: "[obsolete, broken, unshown, payment,",
+      after: "[obsolete, unshown, payment,",
+      test: `${tests}/DecideSignature.test.ts`
+    },
+    {
+      name: "hidden-changes-are-not-signed",
+      rule: "A call is not signed while one provider alone hides what it changes.",
+      source: `${attacks} 48`,
+      before: "broken, unshown, payment,",
+      after: "broken, payment,",
+      test: `${tests}/DecideSignature.test.ts`
+    },
+    {
+      name: "one-of-two-hides-until-one-decides",
+      rule: "What one of two providers hides ends a call only after the time after which one decides alone.",
+      source: `${attacks} 48`,
+      before: `if (verdict._tag === "Alone") return fail("balance_change", detail)`,
+      after: `if (verdict._tag !== "Agreed") return fail("balance_change", detail)`,
       test: `${tests}/DecideSignature.test.ts`
     },
     {
@@ -177,8 +193,8 @@ export const signatures: ReadonlyArray<Mutant> = [
       name: "payment-waits-for-a-price",
       rule: "Without a price of now, no envelope of a user is paid for.",
       source: `${traces} 40`,
-      before: "broken, payment, simulated,",
-      after: "broken, simulated,",
+      before: "unshown, payment, simulated,",
+      after: "unshown, simulated,",
       test: `${tests}/DecideSignature.test.ts`
     },
     {

@@ -5,6 +5,7 @@ import { ask, finish, sign as signed } from "../Command.ts"
 import type { Commands } from "../Command.ts"
 import type { AttemptKind } from "../Attempt.ts"
 import { fundsDeadline } from "../Rows.ts"
+import { verdictOf } from "../SecondOpinion.ts"
 import { firstOf } from "../Situation.ts"
 import type { Row, Situation } from "../Situation.ts"
 import { newestRequest } from "../Transaction.ts"
@@ -17,7 +18,7 @@ import { hold, holdFor, pollNext } from "./StellarHolding.ts"
 import { amountProblem } from "./SponsoredPayment.ts"
 import { fundsFor, isShort } from "./StellarFunds.ts"
 import { publicSettings } from "./LedgerSettings.ts"
-import { authorizationMargin } from "./StellarNumbers.ts"
+import { authorizationMargin, ledgerTime, signsAloneAfter } from "./StellarNumbers.ts"
 import { callFee, offerOf, priced } from "./StellarOffers.ts"
 import type { Form } from "./StellarOffers.ts"
 import type { AccountEntry, Preparation, StellarSeen } from "./StellarSeen.ts"
@@ -53,6 +54,30 @@ const broken: Row<Stellar, Prepared> = ({ view }) => {
   const { broken } = view.preparation
   if (broken === undefined) return undefined
   return fail(ofChain.find((code) => code === broken.code) ?? "policy_changed", broken.detail)
+}
+
+/**
+ * What one provider alone does not show of a call ends it as late as other verdicts of one provider: the only one has to hide it for as
+ * long as makes it enough for a signature.
+ */
+const unshown: Row<Stellar, Prepared> = (situation) => {
+  const { now, terms, transaction, view } = situation
+  const { unshown: found } = view.preparation
+  if (found === undefined) return undefined
+  const { detail, host, isOnlyOne } = found
+  const { cause: why, causeSince } = transaction
+  if (isOnlyOne) {
+    const since = why?.code === "second_provider_missing" ? causeSince : now
+    const decides_at = since + signsAloneAfter
+    return now >= decides_at
+      ? fail("balance_change", detail)
+      : hold(situation, "second_provider_missing", { host, error: detail, decides_at })
+  }
+  const silent = { _tag: "Silent", host, since: 0, error: detail } as const
+  const numbers = { blockTime: ledgerTime, required: 1, finalityByOne: terms.finalityByOne }
+  const verdict = verdictOf([silent], transaction, numbers, now)
+  if (verdict._tag === "Alone") return fail("balance_change", detail)
+  return hold(situation, "second_provider_missing", verdict._tag === "Missing" ? verdict.figures : { host })
 }
 
 /** The payment of a user is only judged at a price that is known. */
@@ -197,7 +222,7 @@ const sign = (situation: Situation<Stellar, Prepared>): Commands<Stellar> => {
 }
 
 const decidePrepared = firstOf<Stellar, Prepared>(
-  [obsolete, broken, payment, simulated, restore, authorization, feeAboveCap, worth, funds],
+  [obsolete, broken, unshown, payment, simulated, restore, authorization, feeAboveCap, worth, funds],
   sign
 )
 

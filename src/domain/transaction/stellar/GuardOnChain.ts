@@ -103,11 +103,18 @@ export const takenByCall = (simulated: Simulated, terms: Terms): bigint =>
 
 const changed = (detail: string): Refusal => refusal("balance_change", detail)
 
+/** An account of the service of which the answer does not show what the call changes. */
+export const hidden = ({ unshown }: Simulated, { own }: Terms): Refusal | undefined => {
+  const found = unshown.find((address) => own.has(address))
+  return found === undefined ? undefined : changed(`the simulation does not show what the call changes of ${found}`)
+}
+
 /** What the answer has to show of a call before anything is signed. */
-const unread = ({ changes, unreadable, unshown }: Simulated, { own }: Terms): Refusal | undefined => {
+const unread = (simulated: Simulated, terms: Terms): Refusal | undefined => {
+  const { changes, unreadable } = simulated
   if (unreadable !== undefined) return changed(`the simulation has a part that cannot be read: ${unreadable}`)
-  const hidden = unshown.find((address) => own.has(address))
-  if (hidden !== undefined) return changed(`the simulation does not show what the call changes of ${hidden}`)
+  const unshown = hidden(simulated, terms)
+  if (unshown !== undefined) return unshown
   const other = changes.find(({ kind }) => kind === "unexpected")
   return other?.kind === "unexpected"
     ? changed(`the call changes an entry of the type ${other.name}, which this version knows of no call`)

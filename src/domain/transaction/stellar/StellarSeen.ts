@@ -63,12 +63,22 @@ export type SorobanView =
 /** A payment whose accounts are in order. `NoPrice`: there is no price now. `Unreadable`: no provider shows its accounts. */
 export type PaymentView = ({ readonly _tag: "Priced" } & PricedPayment) | { readonly _tag: "NoPrice" | "Unreadable" }
 
+/** A provider whose simulation does not show what a call changes of accounts of the service, while no other one answers. */
+export interface Hiding {
+  /** Masked. */
+  readonly host: string
+  /** Whether no other one is configured. */
+  readonly isOnlyOne: boolean
+}
+
 /** The answer to the question `prepare`. */
 export interface Preparation {
   /** The work of the service is already done, or is not needed any more. */
   readonly isObsolete?: true
   /** The first rule of the guard that the envelope breaks now, those that need the chain included. */
   readonly broken?: Refusal
+  /** What one provider alone does not show of a call, as the guard refuses it. */
+  readonly unshown?: Hiding & { readonly detail: string }
   /** How many operations the envelope has. The inner one, if there is one. */
   readonly operations: number
   /** Stroops that the operations take from the relayer at most, as the limits of keys count them. */

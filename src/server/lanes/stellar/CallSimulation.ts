@@ -1,11 +1,12 @@
 // Simulates the call of an envelope: what it costs, which authorizations it needs, and whether it would succeed.
 import { Effect, Result } from "effect"
+import { maskUrl } from "../../../domain/chain/Rpc.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
 import type { CallLimits } from "../../../domain/transaction/stellar/LedgerSettings.ts"
 import type { StellarRequest } from "../../../domain/transaction/stellar/Stellar.ts"
 import { recordedLedgers } from "../../../domain/transaction/stellar/StellarNumbers.ts"
-import type { SorobanView } from "../../../domain/transaction/stellar/StellarSeen.ts"
+import type { Hiding, SorobanView } from "../../../domain/transaction/stellar/StellarSeen.ts"
 import * as RpcFailure from "../../chains/RpcFailure.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
 import * as Calls from "../../chains/stellar/StellarCalls.ts"
@@ -15,6 +16,7 @@ import type { StellarProviders } from "../../chains/stellar/StellarNodes.ts"
 import { validUntil } from "../../chains/stellar/StellarOperations.ts"
 import { simulatedIn } from "../../chains/stellar/StellarSimulations.ts"
 import type { ReadSimulation } from "../../chains/stellar/StellarSimulations.ts"
+import type { OwnAccounts } from "./OwnAccounts.ts"
 
 const simulateAt = Effect.fnUntraced(function* (
   lib: Library,
@@ -29,8 +31,10 @@ const simulateAt = Effect.fnUntraced(function* (
 
 export interface Simulation {
   readonly view: SorobanView | undefined
-  /** What the provider that was asked first answered. Absent: it did not answer, or its answer was no simulation. */
+  /** What the provider that was asked first answered, or another one that shows more. Absent: there is no simulation. */
   readonly read?: ReadSimulation
+  /** That provider alone does not show what the call changes of accounts of the service. */
+  readonly hiding?: Hiding
 }
 
 /** Whether the caller gave entries, which the simulation has to check. */
@@ -87,11 +91,20 @@ const viewOf = (envelope: TransactionEnvelope, read: ReadSimulation): SorobanVie
   }
 }
 
-/** A failure needs a second opinion: a node may be behind what the call needs. */
+/** Whether an answer does not show what the call changes of an account of the service. */
+const hidesOwn = Effect.fnUntraced(function* (ownAccounts: OwnAccounts, { unshown }: ReadSimulation) {
+  if (unshown.length === 0) return false
+  const own = yield* ownAccounts({ addresses: unshown })
+  return unshown.some((address) => own.has(address))
+})
+
+/**
+ * A failure needs a second opinion: a node may be behind what the call needs. So do changes of own accounts that a node does not show: it
+ * may be one that shows none.
+ */
 const simulate = Effect.fnUntraced(function* (
   lib: Library,
-  providers: StellarProviders,
-  envelope: TransactionEnvelope,
+  { envelope, ownAccounts, providers }: Pick<CallToSimulate, "envelope" | "ownAccounts" | "providers">,
   text: string,
   mode: Calls.AuthMode
 ) {
@@ -99,7 +112,23 @@ const simulate = Effect.fnUntraced(function* (
   const asked = yield* Effect.result(providers.first((node) => simulateAt(lib, node, text, mode, limits)))
   if (Result.isFailure(asked)) return { view: { _tag: "Unknown" } } satisfies Simulation
   const { node, read } = asked.success
-  if (read.error === undefined) return { view: viewOf(envelope, read), read } satisfies Simulation
+  if (read.error === undefined) {
+    const found = { view: viewOf(envelope, read), read } satisfies Simulation
+    if (!(yield* hidesOwn(ownAccounts, read))) return found
+    const look = (second: RpcNode) =>
+      Effect.flatMap(simulateAt(lib, second, text, mode, limits), (other) =>
+        Effect.map(hidesOwn(ownAccounts, other.read), (isHiding) => ({ ...other.read, isHiding }))
+      )
+    const other = yield* providers.second(node, look, ({ error, isHiding }) => error === undefined && !isHiding)
+    if (other === undefined || other === "not_configured") {
+      return {
+        ...found,
+        hiding: { host: maskUrl(node.url), isOnlyOne: other === "not_configured" }
+      } satisfies Simulation
+    }
+    if (other.error !== undefined) return { view: { _tag: "Disagrees" } } satisfies Simulation
+    return other.isHiding ? found : ({ view: viewOf(envelope, other), read: other } satisfies Simulation)
+  }
   const other = yield* providers.second(node, (second) => simulateAt(lib, second, text, mode, limits))
   const { error } = read
   const view: SorobanView =
@@ -122,6 +151,7 @@ interface CallToSimulate {
   readonly text: string
   readonly networkId: Uint8Array
   readonly providers: StellarProviders
+  readonly ownAccounts: OwnAccounts
   readonly isGuest: boolean
 }
 
@@ -129,23 +159,21 @@ interface CallToSimulate {
  * Recorded authorizations that the envelope will have are simulated once more, as when it is applied: an address that has to sign
  * refuses them then, and a contract that checks them needs resources for it. `newest`: the number of the newest ledger.
  */
-export const simulateCall = Effect.fnUntraced(function* (
-  lib: Library,
-  newest: number,
-  { address, envelope, isGuest, networkId, providers, request, text }: CallToSimulate
-) {
+export const simulateCall = Effect.fnUntraced(function* (lib: Library, newest: number, call: CallToSimulate) {
+  const { address, envelope, isGuest, networkId, request, text } = call
   const mode = simulationMode(request, envelope, isGuest)
-  if (mode !== "record") return yield* simulate(lib, providers, envelope, text, mode)
+  if (mode !== "record") return yield* simulate(lib, call, text, mode)
   const recording = yield* Effect.orDie(draftOf(address, request, networkId, { isRecording: true }))
-  const found: Simulation = yield* simulate(lib, providers, envelope, recording, mode)
+  const found: Simulation = yield* simulate(lib, call, recording, mode)
   const { read, view } = found
   const recorded = read === undefined || view?._tag !== "Succeeds" ? [] : recordedFor(lib, request, read, newest)
   if (read === undefined || recorded.length === 0) return found
   const whole = yield* Effect.orDie(draftOf(address, request, networkId, { recorded }))
-  const enforced: Simulation = yield* simulate(lib, providers, envelope, whole, "enforce")
+  const enforced: Simulation = yield* simulate(lib, call, whole, "enforce")
   // The authorizations that the call asks for are those that were recorded.
   if (enforced.read === undefined || enforced.view?._tag !== "Succeeds") return enforced
   return {
+    ...enforced,
     view: { ...enforced.view, recorded, untilLedger: newest + recordedLedgers },
     read: { ...enforced.read, auth: read.auth }
   } satisfies Simulation

@@ -15,6 +15,7 @@ import {
   beyondValue,
   declaredFee,
   expiredAuth,
+  hidden,
   notGranted,
   ownChanges,
   subentriesOnChain,
@@ -166,9 +167,10 @@ export const prepared = Effect.fnUntraced(function* ({
   const envelope = Result.isSuccess(guarded) ? guarded.success : Result.getOrThrow(decoded)
   if (envelope.kind !== "transaction") return { preparation: { operations: 0, out: 0n } } satisfies Prepared
   const isCall = envelope.operations.some(isSoroban)
-  const simulation = simulateCall(lib, rest.newest, { address, envelope, isGuest, networkId, providers, request, text })
+  const call = { address, envelope, isGuest, networkId, ownAccounts, providers, request, text }
+  const simulation: Effect.Effect<Simulation> = simulateCall(lib, rest.newest, call)
   const paying = { prices: rest.prices, providers, target }
-  const [{ baseFee, baseReserve }, fees, paid, { view, read }] = yield* Effect.all(
+  const [{ baseFee, baseReserve }, fees, paid, { hiding, view, read }] = yield* Effect.all(
     [
       providers.settings,
       rest.fees,
@@ -186,12 +188,15 @@ export const prepared = Effect.fnUntraced(function* ({
   const isCounted = isGuest || baseReserve === given.baseReserve
   const beyond = isCounted ? undefined : beyondValue(envelope, terms, request.max_value)
   const onChainRules = { ...rest, mode, maxValue: request.max_value }
+  const unshown = read && hiding && hidden(read, onChain)
+  const shown = read === undefined || unshown === undefined ? read : { ...read, unshown: [] }
   const preparation: Preparation = {
     operations: envelope.operations.length,
     out: isGuest ? 0n : highest(sendsOf(envelope, terms).value, read === undefined ? 0n : takenByCall(read, onChain)),
     baseFee,
     ...paid,
-    ...present("broken", beyond ?? brokenOnChain(envelope, onChain, read, onChainRules)),
+    ...present("broken", beyond ?? brokenOnChain(envelope, onChain, shown, onChainRules)),
+    ...present("unshown", hiding && unshown && { ...hiding, detail: unshown.detail }),
     ...(isGuest ? { inner: { fee: envelope.fee, ...present("resourceFee", envelope.resourceFee) } } : {}),
     ...present("stats", isCall ? fees?.sorobanInclusionFee : fees?.inclusionFee),
     ...present("soroban", view)
@@ -203,8 +208,9 @@ export const prepared = Effect.fnUntraced(function* ({
  * The preparation of a restore, from the preparation of its call. If the call needs no restore any more, or ends for another
  * reason, the restore is obsolete.
  */
-const restoreOf = ({ baseFee, broken, soroban, stats }: Preparation): Preparation => {
-  const work = { operations: 1, out: 0n, ...present("baseFee", baseFee), ...present("stats", stats) }
+const restoreOf = ({ baseFee, broken, soroban, stats, unshown }: Preparation): Preparation => {
+  const asked = { ...present("baseFee", baseFee), ...present("stats", stats), ...present("unshown", unshown) }
+  const work = { operations: 1, out: 0n, ...asked }
   if (broken !== undefined || soroban?._tag === "Succeeds" || soroban?._tag === "Fails") {
     return { ...work, isObsolete: true }
   }

@@ -97,9 +97,10 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
       subentries: payer?.subentries,
       now
     })
-    const { broken, out, soroban } = preparation
+    const { broken, out, soroban, unshown } = preparation
     if (soroban?._tag === "Unknown") return yield* unanswered("simulates the call")
-    const found = broken ?? failureOf(soroban)
+    const hidden = unshown === undefined ? undefined : refusal("balance_change", unshown.detail)
+    const found = broken ?? hidden ?? failureOf(soroban)
     if (found !== undefined) return yield* refused(found)
     yield* checkFunds(sender, payer, envelope.fee + out, yield* providers.settings)
     const hash = Buffer.from(envelope.hash, "hex")

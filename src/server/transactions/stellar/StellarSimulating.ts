@@ -90,7 +90,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
       subentries: payer?.subentries,
       now
     })
-    const { out, payment, soroban } = preparation
+    const { out, payment, soroban, unshown } = preparation
     if (payment?._tag === "Unreadable") return yield* unanswered("shows the accounts of the payment")
     if (soroban?._tag === "Unknown") return yield* unanswered("simulates the call")
     const used = isGuest && source !== undefined ? usedSequence(envelope, [source.sequence]) : undefined
@@ -114,7 +114,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
       needs_restore: soroban?._tag === "NeedsRestore",
       ...present("balance_change", read && (after?.balance ?? 0n) - (before?.balance ?? 0n)),
       verdict: [
-        ...waitOf(soroban),
+        ...(unshown === undefined ? waitOf(soroban) : ["second_provider_missing"]),
         ...(payment?._tag === "NoPrice" ? ["price_unavailable"] : []),
         ...(fits ? [] : ["fee_above_cap"]),
         ...((yield* chain.isShort(sender, payer, (fee ?? 0n) + out, yield* providers.settings))

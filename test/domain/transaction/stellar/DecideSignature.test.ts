@@ -1,6 +1,7 @@
 // What is prepared: rules, price and funds decide before each signature.
 import { assert, describe, it } from "@effect/vitest"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
+import { signsAloneAfter } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
 import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
 import {
   check,
@@ -38,6 +39,17 @@ const standalone = { baseFee: 100n, baseReserve: 100_000_000n }
 
 const archived = prepared({ soroban: { _tag: "NeedsRestore", fee: 9n, data: "AA", resourceFee: 1000n } })
 const paysRestore = { ...pending, versions: [{ operations: [], restore_footprint: true }] as const }
+
+/** Milliseconds. */
+const hour = 3_600_000
+
+const hides = (isOnlyOne: boolean) => ({ unshown: { host: "node.example", isOnlyOne, detail: "x" } })
+
+const hiddenSince = (before: number) => ({
+  ...pending,
+  cause: cause("second_provider_missing"),
+  causeSince: now - before
+})
 
 describe("a prepared transaction", () => {
   const call = (over: object) =>
@@ -104,6 +116,31 @@ describe("a prepared transaction", () => {
       "waits if no provider simulates it",
       situation(pending, prepared({ soroban: { _tag: "Unknown" } })),
       "Hold providers_unavailable"
+    ],
+    [
+      "waits if the only provider hides what it changes",
+      situation(pending, prepared(hides(true))),
+      "Hold second_provider_missing"
+    ],
+    [
+      "fails if the only provider has hidden it for as long as makes its view enough",
+      situation(hiddenSince(signsAloneAfter), prepared(hides(true))),
+      "Finish failed balance_change"
+    ],
+    [
+      "waits if one of two providers hides what it changes, and the other one does not answer",
+      situation(hiddenSince(hour - 1), prepared(hides(false)), { terms: { finalityByOne: hour } }),
+      "Hold second_provider_missing"
+    ],
+    [
+      "fails if no other provider has answered for the time after which one decides",
+      situation(hiddenSince(hour), prepared(hides(false)), { terms: { finalityByOne: hour } }),
+      "Finish failed balance_change"
+    ],
+    [
+      "waits if one of two providers hides what it changes, and one never decides alone",
+      situation(hiddenSince(hour), prepared(hides(false)), { terms: { finalityByOne: "never" } }),
+      "Hold second_provider_missing"
     ],
     ["waits for a restore", situation(pending, archived), "Hold needs_restore"],
     ["waits for a restore that it pays for", situation(paysRestore, archived), "Hold needs_restore"],

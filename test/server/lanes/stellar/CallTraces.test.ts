@@ -96,6 +96,66 @@ layerEach(memory)("a call of a contract", (it) => {
       })
   )
 
+  const paying = (address: string): StellarRequest => ({
+    operations: [
+      {
+        type: "invoke_contract",
+        contract_address: nativeContract(passphrase),
+        function_name: "transfer",
+        args: [{ address }, { address: receiver.publicKey() }, { i128: { hi: 0n, lo: xlm } }]
+      }
+    ]
+  })
+
+  it.effect("of which one provider does not show what it changes is judged by what another one shows", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      const [node] = world.nodes
+      if (node === undefined) return assert.fail("no node")
+      node.faults.script = { hidesChanges: true }
+      const [id] = yield* world.accept(paying(world.address))
+      const [beyond] = yield* world.accept({ ...paying(world.address), max_value: xlm - 1n })
+      yield* world.finish
+      const { cause, state } = yield* world.transaction(id)
+      assert.strictEqual(state, "confirmed", cause?.code)
+      assert.deepInclude(yield* world.transaction(beyond), { state: "failed", attempts: [] })
+      assert.strictEqual(world.balanceOf(receiver.publicKey()), had + xlm)
+    })
+  )
+
+  it.effect("of which two providers do not show what it changes ends before anything is signed", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      for (const { faults } of world.nodes) faults.script = { hidesChanges: true }
+      const [id] = yield* world.accept(paying(world.address))
+      yield* world.poll(2)
+      const { attempts, cause, state } = yield* world.transaction(id)
+      assert.deepStrictEqual([state, cause?.code, attempts.length], ["failed", "balance_change", 0])
+    })
+  )
+
+  it.effect(
+    "of which the only provider does not show what it changes waits, and then ends unless that one shows it",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* World.make()
+        const [node] = world.nodes
+        if (node === undefined) return assert.fail("no node")
+        node.faults.script = { hidesChanges: true }
+        const [id] = yield* world.accept(paying(world.address))
+        yield* world.poll()
+        assert.strictEqual((yield* world.transaction(id)).cause?.code, "second_provider_missing")
+        node.faults.script = {}
+        yield* world.finish
+        assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+        node.faults.script = { hidesChanges: true }
+        const [later] = yield* world.accept(paying(world.address))
+        yield* world.finish
+        const { attempts, cause, state } = yield* world.transaction(later)
+        assert.deepStrictEqual([state, cause?.code, attempts.length], ["failed", "balance_change", 0])
+      })
+  )
+
   it.effect("that makes a trust line ends before anything is signed, if the policy or the API key allows none", () =>
     Effect.gen(function* () {
       const world = yield* World.make({ policies: { max_subentries: 1 } })
