@@ -8,6 +8,7 @@ import { accountIn } from "./Entries.ts"
 import type { Account } from "./Entries.ts"
 import { Network } from "./Network.ts"
 import { serve } from "./Serving.ts"
+import type { Voted } from "./Voted.ts"
 
 export interface Shown {
   readonly id: string
@@ -38,6 +39,8 @@ interface Given {
   readonly fields?: object
   /** Absent: a local key. */
   readonly signer?: object
+  /** Absent: as on the public network. */
+  readonly voted?: Voted
 }
 
 /** A passphrase for each, so that no two of them share a lane. */
@@ -51,11 +54,13 @@ export const relayerAt = Effect.fnUntraced(function* (given: Given = {}) {
     funds = 1000n * xlm,
     ledgerMs = 1000,
     fields = {},
-    signer = { type: "plain" }
+    signer = { type: "plain" },
+    voted
   } = given
   const id = randomUUID()
   const passphrase = passphraseOf(id)
   const network = new Network({ passphrase, now: () => performance.timeOrigin + performance.now(), nodes: providers })
+  if (voted !== undefined) network.store.voted = voted
   const { standIn, url } = yield* serve(network)
   yield* Prepared.create("networks", {
     network_type: "stellar",

@@ -284,6 +284,35 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideInFlight.test.ts`
     }
   ]),
+  ...inFile("src/server/chains/stellar/StellarSettings.ts", [
+    {
+      name: "reserve-has-bounds",
+      rule: "A base reserve that no network has is not believed.",
+      source: `${attacks} 45`,
+      before: "value >= least && value <= most",
+      after: "value >= least || value <= most",
+      test: "test/server/chains/stellar/StellarSettings.test.ts"
+    },
+    {
+      name: "reserve-of-one-provider-waits",
+      rule: "One of several providers changes no reserve: what counted before does, until two agree.",
+      source: `${attacks} 45`,
+      before: "const agreed = same ?? (configured < agreeing ? first : undefined)",
+      after: "const agreed = same ?? first",
+      test: "test/server/chains/stellar/StellarSettings.test.ts"
+    }
+  ]),
+  ...inFile("src/server/transactions/stellar/RelayerChain.ts", [
+    {
+      name: "acceptance-counts-the-voted-reserve",
+      rule: "Acceptance counts the reserve that the network has voted for an API key.",
+      source: `${attacks} 45`,
+      before: "return settings === undefined ? terms : { ...terms, baseReserve: settings.baseReserve }",
+      after: "return settings === undefined ? terms : { ...terms, baseReserve: terms.baseReserve }",
+      test: "test/server/transactions/stellar/Signing.test.ts",
+      only: "counts for a key with a max_value the reserve"
+    }
+  ]),
   ...inFile(`${source}/StellarFunds.ts`, [
     {
       name: "funds-in-flight-are-reserved",

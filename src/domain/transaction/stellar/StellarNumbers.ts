@@ -51,6 +51,12 @@ export const declaredResourceMargin: Ratio = { numerator: 3n, denominator: 2n }
 /** Stroops that an account locks per entry, such as a trust line, on the public network (`LedgerHeader.baseReserve`). */
 export const baseReserve = publicBaseReserve
 
+/** Stroops of a base reserve that is believed: a new network of stellar-core begins with 10 XLM (`genesisBaseReserve`), and votes for less. */
+export const believedReserve = { least: 1n, most: 100_000_000n } as const
+
+/** Stroops of a base fee that is believed: 100 on the public network, 100,000 on the dearest one that is known, Pi. */
+export const believedBaseFee = { least: 1n, most: 10_000_000n } as const
+
 /** Entries of an account that a trust line for a share of a pool takes (CAP-38). Other trust lines take one. */
 export const poolShareEntries = 2
 

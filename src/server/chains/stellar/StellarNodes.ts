@@ -19,6 +19,8 @@ export interface StellarProviders extends Providers.Providers {
   readonly configured: number
   /** What the network has voted, as these providers say it. It was read not long ago. */
   readonly settings: Effect.Effect<LedgerSettings>
+  /** The same as it was read last, without a question to a provider. Undefined: it was not read yet. */
+  readonly known: Effect.Effect<LedgerSettings | undefined>
 }
 
 /** Fails if the node is on another network. `note`: gets the protocol that the node names. */
@@ -39,16 +41,19 @@ interface Place {
 
 /** Makes providers. Those of one network with the same URLs share what they know of its settings. */
 export const make = Effect.fnUntraced(function* (nodeOf: (url: string) => RpcNode) {
-  const chosen = ({ passphrase, urls }: Place) => Providers.make({ nodeOf, prove: prove(passphrase) }, urls)
-  const settingsOf = yield* StellarSettings.make((key) =>
-    Effect.map(chosen(JSON.parse(key) as Place), ({ first }) => first)
-  )
+  const chosen = ({ passphrase, urls }: Place) =>
+    Effect.map(Providers.make({ nodeOf, prove: prove(passphrase) }, urls), (made) => ({
+      ...made,
+      configured: new Set(urls.filter(({ weight }) => weight > 0).map(({ url }) => url)).size
+    }))
+  const settings = yield* StellarSettings.make((key) => chosen(JSON.parse(key) as Place))
   return {
     providers: Effect.fnUntraced(function* (urls: ReadonlyArray<RpcConfig>, passphrase: string) {
+      const place = JSON.stringify({ urls, passphrase } satisfies Place)
       const made: StellarProviders = {
         ...(yield* chosen({ urls, passphrase })),
-        configured: new Set(urls.filter(({ weight }) => weight > 0).map(({ url }) => url)).size,
-        settings: settingsOf(JSON.stringify({ urls, passphrase } satisfies Place))
+        settings: settings.read(place),
+        known: Effect.sync(() => settings.known(place))
       }
       return made
     })

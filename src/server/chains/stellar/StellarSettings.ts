@@ -1,9 +1,10 @@
 // Reads what the validators of a network have voted: reserve and fee from the newest ledger, limits and close time from its entries.
-import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import { Cache, Duration, Effect, Exit, Result } from "effect"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import { publicSettings } from "../../../domain/transaction/stellar/LedgerSettings.ts"
 import type { LedgerSettings } from "../../../domain/transaction/stellar/LedgerSettings.ts"
+import { agreeing, believedBaseFee, believedReserve } from "../../../domain/transaction/stellar/StellarNumbers.ts"
+import type { Providers } from "../Providers.ts"
 import type * as RpcFailure from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import * as Calls from "./StellarCalls.ts"
@@ -21,10 +22,43 @@ const capacity = 1000
 
 const optional = <A>(read: () => A): A | undefined => Result.getOrUndefined(Result.try(read))
 
-/** stellar-rpc has the header itself, others the entry of the history that contains it. */
-const headerIn = ({ xdr }: Library, text: string): Xdr.LedgerHeader | undefined =>
-  optional(() => xdr.LedgerHeader.fromXdr(text, "base64")) ??
-  optional(() => xdr.LedgerHeaderHistoryEntry.fromXdr(text, "base64").header)
+/** What the header of a ledger has of the votes. */
+type Header = Pick<LedgerSettings, "baseReserve" | "baseFee">
+
+const isWithin = (value: bigint, { least, most }: typeof believedReserve | typeof believedBaseFee): boolean =>
+  value >= least && value <= most
+
+/** stellar-rpc has the header itself, others the entry of the history that contains it. Undefined: no numbers that are believed. */
+const headerIn = ({ xdr }: Library, text: string): Header | undefined => {
+  const found =
+    optional(() => xdr.LedgerHeader.fromXdr(text, "base64")) ??
+    optional(() => xdr.LedgerHeaderHistoryEntry.fromXdr(text, "base64").header)
+  if (found === undefined) return undefined
+  const header = { baseReserve: BigInt(found.baseReserve), baseFee: BigInt(found.baseFee) }
+  return isWithin(header.baseReserve, believedReserve) && isWithin(header.baseFee, believedBaseFee) ? header : undefined
+}
+
+const isSame = (one: Header, other: Header): boolean =>
+  one.baseReserve === other.baseReserve && one.baseFee === other.baseFee
+
+interface Agreement {
+  readonly header: Header
+  /** Whether as many providers name it as must agree. */
+  readonly isAgreed: boolean
+}
+
+/**
+ * What two providers name, or the only one that is configured. While no two agree, what counted before, else the votes of the public
+ * network if a provider names them: a number that one provider makes up neither holds a relayer nor lets it spend its reserve.
+ */
+const agreementOf = (named: ReadonlyArray<Header>, configured: number, before: Header | undefined): Agreement => {
+  const [first] = named
+  const same = named.find((one, index) => named.slice(index + 1).some((other) => isSame(one, other)))
+  const agreed = same ?? (configured < agreeing ? first : undefined)
+  if (agreed !== undefined) return { header: agreed, isAgreed: true }
+  const likely = before ?? named.find((one) => isSame(one, publicSettings)) ?? first ?? publicSettings
+  return { header: likely, isAgreed: false }
+}
 
 const ids = [
   "configSettingContractComputeV0",
@@ -75,54 +109,88 @@ const votedIn = (lib: Library, { entries }: Calls.Entries): Voted => {
 
 interface Read {
   readonly settings: LedgerSettings
-  readonly isLarge: boolean
+  /** Whether another answer is not expected soon. */
+  readonly isKept: boolean
 }
 
+const headerAt = (lib: Library, node: RpcNode) =>
+  Effect.map(node.call(Calls.latest), ({ headerXdr, metadataXdr }) => ({
+    header: headerXdr === undefined ? undefined : headerIn(lib, headerXdr),
+    isLarge: (metadataXdr?.length ?? 0) > largeLedger
+  }))
+
 /** A provider that lacks one of the answers gives the other. */
-const readAt = Effect.fnUntraced(function* (lib: Library, node: RpcNode) {
-  const [latest, entries] = yield* Effect.all(
-    [node.call(Calls.latest), Effect.result(node.call(Calls.ledgerEntries(keysOf(lib))))],
-    { concurrency: "unbounded" }
+const readAt = (lib: Library, node: RpcNode) =>
+  Effect.map(
+    Effect.all([headerAt(lib, node), Effect.result(node.call(Calls.ledgerEntries(keysOf(lib))))], {
+      concurrency: "unbounded"
+    }),
+    ([found, entries]) => ({
+      ...found,
+      node,
+      voted: Result.isSuccess(entries) ? votedIn(lib, entries.success) : {}
+    })
   )
-  const header = latest.headerXdr === undefined ? undefined : headerIn(lib, latest.headerXdr)
+
+/** How long others are waited for that confirm the numbers of the first provider. */
+const confirmation = Duration.seconds(2)
+
+/** The providers of a network. */
+export interface VotingProviders extends Pick<Providers, "first" | "others"> {
+  readonly configured: number
+}
+
+/** `before`: what counted last. */
+const readFrom = Effect.fnUntraced(function* (
+  { configured, first, others }: VotingProviders,
+  before: Header | undefined
+) {
+  const lib = yield* library
+  const { header, isLarge, node, voted } = yield* first((one) => readAt(lib, one))
+  const asked = others(
+    node,
+    (other) => Effect.map(headerAt(lib, other), (found) => found.header),
+    (found) => found !== undefined && header !== undefined && isSame(found, header)
+  )
+  const opinions =
+    configured < agreeing
+      ? []
+      : yield* Effect.timeoutOrElse(asked, { duration: confirmation, orElse: () => Effect.succeed([]) })
+  const named = [header, ...opinions.map(({ result }) => Result.getOrUndefined(result))]
+  const agreement = agreementOf(
+    named.filter((one) => one !== undefined),
+    configured,
+    before
+  )
   const read: Read = {
-    settings: {
-      ...publicSettings,
-      ...(header === undefined ? {} : { baseReserve: BigInt(header.baseReserve), baseFee: BigInt(header.baseFee) }),
-      ...(Result.isSuccess(entries) ? votedIn(lib, entries.success) : {})
-    },
-    isLarge: (latest.metadataXdr?.length ?? 0) > largeLedger
+    settings: { ...publicSettings, ...agreement.header, ...voted },
+    isKept: isLarge && agreement.isAgreed
   }
   return read
 })
 
-type First = <A>(
-  use: (node: RpcNode) => Effect.Effect<A, RpcFailure.RpcFailure>
-) => Effect.Effect<A, RpcFailure.RpcFailure>
-
 /**
- * The settings of networks, by a key that names a network and its providers. `firstOf`: asks these providers in turn. While none answers,
- * those that were read last count, then those of the public network.
+ * The settings of networks, by a key that names a network and its providers. While none answers, those that were read last count, then
+ * those of the public network. `known`: what was read last, which asks nobody.
  */
-export const make = Effect.fnUntraced(function* (firstOf: (key: string) => Effect.Effect<First>) {
+export const make = Effect.fnUntraced(function* (providersOf: (key: string) => Effect.Effect<VotingProviders>) {
   const last = new Map<string, LedgerSettings>()
   const cache = yield* Cache.makeWith<string, Read, RpcFailure.RpcFailure>(
-    Effect.fnUntraced(function* (key) {
-      const lib = yield* library
-      const first = yield* firstOf(key)
-      return yield* first((node) => readAt(lib, node))
-    }),
+    (key) => Effect.flatMap(providersOf(key), (asked) => readFrom(asked, last.get(key))),
     {
       capacity,
-      timeToLive: (exit) => (Exit.isFailure(exit) ? kept.none : exit.value.isLarge ? kept.large : kept.small)
+      timeToLive: (exit) => (Exit.isFailure(exit) ? kept.none : exit.value.isKept ? kept.large : kept.small)
     }
   )
-  return (key: string): Effect.Effect<LedgerSettings> =>
-    Cache.get(cache, key).pipe(
-      Effect.map(({ settings }) => {
-        last.set(key, settings)
-        return settings
-      }),
-      Effect.orElseSucceed(() => last.get(key) ?? publicSettings)
-    )
+  return {
+    read: (key: string): Effect.Effect<LedgerSettings> =>
+      Cache.get(cache, key).pipe(
+        Effect.map(({ settings }) => {
+          last.set(key, settings)
+          return settings
+        }),
+        Effect.orElseSucceed(() => last.get(key) ?? publicSettings)
+      ),
+    known: (key: string): LedgerSettings | undefined => last.get(key)
+  }
 })

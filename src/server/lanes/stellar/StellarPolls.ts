@@ -133,7 +133,10 @@ export const poll = Effect.fn("StellarPolls.poll")(function* (
         providers.opinions(maxAsked, (node) => look(context, lib, node, addresses, now)),
         { duration: budget, orElse: () => Effect.succeed<ReadonlyArray<Opinion<Sighting>>>([]) }
       ),
-      Effect.timeoutOrElse(providers.settings, { duration: budget, orElse: () => Effect.succeed(publicSettings) })
+      Effect.timeoutOrElse(providers.settings, {
+        duration: budget,
+        orElse: () => Effect.map(providers.known, (known) => known ?? publicSettings)
+      })
     ],
     { concurrency: "unbounded" }
   )

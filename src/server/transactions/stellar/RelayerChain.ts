@@ -1,6 +1,7 @@
 // What the providers of a stellar relayer say, for requests: the accounts that pay and act, and whether the funds are enough.
 import { Effect, Result } from "effect"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
+import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
 import type { LedgerSettings } from "../../../domain/transaction/stellar/LedgerSettings.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import * as StellarFunds from "../../../domain/transaction/stellar/StellarFunds.ts"
@@ -36,10 +37,23 @@ export const make = Effect.gen(function* () {
 
   const kept = yield* KeptProviders.make(({ urls, passphrase }: Place) => nodes.providers(urls, passphrase))
 
-  const providersOf = Effect.fnUntraced(function* ({ network, relayer }: Sender) {
+  const providersOf = Effect.fnUntraced(function* ({ network, relayer }: Pick<Sender, "network" | "relayer">) {
     const { urls } = yield* targets.get(relayer.id)
     const passphrase = network.network_type === "stellar" ? network.passphrase : ""
     return yield* kept({ urls, passphrase })
+  })
+
+  /**
+   * The terms of the guard with the reserve that the network has voted, if it was read already: acceptance asks no provider. A lane, which
+   * has read it, counts again before each signature.
+   */
+  const withReserve = Effect.fnUntraced(function* (terms: Terms, sender: Pick<Sender, "network" | "relayer">) {
+    // A relayer that was deleted meanwhile is refused when its transaction is stored.
+    const settings = yield* Effect.orElseSucceed(
+      Effect.flatMap(providersOf(sender), ({ known }) => known),
+      () => undefined
+    )
+    return settings === undefined ? terms : { ...terms, baseReserve: settings.baseReserve }
   })
 
   /** Asks a provider, and the next one if it fails. */
@@ -78,5 +92,5 @@ export const make = Effect.gen(function* () {
     return StellarFunds.isShort(funds)
   })
 
-  return { providersOf, first, look, lookEach, isShort }
+  return { providersOf, withReserve, first, look, lookEach, isShort }
 })

@@ -8,7 +8,7 @@ import { deadlineOf, violationsOf } from "../../../domain/transaction/stellar/Ad
 import { entryProblem, unknownBuild } from "../../../domain/transaction/stellar/Forwarding.ts"
 import { inconsistenciesOf } from "../../../domain/transaction/stellar/Consistency.ts"
 import type { TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
-import { guard, outerFeeOf } from "../../../domain/transaction/stellar/Guard.ts"
+import { addedSubentries, guard, outerFeeOf } from "../../../domain/transaction/stellar/Guard.ts"
 import type { Mode } from "../../../domain/transaction/stellar/Guard.ts"
 import { timeBounds } from "../../../domain/transaction/stellar/GuardRules.ts"
 import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
@@ -40,6 +40,7 @@ import type { OwnAccounts } from "../../lanes/stellar/OwnAccounts.ts"
 import { modeOf } from "../../lanes/stellar/StellarPreparing.ts"
 import type { Sender } from "../Intake.ts"
 import * as BuildsRepo from "./BuildsRepo.ts"
+import * as RelayerChain from "./RelayerChain.ts"
 
 interface CheckContext {
   readonly now: Moment
@@ -132,6 +133,10 @@ export const beyondLimits = (
 ): Refusal | undefined =>
   exceeded(envelope, terms, { ...present("maxValue", max_value), ...present("receivers", receivers) })
 
+/** Whether what an envelope locks counts for the limit of an API key. */
+export const locksReserve = (envelope: TransactionEnvelope, limits: NetworkLimits | undefined): boolean =>
+  limits?.max_value !== undefined && addedSubentries(envelope) > 0
+
 /** The request as it is stored: what its call takes is only known when it is signed. */
 export const limited = (request: StellarRequest, limits: NetworkLimits | undefined): StellarRequest => ({
   ...request,
@@ -143,6 +148,7 @@ type SenderOf = Pick<Sender<Stellar>, "account" | "target">
 
 export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
   const builds = yield* BuildsRepo.make
+  const chain = yield* RelayerChain.make
 
   /** Hex: the name of the build that the user has signed. Undefined: the body is no such build. */
   const buildOf = Effect.fnUntraced(function* (
@@ -195,10 +201,15 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
     return { request, envelope, terms, own, mode, facts: factsOf(mode, envelope, build) }
   })
 
-  const check = Effect.fnUntraced(function* (body: Body, sender: SenderOf, { limits: given, ...asked }: Allowance) {
+  const check = Effect.fnUntraced(function* (
+    body: Body,
+    sender: Sender<Stellar>,
+    { limits: given, ...asked }: Allowance
+  ) {
     const { envelope, facts, mode, request, terms } = yield* examine(body, sender, asked)
     const limits = limitsIn(mode, given)
-    const beyond = limits === undefined ? undefined : beyondLimits(envelope, terms, limits)
+    const counted = locksReserve(envelope, limits) ? yield* chain.withReserve(terms, sender) : terms
+    const beyond = limits === undefined ? undefined : beyondLimits(envelope, counted, limits)
     if (beyond !== undefined)
       return yield* TransactionLimitExceeded.of(violationOf(beyond, fieldOf(body)), asked.prefix)
     return {

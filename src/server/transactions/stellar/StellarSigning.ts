@@ -26,7 +26,7 @@ import type { Sender, Signing } from "../Intake.ts"
 import { unanswered } from "../ProviderErrors.ts"
 import { feesOf } from "./RelayerChain.ts"
 import * as RelayerChain from "./RelayerChain.ts"
-import { beyondLimits, limited } from "./StellarChecks.ts"
+import { beyondLimits, limited, locksReserve } from "./StellarChecks.ts"
 
 const field = "unsigned_xdr"
 
@@ -132,7 +132,8 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
       const guarded = Result.flatMap(decoded, (envelope) => guard("sign", envelope, terms))
       if (Result.isFailure(guarded)) return yield* refused(guarded.failure)
       const envelope = guarded.success
-      const beyond = limits === undefined ? undefined : beyondLimits(envelope, terms, limits)
+      const counted = locksReserve(envelope, limits) ? yield* chain.withReserve(terms, sender) : terms
+      const beyond = limits === undefined ? undefined : beyondLimits(envelope, counted, limits)
       if (beyond !== undefined) return yield* TransactionLimitExceeded.of(violationOf(beyond, field), prefix)
       const request = limited({ transaction_xdr: unsigned_xdr }, limits)
       return { identity: envelope.hash, unsigned: prepare(sender, { request, envelope, now }) }

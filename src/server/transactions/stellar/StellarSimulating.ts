@@ -99,7 +99,9 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
     const broken = preparation.broken ?? used ?? failureOf(soroban) ?? worth
     if (broken !== undefined) return yield* badRequest([violationOf(broken, field)], "")
     const fits = fee !== undefined && fee <= terms.cap
-    const isBeyond = limits !== undefined && beyondLimits(envelope, terms, limits) !== undefined
+    const settings = yield* providers.settings
+    const counted = { ...terms, baseReserve: settings.baseReserve }
+    const isBeyond = limits !== undefined && beyondLimits(envelope, counted, limits) !== undefined
     const change = read?.changes.find((one) => one.kind === "account" && one.address === address)
     const [before, after] = change?.kind === "account" ? [change.before, change.after] : []
     return {
@@ -117,9 +119,7 @@ export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
         ...(unshown === undefined ? waitOf(soroban) : ["second_provider_missing"]),
         ...(payment?._tag === "NoPrice" ? ["price_unavailable"] : []),
         ...(fits ? [] : ["fee_above_cap"]),
-        ...((yield* chain.isShort(sender, payer, (fee ?? 0n) + out, yield* providers.settings))
-          ? ["insufficient_funds"]
-          : []),
+        ...((yield* chain.isShort(sender, payer, (fee ?? 0n) + out, settings)) ? ["insufficient_funds"] : []),
         ...(isBeyond || forbidden !== undefined ? ["transaction_limits"] : [])
       ]
     }

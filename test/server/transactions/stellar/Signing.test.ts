@@ -2,7 +2,7 @@
 // Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import type { xdr } from "@stellar/stellar-sdk/base"
-import { Operation } from "@stellar/stellar-sdk/base"
+import { Asset, Operation } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"
 import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
 import * as Documented from "../../../../testkit/Documented.ts"
@@ -21,6 +21,7 @@ import {
 import type { Building } from "../../../../testkit/stellar/Building.ts"
 import { counterContract, nativeContract } from "../../../../testkit/stellar/Contracts.ts"
 import { pay, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
+import { publicVote } from "../../../../testkit/stellar/Voted.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { makeKey } from "../Fixtures.ts"
 
@@ -183,6 +184,19 @@ layer(api, { excludeTestServices: true })("an envelope that a caller gets signed
         makeKey(["transactions:sign"], { transaction_limits: { stellar: { max_value: String(value) } } })
       assert.match(yield* refusal(transfer(xlm), { key: yield* keyOf(3n * xlm - 1n) }), /^400 .*balance_change/)
       const answer = yield* sign(transfer(xlm), { key: yield* keyOf(3n * xlm) })
+      assert.strictEqual(answer.status, 200, answer.text)
+    })
+  )
+
+  it.effect("counts for a key with a max_value the reserve that the network has voted, if that was read", () =>
+    Effect.gen(function* () {
+      const { refusal, sign, unsigned } = yield* signing({ voted: { ...publicVote, baseReserve: 3n * xlm } })
+      const keyOf = (value: bigint) =>
+        makeKey(["transactions:sign"], { transaction_limits: { stellar: { max_value: String(value) } } })
+      assert.strictEqual((yield* sign(unsigned([payment(receiver, 1n)]))).status, 200)
+      const line = unsigned([Operation.changeTrust({ asset: new Asset("USD", receiver.publicKey()) })])
+      assert.match(yield* refusal(line, { key: yield* keyOf(3n * xlm - 1n) }), /^403 .*max_value/)
+      const answer = yield* sign(line, { key: yield* keyOf(3n * xlm) })
       assert.strictEqual(answer.status, 200, answer.text)
     })
   )
