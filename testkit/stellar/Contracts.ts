@@ -38,6 +38,14 @@ export const forwarderContract = contractNamed("forwarder")
 /** An account that is a contract, and lets anybody act for it: it needs no signature. */
 export const openContract = contractNamed("open account")
 
+/** Contracts with code of their own. */
+export const ownContracts: ReadonlySet<string> = new Set([
+  counterContract,
+  tokenContract,
+  forwarderContract,
+  openContract
+])
+
 export const nativeContract = (passphrase: string): string => Asset.native().contractId(passphrase)
 
 /** Instructions that every call needs. */

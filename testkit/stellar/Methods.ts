@@ -1,5 +1,7 @@
 // The methods of stellar-rpc, over the ledgers that one provider shows.
-import { Asset, StrKey, xdr } from "@stellar/stellar-sdk/base"
+import { Address, Asset, StrKey, xdr } from "@stellar/stellar-sdk/base"
+import { creditContract } from "./Calls.ts"
+import { nativeContract, ownContracts } from "./Contracts.ts"
 import { dataOf, keyOf } from "./Entries.ts"
 import type { Account, Entry } from "./Entries.ts"
 import type { Ledger, Network, Transaction } from "./Network.ts"
@@ -143,6 +145,22 @@ const toTrustLineAsset = (name: string): xdr.TrustLineAsset => {
   return new Asset(code, issuer).toTrustLineXDRObject()
 }
 
+/** What a contract executes: that of an asset, or code. Undefined: another entry, or no contract of the stand-in. */
+const instanceOf = (
+  { contract, durability, key }: xdr.LedgerKeyContractData,
+  passphrase: string
+): xdr.LedgerEntryData | undefined => {
+  const address = Address.fromScAddress(contract).toString()
+  const isAsset = address === nativeContract(passphrase) || address === creditContract(passphrase)
+  if (key.type !== "scvLedgerKeyContractInstance" || !(isAsset || ownContracts.has(address))) return undefined
+  const executable = isAsset
+    ? xdr.ContractExecutable.contractExecutableStellarAsset()
+    : xdr.ContractExecutable.contractExecutableWasm(new Uint8Array(32))
+  const val = xdr.ScVal.scvContractInstance(new xdr.ScContractInstance({ executable, storage: null }))
+  const ext = xdr.ExtensionPoint.v0()
+  return xdr.LedgerEntryData.contractData(new xdr.ContractDataEntry({ ext, contract, key, durability, val }))
+}
+
 /** stellar-rpc takes at most this many keys. */
 const maxKeys = 200
 
@@ -161,6 +179,8 @@ const getLedgerEntries: Method = (view, params) => {
       const setting = settingOf(key.configSetting.configSettingId.name, view.network.store.voted)
       return setting === undefined ? [] : [{ key: text, xdr: setting.toXdr("base64"), lastModifiedLedgerSeq: 1 }]
     }
+    const instance = key.type === "contractData" ? instanceOf(key.contractData, view.network.passphrase) : undefined
+    if (instance !== undefined) return [{ key: text, xdr: instance.toXdr("base64"), lastModifiedLedgerSeq: 1 }]
     const name = keyOfLedgerKey(key)
     const version = name === undefined ? undefined : view.network.store.versionAt(name, view.newest.number)
     if (version?.entry === undefined) return []

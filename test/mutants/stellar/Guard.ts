@@ -340,8 +340,16 @@ export const guard: ReadonlyArray<Mutant> = [
       name: "trust-of-contracts-counts",
       rule: "A trust line that the contract of an asset makes is counted by what the relayer authorizes.",
       source: `${attacks} 45`,
-      before: `call?.name === "trust" ? 1 : 0`,
-      after: `call?.name === "trust" ? 0 : 0`,
+      before: `call?.name === "trust" && call.args.length === 1`,
+      after: `call?.name === "trust" && call.args.length === 0`,
+      test: `${guards}/GuardChanges.test.ts`
+    },
+    {
+      name: "only-assets-make-trust-lines",
+      rule: "A function of another contract that is named trust makes no trust line.",
+      source: `${attacks} 45`,
+      before: "filter((contract) => assets.has(contract))",
+      after: "filter((contract) => assets.has(contract) || contract.length > 0)",
       test: `${guards}/GuardChanges.test.ts`
     }
   ]),
@@ -363,6 +371,16 @@ export const guard: ReadonlyArray<Mutant> = [
       before: "return shown.has(name) ? [] : [address]",
       after: "return shown.has(name) || address.length > 0 ? [] : [address]",
       test: `${guards}/GuardChanges.test.ts`
+    }
+  ]),
+  ...inFile("src/server/chains/stellar/StellarTrustlines.ts", [
+    {
+      name: "unknown-contracts-may-be-assets",
+      rule: "A contract counts as one of an asset unless the chain says that it executes other code.",
+      source: `${attacks} 45`,
+      before: `val.instance.executable.type === "contractExecutableWasm"`,
+      after: "val.instance.executable.type.length > 0",
+      test: "test/server/lanes/stellar/CallTraces.test.ts"
     }
   ]),
   ...inFile("src/server/lanes/stellar/StellarPreparing.ts", [

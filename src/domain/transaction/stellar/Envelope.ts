@@ -127,18 +127,27 @@ export interface TransactionEnvelope {
 /** An envelope of a kind that the service never signs, or a transaction. */
 export type Envelope = TransactionEnvelope | { readonly kind: "feeBump" } | { readonly kind: "v0" }
 
-/** `trust` of the contract of an asset makes a trust line (CAP-73). No other function of a contract adds an entry to an account. */
-const trustLinesIn = ({ below, call }: Invocation): number =>
-  below.reduce((total, one) => total + trustLinesIn(one), call?.name === "trust" ? 1 : 0)
+/** `trust(address)` of the contract of an asset makes a trust line (CAP-73). No other function of a contract adds an entry to an account. */
+const trustIn = ({ below, call }: Invocation): ReadonlyArray<string> => [
+  ...(call?.name === "trust" && call.args.length === 1 ? [call.contract] : []),
+  ...below.flatMap(trustIn)
+]
+
+/** The contracts whose `trust` the source of the envelope authorizes, each as often as it does. */
+export const trustedContracts = ({ operations }: Pick<TransactionEnvelope, "operations">): ReadonlyArray<string> =>
+  operations.flatMap((operation) =>
+    operation.type === "invokeHostFunction"
+      ? operation.auth.flatMap(({ credentials, root }) => (credentials.kind === "source" ? trustIn(root) : []))
+      : []
+  )
 
 /**
- * Entries that an operation adds to its account at most. For each, the account locks a base reserve. Calls count by what the account
- * authorizes, because a contract can do more when it is applied than its simulation showed.
+ * Entries that an operation adds to its account at most. For each, the account locks a base reserve. Calls of `assets`, contracts that may
+ * be those of assets, count by what the account authorizes: a contract can do more when it is applied than its simulation showed.
  */
-export const entriesAddedBy = (operation: Operation): number => {
+export const entriesAddedBy = (operation: Operation, assets: ReadonlySet<string> = new Set()): number => {
   if (operation.type === "invokeHostFunction") {
-    const ofSource = operation.auth.filter(({ credentials }) => credentials.kind === "source")
-    return ofSource.reduce((total, { root }) => total + trustLinesIn(root), 0)
+    return trustedContracts({ operations: [operation] }).filter((contract) => assets.has(contract)).length
   }
   if (operation.type !== "changeTrust" || operation.limit <= 0n) return 0
   return operation.asset === "pool" ? poolShareEntries : 1

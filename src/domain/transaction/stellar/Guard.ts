@@ -63,14 +63,16 @@ const removedToken = eachOperation((operation, number, { allowedTokens }) =>
 )
 
 /** Entries for trust lines that the envelope adds to the account at most. */
-export const addedSubentries = ({ operations }: TransactionEnvelope): number =>
-  operations.reduce((total, operation) => total + entriesAddedBy(operation), 0)
+export const addedSubentries = (
+  { operations }: TransactionEnvelope,
+  { assetContracts }: Pick<Terms, "assetContracts">
+): number => operations.reduce((total, operation) => total + entriesAddedBy(operation, assetContracts), 0)
 
-const subentries: Rule = (envelope, { maxSubentries }) =>
-  addedSubentries(envelope) > maxSubentries
+const subentries: Rule = (envelope, terms) =>
+  addedSubentries(envelope, terms) > terms.maxSubentries
     ? refusal(
         "too_many_subentries",
-        `the envelope adds ${addedSubentries(envelope)} entries, at most ${maxSubentries} are allowed`
+        `the envelope adds ${addedSubentries(envelope, terms)} entries, at most ${terms.maxSubentries} are allowed`
       )
     : undefined
 

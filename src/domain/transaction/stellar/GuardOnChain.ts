@@ -211,7 +211,7 @@ export const ownChanges = (
     : undefined
 }
 
-/** With the reserve of the network, which acceptance does not know. */
+/** With the reserve of the network, and the trust lines that contracts make, which acceptance does not know. */
 export const beyondValue = (
   envelope: TransactionEnvelope,
   terms: Terms,
@@ -239,9 +239,10 @@ export const wouldFail = ({ error }: Simulated): Refusal | undefined =>
 export const subentriesOnChain = (
   envelope: TransactionEnvelope,
   present: number,
-  { maxSubentries }: Terms
+  terms: Terms
 ): Refusal | undefined => {
-  const added = addedSubentries(envelope)
+  const { maxSubentries } = terms
+  const added = addedSubentries(envelope, terms)
   return added > 0 && present + added > maxSubentries
     ? refusal(
         "too_many_subentries",

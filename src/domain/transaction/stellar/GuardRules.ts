@@ -27,6 +27,8 @@ export interface Terms {
   readonly maxSubentries: number
   /** Stroops that an account locks per entry (`LedgerHeader.baseReserve`). */
   readonly baseReserve: bigint
+  /** Contracts of which the envelope authorizes `trust`, and that may be those of assets. Absent: a lane reads it of the chain. */
+  readonly assetContracts?: ReadonlySet<string>
   /** Seconds that the time bounds of a foreign envelope may lie ahead. */
   readonly timeLimit: number
   /** Stroops that an envelope may cost, and the rate per operation that is bid now. */

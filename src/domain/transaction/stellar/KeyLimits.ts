@@ -65,9 +65,9 @@ const isOwn = ({ credentials }: AuthEntry, { own }: Terms): boolean =>
   credentials.kind === "source" || signersOf(credentials).some((address) => own.has(address))
 
 /** What an operation locks on its account. */
-const reserved = (operation: Operation, { baseReserve }: Terms): Sends => ({
+const reserved = (operation: Operation, { assetContracts, baseReserve }: Terms): Sends => ({
   ...nothing,
-  value: BigInt(entriesAddedBy(operation)) * baseReserve
+  value: BigInt(entriesAddedBy(operation, assetContracts)) * baseReserve
 })
 
 const ofOperation = (operation: Operation, terms: Terms): Sends => {

@@ -1,7 +1,8 @@
-// Trust lines at one ledger: whether a user can pay in a credit, and whether the relayer can receive it.
-import { Effect } from "effect"
+// Trust lines at one ledger: whether a user can pay in a credit, whether the relayer can receive it, and which contracts can make one.
+import { Effect, Result } from "effect"
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import type { Credit, PaidAccounts, Trustline } from "../../../domain/transaction/stellar/SponsoredPayment.ts"
+import type { Providers } from "../Providers.ts"
 import * as RpcFailure from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import { keyOf as keyOfAccount } from "./StellarAccounts.ts"
@@ -75,4 +76,48 @@ export const paidAccounts = Effect.fnUntraced(function* (
     },
     catch: () => RpcFailure.failure("invalid_answer").of("getLedgerEntries")
   })
+})
+
+const instanceKeyOf = ({ Address, xdr }: Library, contract: string): string =>
+  textOf(
+    xdr.LedgerKey.contractData(
+      new xdr.LedgerKeyContractData({
+        contract: Address.fromString(contract).toScAddress(),
+        key: xdr.ScVal.scvLedgerKeyContractInstance(),
+        durability: xdr.ContractDataDurability.persistent
+      })
+    )
+  )
+
+/** The contract of an entry which says that it executes code of its own. That of an asset never does. */
+const withCode = ({ Address, xdr }: Library, text: string): ReadonlyArray<string> => {
+  const data = xdr.LedgerEntryData.fromXdr(text, "base64")
+  if (data.type !== "contractData" || data.contractData.key.type !== "scvLedgerKeyContractInstance") return []
+  const { contract, val } = data.contractData
+  return val.type === "scvContractInstance" && val.instance.executable.type === "contractExecutableWasm"
+    ? [Address.fromScAddress(contract).toString()]
+    : []
+}
+
+/** Entries of one call at most: as many as stellar-rpc takes. */
+const maxKeys = 200
+
+/** Those of the contracts that may be contracts of assets: all of which no provider says that they execute other code. */
+export const assetsAmong = Effect.fnUntraced(function* (
+  lib: Library,
+  { first }: Pick<Providers, "first">,
+  contracts: ReadonlyArray<string>
+): Effect.fn.Return<ReadonlySet<string>> {
+  const asked = [...new Set(contracts)]
+  if (asked.length === 0) return new Set()
+  const keys = asked.slice(0, maxKeys).map((contract) => instanceKeyOf(lib, contract))
+  const answer = yield* Effect.result(first((node) => node.call(Calls.ledgerEntries(keys))))
+  const entries = Result.isSuccess(answer) ? (answer.success.entries ?? []) : []
+  const others = new Set(
+    Result.getOrElse(
+      Result.try(() => entries.flatMap(({ xdr }) => withCode(lib, xdr))),
+      () => []
+    )
+  )
+  return new Set(asked.filter((contract) => !others.has(contract)))
 })

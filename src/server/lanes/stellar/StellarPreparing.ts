@@ -5,7 +5,7 @@ import type { Lane } from "../../../domain/transaction/Lane.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { leftOf, preparationOfWork } from "../../../domain/transaction/stellar/Channels.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
-import { isSoroban } from "../../../domain/transaction/stellar/Envelope.ts"
+import { isSoroban, trustedContracts } from "../../../domain/transaction/stellar/Envelope.ts"
 import type { TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
 import { guard } from "../../../domain/transaction/stellar/Guard.ts"
 import type { Mode } from "../../../domain/transaction/stellar/Guard.ts"
@@ -38,6 +38,7 @@ import { networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
 import type { ReadSimulation } from "../../chains/stellar/StellarSimulations.ts"
 import type { PriceSource } from "../../prices/PriceSource.ts"
 import type { Inquiry } from "../LaneNetwork.ts"
+import { assetsAmong } from "../../chains/stellar/StellarTrustlines.ts"
 import { simulateCall } from "./CallSimulation.ts"
 import type { Simulation } from "./CallSimulation.ts"
 import { providersOf } from "./StellarContext.ts"
@@ -82,8 +83,8 @@ const brokenOnChain = (
   const isGuest = mode === "bump"
   const expired = expiredAuth(envelope, newest)
   if (expired !== undefined) return expired
-  if (!isGuest && subentries !== undefined) {
-    const entries = subentriesOnChain(envelope, subentries, terms)
+  if (!isGuest) {
+    const entries = subentriesOnChain(envelope, subentries ?? 0, terms)
     if (entries !== undefined) return entries
   }
   if (read === undefined) return undefined
@@ -170,22 +171,23 @@ export const prepared = Effect.fnUntraced(function* ({
   const call = { address, envelope, isGuest, networkId, ownAccounts, providers, request, text }
   const simulation: Effect.Effect<Simulation> = simulateCall(lib, rest.newest, call)
   const paying = { prices: rest.prices, providers, target }
-  const [{ baseFee, baseReserve }, fees, paid, { hiding, view, read }] = yield* Effect.all(
+  const [{ baseFee, baseReserve }, fees, paid, { hiding, view, read }, assetContracts] = yield* Effect.all(
     [
       providers.settings,
       rest.fees,
       paymentOf(mode, paying, envelope),
-      isCall ? simulation : Effect.succeed<Simulation>({ view: undefined })
+      isCall ? simulation : Effect.succeed<Simulation>({ view: undefined }),
+      assetsAmong(lib, providers, trustedContracts(envelope))
     ],
     { concurrency: "unbounded" }
   )
-  const terms = { ...given, baseReserve }
+  const terms = { ...given, assetContracts, baseReserve }
   // The simulation may name accounts that the envelope does not name.
   const addresses = read === undefined ? [] : addressesIn(read)
   const onChain =
     addresses.length === 0 ? terms : { ...terms, own: new Set([...own, ...(yield* ownAccounts({ addresses }))]) }
-  // Acceptance has counted the reserve of the public network.
-  const isCounted = isGuest || baseReserve === given.baseReserve
+  // Acceptance has counted the reserve of the public network, and no trust line that a contract makes.
+  const isCounted = isGuest || (baseReserve === given.baseReserve && assetContracts.size === 0)
   const beyond = isCounted ? undefined : beyondValue(envelope, terms, request.max_value)
   const onChainRules = { ...rest, mode, maxValue: request.max_value }
   const unshown = read && hiding && hidden(read, onChain)

@@ -135,7 +135,7 @@ export const beyondLimits = (
 
 /** Whether what an envelope locks counts for the limit of an API key. */
 export const locksReserve = (envelope: TransactionEnvelope, limits: NetworkLimits | undefined): boolean =>
-  limits?.max_value !== undefined && addedSubentries(envelope) > 0
+  limits?.max_value !== undefined && addedSubentries(envelope, {}) > 0
 
 /** The request as it is stored: what its call takes is only known when it is signed. */
 export const limited = (request: StellarRequest, limits: NetworkLimits | undefined): StellarRequest => ({

@@ -8,6 +8,7 @@ import {
   administers,
   beyondValue,
   ownChanges,
+  subentriesOnChain,
   takenByCall
 } from "../../../../src/domain/transaction/stellar/GuardOnChain.ts"
 import type { AccountState, EntryChange, Simulated } from "../../../../src/domain/transaction/stellar/GuardOnChain.ts"
@@ -66,6 +67,8 @@ const account = (key: lib.Keypair, over: Partial<Account> = {}): string =>
 
 const increment = call("increment")
 
+const manySubentries = "too_many_subentries"
+
 describe("what a call changes of accounts of the service", () => {
   it("row 45: is read of a trust line that the contract of an asset makes, with the reserve that it locks", () => {
     const simulated = simulate(trust)
@@ -106,11 +109,17 @@ describe("what a call changes of accounts of the service", () => {
       [below, 2]
     ] as const) {
       const envelope = envelopeOf(own([call("go", [], { auth: [sourceEntry(tree)] })], { resourceFee: 1000n }))
-      assert.strictEqual(addedSubentries(envelope), count)
-      assert.strictEqual(sendsOf(envelope, terms).value, BigInt(count) * baseReserve)
-      const receivers = [counterContract, usd]
-      assert.strictEqual(exceeded(envelope, terms, { maxValue: 1n, receivers })?.code, "key_limits")
-      assert.isUndefined(exceeded(envelope, terms, { maxValue: BigInt(count) * baseReserve, receivers }))
+      const read = { ...terms, assetContracts: new Set([usd]) }
+      assert.strictEqual(addedSubentries(envelope, read), count)
+      assert.strictEqual(sendsOf(envelope, read).value, BigInt(count) * baseReserve)
+      assert.strictEqual(beyondValue(envelope, read, 1n)?.code, "balance_change")
+      assert.isUndefined(beyondValue(envelope, read, BigInt(count) * baseReserve))
+      assert.strictEqual(subentriesOnChain(envelope, 0, { ...read, maxSubentries: count - 1 })?.code, manySubentries)
+      // Another contract may have a function of that name.
+      const ofOther = { ...terms, assetContracts: new Set<string>() }
+      assert.strictEqual(addedSubentries(envelope, ofOther), 0)
+      assert.isUndefined(beyondValue(envelope, ofOther, 0n))
+      assert.isUndefined(exceeded(envelope, terms, { maxValue: 0n, receivers: [counterContract, usd] }))
     }
   })
 
@@ -270,7 +279,7 @@ describe("what a call changes of accounts of the service", () => {
 describe("a change of trust lines", () => {
   it("counts as before", () => {
     const line = Operation.changeTrust({ asset: new Asset("USD", attacker.publicKey()) })
-    assert.strictEqual(addedSubentries(envelopeOf(built(relayer, [line, line]))), 2)
+    assert.strictEqual(addedSubentries(envelopeOf(built(relayer, [line, line])), terms), 2)
   })
 })
 

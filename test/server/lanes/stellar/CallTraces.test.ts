@@ -182,6 +182,26 @@ layerEach(memory)("a call of a contract", (it) => {
     })
   )
 
+  it.effect("of a function that is named trust is no trust line, unless its contract is that of an asset", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ policies: { max_subentries: 0 } })
+      world.network.grant(issuer.publicKey(), 10n * xlm)
+      const { address } = world
+      const ended = Effect.fnUntraced(function* (contract: string) {
+        // The simulation shows a call of the counter, and none of what is authorized below it.
+        const below = [invocation(contract, "trust", [addressValue(address)])]
+        const auth = [sourceEntry(invocation(counterContract, "increment", [], below))]
+        const unsigned = transaction(address, [callOf("increment", [], { auth })], { sequence: 1n }).toXDR()
+        const [id] = yield* world.accept({ transaction_xdr: unsigned, max_value: 0n })
+        yield* world.finish
+        const { cause, state } = yield* world.transaction(id)
+        return [state, cause?.code]
+      })
+      assert.deepStrictEqual(yield* ended(tokenContract), ["confirmed", "confirmed"])
+      assert.deepStrictEqual(yield* ended(creditContract(passphrase)), ["failed", "balance_change"])
+    })
+  )
+
   it.effect("that makes a trust line counts the reserve that the network has voted for the API key", () =>
     Effect.gen(function* () {
       const world = yield* World.make({ funds: 1000n * xlm })
