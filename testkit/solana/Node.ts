@@ -174,7 +174,11 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
           .map(({ slot }) => slot)
   }
 
-  const blockIn = ([slot]: Params): Answer => {
+  /** Signatures alone are shown whatever versions the question allows. */
+  const blockIn = (params: Params): Answer => {
+    const [slot] = params
+    const bad = badVersion(params)
+    if (bad !== undefined) return bad
     if (!node.hasHistory) return error(-32_011, "Transaction history is not available from this node")
     const block = at("finalized")[heightAt(Number(slot))]
     if (block === undefined || block.slot !== slot) return error(-32_007, `Slot ${slot} was skipped`)
@@ -333,7 +337,17 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     return withContext(all, cluster.isValid(all, message.blockhash) ? rawInteger(chargeOf(message)) : null)
   }
 
+  /** Agave: a plain upper bound in eight bits, whatever versions the node knows. */
+  const badVersion = (params: Params): Answer | undefined => {
+    const asked = optionOf(params, "maxSupportedTransactionVersion")
+    return asked === undefined || (Number.isInteger(asked) && Number(asked) >= 0 && Number(asked) <= node.highestAsked)
+      ? undefined
+      : invalid(`Invalid params: invalid value: integer \`${String(asked)}\`, expected u8.`)
+  }
+
   const transactionAt = (params: Params): Answer => {
+    const bad = badVersion(params)
+    if (bad !== undefined) return bad
     const found = landed(at("finalized").slice(0, indexed().length), textOf(params[0]))
     if (found === undefined) return result(null)
     const { message, messageBytes, signatures } = found.wire
@@ -482,6 +496,8 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     /** Whether it forwards what it is sent, and does not answer. */
     dropsAnswers: false,
     hasHistory: true,
+    /** The highest number that it takes as `maxSupportedTransactionVersion`. */
+    highestAsked: 255,
     /** Bytes of a transaction of version 1 that it takes: 1232 before Agave 4.2. Of the others, it never takes more than 1232. */
     maxBytes: 4096,
     firstAvailable: 0,

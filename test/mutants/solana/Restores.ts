@@ -31,6 +31,14 @@ export const restores: ReadonlyArray<Mutant> = [
   ]),
   ...inFile("src/server/chains/solana/SolanaCalls.ts", [
     {
+      name: "any-version-is-one-of-a-message",
+      rule: "A question about any version names the highest one that a message can have.",
+      source: `${traces} 27`,
+      before: "const anyVersion = 127",
+      after: "const anyVersion = 255",
+      test: "test/server/chains/solana/SolanaLooks.test.ts"
+    },
+    {
       name: "restore-reads-version-1",
       rule: "What landed after the copy is read in each version that the service signs.",
       source: `${traces} 27`,

@@ -126,6 +126,23 @@ describe("a node of a cluster", () => {
     })
   })
 
+  it("takes any number of eight bits as the highest version, also for a transaction of an earlier one and for a block", () => {
+    const { cluster, node } = make()
+    const hash = cluster.fund(addressOf(2), sol)
+    const slot = cluster.blocks.at(-1)?.slot ?? 0
+    cluster.produce(40)
+    const ask = (method: string, first: unknown, maxSupportedTransactionVersion: number) =>
+      node.answer(method, [first, { transactionDetails: "signatures", maxSupportedTransactionVersion }])
+    for (const version of [0, 1, 127, 255]) {
+      assert.isObject(valueOf(ask("getTransaction", hash, version)))
+      assert.isObject(valueOf(ask("getBlock", slot, version)))
+    }
+    for (const version of [-1, 256, 0.5]) {
+      assert.strictEqual(errorOf(ask("getTransaction", hash, version)), -32_602)
+      assert.strictEqual(errorOf(ask("getBlock", slot, version)), -32_602)
+    }
+  })
+
   it("takes no more bytes than it is set to", () => {
     const { cluster, node } = make()
     const raw = base64Of(transferOf(cluster, 1, addressOf(2), sol))

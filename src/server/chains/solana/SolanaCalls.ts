@@ -157,8 +157,12 @@ export const transactionOf = (signature: string): TypedCall<typeof Fetched.Type>
 /** The error of a node whose transaction has a later version than the question allows. */
 export const versionNotSupported = -32_015
 
-/** The highest number that the parameter takes: what is read with it is the same in each version. */
-const anyVersion = 255
+/**
+ * The highest version that a message can name, in seven bits: what is read with it is the same in each version. Agave takes it as a plain
+ * upper bound, whatever it knows itself (`validate_version` of solana-transaction-status 2.1 to 4.2). It also takes numbers up to 255
+ * today, and is asked to refuse them (anza-xyz/agave, issue 8159).
+ */
+const anyVersion = 127
 
 const Described = Schema.NullOr(
   Schema.Struct({

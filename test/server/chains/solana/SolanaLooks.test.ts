@@ -110,6 +110,18 @@ describe("a look for a proof", () => {
   )
 })
 
+describe("a look of a poll", () => {
+  it.effect("reads what was paid from a node that takes no version that no message can name", () =>
+    Effect.gen(function* () {
+      const { cluster, hash, node, rpc } = make()
+      cluster.produce(Cluster.finality + 1)
+      node.highestAsked = 127
+      const { landings } = yield* SolanaLooks.poll(rpc, [hash], new Map())
+      assert.isDefined(landings.get(hash)?.paid)
+    })
+  )
+})
+
 describe("a look after a restore", () => {
   it.effect("has no list before the index shows a block above the bound", () =>
     Effect.gen(function* () {

@@ -265,7 +265,7 @@ layerEach(memory)("after a restore", (it) => {
       for (const node of world.nodes) {
         node.lies.set("getTransaction", ([, options]) =>
           Predicate.hasProperty(options, "maxSupportedTransactionVersion") &&
-          options.maxSupportedTransactionVersion === 255
+          options.maxSupportedTransactionVersion === 127
             ? { error: { code: -32_602, message: "Invalid params" } }
             : undefined
         )
