@@ -29,6 +29,28 @@ export const restores: ReadonlyArray<Mutant> = [
       test: "test/server/chains/solana/SolanaLooks.test.ts"
     }
   ]),
+  ...inFile("src/server/lanes/solana/SolanaRestore.ts", [
+    {
+      name: "restore-reaches-what-the-copy-knows",
+      rule: "A list that ends above the newest own signature of the copy may be one of a younger back end.",
+      source: `${traces} 28`,
+      before: "  if (!isReached(work, lists)) return undefined\n",
+      after: "",
+      test: `${lanes}/Restores.test.ts`,
+      only: "a list that ends above what the copy knows"
+    }
+  ]),
+  ...inFile("src/server/lanes/solana/SolanaLane.ts", [
+    {
+      name: "restore-reads-from-the-copy-on",
+      rule: "What is finalized after a copy was put back does not shorten the list that is read for it.",
+      source: `${traces} 28`,
+      before: "const since = counters.since ?? newest ?? { slot: 0 }",
+      after: "const since = newest ?? counters.since ?? { slot: 0 }",
+      test: `${lanes}/Restores.test.ts`,
+      only: "newer own transactions fill"
+    }
+  ]),
   ...inFile("src/server/chains/solana/SolanaCalls.ts", [
     {
       name: "any-version-is-one-of-a-message",

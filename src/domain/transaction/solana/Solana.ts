@@ -61,6 +61,17 @@ export interface SolanaCounters {
   readonly anchor?: KnownSignature
   /** What follows after a copy of the database was put back. The service forgets it when the next copy is put back. */
   readonly restore?: SolanaRestore
+  /** From where the list of the address is read for it. The next copy that is put back continues with it, until a list was read. */
+  readonly since?: RestoredSince
+}
+
+/**
+ * The newest own signature that was finalized when a copy was put back: what the copy does not know has landed after it. Without a
+ * signature, the whole list is read.
+ */
+export interface RestoredSince {
+  readonly slot: number
+  readonly hash?: string
 }
 
 export interface SolanaRestore {

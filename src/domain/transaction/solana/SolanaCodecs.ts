@@ -40,7 +40,8 @@ export const FactsJson = Schema.Struct({
 
 export const CountersJson = Schema.Struct({
   anchor: optional(Schema.Struct({ hash: Schema.String, slot: Schema.Int })),
-  restore: optional(Schema.Struct({ bound: Schema.Int, slot: optional(Schema.Int) }))
+  restore: optional(Schema.Struct({ bound: Schema.Int, slot: optional(Schema.Int) })),
+  since: optional(Schema.Struct({ slot: Schema.Int, hash: optional(Schema.String) }))
 })
 
 export const RefusalJson = Schema.Struct({ class: Schema.Literal("permanent") })

@@ -69,6 +69,8 @@ interface RestoreMemory {
   readonly foreign: Set<string>
   /** Since when the list of the only provider shows nothing new. */
   completeSince: Moment | undefined
+  /** Since when lists lack the signature since which they are read. */
+  lackedSince: Moment | undefined
 }
 
 /** An attempt that the ledger does not have, and its bytes. */
@@ -93,7 +95,7 @@ export const make = (genesis: string | undefined): SolanaMemory => ({
   landings: new Map(),
   aloneSince: new Map(),
   known: [],
-  restore: { found: new Map(), foreign: new Set(), completeSince: undefined },
+  restore: { found: new Map(), foreign: new Set(), completeSince: undefined, lackedSince: undefined },
   lists: new Map(),
   blockhashes: new Map(),
   balances: new Map(),

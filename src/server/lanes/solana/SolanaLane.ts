@@ -79,10 +79,14 @@ const open = (parts: Parts, { address, genesis, keys }: LaneOptions): LaneChain<
     const providers = yield* SolanaContext.providersOf(context, relayer)
     const known = (hashes: ReadonlyArray<string>) =>
       Effect.zipWith(ownHashes(hashes), given(hashes), (one, other) => new Set([...one, ...other]))
-    const next = yield* SolanaRestore.advance({ context, providers, rows, known, now }, restore)
+    // What is finalized after the copy was put back is newer than what the list is read for.
+    const newest = SolanaContext.anchorOf(memory)
+    const since = counters.since ?? newest ?? { slot: 0 }
+    const next = yield* SolanaRestore.advance({ context, providers, rows, since, known, now }, restore)
     return {
-      ...present("anchor", SolanaContext.anchorOf(memory)),
-      ...present("restore", next)
+      ...present("anchor", newest),
+      ...present("restore", next),
+      ...(SolanaRestore.isOpen(rows, next) ? { since } : {})
     } satisfies SolanaCounters
   })
 

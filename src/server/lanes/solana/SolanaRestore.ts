@@ -9,7 +9,7 @@ import { executes, executesNone } from "../../../domain/transaction/solana/Execu
 import type { Description } from "../../../domain/transaction/solana/Execution.ts"
 import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
 import { bytesOf } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
-import type { Solana, SolanaRestore } from "../../../domain/transaction/solana/Solana.ts"
+import type { RestoredSince, Solana, SolanaRestore } from "../../../domain/transaction/solana/Solana.ts"
 import * as Numbers from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import { decode } from "../../../domain/transaction/solana/WireDecoding.ts"
 import * as Calls from "../../chains/solana/SolanaCalls.ts"
@@ -17,7 +17,6 @@ import * as SolanaLooks from "../../chains/solana/SolanaLooks.ts"
 import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
 import type { LaneRow } from "../LaneNetwork.ts"
-import { anchorOf } from "./SolanaContext.ts"
 import type { SolanaContext, TakenBytes } from "./SolanaContext.ts"
 import * as Lifetimes from "./SolanaLifetimes.ts"
 
@@ -26,6 +25,8 @@ interface Work {
   readonly providers: SolanaProviders
   /** Open transactions, in the order in which they were accepted. */
   readonly rows: ReadonlyArray<LaneRow<Solana>>
+  /** From where lists are read. */
+  readonly since: RestoredSince
   /** Those of the signatures that the ledger has. */
   readonly known: (signatures: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>>
   readonly now: Moment
@@ -52,10 +53,26 @@ const boundNow = Effect.fnUntraced(function* (providers: SolanaProviders) {
   return Math.max(...found.map(({ height }) => height)) + Numbers.livesAfterRestore * life + Numbers.boundMargin
 })
 
+/**
+ * Whether one of the lists reaches the signature since which they are read. A back end that is younger, or has dropped its older blocks,
+ * gives a shorter list. If no list has shown it for ten minutes, no provider has it any more.
+ */
+const isReached = ({ context: { memory }, now, since }: Work, lists: ReadonlyArray<ReadonlySet<string>>): boolean => {
+  const { hash } = since
+  const { restore } = memory
+  if (hash === undefined || lists.some((list) => list.has(hash))) {
+    restore.lackedSince = undefined
+    return true
+  }
+  restore.lackedSince ??= now
+  return now >= restore.lackedSince + Numbers.unprovableAfter
+}
+
 /** What as many providers list as must agree, when the bound is final for each of them. Undefined: not yet, or they disagree. */
-const listed = Effect.fnUntraced(function* ({ context, providers, now }: Work, { bound }: SolanaRestore) {
+const listed = Effect.fnUntraced(function* (work: Work, { bound }: SolanaRestore) {
+  const { context, providers, now, since } = work
   const { address, memory } = context
-  const until = anchorOf(memory)?.slot ?? 0
+  const until = since.slot
   const opinions = yield* providers.opinions(Numbers.maxAskedProviders, (node) =>
     SolanaLooks.history(node, { address, bound, until, lists: memory.lists, now })
   )
@@ -68,8 +85,9 @@ const listed = Effect.fnUntraced(function* ({ context, providers, now }: Work, {
   )
   const [first] = complete
   if (first === undefined || complete.length < needOf(providers)) return undefined
-  const slot = Math.min(...complete.map(({ finalized }) => finalized.slot))
-  return { slot, lists: complete.map(({ listed: { signatures } }) => signatures) }
+  const lists = complete.map(({ listed: { signatures } }) => signatures)
+  if (!isReached(work, lists)) return undefined
+  return { slot: Math.min(...complete.map(({ finalized }) => finalized.slot)), lists }
 })
 
 /** Undefined: the provider does not have it, or gives bytes that cannot be read. */
@@ -199,11 +217,15 @@ const forgetAdopted = ({ context: { memory }, rows }: Work): void => {
   }
 }
 
+/** Whether the list of the address has to be read for restored rows. */
+export const isOpen = (rows: ReadonlyArray<LaneRow<Solana>>, restore: SolanaRestore | undefined): boolean =>
+  restore?.slot === undefined && rows.some(({ transaction }) => transaction.restored)
+
 /** What the lane knows of the restore after this poll. Undefined: nothing yet. */
 export const advance = Effect.fn("SolanaRestore.advance")(function* (work: Work, before: SolanaRestore | undefined) {
   const { context, providers, rows } = work
   const { memory } = context
-  if (before?.slot !== undefined || !rows.some(({ transaction }) => transaction.restored)) return before
+  if (!isOpen(rows, before)) return before
   if (before === undefined) {
     const bound = yield* boundNow(providers)
     return bound === undefined ? undefined : { bound }

@@ -1,6 +1,8 @@
 // A database that was put back from a copy: what landed is found on the chain, and nothing else is signed before an operator answers.
 import { assert } from "@effect/vitest"
 import { Effect, Predicate, Result } from "effect"
+import { TestClock } from "effect/testing"
+import { listPage } from "../../../../src/domain/transaction/solana/SolanaNumbers.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as Cluster from "../../../../testkit/solana/Cluster.ts"
 import type { Node } from "../../../../testkit/solana/Node.ts"
@@ -204,6 +206,60 @@ layerEach(memory)("after a restore", (it) => {
       yield* world.finish
       assert.strictEqual((yield* world.transaction(landed)).state, "confirmed")
       assert.strictEqual(world.cluster.balanceOf(receiver), sol)
+    })
+  )
+
+  it.effect("what landed is found although newer own transactions fill the first page of the list", () =>
+    Effect.gen(function* () {
+      const { landed, world } = yield* restored()
+      const sent = Effect.fnUntraced(function* (text: string) {
+        const [id] = yield* world.accept(memo(text))
+        yield* world.poll(12)
+        const { attempts, state } = yield* world.transaction(id)
+        assert.strictEqual(state, "confirmed")
+        return attempts[0]?.hash ?? ""
+      })
+      const [first, second] = [yield* sent("first"), yield* sent("second")]
+      for (const node of world.nodes) {
+        node.lies.set("getSignaturesForAddress", ([, options]) => {
+          const before = Predicate.hasProperty(options, "before") ? options.before : undefined
+          if (before === second) return undefined
+          const slotOf = (hash: string) => world.cluster.landed(world.cluster.blocks, hash)?.block.slot
+          const page = [second, ...Array.from({ length: listPage.entries - 1 }, () => first)]
+          return { result: page.map((signature) => ({ signature, slot: slotOf(signature) })) }
+        })
+      }
+      yield* world.poll(untilBound)
+      for (const { lies } of world.nodes) lies.clear()
+      yield* endsAs(world, landed, "confirmed", "confirmed", 1)
+      assert.strictEqual(world.cluster.balanceOf(receiver), sol)
+    })
+  )
+
+  it.effect("a list that ends above what the copy knows is not believed before ten minutes", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 1 })
+      yield* world.accept(memo("known"))
+      yield* world.finish
+      const [landed] = yield* world.accept(transfer(world.address, sol))
+      yield* world.finish
+      yield* world.forget(landed)
+      const [never] = yield* world.accept(memo("never"))
+      yield* world.restore
+      yield* world.claim
+      const [node = assert.fail("no node")] = world.nodes
+      const dust = world.cluster.fund(world.address, 1n)
+      const slot = world.cluster.blocks.at(-1)?.slot ?? 0
+      node.lies.set("getSignaturesForAddress", () => ({ result: [{ signature: dust, slot }] }))
+      yield* world.poll(untilBound)
+      for (const id of [landed, never]) {
+        const { figures } = (yield* world.transaction(id)).cause ?? assert.fail("no cause")
+        assert.isUndefined(figures.slot, "no list has shown what landed")
+      }
+      yield* TestClock.adjust("10 minutes")
+      yield* world.poll(10)
+      const { figures } = (yield* world.transaction(never)).cause ?? assert.fail("no cause")
+      assert.isDefined(figures.slot, "no provider has it any more: an operator may answer")
     })
   )
 
