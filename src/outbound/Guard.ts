@@ -5,8 +5,8 @@ import * as HostName from "./HostName.ts"
 import type { Refusal } from "./OutboundRefused.ts"
 
 export interface Guard {
-  /** Checks a URL before its name is resolved. `undefined`: it may be reached. */
-  url(url: string): Refusal | undefined
+  /** Checks a URL before its name is resolved. `httpsOnly`: http only leads to hosts that are allowed by name. `undefined`: it may be reached. */
+  url(url: string, httpsOnly?: boolean): Refusal | undefined
   /** Checks the addresses that a name resolved to. One internal address is enough to refuse it. */
   addresses(name: string, addresses: ReadonlyArray<string>): Refusal | undefined
 }
@@ -21,17 +21,22 @@ export const make = (list: AllowList.AllowList): Guard => {
   }
 
   return {
-    url: (url) => {
+    url: (url, httpsOnly = false) => {
       const parsed = URL.parse(url)
       if (parsed === null || !/^https?:$/u.test(parsed.protocol)) return { _tag: "NotHttp" }
-      if (Address.parse(parsed.hostname) !== undefined) {
+      const isWrongScheme = httpsOnly && parsed.protocol === "http:"
+      const address = Address.parse(parsed.hostname)
+      if (address !== undefined) {
         const kind = kindOf(parsed.hostname)
-        return kind === undefined ? undefined : { _tag: "NotPublic", source: "url", kind, what: "address" }
+        if (kind !== undefined) return { _tag: "NotPublic", source: "url", kind, what: "address" }
+        return isWrongScheme && !allowed.address(address) ? { _tag: "NotHttps" } : undefined
       }
       const name = HostName.parse(parsed.hostname)
       if (name === undefined) return { _tag: "InvalidHostName" }
-      const kind = allowed.name(name) ? undefined : HostName.classify(name)
-      return kind === undefined ? undefined : { _tag: "NotPublic", source: "url", kind, what: "host" }
+      if (allowed.name(name)) return undefined
+      const kind = HostName.classify(name)
+      if (kind !== undefined) return { _tag: "NotPublic", source: "url", kind, what: "host" }
+      return isWrongScheme ? { _tag: "NotHttps" } : undefined
     },
     addresses: (text, addresses) => {
       const name = HostName.parse(text)

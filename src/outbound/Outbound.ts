@@ -53,7 +53,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const guard = Guard.make(yield* Effect.sync(() => AllowList.make(allow)))
   const words = (refusal: Refusal | undefined) =>
     refusal === undefined ? undefined : describe(refusal, options.notAllowed)
-  const refuse = (url: string) => words(guard.url(url))
+  const refuse = (url: string, httpsOnly?: boolean) => words(guard.url(url, httpsOnly))
   const lookup = Lookup.make((name, addresses) => words(guard.addresses(name, addresses)), resolve)
   const agent = yield* NodeHttpClient.makeAgent({ lookup, keepAlive: true, timeout: idleMs })
   const node = yield* Effect.provideService(NodeHttpClient.makeNodeHttp, NodeHttpClient.HttpAgent, agent)
@@ -110,9 +110,9 @@ const restrict = ({ client, refuse }: Outbound["Service"], rule: (url: URL) => s
       : Effect.fail(failure(bare(request, url), new OutboundRefused({ message })))
   }
   return {
-    refuse: (text: string) => {
+    refuse: (text: string, httpsOnly?: boolean) => {
       const url = URL.parse(text)
-      return refuse(text) ?? (url === null ? undefined : rule(url))
+      return refuse(text, httpsOnly) ?? (url === null ? undefined : rule(url))
     },
     client: HttpClient.mapRequestEffect(client, check)
   }
@@ -123,9 +123,10 @@ export class Outbound extends Context.Service<
   {
     /**
      * Says why a URL may not be reached, before its name is resolved: "points to a loopback address, which is not allowed".
-     * The text contains nothing of the URL. `undefined`: it may be reached.
+     * The text contains nothing of the URL. `undefined`: it may be reached. `httpsOnly`: by http only if the list of what may
+     * be reached names the host, or the range of the address.
      */
-    refuse(url: string): string | undefined
+    refuse(url: string, httpsOnly?: boolean): string | undefined
     /** It does not follow redirects, keep cookies, or use a proxy. */
     readonly client: HttpClient.HttpClient
   }

@@ -6,6 +6,8 @@ import type * as Address from "./Address.ts"
 /** Why a destination may not be reached. It contains nothing of the URL. */
 export type Refusal =
   | { readonly _tag: "NotHttp" }
+  /** By http to a host that is not allowed by name, though https is required of other hosts. */
+  | { readonly _tag: "NotHttps" }
   | { readonly _tag: "InvalidHostName" }
   | {
       readonly _tag: "NotPublic"
@@ -19,6 +21,7 @@ export type Refusal =
 export const describe = (refusal: Refusal, notAllowed = ", which is not allowed"): string => {
   if (refusal._tag === "NotHttp") return "is not an http or https URL"
   if (refusal._tag === "InvalidHostName") return "does not have a valid host name"
+  if (refusal._tag === "NotHttps") return `leads to its host by http instead of https${notAllowed}`
   const { source, kind, what } = refusal
   const article = kind === "unspecified" ? "an" : "a"
   return `${source === "url" ? "points" : "resolves"} to ${article} ${kind} ${what}${notAllowed}`

@@ -105,12 +105,19 @@ describe("files of a service that runs in a container", () => {
     const outcome = imported({
       relayers: [relayer("a", { network: "mine", custom_rpc_urls: [url, { url: "http://10.1.2.3:8545", weight: 1 }] })],
       networks: [network("mine", { from: "sepolia", rpc_urls: [url, "https://rpc.example"] })],
-      notifications: [notification("ops", { url: "https://relay-api/hook", signing_key: env("KEY") })]
+      notifications: [
+        notification("ops", { url: "https://relay-api/hook", signing_key: env("KEY") }),
+        notification("inside", { url: "http://relay-api:8080/hook" }),
+        notification("plain", { url: "http://hooks.example/hook" })
+      ]
     })
+    assert.hasAllKeys(outcome.document.notifications, ["ops", "inside", "plain"])
     assert.deepStrictEqual(
       lines(outcome).filter((line) => line.includes("OUTBOUND_ALLOW")),
       [
         "notifications.0.url needs its host is not public: start the service with OUTBOUND_ALLOW=relay-api",
+        "notifications.1.url needs its host is not public: start the service with OUTBOUND_ALLOW=relay-api",
+        "notifications.2.url needs is called by http: start the service with OUTBOUND_ALLOW=hooks.example, or use https",
         "networks.0.rpc_urls.0 needs its host is not public: start the service with OUTBOUND_ALLOW=hardhat-node",
         "relayers.0.custom_rpc_urls.0 needs its host is not public: start the service with OUTBOUND_ALLOW=hardhat-node",
         "relayers.0.custom_rpc_urls.1 needs its host is not public: start the service with OUTBOUND_ALLOW=10.1.2.3"

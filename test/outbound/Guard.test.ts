@@ -9,7 +9,7 @@ const guard = (allow: string) => {
   const { url, addresses } = Guard.make(Schema.decodeSync(AllowList.FromText)(allow))
   const words = (refusal: Refusal | undefined) => (refusal === undefined ? undefined : describeRefusal(refusal))
   return {
-    url: (text: string) => words(url(text)),
+    url: (text: string, httpsOnly?: boolean) => words(url(text, httpsOnly)),
     addresses: (name: string, found: ReadonlyArray<string>) => words(addresses(name, found))
   }
 }
@@ -147,6 +147,27 @@ describe("the guard", () => {
     ["vault.internal", "http://other.internal"]
   ] as const
   it.each(notAllowed)("that allows %s refuses %s", (allow, url) => assert.isDefined(guard(allow).url(url)))
+
+  const byHttp = [
+    ["relay-api", "http://relay-api:8080/x", undefined],
+    ["relay-api", "http://Relay-API./x", undefined],
+    ["10.1.0.0/16", "http://10.1.2.3/x", undefined],
+    ["", "https://hooks.example/x", undefined],
+    ["10.1.0.0/16", "http://relay-api:8080/x", "leads to its host by http instead of https, which is not allowed"],
+    ["relay-api", "http://hooks.example/x", "leads to its host by http instead of https, which is not allowed"],
+    ["", "http://8.8.8.8/x", "leads to its host by http instead of https, which is not allowed"],
+    ["", "http://127.0.0.1/x", "points to a loopback address, which is not allowed"]
+  ] as const
+  it.each(byHttp)("that allows [%s] and expects https, of %s: %s", (allow, url, expected) => {
+    assert.strictEqual(guard(allow).url(url, true), expected)
+  })
+
+  it("names the setting of the service for a URL by http", () => {
+    assert.strictEqual(
+      describeRefusal({ _tag: "NotHttps" }, ": add it to OUTBOUND_ALLOW to allow it"),
+      "leads to its host by http instead of https: add it to OUTBOUND_ALLOW to allow it"
+    )
+  })
 
   const resolved = [
     ["", ["8.8.8.8", "2606:4700::1111"], undefined],

@@ -107,12 +107,12 @@ describe("import", () => {
       const { home, write, run } = yield* prepared
       yield* write("config.json", {
         ...config,
-        notifications: [{ id: "ops", url: "http://hooks.example" }],
+        notifications: [{ id: "ops", url: "ftp://hooks.example" }],
         plugins: [{ id: "swap" }]
       })
       const refused = yield* run("openzeppelin", "config.json")
       assert.strictEqual(refused.code, 2)
-      assert.match(refused.stderr, /invalid +notifications\.0\.url +Expected an https URL/)
+      assert.match(refused.stderr, /invalid +notifications\.0\.url +Expected an http or https URL/)
       assert.match(refused.stderr, /1 invalid: nothing was written/)
       assert.notInclude(yield* Effect.promise(() => fs.readdir(home)), "relayers.yaml")
       const strict = yield* run("openzeppelin", "config.json", "--skip-invalid", "--strict")

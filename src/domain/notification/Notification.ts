@@ -19,16 +19,8 @@ export const NotificationId = resourceId
   .pipe(Schema.brand("NotificationId"))
 export type NotificationId = typeof NotificationId.Type
 
-const isLoopback = (host: string) => host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host)
-
+/** The service knows which hosts http may lead to: those that the operator names. */
 const WebhookUrl = HttpUrl.check(
-  Schema.makeFilter(
-    (url: string) => {
-      const parsed = URL.parse(url)
-      return parsed !== null && (parsed.protocol === "https:" || isLoopback(parsed.hostname))
-    },
-    { expected: "an https URL (http only for loopback)", toJsonSchema: () => [{}, true] }
-  ),
   Schema.makeFilter(
     (url: string) => {
       const parsed = URL.parse(url)
@@ -69,7 +61,7 @@ export const CreateNotification = Schema.Struct({
     description: "Identifier of the notification. If absent, the service generates a UUID."
   }),
   type: Type.pipe(Schema.withDecodingDefaultKey(Effect.succeed("webhook" as const))),
-  url: field(WebhookUrl, "URL of the receiver: https, or http on a loopback address.", url),
+  url: field(WebhookUrl, "URL of the receiver: https, or http to a host that OUTBOUND_ALLOW of the service names.", url),
   signing_key: maybe(SigningKey, {
     description: `Key of the webhook signatures (HMAC-SHA256); if absent, webhooks are not signed. Best is ${keyText}`,
     examples: ["whsec_9qu8VyNlvmbj8DzpnGzAEplN6kYSdeIa6d4w2+rzuRo="]

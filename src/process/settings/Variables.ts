@@ -113,7 +113,7 @@ export const variables = {
   OUTBOUND_ALLOW: {
     schema: Schema.optionalKey(AllowList.FromText),
     example: "localhost,127.0.0.0/8,::1,vault.internal,10.1.0.0/16",
-    help: "Internal hosts and ranges that URLs of users may point to; if unset, none"
+    help: "Internal hosts and ranges that URLs of users may point to, and hosts of webhooks by http; if unset, none"
   },
   AZURE_TENANT_ID: {
     schema: Schema.optionalKey(Schema.NonEmptyString),

@@ -78,6 +78,12 @@ export class Notifications extends Context.Service<
      * @internal
      */
     configured(ids: Ids, lock: boolean): Effect.Effect<ReadonlyArray<ConfiguredNotification>>
+    /**
+     * Fails as `create` does for a URL that the service must not call.
+     *
+     * @internal
+     */
+    checkUrl(url: string): Effect.Effect<void, BadRequest>
     /** Pauses it in the running transaction and publishes that, unless it is paused already. */
     pause(id: NotificationId): Effect.Effect<void>
   }
@@ -96,9 +102,16 @@ export class Notifications extends Context.Service<
       const transaction = yield* Transaction.make
 
       const checkUrl = (url: string) => {
-        const message = isMasked(url) ? "is masked: send the URL itself" : outbound.refuse(url)
+        const message = isMasked(url) ? "is masked: send the URL itself" : outbound.refuse(url, true)
         return message === undefined ? Effect.void : Effect.fail(BadRequest.of([{ field: "url", message }]))
       }
+
+      const warnOfHttp = ({ id, url }: Notification) =>
+        url.startsWith("https:")
+          ? Effect.void
+          : Effect.annotateLogs(Effect.logWarning("webhooks are sent by http, without encryption"), {
+              notification_id: id
+            })
 
       const create = Effect.fn("Notifications.create")(function* (request: CreateNotification, paused: boolean) {
         yield* checkUrl(request.url)
@@ -118,6 +131,7 @@ export class Notifications extends Context.Service<
           )
         )
         yield* Effect.annotateLogs(Effect.logInfo("notification created"), { notification_id: id })
+        yield* warnOfHttp(notification)
         return created
       })
 
@@ -179,6 +193,7 @@ export class Notifications extends Context.Service<
           after: masked(after)
         })
         yield* Effect.annotateLogs(Effect.logInfo("notification updated"), { notification_id: id })
+        if (after.url !== before.url) yield* warnOfHttp(after)
         return updated
       }, transaction)
 
@@ -236,6 +251,7 @@ export class Notifications extends Context.Service<
         update: (id, patch, ifMatch) => Effect.flatMap(checkUpdate(patch), (patch) => update(id, patch, ifMatch)),
         delete: removeOrName,
         configured,
+        checkUrl,
         pause
       })
     })

@@ -86,10 +86,10 @@ describe("the request of a command", () => {
 
   it.effect("is refused with the errors of the service before it is sent", () =>
     Effect.gen(function* () {
-      const url = "http://example.com"
+      const url = "ftp://example.com"
       const wrong = yield* refusal(Body.read(CreateNotification, given('{"id": "a b", "more": 1}', { url })))
       assert.include(wrong, "id: Expected 1 to 36 letters, digits, dashes and underscores")
-      assert.include(wrong, "url: Expected an https URL")
+      assert.include(wrong, "url: Expected an http or https URL")
       assert.include(wrong, "more: is not a known field")
       assert.strictEqual(yield* refusal(Body.read(CreateNotification, given("{"))), "--data: expected JSON")
       assert.strictEqual(yield* refusal(Body.read(CreateNotification, given("[]"))), "--data: expected a JSON object")

@@ -83,5 +83,26 @@ export const webhooks: ReadonlyArray<Mutant> = [
       after: "WHERE id = ${claimed.id} FOR UPDATE",
       test: "test/server/notifications/delivery/Queue.test.ts"
     }
+  ]),
+  ...inFile("src/outbound/Guard.ts", [
+    {
+      name: "http-to-allowed-hosts-only",
+      rule: "A receiver is called by http only if the operator names its host.",
+      source: "docs/security/tests.md: webhooks",
+      before: "return isWrongScheme ? ",
+      after: "return isWrongScheme && false ? ",
+      test: "test/outbound/Guard.test.ts"
+    }
+  ]),
+  ...inFile("src/server/notifications/delivery/WebhookClient.ts", [
+    {
+      name: "http-is-judged-at-each-delivery",
+      rule: "A host that the operator no longer names gets no webhook by http.",
+      source: "docs/security/tests.md: webhooks",
+      before: "if (message !== undefined) return",
+      after: 'if (message === undefined && body === "") return',
+      test: "test/server/notifications/delivery/Delivery.test.ts",
+      only: "is not sent by http to a host that is not allowed any more"
+    }
   ])
 ]

@@ -1,5 +1,5 @@
 // Notifications over HTTP: how they are changed, validated and deleted.
-import { assert } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
@@ -93,7 +93,7 @@ layerEach(Prepared.layer(Prepared.references))("notifications", (it) => {
     Effect.gen(function* () {
       const before = yield* TestApi.call(path)
       const cases: ReadonlyArray<readonly [string, string]> = [
-        ["http://hooks.example.com/x", "Expected an https URL (http only for loopback)"],
+        ["http://hooks.example.com/x", "leads to its host by http instead of https, which is not allowed"],
         ["ftp://hooks.example.com/x", "Expected an http or https URL"],
         ["https://user:password@hooks.example.com/x", "Expected a URL without credentials"],
         ["https://10.0.0.1/x", "points to a private address, which is not allowed"],
@@ -140,6 +140,31 @@ layerEach(Prepared.layer(Prepared.references))("notifications", (it) => {
       assert.deepStrictEqual((yield* remove).json, { success: true, data: "Notification deleted successfully" })
       for (const answer of [yield* remove, yield* TestApi.call(path), yield* patch({})]) {
         assert.deepStrictEqual([answer.status, answer.json.message], [404, "Notification not found"])
+      }
+    })
+  )
+})
+
+layer(TestApi.layer({ outboundAllow: ["relay-api", "hooks.example", "10.1.0.0/16"] }))("a receiver by http", (it) => {
+  it.effect("is accepted if the list of allowed hosts names its host or the range of its address", () =>
+    Effect.gen(function* () {
+      const at = "/api/v1/notifications"
+      for (const url of ["http://relay-api:8080/x", "http://hooks.example/x", "http://10.1.2.3/x"]) {
+        const created = yield* TestApi.call(at, { body: { url } })
+        assert.strictEqual(created.status, 201, created.text)
+        const { id } = created.json.data as { readonly id: string }
+        const changed = yield* TestApi.call(`${at}/${id}`, { method: "PATCH", body: { url: `${url}/y` } })
+        assert.strictEqual(changed.status, 200, changed.text)
+      }
+      const refused = {
+        "http://relay-other:8080/x": "leads to its host by http instead of https, which is not allowed",
+        "http://8.8.8.8/x": "leads to its host by http instead of https, which is not allowed",
+        "http://10.2.0.1/x": "points to a private address, which is not allowed",
+        "http://localhost/x": "points to a loopback host, which is not allowed"
+      }
+      for (const [url, error] of Object.entries(refused)) {
+        const answer = yield* TestApi.call(at, { body: { url } })
+        assert.deepStrictEqual([answer.status, answer.json.error], [400, `url: ${error}`])
       }
     })
   )

@@ -18,7 +18,7 @@ const importNotifications = (values: ReadonlyArray<unknown>, input: Input): Read
     const source = fields(value, `notifications.${index}`, input.report)
     const id = source.text("id") ?? ""
     const plain = picked(source, ["type", "url"])
-    const need = typeof plain["url"] === "string" ? needOf(plain["url"]) : undefined
+    const need = typeof plain["url"] === "string" ? needOf(plain["url"], true) : undefined
     if (need !== undefined) input.report.add(at(source.at, "url"), "needs", need)
     const hasKey = Imported.checkSigningKey(
       knownSecret(source, "signing_key", input),

@@ -1,7 +1,7 @@
 // Networks and webhooks of rrelayer.
 import { builtin } from "../../../server/networks/builtin.ts"
 import { looksLikeKey } from "../../../domain/configuration/UrlKey.ts"
-import { privateHostOf } from "../Hosts.ts"
+import { needOf, privateHostOf } from "../Hosts.ts"
 import * as Imported from "../Imported.ts"
 import { fields, path as at } from "../Source.ts"
 import type { Fields } from "../Source.ts"
@@ -37,8 +37,7 @@ const urlOf = (value: unknown, place: string, name: string, index: number, input
     return { url, weight: 100 }
   }
   for (const [, found = ""] of value.matchAll(variable)) input.secrets.need(found)
-  // A host that a variable names is not known here.
-  const host = privateHostOf(value.replace(variable, "a.example"))
+  const host = privateHostOf(value)
   if (host !== undefined) {
     input.report.add(place, "needs", `${value} is not public: start the service with OUTBOUND_ALLOW=${host}`)
   }
@@ -135,7 +134,10 @@ export const importWebhooks = (
     const secret = source.text("shared_secret")
     const place = at(source.at, "shared_secret")
     const hasKey = Imported.checkSigningKey(knownValue(secret, input), place, id, input)
-    const body = { type: "webhook", url: source.text("endpoint") }
+    const endpoint = source.text("endpoint")
+    const need = endpoint === undefined ? undefined : needOf(endpoint, true)
+    if (need !== undefined) report.add(at(source.at, "endpoint"), "needs", need)
+    const body = { type: "webhook", url: endpoint }
     if (source.take("max_retries") !== undefined) {
       report.add(at(source.at, "max_retries"), "dropped", "deliveries are tried for 24 hours")
     }

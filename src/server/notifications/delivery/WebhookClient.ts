@@ -58,7 +58,7 @@ const asking = new Set([429, 503])
 
 export const make = Effect.gen(function* () {
   const secrets = yield* Secrets
-  const { client } = yield* Outbound
+  const { client, refuse } = yield* Outbound
 
   const keysOf = Effect.fnUntraced(function* ({ notification_id, url, key, previous_key }: Receiver) {
     const receiver = { id: notification_id, url }
@@ -72,6 +72,9 @@ export const make = Effect.gen(function* () {
 
   const exchange = Effect.fnUntraced(
     function* ({ id, event, body }: Message, receiver: Receiver) {
+      // The operator may have removed the host from the list since the URL was accepted.
+      const message = refuse(receiver.url, true)
+      if (message !== undefined) return { outcome: "refused" as const, answer: message }
       const now = yield* Clock.currentTimeMillis
       const keys = yield* keysOf(receiver)
       const request = HttpClientRequest.post(receiver.url).pipe(

@@ -180,6 +180,20 @@ describe("an attempt", () => {
     )
   )
 
+  it.effect("is not sent by http to a host that is not allowed any more", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { id } = yield* World.create("https://hooks.example/hook", "")
+      yield* sql`UPDATE notifications SET url = 'http://hooks.example/hook' WHERE id = ${id}`
+      yield* World.publish("relayer.updated", World.relayer(id))
+      const [refused] = yield* World.attempted(id, 1)
+      assert.deepInclude(refused?.attempts[0] ?? {}, {
+        outcome: "refused",
+        answer: "leads to its host by http instead of https, which is not allowed"
+      })
+    }).pipe(Effect.provide(World.layer({ resolve: () => Promise.resolve(["8.8.8.8"]) })))
+  )
+
   it.effect("is delayed by Retry-After, but never past the end of the 24 hours", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
