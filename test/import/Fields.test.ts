@@ -234,17 +234,40 @@ describe("texts", () => {
     { arbitrary: { runs: 100 } }
   )
 
-  it("a text with the form of a variable stays a text, where the old service has no variables", () => {
+  it("a template stays a variable, except inside of a secret", () => {
     const [first] = openZeppelin.relayers
     const passphrase = { type: "plain", value: "pass ${word}" }
-    const { yaml, moved, needed } = importOpenZeppelin({
-      relayers: [{ ...first, name: "a ${RELAYER_B} c", signer_id: "hot" }],
-      notifications: openZeppelin.notifications,
+    const signing_key = { type: "plain", value: "${HOOK_KEY}" }
+    const urls = [
+      "https://rpc.example/v2/${ALCHEMY}",
+      "${WHOLE}",
+      { url: "${WEIGHED}", weight: 5 },
+      "http://${HOST}:8545"
+    ]
+    const { yaml, moved, needed, entries } = importOpenZeppelin({
+      relayers: [{ ...first, name: "a ${RELAYER_B} $${c} ${", signer_id: "hot", custom_rpc_urls: urls }],
+      notifications: openZeppelin.notifications.map((notification) => ({
+        ...notification,
+        url: "${HOOK}",
+        signing_key
+      })),
       networks: openZeppelin.networks,
       signers: [{ id: "hot", type: "local", config: { path: "hot.json", passphrase } }]
     })
-    assert.include(yaml, "name: a $${RELAYER_B} c")
-    assert.notInclude([...needed], "RELAYER_B")
+    assert.include(yaml, "name: a ${RELAYER_B} $$${c} $${")
+    assert.include(yaml, "url: https://rpc.example/v2/${ALCHEMY}")
+    assert.match(yaml, /url:\s+env: WHOLE\s+weight: 100/)
+    assert.match(yaml, /url:\s+env: WEIGHED\s+weight: 5/)
+    assert.include(yaml, "url: ${HOOK}")
+    assert.match(yaml, /signing_key:\s+env: HOOK_KEY/)
+    const names = ["ALCHEMY", "HOOK", "HOOK_KEY", "HOST", "RELAYER_B", "WEIGHED", "WHOLE"]
+    assert.includeMembers([...needed], names)
+    const note = entries.find(({ at }) => at === "variables")
+    assert.deepStrictEqual(note, {
+      at: "variables",
+      code: "note",
+      message: `${names.map((name) => `\${${name}}`).join(", ")}: the file is a template; these stay variables, which plan and apply read`
+    })
     assert.strictEqual(moved.get("HOT_PASSPHRASE"), "pass ${word}")
   })
 })

@@ -46,6 +46,9 @@ const intended = ({ document }: Generated, seed: number) =>
     onFailure: (violations) => assert.fail(`seed ${seed}: ${JSON.stringify(violations)}`)
   })
 
+/** Texts with the form of a variable are templates: with these values, they read as they are in the input. */
+const templates: Readonly<Record<string, string>> = { HOME: "${HOME}", x: "${x}" }
+
 /** The document of the written file, and what the import has found invalid. */
 const imported = ({ allNetworks, config, keepPausedState, variables }: Generated, folder: string) => {
   const text = JSON.stringify(config, (_, value: unknown) => (typeof value === "bigint" ? rawInteger(value) : value))
@@ -64,7 +67,7 @@ const imported = ({ allNetworks, config, keepPausedState, variables }: Generated
     overlays: [],
     roots: [],
     variables: (name) => {
-      const value = moved[name] ?? variables[name]
+      const value = moved[name] ?? variables[name] ?? templates[name]
       return value === undefined ? { problem: `${name} is not set` } : { value }
     }
   })

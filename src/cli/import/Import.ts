@@ -91,6 +91,15 @@ const contextOf = (name: string, secrets: Secrets.Secrets): Imported.Context => 
   remarks: []
 })
 
+/** Reports the variables of texts, which the old service would not replace. */
+const noteTemplates = ({ document, report, secrets }: Imported.Context, references: ReadonlySet<string>) => {
+  const names = [...new Set(Imported.readVariables(Imported.toPlain(document)))]
+  const shown = names.filter((name) => !references.has(name) && !secrets.moved.has(name)).toSorted()
+  if (shown.length === 0) return
+  const message = `${shown.map((name) => `\${${name}}`).join(", ")}: the file is a template; these stay variables, which plan and apply read`
+  report.add("variables", "note", message)
+}
+
 /** `live`: the answer of the running service about its relayers. */
 export const openZeppelin = (
   file: File,
@@ -102,12 +111,14 @@ export const openZeppelin = (
     Result.flatMap(checkJson(file), () => membersOf(file, Secrets.escaped)),
     (value) =>
       Result.map(live === undefined ? Result.succeed(undefined) : valueOf(live, Secrets.escaped), (running) => {
-        const named = new Set(OpenZeppelin.variablesOf(value))
+        const references = new Set(OpenZeppelin.variablesOf(value))
+        const named = new Set([...references, ...Imported.variablesIn(value)])
         const taken = new Set([...named, ...Object.keys(options.dotEnv ?? {})])
         const secrets = Secrets.make({ original: Secrets.unescaped, taken })
         const context = contextOf(Imported.idOf(name, "config"), secrets)
         const items = isMembers(running) && Array.isArray(running["items"]) ? running["items"] : undefined
         OpenZeppelin.importConfiguration(fields(value, "", context.report), context, { ...options, named }, items)
+        noteTemplates(context, references)
         return outcomeOf(context, options.schema)
       })
   )

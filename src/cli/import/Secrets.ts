@@ -1,4 +1,5 @@
 // Secrets that an import moves out of its input, and the references that take their places.
+import { variableName } from "../../domain/configuration/Reference.ts"
 
 export const unescaped = (text: string): string => text.replaceAll("$${", () => "${")
 
@@ -22,8 +23,25 @@ const variableOf = (parts: ReadonlyArray<string | number>): string => {
   return /^[A-Z_]/.test(name) ? name : `_${name}`
 }
 
-/** Texts of a service without variables: `${` is written as `$${`, so that the loader of the file reads it as it was. */
-export const escaped = (text: string): string => text.replaceAll("${", () => "$${")
+/** `${NAME}` of a file that is a template, which another program fills in: no text of a running service contains it. */
+const template = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]{0,127})\}/gu
+
+/**
+ * Texts of a service without variables. `${NAME}` stays a variable, because such a file is a template. Any other `${` is written as `$${`, so
+ * that the loader of the file reads it as it was.
+ */
+export const escaped = (text: string): string => {
+  const rest = text
+    .split(template)
+    .map((part, index) => (index % 2 === 1 ? `\${${part}}` : part.replaceAll("${", () => "$${")))
+  return rest.join("")
+}
+
+/** The variable of `${NAME}` alone. */
+export const wholeVariable = (text: string): string | undefined => {
+  const name = /^\$\{([^}]+)\}$/u.exec(text)?.[1]
+  return name !== undefined && variableName.test(name) ? name : undefined
+}
 
 interface Options {
   /** Gives the text of a secret as it was in the input: files of secrets have no variables. */

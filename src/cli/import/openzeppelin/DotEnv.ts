@@ -52,10 +52,10 @@ const remarks: Readonly<Record<string, (value: string) => Remark | undefined>> =
 }
 
 /** Reports the settings. Variables that the configuration reads are no settings. */
-export const importDotEnv = (variables: Variables, { named, report }: Input) => {
+export const importDotEnv = (variables: Variables, { named, report, secrets }: Input) => {
   const others: Array<string> = []
   for (const [name, value = ""] of Object.entries(variables)) {
-    if (named.has(name)) continue
+    if (named.has(name) || secrets.needed.has(name)) continue
     if (name === "API_KEY" && value.length < minApiKeyLength) {
       report.add(".env.API_KEY", "note", `has at least ${minApiKeyLength} characters here: make a new one`)
     }

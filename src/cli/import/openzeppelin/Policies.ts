@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { CheckedEvmAddress } from "../../../domain/chain/Address.ts"
 import { contractCreation } from "../../../domain/relayer/Policy.ts"
+import { variablesIn } from "../Imported.ts"
 import { fields, path as at, picked } from "../Source.ts"
 import type { Fields } from "../Source.ts"
 import type { Input } from "./Input.ts"
@@ -32,7 +33,7 @@ const evm = (source: Fields, { report }: Input): Policies => {
   if (!Array.isArray(given)) return policies
   const place = at(source.at, "whitelist_receivers")
   const receivers = given.filter((receiver, index) => {
-    const isAddress = isEvmAddress(receiver)
+    const isAddress = isEvmAddress(receiver) || variablesIn(receiver).length > 0
     if (!isAddress && receiver !== contractCreation) {
       const message = "is not an address; the old service does not check entries, so this one never matched: left out"
       report.add(`${place}.${index}`, "invalid", message)

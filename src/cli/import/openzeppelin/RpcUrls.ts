@@ -3,7 +3,9 @@ import { variableName } from "../../../domain/configuration/Reference.ts"
 import { looksLikeKey } from "../../../domain/configuration/UrlKey.ts"
 import { isMembers } from "../../../domain/configuration/Wanted.ts"
 import { needOf } from "../Hosts.ts"
+import { variablesIn } from "../Imported.ts"
 import type * as Imported from "../Imported.ts"
+import { wholeVariable } from "../Secrets.ts"
 import { fields, path as at } from "../Source.ts"
 
 /** The variable of `{type: env, value: NAME}`, which some versions take in the place of a URL. */
@@ -60,10 +62,19 @@ export const rpcUrls = (
       return []
     }
     kept.push(index)
+    const whole = wholeVariable(url)
+    if (whole !== undefined) {
+      secrets.need(whole)
+      return [{ url: { env: whole }, weight }]
+    }
     const need = needOf(url)
     if (need !== undefined) report.add(here, "needs", need)
     // A URL that is refused is not quoted, and not written.
     if (!looksLikeKey(url) || !isHttp.test(url)) return [{ url, weight }]
+    if (variablesIn(url).length > 0) {
+      report.add(here, "needs", "looks like it contains a key beside a variable: put the key into a variable, too")
+      return [{ url, weight }]
+    }
     const moved = secrets.move([...nameParts, "rpc_url", index + 1], url)
     const exact = source === undefined ? here : at(here, "url")
     report.add(exact, "note", `looks like it contains a key: moved to ${moved} in the secrets file`)

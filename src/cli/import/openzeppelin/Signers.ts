@@ -5,7 +5,7 @@ import { variableName } from "../../../domain/configuration/Reference.ts"
 import { isMembers } from "../../../domain/configuration/Wanted.ts"
 import { privateHostOf } from "../Hosts.ts"
 import * as Imported from "../Imported.ts"
-import { unescaped } from "../Secrets.ts"
+import { unescaped, wholeVariable } from "../Secrets.ts"
 import { fields, path as at, picked } from "../Source.ts"
 import type { Fields } from "../Source.ts"
 import { pathHere } from "./Input.ts"
@@ -39,6 +39,11 @@ export const secretOf = (
     secrets.need(value)
     return { env: value }
   }
+  const whole = wholeVariable(value)
+  if (whole !== undefined) {
+    secrets.need(whole)
+    return { env: whole }
+  }
   const variable = secrets.move([id, name], value)
   report.add(given.at, "note", `is a secret in the file: moved to ${variable} in the secrets file`)
   return { env: variable }
@@ -48,7 +53,8 @@ export const secretOf = (
 export const knownSecret = (source: Fields, name: string, { dotEnv }: Input): string | undefined => {
   const given = source.take(name)
   if (!isMembers(given) || typeof given["value"] !== "string") return undefined
-  return given["type"] === "env" ? dotEnv?.[given["value"]] : unescaped(given["value"])
+  const variable = given["type"] === "env" ? given["value"] : wholeVariable(given["value"])
+  return variable === undefined ? unescaped(given["value"]) : dotEnv?.[variable]
 }
 
 /** A value that is no secret here. A variable stays one. */
