@@ -10,9 +10,14 @@ interface Asked {
 }
 
 /** What a client gets. `undefined`: the connection is closed. `never`: no answer. */
-type Response = { readonly status?: number; readonly body: unknown } | undefined | "never"
+type Response =
+  | { readonly status?: number; readonly body: unknown; readonly headers?: Readonly<Record<string, string>> }
+  | undefined
+  | "never"
 
-const result = ({ id, params }: Asked) => ({ jsonrpc: "2.0", id, result: params[0] })
+type Behaviour = (calls: ReadonlyArray<Asked>, limit: number) => Response
+
+export const result = ({ id, params }: Asked) => ({ jsonrpc: "2.0", id, result: params[0] })
 
 const error = (id: number | null, code: number, message: string) => ({ jsonrpc: "2.0", id, error: { code, message } })
 
@@ -32,7 +37,7 @@ const status =
   () => ({ status: code, body })
 
 /** What a provider does with a batch of more than `limit` calls. */
-export const behaviours: Readonly<Record<string, (calls: ReadonlyArray<Asked>, limit: number) => Response>> = {
+export const behaviours: Readonly<Record<string, Behaviour>> = {
   "HTTP 400": status(400),
   "HTTP 403": status(403),
   "HTTP 404 with a page": status(404, "<html>not found</html>"),
@@ -84,7 +89,7 @@ export const behaviours: Readonly<Record<string, (calls: ReadonlyArray<Asked>, l
 export interface Options {
   /** Calls in a batch that the provider takes. */
   readonly limit: number
-  readonly behaviour: keyof typeof behaviours
+  readonly behaviour: keyof typeof behaviours | Behaviour
   /** Bytes of a request that the provider takes. Absent: any number. */
   readonly maxBytes?: number
 }
@@ -96,6 +101,8 @@ export const broken = "eth_broken"
 export const make = ({ behaviour, limit, maxBytes = Infinity }: Options) => {
   const state = { limit, requests: 0, sizes: new Array<number>(), isDead: false, diesAfter: Infinity }
 
+  const treat = typeof behaviour === "function" ? behaviour : behaviours[behaviour]
+
   const respond = (text: string): Response => {
     const json: Asked | ReadonlyArray<Asked> = JSON.parse(text)
     const calls = "method" in json ? [json] : json
@@ -104,7 +111,7 @@ export const make = ({ behaviour, limit, maxBytes = Infinity }: Options) => {
     if (state.isDead || state.sizes.length > state.diesAfter) return undefined
     if (text.length > maxBytes) return { status: 500, body: "http: request body too large" }
     if (calls.some(({ method }) => method === broken)) return { status: 500, body: "internal error" }
-    if (calls.length > state.limit) return behaviours[behaviour]?.(calls, state.limit)
+    if (calls.length > state.limit) return treat?.(calls, state.limit)
     return { body: "method" in json ? result(json) : json.map(result) }
   }
 
@@ -118,7 +125,8 @@ export const make = ({ behaviour, limit, maxBytes = Infinity }: Options) => {
         return Effect.fail(new HttpClientError.HttpClientError({ reason }))
       }
       const text = typeof given.body === "string" ? given.body : JSON.stringify(given.body)
-      return Effect.succeed(HttpClientResponse.fromWeb(request, new Response(text, { status: given.status ?? 200 })))
+      const { headers = {}, status = 200 } = given
+      return Effect.succeed(HttpClientResponse.fromWeb(request, new Response(text, { headers, status })))
     })
   )
   return Object.assign(state, { client })

@@ -24,6 +24,8 @@ export interface Breaker {
   run<A>(call: Effect.Effect<A, Unanswered>): Effect.Effect<Option.Option<A>, Unanswered>
   /** Calls even if the breaker is open. A success does not close it. */
   insist<A>(call: Effect.Effect<A, Unanswered>): Effect.Effect<A, Unanswered>
+  /** The provider has answered some calls, and asks for a pause with the others. */
+  pause(failure: RpcFailure): Effect.Effect<void>
 }
 
 /** Whether the provider has answered, possibly with an error. */
@@ -54,7 +56,7 @@ export const make = Effect.fnUntraced(function* (
   const ofCircuit = circuit.state("").pipe(withMonotonic, Effect.map(stateOf), Effect.orDie)
   const state = Effect.flatMap(isLimited, (limited) => (limited ? Effect.succeed("open" as const) : ofCircuit))
 
-  const limit = ({ failure: { retryAfter } }: Unanswered) =>
+  const limit = ({ failure: { retryAfter } }: Pick<Unanswered, "failure">) =>
     Effect.map(Clock.monotonicTimeNanos, (now) => {
       if (retryAfter === undefined) return
       const until = now + Duration.toNanosUnsafe(Duration.min(retryAfter, Duration.millis(longestOpenMs)))
@@ -75,6 +77,8 @@ export const make = Effect.fnUntraced(function* (
     return Effect.flatMap(isLimited, (limited) => (limited ? Effect.succeedNone : guarded))
   }
 
-  const breaker: Breaker = { state, isLimited, run, insist: Effect.tapError(limit) }
+  const pause = (failure: RpcFailure) => Effect.andThen(limit({ failure }), tell(failure))
+
+  const breaker: Breaker = { state, isLimited, run, insist: Effect.tapError(limit), pause }
   return breaker
 })

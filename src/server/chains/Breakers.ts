@@ -67,6 +67,11 @@ const make = Effect.fnUntraced(function* (options: Options) {
           Effect.flatMap(found, ({ run }) => run(call)),
           { url: maskUrl(url) }
         ),
+      pause: (failure) =>
+        Effect.annotateLogs(
+          Effect.flatMap(found, ({ pause }) => pause(failure)),
+          { url: maskUrl(url) }
+        ),
       insist: (call) =>
         Effect.flatMap(found, ({ insist }) => insist(call)).pipe(
           Effect.onExit((exit) => (Breaker.isWell(exit) ? forget : Effect.void))

@@ -1,6 +1,7 @@
 // JSON-RPC 2.0 over HTTP, in single calls and in batches. Answers keep the code and the text of each error: only the text says
 // what a node does with a transaction. The text may repeat secrets of the URL, so it is classified or decoded and never shown.
 import { Data, Effect, Option, Schema } from "effect"
+import type { Duration } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { HttpClient, HttpClientResponse } from "effect/http"
 import type { CheckCode } from "../../domain/chain/ChainSnapshot.ts"
@@ -15,7 +16,14 @@ export interface RpcCall {
 
 export type RpcAnswer =
   | { readonly _tag: "Result"; readonly value: unknown }
-  | { readonly _tag: "RpcError"; readonly code: number; readonly message: string; readonly data?: unknown }
+  | {
+      readonly _tag: "RpcError"
+      readonly code: number
+      readonly message: string
+      readonly data?: unknown
+      /** The time that the HTTP response asks to wait. */
+      readonly retryAfter?: Duration.Duration
+    }
 
 /** The whole exchange came to nothing. */
 export class Unanswered extends Data.TaggedError("Unanswered")<{
@@ -64,10 +72,16 @@ const unanswered = (failure: RpcFailure.RpcFailure) => new Unanswered({ failure 
 
 const invalid = () => unanswered(RpcFailure.failure("invalid_answer"))
 
-const toRpcAnswer = (answer: Answer): RpcAnswer | undefined => {
+const toRpcAnswer = (answer: Answer, retryAfter?: Duration.Duration): RpcAnswer | undefined => {
   if (answer.error) {
     const { code, message = "", data } = answer.error
-    return { _tag: "RpcError", code, message: message.slice(0, maxTextLength), ...(data === undefined ? {} : { data }) }
+    return {
+      _tag: "RpcError",
+      code,
+      message: message.slice(0, maxTextLength),
+      ...(data === undefined ? {} : { data }),
+      ...(retryAfter === undefined ? {} : { retryAfter })
+    }
   }
   return "result" in answer ? { _tag: "Result", value: answer.result } : undefined
 }
@@ -124,7 +138,7 @@ const post = Effect.fnUntraced(function* (endpoint: RpcEndpoint, body: unknown) 
   )
   if (response.status !== 200) return yield* yield* failedStatus(endpoint, response)
   const text = yield* Effect.mapError(response.text, (error) => unanswered(RpcFailure.ofBody(error)))
-  return yield* parse(text)
+  return { json: yield* parse(text), retryAfter: yield* RpcFailure.retryAfterOf(response) }
 })
 
 const bodyOf = ({ method, params }: RpcCall, id: number) => ({
@@ -138,19 +152,19 @@ const bodyOf = ({ method, params }: RpcCall, id: number) => ({
 const isFor = ({ error, id: found }: Answer, id: number): boolean => found === id || (found === null && Boolean(error))
 
 export const sendOne = Effect.fnUntraced(function* (endpoint: RpcEndpoint, call: RpcCall, id: number) {
-  const json = yield* post(endpoint, bodyOf(call, id))
+  const { json, retryAfter } = yield* post(endpoint, bodyOf(call, id))
   if (!isReadable(json)) return yield* unreadable()
   const answer = answerIn(json)
-  const found = answer !== undefined && isFor(answer, id) ? toRpcAnswer(answer) : undefined
+  const found = answer !== undefined && isFor(answer, id) ? toRpcAnswer(answer, retryAfter) : undefined
   return found === undefined ? yield* invalid() : found
 })
 
 /** What an error that stands for a whole batch means. */
-const refusalOf = (endpoint: RpcEndpoint, json: unknown) => {
+const refusalOf = (endpoint: RpcEndpoint, json: unknown, retryAfter: Duration.Duration | undefined) => {
   const answer = answerIn(json)
   const error = answer === undefined ? undefined : toRpcAnswer(answer)
   return error?._tag === "RpcError" && RpcFailure.isRateLimit(endpoint, error)
-    ? unanswered(RpcFailure.failure("rate_limited", `JSON-RPC error ${error.code}`))
+    ? unanswered(RpcFailure.limited(`JSON-RPC error ${error.code}`, retryAfter ?? RpcFailure.pauseOf(error)))
     : invalid()
 }
 
@@ -160,11 +174,11 @@ export const sendBatch = Effect.fnUntraced(function* (
   calls: ReadonlyArray<RpcCall>,
   firstId: number
 ) {
-  const json = yield* post(
+  const { json, retryAfter } = yield* post(
     endpoint,
     calls.map((call, index) => bodyOf(call, firstId + index))
   )
-  if (!Array.isArray(json)) return yield* refusalOf(endpoint, json)
+  if (!Array.isArray(json)) return yield* refusalOf(endpoint, json, retryAfter)
   const byId = new Map(
     json.flatMap((item) => {
       const answer = answerIn(item)
@@ -173,6 +187,6 @@ export const sendBatch = Effect.fnUntraced(function* (
   )
   return calls.map((_, index) => {
     const answer = byId.get(firstId + index)
-    return answer === undefined ? undefined : toRpcAnswer(answer)
+    return answer === undefined ? undefined : toRpcAnswer(answer, retryAfter)
   })
 })

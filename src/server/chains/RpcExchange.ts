@@ -94,6 +94,13 @@ export const make = <A extends AskedCall>(options: ExchangeOptions<A>) => {
     /** Why nothing more is asked at all. */
     let ended: Unanswered | undefined
 
+    /** Puts calls off. Of several reasons, the one with the longest pause counts. */
+    const putOff = (given: ReadonlyArray<A>, error: Unanswered) => {
+      const longest = RpcFailure.longestPause([error.failure, ...(limit === undefined ? [] : [limit.failure])])
+      if (limit === undefined || longest === error.failure) limit = error
+      later.push(...given)
+    }
+
     const fail = (given: ReadonlyArray<A>, error: Unanswered) => {
       for (const call of given) outcomes.set(call, Result.fail(error))
     }
@@ -109,7 +116,7 @@ export const make = <A extends AskedCall>(options: ExchangeOptions<A>) => {
     const heard = Effect.fnUntraced(function* (given: ReadonlyArray<A>, answers: ReadonlyArray<RpcAnswer | undefined>) {
       const isAlone = given.length === 1
       const again: Array<A> = []
-      let putOff = 0
+      let pausing = 0
       for (const [index, call] of given.entries()) {
         const answer = answers[index]
         const judgement =
@@ -120,17 +127,16 @@ export const make = <A extends AskedCall>(options: ExchangeOptions<A>) => {
           continue
         }
         const failure = answer?._tag === "RpcError" ? failureOf(dialect, answer) : RpcFailure.failure("invalid_answer")
-        const limited = RpcFailure.failure("rate_limited", failure.detail)
-        yield* onUnheard(call, judgement === "later" ? limited.code : failure.code)
+        yield* onUnheard(call, judgement === "later" ? "rate_limited" : failure.code)
         if (judgement === "failed") failAlone(call, new Unanswered({ failure }))
         else if (judgement === "smaller") again.push(call)
         else {
-          limit = new Unanswered({ failure: limited })
-          later.push(call)
-          putOff += 1
+          const pause = answer?._tag === "RpcError" ? (answer.retryAfter ?? RpcFailure.pauseOf(answer)) : undefined
+          putOff([call], new Unanswered({ failure: RpcFailure.limited(failure.detail, pause) }))
+          pausing += 1
         }
       }
-      const lacking = again.length + putOff
+      const lacking = again.length + pausing
       const at = yield* now
       if (lacking === 0) size.took(given, at)
       else size.refused(given, at, given.length - lacking)
@@ -171,10 +177,11 @@ export const make = <A extends AskedCall>(options: ExchangeOptions<A>) => {
         return again.length === 0 ? undefined : yield* askSmaller(again, given.length, error)
       }
       const error = result.failure
-      if (error.failure.code === "rate_limited") {
+      // A provider that works, and asks for a pause: a smaller batch in that time would be refused, too.
+      const isPause = error.failure.code === "rate_limited" || (isAlive && error.failure.retryAfter !== undefined)
+      if (isPause) {
         size.refused(given, yield* now)
-        limit = error
-        return void later.push(...given)
+        return putOff(given, error)
       }
       if (given.length === 1 && first !== undefined) return failAlone(first, error)
       const isLate = error.isTimeout === true
@@ -207,8 +214,8 @@ export const make = <A extends AskedCall>(options: ExchangeOptions<A>) => {
         break
       }
       if (pause > 0) yield* Effect.sleep(pause)
-      const putOff = new Set(later)
-      todo = calls.filter((call) => putOff.has(call))
+      const left = new Set(later)
+      todo = calls.filter((call) => left.has(call))
       later = []
       limit = undefined
     }

@@ -1,5 +1,5 @@
 // The failure of a call to a provider, as a code without any text of the provider, and whether to try again.
-import { Clock, Duration, Effect, Result, Schema } from "effect"
+import { Clock, Duration, Effect, Predicate, Result, Schema } from "effect"
 import { Headers } from "effect/http"
 import type { HttpClientError, HttpClientResponse } from "effect/http"
 import { CheckCode } from "../../domain/chain/ChainSnapshot.ts"
@@ -79,15 +79,58 @@ const codeOfStatus = (status: number): CheckCode => {
   return status >= 400 ? "refused" : "invalid_answer"
 }
 
-/** The failure of an answer whose status is not 200. */
-export const ofStatus = ({ headers, status }: HttpClientResponse.HttpClientResponse) =>
+/** The time that the header `Retry-After` of an answer asks for. */
+export const retryAfterOf = ({ headers }: Pick<HttpClientResponse.HttpClientResponse, "headers">) =>
   Effect.map(Clock.currentTimeMillis, (now) => {
-    const code = codeOfStatus(status)
     const parsed = Result.getOrUndefined(Headers.parseRetryAfter(headers["retry-after"] ?? ""))
     const wait = parsed === undefined ? Duration.zero : Headers.retryAfterDelay(parsed, now)
-    const failed = failure(code, `HTTP ${status}`)
-    return Duration.isZero(wait) ? failed : new RpcFailure({ ...failed, retryAfter: wait })
+    return Duration.isZero(wait) ? undefined : wait
   })
+
+const after = (failed: RpcFailure, retryAfter: Duration.Duration | undefined) =>
+  retryAfter === undefined ? failed : new RpcFailure({ ...failed, retryAfter })
+
+/** The failure of an answer whose status is not 200. */
+export const ofStatus = (response: HttpClientResponse.HttpClientResponse) =>
+  Effect.map(retryAfterOf(response), (wait) =>
+    after(failure(codeOfStatus(response.status), `HTTP ${response.status}`), wait)
+  )
+
+/** The provider puts a call off. `retryAfter`: for how long, if it says so. */
+export const limited = (detail: string | undefined, retryAfter: Duration.Duration | undefined) =>
+  after(failure("rate_limited", detail), retryAfter)
+
+/** The failure whose provider asks for the longest pause, if one of them asks for any. */
+export const longestPause = (failures: ReadonlyArray<RpcFailure>): RpcFailure | undefined =>
+  failures
+    .filter(({ retryAfter }) => retryAfter !== undefined)
+    .toSorted((one, other) => Duration.Order(other.retryAfter ?? Duration.zero, one.retryAfter ?? Duration.zero))
+    .at(0)
+
+/** Names of members of `data` in which providers give seconds. Infura: `data.rate.backoff_seconds` (MetaMask/eth-json-rpc-infura#33). */
+const secondsIn: ReadonlySet<string> = new Set(["backoff_seconds", "retry_after", "retryAfter", "retry_after_seconds"])
+
+/** Milliseconds in what a provider writes after a number. */
+const units: ReadonlyArray<readonly [pattern: RegExp, millis: number]> = [
+  [/^(ms|millis)/i, 1],
+  [/^m/i, 60_000],
+  [/^s/i, 1000]
+]
+
+const inWords = /(?:retry|try again|wait)[a-z ]{0,20}?\b(\d{1,7}(?:\.\d{1,9})?) ?(ms|millis\w*|m|min\w*|s|sec\w*)\b/i
+
+/** The pause that the error of a rate limit asks for, in its data or in words such as "retry in 10s". */
+export const pauseOf = ({ data, message }: { readonly data?: unknown; readonly message: string }) => {
+  const members = Predicate.isObject(data) ? data : {}
+  const rate = "rate" in members && Predicate.isObject(members.rate) ? members.rate : {}
+  const seconds = [...Object.entries(members), ...Object.entries(rate)].flatMap(([name, value]) =>
+    secondsIn.has(name) && typeof value === "number" && value > 0 && Number.isFinite(value) ? [value] : []
+  )
+  if (seconds.length > 0) return Duration.seconds(Math.max(...seconds))
+  const [, amount = "", unit = ""] = inWords.exec(message) ?? []
+  const millis = Number(amount) * (units.find(([pattern]) => pattern.test(unit))?.[1] ?? 0)
+  return millis > 0 ? Duration.millis(millis) : undefined
+}
 
 /** Codes that say nothing but that the provider has too much to do. Alchemy: 429. drpc: -32016. Chainstack: -32029. */
 const limits: Readonly<Record<number, CheckCode>> = { 429: "rate_limited", [-32_029]: "rate_limited" }

@@ -167,7 +167,7 @@ export const make = ({ breaker, client, dialect, retry, size, url }: NodeOptions
    * The breaker learns whether the provider answers. A provider whose breaker is not closed gets a single try: a caller
    * without a better provider still gets an answer. A provider that asked for a pause gets no try before the pause ends.
    */
-  const guarded = Effect.fnUntraced(function* (requests: ReadonlyArray<NodeRequest>, run: typeof exchange) {
+  const asked = Effect.fnUntraced(function* (requests: ReadonlyArray<NodeRequest>, run: typeof exchange) {
     const state = yield* breaker.state
     if (state !== "open") {
       const found = yield* breaker.run(state === "closed" ? run(requests) : exchange(requests))
@@ -175,6 +175,15 @@ export const make = ({ breaker, client, dialect, retry, size, url }: NodeOptions
     }
     if (yield* breaker.isLimited) return yield* new Unanswered({ failure: RpcFailure.failure("rate_limited") })
     return yield* breaker.insist(exchange(requests))
+  })
+
+  /** A part of the calls may be put off for longer than they wait for. The URL gets no others in that time. */
+  const guarded = Effect.fnUntraced(function* (requests: ReadonlyArray<NodeRequest>, run: typeof exchange) {
+    const outcomes = yield* asked(requests, run)
+    const failures = outcomes.flatMap((outcome) => (Result.isFailure(outcome) ? [outcome.failure.failure] : []))
+    const longest = RpcFailure.longestPause(failures)
+    if (longest !== undefined) yield* breaker.pause(longest)
+    return outcomes
   })
 
   const resolverOf = (run: typeof exchange) =>

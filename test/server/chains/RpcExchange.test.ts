@@ -1,8 +1,9 @@
 // Batches: what a provider refuses, cuts off or answers by half is asked again in smaller ones, and a dead URL is left alone.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Schema } from "effect"
+import { Context, Duration, Effect, Exit, Fiber, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as BatchProvider from "../../../testkit/BatchProvider.ts"
+import { Breakers } from "../../../src/server/chains/Breakers.ts"
 import * as BatchSize from "../../../src/server/chains/BatchSize.ts"
 import { dialect } from "../../../src/server/chains/evm/EvmNodes.ts"
 import { dialect as solana } from "../../../src/server/chains/solana/SolanaNodes.ts"
@@ -17,13 +18,14 @@ const breaker: RpcNode.NodeOptions["breaker"] = {
   state: Effect.succeed("closed"),
   isLimited: Effect.succeed(false),
   run: Effect.asSome,
-  insist: (call) => call
+  insist: (call) => call,
+  pause: () => Effect.void
 }
 
-const nodeOf = (options: BatchProvider.Options, declared?: number) => {
+const nodeOf = (options: BatchProvider.Options, declared?: number, own = breaker) => {
   const provider = BatchProvider.make(options)
   const size = BatchSize.make(declared)
-  const node = RpcNode.make({ client: provider.client, url, dialect, breaker, retry, size })
+  const node = RpcNode.make({ client: provider.client, url, dialect, breaker: own, retry, size })
   return { provider, node }
 }
 
@@ -215,6 +217,112 @@ describe("a URL that is dead", () => {
       assert.isAtMost(provider.sizes.length, 10 + 3 + 3)
     })
   )
+})
+
+describe("a provider that answers a part, and asks for a pause", () => {
+  const error = (id: number, more: object) => ({
+    jsonrpc: "2.0",
+    id,
+    error: { code: -32005, message: "rate limited", ...more }
+  })
+
+  /** The first three calls of a batch are answered, and the others get an error. */
+  const withError =
+    (more: object, headers: Readonly<Record<string, string>> = {}): BatchProvider.Options["behaviour"] =>
+    (calls, limit) => ({
+      headers,
+      body: calls.map((call, index) => (index < limit ? BatchProvider.result(call) : error(call.id, more)))
+    })
+
+  /** Batches of more than three calls get HTTP 500. The first smaller one is answered, and the next ones get HTTP 503. */
+  const afterOneBatch = (): BatchProvider.Options["behaviour"] => {
+    let answered = 0
+    return (calls) => {
+      const [first] = calls
+      if (calls.length > 3) return { status: 500, body: "" }
+      if (answered++ > 1) return { status: 503, headers: { "retry-after": "60" }, body: "" }
+      return {
+        body: calls.length === 1 && first !== undefined ? BatchProvider.result(first) : calls.map(BatchProvider.result)
+      }
+    }
+  }
+
+  const pausing = Effect.fnUntraced(function* (options: BatchProvider.Options) {
+    const breakers = Context.get(yield* Layer.build(Breakers.layer()), Breakers)
+    return nodeOf(options, undefined, breakers.of(url))
+  })
+
+  const answered = (found: ReadonlyArray<unknown>) => found.filter((value) => value !== undefined).length
+
+  const cases: Readonly<Record<string, () => BatchProvider.Options>> = {
+    "the data of an error (Infura)": () => ({
+      behaviour: withError({ data: { rate: { backoff_seconds: 60 } } }),
+      limit: 3
+    }),
+    "the words of an error": () => ({ behaviour: withError({ message: "rate limited, retry in 60s" }), limit: 3 }),
+    "a header beside the errors": () => ({ behaviour: withError({}, { "retry-after": "60" }), limit: 3 }),
+    "HTTP 503 to a smaller batch": () => ({ behaviour: afterOneBatch(), limit: 0 })
+  }
+  for (const [where, options] of Object.entries(cases)) {
+    it.effect(`is left alone for that time: it is in ${where}`, () =>
+      Effect.gen(function* () {
+        const { node, provider } = yield* pausing(options())
+        const found = yield* readAll(node, 7)
+        assert.isAbove(answered(found), 0)
+        assert.isBelow(answered(found), 7)
+        assert.strictEqual(yield* node.breaker, "open")
+        const { requests } = provider
+        assert.deepStrictEqual(yield* readAll(node, 2), [undefined, undefined])
+        yield* TestClock.adjust("50 seconds")
+        assert.deepStrictEqual(yield* readAll(node, 2), [undefined, undefined])
+        assert.strictEqual(provider.requests, requests)
+        yield* TestClock.adjust("10 seconds")
+        provider.limit = 50
+        assert.deepStrictEqual(yield* readAll(node, 7), expected(7))
+        assert.strictEqual(yield* node.breaker, "closed")
+      })
+    )
+  }
+
+  it.effect("is asked again in the same exchange after a short pause", () =>
+    Effect.gen(function* () {
+      const { node } = yield* pausing({
+        behaviour: withError({ message: "rate limited, try again in 500ms" }),
+        limit: 3
+      })
+      assert.deepStrictEqual(yield* readAll(node, 6), expected(6))
+      assert.strictEqual(yield* node.breaker, "closed")
+    })
+  )
+
+  it.effect("is left alone for five minutes at most", () =>
+    Effect.gen(function* () {
+      const data = { rate: { backoff_seconds: 1e9 } }
+      const { node, provider } = yield* pausing({ behaviour: withError({ data }), limit: 3 })
+      yield* readAll(node, 7)
+      provider.limit = 50
+      yield* TestClock.adjust("5 minutes")
+      assert.deepStrictEqual(yield* readAll(node, 7), expected(7))
+    })
+  )
+
+  it("is asked to wait for no time that is none", () => {
+    const none = [
+      { message: "rate limited" },
+      { message: "retry in 0s" },
+      { message: "", data: { backoff_seconds: -1 } },
+      { message: "", data: { backoff_seconds: "60" } },
+      { message: "", data: { rate: null } },
+      { message: "", data: "60" },
+      { message: "execution took 5s" }
+    ]
+    assert.deepStrictEqual(
+      none.map(RpcFailure.pauseOf),
+      none.map(() => undefined)
+    )
+    assert.deepStrictEqual(RpcFailure.pauseOf({ message: "Retry after 2 minutes" }), Duration.minutes(2))
+    assert.deepStrictEqual(RpcFailure.pauseOf({ message: "", data: { retry_after: 1.5 } }), Duration.millis(1500))
+  })
 })
 
 describe("a rate error", () => {
