@@ -64,8 +64,8 @@ const without = (value: unknown, at = ""): ReadonlyArray<readonly [at: string, c
 const textOf = ({ yaml, moved, needed, entries }: Import.Outcome) =>
   JSON.stringify([yaml, [...moved], [...needed], entries])
 
-/** Fields that say nothing about the configuration, and one whose only value is the default. */
-const meaningless = /\.(createdAt|isPrivateKey|wallet_id|universe_domain)$/
+/** Fields that say nothing about the configuration, and those whose value here is the default. */
+const meaningless = /\.(createdAt|isPrivateKey|wallet_id|universe_domain|paused)$/
 
 /** A field of an object that is dropped as a whole is reported with it. */
 const isReported = (at: string, { entries }: Import.Outcome) =>

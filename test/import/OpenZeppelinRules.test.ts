@@ -187,7 +187,7 @@ describe("what is there twice", () => {
       signers: [signer("hot"), signer("hot")],
       notifications: [notification("ops"), notification("ops")]
     })
-    assert.deepStrictEqual(problems(outcome), ["signers.1 invalid", "notifications.1 invalid"])
+    assert.deepStrictEqual(problems(outcome), ["signers.1.id invalid", "notifications.1.id invalid"])
     assert.deepInclude(outcome.document.relayers.get("a"), { signer_id: "hot", notification_id: "ops" })
   })
 })
@@ -276,6 +276,90 @@ describe("what the old service refuses", () => {
     ])
     const { notifications, relayers, signers } = outcome.document
     assert.deepStrictEqual([[...signers.keys()], notifications.size, relayers.size], [["hot"], 0, 0])
+  })
+
+  it("all mistakes of a file are reported at once, also those of an object that is left out for another one", () => {
+    const outcome = imported(
+      {
+        relayers: [
+          {
+            id: "c",
+            name: 5,
+            network: "sepolia",
+            network_type: "etherium",
+            signer_id: "hot",
+            custom_rpc_urls: [{ url: "nope" }],
+            paused: "no"
+          },
+          relayer("c", { name: "", signer_id: "nobody", custom_rpc_urls: ["ftp://x"], paused: 1 }),
+          { name: "x" }
+        ],
+        signers: [
+          { id: "hot", type: "paper", config: {} },
+          { id: "hot", type: "local", config: { path: 5 } },
+          { type: "vault" }
+        ],
+        notifications: [{ id: "n", type: "mail", url: "x" }, { id: "n", url: 5 }, {}],
+        networks: [
+          network("sepolia", { chain_id: 5, rpc_urls: ["nope", 7], symbol: 5 }),
+          { type: "evm", network: "one", from: "two" },
+          { type: "evm", network: "two", from: "one" },
+          network("two"),
+          network("lone")
+        ]
+      },
+      undefined,
+      { allNetworks: false }
+    )
+    assert.deepStrictEqual(invalid(outcome).toSorted(), [
+      "networks.0.chain_id",
+      "networks.0.rpc_urls.0",
+      "networks.0.rpc_urls.1",
+      "networks.0.symbol",
+      "networks.1.from",
+      "networks.2.from",
+      "networks.3.network",
+      "notifications.0.type",
+      "notifications.0.url",
+      "notifications.1.id",
+      "notifications.1.url",
+      "notifications.2.id",
+      "notifications.2.url",
+      "relayers.0.custom_rpc_urls.0.url",
+      "relayers.0.name",
+      "relayers.0.network_type",
+      "relayers.0.paused",
+      "relayers.0.signer_id",
+      "relayers.1.custom_rpc_urls.0",
+      "relayers.1.id",
+      "relayers.1.name",
+      "relayers.1.paused",
+      "relayers.1.signer_id",
+      "relayers.2.id",
+      "relayers.2.network",
+      "relayers.2.network_type",
+      "relayers.2.signer_id",
+      "signers.0.type",
+      "signers.1.config.passphrase",
+      "signers.1.config.path",
+      "signers.1.id",
+      "signers.2.config",
+      "signers.2.id"
+    ])
+    assert.strictEqual(outcome.moved.size, 0)
+  })
+
+  it("relayers that are imported paused, and keys in AWS, are one note each", () => {
+    const ids = Array.from({ length: 7 }, (_, index) => `r${index}`)
+    const kms = (id: string) => ({ id, type: "aws_kms", config: { region: "eu-west-1", key_id: "k" } })
+    const outcome = imported({
+      relayers: ids.map((id) => relayer(id, { paused: false, signer_id: id })),
+      signers: ids.map(kms)
+    })
+    const notes = lines(outcome).filter((line) => /^(relayers|signers)/.test(line))
+    assert.lengthOf(notes, 2)
+    assert.match(notes[0] ?? "", /^signers note r0, r1, r2, r3, r4 and 2 more: the service logs in to AWS/)
+    assert.match(notes[1] ?? "", /^relayers note r0, r1, r2, r3, r4 and 2 more are imported paused; resume them/)
   })
 
   it("everything that is wrong with a relayer is reported at once, also if it refers to nothing", () => {

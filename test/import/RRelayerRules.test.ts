@@ -238,7 +238,7 @@ describe("networks and webhooks", () => {
     })
     assert.deepStrictEqual([...outcome.document.notifications.keys()], ["webhook-2"])
     assert.strictEqual(outcome.moved.size, 0)
-    assert.includeMembers(places(outcome), ["webhooks.0.shared_secret invalid", "webhooks.1.networks note"])
+    assert.includeMembers(places(outcome), ["webhooks.0.shared_secret invalid", "webhooks.1.networks invalid"])
   })
 })
 
@@ -257,5 +257,55 @@ describe("the list", () => {
     })
     assert.deepStrictEqual([...outcome.document.relayers.keys()], ["a"])
     assert.include(places(outcome), "relayers.1.address invalid")
+  })
+})
+
+describe("a file with many mistakes", () => {
+  it("has all of them reported at once", () => {
+    const outcome = imported({
+      top: {
+        api_config: { port: "3000", authentication_username: "x" },
+        signing_provider: { raw: { mnemonic: "one two three" } },
+        webhooks: [{ endpoint: 5, networks: ["n", "typo"] }, {}]
+      },
+      networks: [
+        {
+          name: "n",
+          chain_id: 1,
+          provider_urls: ["nope"],
+          confirmations: "x",
+          automatic_top_up: true,
+          signing_provider: { pkcs11: { library_path: "/x" } }
+        },
+        { name: "n", chain_id: 8453, provider_urls: ["ftp://x", 5], confirmations: 1 },
+        { chain_id: "x" }
+      ],
+      relayers: [
+        { id: "a", name: "A", chainId: 1, walletIndex: 0, address: first },
+        { id: "a", name: "A", chainId: 1, walletIndex: 1 }
+      ]
+    })
+    const invalid = outcome.entries.flatMap(({ at, code }) => (code === "invalid" ? [at] : []))
+    assert.deepStrictEqual(invalid.toSorted(), [
+      "api_config.authentication_password",
+      "api_config.port",
+      "networks.0.automatic_top_up",
+      "networks.0.confirmations",
+      "networks.0.provider_urls.0",
+      "networks.0.signing_provider.pkcs11.identity",
+      "networks.0.signing_provider.pkcs11.pin",
+      "networks.1.name",
+      "networks.1.provider_urls.0",
+      "networks.1.provider_urls.1",
+      "networks.2.chain_id",
+      "networks.2.name",
+      "relayers.1.address",
+      "relayers.1.id",
+      "signing_provider.raw.mnemonic",
+      "webhooks.0.endpoint",
+      "webhooks.0.networks",
+      "webhooks.1.endpoint"
+    ])
+    assert.strictEqual(outcome.moved.size, 0)
   })
 })

@@ -85,9 +85,11 @@ const outcomeOf = (
 }
 
 const contextOf = (name: string, secrets: Secrets.Secrets): Imported.Context => ({
+  taken: new Set(),
   document: Imported.empty(name),
   report: Report.make(),
   secrets,
+  paused: [],
   remarks: []
 })
 

@@ -54,6 +54,8 @@ export const idOf = (text: string, otherwise: string): string => {
   return id === "" ? otherwise : id
 }
 
+const someId = "some-id"
+
 /** A valid URL in the place of one that is not in the document. */
 const someUrl = "https://rpc.example.com"
 
@@ -99,9 +101,13 @@ export const referencedFiles = (value: unknown): ReadonlyArray<string> => {
 }
 
 export interface Context {
+  /** Names such as `signers.hot` that objects of the input have, also those that are left out. */
+  readonly taken: Set<string>
   readonly document: Document
   readonly report: Report
   readonly secrets: Secrets
+  /** Ids of relayers that are imported paused, although they were not. */
+  readonly paused: Array<string>
   /** Comments of what the document cannot say, such as the account of a relayer. */
   readonly remarks: Array<Remark>
 }
@@ -117,6 +123,18 @@ const valueAt = (body: unknown, field: string): unknown =>
 const emptyMessages: Readonly<Record<string, string>> = {
   "notifications.url": "is empty, and should be the https URL of the receiver",
   "relayers.name": "is empty, and should be 1 to 256 characters"
+}
+
+/** Whether the id is there, and no other object of the input has it. Otherwise reports that, and what else is wrong with the object can still be read. */
+export const isOwnId = ({ report, taken }: Context, kind: Kind, id: string, at: string): boolean => {
+  const name = `${kind}.${id}`
+  if (id === "") report.refuse(`${at}.id`, "is required")
+  else if (taken.has(name)) report.refuse(`${at}.id`, `the id ${id} is here twice: this one is left out`)
+  else {
+    taken.add(name)
+    return true
+  }
+  return false
 }
 
 const isSigningKey = Schema.is(Schema.toType(SigningKey))
@@ -141,18 +159,15 @@ export const add = (
   placeOf: (field: string) => string = (field) => field
 ): boolean => {
   const section = document[kind]
-  if (section.has(id)) {
-    report.add(at, "invalid", `the id ${id} is here twice: this one is left out`)
-    return false
-  }
-  const decoded = Wanted.decodeObject(kind, id, checkable(body, ""))
+  // That the id is absent is said before: the rest is checked with another one.
+  const decoded = Wanted.decodeObject(kind, id === "" ? someId : id, checkable(body, ""))
   const violations = Result.isSuccess(decoded)
     ? []
     : // What a variable contains is checked by the plan.
       decoded.failure.filter(({ field }) => variablesIn(valueAt(body, field)).length === 0)
   if (violations.length === 0) {
-    // Without the field that the old service does not know, the object may allow more.
-    if (report.isRefused(at)) return false
+    // Without the field that the old service does not know, the object may allow more. The first of an id stays.
+    if (report.isRefused(at) || section.has(id) || id === "") return false
     for (const name of variablesIn(body)) secrets.need(name)
     section.set(id, body)
     return true
@@ -164,3 +179,33 @@ export const add = (
   }
   return false
 }
+
+/** At most so many ids are named in a note. */
+const maxNamed = 5
+
+/** Some of the ids, and how many more there are. */
+export const named = (ids: ReadonlyArray<string>): string =>
+  ids.length <= maxNamed ? ids.join(", ") : `${ids.slice(0, maxNamed).join(", ")} and ${ids.length - maxNamed} more`
+
+/** One note about all relayers that are imported paused. */
+export const notePaused = ({ document, paused, report }: Context, how: string) => {
+  const imported = paused.filter((id) => document.relayers.has(id))
+  if (imported.length === 0) return
+  const [what, it] = imported.length === 1 ? ["is", "it"] : ["are", "them"]
+  const message = `${named(imported)} ${what} imported paused; resume ${it} after the old service has stopped${how}`
+  report.add("relayers", "note", message)
+}
+
+/** For an object that is left out: reports what else is wrong with it, and nothing else. */
+export const onlyProblems = <C extends Context>(context: C): C => ({
+  ...context,
+  document: empty(""),
+  paused: [],
+  remarks: [],
+  report: {
+    ...context.report,
+    add: (place, code, message) => {
+      if (code === "invalid") context.report.add(place, code, message)
+    }
+  }
+})

@@ -23,6 +23,8 @@ export interface Fields {
   /** Undefined if the field is absent or null. */
   readonly take: (name: string) => unknown
   readonly text: (name: string) => string | undefined
+  /** A text that the old service refuses to be without. Reported and empty if it is absent. */
+  readonly required: (name: string) => string
   readonly list: (name: string) => ReadonlyArray<unknown>
   readonly object: (name: string) => Fields | undefined
   /** Reports the fields that were not read. */
@@ -47,9 +49,14 @@ export const fields = (value: unknown, at: string, report: Report): Fields => {
     text: (name) => {
       const found = take(name)
       if (found === undefined || typeof found === "string") return found
-      if (typeof found === "number" || typeof found === "bigint") return String(found)
-      report.add(path(at, name), "invalid", "expected a text")
+      report.refuse(path(at, name), "expected a text")
       return undefined
+    },
+    required: (name) => {
+      const found = take(name)
+      if (typeof found === "string" && found !== "") return found
+      report.refuse(path(at, name), found === undefined || found === "" ? "is required" : "expected a text")
+      return ""
     },
     list: (name) => {
       const found = take(name)

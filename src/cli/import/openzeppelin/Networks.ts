@@ -86,6 +86,9 @@ const read = (place: string, value: unknown, input: Input): Network => {
   const own = picked(source, carried)
   if (own["explorer_urls"] !== undefined) own["explorer_urls"] = texts(own["explorer_urls"])
   const urls = source.take("rpc_urls")
+  if (urls !== undefined && !Array.isArray(urls)) {
+    input.report.add(at(place, "rpc_urls"), "invalid", "expected a list of URLs")
+  }
   const rpc = Array.isArray(urls) ? rpcUrls(urls, at(place, "rpc_urls"), [type, name], input) : undefined
   if (rpc !== undefined) own["rpc_urls"] = rpc.urls
   if (source.take("gas_price_cache") !== undefined) {
@@ -144,14 +147,14 @@ const overrides = (whole: Record<string, unknown>, known: object): Record<string
   )
 }
 
-const add = (network: Network, networks: ReadonlyMap<string, Network>, input: Input) => {
+const add = (network: Network, networks: ReadonlyMap<string, Network>, given: Input) => {
   const known = builtin.find(({ id }) => id === network.id)
   if (known === undefined) {
     const violation = violationOfParents(network, networks)
     if (violation !== undefined) {
-      input.report.add(at(network.at, "from"), "invalid", `${violation}: ${network.id} is left out`)
-      return
+      given.report.add(at(network.at, "from"), "invalid", `${violation}: ${network.id} is left out`)
     }
+    const input = violation === undefined ? given : Imported.onlyProblems(given)
     const body = { ...(network.from === undefined ? {} : { from: network.from }), ...network.own }
     Imported.add(input, "networks", network.id, body, network.at, network.placeOf)
     return
@@ -160,11 +163,12 @@ const add = (network: Network, networks: ReadonlyMap<string, Network>, input: In
   const key = known.network_type === "evm" ? "chain_id" : "passphrase"
   const usual =
     known.network_type === "evm" ? known.chain_id : known.network_type === "stellar" ? known.passphrase : undefined
-  if (whole[key] !== undefined && whole[key] !== usual) {
+  const isOther = whole[key] !== undefined && whole[key] !== usual
+  if (isOther) {
     const message = `${network.id} is a built-in network with another ${key}: give this one another name`
-    input.report.add(at(network.at, key), "invalid", message)
-    return
+    given.report.add(at(network.at, key), "invalid", message)
   }
+  const input = isOther ? Imported.onlyProblems(given) : given
   const own = overrides(whole, known)
   if (Object.keys(own).length > 0) Imported.add(input, "networks", network.id, own, network.at, network.placeOf)
 }
@@ -190,24 +194,35 @@ export type ImportedNetworks = ReadonlyMap<string, boolean>
 export const importNetworks = (value: unknown, used: ReadonlySet<string>, input: Input): ImportedNetworks => {
   const networks = new Map<string, Network>()
   const items = all(value, used, input)
+  const again: Array<Network> = []
   let unused = 0
   for (const [place, item] of items) {
     const { type, network, source } = named(item)
-    if (source) {
-      const id = `${type}:${network}`
-      if (networks.has(id)) input.report.add(place, "invalid", `${id} is here twice: this one is left out`)
-      else if (!input.allNetworks && !isNeeded(id, used, items)) {
-        unused++
-      } else if (!isNetworkType(type)) {
-        input.report.add(at(place, "type"), "invalid", `${expectedType}: ${id} is left out`)
-      } else networks.set(id, read(place, item, input))
-    } else input.report.add(place, "invalid", "expected type and network")
+    if (!source) {
+      input.report.add(place, "invalid", "expected type and network")
+      continue
+    }
+    const id = `${type}:${network}`
+    const isOwn = !input.taken.has(`networks.${id}`)
+    input.taken.add(`networks.${id}`)
+    if (!isOwn) input.report.add(at(place, "network"), "invalid", `${id} is here twice: this one is left out`)
+    const isUsed = input.allNetworks || isNeeded(id, used, items)
+    if (!isUsed && isOwn) unused++
+    if (isUsed && !isNetworkType(type)) {
+      input.report.add(at(place, "type"), "invalid", `${expectedType}: ${id} is left out`)
+    } else if (isUsed && isOwn) networks.set(id, read(place, item, input))
+    else if (isUsed) again.push(read(place, item, Imported.onlyProblems(input)))
+    // The old service reads all its networks.
+    else if (isOwn && isInCircle(id, items)) {
+      input.report.add(at(place, "from"), "invalid", `inherits from itself: ${id} is left out`)
+    }
   }
   if (unused > 0) {
     const message = `${unused} of ${items.length} networks are used by no relayer and left out; --all-networks imports them`
     input.report.add("networks", "note", message)
   }
   for (const network of networks.values()) add(network, networks, input)
+  for (const network of again) add(network, networks, Imported.onlyProblems(input))
   removeOrphans(networks, input)
   return new Map([...networks.keys()].map((id) => [id, isBuiltin(id) || input.document.networks.has(id)] as const))
 }
@@ -223,22 +238,32 @@ const named = (item: unknown) => {
   }
 }
 
-/** Whether a relayer uses the network, or a network that inherits from it is used. */
-const isNeeded = (id: string, used: ReadonlySet<string>, items: ReadonlyArray<readonly [string, unknown]>): boolean => {
+type Items = ReadonlyArray<readonly [string, unknown]>
+
+/** The network and those that it inherits from, until there is none or one comes twice, which is the last one then. */
+const lineOf = (start: string, items: Items): ReadonlyArray<string> => {
   const parents = new Map<string, string | undefined>(
-    items.map(([, item]) => {
+    // Of two networks with one name, the first one counts.
+    items.toReversed().map(([, item]) => {
       const { type, network, from } = named(item)
       return [`${type}:${network}`, from === undefined ? undefined : `${type}:${from}`] as const
     })
   )
-  for (const start of used) {
-    const seen = new Set<string>()
-    let current: string | undefined = start
-    while (current !== undefined && !seen.has(current)) {
-      if (current === id) return true
-      seen.add(current)
-      current = parents.get(current)
-    }
+  const line: Array<string> = []
+  let current: string | undefined = start
+  while (current !== undefined) {
+    const isAgain = line.includes(current)
+    line.push(current)
+    current = isAgain ? undefined : parents.get(current)
   }
-  return false
+  return line
 }
+
+const isInCircle = (id: string, items: Items): boolean => {
+  const line = lineOf(id, items)
+  return line.length > 1 && line.at(-1) === id
+}
+
+/** Whether a relayer uses the network, or a network that inherits from it is used. */
+const isNeeded = (id: string, used: ReadonlySet<string>, items: Items): boolean =>
+  [...used].some((start) => lineOf(start, items).includes(id))

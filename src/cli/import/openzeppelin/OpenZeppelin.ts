@@ -17,6 +17,7 @@ const importNotifications = (values: ReadonlyArray<unknown>, input: Input): Read
   for (const [index, value] of values.entries()) {
     const source = fields(value, `notifications.${index}`, input.report)
     const id = source.text("id") ?? ""
+    Imported.isOwnId(input, "notifications", id, source.at)
     const plain = picked(source, ["type", "url"])
     const need = typeof plain["url"] === "string" ? needOf(plain["url"], true) : undefined
     if (need !== undefined) input.report.add(at(source.at, "url"), "needs", need)
@@ -35,7 +36,7 @@ const importNotifications = (values: ReadonlyArray<unknown>, input: Input): Read
       if (input.report.isRefused(source.at)) input.document.notifications.delete(id)
     } else if (isAdded) input.document.notifications.delete(id)
     // A second notification of an id is left out, and the first one stays.
-    found.set(id, input.document.notifications.has(id) || found.get(id) === true)
+    found.set(id, input.document.notifications.has(id))
   }
   return found
 }

@@ -78,34 +78,20 @@ const notificationOf = (source: Fields, known: ImportedReferences, { report }: I
   return undefined
 }
 
-/** Reads what is wrong with the rest of a relayer that is left out, and nothing else. */
-const onlyProblems = (input: Input): Input => ({
-  ...input,
-  document: Imported.empty(""),
-  remarks: [],
-  report: {
-    ...input.report,
-    add: (place, code, message) => {
-      if (code === "invalid") input.report.add(place, code, message)
-    }
-  }
-})
-
 const importOne = (source: Fields, known: ImportedReferences, given: Input) => {
   const id = source.text("id") ?? ""
   const type = source.text("network_type")
   const network = source.text("network")
   const signerId = source.text("signer_id")
-  if (type !== undefined && !isNetworkType(type)) {
+  Imported.isOwnId(given, "relayers", id, source.at)
+  const isKnownType = type !== undefined && isNetworkType(type)
+  if (type === undefined) given.report.add(at(source.at, "network_type"), "invalid", "is required")
+  else if (!isKnownType)
     given.report.add(at(source.at, "network_type"), "invalid", `${expectedType}: ${id} is left out`)
-    return
-  }
   const ofSigner = outcomeOfSigner(id, signerId, type ?? "", source.at, known, given)
-  if (ofSigner === "dropped") return
-  const ofNetwork = type === undefined ? "invalid" : outcomeOfNetwork(id, type, network, source.at, known, given)
-  if (ofNetwork === "dropped") return
+  const ofNetwork = !isKnownType ? "invalid" : outcomeOfNetwork(id, type, network, source.at, known, given)
   const isValid = ofSigner === "imported" && ofNetwork === "imported"
-  readOne(source, { id, type, network, signerId }, known, isValid ? given : onlyProblems(given))
+  readOne(source, { id, type, network, signerId }, known, isValid ? given : Imported.onlyProblems(given))
 }
 
 interface References {
@@ -121,24 +107,26 @@ const readOne = (
   known: ImportedReferences,
   input: Input
 ) => {
-  const policies = policiesOf(source, type ?? "", input)
+  const isKnownType = type !== undefined && isNetworkType(type)
+  if (!isKnownType) source.take("policies")
+  const policies = isKnownType ? policiesOf(source, type, input) : undefined
   const urls = source.list("custom_rpc_urls")
   const custom = urls.length === 0 ? undefined : rpcUrls(urls, at(source.at, "custom_rpc_urls"), [id], input)
-  const given = source.take("paused")
-  if (given !== undefined && typeof given !== "boolean") {
+  const isPaused = source.take("paused")
+  if (isPaused !== undefined && typeof isPaused !== "boolean") {
     input.report.add(at(source.at, "paused"), "invalid", "expected true or false")
   }
-  const wasPaused = given === true
+  const wasPaused = isPaused === true
   const paused = input.keepPausedState ? wasPaused : true
   if (paused && !wasPaused) {
-    const message = `${id} is imported paused; resume it after the old service has stopped (--keep-paused-state imports false)`
-    input.report.add(at(source.at, "paused"), "note", message)
+    input.paused.push(id)
     input.remarks.push({ target: ["relayers", id, "paused"], text: "resume it after the old service has stopped" })
   }
   const notification = notificationOf(source, known, input)
   const body = {
     name: source.text("name"),
-    network_type: type,
+    // A type that is absent or does not exist is reported before: the other fields are checked as those of some type.
+    network_type: isKnownType ? type : "evm",
     network,
     paused,
     signer_id: signerId,
@@ -152,4 +140,5 @@ const readOne = (
 
 export const importRelayers = (relayers: ReadonlyArray<Placed>, known: ImportedReferences, input: Input) => {
   for (const { at: place, value } of relayers) importOne(fields(value, place, input.report), known, input)
+  Imported.notePaused(input, " (--keep-paused-state imports false)")
 }

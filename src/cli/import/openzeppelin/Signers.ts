@@ -98,11 +98,14 @@ const local = (source: Fields, id: string, input: Input): Config => {
   return { keystore: { file }, passphrase: secretOf(source, "passphrase", id, input) }
 }
 
-const awsKms = (source: Fields, _: string, { report }: Input): Config => {
-  const message =
-    "the service logs in to AWS with its own credentials: give them kms:GetPublicKey and kms:Sign, and install @aws-sdk/client-kms"
-  report.add(source.at.replace(/\.config$/, ""), "needs", message)
-  return picked(source, ["region", "key_id"])
+const awsKms = (source: Fields): Config => picked(source, ["region", "key_id"])
+
+/** One note about all keys in AWS. */
+const noteAws = ({ document, report }: Input) => {
+  const ids = [...document.signers].filter(([, body]) => "type" in body && body.type === "aws_kms").map(([id]) => id)
+  if (ids.length === 0) return
+  const message = `${Imported.named(ids)}: the service logs in to AWS with its own credentials; give them kms:GetPublicKey and kms:Sign, and install @aws-sdk/client-kms`
+  report.add("signers", "note", message)
 }
 
 const azure = (source: Fields, id: string, input: Input): Config => {
@@ -218,18 +221,19 @@ export const importSigners = (values: ReadonlyArray<unknown>, input: Input): Rea
     const type = source.text("type") ?? ""
     const config = source.object("config")
     source.end("invalid")
-    if (config === undefined) {
-      input.report.add(at(place, "config"), "invalid", "is required")
+    Imported.isOwnId(input, "signers", id, place)
+    if (config === undefined) input.report.add(at(place, "config"), "invalid", "is required")
+    if (config === undefined && (type === "cdp" || types[type] !== undefined)) {
       found.set(id, { type, outcome: "invalid" })
       continue
     }
-    if (type === "cdp") {
+    if (type === "cdp" && config !== undefined) {
       cdp(config, id, place, input)
       found.set(id, { type, outcome: "dropped" })
       continue
     }
     const read = types[type]
-    if (read === undefined) {
+    if (read === undefined || config === undefined) {
       const names = [...Object.keys(types), "cdp"].join(", ")
       input.report.add(at(place, "type"), "invalid", `expected one of ${names}`)
       found.set(id, { type, outcome: "invalid" })
@@ -244,5 +248,6 @@ export const importSigners = (values: ReadonlyArray<unknown>, input: Input): Rea
     if (isAdded || found.get(id)?.outcome !== "imported")
       found.set(id, { type, outcome: isAdded ? "imported" : "invalid" })
   }
+  noteAws(input)
   return found
 }

@@ -11,7 +11,7 @@ const keyChain = ({ chainId, clonedFromChainId }: Listed): number => clonedFromC
 
 export const awsKms = (source: Fields, input: Input): SignerOf => {
   const { report } = input
-  const region = source.text("region") ?? ""
+  const region = source.required("region")
   const alias = source.text("danger_override_alias") ?? "rrelayer"
   const message = `the service logs in to AWS with its own credentials: give them kms:GetPublicKey and kms:Sign for alias/${alias}-wallet-*, and install @aws-sdk/client-kms`
   report.add(source.at, "needs", message)
@@ -36,12 +36,11 @@ export const awsKms = (source: Fields, input: Input): SignerOf => {
 }
 
 export const turnkey = (source: Fields, input: Input): SignerOf => {
-  const text = (name: string) => source.text(name) ?? ""
-  const apiPublicKey = text("api_public_key")
-  const organization = text("organization_id")
+  const apiPublicKey = source.required("api_public_key")
+  const organization = source.required("organization_id")
   source.take("wallet_id")
   const api_private_key = referenceOf(
-    text("api_private_key"),
+    source.required("api_private_key"),
     at(source.at, "api_private_key"),
     ["turnkey", "api_private_key"],
     input
@@ -69,10 +68,10 @@ export const turnkey = (source: Fields, input: Input): SignerOf => {
 }
 
 export const pkcs11 = (source: Fields, input: Input): SignerOf => {
-  const identity = source.text("identity") ?? ""
-  const library = source.text("library_path") ?? ""
-  const slot = source.text("slot_id")
-  const pin = referenceOf(source.text("pin") ?? "", at(source.at, "pin"), ["pkcs11", "pin"], input)
+  const identity = source.required("identity")
+  const library = source.required("library_path")
+  const slot = source.take("slot_id")
+  const givenPin = source.required("pin")
   if (source.take("test_mode") === true) {
     input.report.add(
       at(source.at, "test_mode"),
@@ -81,10 +80,16 @@ export const pkcs11 = (source: Fields, input: Input): SignerOf => {
     )
     return dropped
   }
+  if (identity === "" || library === "" || givenPin === "") return dropped
+  const pin = referenceOf(givenPin, at(source.at, "pin"), ["pkcs11", "pin"], input)
   const module = nameFor(input, library, (suffix) => `hsm${suffix}`, "-")
-  const label = nameFor(input, JSON.stringify([library, slot]), (suffix) => `PKCS11_TOKEN_LABEL${suffix}`)
+  const label = nameFor(
+    input,
+    JSON.stringify([library, slot === undefined ? undefined : String(slot)]),
+    (suffix) => `PKCS11_TOKEN_LABEL${suffix}`
+  )
   input.secrets.need(label)
-  const message = `start the service with PKCS11_MODULES=${module}=${library}, and set ${label} to the label of the token${slot === undefined ? "" : ` in slot ${slot}`}`
+  const message = `start the service with PKCS11_MODULES=${module}=${library}, and set ${label} to the label of the token${slot === undefined ? "" : ` in slot ${String(slot)}`}`
   input.report.add(source.at, "needs", message)
   return (relayer) => {
     const chain = keyChain(relayer)

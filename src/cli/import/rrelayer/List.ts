@@ -32,10 +32,10 @@ const read = (value: unknown, at: string, { report }: Imported.Context): Listed 
   source.take("isPrivateKey")
   const listed = {
     at,
-    id: source.text("id") ?? "",
-    name: source.text("name") ?? "",
+    id: source.required("id"),
+    name: source.required("name"),
     chainId: chainId ?? 0,
-    address: (source.text("address") ?? "").toLowerCase(),
+    address: source.required("address").toLowerCase(),
     walletIndex: walletIndex ?? 0,
     clonedFromChainId: cloned === undefined ? undefined : Number(cloned),
     maxGasPrice: source.take("maxGasPrice"),

@@ -69,7 +69,10 @@ const integerOf = (source: Fields, name: string, { report, variables }: Input): 
 }
 
 const importNetwork = (source: Fields, input: Input): Network | undefined => {
-  const name = source.text("name") ?? ""
+  const name = source.required("name")
+  const isOwn = name === "" || !input.taken.has(`networks.${name}`)
+  input.taken.add(`networks.${name}`)
+  if (!isOwn) input.report.add(at(source.at, "name"), "invalid", `the name ${name} is here twice: this one is left out`)
   const chainId = integerOf(source, "chain_id", input)
   if (chainId === undefined) {
     if (source.take("chain_id") === undefined) input.report.add(at(source.at, "chain_id"), "invalid", "is required")
@@ -91,11 +94,18 @@ const importNetwork = (source: Fields, input: Input): Network | undefined => {
     const message = `the default of the old service, ${defaultConfirmations}, is written out`
     input.report.add(at(source.at, "confirmations"), "note", message)
   }
+  if (source.take("provider_urls") === undefined) {
+    input.report.add(at(source.at, "provider_urls"), "invalid", "is required")
+  }
   const explorer = source.text("block_explorer_url")
   const urls = source
     .list("provider_urls")
     .map((value, index) => urlOf(value, `${source.at}.provider_urls.${index}`, name, index, input))
     .filter((url) => url !== undefined)
+  const topUp = source.take("automatic_top_up")
+  if (topUp !== undefined && !Array.isArray(topUp)) {
+    input.report.add(at(source.at, "automatic_top_up"), "invalid", "expected a list")
+  }
   for (const [field, reason] of Object.entries(droppedFields)) {
     if (source.take(field) !== undefined) input.report.add(at(source.at, field), "dropped", reason)
   }
@@ -109,8 +119,8 @@ const importNetwork = (source: Fields, input: Input): Network | undefined => {
   const isImported = Imported.add(input, "networks", `evm:${name}`, body, source.at, (field) =>
     field.replace(/^rpc_urls\.(\d+)\.url$/, "provider_urls.$1").replace(/^required_confirmations$/, "confirmations")
   )
-  if (isOther) input.document.networks.delete(`evm:${name}`)
-  return { at: source.at, name, chainId, source, isImported: isImported && !isOther }
+  if (isOther && isOwn) input.document.networks.delete(`evm:${name}`)
+  return { at: source.at, name, chainId, source, isImported: isImported && !isOther && isOwn }
 }
 
 export const importNetworks = (values: ReadonlyArray<unknown>, input: Input): ReadonlyArray<Network> =>
@@ -131,11 +141,14 @@ export const importWebhooks = (
     const id = `webhook-${index + 1}`
     const given = source.take("networks")
     const names = given === undefined || given === "*" ? networks.map(({ name }) => name) : [given].flat().map(String)
+    for (const name of names.filter((name) => !networks.some((network) => network.name === name))) {
+      report.add(at(source.at, "networks"), "invalid", `no network of this configuration is called ${name}`)
+    }
     const secret = source.text("shared_secret")
     const place = at(source.at, "shared_secret")
     const hasKey = Imported.checkSigningKey(knownValue(secret, input), place, id, input)
-    const endpoint = source.text("endpoint")
-    const need = endpoint === undefined ? undefined : needOf(endpoint, true)
+    const endpoint = source.required("endpoint")
+    const need = endpoint === "" ? undefined : needOf(endpoint, true)
     if (need !== undefined) report.add(at(source.at, "endpoint"), "needs", need)
     const body = { type: "webhook", url: endpoint }
     if (source.take("max_retries") !== undefined) {
@@ -157,9 +170,6 @@ export const importWebhooks = (
     if (secret !== undefined) {
       const signing_key = referenceOf(secret, place, [id, "signing_key"], input)
       input.document.notifications.set(id, { ...body, signing_key })
-    }
-    for (const name of names.filter((name) => !networks.some((network) => network.name === name))) {
-      report.add(at(source.at, "networks"), "note", `no network of this configuration is called ${name}`)
     }
     const taken = names.filter((name) => found.has(name))
     const free = names.filter((name) => !found.has(name))

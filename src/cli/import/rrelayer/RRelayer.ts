@@ -9,6 +9,7 @@ import { importNetworks, importWebhooks, ownPrices } from "./Networks.ts"
 import type { Network } from "./Networks.ts"
 import { importPermissions } from "./Permissions.ts"
 import { readProvider } from "./Signing.ts"
+import { wholeVariable } from "./SignerOf.ts"
 import type { SignerOf } from "./SignerOf.ts"
 
 const importApi = (source: Fields | undefined, { report }: Input) => {
@@ -20,10 +21,13 @@ const importApi = (source: Fields | undefined, { report }: Input) => {
     }
   }
   note("host", "HOST")
-  note("port", "PORT")
+  const port = source.take("port")
+  if (port !== undefined && typeof port !== "number" && wholeVariable.exec(String(port)) === null) {
+    report.add(at(source.at, "port"), "invalid", "expected a number without quotes")
+  } else note("port", "PORT")
   note("allowed_origins", "CORS_ORIGINS")
   for (const name of ["authentication_username", "authentication_password"]) {
-    if (source.take(name) !== undefined) {
+    if (source.required(name) !== "") {
       report.add(at(source.at, name), "dropped", "there is no basic authentication; use API keys")
     }
   }
@@ -67,8 +71,7 @@ const importRelayer = (
 ) => {
   const paused = input.keepPausedState ? relayer.isPaused : true
   if (paused && !relayer.isPaused) {
-    const message = `${relayer.name} is imported paused; resume it after the old service has stopped`
-    input.report.add(at(relayer.at, "paused"), "note", message)
+    input.paused.push(relayer.id)
     input.remarks.push({
       target: ["relayers", relayer.id, "paused"],
       text: "resume it after the old service has stopped"
@@ -146,6 +149,7 @@ export const importConfiguration = (source: Fields, list: unknown, context: Impo
     signerOf: readProvider(network.source.object("signing_provider"), input) ?? shared
   }))
   for (const { at: place, id, chainId } of listed) {
+    Imported.isOwnId(input, "relayers", id, place)
     if (!networks.some((network) => network.chainId === chainId)) {
       input.report.add(at(place, "chainId"), "invalid", `no network has the chain id ${chainId}: ${id} is left out`)
     }
@@ -153,6 +157,7 @@ export const importConfiguration = (source: Fields, list: unknown, context: Impo
   const notifications = importWebhooks(source.list("webhooks"), networks, input)
   checkProviders(readings, input)
   importRelayers(readings, notifications, input)
+  Imported.notePaused(input, "")
   if (source.take("gas_providers") !== undefined) input.report.add("gas_providers", "dropped", ownPrices)
   dropLimits(source.object("rate_limits"), input)
   dropJobs(source.list("cron_jobs"), input)

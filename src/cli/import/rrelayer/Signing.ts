@@ -1,11 +1,11 @@
 // The signing provider of rrelayer, and the signers of its accounts.
-import { mnemonicToAccount, privateKeyToAccount } from "viem/accounts"
+import { english, mnemonicToAccount, privateKeyToAccount } from "viem/accounts"
 import { fields, path as at } from "../Source.ts"
 import type { Fields } from "../Source.ts"
 import type { Listed } from "./List.ts"
 import type { Input } from "./Input.ts"
 import { awsKms, pkcs11, turnkey } from "./KeyServices.ts"
-import { dropped, nameFor, once, referenceOf } from "./SignerOf.ts"
+import { dropped, nameFor, once, referenceOf, wholeVariable } from "./SignerOf.ts"
 import type { SignerOf } from "./SignerOf.ts"
 
 const pathOf = (index: number): string => `m/44'/60'/0'/0/${index}`
@@ -27,6 +27,13 @@ const matches = (relayer: Listed, derived: string | undefined, place: string, { 
       : `the key of index ${relayer.walletIndex} has the account ${derived}, and the list has ${relayer.address}: ${relayer.id} is left out`
   report.add(derived === undefined ? place : at(relayer.at, "address"), "invalid", message)
   return false
+}
+
+const words: ReadonlySet<string> = new Set(english)
+
+const isPhrase = (text: string): boolean => {
+  const given = text.trim().split(/\s+/)
+  return given.length >= 12 && given.length <= 24 && given.length % 3 === 0 && given.every((word) => words.has(word))
 }
 
 type Phrase = { readonly reference: object; readonly value: string | undefined; readonly at: string }
@@ -53,9 +60,15 @@ const valueOf = ({ env }: { readonly env: string }, { secrets, variables }: Inpu
 
 const raw = (source: Fields, input: Input): SignerOf => {
   const place = at(source.at, "mnemonic")
-  const given = source.text("mnemonic")
-  if (given === undefined) {
-    input.report.add(place, "invalid", "is required")
+  const given = source.required("mnemonic")
+  if (given === "") return dropped
+  // What is no phrase must not reach the secrets file.
+  if (wholeVariable.exec(given) === null && !isPhrase(given)) {
+    input.report.add(
+      place,
+      "invalid",
+      "is no mnemonic: expected 12, 15, 18, 21 or 24 words of the English list of BIP-39"
+    )
     return dropped
   }
   const reference = referenceOf(given, place, ["raw", "mnemonic"], input)
@@ -74,8 +87,8 @@ const raw = (source: Fields, input: Input): SignerOf => {
 const managed =
   (kind: string, fieldNames: ReadonlyArray<string>) =>
   (source: Fields, input: Input): SignerOf => {
-    const id = source.text("id") ?? ""
-    const key = source.text("key") ?? ""
+    const id = source.required("id")
+    const key = source.required("key")
     const secret = JSON.stringify([kind, id, key, ...fieldNames.map((name) => source.text(name))])
     const file = nameFor(input, secret, (suffix) => `mnemonic${suffix}.txt`, "-")
     input.report.add(source.at, "needs", `read the secret ${id}, field ${key}, into ${file}`)
@@ -86,7 +99,7 @@ const managed =
 const privateKeys = (values: ReadonlyArray<unknown>, place: string, input: Input): SignerOf => {
   const keys = values.map((value, index) => {
     const source = fields(value, `${place}.${index}`, input.report)
-    const given = source.text("raw") ?? ""
+    const given = source.required("raw")
     source.end()
     return referenceOf(given, at(source.at, "raw"), ["private_key", index + 1], input)
   })
