@@ -48,6 +48,8 @@ export interface Guarded {
   /** Lamports that it costs, if a node has named them. Absent: as computed. */
   readonly fee?: bigint
   readonly form: Form
+  /** Instructions that the service has put before those of the request. Absent: none. Refusals count those of the request, from 0. */
+  readonly added?: number
   readonly terms: GuardTerms
   readonly derivations: Derivations
   /** Absent: at admission, where only what the message itself says is checked. */
@@ -171,7 +173,7 @@ const maySpend = ({ form, terms }: Guarded): boolean =>
 
 /** The first key is a writable signer for the whole message, whatever the request says about it. */
 export const spendingOf = (guarded: Guarded): Spending | Refusal => {
-  const { transaction, terms, form, derivations, read } = guarded
+  const { transaction, terms, form, derivations, read, added = 0 } = guarded
   const { message } = transaction
   const loaded = loadedOf(guarded)
   const resolved = loaded === undefined || isRefusal(loaded) ? [] : loaded
@@ -183,11 +185,13 @@ export const spendingOf = (guarded: Guarded): Spending | Refusal => {
   if (index >= 0 && !maySpend(guarded)) {
     return refusal(
       "fee_payer_in_instruction",
-      `instruction ${index} lists the relayer, ${terms.relayer}, which gives it full authority over that account; to spend from the relayer, use the field instructions, with the policy fee_payer_as_authority own_instructions`
+      `instruction ${index - added} lists the relayer, ${terms.relayer}, which gives it full authority over that account; to spend from the relayer, use the field instructions, with the policy fee_payer_as_authority own_instructions`
     )
   }
   // A payment gives lamports to the relayer, and takes none.
-  const spending = instructions.filter((instruction) => !isPayment(instruction))
+  const spending = instructions
+    .map((instruction, index) => [index - added, instruction] as const)
+    .filter(([, instruction]) => !isPayment(instruction))
   return ownSpending(spending, {
     relayer: terms.relayer,
     programs: terms.authorityPrograms,

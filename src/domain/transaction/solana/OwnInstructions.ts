@@ -62,13 +62,16 @@ const spendingOf = (instruction: Instruction, authority: Authority): Spending | 
   )
 }
 
-/** What the instructions spend from the relayer together, or the first one that may not list it. */
-export const ownSpending = (instructions: ReadonlyArray<Instruction>, authority: Authority): Spending | Refusal => {
+/** What the instructions, each with its number in the request, spend from the relayer together, or the first one that may not list it. */
+export const ownSpending = (
+  instructions: ReadonlyArray<readonly [number: number, Instruction]>,
+  authority: Authority
+): Spending | Refusal => {
   let [out, spent] = [0n, 0n]
   const receivers: Array<Receiver> = []
-  for (const [index, instruction] of instructions.entries()) {
+  for (const [number, instruction] of instructions) {
     const spending = spendingOf(instruction, authority)
-    if (isRefusal(spending)) return { ...spending, message: `instruction ${index}: ${spending.message}` }
+    if (isRefusal(spending)) return { ...spending, message: `instruction ${number}: ${spending.message}` }
     out += spending.out
     spent += spending.spent
     receivers.push(...spending.receivers)

@@ -73,6 +73,10 @@ const builtOf = (request: SolanaRequest, { payer, tables }: Account, chosen: Cho
   })
 }
 
+/** How many instructions the service has put before those of the request. */
+export const addedTo = ({ instructions }: SolanaRequest, message: Message): number =>
+  instructions === undefined ? 0 : message.instructions.length - instructions.length
+
 const wireOf = (message: Message, signatures: WireTransaction["signatures"]): WireTransaction => {
   const bytes = messageBytes(message)
   return { message, messageBytes: bytes, signatures, size: sizeWithSignatures(message, bytes.length) }

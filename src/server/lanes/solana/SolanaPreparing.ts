@@ -15,7 +15,7 @@ import { extensionUsed, loadedBy } from "../../../domain/transaction/solana/Inst
 import { formOf, guardTermsOf } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import * as Numbers from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
-import { draftOf, hasOwnBudget, unsignedOf } from "../../../domain/transaction/solana/Unsigned.ts"
+import { addedTo, draftOf, hasOwnBudget, unsignedOf } from "../../../domain/transaction/solana/Unsigned.ts"
 import type { Chosen } from "../../../domain/transaction/solana/Unsigned.ts"
 import { base64Of } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
 import { readAccounts, readRent, readTables } from "../../chains/solana/SolanaStates.ts"
@@ -208,6 +208,7 @@ const prepareIn = Effect.fnUntraced(function* (work: Work) {
     transaction: wire,
     fee: charge,
     form,
+    added: addedTo(request, wire.message),
     // A floor above the cap is held, not refused: the policy may change.
     terms: facts.isPrebuilt || floor <= terms.maxFee ? terms : { ...terms, maxFee: charge },
     derivations,

@@ -14,7 +14,7 @@ import type { SolanaRequest, SolanaTarget } from "../../../domain/transaction/so
 import { computeMargin } from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import { guardTermsOf, paymentTermsOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
-import { draftOf } from "../../../domain/transaction/solana/Unsigned.ts"
+import { addedTo, draftOf } from "../../../domain/transaction/solana/Unsigned.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
 import { exceeded, TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
 import { derivations, isSignedBy } from "../../chains/solana/SolanaKeys.ts"
@@ -81,7 +81,9 @@ export const check = Effect.fnUntraced(function* (
 ) {
   const drafted = draftOf(request, { payer: target.relayer.address, tables: new Map() })
   if (Result.isFailure(drafted)) return yield* refused(request, prefix, drafted.failure)
-  const guarded: Guarded = { transaction: drafted.success, form, terms: guardTermsOf(target, request), derivations }
+  const transaction = drafted.success
+  const added = addedTo(request, transaction.message)
+  const guarded: Guarded = { transaction, form, added, terms: guardTermsOf(target, request), derivations }
   const broken =
     brokenRule(guarded) ??
     brokenPrice(request, guarded) ??

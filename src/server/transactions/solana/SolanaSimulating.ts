@@ -6,7 +6,7 @@ import type { Guarded } from "../../../domain/transaction/solana/Guard.ts"
 import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
 import type { Solana, SolanaRequest } from "../../../domain/transaction/solana/Solana.ts"
 import { formOf, guardTermsOf } from "../../../domain/transaction/solana/SolanaTerms.ts"
-import { draftOf, hasOwnBudget, unsignedOf } from "../../../domain/transaction/solana/Unsigned.ts"
+import { addedTo, draftOf, hasOwnBudget, unsignedOf } from "../../../domain/transaction/solana/Unsigned.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
 import { maxComputeUnits, pricePercentile } from "../../../domain/transaction/solana/SolanaNumbers.ts"
@@ -69,7 +69,8 @@ export const make = Effect.gen(function* () {
     const transaction = yield* draft(request, account.address, tables)
     const isPrebuilt = request.transaction !== undefined
     const terms = guardTermsOf(target, request)
-    const guarded: Guarded = { transaction, form: formOf(target, request), terms, derivations }
+    const added = addedTo(request, transaction.message)
+    const guarded: Guarded = { transaction, form: formOf(target, request), added, terms, derivations }
     const { broken, fee, spending, simulation } = yield* examine({ providers, prices, target }, guarded)
     const found = simulation?.found
     const isFixed = isPrebuilt || hasOwnBudget(request)

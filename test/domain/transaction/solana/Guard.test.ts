@@ -498,3 +498,28 @@ describe("a simulation", () => {
     assert.strictEqual(check({ tokens: token(), closed: [Attacks.ownTokens] }), "passes")
   })
 })
+
+describe("a refusal of an instruction", () => {
+  const assign: Given = {
+    program: Programs.systemProgram,
+    accounts: [relayer],
+    data: [1, 0, 0, 0, ...Array(32).fill(7)]
+  }
+
+  it("has the number that the instruction has in the request, in each form", () => {
+    const message = (
+      form: Guarded["form"],
+      given: ReadonlyArray<Given>,
+      added: number,
+      changed: Partial<GuardTerms> = {}
+    ) => brokenRule({ ...guarded(compiled(given), form, changed), added })?.message ?? ""
+    const budgets = [budget(2, 1, 0, 0, 0), price]
+    assert.match(message("instructions", [...budgets, userTransfer, assign], 2), /^instruction 1: /)
+    assert.match(message("instructions", [...budgets, userTransfer, assign], 0), /^instruction 3: /)
+    assert.match(
+      message("instructions", [price, assign], 1, { authority: "never" }),
+      /^instruction 0 lists the relayer/
+    )
+    assert.match(message("prebuilt", [price, assign], 0), /^instruction 1 lists the relayer/)
+  })
+})

@@ -212,6 +212,32 @@ layer(countingApi, { excludeTestServices: true })("bad input to a solana relayer
               { instructions: [RawAttacks.own(given, relayer.address)] }
             ])
           )
+          const [[, given] = []] = misshapen
+          assert(given !== undefined)
+          const second = { instructions: [memoInstruction, RawAttacks.own(given, relayer.address)] }
+          yield* refusing(relayer)([
+            ["the second one", /^instructions: fee_payer_in_instruction: instruction 1: /u, second],
+            // The service puts two instructions of the compute budget before them.
+            [
+              "with a price",
+              /^instructions: fee_payer_in_instruction: instruction 1: /u,
+              { ...second, compute_unit_limit: 9999, compute_unit_price: 1 }
+            ],
+            [
+              "with own instructions of the compute budget",
+              /^instructions: fee_payer_in_instruction: instruction 2: /u,
+              {
+                instructions: [
+                  {
+                    program_id: computeBudgetProgram,
+                    accounts: [],
+                    data: base64Of(Uint8Array.from([2, 15, 39, 0, 0]))
+                  },
+                  ...second.instructions
+                ]
+              }
+            ]
+          ])
         }
       })
   )
