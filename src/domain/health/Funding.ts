@@ -69,9 +69,11 @@ export const fundingOf = (
 }
 
 export const sentenceOf = ({ address, balance, min_balance, missing, network, unit }: Funding): string => {
-  const why =
-    balance + missing > min_balance
-      ? "a transaction waits for it"
-      : `it has ${balance} of the ${min_balance} that it needs`
-  return `Send at least ${missing} ${unit} to ${address} on ${network}: ${why}.`
+  const isAwaited = balance + missing > min_balance
+  const why = isAwaited ? "a transaction waits for it" : `it has ${balance} of the ${min_balance} that it needs`
+  const sentence = `Send at least ${missing} ${unit} to ${address} on ${network}: ${why}.`
+  // Some networks of evm charge no fees, and their accounts have no balance.
+  return unit === "wei" && !isAwaited && min_balance === defaultMinBalance.evm
+    ? `${sentence} If the network charges no fees, set min_balance: 0 in the policies of the relayer.`
+    : sentence
 }

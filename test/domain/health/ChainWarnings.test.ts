@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Schema } from "effect"
 import { knownProtocol } from "../../../src/domain/chain/StellarProtocol.ts"
 import { chainWarnings, noticesOf, snapshotOf } from "../../../src/domain/health/ChainWarnings.ts"
+import { sentenceOf } from "../../../src/domain/health/Funding.ts"
 import type { StellarPolicy } from "../../../src/domain/relayer/Policy.ts"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
 import type { RelayerStatus } from "../../../src/domain/relayer/RelayerStatus.ts"
@@ -56,6 +57,22 @@ describe("the warnings of a chain", () => {
     assert.deepStrictEqual(warnings({ providers: [wrong] }), [
       "RPC URL https://rpc.example.com/***: getNetwork: serves another chain."
     ])
+  })
+
+  it("say that min_balance may be 0 where no balance is needed, unless the policy asks for one", () => {
+    const funding = {
+      address: "0x1",
+      network: "evm:acme",
+      unit: "wei",
+      balance: 0n,
+      min_balance: 1n,
+      missing: 1n
+    } as const
+    const hint = "If the network charges no fees, set min_balance: 0 in the policies of the relayer."
+    assert.include(sentenceOf(funding), hint)
+    assert.notInclude(sentenceOf({ ...funding, min_balance: 100n, missing: 100n }), hint)
+    assert.notInclude(sentenceOf({ ...funding, balance: 5n, missing: 9n }), hint)
+    assert.notInclude(sentenceOf({ ...funding, unit: "lamport" }), hint)
   })
 
   it("say that a relayer signs nothing if users have to pay and may pay with no token", () => {
