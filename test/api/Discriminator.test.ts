@@ -36,7 +36,7 @@ describe("a body without its discriminator", () => {
         paused: false,
         policies: { eip1559: true }
       }),
-      "network_type: is required; network_typ: is not a known field; did you mean network_type?; name: Expected string; signer_id: is required; policies.eip1559: is not a known field"
+      "network_type: is required; network_typ: is not a known field; did you mean network_type?; name: Expected a text: 1 to 256 characters; signer_id: is required; policies.eip1559: is not a known field"
     )
     assert.strictEqual(
       errorOf(CreateSigner, { typ: "plain" }),

@@ -47,7 +47,11 @@ export const RpcConfig = Schema.Struct({
     "https://rpc.example.com/v1/my-key"
   ),
   weight: field(Weight.pipe(Schema.withDecodingDefaultKey(Effect.succeed(100))), `${share} The default is 100.`, 100)
-}).annotate({ identifier: "RpcConfigRequest", description: "A provider of a chain." })
+}).annotate({
+  identifier: "RpcConfigRequest",
+  description: "A provider of a chain.",
+  expected: "an object of url and weight"
+})
 export type RpcConfig = typeof RpcConfig.Type
 
 /** An RPC URL as in responses. */

@@ -61,7 +61,11 @@ export const CreateNotification = Schema.Struct({
     description: "Identifier of the notification. If absent, the service generates a UUID."
   }),
   type: Type.pipe(Schema.withDecodingDefaultKey(Effect.succeed("webhook" as const))),
-  url: field(WebhookUrl, "URL of the receiver: https, or http to a host that OUTBOUND_ALLOW of the service names.", url),
+  url: field(
+    WebhookUrl,
+    "URL of the receiver: https, or http to a host that OUTBOUND_ALLOW of the service names.",
+    url
+  ),
   signing_key: maybe(SigningKey, {
     description: `Key of the webhook signatures (HMAC-SHA256); if absent, webhooks are not signed. Best is ${keyText}`,
     examples: ["whsec_9qu8VyNlvmbj8DzpnGzAEplN6kYSdeIa6d4w2+rzuRo="]

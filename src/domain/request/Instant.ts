@@ -33,7 +33,7 @@ const isStorable = Schema.makeFilter((moment: DateTime.Utc) => DateTime.between(
   arbitraryConstraint: generated
 })
 
-export const Instant = Schema.String.annotate({ format: "date-time" }).pipe(
+export const Instant = Schema.String.annotate({ format: "date-time", expected }).pipe(
   Schema.decodeTo(
     Schema.DateTimeUtc.check(isStorable),
     SchemaTransformation.transformEffect({

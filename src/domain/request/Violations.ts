@@ -1,5 +1,5 @@
 // What is wrong with the fields of a request, from the issues of its decoding.
-import { SchemaIssue } from "effect"
+import { SchemaAST, SchemaIssue } from "effect"
 import { suggestionFor } from "./Suggestion.ts"
 
 /** What is wrong with a field of a request. The field is a path such as `policies.min_balance`. */
@@ -33,10 +33,61 @@ const unknownField = (issue: SchemaIssue.Issue): string => {
   return `is not a known field${known === undefined ? "" : `; did you mean ${known}?`}`
 }
 
+/** What a value of a type is called. Absent: it is named by its words, or not at all, such as null, which counts as absent. */
+const words: Partial<Record<SchemaAST.AST["_tag"], string>> = {
+  Arrays: "a list",
+  BigInt: "a whole number",
+  Boolean: "true or false",
+  Number: "a number",
+  Objects: "an object",
+  String: "a text",
+  TemplateLiteral: "a text"
+}
+
+/** The words of a check, if it has any. */
+const expectedOf = ({ annotations }: { readonly annotations?: SchemaAST.AST["annotations"] }): string | undefined => {
+  const expected = annotations?.["expected"]
+  return typeof expected === "string" ? expected : undefined
+}
+
+/** What many texts have in common, and says least about one. */
+const isGeneral = (expected: string): boolean => /^(text without NUL|\d+ to \d+ characters$)/u.test(expected)
+
+/** What the checks of a text or a number say about it. */
+const checksOf = ({ _tag, checks }: SchemaAST.AST): string | undefined => {
+  const all = (checks ?? []).map(expectedOf).filter((found) => found !== undefined)
+  if (_tag === "String") return all.find((expected) => !isGeneral(expected)) ?? all.at(-1)
+  return _tag === "Number" ? all.at(-1) : undefined
+}
+
+/** The values that a type has, each in words. Names of schemas are none. */
+const alternatives = (ast: SchemaAST.AST): ReadonlyArray<string> => {
+  if (ast._tag === "Declaration" && ast.encoding !== undefined) return alternatives(SchemaAST.toEncoded(ast))
+  const expected = expectedOf(ast)
+  if (expected !== undefined) return [expected]
+  if (ast._tag === "Union") return [...new Set(ast.types.flatMap(alternatives))]
+  if (ast._tag === "Literal") return [ast.literal === "" ? "an empty text" : String(ast.literal)]
+  if (ast._tag === "Suspend") return alternatives(ast.thunk())
+  const word = words[ast._tag]
+  if (word === undefined) return []
+  const more = checksOf(ast)
+  if (more === undefined) return [word]
+  return [more.startsWith("a value ") ? `${word} ${more.slice("a value ".length)}` : `${word}: ${more}`]
+}
+
+const inWords = (ast: SchemaAST.AST): string => {
+  const all = alternatives(ast)
+  const [last = "another value"] = all.slice(-1)
+  return all.length < 2 ? last : `${all.slice(0, -1).join(", ")} or ${last}`
+}
+
 /** Short messages for missing and unknown fields. All other messages say what was expected. */
 const leafHook: SchemaIssue.LeafHook = (issue) => {
   if (issue._tag === "MissingKey") return "is required"
-  if (issue._tag === "InvalidType" && issue.ast._tag === "Objects") return "Expected an object"
+  if (issue._tag === "InvalidType") {
+    const own = issue.ast.annotations?.["message"]
+    return typeof own === "string" ? own : `Expected ${inWords(issue.ast)}`
+  }
   return issue._tag === "UnexpectedKey" ? unknownField(issue) : SchemaIssue.defaultLeafHook(issue)
 }
 
@@ -80,7 +131,8 @@ const prune = (whole: SchemaIssue.Issue): { readonly issue: SchemaIssue.Issue | 
         return first === undefined ? undefined : new SchemaIssue.Composite(issue.ast, [first, ...others])
       }
       case "AnyOf": {
-        if (issue.issues.length === 0) return keepLeaf(issue)
+        // No member takes a value of this type.
+        if (issue.issues.length === 0) return keepLeaf(new SchemaIssue.InvalidType(issue.ast))
         const kept = closest(issue.issues)
           .map(keep)
           .filter((kept) => kept !== undefined)

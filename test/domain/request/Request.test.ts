@@ -1,6 +1,15 @@
 // The error of a refused request names each wrong field, unless a name is unsafe or too long.
 import { assert, describe, it } from "@effect/vitest"
-import { Schema } from "effect"
+import { Schema, SchemaAST } from "effect"
+import { readFileSync } from "node:fs"
+import { CreateApiKey } from "../../../src/domain/access/ApiKey.ts"
+import { CreateNetwork } from "../../../src/domain/network/NetworkRequest.ts"
+import { CreateNotification, UpdateNotification } from "../../../src/domain/notification/Notification.ts"
+import { CreateRelayer } from "../../../src/domain/relayer/Relayer.ts"
+import { CreateSigner } from "../../../src/domain/signer/CreateSigner.ts"
+import { SendEvmTransaction } from "../../../src/domain/transaction/evm/SendEvmTransaction.ts"
+import { SendSolanaTransaction } from "../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import { SendStellarTransaction } from "../../../src/domain/transaction/stellar/SendStellarTransaction.ts"
 import { maxErrorLength } from "../../../src/domain/request/Request.ts"
 import { errorIn, strict } from "../../../testkit/DecodedBody.ts"
 import { maxViolations } from "../../../src/domain/request/Violations.ts"
@@ -39,5 +48,86 @@ describe("the names of fields", () => {
     const shown = error.split("; ").length - 1
     assert.isAtMost(shown, maxViolations)
     assert.strictEqual(shown + Number(more), 80_000)
+  })
+})
+
+const bodies = {
+  CreateApiKey,
+  CreateNetwork,
+  CreateNotification,
+  CreateRelayer,
+  CreateSigner,
+  SendEvmTransaction,
+  SendSolanaTransaction,
+  SendStellarTransaction,
+  UpdateNotification
+}
+
+const wrong = [5, 1.5, true, "\0", "x y", [], [5], [[]], {}, { zz: 1 }, [{ zz: 1 }]]
+
+/** Bodies with a wrong value at one place, for each field of each struct, with the literals that choose the struct. */
+const broken = (given: SchemaAST.AST, build: (value: unknown) => unknown, depth = 0): ReadonlyArray<unknown> => {
+  const ast = given._tag === "Suspend" ? given.thunk() : given
+  if (depth > 5) return []
+  if (ast._tag === "Union") return ast.types.flatMap((type) => broken(type, build, depth + 1))
+  if (ast._tag === "Arrays") return ast.rest.flatMap((type) => broken(type, (value) => build([value]), depth + 1))
+  if (ast._tag !== "Objects") return []
+  const tags = Object.fromEntries(
+    ast.propertySignatures.flatMap(({ name, type }) => (type._tag === "Literal" ? [[String(name), type.literal]] : []))
+  )
+  return ast.propertySignatures.flatMap(({ name, type }) => {
+    const at = (value: unknown) => build({ ...tags, [String(name)]: value })
+    return [...wrong.map(at), ...broken(type, at, depth + 1)]
+  })
+}
+
+describe("what is expected of a field", () => {
+  const document = JSON.parse(readFileSync("openapi.json", "utf8")) as {
+    readonly components: { readonly schemas: object }
+  }
+  const names = Object.keys(document.components.schemas).join("|")
+  const type = new RegExp(
+    `\\|| Expected (${names}|string|number|boolean|array|bigint|null|undefined|never|Redacted)\\b`,
+    "u"
+  )
+
+  for (const [name, schema] of Object.entries(bodies)) {
+    it(`is said in words, and not as types of a schema: ${name}`, () => {
+      const decode = Schema.decodeUnknownResult(schema, strict)
+      const given = broken(SchemaAST.toEncoded(schema.ast), (value) => value)
+      assert.isAbove(given.length, 30)
+      const found = given.flatMap((body) => {
+        const result = decode(body)
+        const lines = result._tag === "Failure" ? ` ${errorIn(result)}`.split("; ") : []
+        return lines.filter((line) => type.test(line))
+      })
+      assert.deepStrictEqual([...new Set(found)], [])
+    })
+  }
+
+  it("is a kind, with its bounds, for an optional number, text and list", () => {
+    const error = errorIn(
+      Schema.decodeUnknownResult(
+        CreateNetwork,
+        strict
+      )({
+        network_type: "evm",
+        name: "x",
+        chain_id: "x",
+        symbol: 5,
+        tags: "a",
+        is_testnet: 1,
+        rpc_urls: [5]
+      })
+    )
+    for (const line of [
+      "chain_id: Expected a number between 1 and 9007199254740991",
+      "symbol: Expected a text: 1 to 32 characters",
+      "tags: Expected a list",
+      "is_testnet: Expected true or false",
+      "rpc_urls.0: Expected a URL, or an object of url and weight"
+    ]) {
+      assert.include(error, line)
+    }
   })
 })

@@ -22,8 +22,8 @@ layerEach(Prepared.layer(setUp))("a relayer", (it) => {
           "system_disabled: cannot be changed; disabled_reason: cannot be changed"
         ],
         [{ colour: "red" }, "colour: is not a known field"],
-        [{ name: null }, "name: Expected string"],
-        [{ paused: null }, "paused: Expected boolean"],
+        [{ name: null }, "name: Expected a text: 1 to 256 characters"],
+        [{ paused: null }, "paused: Expected true or false"],
         [{ name: "" }, "name: Expected 1 to 256 characters"],
         [{ policies: { fee_payment_strategy: "user" } }, "policies.fee_payment_strategy: is not a known field"],
         [

@@ -73,7 +73,7 @@ const unusable: Record<string, readonly [keystore: unknown, error: string]> = {
   "seconds of work": [scrypt({ n: 2 ** 18, r: 8, p: 2 }), "config.keystore.crypto.kdfparams.n: is too expensive"],
   "ten million iterations": [pbkdf2({ c: 10_000_000 }), "config.keystore.crypto.kdfparams.c: Expected a value between"],
   "no iteration": [pbkdf2({ c: 0 }), "config.keystore.crypto.kdfparams.c: Expected a value between"],
-  "another digest": [pbkdf2({ prf: "hmac-md5" }), `config.keystore.crypto.kdfparams.prf: Expected "hmac-sha256"`]
+  "another digest": [pbkdf2({ prf: "hmac-md5" }), `config.keystore.crypto.kdfparams.prf: Expected hmac-sha256`]
 }
 
 layer(KeyDerivation.layer)("a keystore of a wallet", (it) => {

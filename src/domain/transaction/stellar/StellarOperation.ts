@@ -43,7 +43,11 @@ export const Asset = Schema.Union([
     code: field(code(5, 12), "Code of the asset.", "EURTOKEN"),
     issuer
   }).annotate({ identifier: "StellarCredit12" })
-]).annotate({ identifier: "StellarAsset", description: "XLM, or credit of an issuer." })
+]).annotate({
+  identifier: "StellarAsset",
+  description: "XLM, or credit of an issuer.",
+  expected: `an object such as {"type":"native"} or {"type":"credit4","code":"USDC","issuer":"G…"}`
+})
 export type Asset = typeof Asset.Type
 
 const byteLength = (value: string): number => new TextEncoder().encode(value).length
