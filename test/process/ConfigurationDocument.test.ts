@@ -1,5 +1,5 @@
-// The blocks of docs/configuration-as-code.md: its file, its commands and its workflow, run beside a service as a reader would.
-// Processes run by the clock of the machine.
+// The blocks of docs/configuration-as-code.md and docs/moving.md: its file, its commands and its workflow, run beside a service as a
+// reader would. Processes run by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
@@ -12,7 +12,12 @@ import * as Service from "../../testkit/process/Service.ts"
 
 const root = path.resolve(import.meta.dirname, "../..")
 
-const document = Effect.promise(() => fs.readFile(path.join(root, "docs/configuration-as-code.md"), "utf8"))
+const document = Effect.promise(async () => {
+  const pages = ["docs/configuration-as-code.md", "docs/moving.md"].map((page) =>
+    fs.readFile(path.join(root, page), "utf8")
+  )
+  return (await Promise.all(pages)).join("\n")
+})
 
 /** The blocks of a chapter in a language, without their indentation. */
 const blocksOf = Effect.fnUntraced(function* (chapter: string, language: string) {

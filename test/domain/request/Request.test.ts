@@ -131,3 +131,15 @@ describe("what is expected of a field", () => {
     }
   })
 })
+
+describe("docs/moving.md", () => {
+  const rows = readFileSync("docs/moving.md", "utf8").matchAll(/^\| `(\{.*?\})` +\| 400 `(.*?)` +\|$/gmu)
+  const cases = [...rows].map(([, body = "", error = ""]) => [body, error] as const)
+
+  it.each(cases)("says what the service answers to %s", (body, error) => {
+    const result = Schema.decodeUnknownResult(SendEvmTransaction, strict)(JSON.parse(body))
+    assert.strictEqual(errorIn(result), error)
+  })
+
+  it("has bodies of clients", () => assert.isAtLeast(cases.length, 4))
+})

@@ -1,5 +1,5 @@
-// The runbook of docs/configuration-as-code.md on a test chain: an account is moved from a service with a nonce counter of its own,
-// and back. No nonce is used twice, and none is missing. Anvil makes blocks by the clock of the machine.
+// The runbook of docs/moving.md on a test chain: an account is moved from a service with a nonce counter of its own, and back. No nonce
+// is used twice, and none is missing. Anvil makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import * as fs from "node:fs"
