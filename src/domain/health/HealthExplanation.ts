@@ -17,11 +17,13 @@ import { lockedBy } from "../relayer/StellarPolicy.ts"
 export const HealthCode = Schema.Literals([
   "not_checked",
   "all_well",
+  "waiting_for_funds",
   "provider_failed",
   ...DisabledReason.fields.type.literals
 ]).annotate({
   identifier: "HealthCode",
-  description: "Cause of the state, for programs. If the relayer is failing or disabled, it is the type of the reason.",
+  description:
+    "Cause of the state, for programs. If the relayer is failing or disabled, it is the type of the reason. `waiting_for_funds`: its checks succeed, and a transaction waits for funds.",
   examples: ["all_well"]
 })
 export type HealthCode = typeof HealthCode.Type
@@ -102,6 +104,12 @@ const wordsOf = (health: Health): Words => {
   }
 }
 
+/** Its checks find everything well, and its transactions go nowhere. */
+const waitingForFunds = {
+  code: "waiting_for_funds",
+  reason: "A transaction waits for funds. The last check found everything else well."
+} as const
+
 const pausedByOperator = "It is paused by the operator, and takes no transactions until it is resumed."
 
 export interface Situation {
@@ -125,8 +133,10 @@ const providersOf = (reading: ChainSnapshot | undefined): ReadonlyArray<string> 
 
 export const explain = (situation: Situation): RelayerExplanation => {
   const { channels = 0, isOtherChain = false, relayer, health, reading, next_at, since, waiting } = situation
-  const { code, reason, next } = wordsOf(health)
+  const { next, ...words } = wordsOf(health)
   const funding = fundingOf(relayer, reading, waiting)
+  const isWaiting = health.status === "healthy" && waiting > 0n && funding !== undefined
+  const { code, reason } = isWaiting ? waitingForFunds : words
   const notices = [...noticesOf(relayer, reading), ...(isOtherChain ? [otherChain] : [])]
   const locked = lockedBy(channels, reading?.network_type === "stellar" ? reading.ledger?.base_reserve : undefined)
   return {

@@ -1,8 +1,9 @@
 // What to send to the account of a relayer, and where.
 import { assert, describe, it } from "@effect/vitest"
-import { Schema } from "effect"
+import { DateTime, Schema } from "effect"
 import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
 import { fundingOf } from "../../../src/domain/health/Funding.ts"
+import { explain } from "../../../src/domain/health/HealthExplanation.ts"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
 
 const relayer = (network_type: "evm" | "solana" | "stellar", policies?: object) =>
@@ -52,5 +53,25 @@ describe("the funding of a relayer", () => {
   it("creates a stellar account that does not exist", () => {
     assert.strictEqual(missing(relayer("stellar"), noAccount), 10_000_000n)
     assert.strictEqual(missing(relayer("stellar", { min_balance: "50000000" }), noAccount), 50_000_000n)
+  })
+})
+
+describe("the explanation of a relayer whose checks succeed", () => {
+  const said = (waiting: bigint, balance = 100n) =>
+    explain({
+      relayer: relayer("evm"),
+      health: { status: "healthy", alerted_degraded: false, alerted_low: false },
+      reading: evm(balance),
+      next_at: DateTime.makeUnsafe(0),
+      since: undefined,
+      waiting
+    })
+
+  it("has a code of its own while a transaction waits for funds", () => {
+    const { code, funding, next, reason, state } = said(60n)
+    assert.deepStrictEqual([state, code, funding?.missing], ["healthy", "waiting_for_funds", 60n])
+    assert.strictEqual(reason, "A transaction waits for funds. The last check found everything else well.")
+    assert.match(next, /^Send at least 60 wei to address-of-one on evm:one: a transaction waits for it\. /)
+    assert.strictEqual(said(0n).code, "all_well")
   })
 })

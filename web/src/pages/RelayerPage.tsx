@@ -83,7 +83,7 @@ const Explanation = ({ relayer, said }: { readonly relayer: Relayer; readonly sa
   const isUrl = said.state === "disabled" || said.state === "failing" || said.state === "degraded"
   return (
     <Say
-      mark={markOf(said.state)}
+      mark={markOf(said.paused || said.code === "waiting_for_funds" ? "degraded" : said.state)}
       reason={said.reason}
       next={said.next}
       code={said.code}
