@@ -15,12 +15,12 @@ import { ApiKeys } from "../access/ApiKeys.ts"
 import { Audit } from "../audit/Audit.ts"
 import { Changes } from "../changes/Changes.ts"
 import { OutboundWork } from "../limits/OutboundWork.ts"
-import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import * as AppliedForms from "./AppliedForms.ts"
 import * as ConfigurationRepo from "./ConfigurationRepo.ts"
 import * as LastChanges from "./LastChanges.ts"
 import type * as Plans from "./Plans.ts"
 import type { Found, Prepared } from "./Plans.ts"
+import * as Refusals from "./Refusals.ts"
 import * as Staging from "./Staging.ts"
 import * as Writing from "./Writing.ts"
 
@@ -36,6 +36,7 @@ export const make = Effect.fnUntraced(function* (plans: Plans.Plans) {
   const repo = yield* ConfigurationRepo.make
   const stage = yield* Staging.make
   const write = yield* Writing.make
+  const refuse = yield* Refusals.make
   const audit = yield* Audit
   const keys = yield* ApiKeys
   const changes = yield* Changes
@@ -89,18 +90,11 @@ export const make = Effect.fnUntraced(function* (plans: Plans.Plans) {
     const found = yield* transaction(Effect.andThen(repo.snapshot, plans.read(prepared, false)))
     yield* checkDigest(request, prepared, found)
     const { shown } = yield* plans.compareSecrets(prepared, found.objects)
-    return yield* plans.computed(prepared, found, shown)
+    const plan = yield* plans.computed(prepared, found, shown)
+    const given = yield* stage.given(plan, prepared)
+    yield* refuse(plan, prepared, found.objects, given)
+    return { plan, given }
   })
-
-  /** What a request waits for here is not part of its time. */
-  const untimed = <A, E, R>(self: Effect.Effect<A, E, R>) =>
-    Effect.flatMap(CurrentRequest, (current) => {
-      current?.timeLimit?.stop()
-      return Effect.ensuring(
-        self,
-        Effect.sync(() => current?.timeLimit?.restart())
-      )
-    })
 
   /** The rows of what the configuration owns after the plan, as far as they change. */
   const formsOf = (plan: Plan, { compared, tokens, wanted }: Prepared, { objects, ownership }: Found) => {
@@ -166,7 +160,9 @@ export const make = Effect.fnUntraced(function* (plans: Plans.Plans) {
 
   return Effect.fn("Configuration.apply")(function* (request: ApplyConfiguration, prepared: Prepared) {
     const staged = yield* outboundWork.run(
-      untimed(Effect.flatMap(first(request, prepared), (plan) => stage(plan, prepared)))
+      Effect.flatMap(first(request, prepared), ({ given, plan }) =>
+        Effect.map(stage.asked(plan, prepared), (asked) => new Map([...given.staged, ...asked]))
+      )
     )
     return yield* transaction(commit(request, prepared, staged)).pipe(
       Effect.catchTag("ApplyRunning", () => Effect.flatMap(repo.explainLock(prepared.wanted.name), Effect.fail))

@@ -27,6 +27,8 @@ import * as Exporting from "./Exporting.ts"
 import * as ConfigurationRepo from "./ConfigurationRepo.ts"
 import * as LastChanges from "./LastChanges.ts"
 import * as Plans from "./Plans.ts"
+import * as Refusals from "./Refusals.ts"
+import * as Staging from "./Staging.ts"
 
 /** Seconds after which a caller may plan again. */
 const retryAfter = 1
@@ -89,6 +91,8 @@ export class Configuration extends Context.Service<
       const repo = yield* ConfigurationRepo.make
       const plans = yield* Plans.make
       const lastChanges = yield* LastChanges.make
+      const stage = yield* Staging.make
+      const refuse = yield* Refusals.make
       const applyPrepared = yield* Applying.make(plans)
       const document = yield* Exporting.make
       const audit = yield* Audit
@@ -104,6 +108,7 @@ export class Configuration extends Context.Service<
           yield* transaction(audit.record({ ...change, after: { fields } }))
         }
         const plan = yield* Effect.flatMap(plans.computed(prepared, found, shown), lastChanges.withDrift)
+        yield* refuse(plan, prepared, found.objects, yield* stage.given(plan, prepared))
         return ofPlan(plan, yield* plans.basisOf(prepared, found))
       })
 

@@ -1,11 +1,13 @@
 // The requests that make an object what a document says, with stored values in the places of secrets that stay.
-import { Predicate, Redacted, Schema } from "effect"
+import { Predicate, Redacted, Result, Schema } from "effect"
 import type { Option } from "effect"
 import { CreateApiKey } from "../../domain/access/ApiKey.ts"
 import { CreateNetwork } from "../../domain/network/NetworkRequest.ts"
 import { CreateNotification } from "../../domain/notification/Notification.ts"
 import { CreateRelayer } from "../../domain/relayer/Relayer.ts"
 import { CreateSigner, ReplaceSignerCredentials } from "../../domain/signer/CreateSigner.ts"
+import { unmasked } from "../../domain/configuration/States.ts"
+import type { FoundState, WantedState } from "../../domain/configuration/States.ts"
 import type { WantedObject } from "../../domain/configuration/Wanted.ts"
 
 type Members = { readonly [name: string]: unknown }
@@ -35,7 +37,18 @@ const typed = <S extends Schema.Constraint>(schema: S) => Schema.decodeUnknownSy
 const toNotification = typed(CreateNotification)
 
 export const network = typed(CreateNetwork)
-export const relayer = typed(CreateRelayer)
+const relayer = typed(CreateRelayer)
+
+/** A new relayer. The RPC URLs of one that is created again are those that are stored. */
+export const createdRelayer = ({ request }: WantedObject, state: WantedState, found: FoundState | undefined) => {
+  const { custom_rpc_urls } = Result.getOrElse(unmasked(state, found), () => state).fields
+  return relayer({ ...request, ...(custom_rpc_urls === undefined ? {} : { custom_rpc_urls }) })
+}
+
+/** A relayer that exists. If the document does not manage its pause, the pause stays as it is. */
+export const changedRelayer = ({ managesPaused, request }: WantedObject, found: FoundState | undefined) =>
+  relayer({ ...request, ...(managesPaused ? {} : { paused: found?.fields["paused"] === true }) })
+
 export const signer = typed(CreateSigner)
 export const apiKey = typed(CreateApiKey)
 export const notification = (members: Members): CreateNotification => {

@@ -1,19 +1,30 @@
-// Prepares the signers of an apply, outside of its transaction: asks key services for the keys of new signers, and tries new logins.
+// Prepares the signers of a plan, outside of its transaction: opens given keys, asks key services for new ones, and tries new logins.
 import { Duration, Effect, Option, Result } from "effect"
-import { PlanRefused } from "../../domain/configuration/ConfigurationErrors.ts"
 import type { Plan, Step } from "../../domain/configuration/Plan.ts"
 import { nameOf } from "../../domain/configuration/States.ts"
 import type { WantedObject } from "../../domain/configuration/Wanted.ts"
 import { BadGateway } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
 import { SignerId } from "../../domain/signer/SignerId.ts"
+import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import { Signers } from "../signers/Signers.ts"
 import type { Prepared } from "./Plans.ts"
 import * as Requests from "./Requests.ts"
 import { secretsOf } from "./SignerStates.ts"
 
+interface Refusal {
+  readonly message: string
+}
+
 /** What stores each prepared signer, by its id. */
-export type Staged = ReadonlyMap<string, Effect.Effect<void, { readonly message: string }>>
+export type Staged = ReadonlyMap<string, Effect.Effect<void, Refusal>>
+
+/** The signers whose keys the document gives. */
+export interface GivenKeys {
+  readonly staged: Staged
+  /** What is wrong with their keys. */
+  readonly wrong: ReadonlyArray<Violation>
+}
 
 /** Key services that are asked at the same time for one apply. */
 const maxAsked = 32
@@ -24,6 +35,16 @@ const limit = Duration.seconds(80)
 /** Types whose keys are given: what is wrong with them is wrong with the document. */
 const isGiven = (object: WantedObject): boolean =>
   object.request["type"] === "plain" || object.request["type"] === "local"
+
+/** What a request waits for here is not part of its time. */
+const untimed = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(CurrentRequest, (current) => {
+    current?.timeLimit?.stop()
+    return Effect.ensuring(
+      self,
+      Effect.sync(() => current?.timeLimit?.restart())
+    )
+  })
 
 export const make = Effect.gen(function* () {
   const signers = yield* Signers
@@ -49,23 +70,46 @@ export const make = Effect.gen(function* () {
     kind === "signers" &&
     (action === "create" || action === "replace" || ((action === "update" || action === "adopt") && changes.length > 0))
 
-  return Effect.fn("Configuration.stage")(function* (plan: Plan, { compared }: Prepared) {
-    const wrong: Array<Violation> = []
-    const unreachable: Array<string> = []
-    const staged = yield* Effect.forEach(
+  /** Prepares the signers that `isChosen`, and gives what is wrong with the others. */
+  const stageAll = (
+    plan: Plan,
+    { compared }: Prepared,
+    isChosen: (object: WantedObject) => boolean
+  ): Effect.Effect<ReadonlyArray<readonly [Step, Result.Result<Effect.Effect<void, Refusal>, Refusal>]>> =>
+    Effect.forEach(
       plan.steps.filter(isStaged),
       Effect.fnUntraced(function* (step) {
         const wanted = compared.get(nameOf(step))
-        if (wanted === undefined) return []
-        const result = yield* Effect.result(stageOne(step, wanted.object))
-        if (Result.isSuccess(result)) return [[step.id, result.success] as const]
-        const { message } = result.failure
-        if (isGiven(wanted.object)) wrong.push({ field: nameOf(step), message })
-        else unreachable.push(`${nameOf(step)}: ${message}`)
-        return []
+        if (wanted === undefined || !isChosen(wanted.object)) return []
+        return [[step, yield* Effect.result(stageOne(step, wanted.object))] as const]
       }),
       { concurrency: maxAsked }
     ).pipe(
+      Effect.map((found) => found.flat()),
+      untimed
+    )
+
+  const inOrder = (one: Violation, other: Violation) => (one.field < other.field ? -1 : 1)
+
+  /** Prepares the signers whose keys the document gives. It asks nobody. */
+  const given = Effect.fn("Configuration.stageGiven")(function* (plan: Plan, prepared: Prepared) {
+    const found = yield* stageAll(plan, prepared, isGiven)
+    const keys: GivenKeys = {
+      staged: new Map(
+        found.flatMap(([{ id }, result]) => (Result.isSuccess(result) ? [[id, result.success] as const] : []))
+      ),
+      wrong: found
+        .flatMap(([step, result]) =>
+          Result.isFailure(result) ? [{ field: nameOf(step), message: result.failure.message }] : []
+        )
+        .toSorted(inOrder)
+    }
+    return keys
+  })
+
+  /** Asks the key services for the other signers. */
+  const asked = Effect.fn("Configuration.stage")(function* (plan: Plan, prepared: Prepared) {
+    const found = yield* stageAll(plan, prepared, (object) => !isGiven(object)).pipe(
       Effect.timeoutOrElse({
         duration: limit,
         orElse: () =>
@@ -74,10 +118,15 @@ export const make = Effect.gen(function* () {
           )
       })
     )
+    const unreachable = found.flatMap(([step, result]) =>
+      Result.isFailure(result) ? [`${nameOf(step)}: ${result.failure.message}`] : []
+    )
     if (unreachable.length > 0) return yield* new BadGateway({ error: unreachable.toSorted().join("\n") })
-    if (wrong.length > 0)
-      return yield* PlanRefused.of(wrong.toSorted((one, other) => (one.field < other.field ? -1 : 1)))
-    const result: Staged = new Map(staged.flat())
-    return result
+    const staged: Staged = new Map(
+      found.flatMap(([{ id }, result]) => (Result.isSuccess(result) ? [[id, result.success] as const] : []))
+    )
+    return staged
   })
+
+  return { given, asked }
 })

@@ -4,7 +4,7 @@ import type { Redacted } from "effect"
 import { ApiKeyId } from "../../domain/access/ApiKey.ts"
 import { referencesOf } from "../../domain/configuration/Links.ts"
 import type { Plan, Step } from "../../domain/configuration/Plan.ts"
-import { nameOf, unmasked } from "../../domain/configuration/States.ts"
+import { nameOf } from "../../domain/configuration/States.ts"
 import type { FoundState, WantedState } from "../../domain/configuration/States.ts"
 import type { WantedObject } from "../../domain/configuration/Wanted.ts"
 import { NetworkId } from "../../domain/network/NetworkId.ts"
@@ -36,7 +36,6 @@ interface Refusal {
 interface Context {
   readonly step: Step
   readonly object: WantedObject
-  /** With stored URLs in the places of masked ones. */
   readonly state: WantedState
   readonly found: FoundState | undefined
   readonly staged: Staged
@@ -54,12 +53,6 @@ const noStored: ReadonlyMap<string, string> = new Map()
 
 const changedFields = ({ changes }: Step): ReadonlySet<string> =>
   new Set(changes.map(({ path }) => path.split(".")[0] ?? ""))
-
-/** The RPC URLs of a relayer that is created again are those that are stored. */
-const withUrls = ({ object, state }: Context) => {
-  const { custom_rpc_urls } = state.fields
-  return { ...object.request, ...(custom_rpc_urls === undefined ? {} : { custom_rpc_urls }) }
-}
 
 /** A key loses a relayer that is replaced, and gets it back. */
 const regaining = (step: Step): Step =>
@@ -92,12 +85,6 @@ export const make = Effect.gen(function* () {
     )
   }
 
-  /** If the document does not manage the pause of a relayer, the pause stays as it is. */
-  const updateRelayer = ({ step, object, found }: Context): Written => {
-    const paused = object.managesPaused ? {} : { paused: found?.fields["paused"] === true }
-    return relayers.define(RelayerId.make(step.id), Requests.relayer({ ...object.request, ...paused }))
-  }
-
   const createKey = ({ object }: Context): Written =>
     Effect.map(keys.create(Requests.apiKey(object.request)), ({ value }): CreatedKey => ({
       id: value.id,
@@ -126,8 +113,10 @@ export const make = Effect.gen(function* () {
       remove: (id) => signers.delete(SignerId.make(id))
     },
     relayers: {
-      create: (context) => Effect.asVoid(relayers.create(Requests.relayer(withUrls(context)))),
-      update: updateRelayer,
+      create: ({ found, object, state }) =>
+        Effect.asVoid(relayers.create(Requests.createdRelayer(object, state, found))),
+      update: ({ found, object, step }) =>
+        relayers.define(RelayerId.make(step.id), Requests.changedRelayer(object, found)),
       remove: (id) => relayers.delete(RelayerId.make(id))
     },
     api_keys: {
@@ -150,8 +139,7 @@ export const make = Effect.gen(function* () {
     const writer = writers[step.kind]
     if (step.action === "delete") return isNothing(step, found) ? Effect.void : writer.remove(step.id)
     if (object === undefined || state === undefined) return Effect.void
-    const exact = Result.getOrElse(unmasked(state, found), () => state)
-    const context = { step, object, state: exact, found, staged }
+    const context = { step, object, state, found, staged }
     if (step.action === "create") return writer.create(context)
     if (step.action === "replace") return Effect.andThen(writer.remove(step.id), writer.create(context))
     return step.changes.length === 0 ? Effect.void : writer.update(context)

@@ -1,5 +1,5 @@
 // The rules of creating, changing and deleting a network.
-import { Effect, Equal } from "effect"
+import { Effect, Equal, Result } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import { Network, NetworkIdTaken, NetworkInUse } from "../../domain/network/Network.ts"
@@ -146,21 +146,52 @@ export const make = Effect.gen(function* () {
     if (NetworkResolver.isBuiltin(id) || networks.length + relayers.length > 0) return yield* BadRequest.of(violations)
   })
 
-  const define = Effect.fn("Networks.define")(function* (given: CreateNetwork) {
+  /** What the request makes of a network. `beside` has the networks that it may inherit from. */
+  const defined = Effect.fnUntraced(function* (
+    given: CreateNetwork,
+    stored: NetworkResolver.NetworkResolver,
+    beside = stored
+  ) {
     yield* checkLimits
     const id = networkId(given.network_type, given.name)
-    yield* repo.lock
-    const resolver = yield* read(id, given.from)
-    const before = resolver.get(id)
-    const request = overrides(
-      id,
-      before === undefined ? given : yield* NetworkUrls.unmask(given, rpcUrls(resolver, id))
-    )
+    const before = stored.get(id)
+    const request = overrides(id, before === undefined ? given : yield* NetworkUrls.unmask(given, rpcUrls(stored, id)))
     yield* ResourceSize.check(request)
     yield* NetworkUrls.check(outbound, request)
     const definition = NetworkUrls.masked(request)
-    const after = yield* resolve(resolver, id, definition)
+    const after = yield* resolve(beside, id, definition)
     if (before !== undefined) yield* checkChain(id, before, after)
+    return { id, before, request, definition, after }
+  })
+
+  /** Why `define` would fail for each of the networks, if all are defined together. */
+  const refusals = Effect.fnUntraced(function* (requests: ReadonlyArray<CreateNetwork>) {
+    const refused = new Map<NetworkId, string>()
+    if (requests.length === 0) return refused
+    const idOf = ({ network_type }: CreateNetwork, name: string) => networkId(network_type, name)
+    const ids = requests.flatMap((request) =>
+      [request.name, request.from].flatMap((name) => (name === undefined ? [] : [idOf(request, name)]))
+    )
+    const { owners, rows } = yield* repo.find(ids)
+    const wanted = requests.map((request) => {
+      const id = idOf(request, request.name)
+      return { id, definition: NetworkUrls.masked(overrides(id, request)), version: "" }
+    })
+    const changed = new Set(wanted.map(({ id }) => id))
+    const stored = NetworkResolver.make({ owners, rows })
+    const beside = NetworkResolver.make({ owners, rows: [...rows.filter(({ id }) => !changed.has(id)), ...wanted] })
+    for (const request of requests) {
+      const result = yield* Effect.result(defined(request, stored, beside))
+      if (Result.isFailure(result)) refused.set(idOf(request, request.name), result.failure.message)
+    }
+    return refused
+  })
+
+  const define = Effect.fn("Networks.define")(function* (given: CreateNetwork) {
+    yield* checkLimits
+    yield* repo.lock
+    const resolver = yield* read(networkId(given.network_type, given.name), given.from)
+    const { after, before, definition, id, request } = yield* defined(given, resolver)
     yield* repo.save(id, definition, { sealed: yield* NetworkUrls.seal(secrets, id, request) })
     const change = { id, schema: Network, after }
     yield* changes.record(
@@ -208,5 +239,5 @@ export const make = Effect.gen(function* () {
       })
     )
 
-  return { plan, create, update, define, delete: remove }
+  return { plan, create, update, define, refusals, delete: remove }
 })

@@ -88,6 +88,12 @@ export class Networks extends Context.Service<
      */
     define(request: CreateNetwork): Effect.Effect<void, NetworkNotFound | BadRequest | TransactionLimitExceeded>
     /**
+     * Why `define` would fail for each of the networks, if all are defined together.
+     *
+     * @internal
+     */
+    refusals(requests: ReadonlyArray<CreateNetwork>): Effect.Effect<ReadonlyMap<NetworkId, string>>
+    /**
      * Resets a built-in network, also while it is used. Fails with `BadRequest` if a built-in network was not changed. `ifMatch` as
      * for `update`.
      */
@@ -243,6 +249,7 @@ export class Networks extends Context.Service<
         update: (id, patch, ifMatch) =>
           Effect.flatMap(checkUpdate(patch), (patch) => editing.update(id, patch, ifMatch)),
         define: editing.define,
+        refusals: editing.refusals,
         delete: editing.delete
       })
     })

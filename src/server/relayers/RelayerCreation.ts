@@ -66,8 +66,15 @@ export const make = Effect.gen(function* () {
     return relayer
   })
 
+  /** Fails as `create` does, as far as the request alone says. */
+  const check = (request: CreateRelayer) =>
+    Effect.all([checkCaller(request), ResourceSize.check(request), urls.check(request.custom_rpc_urls)], {
+      discard: true
+    })
+
   return {
     create,
+    check,
     preview: (request: CreateRelayer) => Effect.andThen(checkCaller(request), warningsOf(request))
   }
 })

@@ -1,5 +1,5 @@
 // The rules of changing and deleting a relayer.
-import { Effect, Equal } from "effect"
+import { Effect, Equal, Result } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
 import { networkId } from "../../domain/network/NetworkId.ts"
 import { RelayerInUse } from "../../domain/relayer/Relayer.ts"
@@ -81,19 +81,38 @@ export const make = Effect.gen(function* () {
     return isChanged ? yield* store(held, request, patch.custom_rpc_urls !== undefined) : held
   }, transaction)
 
-  const define = Effect.fn("Relayers.define")(function* (id: RelayerId, given: CreateRelayer) {
-    const held = yield* hold(id)
+  /** What the request makes of the relayer. */
+  const defined = Effect.fnUntraced(function* (held: HeldRelayer, given: CreateRelayer) {
     const opened = yield* urls.open(held)
     const { request, isChanged } = yield* RelayerPatch.define(held.value, opened, given)
-    if (!isChanged) return
     const before = RelayerPatch.requestOf(held.value, opened)
     const withUrls = !Equal.equals(before.custom_rpc_urls, request.custom_rpc_urls)
+    if (!isChanged) return { request, isChanged, withUrls }
     yield* checkLimits({
       ...(withUrls ? { custom_rpc_urls: request.custom_rpc_urls ?? null } : {}),
       ...(Equal.equals(before.policies, request.policies) ? {} : { policies: {} })
     })
-    yield* store(held, request, withUrls)
+    if (withUrls) yield* urls.check(request.custom_rpc_urls)
+    return { request, isChanged, withUrls }
+  })
+
+  const define = Effect.fn("Relayers.define")(function* (id: RelayerId, given: CreateRelayer) {
+    const held = yield* hold(id)
+    const { isChanged, request, withUrls } = yield* defined(held, given)
+    if (isChanged) yield* store(held, request, withUrls)
   }, transaction)
+
+  /** Why `define` would fail for each of the relayers. One that does not exist any more is left out. */
+  const refusals = Effect.fnUntraced(function* (requests: ReadonlyMap<RelayerId, CreateRelayer>) {
+    const refused = new Map<RelayerId, string>()
+    const held = requests.size === 0 ? [] : yield* repo.findAllSealed([...requests.keys()], false)
+    for (const row of held) {
+      const given = requests.get(row.id)
+      const result = given === undefined ? undefined : yield* Effect.result(defined(row, given))
+      if (result !== undefined && Result.isFailure(result)) refused.set(row.id, result.failure.message)
+    }
+    return refused
+  })
 
   /** Only a relayer can end the channels of its account. */
   const checkChannels = Effect.fnUntraced(function* (relayer: Relayer) {
@@ -124,5 +143,5 @@ export const make = Effect.gen(function* () {
     yield* Effect.annotateLogs(Effect.logInfo("relayer deleted"), { relayer_id: id })
   }, transaction)
 
-  return { update, define, delete: remove }
+  return { update, define, refusals, delete: remove }
 })

@@ -6,13 +6,28 @@ import { NotificationId } from "../../domain/notification/Notification.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
 import { suggestionFor } from "../../domain/request/Suggestion.ts"
-import { isRemote, signerTypesFor } from "../../domain/signer/Signer.ts"
+import { signerTypesFor } from "../../domain/signer/Signer.ts"
+import type { NetworkType } from "../../domain/network/NetworkId.ts"
 import { SignerId } from "../../domain/signer/SignerId.ts"
 import { Networks } from "../networks/Networks.ts"
 import { Notifications } from "../notifications/Notifications.ts"
 import { Signers } from "../signers/Signers.ts"
 
 export const noNotification: Violation = { field: "notification_id", message: "no notification with this id" }
+
+interface Serving {
+  readonly type: string
+  /** The curve of a key that a key service has. Absent: the type decides. */
+  readonly curve?: string
+}
+
+/** That a signer serves no network of the type. Without a signer, its type is not said. */
+export const cannotServe = (signer: Serving | undefined, networkType: NetworkType): string => {
+  const article = /^[aeiou]/.test(signer?.type ?? "") ? "an" : "a"
+  const which = signer === undefined ? "this signer" : `${article} ${signer.type} signer`
+  const on = signer?.curve === undefined ? "" : ` because its key is on ${signer.curve}`
+  return `${which} cannot serve ${networkType}${on}: these can: ${signerTypesFor(networkType).join(", ")}`
+}
 
 /** Fails with every reference of a request that does not exist or does not fit. Called if one of them is wrong. */
 export const make = Effect.gen(function* () {
@@ -31,12 +46,8 @@ export const make = Effect.gen(function* () {
     const signer = yield* Effect.option(signers.get(SignerId.make(signer_id)))
     if (Option.isNone(signer)) return "no signer with this id"
     if (network_type in signer.value.addresses) return undefined
-    const { type } = signer.value
-    const which = Caller.hasScope(yield* Caller.current, "signers:read")
-      ? `${/^[aeiou]/.test(type) ? "an" : "a"} ${type} signer`
-      : "this signer"
-    const on = isRemote(signer.value) ? ` because its key is on ${signer.value.curve}` : ""
-    return `${which} cannot serve ${network_type}${on}: these can: ${signerTypesFor(network_type).join(", ")}`
+    const mayRead = Caller.hasScope(yield* Caller.current, "signers:read")
+    return cannotServe(mayRead ? signer.value : undefined, network_type)
   })
 
   const isMissing = ({ notification_id }: CreateRelayer) =>

@@ -19,10 +19,15 @@ export const make = Effect.gen(function* () {
   const outbound = yield* Outbound
 
   /** Fails with `BadRequest` if the service must not call one of the URLs. */
+  const check = (urls: CreateRelayer["custom_rpc_urls"]) => {
+    const refused = RpcUrls.refuseAll(outbound, "custom_rpc_urls", urls ?? [])
+    return refused.length > 0 ? Effect.fail(BadRequest.of(refused)) : Effect.void
+  }
+
+  /** Fails as `check` does. */
   const store = Effect.fnUntraced(function* (id: RelayerId, urls: CreateRelayer["custom_rpc_urls"]) {
     if (urls === undefined || urls.length === 0) return none
-    const refused = RpcUrls.refuseAll(outbound, "custom_rpc_urls", urls)
-    if (refused.length > 0) return yield* BadRequest.of(refused)
+    yield* check(urls)
     const sealed = yield* RpcUrls.seal(secrets, urls, place(id))
     return { masked: urls.map(maskRpc), sealed }
   })
@@ -31,5 +36,5 @@ export const make = Effect.gen(function* () {
   const open = ({ id, urlsSealed }: HeldRelayer) =>
     urlsSealed === undefined ? Effect.undefined : RpcUrls.open(secrets, urlsSealed, place(id))
 
-  return { store, open }
+  return { check, store, open }
 })

@@ -96,6 +96,18 @@ export class Relayers extends Context.Service<
       id: RelayerId,
       request: CreateRelayer
     ): Effect.Effect<void, RelayerNotFound | BadRequest | PreconditionFailed | TransactionLimitExceeded>
+    /**
+     * Why `define` would fail for each of the relayers. One that does not exist is left out.
+     *
+     * @internal
+     */
+    refusals(requests: ReadonlyMap<RelayerId, CreateRelayer>): Effect.Effect<ReadonlyMap<RelayerId, string>>
+    /**
+     * Fails as `create` does, as far as the request alone says: what it refers to is not read.
+     *
+     * @internal
+     */
+    check(request: CreateRelayer): Effect.Effect<void, BadRequest | Forbidden | TransactionLimitExceeded>
     /** `ifMatch` as for `update`. */
     delete(id: RelayerId, ifMatch?: string): Effect.Effect<void, RelayerNotFound | RelayerInUse | PreconditionFailed>
   }
@@ -124,6 +136,7 @@ export class Relayers extends Context.Service<
         configured,
         ...reading,
         ...editing,
+        check: creation.check,
         create: (request) => Effect.flatMap(checkCreate(request), creation.create),
         preview: (request) => Effect.flatMap(checkCreate(request), creation.preview),
         update: (id, patch, ifMatch) =>

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
-import { applied, apply, call, document, planned, rows, treasury } from "./requests.ts"
+import { applied, apply, call, document, plan, planned, rows, treasury } from "./requests.ts"
 
 const tables = [
   "networks",
@@ -153,14 +153,14 @@ layerEach(TestApi.layer())("an apply", (it) => {
     })
   )
 
-  it.effect("names every object that a service refuses", () =>
+  it.effect("has no plan if a service refuses objects, and the refusal names each of them", () =>
     Effect.gen(function* () {
       const notifications = {
         one: { url: "https://10.0.0.1/hook" },
         two: { url: "https://10.0.0.2/hook" },
         fine: { url: "https://hooks.example.com/x" }
       }
-      const answer = yield* apply({ version: 1, name: "n", notifications })
+      const answer = yield* plan({ version: 1, name: "n", notifications })
       assert.strictEqual(answer.status, 422, answer.text)
       assert.match(String(answer.json["error"]), /^notifications\.one: url: .*\nnotifications\.two: url: /)
       assert.strictEqual((yield* call("/api/v1/notifications/fine")).status, 404)
