@@ -2416,7 +2416,10 @@ export interface CreateNotificationRequest {
   readonly id?: string
   /** Kind of the notification. Example: `"webhook"` */
   readonly type: "webhook"
-  /** URL of the receiver: https, or http on a loopback address. Example: `"https://hooks.example.com/relayer"` */
+  /**
+   * URL of the receiver: https, or http to a host that OUTBOUND_ALLOW of the service names. Example:
+   * `"https://hooks.example.com/relayer"`
+   */
   readonly url: string
   /**
    * Key of the webhook signatures (HMAC-SHA256); if absent, webhooks are not signed. Best is `whsec_` and base64:
@@ -3609,7 +3612,7 @@ export interface RelayerExplanation {
   readonly state: HealthStatus
   /**
    * Cause of the state, for programs. If the relayer is failing or disabled, it is the type of the reason.
-   * Example: `"all_well"`
+   * `waiting_for_funds`: its checks succeed, and a transaction waits for funds. Example: `"all_well"`
    */
   readonly code: HealthCode
   /** Whether the operator has paused the relayer, whatever its state is. Example: `false` */
