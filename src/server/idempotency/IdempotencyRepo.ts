@@ -22,8 +22,6 @@ export interface Run {
   /** A hash of the caller and the key. */
   readonly id: string
   readonly requestHash: Uint8Array
-  /** The hash that version 0.1 stored. None is left 24 hours after the upgrade. */
-  readonly olderHash: Uint8Array
   /** A UUID of this run alone. */
   readonly claim: string
   readonly at: DateTime.Utc

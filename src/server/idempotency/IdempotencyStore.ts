@@ -87,11 +87,9 @@ export class IdempotencyStore extends Context.Service<
 
       const makeRun = Effect.fnUntraced(function* ({ callerId, key, method, url, body }: KeyedRequest) {
         const at = yield* DateTime.now
-        const request = joined(method, url, body)
         const run: Run = {
           id: sha256(joined(callerId, key)).toString("hex"),
-          requestHash: hmac(yield* secret, request),
-          olderHash: sha256(request),
+          requestHash: hmac(yield* secret, joined(method, url, body)),
           claim: yield* random.uuidV4(),
           at,
           validSince: validSince(at)
@@ -99,11 +97,11 @@ export class IdempotencyStore extends Context.Service<
         return run
       })
 
-      const find = Effect.fnUntraced(function* ({ id, olderHash, requestHash, validSince }: Run) {
+      const find = Effect.fnUntraced(function* ({ id, requestHash, validSince }: Run) {
         const found = yield* repo.find(id, validSince)
         if (Option.isNone(found)) return undefined
         const row = found.value
-        const isSame = [requestHash, olderHash].some((hash) => Buffer.compare(row.request_hash, hash) === 0)
+        const isSame = Buffer.compare(row.request_hash, requestHash) === 0
         if (!isSame) return yield* new IdempotencyKeyReused({})
         if (row.is_running) return yield* new IdempotencyKeyBusy({})
         const { status, headers, body_sealed } = row

@@ -47,7 +47,7 @@ layerEach(TestApi.layer())("idempotency", (it) => {
     })
   )
 
-  it.effect("a stored hash does not confirm a guess of the request, and one of version 0.1 is still valid", () =>
+  it.effect("a stored hash does not confirm a guess of the request, and a hash of the request alone is not valid", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const first = yield* post("hashed", plain)
@@ -58,6 +58,8 @@ layerEach(TestApi.layer())("idempotency", (it) => {
       assert.lengthOf(stored, 1)
       assert.notDeepEqual(Buffer.from(stored[0]?.request_hash ?? []), guess)
       yield* sql`UPDATE idempotency_keys SET request_hash = ${guess}`
+      assert.strictEqual((yield* post("hashed", plain)).status, 422)
+      yield* sql`UPDATE idempotency_keys SET request_hash = ${stored[0]?.request_hash}`
       assert.strictEqual((yield* post("hashed", plain)).text, first.text)
       yield* sql`UPDATE idempotency_keys SET request_hash = sha256(request_hash)`
       assert.strictEqual((yield* post("hashed", plain)).status, 422)
