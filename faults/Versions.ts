@@ -1,8 +1,10 @@
-// Two versions on one database: the first one that knows the marks of migrations, and newer ones. Rehearses both ways of docs/upgrade.md.
+// Two versions on one database: the last one before the baseline, and newer ones. Rehearses both ways of docs/upgrade.md.
 import { Duration, Effect } from "effect"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { lastReader, migrationsTable } from "../src/sql/migrations/Former.ts"
+import * as FormerDatabase from "../testkit/FormerDatabase.ts"
 import { folder, until } from "../testkit/process/Folder.ts"
 import * as Service from "../testkit/process/Service.ts"
 import type { Case, Context } from "./Case.ts"
@@ -15,9 +17,6 @@ import * as Sql from "./Sql.ts"
 
 const root = path.resolve(import.meta.dirname, "..")
 
-/** The commit that added this file is the first version that knows the marks. */
-const firstMark = "src/sql/migrations/0031_schema_mark.ts"
-
 /** What an entry point needs besides the installed packages. */
 const parts = ["src", "package.json", "tsconfig.json"]
 
@@ -26,12 +25,13 @@ const future = 9999
 
 const git = (...given: ReadonlyArray<string>) => execFileSync("git", given, { cwd: root, maxBuffer: 1e9 })
 
-/** Undefined: this is no clone, or a shallow one. */
-const commitOf = (file: string): string | undefined => {
+/** Whether this is a clone, and not a shallow one. */
+const isKnown = (commit: string): boolean => {
   try {
-    return git("log", "--diff-filter=A", "--format=%H", "--", file).toString().trim().split("\n").at(-1) || undefined
+    git("rev-parse", "--verify", "--quiet", `${commit}^{commit}`)
+    return true
   } catch {
-    return undefined
+    return false
   }
 }
 
@@ -53,10 +53,12 @@ const later = Effect.map(folder, (place) => {
   for (const part of parts) fs.cpSync(path.join(root, part), path.join(place, part), { recursive: true })
   const index = path.join(place, "src/sql/migrations/index.ts")
   const text = fs.readFileSync(index, "utf8")
-  const changed = text.replace(
-    "const marked = {",
-    `const marked = {\n  "${future}_fault": Migration.make("incompatible", Effect.void),`
-  )
+  const changed = text
+    .replace(
+      '"0073_baseline": baseline',
+      `"0073_baseline": baseline,\n  "${future}_fault": Migration.make("incompatible", Effect.void)`
+    )
+    .replace("import type * as Migration from", "import * as Migration from")
   if (changed === text) throw new Error("the list of migrations has another form")
   fs.writeFileSync(index, changed)
   return linkPackages(place)
@@ -73,7 +75,7 @@ interface Mains {
 
 /** Both versions send at the same time, and each of them alone before and after the other. */
 const compatible = Effect.fnUntraced(function* ({ random, tally }: Context, { old }: Mains) {
-  const { listen } = yield* ExternalPostgres.make
+  const { database, listen } = yield* ExternalPostgres.make
   const node = yield* Node.start
   let services = [yield* listen(Relayers.env, old)]
   const first = services.slice(0, 1)
@@ -85,6 +87,10 @@ const compatible = Effect.fnUntraced(function* ({ random, tally }: Context, { ol
 
   const newer = yield* listen(Relayers.env)
   tally.add("newer versions started beside an earlier one")
+  tally.expect(
+    yield* Sql.on(database, FormerDatabase.isTakenOver),
+    "the baseline has replaced the migrations of the earlier version"
+  )
   services = [...first, newer]
   yield* Effect.sleep(step)
   for (const service of services) tally.expect((yield* ready(service)) === 200, "both versions are ready")
@@ -101,8 +107,6 @@ const compatible = Effect.fnUntraced(function* ({ random, tally }: Context, { ol
   yield* stop
   yield* Verdict.check(tally, node, back, relayers, load)
 })
-
-const migrations = "effect_relayer_migrations"
 
 /** A version with an incompatible change is refused beside an earlier one; if the schema changes all the same, the earlier one stops. */
 const incompatible = Effect.fnUntraced(function* ({ random, tally }: Context, { old }: Mains) {
@@ -126,7 +130,7 @@ const incompatible = Effect.fnUntraced(function* ({ random, tally }: Context, { 
   // Somebody changes the schema by hand.
   yield* Sql.run(
     database,
-    `INSERT INTO ${migrations} (migration_id, name) VALUES (${future}, 'fault')`,
+    `INSERT INTO ${migrationsTable} (migration_id, name) VALUES (${future}, 'fault')`,
     `UPDATE schema_mark SET oldest = ${future}`
   )
   const [noticed] = yield* Effect.timed(
@@ -168,13 +172,12 @@ export const Versions: Case = {
   parts: ["compatible", "incompatible"],
   run: (context) =>
     Effect.gen(function* () {
-      const commit = commitOf(firstMark)
-      if (commit === undefined) {
+      if (!isKnown(lastReader)) {
         context.tally.skipped = "needs a clone with the history of the project"
         return
       }
-      const old = yield* earlier(commit)
-      context.tally.set("earlier version", commit.slice(0, 7))
+      const old = yield* earlier(lastReader)
+      context.tally.set("earlier version", lastReader)
       if (context.isChosen("compatible")) yield* Effect.scoped(compatible(context, { old }))
       if (context.isChosen("incompatible")) yield* Effect.scoped(incompatible(context, { old }))
     })

@@ -54,7 +54,6 @@ import {
   StellarSurge
 } from "./stellar/Troubles.ts"
 import { Timeout } from "./Timeout.ts"
-import { Upgrade } from "./Upgrade.ts"
 import { Versions } from "./Versions.ts"
 
 const cases: ReadonlyArray<Case> = [
@@ -75,7 +74,6 @@ const cases: ReadonlyArray<Case> = [
   Isolation,
   Signals,
   Clock,
-  Upgrade,
   Versions,
   Relay,
   RelayInstances,

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { baseline, lastReader } from "../src/sql/migrations/Former.ts"
 
 const root = path.resolve(import.meta.dirname, "..")
 const read = (file: string) => fs.readFileSync(path.join(root, file), "utf8")
@@ -46,6 +47,13 @@ describe("the documents", () => {
       wordsOf("docs/operate.md"),
       "two ways: stop and start, or rolling if the notes of the release allow it"
     )
+  })
+
+  it("name the last version that reads databases from before the baseline, as the refusal does", () => {
+    const upgrade = wordsOf("docs/upgrade.md")
+    assert.include(upgrade, `The refusal names the last commit that reads such a database, \`${lastReader}\``)
+    assert.include(upgrade, `git checkout ${lastReader} && npm ci`)
+    assert.include(upgrade, `## Databases from before schema ${baseline}`)
   })
 
   it("say how to back up a version that has no command for it", () => {

@@ -11,6 +11,7 @@ const Reason = Schema.Literals([
   "MigrationFailed",
   "OlderInstances",
   "SchemaTooNew",
+  "SchemaTooOld",
   "ServerTooOld",
   "SessionsShared",
   "SystemFailure",

@@ -3,7 +3,9 @@ import { Effect, Schedule, Schema } from "effect"
 import { SqlError } from "effect/sql"
 import type { Migrator } from "effect/sql"
 import { DatabaseError } from "./DatabaseError.ts"
-import { isIncompatible, latestMigration, migrateTo, migrationsTable } from "./migrations/index.ts"
+import * as Former from "./migrations/Former.ts"
+import { isIncompatible, latestMigration, latestOf, migrateTo, migrations } from "./migrations/index.ts"
+import type { Migrations } from "./migrations/index.ts"
 import { client } from "./Query.ts"
 import * as Rows from "./Rows.ts"
 import { oldestSchema, schemaVersion } from "./Health.ts"
@@ -36,14 +38,12 @@ const checkServerVersion = (place: string) =>
   })
 
 /** 0 for a database without the service's tables. */
-const presentVersion = Effect.gen(function* () {
-  const sql = yield* client
-  const [table] = yield* sql`SELECT 1 WHERE to_regclass(${migrationsTable}) IS NOT NULL`
-  return table === undefined ? 0 : yield* schemaVersion
-})
+const presentVersion = Effect.flatMap(Former.isListed, (isListed) => (isListed ? schemaVersion : Effect.succeed(0)))
 
 const missing = (present: number, remedy: string): string =>
-  `the database has ${present === 0 ? "no schema of the service" : `schema ${present}`}, and this version needs ${latestMigration}: ${remedy}`
+  present > 0 && present < Former.baseline
+    ? `the database ${Former.isTooOld(present)}: ${Former.remedy}`
+    : `the database has ${present === 0 ? "no schema of the service" : `schema ${present}`}, and this version needs ${latestMigration}: ${remedy}`
 
 /** Dies if the database lacks tables or columns that this version uses. */
 export const demandSchema = Effect.flatMap(Effect.orDie(presentVersion), (present) =>
@@ -58,18 +58,26 @@ export const missingSchema = Effect.map(Effect.orDie(presentVersion), (present) 
 )
 
 /** A newer schema is fine as long as its migrations are compatible. */
-const refuseNewer = (place: string, present: number) =>
+const refuseNewer = (place: string, present: number, latest: number) =>
   Effect.gen(function* () {
-    if (present <= latestMigration) return
+    if (present <= latest) return
     const oldest = yield* oldestSchema
-    if (oldest > latestMigration) {
-      const message = `the database at ${place} has schema ${present}, newer than this version knows (${latestMigration}): start a newer version`
+    if (oldest > latest) {
+      const message = `the database at ${place} has schema ${present}, newer than this version knows (${latest}): start a newer version`
       return yield* DatabaseError.of("SchemaTooNew", message)
     }
     yield* Effect.annotateLogs(Effect.logInfo("the database has a newer schema, on which this version works"), {
       schema: present,
-      known: latestMigration
+      known: latest
     })
+  })
+
+/** Refuses schemas from before the baseline, and lists of migrations that no version has made. */
+const refuseOlder = (place: string) =>
+  Effect.gen(function* () {
+    if (!(yield* Former.isListed)) return
+    const { refusal } = yield* Former.standing
+    if (refusal !== undefined) return yield* DatabaseError.of("SchemaTooOld", `the database at ${place} ${refusal}`)
   })
 
 const readSessions = Rows.all(Schema.Struct({ pid: Schema.Int, client: Schema.String }))
@@ -97,14 +105,14 @@ const patience = { schedule: Schedule.spaced("500 millis"), times: 10 }
  * Refuses to change the schema under instances that would not work on the result. They have an earlier version, because
  * an instance of this version would have changed the schema itself: so the schema is read again with the sessions.
  */
-const refuseBeside = (place: string) =>
+const refuseBeside = (place: string, known: Migrations) =>
   Effect.gen(function* () {
     const present = yield* presentVersion
-    if (!isIncompatible(present)) return
+    if (!isIncompatible(present, known)) return
     const found = yield* instances
-    if (found.length === 0 || !isIncompatible(yield* presentVersion)) return
+    if (found.length === 0 || !isIncompatible(yield* presentVersion, known)) return
     const clients = [...new Set(found.map(({ client }) => client))].join(", ")
-    const message = `the database at ${place} has schema ${present}, and instances of an earlier version are connected to it (${found.length} sessions from ${clients}), which do not work on schema ${latestMigration}: stop every instance of the earlier version, then start this version`
+    const message = `the database at ${place} has schema ${present}, and instances of an earlier version are connected to it (${found.length} sessions from ${clients}), which do not work on schema ${latestOf(known)}: stop every instance of the earlier version, then start this version`
     return yield* DatabaseError.of("OlderInstances", message)
   }).pipe(Effect.retry({ ...patience, while: ({ _tag }) => _tag === "DatabaseError" }))
 
@@ -117,17 +125,17 @@ const isDeadlock = (error: Migrator.MigrationError | SqlError.SqlError): boolean
   return SqlError.isSqlError(reason) && reason.reason._tag === "DeadlockError"
 }
 
-/** Returns the names of the migrations that it applied. `place` names the database in errors. */
-export const migrate = (place: string) =>
+/** Returns the names of the migrations that it applied. `place` names the database in errors. `known`: those of this version. */
+export const migrate = (place: string, known: Migrations = migrations) =>
   Effect.gen(function* () {
     yield* checkServerVersion(place)
-    yield* refuseNewer(place, yield* presentVersion)
-    yield* refuseBeside(place)
+    yield* refuseNewer(place, yield* presentVersion, latestOf(known))
+    yield* refuseOlder(place)
+    yield* refuseBeside(place, known)
     // Instances of an earlier version may write meanwhile, if the changes are compatible.
-    const applied = yield* Effect.retry(migrateTo(), { while: isDeadlock, times: deadlocks })
-    const names = applied.map(([id, name]) => `${String(id).padStart(4, "0")}_${name}`)
+    const names = yield* Effect.retry(migrateTo({ known }), { while: isDeadlock, times: deadlocks })
     if (names.length > 0) {
-      yield* Effect.annotateLogs(Effect.logInfo("database schema updated"), { schema: latestMigration })
+      yield* Effect.annotateLogs(Effect.logInfo("database schema updated"), { schema: latestOf(known) })
     }
     return names
   }).pipe(

@@ -35,7 +35,7 @@ export interface Database {
   readonly settingsBy?: Pooler.SettingsBy
   /** The URL of the embedded server's Unix socket, which contains no secret. Absent: a given database, or a server on TCP. */
   readonly socketUrl: string | undefined
-  /** The migrations that were applied when it was opened, such as `0001_resources`. */
+  /** The migrations that were applied when it was opened, such as `0073_baseline`. */
   readonly applied: ReadonlyArray<string>
 }
 

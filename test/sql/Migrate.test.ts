@@ -8,18 +8,20 @@ import { TestClock } from "effect/testing"
 import * as Services from "../../src/server/Services.ts"
 import { DatabaseError } from "../../src/sql/DatabaseError.ts"
 import { latestMigration, migrateTo, migrations, migrationsTable } from "../../src/sql/migrations/index.ts"
+import type { Migrations } from "../../src/sql/migrations/index.ts"
+import * as Migration from "../../src/sql/migrations/Migration.ts"
 import * as Migrate from "../../src/sql/Migrate.ts"
 import * as Sql from "../../src/sql/Sql.ts"
 import * as SessionLock from "../../src/sql/SessionLock.ts"
 import { clientConfig } from "../../testkit/Postgres.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
 
-/** The schema before the mark, which is an incompatible migration. */
-const earlier = 30
+/** A later version, whose migration is incompatible. */
+const later: Migrations = { ...migrations, "0900_later": Migration.make("incompatible", Effect.void) }
 
-/** A start of this version on `database`. */
-const start = (database: string) =>
-  Migrate.migrate(database).pipe(
+/** A start on `database`. */
+const start = (database: string, known = migrations) =>
+  Migrate.migrate(database, known).pipe(
     Effect.provide(Layer.fresh(PgClient.layer({ ...clientConfig(inject("postgres"), database), maxConnections: 1 }))),
     Effect.scoped
   )
@@ -32,21 +34,17 @@ const on = <A, E>(database: string, applicationName: string, use: Effect.Effect<
 
 const held = Effect.flatMap(SqlClient.SqlClient, (sql) => sql.reserve)
 
-/** An earlier schema with a session on it, which the pool keeps open while `use` runs. */
+/** The schema of this version with a session on it, which the pool keeps open while `use` runs. */
 const beside = <A, E>(applicationName: string, use: (database: string) => Effect.Effect<A, E, SqlClient.SqlClient>) =>
   Effect.gen(function* () {
-    const database = yield* TestDatabase.makeEmpty
-    return yield* on(
-      database,
-      applicationName,
-      Effect.scoped(Effect.andThen(Effect.andThen(migrateTo(earlier), held), use(database)))
-    )
+    const database = yield* TestDatabase.make
+    return yield* on(database, applicationName, Effect.scoped(Effect.andThen(held, use(database))))
   })
 
-/** The answer of a start that waits for the sessions of instances to end. */
+/** The answer of a start of the later version, which waits for the sessions of instances to end. */
 const waited = (database: string) =>
   Effect.gen(function* () {
-    const fiber = yield* Effect.forkChild(Effect.flip(start(database)))
+    const fiber = yield* Effect.forkChild(Effect.flip(start(database, later)))
     const error = yield* Effect.raceFirst(
       Fiber.join(fiber),
       Effect.forever(Effect.andThen(TestClock.adjust("1 second"), TestClock.withLive(Effect.sleep("10 millis"))))
@@ -63,12 +61,12 @@ describe("a schema that earlier versions do not work on", () => {
         assert.strictEqual(error.reason, "OlderInstances")
         assert.match(
           error.message,
-          /has schema 30, and instances of an earlier version are connected to it \(1 sessions from/
+          /has schema 73, and instances of an earlier version are connected to it \(1 sessions from/
         )
         assert.include(error.message, "stop every instance of the earlier version")
         const sql = yield* SqlClient.SqlClient
         const [row] = yield* sql<{ latest: number }>`SELECT max(migration_id) AS latest FROM ${sql(migrationsTable)}`
-        assert.strictEqual(row?.latest, earlier)
+        assert.strictEqual(row?.latest, latestMigration)
       })
     )
   )
@@ -77,7 +75,7 @@ describe("a schema that earlier versions do not work on", () => {
     beside("a host program", (database) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        yield* TestClock.withLive(SessionLock.hold(sql, [1, 2], earlier))
+        yield* TestClock.withLive(SessionLock.hold(sql, [1, 2], latestMigration))
         assert.strictEqual((yield* waited(database)).reason, "OlderInstances")
       }).pipe(Effect.scoped)
     )
@@ -86,8 +84,8 @@ describe("a schema that earlier versions do not work on", () => {
   it.effect("is applied when the instance has stopped, and beside the sessions of other programs", () =>
     Effect.gen(function* () {
       const stopped = yield* beside("effect-relayer", (database) => Effect.succeed(database))
-      assert.isNotEmpty(yield* start(stopped))
-      assert.isNotEmpty(yield* beside("psql", start))
+      assert.deepStrictEqual(yield* start(stopped, later), ["0900_later"])
+      assert.deepStrictEqual(yield* beside("psql", (database) => start(database, later)), ["0900_later"])
     })
   )
 })
@@ -151,21 +149,41 @@ describe("a host program with its own client", () => {
   )
 })
 
-it.effect("the mark of the schema is the number of the newest incompatible migration", () =>
-  Effect.gen(function* () {
-    const incompatible = Object.entries(migrations).flatMap(([name, { isCompatible }]) =>
-      isCompatible ? [] : [Number.parseInt(name, 10)]
-    )
-    const database = yield* TestDatabase.make
-    const [row] = yield* on(
+describe("the mark of the schema", () => {
+  const markOf = (database: string) =>
+    on(
       database,
       "psql",
       Effect.flatMap(SqlClient.SqlClient, (sql) => sql<{ oldest: number }>`SELECT oldest FROM schema_mark`)
     )
-    assert.strictEqual(row?.oldest, Math.max(...incompatible))
-    assert.isAtMost(Math.max(...incompatible), latestMigration)
-  })
-)
+
+  it.effect("is the number of the newest incompatible migration after the baseline", () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.make
+      yield* start(database, { ...later, "0901_addition": Migration.make("compatible", Effect.void) })
+      assert.deepStrictEqual(yield* markOf(database), [{ oldest: 900 }])
+    })
+  )
+
+  it.effect("is that of the first version with a mark in a new database, which all later ones work on", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* markOf(yield* TestDatabase.make), [{ oldest: 31 }])
+    })
+  )
+})
+
+/** Two migrations, the first of which makes an index of attempts, the second one of transactions. */
+const indexes: Migrations = {
+  ...migrations,
+  "0900_attempts": Migration.make(
+    "compatible",
+    Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE INDEX later_attempts_idx ON attempts (epoch)`)
+  ),
+  "0901_transactions": Migration.make(
+    "compatible",
+    Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE INDEX later_transactions_idx ON transactions (trace)`)
+  )
+}
 
 it.live("a migration that PostgreSQL ends because an instance writes beside it is repeated", () =>
   Effect.gen(function* () {
@@ -175,8 +193,6 @@ it.live("a migration that PostgreSQL ends because an instance writes beside it i
       "psql",
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        yield* sql`DROP INDEX attempts_signature_key, transactions_commands_idx`
-        yield* sql`DELETE FROM ${sql(migrationsTable)} WHERE name IN ('solana_signatures', 'commands')`
         const isWaiting = sql`
           SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))`
         // As an instance that changes a transaction, then stores its attempt. The migrations create an index of attempts, then one of
@@ -184,7 +200,7 @@ it.live("a migration that PostgreSQL ends because an instance writes beside it i
         const writing = Effect.gen(function* () {
           yield* sql`SET LOCAL deadlock_timeout = '1min'`
           yield* sql`LOCK TABLE transactions IN ROW EXCLUSIVE MODE`
-          const migrating = yield* Effect.forkChild(start(database))
+          const migrating = yield* Effect.forkChild(start(database, indexes))
           yield* Effect.repeat(isWaiting, { until: (rows) => rows.length > 0 })
           yield* sql`LOCK TABLE attempts IN ROW EXCLUSIVE MODE`
           return migrating
@@ -192,29 +208,54 @@ it.live("a migration that PostgreSQL ends because an instance writes beside it i
         return yield* Fiber.join(yield* sql.withTransaction(writing))
       })
     )
-    assert.deepStrictEqual(names, ["0039_solana_signatures", "0043_commands"])
+    assert.deepStrictEqual(names, ["0900_attempts", "0901_transactions"])
+  })
+)
+
+it.effect("a migration that fails changes nothing, also not what the migrations before it did", () =>
+  Effect.gen(function* () {
+    const database = yield* TestDatabase.make
+    const broken = Effect.flatMap(
+      SqlClient.SqlClient,
+      (sql) => sql`CREATE INDEX broken_idx ON attempts (no_such_column)`
+    )
+    const known = { ...indexes, "0902_broken": Migration.make("compatible", broken) }
+    const error = yield* Effect.flip(start(database, known))
+    assert.strictEqual(error.reason, "MigrationFailed")
+    assert.match(error.message, /^migration failed on .*: Migration "0902_broken" failed$/)
+    const left = yield* on(
+      database,
+      "psql",
+      Effect.flatMap(
+        SqlClient.SqlClient,
+        (sql) => sql`
+          SELECT to_regclass('later_attempts_idx') AS index, (SELECT max(migration_id) FROM ${sql(migrationsTable)}) AS latest`
+      )
+    )
+    assert.deepStrictEqual(left, [{ index: null, latest: latestMigration }])
   })
 )
 
 it.effect("a migration that landed below the newest one of a database is applied", () =>
   Effect.gen(function* () {
     const database = yield* TestDatabase.make
-    const { gone, there, names, again } = yield* on(
+    const answers = yield* on(
       database,
       "psql",
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
+        yield* migrateTo({ known: indexes })
         const index = Effect.map(
-          sql<{ found: boolean }>`SELECT to_regclass('transactions_commands_idx') IS NOT NULL AS found`,
+          sql<{ found: boolean }>`SELECT to_regclass('later_attempts_idx') IS NOT NULL AS found`,
           ([row]) => row?.found
         )
-        yield* sql`DROP INDEX transactions_commands_idx`
-        yield* sql`DELETE FROM ${sql(migrationsTable)} WHERE name = 'commands'`
+        yield* sql`DROP INDEX later_attempts_idx`
+        yield* sql`DELETE FROM ${sql(migrationsTable)} WHERE name = 'attempts'`
         const gone = yield* index
-        const names = (yield* migrateTo()).map(([, name]) => name)
-        return { gone, names, there: yield* index, again: (yield* migrateTo()).length }
+        const names = yield* migrateTo({ known: indexes })
+        return { gone, names, there: yield* index, again: yield* migrateTo({ known: indexes }) }
       })
     )
-    assert.deepStrictEqual([gone, names, there, again], [false, ["commands"], true, 0])
+    assert.deepStrictEqual(answers, { gone: false, names: ["0900_attempts"], there: true, again: [] })
   })
 )

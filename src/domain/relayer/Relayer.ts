@@ -188,7 +188,7 @@ export const StellarRelayer = Schema.Struct({
 export type StellarRelayer = typeof StellarRelayer.Type
 
 /**
- * The JSON of a relayer in responses is the generated column `json` of the table `relayers` (`sql/migrations/0007_reading.ts`), which has
+ * The JSON of a relayer in responses is the generated column `json` of the table `relayers` (`sql/migrations/baseline/Resources.ts`), which has
  * the fields in this order. `managed_by` is added when the row is read (`sql/ManagedBy.ts`).
  */
 export const Relayer = Schema.Union([EvmRelayer, SolanaRelayer, StellarRelayer]).annotate({

@@ -1,6 +1,7 @@
 // Replaces the content of a database by a validated backup, in one transaction.
 import { Effect, Schema, Stream } from "effect"
 import * as UnnestRows from "../batch/UnnestRows.ts"
+import { olderSeals, remedyOfBackup } from "../migrations/Former.ts"
 import { migrateTo, migrationsTable } from "../migrations/index.ts"
 import { functions, tables } from "../migrations/objects.ts"
 import { client } from "../Query.ts"
@@ -135,7 +136,7 @@ export const restore = Effect.fn("Restore.restore")(function* <E>({ header, line
   yield* Effect.gen(function* () {
     yield* refuseOthers
     yield* dropAll
-    yield* migrateTo(header.schema)
+    yield* migrateTo({ last: header.schema })
     const found = yield* Tables.existing
     const targets = new Map(yield* declared(header, found))
     const counts = new Map<string, number>()
@@ -157,6 +158,9 @@ export const restore = Effect.fn("Restore.restore")(function* <E>({ header, line
       found,
       Effect.andThen(sql`TRUNCATE ${sql.join(", ", false)(found.map(({ name }) => sql`${sql(name)}`))}`, load)
     )
+    const unreadable = yield* olderSeals
+    if (unreadable !== undefined)
+      return yield* new BackupError({ message: `the backup ${unreadable}: ${remedyOfBackup}` })
     yield* advanceSequences(found)
     yield* migrateTo()
     // The copy may be behind the chain: the next start marks its open transactions.

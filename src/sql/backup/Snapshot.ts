@@ -1,6 +1,7 @@
 // Reads all tables as of one moment, while the service goes on.
 import { DateTime, Effect, Schema } from "effect"
-import { latestMigration, migrationsTable } from "../migrations/index.ts"
+import * as Former from "../migrations/Former.ts"
+import { latestMigration } from "../migrations/index.ts"
 import { client } from "../Query.ts"
 import * as Rows from "../Rows.ts"
 import { schemaVersion } from "../Health.ts"
@@ -28,14 +29,17 @@ const readServer = Rows.one(Schema.Struct({ version: Schema.String }))
 const readJson = Rows.all(Schema.Struct({ json: Schema.String }))
 
 const describe = Effect.gen(function* () {
+  if (!(yield* Former.isListed))
+    return yield* new BackupError({ message: "the database contains no data of this service" })
+  const schema = yield* schemaVersion
+  if (schema < Former.baseline)
+    return yield* new BackupError({ message: `the database ${Former.isTooOld(schema)}: ${Former.remedy}` })
   const sql = yield* client
-  const [table] = yield* sql`SELECT 1 WHERE to_regclass(${migrationsTable}) IS NOT NULL`
-  if (table === undefined) return yield* new BackupError({ message: "the database contains no data of this service" })
   const server = yield* readServer(yield* sql`SELECT current_setting('server_version') AS version`)
   const key_ids = yield* Rows.ids(yield* sql`SELECT key_id AS id FROM master_key ORDER BY key_id`)
   const found = yield* Tables.existing
   const header = Format.header({
-    schema: yield* schemaVersion,
+    schema,
     created_at: DateTime.formatIso(yield* DateTime.now),
     postgres: server.version,
     key_ids,

@@ -1,6 +1,7 @@
 // Reads a backup to its end before anything is replaced: its format, its counts and its checksum.
 import { Effect, Option, Schema, Stream } from "effect"
 import { createHash } from "node:crypto"
+import * as Former from "../migrations/Former.ts"
 import { latestMigration } from "../migrations/index.ts"
 import { tables } from "../migrations/objects.ts"
 import { BackupError } from "./Snapshot.ts"
@@ -33,9 +34,14 @@ export const header = (line: string): Effect.Effect<Format.Header, BackupError> 
       invalid("the file is no backup of effect-relayer, or of a format that this version does not know")
     )
   }
-  if (found.schema > latestMigration || found.schema < 1) {
+  if (found.schema < Former.baseline) {
+    return Effect.fail(invalid(`it ${Former.isTooOld(found.schema)}: ${Former.remedyOfBackup}`))
+  }
+  if (found.schema > latestMigration) {
     return Effect.fail(
-      invalid(`it has schema ${found.schema}, and this version knows 1 to ${latestMigration}: use a newer version`)
+      invalid(
+        `it has schema ${found.schema}, and this version knows none after ${latestMigration}: use a newer version`
+      )
     )
   }
   const unknown = found.tables.find(({ name }) => !tables.includes(name))

@@ -9,6 +9,8 @@ const rotation = "docs/signers.md: a key that is rotated"
 const serviceSecrets = "test/server/secrets/ServiceSecrets.test.ts"
 const repair = "test/server/masterKey/RowRepair.test.ts"
 const unreadable = "test/server/masterKey/UnreadableRows.test.ts"
+const baseline = "test/sql/migrations/Baseline.test.ts"
+const upgrade = "docs/upgrade.md: Databases from before schema 73"
 
 export const secrets: ReadonlyArray<Mutant> = [
   ...inFile("src/server/secrets/Envelope.ts", [
@@ -71,6 +73,43 @@ export const secrets: ReadonlyArray<Mutant> = [
       before: "(context: Context.Context<R>) => Context.omit(sql.transactionService)(context) as Context.Context<R>",
       after: "(context: Context.Context<R>) => context",
       test: serviceSecrets
+    }
+  ]),
+  ...inFile("src/sql/migrations/Former.ts", [
+    {
+      name: "incomplete-list-is-not-taken-over",
+      rule: "The baseline takes over no database that lacks one of the migrations that it replaced.",
+      source: upgrade,
+      before: `if (below.length === former.size) return "former"`,
+      after: `if (below.some(({ id }) => id === baseline)) return "former"`,
+      test: baseline
+    },
+    {
+      name: "unknown-list-is-not-taken-over",
+      rule: "The baseline takes over no database with a migration below it that no version made.",
+      source: upgrade,
+      before: "const isFormer = ({ id, name }: Applied) => former.get(id) === name",
+      after: "const isFormer = ({ id, name }: Applied) => former.has(id) || former.get(id) === name",
+      test: baseline
+    },
+    {
+      name: "older-seals-are-not-taken-over",
+      rule: "The baseline takes over no database whose secrets this version cannot open.",
+      source: upgrade,
+      before: "refusal: older === undefined ? undefined :",
+      after: "refusal: older === undefined || older.length > 0 ? undefined :",
+      test: baseline
+    }
+  ]),
+  ...inFile("src/sql/backup/Restore.ts", [
+    {
+      name: "older-seals-are-not-restored",
+      rule: "A backup whose secrets this version cannot open is not restored.",
+      source: upgrade,
+      before: "if (unreadable !== undefined)",
+      after: "if (unreadable !== undefined && unreadable === String(header.schema))",
+      test: "test/sql/backup/Backup.test.ts",
+      only: "with secrets in a format of earlier versions are refused, and change nothing"
     }
   ]),
   ...inFile("src/server/masterKey/AuthenticatedRepo.ts", [

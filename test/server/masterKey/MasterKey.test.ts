@@ -3,7 +3,6 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { WrongMasterKey } from "../../../src/server/masterKey/MasterKey.ts"
-import { migrateTo } from "../../../src/sql/migrations/index.ts"
 import {
   addSigners,
   insertSigner,
@@ -11,7 +10,6 @@ import {
   markOlder,
   markedKeys,
   openSigners,
-  ownSecrets,
   rotate,
   sealV1,
   sealV2,
@@ -111,27 +109,6 @@ describe("a start", () => {
         exits.map(Exit.isSuccess),
         [1, 2, 3, 1, 2, 3].map((byte) => byte === marked)
       )
-    }).pipe(tested)
-  )
-
-  it.effect("on a database of the first version reads its mark and its secrets", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      yield* sql`DROP SCHEMA public CASCADE`
-      yield* sql`CREATE SCHEMA public`
-      yield* migrateTo(1)
-      const mark = sealV1("effect-relayer", { table: "master_key", id: "true", column: "sealed" })
-      yield* sql`INSERT INTO master_key (sealed) VALUES (${mark})`
-      yield* sql`
-        INSERT INTO signers (id, type, key_sealed, evm_address, solana_address, stellar_address)
-        VALUES ('a', 'plain', ${sealV1("secret of a", signerPlace("a"))}, '', '', '')`
-      yield* migrateTo()
-
-      assert.deepStrictEqual(yield* markedKeys, [1])
-      assert.deepStrictEqual(yield* refusal(2), { unknown: [idOf1], isPartial: false })
-      assert.deepStrictEqual(yield* withStart(keys(1))(openSigners), { a: "secret of a" })
-      assert.deepStrictEqual(yield* withStart(keys(2, 1))(rotate), { key_id: idOf2, rewrapped: 1 + ownSecrets })
-      assert.deepStrictEqual(yield* withStart(keys(2))(openSigners), { a: "secret of a" })
     }).pipe(tested)
   )
 

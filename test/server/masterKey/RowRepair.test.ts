@@ -3,7 +3,9 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as RowRepair from "../../../src/server/masterKey/RowRepair.ts"
+import * as Sql from "../../../src/sql/Sql.ts"
 import { evmRelayer, signer } from "../../../testkit/fixtures.ts"
+import * as FormerDatabase from "../../../testkit/FormerDatabase.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -91,6 +93,21 @@ layerEach(TestApi.layer())("the repair of rows", (it) => {
         assert.include(text, '"key_id":"program"')
         assert.include(text, '"verdict":"fits"')
       }
+    })
+  )
+
+  it.effect("accepts rows of a database that the baseline has taken over since the secret was lost", () =>
+    Effect.gen(function* () {
+      yield* resources
+      yield* UnreadableRows.loseEarlierSecret
+      yield* FormerDatabase.make
+      const { unreadable } = yield* list
+      assert.lengthOf(unreadable, 6)
+      assert.deepStrictEqual(yield* Sql.migrate, [])
+      assert.isTrue(yield* FormerDatabase.isTakenOver)
+      assert.deepStrictEqual(yield* list, { total: 6, unreadable })
+      yield* accept(...decisionsOf(unreadable))
+      assert.deepStrictEqual(yield* list, { total: 6, unreadable: [] })
     })
   )
 

@@ -5,7 +5,8 @@ import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 import * as Restore from "../../../src/sql/backup/Restore.ts"
 import * as Snapshot from "../../../src/sql/backup/Snapshot.ts"
-import { latestMigration, migrateTo, migrationsTable } from "../../../src/sql/migrations/index.ts"
+import { lastReader } from "../../../src/sql/migrations/Former.ts"
+import { latestMigration, migrationsTable } from "../../../src/sql/migrations/index.ts"
 import { functions, tables } from "../../../src/sql/migrations/objects.ts"
 import { evmRelayer, notification, signer } from "../../../testkit/fixtures.ts"
 import { clientConfig } from "../../../testkit/Postgres.ts"
@@ -123,25 +124,35 @@ describe("backup and restore", () => {
     })
   )
 
-  it.effect("migrate a backup of an older schema to the current one", () =>
+  it.effect("are not made of a schema from before the baseline, whose last version is named", () =>
+    on(
+      TestDatabase.layerNamed("backup-test"),
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`UPDATE ${sql(migrationsTable)} SET migration_id = 30`
+        const { message } = yield* Effect.flip(Backups.snapshot)
+        assert.include(message, `has schema 30, and this version reads none before 73: commit ${lastReader} of`)
+      })
+    )
+  )
+
+  it.effect("with secrets in a format of earlier versions are refused, and change nothing", () =>
     Effect.gen(function* () {
       const lines = yield* on(
-        empty,
+        TestDatabase.layerNamed("backup-test"),
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
-          yield* migrateTo(4)
-          yield* sql`INSERT INTO signers (id, type, config) VALUES ('old', 'vault', '{"address": "https://vault"}')`
+          yield* sql`INSERT INTO master_key (sealed, key_id) VALUES ('\\x0272cd6e84', '72cd6e84')`
           return yield* Backups.snapshot
         })
       )
       yield* on(
-        empty,
+        TestDatabase.layerNamed("backup-test"),
         Effect.gen(function* () {
-          yield* Backups.restore(lines)
-          const sql = yield* SqlClient.SqlClient
-          assert.lengthOf(yield* sql`SELECT 1 FROM signers WHERE id = 'old'`, 1)
-          const [row] = yield* sql<{ latest: number }>`SELECT max(migration_id) AS latest FROM ${sql(migrationsTable)}`
-          assert.strictEqual(row?.latest, latestMigration)
+          const before = yield* content
+          const { message } = yield* Effect.flip(Backups.restore(lines))
+          assert.include(message, "the backup has secrets in a format that this version does not read")
+          assert.deepStrictEqual(yield* content, before)
         })
       )
     })
@@ -206,6 +217,11 @@ describe("backup and restore", () => {
         "a line is damaged": replaceLine(lines, 2, (line) => line.slice(0, -5)),
         "use a newer version": replaceLine(lines, 0, (line) =>
           line.replace(/"schema":\d+/, `"schema":${latestMigration + 1}`)
+        ),
+        [`has schema 72, and this version reads none before 73: commit ${lastReader} of`]: replaceLine(
+          lines,
+          0,
+          (line) => line.replace(/"schema":\d+/, '"schema":72')
         ),
         "unknown table other": replaceLine(lines, 0, (line) => line.replace('"name":"signers"', '"name":"other"'))
       }

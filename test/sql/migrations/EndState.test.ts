@@ -51,6 +51,25 @@ it.layer(migrated)("the end state of the migrations", (it) => {
       })
   )
 
+  it.effect("an API key has one limit of fees for each network type", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const limit = (network_type: string | null, maximum: string) =>
+        sql`INSERT INTO api_key_fee_limits (key_id, network_type, maximum) VALUES ('key', ${network_type}, ${maximum}::numeric)`
+      yield* limit("evm", String(2n ** 200n))
+      yield* limit("solana", "5")
+      assert.deepStrictEqual(
+        yield* sql`SELECT key_id, network_type, maximum::text AS maximum FROM api_key_fee_limits ORDER BY network_type`,
+        [
+          { key_id: "key", network_type: "evm", maximum: String(2n ** 200n) },
+          { key_id: "key", network_type: "solana", maximum: "5" }
+        ]
+      )
+      assert.include(inspect(yield* Effect.flip(limit("evm", "5"))), "api_key_fee_limits_pkey")
+      assert.include(inspect(yield* Effect.flip(limit(null, "5"))), "network_type")
+    })
+  )
+
   it.effect("a linked record is not changed, and the link itself takes no lock before its update", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
