@@ -38,12 +38,7 @@ export const authenticatedTables: ReadonlyArray<AuthenticatedTable> = [
   }
 ]
 
-const Unauthenticated = Schema.Struct({ id: Schema.String, content: Schema.Unknown })
-export type Unauthenticated = typeof Unauthenticated.Type
-
-const readUnauthenticated = Rows.all(Unauthenticated)
-
-const Row = Schema.Struct({ ...Unauthenticated.fields, mac: Schema.NullOr(Schema.String) })
+const Row = Schema.Struct({ id: Schema.String, content: Schema.Unknown, mac: Schema.NullOr(Schema.String) })
 export type Row = typeof Row.Type
 
 const readRows = Rows.all(Row)
@@ -67,15 +62,6 @@ export interface Authenticated {
 export const make = Effect.gen(function* () {
   const sql = yield* client
   const columns = ({ content }: AuthenticatedTable) => sql`id, ${sql.literal(content)} AS content, mac`
-
-  /** Rows without a MAC, ordered by id, after the id `after`. */
-  const withoutMac = ({ table, content }: AuthenticatedTable, after: string, limit: number) =>
-    sql`
-      SELECT id, ${sql.literal(content)} AS content FROM ${sql(table)}
-      WHERE mac IS NULL AND id > ${after} ORDER BY id LIMIT ${limit}`.pipe(
-      Effect.flatMap(readUnauthenticated),
-      query("AuthenticatedRepo.withoutMac")
-    )
 
   /** Rows ordered by id, after the id `after`. */
   const page = (authenticated: AuthenticatedTable, after: string, limit: number) =>
@@ -104,16 +90,9 @@ export const make = Effect.gen(function* () {
       query("AuthenticatedRepo.detail")
     )
 
-  /** Rows that got a MAC meanwhile keep it: another instance may have changed them since. */
-  const authenticate = ({ table }: AuthenticatedTable, rows: ReadonlyArray<Authenticated>) =>
-    sql`
-      UPDATE ${sql(table)} t SET mac = given.mac
-      FROM unnest(${rows.map(({ id }) => id)}::text[], ${rows.map(({ mac }) => mac)}::text[]) given (id, mac)
-      WHERE t.id = given.id AND t.mac IS NULL`.pipe(Effect.asVoid, query("AuthenticatedRepo.authenticate"))
-
   /** Replaces the MAC of a row that the running transaction has locked. */
   const accept = ({ table }: AuthenticatedTable, { id, mac }: Authenticated) =>
     sql`UPDATE ${sql(table)} SET mac = ${mac} WHERE id = ${id}`.pipe(Effect.asVoid, query("AuthenticatedRepo.accept"))
 
-  return { withoutMac, page, among, detail, authenticate, accept }
+  return { page, among, detail, accept }
 })

@@ -2,12 +2,10 @@
 import { Effect, Layer, Redacted, Schema } from "effect"
 import * as Shown from "../../domain/request/Shown.ts"
 import { ActiveKeyring } from "../secrets/ActiveKeyring.ts"
-import * as Envelope from "../secrets/Envelope.ts"
 import type { Keyring } from "../secrets/Keyring.ts"
 import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
 import * as MasterKeyRepo from "./MasterKeyRepo.ts"
 import type { Mark } from "./MasterKeyRepo.ts"
-import * as SealUpgrade from "./SealUpgrade.ts"
 
 /** The database contains secrets under master keys that the service was not given. */
 export class WrongMasterKey extends Schema.TaggedError<WrongMasterKey>()("WrongMasterKey", {
@@ -33,13 +31,6 @@ const check = Effect.fnUntraced(function* (keyring: Keyring, marks: ReadonlyArra
   })
 })
 
-/** A mark of any version shows that its key is known. */
-const readingMarks = Effect.fnUntraced(function* (keyring: Keyring) {
-  const { make } = yield* ActiveKeyring
-  const [current, ...others] = keyring.keys.values()
-  return current === undefined ? keyring : yield* make({ current, others, older: true })
-})
-
 const markOf = (keyring: Keyring) =>
   Effect.map(keyring.seal(Redacted.make("effect-relayer"), place), (sealed): Mark => ({
     key_id: keyring.keyId,
@@ -48,32 +39,13 @@ const markOf = (keyring: Keyring) =>
 
 /** Adds a mark for the current key. Without a mark, the database refuses what the key seals. */
 export const admit = Effect.fn("MasterKey.admit")(function* (repo: MasterKeyRepo.MasterKeyRepo, keyring: Keyring) {
-  const reading = yield* readingMarks(keyring)
-  yield* repo.admit(yield* markOf(keyring), (marks) => check(reading, marks))
-})
-
-/**
- * If no mark has the current version, the database was written before that version: everything is sealed again, and the mark
- * of the current key becomes one of the current version. From then on, nothing of an older version opens.
- */
-const start = Effect.fn("MasterKey.start")(function* (keyring: Keyring) {
-  const repo = yield* MasterKeyRepo.make
-  const reading = yield* readingMarks(keyring)
-  const upgrade = yield* SealUpgrade.make
-  const mark = yield* markOf(keyring)
-  const isOld = (marks: ReadonlyArray<Mark>) =>
-    marks.length > 0 && marks.every(({ sealed }) => Envelope.isOlder(sealed))
-  yield* repo.admit(
-    mark,
-    (marks) => check(reading, marks),
-    (marks) => (isOld(marks) ? Effect.andThen(upgrade(reading), repo.replace(mark)) : Effect.void)
-  )
+  yield* repo.admit(yield* markOf(keyring), (marks) => check(keyring, marks))
 })
 
 /** Starts the secrets of the service, too: the database accepts what the service seals only after the check. */
 export const layerCheck = Layer.effectDiscard(
   Effect.gen(function* () {
-    yield* start(yield* (yield* ActiveKeyring).get)
+    yield* admit(yield* MasterKeyRepo.make, yield* (yield* ActiveKeyring).get)
     yield* (yield* ServiceSecrets).start
   })
 ).pipe(Layer.provide(ServiceSecrets.layer))

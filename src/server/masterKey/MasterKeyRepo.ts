@@ -15,29 +15,13 @@ export const make = Effect.gen(function* () {
   const turn = sql`SELECT pg_advisory_xact_lock(hashtextextended('effect-relayer master_key', 0))`
   const select = Effect.flatMap(sql`SELECT key_id, sealed FROM master_key ORDER BY key_id`, readMarks)
 
-  /**
-   * Adds a mark if the key has none and `check` of the marks before succeeds, then runs `afterwards` in the same
-   * transaction. One caller at a time, of all instances.
-   */
-  const admit = <E>(
-    mark: Mark,
-    check: (before: ReadonlyArray<Mark>) => Effect.Effect<void, E>,
-    afterwards: (before: ReadonlyArray<Mark>) => Effect.Effect<void> = () => Effect.void
-  ) =>
+  /** Adds a mark if the key has none and `check` of the marks before succeeds. One caller at a time, of all instances. */
+  const admit = <E>(mark: Mark, check: (before: ReadonlyArray<Mark>) => Effect.Effect<void, E>) =>
     Effect.gen(function* () {
       yield* turn
-      const before = yield* select
-      yield* check(before)
+      yield* check(yield* select)
       yield* sql`INSERT INTO master_key ${sql.insert({ ...mark })} ON CONFLICT (key_id) DO NOTHING`
-      yield* afterwards(before)
     }).pipe(sql.withTransaction, query("MasterKeyRepo.admit"))
-
-  /** Replaces the mark of its key. */
-  const replace = ({ key_id, sealed }: Mark) =>
-    sql`UPDATE master_key SET sealed = ${sealed} WHERE key_id = ${key_id}`.pipe(
-      Effect.asVoid,
-      query("MasterKeyRepo.replace")
-    )
 
   /**
    * Deletes the marks of all other keys if `isFree`, in one transaction. It waits for transactions that have written
@@ -79,7 +63,6 @@ export const make = Effect.gen(function* () {
   return {
     all: select.pipe(query("MasterKeyRepo.all")),
     admit,
-    replace,
     retireOthers,
     exclusively
   }

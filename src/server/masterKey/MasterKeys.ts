@@ -88,12 +88,9 @@ export class MasterKeys extends Context.Service<
 
       const rewrapAll = Effect.fnUntraced(function* (keyring: Keyring) {
         let rewrapped = 0
-        const stale = { header: keyring.header }
         const step = (takesTurns: boolean) =>
-          Effect.tap(walk(keyring, stale, Effect.fail, takesTurns), (walked) =>
-            Effect.sync(() => (rewrapped += walked.rewrapped))
-          )
-        const isFree = Effect.map(Effect.andThen(step(false), values.anyStale(stale)), (isAny) => !isAny)
+          Effect.tap(walk(keyring, takesTurns), (walked) => Effect.sync(() => (rewrapped += walked.rewrapped)))
+        const isFree = Effect.map(Effect.andThen(step(false), values.anyStale(keyring.header)), (isAny) => !isAny)
         // Transactions that are accepted share the lock of their relayer, so a busy relayer may never be free without a turn.
         let takesTurns = false
         for (;;) {

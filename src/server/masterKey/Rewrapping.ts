@@ -1,21 +1,18 @@
-// Walks over the sealed values of all tables and brings them under the current key and format.
+// Walks over the sealed values of all tables and brings them under the current key.
 import { Effect, Option } from "effect"
-import type { Keyring, SecretUnreadable } from "../secrets/Keyring.ts"
+import type { Keyring } from "../secrets/Keyring.ts"
 import * as SealedRepo from "./SealedRepo.ts"
 import { sealedColumns } from "./SealedRepo.ts"
-import type { Sealed, SealedColumn, Stale } from "./SealedRepo.ts"
+import type { Sealed, SealedColumn } from "./SealedRepo.ts"
 
 /** Values that are re-wrapped with one statement. */
 export const batch = 500
 
-/** How many stale values a walk found, and how many it re-wrapped: fewer if values were locked, have changed, or cannot be opened. */
+/** How many stale values a walk found, and how many it re-wrapped: fewer if values were locked or have changed. */
 export interface Walked {
   readonly found: number
   readonly rewrapped: number
 }
-
-/** What happens when a value cannot be opened: the walk fails, or leaves the value as it is. */
-type Unreadable<E> = (error: SecretUnreadable) => Effect.Effect<Option.Option<never>, E>
 
 const rewrapValue = (keyring: Keyring, { table, column }: SealedColumn, { id, sealed, context }: Sealed) =>
   keyring
@@ -41,18 +38,12 @@ export const make = Effect.gen(function* () {
   }
 
   /**
-   * Re-wraps all stale values once. The log names those that cannot be opened. `takesTurns`: it waits for the transactions that share locks of
+   * Re-wraps all stale values once. It fails at a value that cannot be opened, which the log names. `takesTurns`: it waits for the transactions that share locks of
    * rows, which never leave a row free if they overlap. It must not be part of a transaction then.
    */
-  return Effect.fnUntraced(function* <E>(
-    keyring: Keyring,
-    stale: Stale,
-    unreadable: Unreadable<E>,
-    takesTurns = false
-  ) {
+  return Effect.fnUntraced(function* (keyring: Keyring, takesTurns: boolean) {
     const rewrap = (column: SealedColumn, value: Sealed) =>
       rewrapValue(keyring, column, value).pipe(
-        Effect.catch(unreadable),
         Effect.map((found) =>
           Option.match(found, { onNone: () => [], onSome: (rewrapped) => [{ ...value, rewrapped }] })
         )
@@ -62,7 +53,7 @@ export const make = Effect.gen(function* () {
     for (const column of sealedColumns) {
       let last: Sealed | undefined
       do {
-        const page = yield* values.stale(column, stale, last?.id ?? "", batch)
+        const page = yield* values.stale(column, keyring.header, last?.id ?? "", batch)
         const changes = yield* Effect.forEach(page, (value) => rewrap(column, value))
         if (page.length > 0) walked.rewrapped += yield* replace(column, changes.flat(), takesTurns)
         walked.found += page.length

@@ -45,9 +45,6 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
 const Sealed = Schema.Struct({ id: Schema.String, sealed: Schema.Uint8Array, context: Schema.Unknown })
 export type Sealed = typeof Sealed.Type
 
-/** Values that do not begin with a header, or values of a format version below a number. */
-export type Stale = { readonly header: Uint8Array } | { readonly versionBelow: number }
-
 const readSealed = Rows.all(Sealed)
 
 export interface Rewrapped extends Sealed {
@@ -57,17 +54,16 @@ export interface Rewrapped extends Sealed {
 export const make = Effect.gen(function* () {
   const sql = yield* client
 
-  const isStale = ({ sealed }: SealedColumn, stale: Stale) =>
-    "header" in stale
-      ? sql`substring(${sql(sealed)} FROM 1 FOR ${stale.header.length}::int) <> ${stale.header}`
-      : sql`substring(${sql(sealed)} FROM 1 FOR 1) < ${Uint8Array.of(stale.versionBelow)}`
+  /** A stale value does not begin with `header`. */
+  const isStale = ({ sealed }: SealedColumn, header: Uint8Array) =>
+    sql`substring(${sql(sealed)} FROM 1 FOR ${header.length}::int) <> ${header}`
 
   /** Stale values, ordered by id, after the id `after`. */
-  const stale = (column: SealedColumn, stale: Stale, after: string, limit: number) =>
+  const stale = (column: SealedColumn, header: Uint8Array, after: string, limit: number) =>
     sql`
       SELECT ${sql(column.id)} AS id, ${sql(column.sealed)} AS sealed, ${sql.literal(column.context ?? "null")} AS context
       FROM ${sql(column.table)}
-      WHERE ${isStale(column, stale)} AND ${sql(column.id)} > ${after}
+      WHERE ${isStale(column, header)} AND ${sql(column.id)} > ${after}
       ORDER BY ${sql(column.id)} LIMIT ${limit}`.pipe(Effect.flatMap(readSealed), query("SealedRepo.stale"))
 
   /** Replaces values that have not changed and are not locked, and returns how many. It does not wait for locks. */
@@ -105,9 +101,9 @@ export const make = Effect.gen(function* () {
     )
 
   /** Whether any column has a stale value. */
-  const anyStale = Effect.fnUntraced(function* (stale: Stale) {
+  const anyStale = Effect.fnUntraced(function* (header: Uint8Array) {
     for (const column of sealedColumns) {
-      const [row] = yield* sql`SELECT 1 FROM ${sql(column.table)} WHERE ${isStale(column, stale)} LIMIT 1`
+      const [row] = yield* sql`SELECT 1 FROM ${sql(column.table)} WHERE ${isStale(column, header)} LIMIT 1`
       if (row !== undefined) return true
     }
     return false

@@ -1,5 +1,4 @@
-// The format of sealed secrets. Version 3: header, a data key wrapped by the master key, and the secret under the data key, both bound
-// to the place. Versions 1 and 2 are only read and are not bound to a context; version 1 has no data key.
+// The format of sealed secrets: header, a data key wrapped by the master key, and the secret under the data key, both bound to the place.
 import { Effect } from "effect"
 import { Aead, SecureRandom } from "effect/crypto"
 import type { CryptoError } from "effect/crypto"
@@ -53,19 +52,18 @@ const concat = (...parts: ReadonlyArray<Uint8Array>): Uint8Array => {
   return whole
 }
 
-/** The version of everything that is sealed now. */
-export const currentVersion = 3
+/** Versions 1 and 2 were not bound to a context, and nothing of them opens. */
+const version = 3
 
-export const headerOf = (keyId: Uint8Array): Uint8Array => Uint8Array.from([currentVersion, ...keyId])
+export const headerOf = (keyId: Uint8Array): Uint8Array => Uint8Array.from([version, ...keyId])
 
-/** Whether `sealed` is of a version that is not bound to a context. */
-export const isOlder = (sealed: Uint8Array): boolean => (sealed[0] ?? 0) < currentVersion
+export const isCurrent = (sealed: Uint8Array): boolean => sealed[0] === version
 
 /** The master key that `sealed` names. */
 export const keyIdOf = (sealed: Uint8Array): string => Hex.encode(sealed.subarray(1, headerLength))
 
-const associatedData = (version: number | undefined, { table, id, column, context }: Place) => {
-  const bound = version === currentVersion && context !== undefined ? [canonicalJson(context)] : []
+const associatedData = ({ table, id, column, context }: Place) => {
+  const bound = context !== undefined ? [canonicalJson(context)] : []
   return new TextEncoder().encode(JSON.stringify([table, id, column, ...bound]))
 }
 
@@ -88,9 +86,9 @@ export const make = Effect.gen(function* () {
     })
 
   const wrap = (master: MasterKey, dataKey: Uint8Array, place: Place) =>
-    encrypt(master.key, dataKey, concat(master.header, associatedData(currentVersion, place)))
+    encrypt(master.key, dataKey, concat(master.header, associatedData(place)))
 
-  /** `aad`: the associated data of the place in the version of `sealed`. */
+  /** `aad`: the associated data of the place. */
   const unwrap = (master: MasterKey, sealed: Uint8Array, aad: Uint8Array): Opened =>
     decrypt(
       master.key,
@@ -104,22 +102,20 @@ export const make = Effect.gen(function* () {
     return concat(
       master.header,
       yield* wrap(master, dataKey, place),
-      yield* encrypt(key, secret, associatedData(currentVersion, place))
+      yield* encrypt(key, secret, associatedData(place))
     )
   }, Effect.orDie)
 
-  /** `master` is the key that `sealed` names. */
+  /** `master` is the key that `sealed` names, and `sealed` is of the current version. */
   const open = Effect.fnUntraced(function* (master: MasterKey, sealed: Uint8Array, place: Place) {
-    const aad = associatedData(sealed[0], place)
-    if (sealed[0] === 1) return yield* decrypt(master.key, sealed.subarray(headerLength), aad)
+    const aad = associatedData(place)
     const key = yield* Aead.key(algorithm, yield* unwrap(master, sealed, aad))
     return yield* decrypt(key, sealed.subarray(headerLength + wrappedKeyLength), aad)
   })
 
-  /** Seals under `to` what is sealed under `from`. In the current version, only header and wrapped key change. */
+  /** Seals under `to` what is sealed under `from`: only header and wrapped key change. */
   const rewrap = Effect.fnUntraced(function* (from: MasterKey, to: MasterKey, sealed: Uint8Array, place: Place) {
-    if (isOlder(sealed)) return yield* seal(to, yield* open(from, sealed, place), place)
-    const wrapped = yield* wrap(to, yield* unwrap(from, sealed, associatedData(sealed[0], place)), place)
+    const wrapped = yield* wrap(to, yield* unwrap(from, sealed, associatedData(place)), place)
     return concat(to.header, wrapped, sealed.subarray(headerLength + wrappedKeyLength))
   })
 

@@ -10,8 +10,6 @@ export interface Keys {
   readonly current: Redacted.Redacted<Uint8Array>
   /** Further keys that stored secrets may still be sealed with. */
   readonly others?: ReadonlyArray<Redacted.Redacted<Uint8Array>>
-  /** Whether secrets of versions 1 and 2 open, which are not bound to a context: only until they are sealed again. */
-  readonly older?: boolean
 }
 
 /** A signer must not be deleted: its key may exist nowhere else. */
@@ -37,7 +35,7 @@ export interface Keyring {
   readonly keys: ReadonlyMap<string, Redacted.Redacted<Uint8Array>>
   seal(secret: Redacted.Redacted, place: Envelope.Place): Effect.Effect<Uint8Array>
   open(sealed: Uint8Array, place: Envelope.Place): Effect.Effect<Redacted.Redacted, SecretUnreadable>
-  /** None if it is already sealed with the current key and in the current format. */
+  /** None if it is already sealed with the current key. */
   rewrap(sealed: Uint8Array, place: Envelope.Place): Effect.Effect<Option.Option<Uint8Array>, SecretUnreadable>
 }
 
@@ -50,7 +48,7 @@ const masterKey = Effect.fnUntraced(function* (bytes: Redacted.Redacted<Uint8Arr
 
 const startsWith = (bytes: Uint8Array, start: Uint8Array) => start.every((byte, index) => bytes[index] === byte)
 
-export const make = Effect.fnUntraced(function* ({ current: currentKey, others = [], older = false }: Keys) {
+export const make = Effect.fnUntraced(function* ({ current: currentKey, others = [] }: Keys) {
   const envelope = yield* Envelope.make
   const current = yield* masterKey(currentKey)
   const known = Array.dedupeWith([current, ...(yield* Effect.forEach(others, masterKey))], (a, b) => a.id === b.id)
@@ -60,8 +58,7 @@ export const make = Effect.fnUntraced(function* ({ current: currentKey, others =
     new SecretUnreadable({ place: `${table}.${column}`, id })
 
   const named = (sealed: Uint8Array, place: Envelope.Place) => {
-    const id = Envelope.keyIdOf(sealed)
-    const key = Envelope.isOlder(sealed) && !older ? undefined : byId.get(id)
+    const key = Envelope.isCurrent(sealed) ? byId.get(Envelope.keyIdOf(sealed)) : undefined
     return key === undefined ? Effect.fail(unreadable(place)) : Effect.succeed(key)
   }
 

@@ -112,16 +112,6 @@ export const secrets: ReadonlyArray<Mutant> = [
       only: "with secrets in a format of earlier versions are refused, and change nothing"
     }
   ]),
-  ...inFile("src/server/masterKey/AuthenticatedRepo.ts", [
-    {
-      name: "mac-is-not-overwritten",
-      rule: "The authentication of rows of an older version leaves the MAC of a row that got one meanwhile.",
-      source: `${database}: signers`,
-      before: "WHERE t.id = given.id AND t.mac IS NULL",
-      after: "WHERE t.id = given.id",
-      test: "test/server/masterKey/SealedRepo.test.ts"
-    }
-  ]),
   ...inFile("src/server/masterKey/RowEvidence.ts", [
     {
       name: "contradicted-row-is-not-repaired",
@@ -233,10 +223,10 @@ export const secrets: ReadonlyArray<Mutant> = [
   ...inFile("src/server/secrets/Keyring.ts", [
     {
       name: "older-seals-do-not-open",
-      rule: "Values of older formats do not open after the upgrade.",
-      source: `${claims}: values of older formats do not open after the upgrade`,
-      before: "Envelope.isOlder(sealed) && !older ? undefined :",
-      after: "Envelope.isOlder(sealed) && older ? undefined :",
+      rule: "Values of earlier formats do not open.",
+      source: `${claims}: values of earlier formats do not open`,
+      before: "Envelope.isCurrent(sealed) ? byId.get(Envelope.keyIdOf(sealed)) : undefined",
+      after: "byId.get(Envelope.keyIdOf(sealed))",
       test: "test/server/secrets/Secrets.test.ts"
     }
   ]),

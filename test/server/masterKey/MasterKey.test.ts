@@ -1,19 +1,16 @@
 // Starts with master keys that the database was written with, and with other keys.
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Deferred, Effect, Exit } from "effect"
+import { Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { WrongMasterKey } from "../../../src/server/masterKey/MasterKey.ts"
 import {
   addSigners,
   insertSigner,
   keys,
-  markOlder,
   markedKeys,
   openSigners,
   rotate,
-  sealV1,
-  sealV2,
-  signerPlace,
+  sealedBy,
   tested,
   withStart
 } from "./Start.ts"
@@ -115,57 +112,14 @@ describe("a start", () => {
   it.effect("adds the mark without which the database refuses values of a key", () =>
     Effect.gen(function* () {
       yield* start(1)
-      const exit = yield* Effect.exit(insertSigner("a", sealV1("secret", signerPlace("a"), 2)))
+      const exit = yield* Effect.exit(insertSigner("a", sealedBy(2)))
       assert.include(JSON.stringify(exit), "signers_key_sealed_key_id_fkey")
       yield* start(2, 1)
-      yield* insertSigner("a", sealV1("secret", signerPlace("a"), 2))
+      yield* insertSigner("a", sealedBy(2))
       const sql = yield* SqlClient.SqlClient
       yield* sql`DELETE FROM service_secrets`
       const removed = yield* Effect.exit(sql`DELETE FROM master_key`)
       assert.include(JSON.stringify(removed), "signers_key_sealed_key_id_fkey")
     }).pipe(tested)
-  )
-
-  it.effect(
-    "on a database of an older version seals everything again, and nothing of that version opens after it",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        yield* markOlder(1)
-        yield* insertSigner("v1", sealV1("secret of v1", signerPlace("v1")))
-        yield* insertSigner("v2", sealV2("secret of v2", signerPlace("v2")))
-        yield* insertSigner("broken", sealV2("secret", signerPlace("another")))
-        yield* withStart(keys(1))(Effect.void)
-        const rows = yield* sql<{ id: string }>`SELECT id FROM signers WHERE get_byte(key_sealed, 0) = 3 ORDER BY id`
-        assert.deepStrictEqual(
-          rows.map(({ id }) => id),
-          ["v1", "v2"]
-        )
-        yield* sql`DELETE FROM signers WHERE id = 'broken'`
-        assert.deepStrictEqual(yield* withStart(keys(1))(openSigners), { v1: "secret of v1", v2: "secret of v2" })
-
-        // As if somebody put a row of an older backup back.
-        yield* sql`UPDATE signers SET key_sealed = ${sealV2("secret of v2", signerPlace("v2"))} WHERE id = 'v2'`
-        const error = yield* Effect.flip(withStart(keys(1))(openSigners))
-        assert.deepInclude(error, { _tag: "SecretUnreadable", place: "signers.key", id: "v2" })
-      }).pipe(tested)
-  )
-
-  it.effect("on a database of an older version is refused while another session has locked a row", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      yield* markOlder(1)
-      yield* insertSigner("v2", sealV2("secret of v2", signerPlace("v2")))
-      const locked = yield* Deferred.make<void>()
-      yield* sql`SELECT 1 FROM signers FOR UPDATE`.pipe(
-        Effect.andThen(Deferred.succeed(locked, undefined)),
-        Effect.andThen(Effect.never),
-        sql.withTransaction,
-        Effect.forkScoped
-      )
-      yield* Deferred.await(locked)
-      const exit = yield* Effect.exit(start(1))
-      assert.isTrue(Exit.isFailure(exit) && Cause.pretty(exit.cause).includes("stop every other instance"))
-    }).pipe(Effect.scoped, tested)
   )
 })

@@ -4,7 +4,6 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as SealedRepo from "../../../src/server/masterKey/SealedRepo.ts"
 import { sealedColumns } from "../../../src/server/masterKey/SealedRepo.ts"
-import * as AuthenticatedRepo from "../../../src/server/masterKey/AuthenticatedRepo.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import { insertSigner } from "./Start.ts"
 
@@ -62,7 +61,7 @@ layer(TestDatabase.layer)("SealedRepo", (it) => {
       const sql = yield* SqlClient.SqlClient
       const repo = yield* SealedRepo.make
       for (const id of ["a", "b", "c"]) yield* insertSigner(id, read)
-      const stale = yield* repo.stale(column, { header: rewrapped }, "", 10)
+      const stale = yield* repo.stale(column, rewrapped, "", 10)
       assert.deepStrictEqual(
         stale.map(({ id, sealed }) => [id, [...sealed]]),
         ["a", "b", "c"].map((id) => [id, [...read]])
@@ -79,28 +78,14 @@ layer(TestDatabase.layer)("SealedRepo", (it) => {
         rows.map(({ key_sealed }) => [...key_sealed]),
         [[...rewrapped], [...changed]]
       )
-      const left = yield* repo.stale(column, { header: rewrapped }, "", 10)
+      const left = yield* repo.stale(column, rewrapped, "", 10)
       assert.deepStrictEqual(
         left.map(({ id }) => id),
         ["b"]
       )
-      assert.isTrue(yield* repo.anyStale({ header: rewrapped }))
+      assert.isTrue(yield* repo.anyStale(rewrapped))
       yield* sql`DELETE FROM signers WHERE id = 'b'`
-      assert.isFalse(yield* repo.anyStale({ header: rewrapped }))
-    })
-  )
-})
-
-layer(TestDatabase.layer)("AuthenticatedRepo", (it) => {
-  it.effect("leaves the MAC of a row that got one since it was read", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const repo = yield* AuthenticatedRepo.make
-      const table = AuthenticatedRepo.authenticatedTables.find(({ table }) => table === "signers")
-      if (table === undefined) return assert.fail("no table of signers")
-      yield* insertSigner("unauthenticated", Uint8Array.of(1))
-      for (const mac of ["first", "late"]) yield* repo.authenticate(table, [{ id: "unauthenticated", mac }])
-      assert.deepStrictEqual(yield* sql`SELECT mac FROM signers WHERE id = 'unauthenticated'`, [{ mac: "first" }])
+      assert.isFalse(yield* repo.anyStale(rewrapped))
     })
   )
 })

@@ -1,6 +1,7 @@
 // Starts the services that use secrets, and writes sealed rows for them.
 import { Effect, Layer, Option, Redacted, Ref } from "effect"
 import { SqlClient } from "effect/sql"
+import { createHash } from "node:crypto"
 import { Audit } from "../../../src/server/audit/Audit.ts"
 import { Changes } from "../../../src/server/changes/Changes.ts"
 import type { Place } from "../../../src/server/secrets/Envelope.ts"
@@ -14,7 +15,6 @@ import { sealedColumns } from "../../../src/server/masterKey/SealedRepo.ts"
 import { RowMacs } from "../../../src/server/secrets/RowMacs.ts"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
 import { secretNames } from "../../../src/server/secrets/ServiceSecrets.ts"
-import * as OlderSeals from "../../../testkit/OlderSeals.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
 /** On a database of its own. */
@@ -23,7 +23,13 @@ export const tested = <A, E, R>(self: Effect.Effect<A, E, R>) =>
 
 export const masterKey = (byte: number) => Redacted.make(new Uint8Array(32).fill(byte))
 
-export const keyIdOf = (key: Redacted.Redacted<Uint8Array>) => OlderSeals.keyIdOf(Redacted.value(key))
+/** The id of a master key: the first four bytes of its SHA-256, in hex. */
+export const keyIdOf = (key: Redacted.Redacted<Uint8Array>): string =>
+  createHash("sha256").update(Redacted.value(key)).digest("hex").slice(0, 8)
+
+/** As long as the shortest sealed value, and names the key: nothing opens it. */
+export const sealedBy = (byte: number): Uint8Array =>
+  new Uint8Array(Buffer.from(`03${keyIdOf(masterKey(byte))}`.padEnd(66, "0"), "hex"))
 
 /** The first byte is that of the current key. */
 export const keys = (current: number, ...others: ReadonlyArray<number>): Keys => ({
@@ -54,22 +60,6 @@ export const inMemory = Effect.map(Ref.make<ReadonlyArray<Redacted.Redacted<Uint
   kept: Ref.get(kept),
   store: { keep: (keys) => Ref.set(kept, keys), files: Effect.succeed([]) } satisfies Store
 }))
-
-/** As the first version wrote it. */
-export const sealV1 = (text: string, place: Place, byte = 1) =>
-  OlderSeals.sealV1(Redacted.value(masterKey(byte)), text, place)
-
-/** As the second version wrote it. */
-export const sealV2 = (text: string, place: Place, byte = 1) =>
-  OlderSeals.sealV2(Redacted.value(masterKey(byte)), text, place)
-
-/** Makes the database one that a version before the third format wrote with this key. */
-export const markOlder = Effect.fnUntraced(function* (byte = 1) {
-  const sql = yield* SqlClient.SqlClient
-  const sealed = OlderSeals.markV2(Redacted.value(masterKey(byte)))
-  yield* sql`INSERT INTO master_key (key_id, sealed) VALUES (${keyIdOf(masterKey(byte))}, ${sealed})
-    ON CONFLICT (key_id) DO UPDATE SET sealed = excluded.sealed`
-})
 
 /** What `insertSigner` writes beside the secret. */
 const context = { type: "plain", config: {}, addresses: {} }

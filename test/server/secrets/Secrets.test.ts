@@ -2,21 +2,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option, Redacted, Schema } from "effect"
 import { Hex } from "effect/encoding"
-import { createDecipheriv } from "node:crypto"
+import { createCipheriv, createDecipheriv } from "node:crypto"
 import { ActiveKeyring } from "../../../src/server/secrets/ActiveKeyring.ts"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
 import type { Place } from "../../../src/server/secrets/Envelope.ts"
-import { keyIdOf, keys, masterKey, sealV1, sealV2 } from "../masterKey/Start.ts"
+import { keyIdOf, keys, masterKey } from "../masterKey/Start.ts"
 
 const context = { config: { address: "https://vault" }, type: "x" }
 const place: Place = { table: "signers", id: "a", column: "key", context }
 
 /** The first byte is that of the current key. */
 const withKeys = (current: number, ...others: ReadonlyArray<number>) => Secrets.layer(keys(current, ...others))
-
-/** Also opens the older versions. */
-const withOlder = (current: number, ...others: ReadonlyArray<number>) =>
-  Secrets.layer({ ...keys(current, ...others), older: true })
 
 const seal = (text: string, byte = 1) =>
   Effect.flatMap(Secrets, (secrets) => secrets.seal(Redacted.make(text), place)).pipe(Effect.provide(withKeys(byte)))
@@ -30,8 +26,6 @@ const rewrap = (sealed: Uint8Array, at = place) =>
     (keyring) => keyring.rewrap(sealed, at)
   )
 
-const sealedV1 = (text: string, byte = 1) => sealV1(text, place, byte)
-
 const header = (byte: number) => `03${keyIdOf(masterKey(byte))}`
 
 /** Of nonce, ciphertext and tag. */
@@ -39,6 +33,21 @@ const decrypt = (key: Uint8Array, encrypted: Uint8Array, aad: Uint8Array) => {
   const decipher = createDecipheriv("aes-256-gcm", key, encrypted.slice(0, 12))
   decipher.setAAD(aad).setAuthTag(encrypted.slice(-16))
   return Buffer.concat([decipher.update(encrypted.slice(12, -16)), decipher.final()])
+}
+
+const encrypt = (key: Uint8Array, secret: Uint8Array, aad: Uint8Array) => {
+  const nonce = Buffer.alloc(12, 9)
+  const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(aad)
+  return Buffer.concat([nonce, cipher.update(secret), cipher.final(), cipher.getAuthTag()])
+}
+
+/** As version 2 of the format: like the current one, but never bound to a context. */
+const sealedV2 = (text: string, { table, id, column }: Place, byte = 1): Uint8Array => {
+  const start = Buffer.from(`02${keyIdOf(masterKey(byte))}`, "hex")
+  const where = Buffer.from(JSON.stringify([table, id, column]))
+  const dataKey = Buffer.alloc(32, 77)
+  const wrapped = encrypt(Redacted.value(masterKey(byte)), dataKey, Buffer.concat([start, where]))
+  return new Uint8Array(Buffer.concat([start, wrapped, encrypt(dataKey, Buffer.from(text), where)]))
 }
 
 const isUnreadable = (error: { readonly _tag: string }) => assert.strictEqual(error._tag, "SecretUnreadable")
@@ -83,12 +92,13 @@ describe("Secrets", () => {
     })
   )
 
-  it.effect("what older versions have sealed opens only in a keyring for them", () =>
+  it.effect("what an earlier format has sealed neither opens nor comes under another key", () =>
     Effect.gen(function* () {
-      for (const sealed of [sealV1("secret", place), sealV2("secret", place)]) {
-        assert.strictEqual(yield* open(sealed).pipe(Effect.provide(withOlder(1))), "secret")
-        isUnreadable(yield* Effect.flip(open(sealed).pipe(Effect.provide(withKeys(1)))))
-        isUnreadable(yield* Effect.flip(rewrap(sealed).pipe(Effect.provide(withKeys(2, 1)))))
+      const unbound: Place = { table: "networks", id: "a", column: "rpc_urls" }
+      for (const at of [place, unbound]) {
+        const sealed = sealedV2("secret", at)
+        isUnreadable(yield* Effect.flip(open(sealed, at).pipe(Effect.provide(withKeys(1)))))
+        isUnreadable(yield* Effect.flip(rewrap(sealed, at).pipe(Effect.provide(withKeys(2, 1)))))
       }
     })
   )
@@ -125,10 +135,8 @@ describe("Secrets", () => {
 
   it.effect.prop("does not open with any byte changed in any way", [Change], ([{ text, index, mask }]) =>
     Effect.gen(function* () {
-      for (const sealed of [yield* seal(text), sealedV1(text)]) {
-        isUnreadable(yield* Effect.flip(open(changed(sealed, index, mask))))
-      }
-    }).pipe(Effect.provide(withOlder(1, 2)))
+      isUnreadable(yield* Effect.flip(open(changed(yield* seal(text), index, mask))))
+    }).pipe(Effect.provide(withKeys(1, 2)))
   )
 
   it.effect("does not open with any one bit changed, nor is it re-wrapped with one of its header or wrapped key", () =>
@@ -148,16 +156,16 @@ describe("Secrets", () => {
 
   it.effect("does not open or come under another key elsewhere, or with a part missing", () =>
     Effect.gen(function* () {
-      for (const sealed of [yield* seal("secret", 2), sealedV1("secret", 2)]) {
-        for (const elsewhere of [{ id: "b" }, { column: "config" }, { table: "notifications" }]) {
-          isUnreadable(yield* Effect.flip(open(sealed, { ...place, ...elsewhere })))
-          isUnreadable(yield* Effect.flip(rewrap(sealed, { ...place, ...elsewhere })))
-        }
-        for (let length = 0; length < sealed.length; length++) {
-          isUnreadable(yield* Effect.flip(open(sealed.slice(0, length))))
-        }
+      const sealed = yield* seal("secret", 2)
+      for (const elsewhere of [{ id: "b" }, { column: "config" }, { table: "notifications" }]) {
+        isUnreadable(yield* Effect.flip(open(sealed, { ...place, ...elsewhere })))
+        isUnreadable(yield* Effect.flip(rewrap(sealed, { ...place, ...elsewhere })))
       }
-    }).pipe(Effect.provide(withOlder(1, 2)))
+      for (let length = 0; length < sealed.length; length++) {
+        isUnreadable(yield* Effect.flip(open(sealed.slice(0, length))))
+      }
+      isUnreadable(yield* Effect.flip(rewrap(yield* seal("secret", 3))))
+    }).pipe(Effect.provide(withKeys(1, 2)))
   )
 
   it.effect("header and wrapped key of one secret do not open what follows them in another", () =>
@@ -176,19 +184,5 @@ describe("Secrets", () => {
       assert.notDeepEqual(rewrapped.slice(17, 65), sealed.slice(17, 65))
       assert.isTrue(Option.isNone(yield* rewrap(rewrapped)))
     }).pipe(Effect.provide(withKeys(1, 2)))
-  )
-
-  it.effect("of an older version, is sealed again in the current one and bound to its context", () =>
-    Effect.gen(function* () {
-      for (const byte of [1, 2]) {
-        for (const older of [sealV1("secret", place, byte), sealV2("secret", place, byte)]) {
-          const sealed = Option.getOrThrow(yield* rewrap(older))
-          assert.strictEqual(Hex.encode(sealed.slice(0, 5)), header(1))
-          assert.strictEqual(yield* open(sealed).pipe(Effect.provide(withKeys(1))), "secret")
-          isUnreadable(yield* Effect.flip(open(sealed, { ...place, context: {} })))
-        }
-      }
-      isUnreadable(yield* Effect.flip(rewrap(sealedV1("secret", 3))))
-    }).pipe(Effect.provide(withOlder(1, 2)))
   )
 })
