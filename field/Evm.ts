@@ -24,6 +24,32 @@ const speeds = ["safeLow", "average", "fast", "fastest"] as const
 /** Gas of a call that fails in every way. */
 const callGas = 100_000
 
+const word = (value: bigint | string): string => BigInt(value).toString(16).padStart(64, "0")
+
+/** What transfers of the script move: the money of the chain, or a token on a chain that forbids values. */
+const moneyOf = ({ token }: EvmNode, call: Started["call"]) => {
+  if (token === undefined) {
+    return {
+      gas: 21_000,
+      balance: (address: string) =>
+        Effect.map(call("eth_getBalance", [address, "latest"]), (hex) => BigInt(String(hex))),
+      transfer: (to: string, amount: bigint) => ({ to, value: String(amount) })
+    }
+  }
+  return {
+    gas: token.gas,
+    balance: (address: string) =>
+      Effect.map(call("eth_call", [{ to: token.address, data: `0x70a08231${word(address)}` }, "latest"]), (hex) =>
+        BigInt(String(hex))
+      ),
+    transfer: (to: string, amount: bigint) => ({
+      to: token.address,
+      value: "0",
+      data: `0xa9059cbb${word(to)}${word(amount)}`
+    })
+  }
+}
+
 export const run = Effect.fnUntraced(function* (sheet: Sheet, node: EvmNode, started: Started) {
   const script = yield* Script.open
   const { call } = started
@@ -31,9 +57,9 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, node: EvmNode, sta
   const check = (name: string, usual: string, see: Script.InScope<string>) =>
     sheet.check(name, expected(name, usual), see)
 
-  const balance = (address: string) =>
-    Effect.map(call("eth_getBalance", [address, "latest"]), (hex) => BigInt(String(hex)))
-  /** Wei of receivers, which had none. */
+  const money = moneyOf(node, call)
+  const { balance } = money
+  /** Units of receivers, which had none. */
   const received = (receivers: ReadonlyArray<string>) =>
     Effect.map(Effect.forEach(receivers, balance), (all) => all.reduce((sum, one) => sum + one, 0n))
   const hasCode = (address: string) => Effect.map(call("eth_getCode", [address, "latest"]), (code) => code !== "0x")
@@ -59,9 +85,11 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, node: EvmNode, sta
     const wanted = (yield* balance(address)) + wei
     if (treasury === undefined) {
       const [from] = (yield* call("eth_accounts", [])) as ReadonlyArray<string>
-      yield* call("eth_sendTransaction", [{ from, to: address, value: `0x${wei.toString(16)}` }])
+      if (node.token !== undefined) yield* call("anvil_setBalance", [address, `0x${wei.toString(16)}`])
+      const { value, ...request } = money.transfer(address, wei)
+      yield* call("eth_sendTransaction", [{ from, ...request, value: `0x${BigInt(value).toString(16)}` }])
     } else {
-      yield* script.end(treasury, yield* script.send(treasury, { to: address, value: String(wei) }))
+      yield* script.end(treasury, yield* script.send(treasury, money.transfer(address, wei)))
     }
     yield* balance(address).pipe(
       Effect.repeat({ until: (found) => found >= wanted, schedule: Schedule.spaced("250 millis") })
@@ -69,8 +97,8 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, node: EvmNode, sta
   })
 
   const relayer: Relayer = yield* relayerOf()
-  const transfer = (to: string, more: object = {}) => ({ to, value: "1", ...more })
-  /** Sends one wei to each of some new receivers. */
+  const transfer = (to: string, more: object = {}) => ({ ...money.transfer(to, 1n), ...more })
+  /** Sends one unit to each of some new receivers. */
   const transfers = Effect.fnUntraced(function* (count: number, more: (index: number) => object = () => ({})) {
     const receivers = Script.times(count, newAddress)
     const sent = yield* script.sendAll(
@@ -177,6 +205,17 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, node: EvmNode, sta
       return `${held.code}, then ${Script.ended(yield* script.end(relayer, sent))}; ${yield* received([to])} received`
     })
   )
+  if (node.token !== undefined) {
+    yield* check(
+      "a value, which the chain forbids, and a transfer behind it",
+      "failed would_revert; 1 confirmed; 1 received",
+      Effect.gen(function* () {
+        const sent = yield* script.send(relayer, { to: newAddress(), value: "1" })
+        const behind = yield* outcome(yield* transfers(1))
+        return `${Script.ended(yield* script.end(relayer, sent))}; ${behind}`
+      })
+    )
+  }
   yield* check(
     "a replacement with three times the fees",
     "confirmed; 1 received",
@@ -186,10 +225,10 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, node: EvmNode, sta
         max_fee_per_gas: String(30n * 10n ** 9n * factor),
         max_priority_fee_per_gas: String(2n * 10n ** 9n * factor)
       })
-      const sent = yield* script.send(relayer, transfer(to, { gas_limit: 21_000, ...fees(1n) }))
+      const sent = yield* script.send(relayer, transfer(to, { gas_limit: money.gas, ...fees(1n) }))
       yield* script.call(`relayers/${relayer.id}/transactions/${sent.id}`, {
         method: "PUT",
-        body: transfer(to, { gas_limit: 21_000, ...fees(3n) })
+        body: transfer(to, { gas_limit: money.gas, ...fees(3n) })
       })
       return `${Script.ended(yield* script.end(relayer, sent))}; ${yield* received([to])} received`
     })

@@ -40,6 +40,8 @@ export interface EvmNode extends Described {
   readonly network?: object
   /** The private key of an account with funds. Absent: the node signs for such an account. */
   readonly treasury?: string
+  /** A token that the node's account has, and that pays fees, on a chain that forbids values. `gas`: of a transfer. */
+  readonly token?: { readonly address: string; readonly gas: number }
 }
 
 interface SolanaNode extends Described {
@@ -220,7 +222,7 @@ const hardhat = (network: string, described: Pick<EvmNode, "name" | "mode" | "ne
 
 const anvil = (
   args: ReadonlyArray<string>,
-  described: Pick<EvmNode, "name" | "mode" | "network" | "expects">
+  described: Pick<EvmNode, "name" | "mode" | "network" | "expects" | "token">
 ): EvmNode => ({
   type: "evm",
   version: "anvil 1.7.1",
@@ -359,6 +361,12 @@ export const at = (url: string): Started => ({ url, call: JsonRpc.call(url) })
 export const nodes: ReadonlyArray<FieldNode> = [
   anvil([], { name: "anvil", mode: "a block each two seconds" }),
   anvil(["--optimism"], { name: "anvil-optimism", mode: "as a chain of the OP stack" }),
+  anvil(["--network", "tempo"], {
+    name: "anvil-tempo",
+    mode: "as a Tempo chain: no values, fees in a token",
+    // It pays the fees of an account that has chosen none, and of calls to itself. Anvil gives it to its own accounts.
+    token: { address: "0x20c0000000000000000000000000000000000000", gas: 400_000 }
+  }),
   geth("geth-1.16", "1.16.9"),
   geth("geth-1.17", "1.17.10"),
   hardhat("interval", { name: "hardhat", mode: "a block each two seconds" }),
