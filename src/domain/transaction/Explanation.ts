@@ -21,6 +21,15 @@ export const number = (value: number | undefined): string => (value === undefine
 export const transactions = (value: number | undefined): string =>
   value === undefined ? "an unknown number of transactions" : value === 1 ? "1 transaction" : `${value} transactions`
 
+/** Solana and stellar sign in the order of acceptance. What holds a whole relayer, such as missing funds, holds those behind it too. */
+export const waitsToBeSigned = ({ position = 0 }: Figures): Words =>
+  position === 0
+    ? { reason: "It waits to be signed.", next: "It is signed in the next step of its relayer." }
+    : {
+        reason: `It waits to be signed behind ${transactions(position)} of its relayer.`,
+        next: "It is signed after them. What holds the first of them for the whole relayer, such as missing funds, holds it too: the explanation of the first one names it."
+      }
+
 export const times = (value: number | undefined): string =>
   value === undefined ? "an unknown number of times" : value === 1 ? "1 time" : `${value} times`
 

@@ -4,6 +4,8 @@ import { Arbitrary } from "effect"
 import { cause, Figures } from "../../../src/domain/transaction/Cause.ts"
 import { KnownCode } from "../../../src/domain/transaction/Code.ts"
 import { explain } from "../../../src/domain/transaction/evm/EvmWords.ts"
+import * as SolanaWords from "../../../src/domain/transaction/solana/SolanaWords.ts"
+import * as StellarWords from "../../../src/domain/transaction/stellar/StellarWords.ts"
 
 const isSentence = (text: string): boolean => /^[A-Z].*\.$/s.test(text) && !/undefined|NaN|\bnull\b/.test(text)
 
@@ -33,6 +35,19 @@ describe("an explanation", () => {
       assert.strictEqual(explain(cause("queued", figures), false).reason, "It waits for its nonce.")
     }
     assert.include(explain(cause("queued", { position: 2 }), false).reason, "behind 2 transactions")
+  })
+
+  it("of a queued transaction of solana or stellar says that those ahead can hold it", () => {
+    for (const words of [SolanaWords, StellarWords]) {
+      for (const figures of [{}, { position: 0 }]) {
+        const { next } = words.explain(cause("queued", figures), false)
+        assert.strictEqual(next, "It is signed in the next step of its relayer.")
+      }
+      const { next, reason } = words.explain(cause("queued", { position: 1 }), false)
+      assert.include(reason, "behind 1 transaction ")
+      assert.notInclude(next, "next step")
+      assert.include(next, "missing funds")
+    }
   })
 
   it("of a transaction whose providers do not answer names one of them and what it did instead", () => {

@@ -8,7 +8,8 @@ import {
   number,
   operator,
   tooManyRequests,
-  transactions
+  transactions,
+  waitsToBeSigned
 } from "../Explanation.ts"
 import type { Sentences } from "../Explanation.ts"
 import { failing } from "./SolanaNumbers.ts"
@@ -24,7 +25,7 @@ const at = (moment: Moment | undefined): string => (moment === undefined ? "afte
 const again = "The service asks again every two seconds."
 
 const waiting = {
-  queued: () => ({ reason: "It waits to be signed.", next: "It is signed in the next step of its relayer." }),
+  queued: waitsToBeSigned,
   lane_window_full: ({ in_flight, window }) => ({
     reason: `Its relayer has ${transactions(in_flight)} in flight; the limit is ${number(window)}.`,
     next: "It is signed when one of them is seen on the chain or ends."

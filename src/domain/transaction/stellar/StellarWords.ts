@@ -1,6 +1,16 @@
 // Sentences of the codes of stellar transactions. They say sequence where evm says nonce.
 import { DateTime } from "effect"
-import { because, explainWith, final, hashed, neverByTime, number, operator, times } from "../Explanation.ts"
+import {
+  because,
+  explainWith,
+  final,
+  hashed,
+  neverByTime,
+  number,
+  operator,
+  times,
+  waitsToBeSigned
+} from "../Explanation.ts"
 import type { Sentences } from "../Explanation.ts"
 import type { Moment } from "../Moment.ts"
 
@@ -29,7 +39,7 @@ const again = "The service looks again after the next ledger."
 const unsigned = "Nothing is signed until then."
 
 const waiting = {
-  queued: () => ({ reason: "It waits to be signed.", next: "It is signed in the next step of its relayer." }),
+  queued: waitsToBeSigned,
   lane_window_full: ({ hash, in_flight, until: last, window }) => ({
     reason:
       hash === undefined
