@@ -9,6 +9,12 @@ import type { Sheet } from "./Sheet.ts"
 /** Wei that each relayer gets: 5 units of the chain. */
 const funds = 5n * 10n ** 18n
 
+/**
+ * Wei per gas: below the base fee of the newest block of a fresh C-Chain, 225 gwei. The base fee falls with time, but no block shows that
+ * while nobody sends.
+ */
+const treasuryCap = String(100n * 10n ** 9n)
+
 const newAddress = (): string => `0x${randomBytes(20).toString("hex")}`
 
 /** Code that stops at once, put in place by code of eight bytes. */
@@ -75,12 +81,14 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, node: EvmNode, sta
     symbol: "ETH",
     ...node.network
   })
-  const relayerOf = (signer?: object) =>
-    script.createRelayer({ network: "field", network_type: "evm", policies: { min_balance: "0" } }, signer)
+  const relayerOf = (policies: object = {}, signer?: object) =>
+    script.createRelayer({ network: "field", network_type: "evm", policies: { min_balance: "0", ...policies } }, signer)
 
   /** An account with funds: one that the node signs for, or a relayer with the key of the treasury. */
   const treasury =
-    node.treasury === undefined ? undefined : yield* relayerOf({ type: "plain", config: { key: node.treasury } })
+    node.treasury === undefined
+      ? undefined
+      : yield* relayerOf({ gas_price_cap: treasuryCap }, { type: "plain", config: { key: node.treasury } })
   const fund = Effect.fnUntraced(function* (address: string, wei: bigint) {
     const wanted = (yield* balance(address)) + wei
     if (treasury === undefined) {
