@@ -148,11 +148,15 @@ const serve = Effect.fnUntraced(function* ({
   return started
 })
 
-const geth = (name: string, version: string): EvmNode => ({
+const geth = (
+  name: string,
+  version: string,
+  { args, mode }: { readonly args: ReadonlyArray<string>; readonly mode: string } = { args: [], mode: "" }
+): EvmNode => ({
   type: "evm",
   name,
   version: `go-ethereum ${version}`,
-  mode: "developer mode, a block each two seconds",
+  mode: `developer mode, a block each two seconds${mode}`,
   chainId: 1337,
   start: Effect.fnUntraced(function* (given) {
     const binary =
@@ -172,7 +176,8 @@ const geth = (name: string, version: string): EvmNode => ({
           "--http.addr=127.0.0.1",
           `--http.port=${port}`,
           "--http.api=eth,net,web3,txpool",
-          "--port=0"
+          "--port=0",
+          ...args
         ]
       })
     })
@@ -361,6 +366,7 @@ export const at = (url: string): Started => ({ url, call: JsonRpc.call(url) })
 export const nodes: ReadonlyArray<FieldNode> = [
   anvil([], { name: "anvil", mode: "a block each two seconds" }),
   anvil(["--optimism"], { name: "anvil-optimism", mode: "as a chain of the OP stack" }),
+  anvil(["--celo"], { name: "anvil-celo", mode: "as a chain of Celo" }),
   anvil(["--network", "tempo"], {
     name: "anvil-tempo",
     mode: "as a Tempo chain: no values, fees in a token",
@@ -369,6 +375,10 @@ export const nodes: ReadonlyArray<FieldNode> = [
   }),
   geth("geth-1.16", "1.16.9"),
   geth("geth-1.17", "1.17.10"),
+  geth("geth-small-pool", "1.17.10", {
+    args: ["accountslots", "globalslots", "accountqueue", "globalqueue"].map((limit) => `--txpool.${limit}=4`),
+    mode: ", a pool of four and four places"
+  }),
   hardhat("interval", { name: "hardhat", mode: "a block each two seconds" }),
   hardhat("automine", {
     name: "hardhat-automine",
