@@ -11,14 +11,21 @@ export interface Account {
 /** By address. An address without an entry has no account. */
 export type Accounts = ReadonlyMap<string, Account>
 
-const tableProgram = "AddressLookupTab1e1111111111111111111111111"
+export const tableProgram = "AddressLookupTab1e1111111111111111111111111"
 
-/** A lookup table that is not deactivated: its header of 56 bytes, and the addresses. `extended`: the slot that added some of them. */
+/** The slot that has added the newest entries of a table, and the index of the first of them. */
+export interface Extension {
+  readonly slot: number
+  readonly from: number
+}
+
+/** A lookup table that is not deactivated: its header of 56 bytes, and the addresses. */
 export const lookupTable = (
   addresses: ReadonlyArray<string>,
-  extended: { readonly slot: number; readonly from: number } = { slot: 0, from: 0 }
+  extended: Extension = { slot: 0, from: 0 },
+  lamports = 10_000_000n
 ): Account => ({
-  lamports: 10_000_000n,
+  lamports,
   owner: tableProgram,
   data: Uint8Array.from([
     1,

@@ -1,5 +1,6 @@
-// What a cluster executes without a virtual machine: fees, transfers of the System program and of tokens, memos and the compute
-// budget. Every other program fails.
+// What a cluster executes without a virtual machine: fees, transfers of the System program and of tokens, lookup tables, memos and the
+// compute budget. Every other program fails.
+import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
 import * as LittleEndian from "../../src/domain/transaction/solana/LittleEndian.ts"
 import { instructionsOf, loadedBy } from "../../src/domain/transaction/solana/Instruction.ts"
 import type { Instruction } from "../../src/domain/transaction/solana/Instruction.ts"
@@ -9,14 +10,19 @@ import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
 import { base64Of } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { rentMinimum } from "../../src/domain/transaction/solana/SolanaNumbers.ts"
 import { tableOf } from "../../src/server/chains/solana/SolanaAccounts.ts"
+import { lookupTable, tableProgram } from "./Accounts.ts"
 import type { Account, Accounts } from "./Accounts.ts"
 import { chargeOf } from "./Charge.ts"
 import * as Tokens from "./Tokens.ts"
 
 /** An error as the chain shows it. Null: success. */
-export type ChainError = null | string | { readonly InstructionError: readonly [number, unknown] }
+export type ChainError =
+  | null
+  | string
+  | { readonly InstructionError: readonly [number, unknown] }
+  | { readonly InsufficientFundsForRent: { readonly account_index: number } }
 
-interface Execution {
+export interface Execution {
   readonly accounts: Accounts
   readonly error: ChainError
   readonly units: number
@@ -25,8 +31,11 @@ interface Execution {
   readonly isIncluded: boolean
 }
 
-/** Executes a transaction whose signatures and blockhash were checked. */
-export type Run = (accounts: Accounts, transaction: WireTransaction) => Execution
+/** The account with this index among those of the message keeps less than its rent. */
+export const rentError = (index: number): ChainError => ({ InsufficientFundsForRent: { account_index: index } })
+
+/** Executes a transaction whose signatures and blockhash were checked. `slot`: of its block, which lookup tables keep. */
+export type Run = (accounts: Accounts, transaction: WireTransaction, slot?: number) => Execution
 
 /** Compute units that the runtime charges for an instruction of a built-in program, and about as many as the other two take. */
 const units = { builtin: 150, memo: 500, token: 6200 } as const
@@ -39,7 +48,7 @@ const programs: ReadonlySet<string> = new Set([
   "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
   "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
   "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL",
-  "AddressLookupTab1e1111111111111111111111111",
+  tableProgram,
   "Stake11111111111111111111111111111111111111",
   "Vote111111111111111111111111111111111111111",
   "BPFLoaderUpgradeab1e11111111111111111111111",
@@ -71,12 +80,14 @@ export const shown = ({ lamports, owner, data }: Account) => ({
   data: [base64Of(data), "base64"] as const
 })
 
+const accountAt = (accounts: Accounts, address: string) => {
+  const account = accounts.get(address)
+  return account && shown(account)
+}
+
 /** What the tables of a message load. Undefined: a table has no such entry. */
 export const loadedIn = (accounts: Accounts, message: Message): ReadonlyArray<string> | undefined => {
-  const tables = message.tables.map(({ table }) => {
-    const account = accounts.get(table)
-    return [table, tableOf(account && shown(account))] as const
-  })
+  const tables = message.tables.map(({ table }) => [table, tableOf(accountAt(accounts, table))] as const)
   const loaded = loadedBy(message, new Map(tables))
   return "code" in loaded ? undefined : loaded
 }
@@ -109,12 +120,42 @@ const transfer = (
   return credited(credited(accounts, from, -lamports), to, lamports)
 }
 
+/** Lamports that a table with this many entries needs. */
+const tableRent = (entries: number): bigint => (rentMinimum / 128n) * BigInt(128 + 56 + 32 * entries)
+
+/** Creates a lookup table, or adds entries to it. The payer gives what it needs to exist. */
+const changeTable = (
+  accounts: Accounts,
+  { accounts: [table = "", , payer = ""], data }: Instruction,
+  slot: number
+): Accounts | Tokens.Failure => {
+  const found = tableOf(accountAt(accounts, table))
+  const [kind, added] = [LittleEndian.u32(data, 0), LittleEndian.u64(data, 4)]
+  const { addresses: had, extended: last = { slot: 0, from: 0 } } = found._tag === "Active" ? found : { addresses: [] }
+  if ((kind === 0) === (found._tag === "Active") || (kind !== 0 && kind !== 2)) return "InvalidInstructionData"
+  const news = Array.from({ length: kind === 0 ? 0 : Number(added) }, (_, index) =>
+    Base58.encode(data.slice(12 + 32 * index, 44 + 32 * index))
+  )
+  const addresses = [...had, ...news]
+  const extended = kind === 0 || last.slot === slot ? last : { slot, from: had.length }
+  const needed = tableRent(addresses.length)
+  const lacks = needed - lamportsOf(accounts, table)
+  if (lamportsOf(accounts, payer) < lacks) return { Custom: 1 }
+  return new Map(credited(accounts, payer, -lacks)).set(table, lookupTable(addresses, extended, needed))
+}
+
+interface Context {
+  readonly signers: ReadonlySet<string>
+  readonly slot: number
+}
+
 const execute = (
   accounts: Accounts,
   instruction: Instruction,
-  signers: ReadonlySet<string>
+  { signers, slot }: Context
 ): Accounts | Tokens.Failure => {
   const { program } = instruction
+  if (program === tableProgram) return changeTable(accounts, instruction, slot)
   if (program === computeBudgetProgram || program === memoProgram) return accounts
   if (program === systemProgram) return transfer(accounts, instruction, signers)
   return isTokenProgram(program) ? Tokens.execute(accounts, instruction, signers) : "UnsupportedProgramId"
@@ -127,16 +168,18 @@ const unitsOf = ({ program }: Instruction): number => {
 
 const isFailure = (result: Accounts | Tokens.Failure): result is Tokens.Failure => !(result instanceof Map)
 
-export const run: Run = (accounts, { message }) => {
+export const run: Run = (accounts, { message }, slot = 0) => {
   const [payer = ""] = message.keys
   const total = chargeOf(message)
   const rest = lamportsOf(accounts, payer) - total
-  const refused = (error: string): Execution => ({ accounts, error, units: 0, logs: [], isIncluded: false })
-  if (rest < 0n || !isRentPaid(rest)) return refused("InsufficientFundsForFee")
+  const refused = (error: ChainError): Execution => ({ accounts, error, units: 0, logs: [], isIncluded: false })
+  if (!accounts.has(payer)) return refused("AccountNotFound")
+  if (rest < 0n) return refused("InsufficientFundsForFee")
+  if (!isRentPaid(rest)) return refused(rentError(0))
   const loaded = loadedIn(accounts, message)
   if (loaded === undefined) return refused("InvalidAddressLookupTableIndex")
   const charged = credited(accounts, payer, -total)
-  const signers = new Set(message.keys.slice(0, message.signers))
+  const context = { signers: new Set(message.keys.slice(0, message.signers)), slot }
   let [state, used] = [charged, 0]
   const limits = limitsOf(message)
   const ended = (after: Accounts, error: ChainError): Execution => ({
@@ -153,13 +196,13 @@ export const run: Run = (accounts, { message }) => {
   for (const [index, instruction] of instructions.entries()) {
     used += unitsOf(instruction)
     if (used > limits.units) return ended(charged, { InstructionError: [index, "ComputationalBudgetExceeded"] })
-    const next = execute(state, instruction, signers)
+    const next = execute(state, instruction, context)
     if (isFailure(next)) return ended(charged, { InstructionError: [index, next] })
     state = next
   }
-  const isRentLow = message.keys.some((key) => {
+  const low = [...message.keys, ...loaded].findIndex((key) => {
     const account = state.get(key)
     return account !== undefined && account.data.length === 0 && !isRentPaid(account.lamports)
   })
-  return isRentLow ? ended(charged, "InsufficientFundsForRent") : ended(state, null)
+  return low >= 0 ? ended(charged, rentError(low)) : ended(state, null)
 }

@@ -1,6 +1,6 @@
 // A solana cluster in memory: blocks that live until a fork drops them, blockhashes that die, and transactions that execute once.
 // `Bank.run` executes them, or Agave's virtual machine (`Machine.ts`), which has no slots, forks, commitments or history of its own.
-import { createHash, createPrivateKey, createPublicKey, sign } from "node:crypto"
+import { createHash } from "node:crypto"
 import { Result } from "effect"
 import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
 import type { Message, WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
@@ -10,6 +10,7 @@ import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
 import { derivations, isSignedBy } from "../../src/server/chains/solana/SolanaKeys.ts"
 import type { Account, Accounts } from "./Accounts.ts"
 import * as Bank from "./Bank.ts"
+import * as Keys from "./Keys.ts"
 import * as Tokens from "./Tokens.ts"
 
 /** Blocks for which a blockhash is reported as valid. The runtime takes it one block longer. */
@@ -85,7 +86,8 @@ const depthOf = ({ heights }: Index, blocks: Blocks, blockhash: string): number 
   return height === undefined || blocks[height]?.blockhash !== blockhash ? undefined : blocks.length - 1 - height
 }
 
-const isSigned = ({ message, messageBytes, signatures }: WireTransaction): boolean =>
+/** Whether each signature is there, and belongs to its key. */
+export const isSigned = ({ message, messageBytes, signatures }: WireTransaction): boolean =>
   signatures.every((signature, index) => {
     const key = message.keys[index] ?? ""
     return signature !== undefined && isSignedBy(signature, messageBytes, key)
@@ -122,18 +124,18 @@ const grow = (blocks: Blocks, { finality, index, isSkipped, pool, run, salt, tim
   if (head === undefined) return blocks
   let { accounts } = head
   const transactions: Array<Executed> = []
+  const slot = head.slot + (isSkipped(blocks.length) ? 2 : 1)
   const rooted = blocks.at(-1 - finality)?.slot ?? 0
   for (const [signature, wire] of pool) {
     const depth = depthOf(index, blocks, wire.message.blockhash)
     const isAlive = depth !== undefined && depth <= life
     if (landedIn(index, blocks, signature) !== undefined || !isAlive || !isSigned(wire)) continue
     if (isYoung(wire, head, rooted)) continue
-    const execution = run(accounts, wire)
+    const execution = run(accounts, wire, slot)
     if (!execution.isIncluded) continue
     accounts = execution.accounts
     transactions.push({ signature, wire, error: execution.error })
   }
-  const slot = head.slot + (isSkipped(blocks.length) ? 2 : 1)
   const height = blocks.length
   const block: Block = {
     slot,
@@ -168,21 +170,14 @@ const skips = {
 
 /** Lamports of the account that airdrops come from, and its key: 500 million SOL, as on a test validator. */
 const supply = 500_000_000n * 1_000_000_000n
-const faucetKey = createPrivateKey({
-  key: Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), new Uint8Array(32).fill(99)]),
-  format: "der",
-  type: "pkcs8"
-})
-const faucetAddress = Base58.encode(
-  Uint8Array.from(createPublicKey(faucetKey).export({ format: "der", type: "spki" }).subarray(-32))
-)
+const airdrops = Keys.ofSeed(new Uint8Array(32).fill(99))
 
 const firstBlock = (text: string): Block => ({
   slot: 0,
   height: 0,
   blockhash: hashOf(text),
   transactions: [],
-  accounts: new Map([[faucetAddress, { lamports: supply, owner: systemProgram, data: new Uint8Array(0) }]])
+  accounts: new Map([[airdrops.address, { lamports: supply, owner: systemProgram, data: new Uint8Array(0) }]])
 })
 
 export const make = (options: Options = {}) => {
@@ -282,10 +277,9 @@ export const make = (options: Options = {}) => {
     /** Asks for a transfer from the account of airdrops, which may fail as every other one. Returns its signature. */
     airdrop: (address: string, lamports: bigint): string => {
       const blockhash = cluster.blocks.at(-1)?.blockhash ?? ""
-      const message = transferOf(faucetAddress, address, lamports, blockhash)
+      const message = transferOf(airdrops.address, address, lamports, blockhash)
       const bytes = messageBytes(message)
-      const signature = Uint8Array.from(sign(null, bytes, faucetKey))
-      return Result.getOrThrow(cluster.take(transactionBytes([signature], bytes)))
+      return Result.getOrThrow(cluster.take(transactionBytes([airdrops.sign(bytes)], bytes)))
     },
     /** Puts accounts into the newest block, without a transaction. Undefined: the account is closed. */
     put: (accounts: Readonly<Record<string, Account | undefined>>) => {
@@ -310,9 +304,9 @@ export const make = (options: Options = {}) => {
     /** Where a signature is among the blocks, which may be those of a fork. Undefined: nowhere. */
     landed: (among: Blocks, signature: string) => landedIn(index, among, signature),
     /** Whether nodes that have these blocks call the blockhash valid. */
-    isValid: (among: Blocks, blockhash: string): boolean => {
+    isValid: (among: Blocks, blockhash: string, most = life): boolean => {
       const depth = depthOf(index, among, blockhash)
-      return depth !== undefined && depth <= life
+      return depth !== undefined && depth <= most
     },
     accountOf: (address: string): Account | undefined => cluster.blocks.at(-1)?.accounts.get(address),
     balanceOf: (address: string): bigint => cluster.accountOf(address)?.lamports ?? 0n,

@@ -4,16 +4,17 @@ import { createHash } from "node:crypto"
 import { rawInteger } from "../../src/domain/request/ExactJson.ts"
 import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
 import { base64Of, bytesOf } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
-import { isTokenProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import { isTokenProgram, memoProgram } from "../../src/domain/transaction/solana/Programs.ts"
 import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
 import { transactionBytes } from "../../src/domain/transaction/solana/WireEncoding.ts"
 import type { Message, WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
 import type { Accounts } from "./Accounts.ts"
 import * as Bank from "./Bank.ts"
-import { budgetOf, chargeOf } from "./Charge.ts"
+import { chargeOf } from "./Charge.ts"
 import * as Cluster from "./Cluster.ts"
 import type { Block, Blocks } from "./Cluster.ts"
 import * as Tokens from "./Tokens.ts"
+import * as Verdicts from "./Verdicts.ts"
 
 type Answer =
   | { readonly result: unknown }
@@ -44,28 +45,8 @@ const noEpoch = 2n ** 64n - 1n
 /** The answer to a parameter that the node does not take, or to a message that it does not execute. */
 const invalid = (message: string): Answer => error(-32_602, message)
 
-/** Bytes of a transaction of the earlier versions that a node takes. */
-const packetBytes = 1232
-
-/** The first byte of a message of version 1, which is the first one of its transaction too. */
-const version1Byte = 0x81
-
-/** What keeps a message from being executed by any bank. Undefined: nothing. */
-const unsound = (message: Message): string | undefined => {
-  const { instructions, keys, tables } = message
-  const loaded = tables.map(({ readonly, writable }) => readonly.length + writable.length)
-  const isTooLong =
-    instructions.length > 64 || instructions.some(({ accounts }) => accounts.length > 255) || loaded.includes(0)
-  if (isTooLong || keys.length + loaded.reduce((sum, count) => sum + count, 0) > 256) {
-    return "Transaction failed to sanitize accounts offsets correctly"
-  }
-  if (budgetOf(message) !== undefined) return undefined
-  const kinds = instructions.map(({ data, program }) => (keys[program]?.startsWith("ComputeBudget") ? data.at(0) : -1))
-  const twice = kinds.findIndex((kind, index) => kind !== -1 && kinds.indexOf(kind) < index)
-  return twice >= 0
-    ? `Transaction contains a duplicate instruction (${twice}) that is not allowed`
-    : "Error processing Instruction 0: invalid instruction data"
-}
+const isProcessed = (params: Params): boolean => optionOf(params, "commitment") === "processed"
+const belowConfirmed = "Method does not support commitment below `confirmed`"
 
 const textsOf = (value: unknown): ReadonlyArray<string> => (Array.isArray(value) ? value.map(textOf) : [])
 
@@ -75,6 +56,14 @@ const versionError = (version: number): Answer =>
     -32_015,
     `Transaction version (${version}) is not supported by the requesting client. Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${version}`
   )
+
+/** The memos of a message, as a list of transactions shows them. Null: it has none. */
+const memosOf = ({ instructions, keys }: Message): string | null => {
+  const memos = instructions
+    .filter(({ program }) => keys[program] === memoProgram)
+    .map(({ data }) => `[${data.length}] ${Buffer.from(data).toString()}`)
+  return memos.length === 0 ? null : memos.join("; ")
+}
 
 /** A signature that stands for the votes in a block. */
 const voteOf = ({ blockhash }: Block): string =>
@@ -141,6 +130,7 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
   }
 
   const statuses = (params: Params): Answer => {
+    if (textsOf(params[0]).length > 256) return invalid("Too many inputs provided; max 256")
     if (!node.hasHistory) return error(-32_011, "Transaction history is not available from this node")
     const all = indexed()
     const statusOf = statusIn(all)
@@ -180,9 +170,16 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     const bad = badVersion(params)
     if (bad !== undefined) return bad
     if (!node.hasHistory) return error(-32_011, "Transaction history is not available from this node")
+    if (Number(slot) > headOf(at("finalized")).slot) return error(-32_004, `Block not available for slot ${slot}`)
     const block = at("finalized")[heightAt(Number(slot))]
-    if (block === undefined || block.slot !== slot) return error(-32_007, `Slot ${slot} was skipped`)
-    if (block.slot < firstAvailable()) return error(-32_001, `Block ${slot} cleaned up, does not exist on node`)
+    if (Number(slot) < firstAvailable()) {
+      const first = `First available block: ${firstAvailable()}`
+      return error(-32_001, `Block ${slot} cleaned up, does not exist on node. ${first}`)
+    }
+    if (block === undefined || block.slot !== slot) {
+      return error(-32_007, `Slot ${slot} was skipped, or missing due to ledger jump to recent snapshot`)
+    }
+    const before = at("finalized")[block.height - 1]
     const own = block.transactions.map(({ signature }) => signature)
     const vote = voteOf(block)
     if (node.hasVotes) cluster.votes.set(vote, block.height)
@@ -190,7 +187,8 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
       blockHeight: block.height,
       blockhash: block.blockhash,
       blockTime: block.time ?? null,
-      parentSlot: at("finalized")[block.height - 1]?.slot ?? 0,
+      parentSlot: before?.slot ?? 0,
+      previousBlockhash: before?.blockhash ?? block.blockhash,
       signatures: node.hasVotes ? [...own, vote] : own
     })
   }
@@ -224,7 +222,8 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
         const { keys, tables } = wire.message
         const isLoaded = () => Bank.loadedIn(accounts, wire.message)?.includes(address) === true
         if (!keys.includes(address) && (tables.length === 0 || !isLoaded())) continue
-        const place = { transactionIndex: index, blockTime: time ?? null, confirmationStatus: "finalized", memo: null }
+        const memo = memosOf(wire.message)
+        const place = { transactionIndex: index, blockTime: time ?? null, confirmationStatus: "finalized", memo }
         yield { signature, slot, err: error, ...place }
       }
     }
@@ -233,9 +232,7 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
   const listed = (params: Params): Answer => {
     const limit = Number(optionOf(params, "limit") ?? 1000)
     if (limit < 1 || limit > 1000) return invalid("Invalid limit; max 1000")
-    if (optionOf(params, "commitment") === "processed") {
-      return invalid("Method does not support commitment below `confirmed`")
-    }
+    if (isProcessed(params)) return invalid(belowConfirmed)
     const before = optionOf(params, "before")
     const finalized = at("finalized")
     const all = finalized.slice(0, Math.max(0, finalized.length - node.indexLag))
@@ -261,57 +258,54 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     return list
   }
 
-  /** The transaction, if a bank with these accounts executes such a one at all. */
-  const sanitized = (raw: string, accounts: Accounts): Result.Result<WireTransaction, string> => {
-    const kind = "solana_transaction::versioned::VersionedTransaction"
-    const bytes = bytesOf(raw)
-    const most = bytes[0] === version1Byte ? node.maxBytes : Math.min(node.maxBytes, packetBytes)
-    const characters = 4 * Math.ceil(most / 3)
-    if (raw.length > characters) {
-      return Result.fail(
-        `base64 encoded ${kind} too large: ${raw.length} bytes (max: encoded/raw ${characters}/${most})`
-      )
-    }
-    if (bytes.length > most) return Result.fail(`decoded ${kind} too large: ${bytes.length} bytes (max: ${most} bytes)`)
-    const decoded = decode(bytes)
-    if (Result.isFailure(decoded)) return Result.fail(`failed to deserialize ${kind}: ${decoded.failure.message}`)
-    const { message } = decoded.success
-    const problem = unsound(message)
-    if (problem !== undefined) return Result.fail(`invalid transaction: ${problem}`)
-    return Bank.loadedIn(accounts, message) === undefined
-      ? Result.fail("invalid transaction: Transaction address table lookup uses an invalid index")
-      : Result.succeed(decoded.success)
-  }
+  const sanitized = (raw: string, accounts: Accounts) => Verdicts.sanitized(raw, { accounts, maxBytes: node.maxBytes })
+
+  /** Lamports of the accounts of a message. */
+  const balances = (accounts: Accounts, addresses: ReadonlyArray<string>) =>
+    addresses.map((address) => rawInteger(Bank.lamportsOf(accounts, address)))
+
+  /** Agave 4.1 refuses the signatures of version 1 when it verifies them before a simulation, although leaders take them. */
+  const refusesSignatures = (wire: WireTransaction): boolean =>
+    !Cluster.isSigned(wire) || (wire.message.version === 1 && node.version.startsWith("4.1."))
 
   const simulate = (params: Params): Answer => {
-    if (optionOf(params, "sigVerify") === true && optionOf(params, "replaceRecentBlockhash") === true) {
-      return invalid("sigVerify may not be used with replaceRecentBlockhash")
-    }
+    const isVerified = optionOf(params, "sigVerify") === true
+    const isRenewed = optionOf(params, "replaceRecentBlockhash") === true
+    if (isVerified && isRenewed) return invalid("sigVerify may not be used with replaceRecentBlockhash")
     const all = at(optionOf(params, "commitment"))
-    const head = headOf(all)
-    const sound = sanitized(textOf(params[0]), head.accounts)
+    const { accounts: before, blockhash, height } = headOf(all)
+    const sound = sanitized(textOf(params[0]), before)
     if (Result.isFailure(sound)) return invalid(sound.failure)
     const { message } = sound.success
     const accounts = optionOf(params, "accounts")
-    const addresses = Predicate.hasProperty(accounts, "addresses") ? textsOf(accounts.addresses) : []
-    const named = [...message.keys, ...(Bank.loadedIn(head.accounts, message) ?? [])]
-    if (addresses.length > named.length) return invalid(`Too many accounts provided; max ${named.length}`)
-    const { accounts: after, error: err, isIncluded, units, logs } = cluster.run(head.accounts, sound.success)
-    const balances = (of: Accounts) => named.map((address) => rawInteger(Bank.lamportsOf(of, address)))
+    const addresses = Predicate.hasProperty(accounts, "addresses") ? textsOf(accounts.addresses) : undefined
+    const named = [...message.keys, ...(Bank.loadedIn(before, message) ?? [])]
+    if (addresses !== undefined && addresses.length > named.length) {
+      return invalid(`Too many accounts provided; max ${named.length}`)
+    }
+    const isRefused = isVerified && refusesSignatures(sound.success)
+    const { execution, isAsked } = Verdicts.simulated(cluster, all, sound.success, { isRenewed, isRefused })
+    const { accounts: after, error: err, isIncluded, units, logs } = execution
     return withContext(all, {
       err,
       unitsConsumed: units,
       logs,
-      accounts: addresses.map((address) => (err === null ? shownOf(after, address) : null)),
+      accounts: addresses?.map((address) => (err === null ? shownOf(after, address) : null)) ?? null,
+      returnData: null,
+      innerInstructions: null,
       ...(isOld()
         ? {}
         : {
             fee: isIncluded ? rawInteger(chargeOf(message)) : null,
-            loadedAccountsDataSize: named.reduce((sum, one) => sum + (head.accounts.get(one)?.data.length ?? 0), 0),
-            loadedAddresses: loadedOf(head.accounts, message),
-            preBalances: balances(head.accounts),
-            postBalances: balances(after),
-            replacementBlockhash: { blockhash: head.blockhash, lastValidBlockHeight: head.height + Cluster.life }
+            loadedAccountsDataSize: isIncluded
+              ? named.reduce((sum, one) => sum + (before.get(one)?.data.length ?? 0), 0)
+              : 0,
+            loadedAddresses: loadedOf(before, message),
+            preBalances: isAsked ? balances(before, named) : null,
+            postBalances: isAsked ? balances(after, named) : null,
+            preTokenBalances: isAsked ? [] : null,
+            postTokenBalances: isAsked ? [] : null,
+            replacementBlockhash: isRenewed ? { blockhash, lastValidBlockHeight: height + Cluster.life } : null
           })
     })
   }
@@ -329,7 +323,7 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     const signers = first < 128 ? first : second
     const places = new Uint8Array(64 * signers)
     const decoded = decode(
-      Uint8Array.from(first === version1Byte ? [...bytes, ...places] : [signers, ...places, ...bytes])
+      Uint8Array.from(first === Verdicts.version1Byte ? [...bytes, ...places] : [signers, ...places, ...bytes])
     )
     if (Result.isFailure(decoded)) return invalid(decoded.failure.message)
     const { message } = decoded.success
@@ -348,17 +342,23 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
   const transactionAt = (params: Params): Answer => {
     const bad = badVersion(params)
     if (bad !== undefined) return bad
+    if (isProcessed(params)) return invalid(belowConfirmed)
     const found = landed(at("finalized").slice(0, indexed().length), textOf(params[0]))
     if (found === undefined) return result(null)
     const { message, messageBytes, signatures } = found.wire
     const version = found.laterVersion ?? message.version
     const supported = optionOf(params, "maxSupportedTransactionVersion")
     if (version !== "legacy" && (typeof supported !== "number" || supported < version)) return versionError(version)
+    const named = [...message.keys, ...(Bank.loadedIn(found.block.accounts, message) ?? [])]
+    const before = at("finalized")[found.block.height - 1]
+    // What could not be loaded pays its fee, and has no logs.
+    const isExecuted = typeof found.error !== "string"
     const bytes = transactionBytes(signatures, messageBytes)
     const raw = found.laterVersion === undefined ? bytes : bytes.with(0, 0x80 | found.laterVersion)
     return result({
       slot: found.block.slot,
       blockTime: found.block.time ?? null,
+      transactionIndex: found.block.transactions.findIndex(({ signature }) => signature === found.signature),
       ...(supported === undefined ? {} : { version }),
       transaction:
         optionOf(params, "encoding") === "json"
@@ -371,7 +371,16 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
         err: found.error,
         status: statusOf(found.error),
         fee: rawInteger(chargeOf(message)),
-        loadedAddresses: loadedOf(found.block.accounts, message)
+        loadedAddresses: loadedOf(found.block.accounts, message),
+        preBalances: balances(before?.accounts ?? new Map(), named),
+        postBalances: balances(found.block.accounts, named),
+        preTokenBalances: [],
+        postTokenBalances: [],
+        innerInstructions: isExecuted ? [] : null,
+        logMessages: isExecuted ? [] : null,
+        rewards: [],
+        computeUnitsConsumed: 0,
+        costUnits: 0
       }
     })
   }
@@ -393,20 +402,46 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     const all = at(optionOf(params, "commitment"))
     const { accounts } = headOf(all)
     const account = accounts.get(textOf(params[0]))
-    if (account === undefined || !isTokenProgram(account.owner))
-      return error(-32_602, "Invalid param: not a Token account")
+    if (account === undefined) return invalid("Invalid param: could not find account")
+    if (!isTokenProgram(account.owner)) return invalid("Invalid param: not a Token account")
     const decimals = Tokens.decimalsOf(accounts.get(Tokens.mintOf(account)))
     return withContext(all, { amount: String(Tokens.amountOf(account)), decimals })
   }
 
-  /** Some nodes simulate what they are sent, although they are asked not to. */
-  const preflight = (raw: string): Answer | undefined => {
-    const decoded = decode(bytesOf(raw))
-    if (!node.preflights || Result.isFailure(decoded)) return undefined
-    const { error: err } = cluster.run(headOf(at("processed")).accounts, decoded.success)
-    return err === null
-      ? undefined
-      : error(-32_002, "Transaction simulation failed", { err, logs: [], unitsConsumed: 0 })
+  /** A node simulates what it is sent unless it is asked not to. Some nodes do it nevertheless. */
+  const preflight = (params: Params, all: Blocks, wire: WireTransaction): Answer | undefined => {
+    if (!node.preflights && optionOf(params, "skipPreflight") === true) return undefined
+    const isRefused = refusesSignatures(wire)
+    const { execution } = Verdicts.simulated(cluster, all, wire, { isRenewed: false, isRefused })
+    const { error: err, isIncluded, logs, units } = execution
+    if (err === null) return undefined
+    return error(-32_002, `Transaction simulation failed: ${Verdicts.wordsOf(err)}`, {
+      err,
+      logs,
+      accounts: null,
+      unitsConsumed: units,
+      returnData: null,
+      innerInstructions: null,
+      fee: isIncluded ? rawInteger(chargeOf(wire.message)) : null,
+      loadedAccountsDataSize: 0,
+      loadedAddresses: null,
+      preBalances: null,
+      postBalances: null,
+      preTokenBalances: null,
+      postTokenBalances: null,
+      replacementBlockhash: null
+    })
+  }
+
+  const send = (params: Params): Answer => {
+    const isUnchecked = optionOf(params, "skipPreflight") === true
+    const all = at(isUnchecked ? "processed" : optionOf(params, "preflightCommitment"))
+    const sound = sanitized(textOf(params[0]), headOf(all).accounts)
+    if (Result.isFailure(sound)) return invalid(sound.failure)
+    const refusal = preflight(params, all, sound.success)
+    if (refusal !== undefined) return refusal
+    const taken = cluster.take(bytesOf(textOf(params[0])))
+    return Result.isSuccess(taken) ? result(taken.success) : error(-32_602, taken.failure)
   }
 
   const methods: Readonly<Record<string, (params: Params) => Answer>> = {
@@ -459,19 +494,13 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     },
     requestAirdrop: (params) => result(cluster.airdrop(textOf(params[0]), BigInt(Number(params[1] ?? 0)))),
     getMultipleAccounts: (params) => {
+      if (textsOf(params[0]).length > 100) return invalid("Too many inputs provided; max 100")
       const { all, shown } = accountsAt(params, textsOf(params[0]))
       return withContext(all, shown)
     },
     getRecentPrioritizationFees: recentFees,
     simulateTransaction: simulate,
-    sendTransaction: (params) => {
-      const sound = sanitized(textOf(params[0]), headOf(at("processed")).accounts)
-      if (Result.isFailure(sound)) return invalid(sound.failure)
-      const refusal = preflight(textOf(params[0]))
-      if (refusal !== undefined) return refusal
-      const taken = cluster.take(bytesOf(textOf(params[0])))
-      return Result.isSuccess(taken) ? result(taken.success) : error(-32_602, taken.failure)
-    }
+    sendTransaction: send
   }
 
   const node = {

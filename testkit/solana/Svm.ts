@@ -4,7 +4,7 @@ import { Predicate, Result } from "effect"
 import { createRequire } from "node:module"
 import type { Message } from "../../src/domain/transaction/solana/Message.ts"
 import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
-import type { ChainError } from "./Bank.ts"
+import * as Bank from "./Bank.ts"
 
 interface Meta {
   computeUnitsConsumed(): bigint
@@ -83,12 +83,14 @@ const instructionError = (error: unknown): unknown => {
   return typeof error === "number" ? `InstructionError${error}` : String(error)
 }
 
-const chainError = (error: unknown): Exclude<ChainError, null> => {
+const chainError = (error: unknown): Bank.ChainError => {
   if (Predicate.hasProperty(error, "index") && typeof error.index === "number" && Predicate.hasProperty(error, "err")) {
     const inner = typeof error.err === "function" ? error.err() : error.err
     return { InstructionError: [error.index, instructionError(inner)] }
   }
   // Such as `TransactionErrorInsufficientFundsForRent { account_index: 1 }`.
+  const index = /^TransactionErrorInsufficientFundsForRent \{ account_index: (\d+)/.exec(String(error))?.[1]
+  if (index !== undefined) return Bank.rentError(Number(index))
   return /^TransactionError(\w+)/.exec(String(error))?.[1] ?? String(error)
 }
 

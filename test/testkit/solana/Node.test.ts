@@ -30,6 +30,9 @@ const valueOf = (answer: ReturnType<Node.Node["answer"]>): unknown =>
 const errorOf = (answer: ReturnType<Node.Node["answer"]>): number | undefined =>
   answer !== undefined && "error" in answer ? answer.error.code : undefined
 
+/** As the service sends. */
+const unchecked = { encoding: "base64", skipPreflight: true }
+
 const heightOf = (node: Node.Node) => valueOf(node.answer("getBlockHeight", [{ commitment: "processed" }]))
 
 describe("a node of a cluster", () => {
@@ -148,18 +151,18 @@ describe("a node of a cluster", () => {
     const raw = base64Of(transferOf(cluster, 1, addressOf(2), sol))
     node.maxBytes = bytesOf(raw).length - 1
     for (const method of ["sendTransaction", "simulateTransaction"]) {
-      assert.strictEqual(errorOf(node.answer(method, [raw])), -32_602)
+      assert.strictEqual(errorOf(node.answer(method, [raw, unchecked])), -32_602)
     }
     assert.strictEqual(cluster.pool.size, 0)
     node.maxBytes += 1
-    assert.isString(valueOf(node.answer("sendTransaction", [raw])))
+    assert.isString(valueOf(node.answer("sendTransaction", [raw, unchecked])))
   })
 
   it("takes more bytes of version 1 than of the others, as many as it is set to", () => {
     const { cluster, node } = make()
     const memo = { program: memoProgram, accounts: [], data: new Uint8Array(1200) }
     const words = (config?: MessageConfig) => {
-      const answer = node.answer("sendTransaction", [base64Of(signed(cluster, 1, [memo], config))])
+      const answer = node.answer("sendTransaction", [base64Of(signed(cluster, 1, [memo], config)), unchecked])
       return answer !== undefined && "error" in answer ? answer.error.message : "taken"
     }
     assert.include(words(), "(max: encoded/raw 1644/1232)")
@@ -184,7 +187,7 @@ describe("a node of a cluster", () => {
     const { cluster, node } = make()
     node.preflights = true
     const send = (lamports: bigint) =>
-      node.answer("sendTransaction", [base64Of(transferOf(cluster, 1, addressOf(2), lamports))])
+      node.answer("sendTransaction", [base64Of(transferOf(cluster, 1, addressOf(2), lamports)), unchecked])
     assert.strictEqual(errorOf(send(100n * sol)), -32_002)
     assert.strictEqual(cluster.pool.size, 0)
     assert.isString(valueOf(send(sol)))
@@ -194,7 +197,7 @@ describe("a node of a cluster", () => {
   it("that drops its answers forwards what it is sent", () => {
     const { cluster, node } = make()
     node.dropsAnswers = true
-    assert.isUndefined(node.answer("sendTransaction", [base64Of(transferOf(cluster, 1, addressOf(2), sol))]))
+    assert.isUndefined(node.answer("sendTransaction", [base64Of(transferOf(cluster, 1, addressOf(2), sol)), unchecked]))
     cluster.produce()
     assert.strictEqual(cluster.balanceOf(addressOf(2)), sol)
   })
@@ -241,7 +244,7 @@ describe("a node of a cluster", () => {
     })
     const words = (instructions: ReadonlyArray<BuiltInstruction>) =>
       ["sendTransaction", "simulateTransaction"].map((method) => {
-        const answer = node.answer(method, [base64Of(signed(cluster, 1, instructions)), { encoding: "base64" }])
+        const answer = node.answer(method, [base64Of(signed(cluster, 1, instructions)), unchecked])
         return answer !== undefined && "error" in answer ? [answer.error.code, answer.error.message] : ["taken"]
       })
     const twice = (found: ReadonlyArray<unknown>) => [found, found]
