@@ -3,6 +3,7 @@ import { Effect, Schedule } from "effect"
 import * as http from "node:http"
 import type { IncomingMessage } from "node:http"
 import * as Target from "../Target.ts"
+import { finality, life } from "./Cluster.ts"
 import type { Cluster } from "./Cluster.ts"
 import * as Node from "./Node.ts"
 
@@ -57,3 +58,26 @@ export const node = Effect.fnUntraced(function* (cluster: Cluster) {
 /** A block in each time of a block, until the scope closes. */
 export const run = (cluster: Cluster, millis: number) =>
   Effect.sync(() => cluster.produce()).pipe(Effect.repeat(Schedule.spaced(millis)), Effect.forkScoped)
+
+/** Blocks after the last transaction: bytes that have not landed until then are dead, and a proof of that is final. */
+const busyFor = 2 * (life + finality)
+
+/** What a service asks while something depends on the height, such as the bound of a restore, and not while it is idle. */
+const asksForHeight = "getEpochInfo"
+
+/**
+ * Makes the next block of a chain that rests when nothing can happen any more, so that its file does not grow. A transaction or a
+ * question for the height keeps it busy.
+ */
+export const pace = (cluster: Cluster, node: Node.Node) => {
+  let due = busyFor
+  return () => {
+    const isAwaited = node.count(asksForHeight) > 0 || cluster.pool.size > 0
+    // Only tests ask what a node was asked.
+    node.seen.length = 0
+    if (isAwaited || (cluster.blocks.at(-1)?.transactions.length ?? 0) > 0) due = busyFor
+    if (due === 0) return
+    due -= 1
+    cluster.produce()
+  }
+}

@@ -7,7 +7,7 @@ import * as Cluster from "./Cluster.ts"
 import { open } from "./Journal.ts"
 import * as Machine from "./Machine.ts"
 import * as Node from "./Node.ts"
-import { serverOf } from "./Serving.ts"
+import { pace, serverOf } from "./Serving.ts"
 import * as Svm from "./Svm.ts"
 
 const { values } = parseArgs({
@@ -26,21 +26,11 @@ const cluster = values.data === undefined ? Cluster.make({ run }) : open(values.
 const node = Node.make(cluster, "")
 const server = serverOf(node)
 
-/** Blocks after the last transaction: bytes that have not landed until then are dead, and a proof of that is final. */
-const busyFor = 2 * (Cluster.life + Cluster.finality)
+const makeBlock = pace(cluster, node)
 
-let due = busyFor
-
-/** The chain rests when nothing can happen any more, so that its file does not grow. */
 const tick = () => {
-  // Only tests ask what a node was asked.
-  node.seen.length = 0
-  const isFunded = (cluster.blocks.at(-1)?.transactions.length ?? 0) > 0
-  if (isFunded || cluster.pool.size > 0) due = busyFor
-  if (due === 0) return
-  due -= 1
   cluster.time = Math.floor((performance.timeOrigin + performance.now()) / 1000)
-  cluster.produce()
+  makeBlock()
 }
 
 server.listen(Number(values.port), "127.0.0.1", () => {

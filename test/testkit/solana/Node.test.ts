@@ -407,6 +407,26 @@ describe("a node of a cluster", () => {
     )
   })
 
+  it("makes blocks while a transaction or a question for the height may wait for them, and rests then", () => {
+    const { cluster, node } = make()
+    const next = Serving.pace(cluster, node)
+    /** Blocks that it makes until it rests. */
+    const blocks = () => {
+      const before = cluster.blocks.length
+      for (let ticks = 0; ticks < 1000; ticks++) next()
+      return cluster.blocks.length - before
+    }
+    assert.isAbove(blocks(), Cluster.life + Cluster.finality)
+    assert.strictEqual(blocks(), 0)
+    node.answer("getLatestBlockhash", [])
+    assert.strictEqual(blocks(), 0)
+    node.answer("getEpochInfo", [{ commitment: "finalized" }])
+    assert.isAbove(blocks(), Cluster.life + Cluster.finality)
+    cluster.take(transferOf(cluster, 1, addressOf(2), sol))
+    assert.isAbove(blocks(), Cluster.life + Cluster.finality)
+    assert.strictEqual(cluster.balanceOf(addressOf(2)), sol)
+  })
+
   it.live("answers over HTTP, with status 429 while it is limited", () =>
     Effect.gen(function* () {
       const { node } = make()
