@@ -1,9 +1,14 @@
 // The script of solana validators. Its oracle is what the validator says about the receivers, never what the service says.
-import { Effect, Schedule } from "effect"
+import { Clock, Console, DateTime, Effect, Schedule } from "effect"
 import * as Base58 from "../src/domain/transaction/solana/Base58.ts"
 import { memoProgram, systemProgram } from "../src/domain/transaction/solana/Programs.ts"
 import { randomBytes } from "node:crypto"
+import * as Conformance from "../testkit/solana/Conformance.ts"
+import type { MessageConfig } from "../src/domain/transaction/solana/Message.ts"
+import * as EvmProxy from "../testkit/EvmProxy.ts"
+import * as Keys from "../testkit/solana/Keys.ts"
 import type { Started } from "./Nodes.ts"
+import * as Recording from "./Recording.ts"
 import * as Script from "./Script.ts"
 import type { Sheet } from "./Sheet.ts"
 
@@ -20,7 +25,46 @@ const transferData = (lamports: bigint) =>
 
 const memo = (text: string) => ({ program_id: memoProgram, accounts: [], data: Buffer.from(text).toString("base64") })
 
-export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started) {
+/** Seconds until the deadlines of the cases: enough for a block, and too few for its finality. */
+const deadline = 10
+
+/** What a transaction of version 1 of a stranger may use. */
+const config: MessageConfig = { computeUnitLimit: 10_000, loadedBytes: 1_000_000 }
+
+/** An account of somebody else, whose transactions do not pass the service. */
+const strangerAt = ({ call }: Started) => {
+  const key = Keys.ofSeed(randomBytes(32))
+  /** Ends when a transaction with these instructions is final. */
+  const land = Effect.fnUntraced(function* (
+    instructions: Parameters<typeof Conformance.signed>[1]["instructions"],
+    options: { readonly config?: MessageConfig; readonly level?: "confirmed" | "finalized" } = {}
+  ) {
+    const { value } = (yield* call("getLatestBlockhash", [{ commitment: "confirmed" }])) as {
+      readonly value: { readonly blockhash: string }
+    }
+    const { raw } = Conformance.signed(key, { instructions, blockhash: value.blockhash, config: options.config })
+    const levels = options.level === "confirmed" ? ["confirmed", "finalized"] : ["finalized"]
+    const send = call("sendTransaction", [raw, { encoding: "base64", skipPreflight: true }])
+    const status = Effect.gen(function* () {
+      const { value: found } = (yield* call("getSignatureStatuses", [[yield* send]])) as {
+        readonly value: ReadonlyArray<{ readonly confirmationStatus: string } | null>
+      }
+      return found[0]?.confirmationStatus ?? ""
+    })
+    yield* status.pipe(Effect.repeat({ until: (one) => levels.includes(one), schedule: Schedule.spaced("1 second") }))
+  })
+  return { address: key.address, land }
+}
+
+const inSeconds = (seconds: number) =>
+  Effect.map(Clock.currentTimeMillis, (now) => DateTime.formatIso(DateTime.makeUnsafe(now + seconds * 1000)))
+
+interface Options {
+  /** The version of a node whose answers to raw calls are recorded for the tests. */
+  readonly recordsFor: string | undefined
+}
+
+export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started, { recordsFor }: Options) {
   const script = yield* Script.open
   const { call } = started
   const balance = (address: string) =>
@@ -30,22 +74,22 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started) 
   const received = (receivers: ReadonlyArray<string>) =>
     Effect.map(Effect.forEach(receivers, balance), (all) => all.reduce((sum, one) => sum + one, 0n) / amount)
 
-  yield* script.createNetwork({
-    network_type: "solana",
-    name: "field",
-    rpc_urls: [started.url],
-    average_blocktime_ms: 400,
-    is_testnet: true
+  const relayerAt = Effect.fnUntraced(function* (network: string, url: string) {
+    yield* script.createNetwork({
+      network_type: "solana",
+      name: network,
+      rpc_urls: [url],
+      average_blocktime_ms: 400,
+      is_testnet: true
+    })
+    const policies = { fee_payment_strategy: "relayer" }
+    return yield* script.createRelayer({ network, network_type: "solana", policies })
   })
-  const relayer = yield* script.createRelayer({
-    network: "field",
-    network_type: "solana",
-    policies: { fee_payment_strategy: "relayer" }
-  })
-  const transfer = (to: string, lamports = amount) => ({
+  const relayer = yield* relayerAt("field", started.url)
+  const transfer = (to: string, lamports = amount, from = relayer.address) => ({
     program_id: systemProgram,
     accounts: [
-      { pubkey: relayer.address, is_signer: true, is_writable: true },
+      { pubkey: from, is_signer: true, is_writable: true },
       { pubkey: to, is_signer: false, is_writable: true }
     ],
     data: transferData(lamports)
@@ -63,11 +107,16 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started) 
     return `${Script.counted(rows)}; ${yield* received(receivers)} received`
   })
 
-  yield* call("requestAirdrop", [relayer.address, Number(funds)])
-  yield* balance(relayer.address).pipe(
-    Effect.repeat({ until: (found) => found >= funds, schedule: Schedule.spaced("1 second") })
-  )
-  yield* Effect.map(script.call(`relayers/${relayer.id}/check`, { method: "POST" }), () => undefined)
+  const proxy = yield* EvmProxy.make(started.url)
+  const behindProxy = yield* relayerAt("field-proxy", proxy.url)
+  const stranger = strangerAt(started)
+  for (const { address } of [relayer, behindProxy, stranger]) {
+    yield* call("requestAirdrop", [address, Number(funds)])
+    yield* balance(address).pipe(
+      Effect.repeat({ until: (found) => found >= funds, schedule: Schedule.spaced("1 second") })
+    )
+  }
+  for (const { id } of [relayer, behindProxy]) yield* script.call(`relayers/${id}/check`, { method: "POST" })
 
   yield* sheet.check(
     "a transfer",
@@ -109,15 +158,106 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started) 
     })
   )
   yield* sheet.check(
-    "a transfer of more than there is, and a transfer behind it",
-    "0 received; 1 confirmed; 1 received",
+    "a transfer of more than there is, a transfer behind it, and the cancel of the first",
+    "insufficient_funds, then canceled; 0 received; 1 confirmed; 1 received",
     Effect.gen(function* () {
       const to = newAddress()
       const sent = yield* script.send(relayer, { instructions: [transfer(to, funds * 10n)] })
-      const behind = yield* outcome(yield* transfers(1))
+      const { code } = yield* script.when(relayer, sent, (row) => row.code !== "queued")
+      const behind = yield* transfers(1)
       yield* script.cancel(relayer, sent)
-      yield* script.end(relayer, sent)
-      return `${yield* received([to])} received; ${behind}`
+      const { status } = yield* script.end(relayer, sent)
+      return `${code}, then ${status}; ${yield* received([to])} received; ${yield* outcome(behind)}`
+    })
+  )
+  yield* sheet.check(
+    "a transfer of version 1",
+    "1 confirmed; 1 received",
+    Effect.gen(function* () {
+      return yield* outcome(yield* transfers(1, { version: 1 }))
+    })
+  )
+  yield* sheet.check(
+    "version 1 with more bytes than this node takes, and a transfer behind it",
+    "failed would_fail; 1 confirmed; 1 received",
+    Effect.gen(function* () {
+      const sent = yield* script.send(relayer, { instructions: [memo("a".repeat(2000))], version: 1 })
+      const behind = yield* outcome(yield* transfers(1))
+      return `${Script.ended(yield* script.end(relayer, sent))}; ${behind}`
+    })
+  )
+  yield* sheet.check(
+    "a lookup table that is younger than 32 slots",
+    "1 confirmed; 1 received",
+    Effect.gen(function* () {
+      const to = newAddress()
+      const slot = Number(yield* call("getSlot", [{ commitment: "confirmed" }]))
+      const { instructions, table } = yield* Effect.promise(() => Conformance.tableOf(stranger.address, slot, [to]))
+      yield* stranger.land(instructions, { level: "confirmed" })
+      const sent = yield* script.send(relayer, { instructions: [transfer(to)], address_lookup_tables: [table] })
+      return yield* outcome({ receivers: [to], sent: [sent] })
+    })
+  )
+  yield* sheet.check(
+    "a deadline after the block of a transfer, and before that is final",
+    "confirmed; 1 received",
+    Effect.gen(function* () {
+      const to = newAddress()
+      const valid_until = yield* inSeconds(deadline)
+      const sent = yield* script.send(relayer, { instructions: [transfer(to)], valid_until })
+      const { code } = yield* script.end(relayer, sent)
+      return `${code}; ${yield* received([to])} received`
+    })
+  )
+  /** A transfer that no node gets before its deadline. */
+  const dropped = Effect.fnUntraced(function* () {
+    proxy.set("sendTransaction", { do: "drop" })
+    const to = newAddress()
+    const valid_until = yield* inSeconds(deadline)
+    const before = proxy.count("sendTransaction")
+    const sent = yield* script.send(behindProxy, {
+      instructions: [transfer(to, amount, behindProxy.address)],
+      valid_until
+    })
+    yield* Effect.sync(() => proxy.count("sendTransaction")).pipe(
+      Effect.repeat({ until: (count) => count > before, schedule: Schedule.spaced("250 millis") })
+    )
+    yield* Effect.sleep(`${deadline + 2} seconds`)
+    return { to, sent }
+  })
+  yield* sheet.check(
+    "a deadline before the node gets the bytes, which it never does",
+    "expired; 0 received",
+    Effect.gen(function* () {
+      const { sent, to } = yield* dropped()
+      const { status } = yield* script.end(behindProxy, sent)
+      return `${status}; ${yield* received([to])} received`
+    })
+  )
+  yield* sheet.check(
+    "a deadline before the node gets the bytes, which are executed after it",
+    "confirmed executed_late; 1 received",
+    Effect.gen(function* () {
+      const { sent, to } = yield* dropped()
+      proxy.clear()
+      const bytes = proxy.seen.findLast(({ method }) => method === "sendTransaction")
+      yield* call("sendTransaction", bytes?.params ?? [])
+      const { code, status } = yield* script.end(behindProxy, sent)
+      return `${status} ${code}; ${yield* received([to])} received`
+    })
+  )
+  yield* sheet.check(
+    "a backup with three transfers in flight, a stranger's transfers of each version to the relayer, and the restore",
+    "3 confirmed; 3 received",
+    Effect.gen(function* () {
+      const made = yield* transfers(3)
+      yield* script.backup
+      yield* script.ends(relayer, made.sent)
+      const lamport = [Conformance.transferOf(stranger.address, relayer.address, 1n)]
+      yield* stranger.land(lamport)
+      yield* stranger.land(lamport, { config })
+      yield* script.putBack
+      return yield* outcome(made)
     })
   )
   yield* Script.commonCases(script, {
@@ -129,4 +269,13 @@ export const run = Effect.fnUntraced(function* (sheet: Sheet, started: Started) 
     outcome,
     received
   })
+  yield* sheet.check(
+    "raw calls, each answered as the cluster in memory of the tests answers it",
+    "the same answers",
+    Effect.gen(function* () {
+      const found = yield* Recording.differences(started, recordsFor)
+      yield* Effect.forEach(found, (one) => Console.log(one))
+      return found.length === 0 ? "the same answers" : `${found.length} differ`
+    })
+  )
 })

@@ -49,7 +49,7 @@ const invalid = (option: string, value: string, expected: string, kind: "flag" |
     errors: [new CliError.InvalidValue({ option, value, expected, kind })]
   })
 
-const runOn = Effect.fnUntraced(function* (name: string, { binary, url }: Given) {
+const runOn = Effect.fnUntraced(function* (name: string, { binary, url, write }: Given) {
   const sheet = new Sheet()
   const node = Nodes.nodes.find((one) => one.name === name)
   const running = Option.map(url, Nodes.at)
@@ -65,7 +65,7 @@ const runOn = Effect.fnUntraced(function* (name: string, { binary, url }: Given)
     if (started === undefined) return yield* Effect.die(new Error("it needs --url"))
     if (node === undefined) yield* Stellar.run(sheet, started)
     else if (node.type === "evm") yield* Evm.run(sheet, node, started)
-    else yield* Solana.run(sheet, started)
+    else yield* Solana.run(sheet, started, { recordsFor: write && Option.isNone(url) ? version : undefined })
   }).pipe(Effect.scoped, Effect.exit)
   if (Exit.isFailure(exit)) {
     yield* Console.log(Cause.pretty(exit.cause))

@@ -1,6 +1,7 @@
 // What cases about a backup and a restore share: the two commands, the states that transactions reach, and the answers of an operator.
 import { Effect } from "effect"
 import type { Duration } from "effect"
+import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { until } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
@@ -18,7 +19,9 @@ export const commandsIn = ({ home, env }: Place) => {
     const ended = yield* Service.run({ folder: home, env, flags })
     if (ended.code !== 0) return yield* Effect.die(new Error(ended.stderr))
   })
-  return { backup: command("backup", file), restore: command("restore", "--replace", file) }
+  // The command does not replace a file.
+  const remove = Effect.promise(() => fs.rm(file, { force: true }))
+  return { backup: Effect.andThen(remove, command("backup", file)), restore: command("restore", "--replace", file) }
 }
 
 /** Waits until all of them have the status. */
