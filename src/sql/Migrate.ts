@@ -134,9 +134,9 @@ export const migrate = (place: string, known: Migrations = migrations) =>
     yield* refuseBeside(place, known)
     // Instances of an earlier version may write meanwhile, if the changes are compatible.
     const names = yield* Effect.retry(migrateTo({ known }), { while: isDeadlock, times: deadlocks })
-    if (names.length > 0) {
-      yield* Effect.annotateLogs(Effect.logInfo("database schema updated"), { schema: latestOf(known) })
-    }
+    const log =
+      names.length > 0 ? Effect.logInfo("database schema updated") : Effect.logDebug("database schema unchanged")
+    yield* Effect.annotateLogs(log, { schema: latestOf(known) })
     return names
   }).pipe(
     Effect.catchTags({

@@ -1,4 +1,5 @@
 // The console: transactions and relayers of solana and stellar in every state and with every code, and what a person does with them.
+// The bundle of the console in its window runs by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { HealthCode } from "../../src/domain/health/HealthExplanation.ts"

@@ -1,4 +1,5 @@
 // The console: numbers of its pages that come from the service, in sentences and in the tables of plots.
+// The bundle of the console in its window runs by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { version } from "../../src/api/Version.ts"

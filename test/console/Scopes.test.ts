@@ -1,4 +1,5 @@
 // The console for sessions with few scopes: what each page and each form says, and what the navigation has.
+// The bundle of the console in its window runs by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Scope } from "../../src/domain/access/Scope.ts"

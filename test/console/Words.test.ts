@@ -1,4 +1,5 @@
 // The console: words that depend on the network, silent instances, links to explorers, and where repairs and references lead.
+// The bundle of the console in its window runs by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { ConsoleWindow, Whole, fieldOf, objectOf, textOf, transactionIds } from "../../testkit/ConsoleWindow.ts"

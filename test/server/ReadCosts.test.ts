@@ -213,7 +213,7 @@ layer(filled, { timeout: "10 minutes" })("with many transactions", (it) => {
       yield* Prepared.create("notifications", { id: "waiting", url: "https://hooks.example.com/x" })
       yield* sql`
         INSERT INTO deliveries (id, notification_seq, lane, event, body, state, created_at, next_attempt_at, give_up_at)
-        SELECT 'w' || i, n.seq, 'r' || i % 1000, 'relayer.paused', '{}', 'pending', now(), now(), now() + interval '1 day'
+        SELECT 'w' || i, n.seq, 'r' || i % 100, 'relayer.paused', '{}', 'pending', now(), now(), now() + interval '1 day'
         FROM generate_series(1, 20000) i, notifications n WHERE n.id = 'waiting'`
       const claimed = yield* cost(claim({ free: 10, perReceiver: 10, busy: new Map() }))
       assert.strictEqual(claimed.value.length, 10)
