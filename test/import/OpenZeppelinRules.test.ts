@@ -178,6 +178,32 @@ describe("networks", () => {
     })
     assert.includeMembers([...outcome.needed], ["RPC_URL", "EXPLORER"])
   })
+
+  it("a URL with a key beside a variable is left out, and one whose password is a variable is not", () => {
+    const key = "0123456789abcdef0123456789abcdef"
+    const password = "pa55"
+    const outcome = imported({
+      networks: [
+        network("own", {
+          from: "sepolia",
+          rpc_urls: [
+            `https://\${NET}.rpc.example/v3/${key}`,
+            `https://user:${password}@\${HOST}/`,
+            "https://user:${PASSWORD}@rpc.example/",
+            "https://${HOST}/v3"
+          ]
+        })
+      ]
+    })
+    assert.deepStrictEqual(Object(outcome.document.networks.get("evm:own")).rpc_urls, [
+      { url: "https://user:${PASSWORD}@rpc.example/", weight: 100 },
+      { url: "https://${HOST}/v3", weight: 100 }
+    ])
+    const needs = outcome.entries.filter(({ code }) => code === "needs").map(({ at }) => at)
+    assert.includeMembers(needs, ["networks.0.rpc_urls.0", "networks.0.rpc_urls.1"])
+    const written = JSON.stringify([...outcome.document.networks])
+    for (const secret of [key, password]) assert.notInclude(written, secret)
+  })
 })
 
 describe("what is there twice", () => {

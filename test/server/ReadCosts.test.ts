@@ -1,7 +1,7 @@
 // What reads for operators cost with 100,000 transactions of 1,000 relayers, in the long form with 1,000,000: pages of the database,
 // which do not depend on the machine.
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotificationId } from "../../src/domain/notification/Notification.ts"
 import { maxCountedDeliveries } from "../../src/domain/notification/DeliveryStatistics.ts"
@@ -218,6 +218,13 @@ layer(filled, { timeout: "10 minutes" })("with many transactions", (it) => {
       const claimed = yield* cost(claim({ free: 10, perReceiver: 10, busy: new Map() }))
       assert.strictEqual(claimed.value.length, 10)
       assert.isAtMost(claimed.pages, 20_000)
+      const { replay } = yield* DeliveriesRepo.make
+      yield* sql`UPDATE deliveries SET state = 'failed' WHERE state = 'pending'`
+      const always = { since: DateTime.makeUnsafe(0), until: DateTime.makeUnsafe("2100-01-01T00:00:00Z") }
+      const of = { notification: NotificationId.make("waiting"), relayers: undefined }
+      const replayed = yield* cost(replay(of, { ...always, state: "failed" }, 1000))
+      assert.strictEqual(replayed.value, 1000)
+      assert.isAtMost(replayed.pages, 40_000)
     })
   )
 })

@@ -162,7 +162,7 @@ export const make = Effect.fnUntraced(function* (plans: Plans.Plans) {
     const staged = yield* outboundWork.run(
       Effect.flatMap(first(request, prepared), ({ given, plan }) =>
         Effect.map(stage.asked(plan, prepared), (asked) => new Map([...given.staged, ...asked]))
-      )
+      ).pipe(Staging.inTime(Staging.tookLonger))
     )
     return yield* transaction(commit(request, prepared, staged)).pipe(
       Effect.catchTag("ApplyRunning", () => Effect.flatMap(repo.explainLock(prepared.wanted.name), Effect.fail))

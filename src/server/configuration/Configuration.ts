@@ -18,6 +18,7 @@ import type { ConfigurationPlan } from "../../domain/configuration/PlanRequest.t
 import { checked } from "../../domain/request/Checked.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
+import { ServiceUnavailable } from "../../domain/request/Request.ts"
 import type { BadGateway, BadRequest, PayloadTooLarge } from "../../domain/request/Request.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Audit } from "../audit/Audit.ts"
@@ -44,14 +45,15 @@ export class Configuration extends Context.Service<
   {
     /**
      * Changes nothing. Fails with `PlanRefused` if the document is invalid or the service cannot become what it says, with
-     * `Forbidden` if the caller may not write what the document contains, and with `TooManyRequests` while another plan of
-     * the caller is made.
+     * `Forbidden` if the caller may not write what the document contains, with `TooManyRequests` while another plan of the
+     * caller is made, and with `ServiceUnavailable` if too many other keystores wait to be opened, or its own ones take longer
+     * than 80 seconds.
      */
     plan(
       request: PlanConfiguration
     ): Effect.Effect<
       ConfigurationPlan,
-      BadRequest | Caller.Forbidden | Caller.TooManyRequests | PayloadTooLarge | PlanRefused
+      BadRequest | Caller.Forbidden | Caller.TooManyRequests | PayloadTooLarge | PlanRefused | ServiceUnavailable
     >
     /**
      * Makes all changes of the plan with this digest, or none. Fails with `PlanOutdated` if the plan of the document is another
@@ -70,6 +72,7 @@ export class Configuration extends Context.Service<
       | PayloadTooLarge
       | PlanOutdated
       | PlanRefused
+      | ServiceUnavailable
     >
     /** The configurations that were applied, by name. */
     list(query: PageQuery): Effect.Effect<Page<ConfigurationSummary>>
@@ -108,7 +111,8 @@ export class Configuration extends Context.Service<
           yield* transaction(audit.record({ ...change, after: { fields } }))
         }
         const plan = yield* Effect.flatMap(plans.computed(prepared, found, shown), lastChanges.withDrift)
-        yield* refuse(plan, prepared, found.objects, yield* stage.given(plan, prepared))
+        const given = yield* Staging.inTime(new ServiceUnavailable({}))(stage.given(plan, prepared))
+        yield* refuse(plan, prepared, found.objects, given)
         return ofPlan(plan, yield* plans.basisOf(prepared, found))
       })
 

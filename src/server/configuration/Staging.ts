@@ -3,7 +3,7 @@ import { Duration, Effect, Option, Result } from "effect"
 import type { Plan, Step } from "../../domain/configuration/Plan.ts"
 import { nameOf } from "../../domain/configuration/States.ts"
 import type { WantedObject } from "../../domain/configuration/Wanted.ts"
-import { BadGateway } from "../../domain/request/Request.ts"
+import { BadGateway, ServiceUnavailable } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
 import { SignerId } from "../../domain/signer/SignerId.ts"
 import { CurrentRequest } from "../responses/CurrentRequest.ts"
@@ -29,8 +29,19 @@ export interface GivenKeys {
 /** Key services that are asked at the same time for one apply. */
 const maxAsked = 32
 
-/** Shorter than the lease of an idempotency key. */
+/** A queue opens one keystore at a time, and takes two of one caller. */
+const openedAtOnce = 1
+
+/** Shorter than the lease of an idempotency key, which is 90 seconds. */
 const limit = Duration.seconds(80)
+
+/** Bounds the preparation of signers: `error` is that of what takes longer. */
+export const inTime = <E>(error: E) => Effect.timeoutOrElse({ duration: limit, orElse: () => Effect.fail(error) })
+
+/** Key services, or many keystores, take longer than an apply waits. */
+export const tookLonger = new BadGateway({
+  error: `the keystores and the key services took longer than ${Duration.toSeconds(limit)} seconds`
+})
 
 /** Types whose keys are given: what is wrong with them is wrong with the document. */
 const isGiven = (object: WantedObject): boolean =>
@@ -74,7 +85,8 @@ export const make = Effect.gen(function* () {
   const stageAll = (
     plan: Plan,
     { compared }: Prepared,
-    isChosen: (object: WantedObject) => boolean
+    isChosen: (object: WantedObject) => boolean,
+    concurrency: number
   ): Effect.Effect<ReadonlyArray<readonly [Step, Result.Result<Effect.Effect<void, Refusal>, Refusal>]>> =>
     Effect.forEach(
       plan.steps.filter(isStaged),
@@ -83,7 +95,7 @@ export const make = Effect.gen(function* () {
         if (wanted === undefined || !isChosen(wanted.object)) return []
         return [[step, yield* Effect.result(stageOne(step, wanted.object))] as const]
       }),
-      { concurrency: maxAsked }
+      { concurrency }
     ).pipe(
       Effect.map((found) => found.flat()),
       untimed
@@ -91,9 +103,11 @@ export const make = Effect.gen(function* () {
 
   const inOrder = (one: Violation, other: Violation) => (one.field < other.field ? -1 : 1)
 
-  /** Prepares the signers whose keys the document gives. It asks nobody. */
+  /** Prepares the signers whose keys the document gives. It asks nobody, and fails if too many other keystores wait to be opened. */
   const given = Effect.fn("Configuration.stageGiven")(function* (plan: Plan, prepared: Prepared) {
-    const found = yield* stageAll(plan, prepared, isGiven)
+    const found = yield* stageAll(plan, prepared, isGiven, openedAtOnce)
+    const isFull = found.some(([, result]) => Result.isFailure(result) && result.failure instanceof ServiceUnavailable)
+    if (isFull) return yield* new ServiceUnavailable({})
     const keys: GivenKeys = {
       staged: new Map(
         found.flatMap(([{ id }, result]) => (Result.isSuccess(result) ? [[id, result.success] as const] : []))
@@ -109,15 +123,7 @@ export const make = Effect.gen(function* () {
 
   /** Asks the key services for the other signers. */
   const asked = Effect.fn("Configuration.stage")(function* (plan: Plan, prepared: Prepared) {
-    const found = yield* stageAll(plan, prepared, (object) => !isGiven(object)).pipe(
-      Effect.timeoutOrElse({
-        duration: limit,
-        orElse: () =>
-          Effect.fail(
-            new BadGateway({ error: `the key services took longer than ${Duration.toSeconds(limit)} seconds` })
-          )
-      })
-    )
+    const found = yield* stageAll(plan, prepared, (object) => !isGiven(object), maxAsked)
     const unreachable = found.flatMap(([step, result]) =>
       Result.isFailure(result) ? [`${nameOf(step)}: ${result.failure.message}`] : []
     )

@@ -2,7 +2,7 @@
 import { Effect, Schema, Stream } from "effect"
 import * as UnnestRows from "../batch/UnnestRows.ts"
 import { olderSeals, remedyOfBackup } from "../migrations/Former.ts"
-import { migrateTo, migrationsTable } from "../migrations/index.ts"
+import { exclusive, migrateTo, migrationsTable } from "../migrations/index.ts"
 import { functions, tables } from "../migrations/objects.ts"
 import { client } from "../Query.ts"
 import * as Rows from "../Rows.ts"
@@ -135,6 +135,7 @@ export const restore = Effect.fn("Restore.restore")(function* <E>({ header, line
   const decode = decodeBatch(header)
   yield* Effect.gen(function* () {
     yield* refuseOthers
+    yield* exclusive
     yield* dropAll
     yield* migrateTo({ last: header.schema })
     const found = yield* Tables.existing

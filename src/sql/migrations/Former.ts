@@ -70,10 +70,15 @@ export const former: ReadonlyMap<number, string> = new Map([
   [baseline, "transaction_sums"]
 ])
 
-/** Whether the database has a table of migrations. */
+/**
+ * Whether the database has a table of migrations. By a scan of the catalogue: `to_regclass` gives the answer that the session has cached,
+ * although another session has made the table since.
+ */
 export const isListed = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  return (yield* sql`SELECT 1 WHERE to_regclass(${migrationsTable}) IS NOT NULL`).length > 0
+  const found = yield* sql`
+    SELECT 1 FROM pg_tables WHERE tablename = ${migrationsTable} AND schemaname = ANY(current_schemas(false))`
+  return found.length > 0
 })
 
 const Applied = Schema.Struct({ id: Schema.Int, name: Schema.String })

@@ -49,10 +49,16 @@ const applyOne = Effect.fnUntraced(function* (name: string, migration: Migration
   return name
 })
 
-/** One caller at a time. Earlier versions lock only the table. */
+/** One caller at a time, until the transaction ends. It is taken before any lock of a table. */
+export const exclusive = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql`SELECT pg_advisory_xact_lock(hashtextextended('effect-relayer migrations', 0))`
+)
+
+/** Earlier versions lock only the table. */
 const lock = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  yield* sql`SELECT pg_advisory_xact_lock(hashtextextended('effect-relayer migrations', 0))`
+  yield* exclusive
   if (!(yield* Former.isListed)) {
     yield* sql`
       CREATE TABLE ${sql(Former.migrationsTable)} (

@@ -45,8 +45,8 @@ export const restores: ReadonlyArray<Mutant> = [
       name: "restore-reads-from-the-copy-on",
       rule: "What is finalized after a copy was put back does not shorten the list that is read for it.",
       source: `${traces} 28`,
-      before: "const since = counters.since ?? newest ?? { slot: 0 }",
-      after: "const since = newest ?? counters.since ?? { slot: 0 }",
+      before: "const since = counters.since ?? anchor ?? newest ?? { slot: 0 }",
+      after: "const since = newest ?? counters.since ?? anchor ?? { slot: 0 }",
       test: `${lanes}/Restores.test.ts`,
       only: "newer own transactions fill"
     }

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Keystores from "../../../testkit/keystores.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
+import { makeKey } from "../transactions/Fixtures.ts"
 import { applied, call, document, plan, planned, rows } from "./requests.ts"
 
 const own = (more: object = {}) => ({
@@ -178,6 +179,16 @@ layerEach(TestApi.layer())("a plan", (it) => {
       const renamed = { treasury: { ...document.relayers.treasury, name: "Renamed" } }
       const { counts } = yield* planned({ version: 1, name: "payments", relayers: renamed })
       assert.strictEqual(counts.change, 1)
+    })
+  )
+
+  it.effect("of an API key opens three keystores, although the queue of keystores takes two of a key", () =>
+    Effect.gen(function* () {
+      const key = yield* makeKey(["relayers:*", "signers:*", "networks:*", "notifications:*", "api-keys:*"])
+      const config = { keystore: Keystores.byPbkdf2, passphrase: Keystores.passphrase }
+      const three = Object.fromEntries(["a", "b", "c"].map((id) => [id, { type: "local", config }]))
+      const { counts } = yield* planned({ version: 1, name: "payments", signers: three }, {}, { key })
+      assert.strictEqual(counts.create, 3)
     })
   )
 })

@@ -4,7 +4,7 @@ import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { DatabaseError } from "../../../src/sql/DatabaseError.ts"
-import { former, lastReader, migrationsTable } from "../../../src/sql/migrations/Former.ts"
+import { former, isListed, lastReader, migrationsTable } from "../../../src/sql/migrations/Former.ts"
 import { migrations } from "../../../src/sql/migrations/index.ts"
 import * as Migration from "../../../src/sql/migrations/Migration.ts"
 import { tables } from "../../../src/sql/migrations/objects.ts"
@@ -215,3 +215,28 @@ it.effect("a database of a later baseline gets none of the tables of this one", 
     assert.deepStrictEqual(yield* listOf(database), [[120, "baseline"]])
   })
 )
+
+describe("an empty database", () => {
+  it.effect("is found with a list of migrations by a session that has looked for one before another made it", () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.makeEmpty
+      const isListedLater = Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        return yield* sql.withTransaction(
+          Effect.gen(function* () {
+            const before = yield* isListed
+            yield* on(
+              database,
+              Effect.flatMap(
+                SqlClient.SqlClient,
+                (other) => other`CREATE TABLE ${other(migrationsTable)} (migration_id int)`
+              )
+            )
+            return [before, yield* isListed]
+          })
+        )
+      })
+      assert.deepStrictEqual(yield* on(database, isListedLater), [false, true])
+    })
+  )
+})

@@ -29,6 +29,14 @@ interface RpcUrls {
 
 const isHttp = /^https?:/i
 
+/** User information that ends with a variable, which is the password. */
+const passwordOfVariable = /\/\/[^/?#@]*\$\{\w+\}@/u
+
+const variable = /\$\{\w+\}/gu
+
+/** What is written in the URL itself: short words stand for its variables. */
+const literalOf = (url: string): string => url.replace(passwordOfVariable, "//").replaceAll(variable, "x")
+
 /** URLs as objects. One that looks as if it contains a key moves into the secrets file. */
 export const rpcUrls = (
   values: ReadonlyArray<unknown>,
@@ -70,10 +78,15 @@ export const rpcUrls = (
     const need = needOf(url)
     if (need !== undefined) report.add(here, "needs", need)
     // A URL that is refused is not quoted, and not written.
-    if (!looksLikeKey(url) || !isHttp.test(url)) return [{ url, weight }]
+    if (!looksLikeKey(literalOf(url)) || !isHttp.test(url)) return [{ url, weight }]
     if (variablesIn(url).length > 0) {
-      report.add(here, "needs", "looks like it contains a key beside a variable: put the key into a variable, too")
-      return [{ url, weight }]
+      report.add(
+        here,
+        "needs",
+        "looks like it contains a key beside a variable: put the key into a variable, too; left out"
+      )
+      kept.pop()
+      return []
     }
     const moved = secrets.move([...nameParts, "rpc_url", index + 1], url)
     const exact = source === undefined ? here : at(here, "url")

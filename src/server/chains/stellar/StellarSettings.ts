@@ -111,6 +111,8 @@ interface Read {
   readonly settings: LedgerSettings
   /** Whether another answer is not expected soon. */
   readonly isKept: boolean
+  /** Absent: no two providers agree. */
+  readonly agreed?: Header
 }
 
 const headerAt = (lib: Library, node: RpcNode) =>
@@ -140,7 +142,7 @@ export interface VotingProviders extends Pick<Providers, "first" | "others"> {
   readonly configured: number
 }
 
-/** `before`: what counted last. */
+/** `before`: what providers agreed on last. */
 const readFrom = Effect.fnUntraced(function* (
   { configured, first, others }: VotingProviders,
   before: Header | undefined
@@ -164,7 +166,8 @@ const readFrom = Effect.fnUntraced(function* (
   )
   const read: Read = {
     settings: { ...publicSettings, ...agreement.header, ...voted },
-    isKept: isLarge && agreement.isAgreed
+    isKept: isLarge && agreement.isAgreed,
+    ...(agreement.isAgreed ? { agreed: agreement.header } : {})
   }
   return read
 })
@@ -175,13 +178,16 @@ const readFrom = Effect.fnUntraced(function* (
  */
 export const make = Effect.fnUntraced(function* (providersOf: (key: string) => Effect.Effect<VotingProviders>) {
   const last = new Map<string, LedgerSettings>()
-  const cache = yield* Cache.makeWith<string, Read, RpcFailure.RpcFailure>(
-    (key) => Effect.flatMap(providersOf(key), (asked) => readFrom(asked, last.get(key))),
-    {
-      capacity,
-      timeToLive: (exit) => (Exit.isFailure(exit) ? kept.none : exit.value.isKept ? kept.large : kept.small)
-    }
-  )
+  const agreed = new Map<string, Header>()
+  const readAgain = Effect.fnUntraced(function* (key: string) {
+    const read = yield* readFrom(yield* providersOf(key), agreed.get(key))
+    if (read.agreed !== undefined) agreed.set(key, read.agreed)
+    return read
+  })
+  const cache = yield* Cache.makeWith<string, Read, RpcFailure.RpcFailure>(readAgain, {
+    capacity,
+    timeToLive: (exit) => (Exit.isFailure(exit) ? kept.none : exit.value.isKept ? kept.large : kept.small)
+  })
   return {
     read: (key: string): Effect.Effect<LedgerSettings> =>
       Cache.get(cache, key).pipe(

@@ -148,7 +148,7 @@ export const make = Effect.gen(function* () {
     sql`
       UPDATE deliveries SET state = 'pending', failures = 0, once = false, next_attempt_at = clock_timestamp(),
         give_up_at = clock_timestamp() + interval '24 hours'
-      WHERE seq IN (${replayed(...range)} FOR UPDATE OF t) RETURNING 1`.pipe(
+      WHERE seq = ANY(ARRAY(${replayed(...range)} FOR UPDATE OF t)) RETURNING 1`.pipe(
       Effect.map((rows) => rows.length),
       query("DeliveriesRepo.replay")
     )

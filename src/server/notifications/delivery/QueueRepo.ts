@@ -66,7 +66,9 @@ export const make = Effect.gen(function* () {
     sql`
       WITH RECURSIVE ${DueDeliveries.find(sql, busy)}, chosen AS (
         SELECT seq FROM deliveries
-        WHERE seq IN (SELECT seq FROM due WHERE place <= ${perReceiver}::int ORDER BY place, next_attempt_at LIMIT ${free})
+        WHERE seq = ANY(ARRAY(
+          SELECT seq FROM due WHERE place <= ${perReceiver}::int ORDER BY place, next_attempt_at LIMIT ${free}
+        ))
           AND state = 'pending' AND next_attempt_at <= clock_timestamp()
         FOR UPDATE SKIP LOCKED
       )

@@ -78,6 +78,31 @@ describe("the base reserve of a network", () => {
     })
   )
 
+  it.effect("is that of the public network as soon as another provider contradicts one that was alone", () =>
+    Effect.gen(function* () {
+      const { reserve, say } = yield* naming(ten, undefined)
+      assert.strictEqual(yield* reserve, ten)
+      for (const named of [
+        [ten, half],
+        [half, ten]
+      ]) {
+        say(...named)
+        yield* TestClock.adjust("1 minute")
+        assert.strictEqual(yield* reserve, half)
+      }
+    })
+  )
+
+  it.effect("is what one provider names, although nobody named any before", () =>
+    Effect.gen(function* () {
+      const { reserve, say } = yield* naming(0n, undefined)
+      assert.strictEqual(yield* reserve, half)
+      say(0n, ten)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* reserve, ten)
+    })
+  )
+
   it.effect("is known without a question after it was read", () =>
     Effect.gen(function* () {
       const { known, reserve, worlds } = yield* naming(ten)
