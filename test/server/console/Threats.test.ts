@@ -26,6 +26,9 @@ interface Refused {
 /** Without `Sec-Fetch-Site`. */
 const bare = (path: string, call: TestApi.Call = {}) => TestApi.call(path, { key: null, ...call })
 
+/** Another key with the same beginning. */
+const changed = (key: string): string => `${key.slice(0, -1)}${key.endsWith("x") ? "y" : "x"}`
+
 layerEach(TestApi.layer({ server, console: { origins, files: ConsolePage.files } }))(
   "an attacker of the console",
   (it) => {
@@ -241,7 +244,7 @@ layerEach(TestApi.layer({ server, console: { origins, files: ConsolePage.files }
       Effect.gen(function* () {
         const session = yield* ConsolePage.signIn(TestApi.apiKey)
         const key = yield* Prepared.createKey({ scopes: ["relayers:read"] })
-        const wrong = ConsolePage.trySignIn(`${key.slice(0, -1)}x`)
+        const wrong = ConsolePage.trySignIn(changed(key))
         for (let attempt = 0; attempt < 10; attempt++) assert.strictEqual((yield* wrong).status, 401)
         const limited = yield* wrong
         assert.deepStrictEqual([limited.status, limited.headers.get("retry-after")], [429, "1"])
@@ -265,7 +268,7 @@ layerEach(TestApi.layer({ server, console: { origins, files: ConsolePage.files }
     it.effect("that tries keys at the sign-in has fewer tries left at the API", () =>
       Effect.gen(function* () {
         const key = yield* Prepared.createKey({ scopes: ["relayers:read"] })
-        const wrong = `${key.slice(0, -1)}x`
+        const wrong = changed(key)
         for (let attempt = 0; attempt < 10; attempt++) yield* ConsolePage.trySignIn(wrong)
         // An address has 200 refusals. The clock stands still, so that none of them comes back.
         for (let attempt = 10; attempt < 200; attempt++) {
