@@ -337,6 +337,8 @@ const agave: SolanaNode = {
     const binary =
       given ?? (yield* Packages.cargo("agave-validator", "4.1.2", { binary: "solana-test-validator", minutes: 120 }))
     const faucet = yield* freePort
+    // Its default, 8000, may be that of another program.
+    const gossip = yield* freePort
     return yield* serve({
       keepsChain: true,
       ready: "getHealth",
@@ -349,6 +351,8 @@ const agave: SolanaNode = {
           "127.0.0.1",
           "--faucet-port",
           String(faucet),
+          "--gossip-port",
+          String(gossip),
           "--ledger",
           path.join(folder, "ledger"),
           "--limit-ledger-size",
