@@ -105,7 +105,7 @@ layer(api, { excludeTestServices: true, concurrent: true })("the SDK with a stel
           const { id } = yield* post(pays(1))
           yield* becomes(id, "confirmed")
           // The type of the SDK is a number, which cannot have the digits of the sequences of a real network.
-          const asked = sequence === small ? Number(small + 1n) : (String(sequence + 1n) as unknown as number)
+          const asked: number = sequence === small ? Number(small + 1n) : JSON.parse(`"${sequence + 1n}"`)
           const read = yield* answer((sdk, relayer) => sdk.getTransactionByNonce(relayer, asked))
           assert.strictEqual((read as StellarTransactionResponse).id, id)
           return String((read as StellarTransactionResponse).sequence_number)

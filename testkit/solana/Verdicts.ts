@@ -97,11 +97,11 @@ export const simulated = (
 ): Simulated => {
   const { accounts, slot }: Pick<Block, "accounts" | "slot"> = all.at(-1) ?? { accounts: new Map(), slot: 0 }
   if (isRefused) return { execution: refused("SignatureFailure", accounts), isAsked: false }
-  const told = (error: string) => ({ execution: refused(error, accounts), isAsked: true })
+  const refusedBy = (error: string) => ({ execution: refused(error, accounts), isAsked: true })
   if (!isRenewed) {
-    if (!cluster.isValid(all, wire.message.blockhash, simulatedLife)) return told("BlockhashNotFound")
+    if (!cluster.isValid(all, wire.message.blockhash, simulatedLife)) return refusedBy("BlockhashNotFound")
     const signature = Base58.encode(wire.signatures[0] ?? new Uint8Array(64))
-    if (cluster.landed(all, signature) !== undefined) return told("AlreadyProcessed")
+    if (cluster.landed(all, signature) !== undefined) return refusedBy("AlreadyProcessed")
   }
   return { execution: cluster.run(accounts, wire, slot), isAsked: true }
 }

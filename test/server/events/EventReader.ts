@@ -42,7 +42,7 @@ const start = async (baseUrl: string, { key, lastEventId, query = "", headers }:
   const frames: Array<Frame> = []
   let waiting: Array<() => void> = []
   let rest = ""
-  let over = false
+  const stream = { isOver: false }
 
   const wake = () => {
     const woken = waiting
@@ -62,13 +62,12 @@ const start = async (baseUrl: string, { key, lastEventId, query = "", headers }:
   const done = pump()
     .catch(() => undefined)
     .then(() => {
-      over = true
+      stream.isOver = true
       wake()
     })
 
   const until = async (condition: () => boolean) => {
-    // oxlint-disable-next-line no-unmodified-loop-condition -- the end of the stream changes it meanwhile.
-    while (!condition() && !over) await new Promise<void>((resolve) => waiting.push(resolve))
+    while (!condition() && !stream.isOver) await new Promise<void>((resolve) => waiting.push(resolve))
   }
 
   return {

@@ -142,6 +142,18 @@ layerEach(memory)("on a chain whose fee history has no base fee of the next bloc
   const policies = { gas_price_cap: 100n * gwei }
   const fee = { tips: nothing.with(9, 225n * gwei), suggested: 225n * gwei }
 
+  /** A transaction that the base fee holds above the cap. `price` sets what the node says that the next block costs. */
+  const heldByPrice = Effect.gen(function* () {
+    const world = yield* World.make({ policies })
+    says(world, fee, ofBlocks)
+    const price = (base: bigint) => world.nodes[0]?.lies.set("eth_gasPrice", result(hex(225n * gwei + base)))
+    price(150n * gwei)
+    const [id] = yield* world.accept()
+    yield* world.poll()
+    assert.deepInclude((yield* world.transaction(id)).cause, { code: "gas_price_above_cap" })
+    return { id, price, world }
+  })
+
   it.effect("is not held by the base fee of the last block, and pays the least tip", () =>
     Effect.gen(function* () {
       const world = yield* World.make({ policies })
@@ -168,13 +180,7 @@ layerEach(memory)("on a chain whose fee history has no base fee of the next bloc
 
   it.effect("that is held is sent when the base fee has fallen, although no block came", () =>
     Effect.gen(function* () {
-      const world = yield* World.make({ policies })
-      says(world, fee, ofBlocks)
-      const price = (base: bigint) => world.nodes[0]?.lies.set("eth_gasPrice", result(hex(225n * gwei + base)))
-      price(150n * gwei)
-      const [id] = yield* world.accept()
-      yield* world.poll()
-      assert.deepInclude((yield* world.transaction(id)).cause, { code: "gas_price_above_cap" })
+      const { id, price, world } = yield* heldByPrice
       price(50n * gwei)
       yield* world.poll(3)
       const [fees] = yield* feesOf(world, id)
@@ -184,13 +190,7 @@ layerEach(memory)("on a chain whose fee history has no base fee of the next bloc
 
   it.effect("is sent after a read of fees that failed, although no block came", () =>
     Effect.gen(function* () {
-      const world = yield* World.make({ policies })
-      says(world, fee, ofBlocks)
-      const price = (base: bigint) => world.nodes[0]?.lies.set("eth_gasPrice", result(hex(225n * gwei + base)))
-      price(150n * gwei)
-      const [id] = yield* world.accept()
-      yield* world.poll()
-      assert.deepInclude((yield* world.transaction(id)).cause, { code: "gas_price_above_cap" })
+      const { id, price, world } = yield* heldByPrice
       const busy = { _tag: "RpcError", code: -32005, message: "limit exceeded" } as const
       for (const method of ["eth_feeHistory", "eth_gasPrice"]) world.nodes[0]?.lies.set(method, () => busy)
       yield* world.poll(3)

@@ -12,7 +12,7 @@ export const absencesBeforeRebroadcast = 2
 /** Accepted sends of the same bytes that a node has dropped, before a transaction shows that nodes do not keep it. */
 export const dropsBeforeShown = 2
 
-/** Milliseconds after which a lane reads the code of its account again. Anybody who has a signed authorization can set that code at any time. */
+/** Milliseconds after which a lane reads the code of its account again. A signed authorization can set that code in any block. */
 export const accountCodeKept = 12 * second
 
 /** Transactions of a lane in flight. geth guarantees 16 executable slots per account and queues 64. */

@@ -1,12 +1,12 @@
 // Inserts accepted transactions with their lanes, audit records and events, in the running SQL transaction.
 import { Array, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import { cause } from "../../../domain/transaction/Cause.ts"
 import { Audit } from "../../audit/Audit.ts"
 import type { Origin } from "../../responses/Origin.ts"
 import { Holder } from "../Holder.ts"
 import * as LanesRepo from "../hold/LanesRepo.ts"
 import * as NewTransactionsRepo from "./NewTransactionsRepo.ts"
+import { beginning } from "../NewTransaction.ts"
 import type { Account } from "../NewTransaction.ts"
 import type { Acceptance, Inserted } from "./NewTransactionsRepo.ts"
 import * as Writing from "../write/Writing.ts"
@@ -30,22 +30,19 @@ export const storedOf = (
     ...(trace === undefined ? {} : { trace }),
     ...(fee === undefined ? {} : { fee }),
     transaction: {
-      number: row.number,
-      relayerNumber: account.relayerNumber,
-      origin: "request",
-      generation: row.generation,
-      versions: [request],
-      facts: transaction.facts,
-      intent: "execute",
-      state: "pending",
-      cause: cause("queued"),
-      causeSince: now,
-      priority,
-      restored: false,
-      validUntil,
-      requeues: 0,
-      createdAt: now,
-      attempts: [],
+      ...beginning(
+        {
+          number: row.number,
+          relayerNumber: account.relayerNumber,
+          origin: "request",
+          generation: row.generation,
+          versions: [request],
+          facts: transaction.facts,
+          priority,
+          validUntil
+        },
+        now
+      ),
       ...(notBefore === undefined ? {} : { notBefore }),
       ...(requiredSequence === undefined ? {} : { requiredSequence })
     }

@@ -3,7 +3,7 @@ import { Clock, Context, Duration, Effect, Exit, Layer, Schema, Semaphore } from
 import type { Redacted } from "effect"
 import type { LaneAccount } from "../../../domain/transaction/Lane.ts"
 import type { Attempt } from "../../../domain/transaction/Attempt.ts"
-import { cause, Figures } from "../../../domain/transaction/Cause.ts"
+import { Figures } from "../../../domain/transaction/Cause.ts"
 import type { Code } from "../../../domain/transaction/Code.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
@@ -18,6 +18,7 @@ import type { LimitKey } from "../accept/FeesRepo.ts"
 import type { GivenSignature } from "../GivenSignature.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import type { LedgerNetwork } from "../LedgerRules.ts"
+import { beginning } from "../NewTransaction.ts"
 import type { Account } from "../NewTransaction.ts"
 import { defaultLease, LaneId } from "../StoredLane.ts"
 import type { StoredLane } from "../StoredLane.ts"
@@ -338,24 +339,19 @@ const make = (rules: LedgerRules["Service"], startedAt: Moment) => {
   const insertOwn = (lane: AccountRow, row: NewRow, now: Moment, signed?: SignedRow): StoredTransaction => {
     const network = rules.of(lane.chain)
     const { id, account, origin, request, validUntil, priority, apiKeyId } = row
-    const fresh: Transaction = {
-      number: tables.transactions.size + 1,
-      relayerNumber: account.relayerNumber,
-      origin,
-      generation: lane.generation,
-      versions: [kept(network.request, request)],
-      facts: network.facts.decode({}),
-      intent: "execute",
-      state: "pending",
-      cause: cause("queued"),
-      causeSince: now,
-      priority,
-      restored: false,
-      validUntil,
-      requeues: 0,
-      createdAt: now,
-      attempts: []
-    }
+    const fresh: Transaction = beginning(
+      {
+        number: tables.transactions.size + 1,
+        relayerNumber: account.relayerNumber,
+        origin,
+        generation: lane.generation,
+        versions: [kept(network.request, request)],
+        facts: network.facts.decode({}),
+        priority,
+        validUntil
+      },
+      now
+    )
     const stored: StoredTransaction = {
       id,
       version: 1,

@@ -93,7 +93,7 @@ export const make = Effect.gen(function* () {
   const get = (relayerNumber: number, id: TransactionId) =>
     Effect.suspend(() => found(ofRelayer(relayerNumber).find(({ stored }) => stored.id === id)))
 
-  /** Of the own account of the lane first, then of its channels. */
+  /** A sequence of the account of the lane wins over the same sequence of a channel. */
   const bySequence = (relayerNumber: number, sequence: bigint) =>
     Effect.suspend(() => {
       const all = ofRelayer(relayerNumber)
