@@ -1,6 +1,7 @@
 // A transaction as the ledger has it: what the state machine reads.
 import type { Array as Arr } from "effect"
 import type { Attempt, Receipt } from "./Attempt.ts"
+import { cause } from "./Cause.ts"
 import type { Cause } from "./Cause.ts"
 import type { Code } from "./Code.ts"
 import type { Family } from "./Family.ts"
@@ -104,3 +105,24 @@ export const currentAttempts = <F extends Family>({
   generation
 }: Transaction<F>): ReadonlyArray<Attempt<F>> =>
   attempts.filter((attempt) => isSamePlace(attempt.place, place) && attempt.generation === generation)
+
+/** What a transaction begins with, whoever makes it: it waits, and has no bytes. */
+export const beginning = <
+  Own extends Pick<
+    Transaction,
+    "number" | "relayerNumber" | "origin" | "generation" | "versions" | "facts" | "priority" | "validUntil"
+  >
+>(
+  own: Own,
+  now: Moment
+) => ({
+  ...own,
+  intent: "execute" as const,
+  state: "pending" as const,
+  cause: cause("queued"),
+  causeSince: now,
+  restored: false,
+  requeues: 0,
+  createdAt: now,
+  attempts: []
+})

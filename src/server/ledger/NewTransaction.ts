@@ -1,10 +1,8 @@
 // A transaction that the ledger is to accept.
-import { cause } from "../../domain/transaction/Cause.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { TransactionId } from "../../domain/transaction/TransactionId.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import type { LaneKey } from "../../domain/transaction/Rules.ts"
-import type { Transaction } from "../../domain/transaction/Transaction.ts"
 import type { StoredTransaction } from "./StoredTransaction.ts"
 
 /** The relayer that sends, and its lane. */
@@ -50,24 +48,3 @@ export interface Accepted {
   /** False: its `external_id` was accepted before, with the same body. */
   readonly isNew: boolean
 }
-
-/** What a transaction begins with, whoever makes it: it waits, and has no bytes. */
-export const beginning = <
-  Own extends Pick<
-    Transaction,
-    "number" | "relayerNumber" | "origin" | "generation" | "versions" | "facts" | "priority" | "validUntil"
-  >
->(
-  own: Own,
-  now: Moment
-) => ({
-  ...own,
-  intent: "execute" as const,
-  state: "pending" as const,
-  cause: cause("queued"),
-  causeSince: now,
-  restored: false,
-  requeues: 0,
-  createdAt: now,
-  attempts: []
-})
