@@ -45,10 +45,20 @@ export const restores: ReadonlyArray<Mutant> = [
       name: "restore-reads-from-the-copy-on",
       rule: "What is finalized after a copy was put back does not shorten the list that is read for it.",
       source: `${traces} 28`,
-      before: "const since = counters.since ?? anchor ?? newest ?? { slot: 0 }",
+      before: "const since = counters.since ?? anchor ?? { slot: 0 }",
       after: "const since = newest ?? counters.since ?? anchor ?? { slot: 0 }",
       test: `${lanes}/Restores.test.ts`,
       only: "newer own transactions fill"
+    },
+    {
+      name: "restore-without-a-final-signature-reads-the-whole-list",
+      rule: "What the first look after a restore finds final does not shorten the list of a copy that knows no final signature.",
+      source: `${traces} 28`,
+      before: "  const next = yield* SolanaRestore.advance({ context, providers, rows, since, known, now }, restore)",
+      after:
+        "  const next = yield* SolanaRestore.advance({ context, providers, rows, since: anchor === undefined ? { slot: 10 ** 9 } : since, known, now }, restore)",
+      test: `${lanes}/Restores.test.ts`,
+      only: "a copy with no final signature"
     }
   ]),
   ...inFile("src/server/chains/solana/SolanaCalls.ts", [

@@ -81,7 +81,7 @@ const open = (parts: Parts, { address, genesis, keys }: LaneOptions): LaneChain<
       Effect.zipWith(ownHashes(hashes), given(hashes), (one, other) => new Set([...one, ...other]))
     // What is finalized after the copy was put back is newer than what the list is read for, also if this process has seen it already.
     const newest = SolanaContext.anchorOf(memory)
-    const since = counters.since ?? anchor ?? newest ?? { slot: 0 }
+    const since = counters.since ?? anchor ?? { slot: 0 }
     const next = yield* SolanaRestore.advance({ context, providers, rows, since, known, now }, restore)
     return {
       ...present("anchor", newest),

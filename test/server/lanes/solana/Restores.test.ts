@@ -2,13 +2,14 @@
 import { assert } from "@effect/vitest"
 import { Effect, Predicate, Result } from "effect"
 import { TestClock } from "effect/testing"
+import { LedgerMemory } from "../../../../src/server/ledger/memory/LedgerMemory.ts"
 import { listPage } from "../../../../src/domain/transaction/solana/SolanaNumbers.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as Cluster from "../../../../testkit/solana/Cluster.ts"
 import type { Node } from "../../../../testkit/solana/Node.ts"
 import { addressOf, transferOf } from "../../../testkit/solana/World.ts"
 import { memory } from "../../ledger/Fixtures.ts"
-import { endsAs, hideStatuses, pruned, shown, signedMemo } from "./Ends.ts"
+import { endsAs, hideStatuses, pruned, release, shown, signedMemo } from "./Ends.ts"
 import * as World from "./World.ts"
 
 const { memo, receiver, sol, transfer } = World
@@ -174,6 +175,56 @@ layerEach(memory)("after a restore", (it) => {
       assert.strictEqual((yield* world.transaction(landed)).state, "confirmed")
     })
   )
+
+  // Bytes that the copy knows become final in the first look after the restore. What landed before them is not in the copy.
+  for (const [what, hasAnchor] of [
+    ["no final signature", false],
+    ["an older final signature", true]
+  ] as const) {
+    it.effect(`what landed before bytes of a copy with ${what} is adopted, and is not sent again`, () =>
+      Effect.gen(function* () {
+        const world = yield* World.make({ providers: 2 })
+        yield* world.accept(memo("oldest"))
+        yield* world.finish
+        const { rows } = yield* LedgerMemory
+        const [lane] = rows.tables().accounts.values()
+        const { account, ...row } = lane ?? assert.fail("there is no lane")
+        const { counters, ...withoutCounters } = account
+        const [landed] = yield* world.accept(transfer(world.address, sol))
+        yield* world.finish
+        assert.strictEqual(world.cluster.balanceOf(receiver), sol)
+        world.cluster.swallows = true
+        const [known] = yield* world.accept(memo("known"))
+        yield* world.poll(2)
+        yield* world.forget(landed)
+        const present = rows.tables().accounts.get(lane?.id ?? assert.fail("there is no lane")) ?? assert.fail("no row")
+        rows.setAccount({
+          ...present,
+          account: hasAnchor && counters !== undefined ? { ...withoutCounters, counters } : withoutCounters
+        })
+        yield* world.restore
+        release(world)
+        world.cluster.produce(Cluster.finality + 5)
+        yield* world.claim
+        // The first page of the list begins with the known bytes and has nothing below them.
+        const [{ hash } = assert.fail("no attempt")] = (yield* world.transaction(known)).attempts
+        const slot = world.cluster.landed(world.cluster.blocks, hash)?.block.slot
+        for (const { lies } of world.nodes) {
+          lies.set("getSignaturesForAddress", ([, options]) =>
+            Predicate.hasProperty(options, "before") && options.before === hash
+              ? undefined
+              : { result: Array.from({ length: listPage.entries }, () => ({ signature: hash, slot })) }
+          )
+        }
+        yield* world.poll(untilBound)
+        for (const { lies } of world.nodes) lies.clear()
+        yield* world.finish
+        assert.strictEqual((yield* world.transaction(known)).state, "confirmed")
+        assert.deepStrictEqual(yield* shown(world, landed), ["confirmed", "confirmed", 1])
+        assert.strictEqual(world.cluster.balanceOf(receiver), sol)
+      })
+    )
+  }
 
   it.effect("two equal requests that have both landed are adopted, one transaction each", () =>
     Effect.gen(function* () {
