@@ -188,7 +188,7 @@ layerEach(memory)("after a restore", (it) => {
         yield* world.finish
         const { rows } = yield* LedgerMemory
         const [lane] = rows.tables().accounts.values()
-        const { account, ...row } = lane ?? assert.fail("there is no lane")
+        const { account } = lane ?? assert.fail("there is no lane")
         const { counters, ...withoutCounters } = account
         const [landed] = yield* world.accept(transfer(world.address, sol))
         yield* world.finish
