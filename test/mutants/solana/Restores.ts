@@ -58,7 +58,7 @@ export const restores: ReadonlyArray<Mutant> = [
       after:
         "  const next = yield* SolanaRestore.advance({ context, providers, rows, since: anchor === undefined ? { slot: 10 ** 9 } : since, known, now }, restore)",
       test: `${lanes}/Restores.test.ts`,
-      only: "a copy with no final signature"
+      only: "what landed before bytes of a copy"
     }
   ]),
   ...inFile("src/server/chains/solana/SolanaCalls.ts", [
