@@ -1,7 +1,7 @@
 // The service is stopped under load by SIGTERM, by several signals, or by a terminal that closes.
 import { Effect } from "effect"
 import type { Case } from "./Case.ts"
-import { isAlive } from "../src/sql/embedded/Pid.ts"
+import { isProcessAlive } from "../src/sql/embedded/Postmaster.ts"
 import * as World from "./World.ts"
 import * as Writing from "./Writing.ts"
 
@@ -52,7 +52,7 @@ export const Signals: Case = {
             exited.code === 0,
             `the exit code is 0: ${exited.signal ?? exited.code} after ${signals.join(", ")}`
           )
-          tally.expect(!isAlive(postgres), `its PostgreSQL has ended after ${signals.join(", ")}`)
+          tally.expect(!isProcessAlive(postgres), `its PostgreSQL has ended after ${signals.join(", ")}`)
         })
       )
     })

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { pathToFileURL } from "node:url"
-import { isAlive } from "../src/sql/embedded/Pid.ts"
+import { isProcessAlive } from "../src/sql/embedded/Postmaster.ts"
 import { folder, postgresPid, until } from "../testkit/process/Folder.ts"
 import * as Service from "../testkit/process/Service.ts"
 
@@ -34,13 +34,13 @@ export const make = Effect.map(folder, (home) => {
 
 export const signal = (pids: ReadonlyArray<number>, name: NodeJS.Signals) =>
   Effect.sync(() => {
-    for (const pid of pids) if (isAlive(pid)) process.kill(pid, name)
+    for (const pid of pids) if (isProcessAlive(pid)) process.kill(pid, name)
   })
 
 export const gone = (pid: number) =>
   until(
     `the end of ${pid}`,
-    Effect.sync(() => (isAlive(pid) ? undefined : true))
+    Effect.sync(() => (isProcessAlive(pid) ? undefined : true))
   )
 
 /** What a case kills: the service, its PostgreSQL, or both. */

@@ -1,7 +1,7 @@
 // Writes docs/settings.md from the table of variables, which is also the help of `serve`. With `--check`, it fails if the file differs.
 import * as fs from "node:fs"
-import { secrets } from "../src/cli/kit/ServeFlags.ts"
 import type { Name } from "../src/process/settings/Settings.ts"
+import { secretSettings } from "../src/cli/kit/Environment.ts"
 import { variables } from "../src/process/settings/Variables.ts"
 
 interface Setting {
@@ -18,7 +18,7 @@ const rowOf = (name: Name) => {
   const setting: Setting = variables[name]
   return [
     code(name),
-    secrets.has(name) ? "none" : code(`--${name.toLowerCase().replaceAll("_", "-")}`),
+    secretSettings.has(name) ? "none" : code(`--${name.toLowerCase().replaceAll("_", "-")}`),
     setting.default === undefined ? "unset" : code(setting.default),
     setting.help,
     setting.example.startsWith("the ") ? setting.example : code(setting.example)

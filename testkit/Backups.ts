@@ -1,15 +1,15 @@
 // Backups in memory: the lines that a backup file has.
 import { Effect, Stream } from "effect"
 import { createHash } from "node:crypto"
+import * as Backup from "../src/sql/backup/Backup.ts"
 import * as Restore from "../src/sql/backup/Restore.ts"
-import * as Snapshot from "../src/sql/backup/Snapshot.ts"
-import { validate } from "../src/sql/backup/Validation.ts"
+import { validate } from "../src/sql/backup/Restore.ts"
 
 /** The lines of a backup of the current database. */
 export const snapshot = Effect.gen(function* () {
   const lines: Array<string> = []
   const hash = createHash("sha256")
-  yield* Snapshot.take({
+  yield* Backup.take({
     write: (line) =>
       Effect.sync(() => {
         lines.push(line)

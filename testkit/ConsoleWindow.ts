@@ -9,8 +9,8 @@ import { readFileSync } from "node:fs"
 import * as path from "node:path"
 import { script } from "../scripts/console/build.ts"
 import { version } from "../src/api/Version.ts"
-import { grantsOf } from "../src/domain/access/Session.ts"
-import type { Grant } from "../src/domain/access/Scope.ts"
+import type { Grant } from "../src/domain/access/ApiKey.ts"
+import { grantsOfSession } from "../src/domain/access/Caller.ts"
 
 const origin = "http://console.test"
 
@@ -136,7 +136,7 @@ const sessionOf = ({ scopes = ["*"], isReadOnly = false }: Options) => ({
   key_id: "tests",
   key_name: "tests",
   read_only: isReadOnly,
-  scopes: grantsOf({ scopes }, isReadOnly),
+  scopes: grantsOfSession({ scopes }, isReadOnly),
   created_at: "2026-01-02T03:04:05.678Z",
   expires_at: "2036-01-02T03:04:05.678Z",
   idle_ends_at: "2036-01-02T03:04:05.678Z"

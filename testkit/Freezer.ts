@@ -1,9 +1,9 @@
 // A proxy in front of the database that a test can freeze: connections stay open and pass no bytes.
 import { Effect } from "effect"
 import * as net from "node:net"
-import type { Address } from "../src/sql/Address.ts"
+import type { DatabaseAddress } from "../src/sql/Connection.ts"
 
-export const make = (target: Address) =>
+export const make = (target: DatabaseAddress) =>
   Effect.acquireRelease(
     Effect.callback<{
       readonly port: number

@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, SqlError } from "effect/sql"
 import type { SqlConnection } from "effect/sql"
-import { commit } from "../src/sql/PausableConnection.ts"
+import { commit } from "../src/sql/Transaction.ts"
 
 /** Runs `before` each time before a statement that contains `part`. */
 export const beforeStatement = (

@@ -8,9 +8,9 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import type { TestProject } from "vitest/node"
-import type { DatabaseError } from "../src/sql/DatabaseError.ts"
-import * as EmbeddedPostgres from "../src/sql/embedded/EmbeddedPostgres.ts"
+import type { DatabaseError } from "../src/sql/Connection.ts"
 import * as Migrate from "../src/sql/Migrate.ts"
+import * as EmbeddedPostgres from "../src/sql/embedded/EmbeddedPostgres.ts"
 import * as Bundle from "./process/Bundle.ts"
 
 /** How test files connect to the server: by URL or by Unix socket. The databases of a run have its name. */

@@ -5,7 +5,7 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import * as Pid from "../../src/sql/embedded/Pid.ts"
+import { runningServer } from "../../src/sql/embedded/Postmaster.ts"
 import * as Child from "./Child.ts"
 import * as Fill from "./Fill.ts"
 import * as Folder from "./Folder.ts"
@@ -106,7 +106,7 @@ export const make = Effect.fnUntraced(function* ({ size, ...options }: Options) 
   const dataDir = yield* Folder.temporary
   const service = yield* startService({ ...options, dataDir })
   const socketFolder = fs.realpathSync(path.join(dataDir, "postgres"))
-  const pid = Pid.running(socketFolder)
+  const pid = runningServer(socketFolder)
   if (pid === undefined) return yield* new Child.ChildFailed({ message: `no PostgreSQL in ${dataDir}` })
   const postgres: Postgres = { pid, socketFolder, port: 5432 }
   const sql = yield* connect(postgres)

@@ -1,7 +1,7 @@
 // The rules for every response and log record, whatever was sent.
 import * as path from "node:path"
 import { maxErrorLength } from "../../src/domain/request/Request.ts"
-import { constantHeaders } from "../../src/server/responses/ConstantHeaders.ts"
+import { constantHeaders } from "../../src/server/responses/Failures.ts"
 import * as Answer from "./Answer.ts"
 import type { Operation } from "./OpenApi.ts"
 

@@ -1,11 +1,12 @@
 // The type of a schema, as far as a declaration shows it. Brands are only in the schema's own properties, not in its AST.
 import { SchemaAST } from "effect"
 import type { Schema } from "effect"
-import * as Documentation from "../../src/domain/request/Documentation.ts"
+import { documentationOf, unionMembers } from "../../src/domain/request/Field.ts"
+import type { Documentation } from "../../src/domain/request/Field.ts"
 
 export type Leaf = "string" | "number" | "boolean" | "bigint" | "null" | "never" | "unknown" | "DateTime.Utc"
 
-export interface Property extends Documentation.Documentation {
+export interface Property extends Documentation {
   readonly name: string
   readonly isOptional: boolean
   readonly shape: Shape
@@ -56,13 +57,13 @@ const ofDeclaration = (ast: SchemaAST.Declaration): Shape => {
 }
 
 const propertiesOf = (ast: SchemaAST.Objects, typeOf: (name: string, type: SchemaAST.AST) => Shape) => {
-  const [encoded] = Documentation.members(SchemaAST.toEncoded(ast))
+  const [encoded] = unionMembers(SchemaAST.toEncoded(ast))
   return SchemaAST.toType(ast).propertySignatures.map(({ name, type }): Property => {
     const documented = encoded?.propertySignatures.find((other) => other.name === name)?.type ?? type
     return {
       // A check on a struct, and what its annotations say, is only on the type side.
-      ...Documentation.of(type),
-      ...Documentation.of(documented),
+      ...documentationOf(type),
+      ...documentationOf(documented),
       name: String(name),
       isOptional: type.context?.isOptional === true,
       shape: typeOf(String(name), type)

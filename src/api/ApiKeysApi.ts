@@ -1,4 +1,4 @@
-// The endpoints of API keys: create, list, read, rotate, revoke.
+// The endpoints of API keys: create, list, read, rotate, revoke; and of the master key: rotate.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import {
@@ -11,15 +11,14 @@ import {
   RotateApiKey,
   UpdateApiKey
 } from "../domain/access/ApiKey.ts"
+import { MasterKeyRotation } from "../domain/masterKey/MasterKey.ts"
 import { PageQuery } from "../domain/request/Page.ts"
 import { flag } from "../domain/request/Text.ts"
-import * as Condition from "./Condition.ts"
-import { versioned, withOptionalBody } from "./document/Operation.ts"
+import { EveryCaller, ifMatch, RequiredScope, versioned, withOptionalBody } from "./Endpoint.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
 import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
-import { EveryCaller, RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ key_id: ApiKeyId })
 
@@ -78,7 +77,7 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
       ),
     HttpApiEndpoint.patch("update", "/:key_id", {
       params,
-      headers: Condition.ifMatch,
+      headers: ifMatch,
       payload: Json.mergePatch(UpdateApiKey),
       success: Envelope.of(ApiKey),
       error: [Errors.ApiKeyNotFoundError, Errors.ForbiddenError, Errors.PreconditionFailedError, ...Errors.any]
@@ -133,4 +132,29 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
       title: "API keys",
       description: "Credentials of callers. The administrator's key, which is in the configuration, may do everything."
     })
+  ) {}
+
+// The endpoint that rotates the master key.
+
+export class MasterKeyApi extends HttpApiGroup.make("masterKey")
+  .add(
+    HttpApiEndpoint.post("rotate", "/rotate", {
+      success: Envelope.of(MasterKeyRotation),
+      error: [Errors.ForbiddenError, Errors.RotationRunningError, ...Errors.any]
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "master-key:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Rotate the master key",
+          description:
+            "Encrypts every secret in the database again, without downtime: with the master key of the configuration, or, if the service keeps its master key in a file, with a new one. The response is sent when no secret needs the previous keys. The rotation continues if the caller disconnects. Only the administrator may rotate a key that the service keeps in a file, because copies of that file become outdated: the response names the files to copy. Older backups need the older key."
+        })
+      )
+  )
+  .middleware(DecodeErrors)
+  .middleware(Authorization)
+  .prefix("/api/v1/master-key")
+  .annotateMerge(
+    OpenApi.annotations({ title: "Master key", description: "The key that encrypts all secrets in the database." })
   ) {}

@@ -1,14 +1,21 @@
 // The endpoints of the audit log: list, verify, export, checkpoints.
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { AuditQuery, AuditRecord, AuditVerification, VerifyAudit } from "../domain/audit/Audit.ts"
-import { AuditCheckpoint, AuditExportRecord, ExportAudit, PruneAudit } from "../domain/audit/AuditCheckpoint.ts"
-import { count } from "../domain/request/Page.ts"
-import { linked } from "./document/Operation.ts"
 import * as Envelope from "./Envelope.ts"
+import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
+import {
+  AuditCheckpoint,
+  AuditExportRecord,
+  AuditQuery,
+  AuditRecord,
+  AuditVerification,
+  ExportAudit,
+  PruneAudit,
+  VerifyAudit
+} from "../domain/audit/Audit.ts"
+import { count } from "../domain/request/Page.ts"
+import { linked, RequiredScope } from "./Endpoint.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
-import { RequiredScope } from "./Scopes.ts"
 
 export class AuditApi extends HttpApiGroup.make("audit")
   .add(

@@ -1,27 +1,24 @@
 // The endpoints of configurations: what would have to change so that the service has what a document says, and its change.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import {
-  ConfigurationPlan,
-  PlanConfiguration,
-  maxDocumentBytes,
-  maxDocumentValues
-} from "../domain/configuration/PlanRequest.ts"
+import * as Envelope from "./Envelope.ts"
+import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
+import { ConfigurationName } from "../domain/configuration/Document.ts"
 import {
   ApplyConfiguration,
   ConfigurationApplied,
   ConfigurationDocument,
-  ConfigurationSummary
-} from "../domain/configuration/ApplyRequest.ts"
-import { ConfigurationName } from "../domain/configuration/Kinds.ts"
-import { flag } from "../domain/request/Text.ts"
+  ConfigurationPlan,
+  ConfigurationSummary,
+  maxDocumentBytes,
+  maxDocumentValues,
+  PlanConfiguration
+} from "../domain/configuration/Plan.ts"
 import { PageQuery } from "../domain/request/Page.ts"
-import { BodyLimit } from "./BodyLimit.ts"
-import * as Envelope from "./Envelope.ts"
+import { flag } from "../domain/request/Text.ts"
+import { BodyLimit, RequiredScope } from "./Endpoint.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
-import { RequiredScope } from "./Scopes.ts"
 
 const bodyLimit = { bytes: maxDocumentBytes, values: maxDocumentValues }
 

@@ -2,6 +2,9 @@
 // such route, and programs use API keys.
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import * as Envelope from "./Envelope.ts"
+import { failure, sentence } from "./Failure.ts"
+import { Authorization, DecodeErrors, RequestBody } from "./Middleware.ts"
 import {
   CreateSession,
   CurrentSession,
@@ -10,14 +13,11 @@ import {
   SessionId,
   SessionNotFound,
   SignInNeedsTls
-} from "../domain/access/Session.ts"
+} from "../domain/access/Caller.ts"
 import { MisdirectedRequest } from "../domain/request/Request.ts"
-import * as Envelope from "./Envelope.ts"
+import { EveryCaller } from "./Endpoint.ts"
 import * as Errors from "./Errors.ts"
-import { failure, sentence } from "./Failure.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, RequestBody } from "./Middleware.ts"
-import { EveryCaller } from "./Scopes.ts"
 
 const SessionNotFoundError = failure(
   SessionNotFound,

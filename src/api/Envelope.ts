@@ -1,9 +1,9 @@
 // The envelope around the data of every successful response.
 import { Schema, SchemaAST } from "effect"
 import { HttpApiSchema } from "effect/http-api"
-import type { Page } from "../domain/request/Page.ts"
 import { Value } from "../domain/request/ExactJson.ts"
 import { field } from "../domain/request/Field.ts"
+import type { Page } from "../domain/request/Page.ts"
 import * as Shown from "../domain/request/Shown.ts"
 import * as Json from "./Json.ts"
 

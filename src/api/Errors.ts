@@ -1,23 +1,26 @@
-// The only table that maps an error to a status and a message. Each entry works both ways: the server encodes the error
-// with it, and the typed client decodes the body to the same class.
+// The only table that maps an error to a status and a message. Each entry works both ways: the server encodes, the client decodes.
 import { Schema, SchemaTransformation } from "effect"
 import { HttpApiSchema } from "effect/http-api"
-import { field } from "../domain/request/Field.ts"
-import * as Failure from "./Failure.ts"
-import { explained, failure, headed, values } from "./Failure.ts"
 import * as ApiKey from "../domain/access/ApiKey.ts"
-import * as AuditCheckpoint from "../domain/audit/AuditCheckpoint.ts"
 import * as Caller from "../domain/access/Caller.ts"
-import * as Delivery from "../domain/notification/Delivery.ts"
-import * as Idempotency from "../domain/request/Idempotency.ts"
+import { AuditCheckpointNotFound } from "../domain/audit/Audit.ts"
+import { ApplyRunning, ConfigurationNotFound, PlanOutdated, PlanRefused } from "../domain/configuration/Plan.ts"
 import * as MasterKey from "../domain/masterKey/MasterKey.ts"
 import * as Network from "../domain/network/Network.ts"
+import * as Delivery from "../domain/notification/Delivery.ts"
 import * as Notification from "../domain/notification/Notification.ts"
-import { count } from "../domain/request/Page.ts"
 import * as Relayer from "../domain/relayer/Relayer.ts"
+import { field } from "../domain/request/Field.ts"
+import { count } from "../domain/request/Page.ts"
 import * as Request from "../domain/request/Request.ts"
+import { IdempotencyKeyBusy, IdempotencyKeyReused, PreconditionFailed } from "../domain/request/Request.ts"
 import * as Signer from "../domain/signer/Signer.ts"
-import * as Version from "../domain/request/Version.ts"
+import * as AcceptanceErrors from "../domain/transaction/AcceptanceErrors.ts"
+import * as Cancellation from "../domain/transaction/Cancellation.ts"
+import * as Transaction from "../domain/transaction/TransactionId.ts"
+import * as TransactionLimits from "../domain/transaction/TransactionLimits.ts"
+import * as Failure from "./Failure.ts"
+import { explained, failure, headed, values } from "./Failure.ts"
 
 export const BadRequestError = Schema.Struct({
   ...Failure.fields("Bad Request"),
@@ -123,7 +126,7 @@ export const TooManyApiKeysError = explained(
 export const NotFoundError = failure(Request.NotFound, 404, "Not Found", "The path does not exist.")
 
 export const AuditCheckpointNotFoundError = failure(
-  AuditCheckpoint.AuditCheckpointNotFound,
+  AuditCheckpointNotFound,
   404,
   "Audit checkpoint not found",
   "There is no checkpoint at this position."
@@ -224,19 +227,19 @@ const stillRunning = "Request with this idempotency key is still running"
 export const retryAfterBusy = 1
 
 export const IdempotencyKeyBusyError = headed(
-  Idempotency.IdempotencyKeyBusy,
+  IdempotencyKeyBusy,
   409,
   stillRunning,
   "The first request with this `Idempotency-Key` is still running; `Retry-After` is sent.",
   retryAfter,
   {
-    decode: () => new Idempotency.IdempotencyKeyBusy({}),
+    decode: () => new IdempotencyKeyBusy({}),
     encode: () => ({ "retry-after": retryAfterBusy })
   }
 )
 
 export const IdempotencyKeyReusedError = failure(
-  Idempotency.IdempotencyKeyReused,
+  IdempotencyKeyReused,
   422,
   "Idempotency key reused with a different request",
   "The `Idempotency-Key` was used for another request."
@@ -250,7 +253,7 @@ export const RotationRunningError = failure(
 )
 
 export const PreconditionFailedError = failure(
-  Version.PreconditionFailed,
+  PreconditionFailed,
   412,
   "Precondition Failed",
   "The current version of the resource does not match `If-Match`."
@@ -328,11 +331,86 @@ export const RequestHeaderFieldsTooLargeError = failure(
   "The headers are larger than the limit."
 )
 
-export * from "./ConfigurationErrors.ts"
-export * from "./TransactionErrors.ts"
-
 /** Failures that every endpoint can have. */
 export const any = [InternalServerErrorError, ServiceUnavailableError] as const
 
 /** A request that waits for something outside of the database is refused if its caller has too many of them. */
 export const ofOutboundWork = [TooManyRequestsError] as const
+
+// The rows of the table of errors that are about transactions and the accounts that send them.
+
+export const TransactionNotFoundError = failure(
+  Transaction.TransactionNotFound,
+  404,
+  "Transaction not found",
+  "The relayer has no transaction with this id."
+)
+
+export const RelayerPausedError = failure(
+  AcceptanceErrors.RelayerPaused,
+  403,
+  "Relayer paused",
+  "The operator has paused the relayer: nothing new is sent or signed."
+)
+export const RelayerIsChannelError = failure(
+  Relayer.RelayerIsChannel,
+  409,
+  "Relayer has the address of a channel",
+  "The account of the signer is a channel of a stellar relayer."
+)
+export const TransactionLimitExceededError = explained(
+  TransactionLimits.TransactionLimitExceeded,
+  403,
+  "Transaction limit exceeded",
+  "The request is beyond the `transaction_limits` of the API key, or the key has none for the network type of the relayer; `error` names the limit or the missing member, such as `transaction_limits.stellar`."
+)
+export const TransactionConflictError = explained(
+  Cancellation.TransactionConflict,
+  409,
+  "Transaction conflict",
+  "The state of the transaction, or another transaction with the same `external_id`, does not allow the request; `error` says why."
+)
+
+export const RehearsalTooLargeError = explained(
+  Relayer.RehearsalTooLarge,
+  413,
+  "Rehearsal too large",
+  "The days have more transactions than a rehearsal reads; `error` names the largest number of days that fits."
+)
+
+export const NotImplementedError = explained(
+  Request.NotImplemented,
+  501,
+  "Not Implemented",
+  "The network type of the relayer does not support it."
+)
+
+// The rows of the error table for configurations.
+
+export const PlanRefusedError = explained(
+  PlanRefused,
+  422,
+  "Plan refused",
+  "The service cannot become what the document says; `error` has one line for each reason, with the path."
+)
+
+export const PlanOutdatedError = explained(
+  PlanOutdated,
+  412,
+  "Plan outdated",
+  "The digest is not that of the document and the service. `error` says what has changed since the plan; nothing was written."
+)
+
+export const ApplyRunningError = explained(
+  ApplyRunning,
+  409,
+  "Apply is running",
+  "Another apply of the configuration has run for ten seconds; `error` says since when."
+)
+
+export const ConfigurationNotFoundError = failure(
+  ConfigurationNotFound,
+  404,
+  "Configuration not found",
+  "No configuration of this name was applied."
+)

@@ -1,18 +1,15 @@
-// The endpoints of networks: create, list, read, change, delete.
+// The endpoints of networks: create, list, read, change, delete, and the health of their RPC providers.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { CheckQuery } from "../domain/chain/CheckQuery.ts"
-import { Network } from "../domain/network/Network.ts"
-import { NetworkId } from "../domain/network/NetworkId.ts"
-import { CreateNetwork, UpdateNetwork } from "../domain/network/NetworkRequest.ts"
+import { CheckQuery } from "../domain/chain/ChainSnapshot.ts"
+import { CreateNetwork, Network, NetworkId, UpdateNetwork } from "../domain/network/Network.ts"
+import { NetworkProvider, ProvidersQuery } from "../domain/network/NetworkProvider.ts"
 import { PageQuery } from "../domain/request/Page.ts"
-import * as Condition from "./Condition.ts"
-import { versioned } from "./document/Operation.ts"
+import { ifMatch, RequiredScope, versioned } from "./Endpoint.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
 import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
-import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ network_id: NetworkId })
 
@@ -62,7 +59,7 @@ export class NetworksApi extends HttpApiGroup.make("networks")
       ),
     HttpApiEndpoint.patch("update", "/:network_id", {
       params,
-      headers: Condition.ifMatch,
+      headers: ifMatch,
       payload: Json.mergePatch(UpdateNetwork),
       success: Envelope.of(Network),
       error: [
@@ -84,7 +81,7 @@ export class NetworksApi extends HttpApiGroup.make("networks")
       ),
     HttpApiEndpoint.delete("delete", "/:network_id", {
       params,
-      headers: Condition.ifMatch,
+      headers: ifMatch,
       success: Envelope.deleted("Network deleted successfully", "Network reset successfully"),
       error: [
         Errors.NetworkNotFoundError,
@@ -109,3 +106,27 @@ export class NetworksApi extends HttpApiGroup.make("networks")
   .annotateMerge(
     OpenApi.annotations({ title: "Networks", description: "Configurations of chains that relayers can be bound to." })
   ) {}
+
+// The endpoint that shows the health of a network's RPC providers.
+
+export class ProvidersApi extends HttpApiGroup.make("providers")
+  .add(
+    HttpApiEndpoint.get("list", "/:network_id/providers", {
+      params: Schema.Struct({ network_id: NetworkId }),
+      query: ProvidersQuery,
+      success: Envelope.listOf(NetworkProvider),
+      error: [Errors.NetworkNotFoundError, ...Errors.ofOutboundWork, ...Errors.any]
+    })
+      .annotate(RequiredScope, "networks:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "List the providers of a network with their health",
+          description:
+            "The RPC URLs of the network, masked, each with what the last checks of relayers found, of all instances. No provider is asked, unless `check` is true: then each says now which chain it serves and what it can do."
+        })
+      )
+  )
+  .middleware(DecodeErrors)
+  .middleware(Authorization)
+  .prefix("/api/v1/networks")
+  .annotateMerge(OpenApi.annotations({ title: "Providers", description: "How the RPC providers of networks do." })) {}

@@ -1,16 +1,16 @@
 // The endpoints with which an operator reads and repairs the nonces of a relayer's account.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { RelayerId } from "../domain/relayer/Relayer.ts"
 import { ClearedNonces, ClearNonces, NonceDecision, NonceState } from "../domain/transaction/evm/NonceState.ts"
 import { SolanaLaneState } from "../domain/transaction/solana/SolanaLaneState.ts"
 import { StellarNonceState } from "../domain/transaction/stellar/StellarNonceState.ts"
 import { ResyncNonce } from "../domain/transaction/TransactionRequests.ts"
 import * as Envelope from "./Envelope.ts"
+import { Authorization, DecodeErrors, Idempotency, OutboundLimit, RequestBody } from "./Middleware.ts"
+import { RelayerId } from "../domain/relayer/Relayer.ts"
+import { RequiredScope } from "./Endpoint.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, Idempotency, OutboundLimit, RequestBody } from "./Middleware.ts"
-import { RequiredScope } from "./Scopes.ts"
 
 const ShownSequences = Schema.Union([NonceState, StellarNonceState, SolanaLaneState]).annotate({
   identifier: "ShownSequences",

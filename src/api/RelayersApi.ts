@@ -1,16 +1,24 @@
-// The endpoints of relayers: create, list, read, change, delete.
+// The endpoints of relayers: create, list, read, change, delete; their health; a policy on past transactions.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { CheckQuery } from "../domain/chain/CheckQuery.ts"
-import { CreateRelayer, Relayer, RelayerId, UpdateRelayer } from "../domain/relayer/Relayer.ts"
-import { RelayerQuery } from "../domain/relayer/RelayerQuery.ts"
-import * as Condition from "./Condition.ts"
-import { linked, versioned } from "./document/Operation.ts"
+import { CheckQuery } from "../domain/chain/ChainSnapshot.ts"
+import { BalanceTrend, BalanceTrendQuery } from "../domain/health/Funding.ts"
+import { RelayerExplanation } from "../domain/health/HealthExplanation.ts"
+import {
+  CreateRelayer,
+  Relayer,
+  RelayerBalance,
+  RelayerId,
+  RelayerQuery,
+  RelayerStatus,
+  UpdateRelayer
+} from "../domain/relayer/Relayer.ts"
+import { Rehearsal, RehearsePolicy } from "../domain/transaction/evm/Rehearsal.ts"
+import { ifMatch, linked, RequiredScope, versioned } from "./Endpoint.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
-import { RequiredScope } from "./Scopes.ts"
+import { Authorization, DecodeErrors, Idempotency, OutboundLimit, RequestBody } from "./Middleware.ts"
 
 const params = Schema.Struct({ relayer_id: RelayerId })
 
@@ -68,7 +76,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
       ),
     HttpApiEndpoint.patch("update", "/:relayer_id", {
       params,
-      headers: Condition.ifMatch,
+      headers: ifMatch,
       payload: Json.mergePatch(UpdateRelayer),
       success: Envelope.of(Relayer),
       error: [
@@ -90,7 +98,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
       ),
     HttpApiEndpoint.delete("delete", "/:relayer_id", {
       params,
-      headers: Condition.ifMatch,
+      headers: ifMatch,
       success: Envelope.deleted("Relayer deleted successfully"),
       error: [Errors.RelayerNotFoundError, Errors.RelayerInUseError, Errors.PreconditionFailedError, ...Errors.any]
     })
@@ -107,3 +115,113 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
   .middleware(Authorization)
   .prefix("/api/v1/relayers")
   .annotateMerge(OpenApi.annotations({ title: "Relayers", description: "Accounts on one network with one signer." })) {}
+
+// The endpoints of relayer health: status, balance, check, explain.
+
+const healthParams = Schema.Struct({ relayer_id: RelayerId })
+const error = [Errors.RelayerNotFoundError, ...Errors.any] as const
+const outbound = { params: healthParams, error: [...Errors.ofOutboundWork, ...error] } as const
+
+export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
+  .add(
+    HttpApiEndpoint.get("status", "/:relayer_id/status", { ...outbound, success: Envelope.of(RelayerStatus) })
+      .middleware(OutboundLimit)
+      .annotate(RequiredScope, "relayers:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Get a relayer's status",
+          description:
+            "Inspects the chain now. If no provider answers, `live` is false, and balance and nonce are those of the last inspection, at `read_at`."
+        })
+      ),
+    HttpApiEndpoint.get("balance", "/:relayer_id/balance", {
+      params: healthParams,
+      error: [Errors.BadGatewayError, ...outbound.error],
+      success: Envelope.of(RelayerBalance)
+    })
+      .middleware(OutboundLimit)
+      .annotate(RequiredScope, "relayers:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Get a relayer's balance",
+          description:
+            "Reads the balance from the chain now. Answers 502 if no provider answers, or if the provider serves another chain."
+        })
+      ),
+    HttpApiEndpoint.post("check", "/:relayer_id/check", { ...outbound, success: Envelope.of(RelayerStatus) })
+      .middleware(Idempotency)
+      .middleware(OutboundLimit)
+      .annotate(RequiredScope, "relayers:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Check a relayer now",
+          description:
+            "Runs the regular health check now, with the same consequences: two failed checks in a row disable the relayer (three until its chain has answered once, and a wrong chain at once), and one successful check enables it."
+        })
+      ),
+    HttpApiEndpoint.get("balances", "/:relayer_id/balances", {
+      params: healthParams,
+      query: BalanceTrendQuery,
+      success: Envelope.of(BalanceTrend),
+      error
+    })
+      .annotate(RequiredScope, "relayers:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Get what a relayer's balance was",
+          description:
+            "The balance hour by hour, as the checks of all instances read it, what is spent in a day, and for how long the rest suffices. No provider is asked."
+        })
+      ),
+    HttpApiEndpoint.get("explain", "/:relayer_id/explain", {
+      params: healthParams,
+      success: Envelope.of(RelayerExplanation),
+      error
+    })
+      .annotate(RequiredScope, "relayers:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Explain a relayer's state",
+          description: "Says why the relayer is in its state, what happens next and when, as text and as a code."
+        })
+      )
+  )
+  .middleware(DecodeErrors)
+  .middleware(Authorization)
+  .prefix("/api/v1/relayers")
+  .annotateMerge(
+    OpenApi.annotations({ title: "Relayer health", description: "Whether relayers work, and why not." })
+  ) {}
+
+// The endpoint that tries a policy on past transactions.
+
+export class PoliciesApi extends HttpApiGroup.make("policies")
+  .add(
+    HttpApiEndpoint.post("rehearse", "/:relayer_id/policies/rehearse", {
+      params: Schema.Struct({ relayer_id: RelayerId }),
+      payload: Json.body(RehearsePolicy),
+      success: Envelope.of(Rehearsal),
+      error: [
+        Errors.RelayerNotFoundError,
+        Errors.NotImplementedError,
+        Errors.RehearsalTooLargeError,
+        Errors.ForbiddenError,
+        ...Errors.ofOutboundWork,
+        ...Errors.any
+      ]
+    })
+      .middleware(RequestBody)
+      .middleware(OutboundLimit)
+      .annotate(RequiredScope, "relayers:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Try a policy on past transactions",
+          description:
+            "Says what a changed policy would have done to the final transactions of the last days: which it would have refused, and which it would have held because of its `gas_price_cap`. Changes and stores nothing. Relayers on evm only. It also needs the scope `transactions:read`. Repeat it with fewer `days` if it answers 413."
+        })
+      )
+  )
+  .middleware(DecodeErrors)
+  .middleware(Authorization)
+  .prefix("/api/v1/relayers")
+  .annotateMerge(OpenApi.annotations({ title: "Policies", description: "The limits of relayers." })) {}

@@ -2,16 +2,14 @@
 // ever returned.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { PageQuery } from "../domain/request/Page.ts"
 import { CreateSigner, ReplaceSignerCredentials } from "../domain/signer/CreateSigner.ts"
-import { Signer } from "../domain/signer/Signer.ts"
-import { SignerId } from "../domain/signer/SignerId.ts"
-import { Verification } from "../domain/signer/Verification.ts"
 import * as Envelope from "./Envelope.ts"
+import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
+import { PageQuery } from "../domain/request/Page.ts"
+import { Signer, SignerId, Verification } from "../domain/signer/Signer.ts"
+import { RequiredScope } from "./Endpoint.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
-import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ signer_id: SignerId })
 

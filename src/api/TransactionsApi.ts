@@ -1,24 +1,18 @@
-// The endpoints of transactions: send, list, read, replace, cancel, simulate, explain.
+// The endpoints of transactions: send, list, read, replace, cancel, simulate, explain, and those whose users pay the fees in a token.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RelayerId } from "../domain/relayer/Relayer.ts"
-import { EvmTransaction } from "../domain/transaction/evm/EvmTransaction.ts"
-import {
-  ReplaceSolanaTransaction,
-  SendSolanaBatch,
-  SendSolanaTransaction
-} from "../domain/transaction/solana/SendSolanaTransaction.ts"
-import { SolanaSimulation } from "../domain/transaction/solana/SolanaSimulation.ts"
-import { SolanaTransactionResponse } from "../domain/transaction/solana/SolanaTransactionResponse.ts"
-import {
-  ReplaceStellarTransaction,
-  SendStellarBatch,
-  SendStellarTransaction
-} from "../domain/transaction/stellar/SendStellarTransaction.ts"
-import { StellarSimulation } from "../domain/transaction/stellar/StellarSimulation.ts"
-import { StellarTransactionResponse } from "../domain/transaction/stellar/StellarTransactionResponse.ts"
-import { OtherTransaction } from "../domain/transaction/UnknownNetwork.ts"
 import { TransactionId } from "../domain/transaction/TransactionId.ts"
+import {
+  AllTransactionsQuery,
+  CanceledTransactions,
+  SequenceParam,
+  TransactionExplanation,
+  TransactionQuery
+} from "../domain/transaction/TransactionRequests.ts"
+import { OtherTransaction } from "../domain/transaction/UnknownNetwork.ts"
+import { TransactionFees } from "../domain/transaction/evm/BlockFees.ts"
+import { EvmTransaction } from "../domain/transaction/evm/EvmTransaction.ts"
 import {
   ReplaceEvmTransaction,
   SendEvmBatch,
@@ -26,17 +20,36 @@ import {
 } from "../domain/transaction/evm/SendEvmTransaction.ts"
 import { Simulation } from "../domain/transaction/evm/Simulation.ts"
 import {
-  CanceledTransactions,
-  SequenceParam,
-  TransactionExplanation,
-  TransactionQuery
-} from "../domain/transaction/TransactionRequests.ts"
-import { linked } from "./document/Operation.ts"
+  ReplaceSolanaTransaction,
+  SendSolanaBatch,
+  SendSolanaTransaction
+} from "../domain/transaction/solana/SendSolanaTransaction.ts"
+import {
+  BuildSolanaTransaction,
+  BuiltSolanaTransaction,
+  QuoteSolanaTransaction,
+  SolanaQuote
+} from "../domain/transaction/solana/SolanaExchanges.ts"
+import { SolanaSimulation } from "../domain/transaction/solana/SolanaSimulation.ts"
+import { SolanaTransactionResponse } from "../domain/transaction/solana/SolanaTransactionResponse.ts"
+import {
+  ReplaceStellarTransaction,
+  SendStellarBatch,
+  SendStellarTransaction
+} from "../domain/transaction/stellar/SendStellarTransaction.ts"
+import {
+  BuildStellarTransaction,
+  BuiltStellarTransaction,
+  QuoteStellarTransaction,
+  StellarQuote
+} from "../domain/transaction/stellar/StellarExchanges.ts"
+import { StellarSimulation } from "../domain/transaction/stellar/StellarSimulation.ts"
+import { StellarTransactionResponse } from "../domain/transaction/stellar/StellarTransactionResponse.ts"
+import { linked, RequiredScope } from "./Endpoint.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
 import { Authorization, DecodeErrors, Idempotency, OutboundLimit, RequestBody } from "./Middleware.ts"
-import { RequiredScope } from "./Scopes.ts"
 
 /** By network type, which `network_type` names. */
 export const TransactionResponse = Schema.Union([
@@ -241,3 +254,138 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
   .middleware(Authorization)
   .prefix("/api/v1/relayers")
   .annotateMerge(OpenApi.annotations({ title: "Transactions", description: "Transactions that relayers send." })) {}
+
+// The list of the transactions of all relayers.
+
+export class AllTransactionsApi extends HttpApiGroup.make("allTransactions")
+  .add(
+    HttpApiEndpoint.get("list", "/", {
+      query: AllTransactionsQuery,
+      success: Envelope.listOf(TransactionResponse),
+      error: Errors.any
+    })
+      .annotate(RequiredScope, "transactions:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "List transactions of all relayers",
+          description:
+            "Newest first, and only of relayers that the API key can use. The `Link` header leads to the next page by `cursor`.",
+          transform: linked
+        })
+      )
+  )
+  .middleware(DecodeErrors)
+  .middleware(Authorization)
+  .prefix("/api/v1/transactions")
+  .annotateMerge(
+    OpenApi.annotations({ title: "Transactions of all relayers", description: "Transactions across relayers." })
+  ) {}
+
+// The endpoint that shows the base fees of the blocks that could have contained a transaction.
+
+export class FeesApi extends HttpApiGroup.make("fees")
+  .add(
+    HttpApiEndpoint.get("ofTransaction", "/:relayer_id/transactions/:transaction_id/fees", {
+      params: Schema.Struct({ relayer_id: RelayerId, transaction_id: TransactionId }),
+      success: Envelope.of(TransactionFees),
+      error: [
+        Errors.RelayerNotFoundError,
+        Errors.TransactionNotFoundError,
+        Errors.NotImplementedError,
+        Errors.BadGatewayError,
+        ...Errors.ofOutboundWork,
+        ...Errors.any
+      ]
+    })
+      .middleware(OutboundLimit)
+      .annotate(RequiredScope, "transactions:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Get the base fees of a transaction's blocks",
+          description:
+            "Asks a provider of the relayer for the base fees of the blocks from the acceptance of the transaction until it was mined, or until now: beside the fees of its attempts they show why it waited. What it answers for a final transaction is remembered for an hour. Relayers on evm only."
+        })
+      )
+  )
+  .middleware(DecodeErrors)
+  .middleware(Authorization)
+  .prefix("/api/v1/relayers")
+  .annotateMerge(
+    OpenApi.annotations({ title: "Fees", description: "Base fees of the blocks that could have had a transaction." })
+  ) {}
+
+// The endpoints of transactions whose users pay the fees in a token.
+
+// A network type adds its schemas to these four unions, and `quote` and `build` to its intake (`server/transactions/Intake.ts`).
+
+const Quoting = Schema.Union([QuoteSolanaTransaction, QuoteStellarTransaction]).annotate({
+  identifier: "QuoteSponsoredTransactionRequest",
+  description: "A transaction whose fee is to be quoted, as the network type of the relayer has it."
+})
+
+const Quote = Schema.Union([SolanaQuote, StellarQuote]).annotate({
+  identifier: "SponsoredTransactionQuote",
+  description: "What a transaction costs its user, as the network type of the relayer has it."
+})
+
+const Building = Schema.Union([BuildSolanaTransaction, BuildStellarTransaction]).annotate({
+  identifier: "BuildSponsoredTransactionRequest",
+  description: "A transaction to build, as the network type of the relayer has it."
+})
+
+const Built = Schema.Union([BuiltSolanaTransaction, BuiltStellarTransaction]).annotate({
+  identifier: "SponsoredTransaction",
+  description: "A transaction for the user to sign, as the network type of the relayer has it."
+})
+
+const params = Schema.Struct({ relayer_id: RelayerId })
+
+const error = [
+  Errors.RelayerNotFoundError,
+  Errors.NotImplementedError,
+  Errors.BadGatewayError,
+  ...Errors.ofOutboundWork,
+  ...Errors.any
+] as const
+
+export class SponsoredApi extends HttpApiGroup.make("sponsored")
+  .add(
+    HttpApiEndpoint.post("quote", "/:relayer_id/transactions/sponsored/quote", {
+      params,
+      payload: Json.body(Quoting),
+      success: Envelope.of(Quote),
+      error
+    })
+      .middleware(RequestBody)
+      .middleware(OutboundLimit)
+      .annotate(RequiredScope, "transactions:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Quote the fee of a user's transaction in a token",
+          description:
+            "The highest fee of the transaction with the relayer's margin, at the price of now. Nothing is stored. 502 with `price_unavailable` if there is no price."
+        })
+      ),
+    HttpApiEndpoint.post("build", "/:relayer_id/transactions/sponsored/build", {
+      params,
+      payload: Json.body(Building),
+      success: Envelope.of(Built),
+      error: [Errors.RelayerPausedError, Errors.TransactionLimitExceededError, ...error]
+    })
+      .middleware(RequestBody)
+      .middleware(OutboundLimit)
+      .annotate(RequiredScope, "transactions:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Build a user's transaction with a payment to the relayer",
+          description:
+            "The user signs it, and sends it with `POST …/transactions`. Nothing is stored, and nothing of it is trusted later: the payment is verified before the relayer signs."
+        })
+      )
+  )
+  .middleware(DecodeErrors)
+  .middleware(Authorization)
+  .prefix("/api/v1/relayers")
+  .annotateMerge(
+    OpenApi.annotations({ title: "Sponsored transactions", description: "Users pay the relayer in a token." })
+  ) {}

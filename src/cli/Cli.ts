@@ -1,29 +1,30 @@
 // The tree of all commands. It is loaded only if the command is not `serve`.
 import { Effect } from "effect"
 import { CliConfig, Command, GlobalFlag } from "effect/cli"
-import { ApplyCommand } from "./commands/ApplyCommand.ts"
-import { AuditCommand } from "./commands/AuditCommand.ts"
-import { exitCodes } from "./kit/CommandFailed.ts"
-import { BackupCommand } from "./commands/BackupCommand.ts"
 import { ConfigCommand } from "./commands/ConfigCommand.ts"
-import { DataCommand } from "./commands/DataCommand.ts"
 import { DevCommand } from "./commands/DevCommand.ts"
 import { EventsCommand } from "./commands/EventsCommand.ts"
-import { ExportCommand } from "./commands/ExportCommand.ts"
 import { ImportCommand } from "./commands/ImportCommand.ts"
 import { KeysCommand } from "./commands/KeysCommand.ts"
-import { MigrateCommand } from "./commands/MigrateCommand.ts"
 import { NetworksCommand } from "./commands/NetworksCommand.ts"
-import { NotificationsCommand } from "./commands/NotificationsCommand.ts"
-import { DiffCommand, PlanCommand } from "./commands/PlanCommand.ts"
 import { OpenApiCommand } from "./commands/OpenApiCommand.ts"
-import { RelayersCommand } from "./commands/RelayersCommand.ts"
-import { RepairCommand } from "./commands/RepairCommand.ts"
-import { RestoreCommand } from "./commands/RestoreCommand.ts"
-import { TransactionsCommand } from "./commands/TransactionsCommand.ts"
-import * as ServeFlags from "./kit/ServeFlags.ts"
 import { SignersCommand } from "./commands/SignersCommand.ts"
-import * as Usage from "./kit/Usage.ts"
+import { AuditCommand } from "./commands/AuditCommand.ts"
+import { ApplyCommand, DiffCommand, ExportCommand, PlanCommand } from "./commands/ConfigurationCommands.ts"
+import {
+  BackupCommand,
+  DataCommand,
+  MigrateCommand,
+  RepairCommand,
+  RestoreCommand
+} from "./commands/DatabaseCommands.ts"
+import { NotificationsCommand } from "./commands/NotificationsCommand.ts"
+import { RelayersCommand } from "./commands/RelayersCommand.ts"
+import { TransactionsCommand } from "./commands/TransactionsCommand.ts"
+import { serveFlags } from "./kit/Environment.ts"
+import type { ServeFlagValues } from "./kit/Environment.ts"
+import { explainUsage, layerUsage } from "./kit/Field.ts"
+import { exitCodes } from "./kit/Terminal.ts"
 import * as Verb from "./kit/Verb.ts"
 
 const description = `Manages blockchain relayers. Without a command it serves the API; each flag of serve can also be set as an environment
@@ -39,7 +40,7 @@ const description = `Manages blockchain relayers. Without a command it serves th
 
   Completion: effect-relayer --completions bash >>~/.bashrc (or zsh, fish, powershell).`
 
-export type Start = (given: ServeFlags.ServeFlagValues) => Effect.Effect<void, { readonly message: string }>
+export type Start = (given: ServeFlagValues) => Effect.Effect<void, { readonly message: string }>
 
 const rotateKey = Verb.call("rotate-key", {}, (client) => client.masterKey.rotate({})).pipe(
   Verb.about(
@@ -49,7 +50,7 @@ const rotateKey = Verb.call("rotate-key", {}, (client) => client.masterKey.rotat
 )
 
 const root = (start: Start) =>
-  Command.make("effect-relayer", ServeFlags.flags, start).pipe(
+  Command.make("effect-relayer", serveFlags, start).pipe(
     Command.withDescription(description),
     Command.withExamples([
       {
@@ -63,7 +64,7 @@ const root = (start: Start) =>
       {
         group: "The service",
         commands: [
-          Command.make("serve", ServeFlags.flags, start).pipe(
+          Command.make("serve", serveFlags, start).pipe(
             Verb.about("Serve the relayer API.", "serve", "serve --port 9090 --data-dir /var/lib/relayer")
           ),
           DevCommand,
@@ -100,9 +101,9 @@ const root = (start: Start) =>
 
 export const run = (args: ReadonlyArray<string>, version: string, start: Start) =>
   Command.runWith(root(start), { version })(args).pipe(
-    Effect.catchTag("ShowHelp", Usage.explain),
+    Effect.catchTag("ShowHelp", explainUsage),
     Effect.provide([
-      Usage.layer,
+      layerUsage,
       CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] })
     ])
   )

@@ -5,13 +5,12 @@ import { Cause, Console, Effect, Exit, Option } from "effect"
 import { CliConfig, Command, GlobalFlag } from "effect/cli"
 import { running } from "../process/Running.ts"
 import { stopOnSighup, stopWithParent } from "../process/signals/Signals.ts"
-import * as Misspelled from "../process/settings/Misspelled.ts"
 import * as Settings from "../process/settings/Settings.ts"
-import { Environment } from "./kit/Environment.ts"
-import type { Variables } from "./kit/Environment.ts"
-import * as ServeFlags from "./kit/ServeFlags.ts"
-import * as Unread from "./kit/Unread.ts"
-import * as Usage from "./kit/Usage.ts"
+import { findMisspelled } from "../process/settings/Variables.ts"
+import { Environment, serveFlags, sourceOfFlags } from "./kit/Environment.ts"
+import type { ServeFlagValues, Variables } from "./kit/Environment.ts"
+import { explainUsage, layerUsage } from "./kit/Field.ts"
+import { endUnread } from "./kit/Terminal.ts"
 
 export interface Started {
   readonly args: ReadonlyArray<string>
@@ -29,11 +28,11 @@ const report = (cause: Cause.Cause<{ readonly message: string }>) => {
 
 const start =
   ({ dotEnv, isTerminal, variables }: Started) =>
-  (given: ServeFlags.ServeFlagValues) =>
+  (given: ServeFlagValues) =>
     Effect.gen(function* () {
-      const settings = yield* Settings.decode(ServeFlags.source(given), variables, dotEnv)
+      const settings = yield* Settings.decode(sourceOfFlags(given), variables, dotEnv)
       const { serve } = yield* Effect.promise(() => import("../process/Serve.ts"))
-      return yield* serve(settings, { isTerminal, misspelled: Misspelled.find(variables, dotEnv) })
+      return yield* serve(settings, { isTerminal, misspelled: findMisspelled(variables, dotEnv) })
     })
 
 /** Runs a command that serves until a signal stops it. */
@@ -50,7 +49,7 @@ const untilSignal = <E extends { readonly message: string }>(
     Effect.provideService(Environment, started),
     Effect.provide([
       NodeServices.layer,
-      Usage.layer,
+      layerUsage,
       CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] })
     ]),
     NodeRuntime.runMain({
@@ -64,8 +63,8 @@ const untilSignal = <E extends { readonly message: string }>(
 const serve = (started: Started, args: ReadonlyArray<string>) =>
   untilSignal(
     started,
-    Command.runWith(Command.make("effect-relayer", ServeFlags.flags, start(started)), { version: running })(args).pipe(
-      Effect.catchTag("ShowHelp", Usage.explain)
+    Command.runWith(Command.make("effect-relayer", serveFlags, start(started)), { version: running })(args).pipe(
+      Effect.catchTag("ShowHelp", explainUsage)
     )
   )
 
@@ -74,7 +73,7 @@ const dev = (started: Started, args: ReadonlyArray<string>) =>
     started,
     Effect.promise(() => import("./commands/DevCommand.ts")).pipe(
       Effect.flatMap(({ DevCommand }) => Command.runWith(DevCommand, { version: running })(args)),
-      Effect.catchTag("ShowHelp", Usage.explain)
+      Effect.catchTag("ShowHelp", explainUsage)
     )
   )
 
@@ -88,7 +87,7 @@ export const command = (started: Started) =>
   )
 
 const runCommand = (started: Started) =>
-  command(started).pipe(Effect.raceFirst(Unread.end), NodeRuntime.runMain({ disableErrorReporting: true }))
+  command(started).pipe(Effect.raceFirst(endUnread), NodeRuntime.runMain({ disableErrorReporting: true }))
 
 export const main = (started: Started): void => {
   const { args } = started

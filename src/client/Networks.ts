@@ -1,5 +1,5 @@
 // Tells apart what responses and events of different network types have.
-import type { NetworkType } from "../domain/network/NetworkId.ts"
+import type { NetworkType } from "../domain/network/Network.ts"
 
 /**
  * Whether a transaction, or anything else with a `network_type`, is of this network type. After a comparison of `network_type`

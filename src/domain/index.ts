@@ -10,11 +10,11 @@ export {
 } from "./access/ApiKey.ts"
 export { CurrentCaller, Forbidden, TooManyRequests, Unauthorized } from "./access/Caller.ts"
 export type { Caller } from "./access/Caller.ts"
-export { Grant, Scope } from "./access/Scope.ts"
+export { Grant, Scope } from "./access/ApiKey.ts"
 export { AttentionItem, AttentionKind } from "./attention/Attention.ts"
 export { AuditHead, AuditRecord, AuditVerification } from "./audit/Audit.ts"
-export { AuditCheckpoint, AuditCheckpointNotFound, AuditExportRecord, PruneAudit } from "./audit/AuditCheckpoint.ts"
-export { Action, AuditResource, KnownAction, KnownAuditResource } from "./audit/Change.ts"
+export { AuditCheckpoint, AuditCheckpointNotFound, AuditExportRecord, PruneAudit } from "./audit/Audit.ts"
+export { Action, AuditResource, KnownAction, KnownAuditResource } from "./audit/Audit.ts"
 export { PositiveUint64, Uint64, Uint128, Uint256 } from "./chain/Amount.ts"
 export { MaskedRpcConfig, RpcConfig } from "./chain/Rpc.ts"
 export { Event, EventType, KnownEventType } from "./event/Event.ts"
@@ -22,8 +22,8 @@ export { HealthStatus } from "./health/ListedHealth.ts"
 export { HealthCode, RelayerExplanation } from "./health/HealthExplanation.ts"
 export { MasterKeyRotation, RotationRunning } from "./masterKey/MasterKey.ts"
 export { Network, NetworkIdTaken, NetworkInUse, NetworkNotFound } from "./network/Network.ts"
-export { NetworkId, NetworkName, NetworkType } from "./network/NetworkId.ts"
-export { CreateNetwork, UpdateNetwork } from "./network/NetworkRequest.ts"
+export { NetworkId, NetworkName, NetworkType } from "./network/Network.ts"
+export { CreateNetwork, UpdateNetwork } from "./network/Network.ts"
 export {
   Delivery,
   DeliveryAttempt,
@@ -59,9 +59,9 @@ export {
   RelayerNotFound,
   UpdateRelayer
 } from "./relayer/Relayer.ts"
-export { RelayerBalance, RelayerStatus } from "./relayer/RelayerStatus.ts"
-export { IdempotencyKey, IdempotencyKeyBusy, IdempotencyKeyReused } from "./request/Idempotency.ts"
-export { Instant } from "./request/Instant.ts"
+export { RelayerBalance, RelayerStatus } from "./relayer/Relayer.ts"
+export { IdempotencyKey, IdempotencyKeyBusy, IdempotencyKeyReused } from "./request/Request.ts"
+export { Instant } from "./request/Text.ts"
 export type { Items, Page } from "./request/Page.ts"
 export {
   BadRequest,
@@ -74,13 +74,13 @@ export {
   ServiceUnavailable,
   UnsupportedMediaType
 } from "./request/Request.ts"
-export { PreconditionFailed } from "./request/Version.ts"
-export type { Versioned } from "./request/Version.ts"
+export { PreconditionFailed } from "./request/Request.ts"
+export type { Versioned } from "./request/Request.ts"
 export { CreateSigner } from "./signer/CreateSigner.ts"
 export { Signer, SignerIdTaken, SignerInUse, SignerKeyTaken, SignerNotFound } from "./signer/Signer.ts"
-export { SignerAddresses } from "./signer/SignerAddresses.ts"
-export { SignerId } from "./signer/SignerId.ts"
-export { Verification } from "./signer/Verification.ts"
+export { SignerAddresses } from "./signer/Signer.ts"
+export { SignerId } from "./signer/Signer.ts"
+export { Verification } from "./signer/Signer.ts"
 export { RelayerPaused } from "./transaction/AcceptanceErrors.ts"
 export { TransactionConflict } from "./transaction/Cancellation.ts"
 export { EvmTransaction } from "./transaction/evm/EvmTransaction.ts"

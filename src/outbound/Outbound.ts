@@ -1,17 +1,154 @@
 // The HTTP client for URLs that users give: it reaches public and allowed hosts, within limits of time and size.
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import { ByteSize, Cause, Context, Duration, Effect, Layer, Option, Result } from "effect"
+import { ByteSize, Cause, Context, Duration, Effect, Layer, Option, Result, Schema } from "effect"
 import {
+  Headers,
+  HttpBody,
   HttpClient,
-  type HttpClientError,
+  HttpClientError,
   HttpClientRequest,
   HttpClientResponse,
-  HttpIncomingMessage
+  HttpIncomingMessage,
+  UrlParams
 } from "effect/http"
-import * as AllowList from "./AllowList.ts"
-import * as Guard from "./Guard.ts"
-import * as Lookup from "./Lookup.ts"
-import { bare, describe, failure, OutboundRefused, type Refusal } from "./OutboundRefused.ts"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import { lookup } from "node:dns/promises"
+import { isIP } from "node:net"
+import type { LookupFunction } from "node:net"
+import * as Destination from "./Destination.ts"
+import { classifyHostName, compileAllowList, makeAllowList, parseHostName } from "./Destination.ts"
+import type { AllowList } from "./Destination.ts"
+
+// The guard's refusal, its words, and the failed request that it causes.
+
+/** Why a destination may not be reached. It contains nothing of the URL. */
+export type Refusal =
+  | { readonly _tag: "NotHttp" }
+  /** By http to a host that is not allowed by name, though https is required of other hosts. */
+  | { readonly _tag: "NotHttps" }
+  | { readonly _tag: "InvalidHostName" }
+  | {
+      readonly _tag: "NotPublic"
+      /** Whether the URL itself, or the addresses of its name, are not public. */
+      readonly source: "url" | "lookup"
+      readonly kind: Destination.SpecialAddress
+      readonly what: "address" | "host"
+    }
+
+/** A predicate whose subject is the field of the URL. `notAllowed` ends the message about a destination that is not public. */
+export const describeRefusal = (refusal: Refusal, notAllowed = ", which is not allowed"): string => {
+  if (refusal._tag === "NotHttp") return "is not an http or https URL"
+  if (refusal._tag === "InvalidHostName") return "does not have a valid host name"
+  if (refusal._tag === "NotHttps") return `leads to its host by http instead of https${notAllowed}`
+  const { source, kind, what } = refusal
+  const article = kind === "unspecified" ? "an" : "a"
+  return `${source === "url" ? "points" : "resolves"} to ${article} ${kind} ${what}${notAllowed}`
+}
+
+/** `message` contains nothing of the URL, for example "resolves to a private address, which is not allowed". */
+export class OutboundRefused extends Schema.TaggedError<OutboundRefused>()("OutboundRefused", {
+  message: Schema.NonEmptyString
+}) {}
+
+/** Why the guard refused the request. `undefined`: the request failed for another reason. */
+export const refusal = (error: HttpClientError.HttpClientError): OutboundRefused | undefined =>
+  error.reason.cause instanceof OutboundRefused ? error.reason.cause : undefined
+
+/** The part of a request that errors and responses may show. Paths, queries, headers and bodies may contain secrets. */
+export const withoutUrl = (request: HttpClientRequest.HttpClientRequest, url: URL | undefined) =>
+  HttpClientRequest.makeWith(
+    request.method,
+    url?.origin ?? "",
+    UrlParams.empty,
+    Option.none(),
+    Headers.empty,
+    HttpBody.empty
+  )
+
+export const outboundFailure = (request: HttpClientRequest.HttpClientRequest, cause: unknown, description?: string) => {
+  const text = cause instanceof OutboundRefused ? cause.message : description
+  const reason = { request, cause, ...(text === undefined ? {} : { description: text }) }
+  return new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError(reason) })
+}
+
+// Decides whether a destination may be reached: by its URL, and by the addresses of its name.
+
+export interface Guard {
+  /** Checks a URL before its name is resolved. `httpsOnly`: http only leads to hosts that are allowed by name. `undefined`: it may be reached. */
+  url(url: string, httpsOnly?: boolean): Refusal | undefined
+  /** Checks the addresses that a name resolved to. One internal address is enough to refuse it. */
+  addresses(name: string, addresses: ReadonlyArray<string>): Refusal | undefined
+}
+
+export const makeGuard = (list: AllowList): Guard => {
+  const allowed = compileAllowList(list)
+
+  const kindOf = (text: string): Destination.SpecialAddress | undefined => {
+    const address = Destination.parseAddress(text)
+    if (address === undefined) return "reserved"
+    return allowed.address(address) ? undefined : Destination.classifyAddress(address)
+  }
+
+  return {
+    url: (url, httpsOnly = false) => {
+      const parsed = URL.parse(url)
+      if (parsed === null || !/^https?:$/u.test(parsed.protocol)) return { _tag: "NotHttp" }
+      const isWrongScheme = httpsOnly && parsed.protocol === "http:"
+      const address = Destination.parseAddress(parsed.hostname)
+      if (address !== undefined) {
+        const kind = kindOf(parsed.hostname)
+        if (kind !== undefined) return { _tag: "NotPublic", source: "url", kind, what: "address" }
+        return isWrongScheme && !allowed.address(address) ? { _tag: "NotHttps" } : undefined
+      }
+      const name = parseHostName(parsed.hostname)
+      if (name === undefined) return { _tag: "InvalidHostName" }
+      if (allowed.name(name)) return undefined
+      const kind = classifyHostName(name)
+      if (kind !== undefined) return { _tag: "NotPublic", source: "url", kind, what: "host" }
+      return isWrongScheme ? { _tag: "NotHttps" } : undefined
+    },
+    addresses: (text, addresses) => {
+      const name = parseHostName(text)
+      if (name !== undefined && allowed.name(name)) return undefined
+      const kind = addresses.map(kindOf).find((kind) => kind !== undefined)
+      return kind === undefined ? undefined : { _tag: "NotPublic", source: "lookup", kind, what: "address" }
+    }
+  }
+}
+
+// The DNS lookup of the HTTP agent: it returns only addresses that the guard has checked.
+
+/** Returns all addresses of a name, in the order in which they are tried. */
+export type Resolve = (name: string) => Promise<ReadonlyArray<string>>
+
+/** Returns the message of the refusal. `undefined`: the addresses may be reached. */
+export type LookupCheck = (name: string, addresses: ReadonlyArray<string>) => string | undefined
+
+/** Resolves as the operating system does, which includes its hosts file. */
+export const resolveBySystem: Resolve = async (name) => {
+  const found = await lookup(name, { all: true })
+  return found.map(({ address }) => address)
+}
+
+/** Node connects to the addresses that this returns, and does not resolve the name again. */
+export const makeLookup = (check: LookupCheck, resolve: Resolve): LookupFunction => {
+  const find = async (name: string) => {
+    const addresses = await resolve(name)
+    const message = check(name, addresses)
+    if (message !== undefined) throw new OutboundRefused({ message })
+    const [first, ...others] = addresses.map((address) => ({ address, family: isIP(address) }))
+    if (first === undefined) throw new Error("the name has no address")
+    return { first, others }
+  }
+  return (name, { all }, callback) => {
+    find(name).then(
+      ({ first, others }) => {
+        if (all === true) callback(null, [first, ...others])
+        else callback(null, first.address, first.family)
+      },
+      (error: NodeJS.ErrnoException) => callback(error, [])
+    )
+  }
+}
 
 export interface Options {
   /** Hosts, addresses and ranges that are not public, but may be reached. An invalid entry is a defect. Absent: none. */
@@ -23,7 +160,7 @@ export interface Options {
   /** Bytes of a response body. Absent: 1 MiB. */
   readonly maxResponseBytes?: number
   /** Absent: as the operating system resolves names. */
-  readonly resolve?: Lookup.Resolve
+  readonly resolve?: Resolve
 }
 
 /** Milliseconds. Servers usually keep idle connections longer, so that no request meets a connection that the server closes. */
@@ -48,13 +185,13 @@ const readAnswer = Effect.fnUntraced(function* (response: HttpClientResponse.Htt
 })
 
 const make = Effect.fnUntraced(function* (options: Options) {
-  const { allow = [], maxResponseBytes = 1_048_576, resolve = Lookup.bySystem } = options
+  const { allow = [], maxResponseBytes = 1_048_576, resolve = resolveBySystem } = options
   const timeout = Duration.fromInputUnsafe(options.timeout ?? "10 seconds")
-  const guard = Guard.make(yield* Effect.sync(() => AllowList.make(allow)))
+  const guard = makeGuard(yield* Effect.sync(() => makeAllowList(allow)))
   const words = (refusal: Refusal | undefined) =>
-    refusal === undefined ? undefined : describe(refusal, options.notAllowed)
+    refusal === undefined ? undefined : describeRefusal(refusal, options.notAllowed)
   const refuse = (url: string, httpsOnly?: boolean) => words(guard.url(url, httpsOnly))
-  const lookup = Lookup.make((name, addresses) => words(guard.addresses(name, addresses)), resolve)
+  const lookup = makeLookup((name, addresses) => words(guard.addresses(name, addresses)), resolve)
   const agent = yield* NodeHttpClient.makeAgent({ lookup, keepAlive: true, timeout: idleMs })
   const node = yield* Effect.provideService(NodeHttpClient.makeNodeHttp, NodeHttpClient.HttpAgent, agent)
   const { execute } = HttpClient.withScope(node)
@@ -74,16 +211,17 @@ const make = Effect.fnUntraced(function* (options: Options) {
 
   const send = (request: HttpClientRequest.HttpClientRequest) => {
     const url = Option.getOrUndefined(HttpClientRequest.toUrl(request))
-    const shown = bare(request, url)
+    const shown = withoutUrl(request, url)
     const message = refuse(url?.href ?? "")
     return (message === undefined ? exchange(request) : Effect.fail(new OutboundRefused({ message }))).pipe(
       Effect.mapBoth({
-        onFailure: (cause) => failure(shown, cause),
+        onFailure: (cause) => outboundFailure(shown, cause),
         onSuccess: (answer) => HttpClientResponse.fromWeb(shown, answer)
       }),
       Effect.timeoutOrElse({
         duration: timeout,
-        orElse: () => Effect.fail(failure(shown, new Cause.TimeoutError(), `no answer in ${Duration.format(timeout)}`))
+        orElse: () =>
+          Effect.fail(outboundFailure(shown, new Cause.TimeoutError(), `no answer in ${Duration.format(timeout)}`))
       }),
       Effect.withSpan("Outbound.send", {
         kind: "client",
@@ -107,7 +245,7 @@ const restrict = ({ client, refuse }: Outbound["Service"], rule: (url: URL) => s
     const message = url === undefined ? undefined : rule(url)
     return message === undefined
       ? Effect.succeed(request)
-      : Effect.fail(failure(bare(request, url), new OutboundRefused({ message })))
+      : Effect.fail(outboundFailure(withoutUrl(request, url), new OutboundRefused({ message })))
   }
   return {
     refuse: (text: string, httpsOnly?: boolean) => {

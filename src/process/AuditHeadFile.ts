@@ -2,8 +2,8 @@
 import { Effect, Option, Schema } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import { AuditHeadText } from "../domain/audit/Audit.ts"
 import type { Store } from "../server/audit/AuditHeadStore.ts"
+import { AuditHeadText } from "../domain/audit/Audit.ts"
 import * as Durable from "../sql/embedded/Durable.ts"
 
 const fileIn = (dataDir: string) => path.join(path.resolve(dataDir), "audit-head")

@@ -3,8 +3,8 @@ import { Effect, Schema } from "effect"
 import type { HttpServerError } from "effect/http"
 import { SqlError } from "effect/sql"
 import type { WrongMasterKey } from "../server/masterKey/MasterKey.ts"
-import type { DatabaseError } from "../sql/DatabaseError.ts"
-import { isUnavailable } from "../sql/Unavailable.ts"
+import type { DatabaseError } from "../sql/Connection.ts"
+import { isUnavailable } from "../sql/Query.ts"
 import type { Settings } from "./settings/Settings.ts"
 
 /** The message is one line. */

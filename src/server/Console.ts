@@ -8,10 +8,9 @@ import * as Gate from "./console/Gate.ts"
 import * as SessionAuthentication from "./console/SessionAuthentication.ts"
 import { Sessions } from "./console/Sessions.ts"
 import type { Options as SessionOptions } from "./console/Sessions.ts"
-import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
-import { DecodeErrorsHttp, RequestBodyHttp } from "./http/RequestBodyHttp.ts"
-import * as OwnRouter from "./http/OwnRouter.ts"
+import { AuthorizationHttp, DecodeErrorsHttp, RequestBodyHttp } from "./http/MiddlewareHttp.ts"
 import * as RequestPipeline from "./http/RequestPipeline.ts"
+import { makeOwnRouter, ownRoute } from "./http/RequestPipeline.ts"
 import * as Server from "./Server.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
@@ -58,12 +57,12 @@ export const mount = (server: Server.Options, { origins = [], files, ...options 
   HttpRouter.use((host) =>
     Effect.gen(function* () {
       const sessions = yield* Sessions
-      const api = yield* OwnRouter.make(endpoints(server, origins))
+      const api = yield* makeOwnRouter(endpoints(server, origins))
       const console = host.prefixed("/console")
       const guarded = Gate.withToken(sessions, origins)(api)
       for (const path of ["/api/*", "/session", "/sessions/*"] as const) {
-        yield* console.add("*", path, guarded, OwnRouter.route)
+        yield* console.add("*", path, guarded, ownRoute)
       }
-      yield* console.add("*", "/*", yield* OwnRouter.make(pages(server, origins, files)), OwnRouter.route)
+      yield* console.add("*", "/*", yield* makeOwnRouter(pages(server, origins, files)), ownRoute)
     })
   ).pipe(Layer.provide(Sessions.layer(options)))

@@ -4,36 +4,36 @@ import { Duration, Effect, Layer } from "effect"
 import * as AuditCheckpointsRepo from "./audit/AuditCheckpointsRepo.ts"
 import * as EventRetentionRepo from "./events/EventRetentionRepo.ts"
 import * as BalancesRepo from "./health/BalancesRepo.ts"
-import { IdempotencyStore, pruneBatch } from "./idempotency/IdempotencyStore.ts"
 import * as SumsRepo from "./ledger/read/SumsRepo.ts"
 import * as TransactionRetention from "./ledger/read/TransactionRetention.ts"
-import { Jobs } from "./lifecycle/Jobs.ts"
-import * as Retention from "./lifecycle/Retention.ts"
+import { IdempotencyStore, pruneBatch } from "./idempotency/IdempotencyStore.ts"
+import { Jobs } from "./lifecycle/Lifecycle.ts"
+import { deleteOld, retentionInterval } from "./lifecycle/SharedJobs.ts"
 
 /** Rows that one statement deletes: few enough to lock nothing for long. */
 const batch = 1000
 
 /** Audit records that were pruned. */
 export const audit = Layer.effectDiscard(
-  Effect.flatMap(AuditCheckpointsRepo.make, ({ deletePruned }) => Retention.run("audit", batch, deletePruned(batch)))
+  Effect.flatMap(AuditCheckpointsRepo.make, ({ deletePruned }) => deleteOld("audit", batch, deletePruned(batch)))
 )
 
 /** Stored responses after 24 hours, also if no request with an idempotency key comes. */
 export const idempotency = Layer.effectDiscard(
-  Effect.flatMap(IdempotencyStore, ({ prune }) => Retention.run("idempotency", pruneBatch, prune))
+  Effect.flatMap(IdempotencyStore, ({ prune }) => deleteOld("idempotency", pruneBatch, prune))
 )
 
 /** Events that are older than `age`; `Duration.infinity` keeps them forever. */
 export const events = (age: Duration.Duration) =>
   Duration.isFinite(age)
     ? Layer.effectDiscard(
-        Effect.flatMap(EventRetentionRepo.make, ({ prune }) => Retention.run("events", batch, prune(age, batch)))
+        Effect.flatMap(EventRetentionRepo.make, ({ prune }) => deleteOld("events", batch, prune(age, batch)))
       )
     : Layer.empty
 
 /** Balances of relayers after 30 days. */
 const balances = Layer.effectDiscard(
-  Effect.flatMap(BalancesRepo.make, ({ prune }) => Retention.run("balances", batch, prune(batch)))
+  Effect.flatMap(BalancesRepo.make, ({ prune }) => deleteOld("balances", batch, prune(batch)))
 )
 
 /** Sums of final transactions: those of the quarters of an hour that ended are written, and old ones deleted. */
@@ -41,8 +41,8 @@ const sums = Layer.effectDiscard(
   Effect.gen(function* () {
     const repo = yield* SumsRepo.make
     const jobs = yield* Jobs
-    yield* jobs.run({ job: "retention", task: "sum", work: repo.sumAll, wait: () => Effect.sleep(Retention.interval) })
-    yield* Retention.run("sums", batch, repo.prune(batch))
+    yield* jobs.run({ job: "retention", task: "sum", work: repo.sumAll, wait: () => Effect.sleep(retentionInterval) })
+    yield* deleteOld("sums", batch, repo.prune(batch))
   })
 )
 

@@ -19,16 +19,14 @@ import { SearchHttp } from "./search/SearchHttp.ts"
 import { SignersHttp } from "./signers/SignersHttp.ts"
 import { NodeCallsHttp, SponsoredHttp, TransactionSigningHttp } from "./transactions/ExchangesHttp.ts"
 import { AllTransactionsHttp, StatisticsHttp, TransactionsHttp } from "./transactions/TransactionsHttp.ts"
-import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
 import * as Documents from "./http/Documents.ts"
-import * as HomeHttp from "./http/HomeHttp.ts"
-import { Draining } from "./lifecycle/Draining.ts"
-import { OutboundLimitHttp } from "./limits/OutboundWork.ts"
-import * as MetricsAccessHttp from "./http/MetricsAccessHttp.ts"
-import { DecodeErrorsHttp, RequestBodyHttp } from "./http/RequestBodyHttp.ts"
+import { layerHome } from "./http/Documents.ts"
 import * as FailedRequests from "./http/FailedRequests.ts"
-import * as OwnRouter from "./http/OwnRouter.ts"
+import { AuthorizationHttp, DecodeErrorsHttp, layerMetricsAccess, RequestBodyHttp } from "./http/MiddlewareHttp.ts"
 import * as RequestPipeline from "./http/RequestPipeline.ts"
+import { makeOwnRouter, ownRoute, ownRouterConfig } from "./http/RequestPipeline.ts"
+import { Draining } from "./lifecycle/Lifecycle.ts"
+import { OutboundLimitHttp } from "./limits/CallerLimits.ts"
 import * as Metrics from "./Metrics.ts"
 import * as MetricsHttp from "./observability/MetricsHttp.ts"
 import * as Services from "./Services.ts"
@@ -80,7 +78,7 @@ const middleware = Layer.mergeAll(
 )
 
 /** For `HttpRouter.serve`. */
-export const routerConfig = OwnRouter.config
+export const routerConfig = ownRouterConfig
 
 /** The routes of the API with its documents. */
 export const routes = ({
@@ -92,11 +90,11 @@ export const routes = ({
 }: Pick<Options, "maxBodyBytes" | "metricsToken" | "docs" | "hasConsole" | "prefix"> = defaults) =>
   Layer.mergeAll(
     HttpApiBuilder.layer(Api),
-    docs ? Layer.merge(Documents.layer(prefix), HomeHttp.layer({ hasConsole })) : Layer.empty
+    docs ? Layer.merge(Documents.layer(prefix), layerHome({ hasConsole })) : Layer.empty
   ).pipe(
     Layer.provide(handlers),
     Layer.provide(middleware),
-    Layer.provide(MetricsAccessHttp.layer(metricsToken)),
+    Layer.provide(layerMetricsAccess(metricsToken)),
     Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(maxBodyBytes)))
   )
 
@@ -118,9 +116,9 @@ export const drainFirst = <A, E, R>(serving: Layer.Layer<A, E, R>): Layer.Layer<
 export const mount = (prefix: `/${string}` | undefined, options: Options = defaults) =>
   HttpRouter.use((host) =>
     Effect.gen(function* () {
-      const api = yield* OwnRouter.make(layer(prefix === undefined ? options : { ...options, prefix }))
+      const api = yield* makeOwnRouter(layer(prefix === undefined ? options : { ...options, prefix }))
       const routes = prefix === undefined ? host : host.prefixed(prefix)
-      yield* routes.add("*", "/*", api, OwnRouter.route)
+      yield* routes.add("*", "/*", api, ownRoute)
       if (prefix !== undefined) return
       // A router has no route, not even `/*`, for a path that it cannot decode, such as `/%zz`. The pipeline of the API answers all its errors.
       const answered = Effect.orDie(api)

@@ -1,8 +1,39 @@
-// Names and times the queries of repositories, and turns unexpected errors into defects.
-import { Clock, Effect, Metric } from "effect"
-import type { Schema } from "effect"
+// Names and times the queries of repositories, gives each its share of the connections, and turns unexpected errors into defects.
+import { Clock, Context, Effect, Metric } from "effect"
+import type { Schema, Scope, Semaphore } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
-import * as ConnectionShare from "./ConnectionShare.ts"
+
+// A share of the pool of connections: statements and transactions that run under a share wait until it has a connection left, so
+// that they cannot take all connections of the pool.
+
+/** Semaphores with one permit per connection. `common` is the same for several shares. */
+export interface ConnectionShare {
+  readonly own: Semaphore.Semaphore
+  readonly common: Semaphore.Semaphore
+}
+
+/** Absent: the whole pool. It is also absent while a connection of the share is held, so that none is taken twice. */
+export const CurrentShare = Context.Reference<ConnectionShare | undefined>("effect-relayer/sql/Query/CurrentShare", {
+  defaultValue: () => undefined
+})
+
+/** Runs `self` under the share. */
+export const withShare =
+  (share: ConnectionShare | undefined) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.provideService(self, CurrentShare, share)
+
+/** Runs `self`, which uses one connection, when the current share has one left. */
+export const holdShare = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.withFiber(({ context }) => {
+    const share = Context.get(context, CurrentShare)
+    if (share === undefined) return self
+    return share.own.withPermit(share.common.withPermit(withShare(undefined)(self)))
+  })
+
+/** Waits until the share has a connection left, and counts it until the scope closes. */
+export const takeConnection = (share: ConnectionShare | undefined): Effect.Effect<void, never, Scope.Scope> =>
+  share === undefined ? Effect.void : Effect.andThen(share.own.takeScoped(1), share.common.takeScoped(1))
 
 export const databaseQuerySeconds = Metric.histogram("database_query_seconds", {
   description: "Time of a repository's query, in seconds.",
@@ -35,11 +66,7 @@ export const query =
     return Clock.clockWith((clock) => {
       const start = clock.currentTimeNanosUnsafe()
       return Effect.onExit(self, () => Metric.update(seconds, Number(clock.currentTimeNanosUnsafe() - start) / 1e9))
-    }).pipe(
-      Effect.catchIf(isUnexpected<E>, Effect.die),
-      Effect.withSpan(name, ofDatabase, untraced),
-      ConnectionShare.hold
-    )
+    }).pipe(Effect.catchIf(isUnexpected<E>, Effect.die), Effect.withSpan(name, ofDatabase, untraced), holdShare)
   }
 
 /** Turns a violation of the unique constraint `name` into a failure. */
@@ -66,3 +93,19 @@ const isForeignKey =
     SqlError.isSqlError(error) &&
     error.reason._tag === "ConstraintError" &&
     (error.reason.cause as { readonly constraint?: unknown } | null)?.constraint === name
+
+// Whether a query failed because the database is unavailable or too busy.
+
+const reasons = new Set(["ConnectionError", "AuthenticationError", "LockTimeoutError", "StatementTimeoutError"])
+
+/**
+ * SQLSTATEs that the driver does not classify: read-only (25006), out of resources such as disk space (53), shut down, crashed or
+ * starting (57P01 to 57P03), and I/O errors (58030).
+ */
+const states = /^(25006|53...|57P0[1-3]|58030)$/
+
+/** Whether the query itself is correct and may be retried. */
+export const isUnavailable = (defect: unknown): boolean =>
+  SqlError.isSqlError(defect) &&
+  (reasons.has(defect.reason._tag) ||
+    states.test(String((defect.reason.cause as { readonly code?: unknown } | null)?.code)))

@@ -4,13 +4,17 @@ import { Duration, Effect, Layer, Redacted } from "effect"
 import type { Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import * as path from "node:path"
-import * as Address from "./Address.ts"
-import type { DatabaseError } from "./DatabaseError.ts"
-import * as EmbeddedPostgres from "./embedded/EmbeddedPostgres.ts"
+import {
+  addressOf,
+  findSettingsBy,
+  makePoolClient,
+  refuseSharedSessions,
+  stallingConnector,
+  tlsOf
+} from "./Connection.ts"
+import type { DatabaseError, SettingsBy } from "./Connection.ts"
 import * as Migrate from "./Migrate.ts"
-import * as Pooler from "./Pooler.ts"
-import * as StallTimeout from "./StallTimeout.ts"
-import * as Tls from "./Tls.ts"
+import * as EmbeddedPostgres from "./embedded/EmbeddedPostgres.ts"
 
 export type Options =
   | { readonly _tag: "Url"; readonly url: Redacted.Redacted; readonly pool?: PoolOptions }
@@ -32,7 +36,7 @@ export interface Database {
   readonly files?: string
   readonly url: Redacted.Redacted
   /** How sessions get their settings. Absent: when they start. */
-  readonly settingsBy?: Pooler.SettingsBy
+  readonly settingsBy?: SettingsBy
   /** The URL of the embedded server's Unix socket, which contains no secret. Absent: a given database, or a server on TCP. */
   readonly socketUrl: string | undefined
   /** The migrations that were applied when it was opened, such as `0073_baseline`. */
@@ -67,28 +71,28 @@ const pool = (options: PoolOptions = {}): PgClient.PgPoolConfig => ({
 const placeOf = (url: Redacted.Redacted): string => {
   const parsed = URL.parse(Redacted.value(url))
   if (parsed === null) return "the given URL"
-  const address = Address.of({ url })
+  const address = addressOf({ url })
   const host = "path" in address ? path.dirname(address.path) : `${address.host}:${address.port}`
   return `${host}${parsed.pathname}`
 }
 
 type Configuration = PgClient.PgPoolConfig & { readonly url: Redacted.Redacted }
 
-const withTls = <C extends Configuration>(config: C) => Effect.map(Tls.of(config.url), (ssl) => ({ ...config, ssl }))
+const withTls = <C extends Configuration>(config: C) => Effect.map(tlsOf(config.url), (ssl) => ({ ...config, ssl }))
 
 const makeClient = Effect.fnUntraced(function* (
   place: string,
   config: Configuration,
-  settingsBy: Pooler.SettingsBy = "startup"
+  settingsBy: SettingsBy = "startup"
 ) {
-  const make = settingsBy === "startup" ? PgClient.make : Pooler.makeClient
+  const make = settingsBy === "startup" ? PgClient.make : makePoolClient
   return yield* Effect.flatMap(withTls(config), make).pipe(
     Effect.catchTag("SqlError", (error) => Effect.fail(Migrate.explain(place)(error)))
   )
 })
 
 const refuseShared = (place: string, config: PgClient.PgClientConfig) =>
-  Pooler.refuseShared(place, config).pipe(
+  refuseSharedSessions(place, config).pipe(
     Effect.catchTag("SqlError", (error) => Effect.fail(Migrate.explain(place)(error)))
   )
 
@@ -96,7 +100,7 @@ const refuseShared = (place: string, config: PgClient.PgClientConfig) =>
 const inspect = Effect.fnUntraced(function* (place: string, config: Configuration) {
   const { startupParameters = {}, ...bare } = yield* withTls(config)
   yield* refuseShared(place, bare)
-  return yield* Pooler.settingsBy({ ...bare, startupParameters }).pipe(Effect.mapError(Migrate.explain(place)))
+  return yield* findSettingsBy({ ...bare, startupParameters }).pipe(Effect.mapError(Migrate.explain(place)))
 })
 
 /** Connections without a statement timeout. */
@@ -153,7 +157,7 @@ export const layerOpen = (
   options?: PoolOptions
 ): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseError> => {
   const config = { ...pool(options), url }
-  const connector = StallTimeout.connector(Address.of(config), longestSilence(options))
+  const connector = stallingConnector(addressOf(config), longestSilence(options))
   return PgClient.layerFrom(Effect.flatMap(connector, (stream) => makeClient(place, { ...config, stream }, settingsBy)))
 }
 

@@ -5,11 +5,20 @@ import type { SchemaAST } from "effect"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import * as fs from "node:fs"
 import { document } from "../../src/api/document/ConfigurationFile.ts"
-import { keyFields, kinds, requests } from "../../src/domain/configuration/Kinds.ts"
-import type { Kind } from "../../src/domain/configuration/Kinds.ts"
-import { alternatives, fieldOf, isSecret, itemsOf, structsOf } from "../../src/domain/configuration/Shape.ts"
+import {
+  alternatives,
+  decodeObject,
+  fieldOf,
+  isMembers,
+  isSecret,
+  itemsOf,
+  keyFields,
+  kinds,
+  requests,
+  structsOf
+} from "../../src/domain/configuration/Document.ts"
+import type { Kind } from "../../src/domain/configuration/Document.ts"
 import * as ExactJson from "../../src/domain/request/ExactJson.ts"
-import * as Wanted from "../../src/domain/configuration/Wanted.ts"
 
 const schema = document()
 
@@ -23,7 +32,7 @@ const accepts = (kind: Kind, id: string, body: unknown): boolean =>
 /** Null counts as left out: the command does not send it. */
 const withoutNull = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withoutNull)
-  if (!Wanted.isMembers(value)) return value
+  if (!isMembers(value)) return value
   return Object.fromEntries(
     Object.entries(value)
       .filter(([, child]) => child !== null)
@@ -32,7 +41,7 @@ const withoutNull = (value: unknown): unknown => {
 }
 
 const violations = (kind: Kind, id: string, body: unknown): ReadonlyArray<string> =>
-  Result.match(Wanted.decodeObject(kind, id, withoutNull(body)), {
+  Result.match(decodeObject(kind, id, withoutNull(body)), {
     onSuccess: () => [],
     onFailure: (found) => found.map(({ field, message }) => `${field}: ${message}`)
   })
@@ -41,7 +50,7 @@ const violations = (kind: Kind, id: string, body: unknown): ReadonlyArray<string
 const referring = (shapes: ReadonlyArray<SchemaAST.AST>, value: unknown): unknown => {
   if (shapes.some(isSecret)) return value === null ? null : { stored: true }
   if (Array.isArray(value)) return value.map((item) => referring(itemsOf(shapes), item))
-  if (!Wanted.isMembers(value)) return value
+  if (!isMembers(value)) return value
   const structs = structsOf(shapes, (name) => value[name])
   return Object.fromEntries(
     Object.entries(value).map(([name, child]) => [name, referring(fieldOf(structs, name), child)])
@@ -96,7 +105,7 @@ const mutated = (value: unknown): ReadonlyArray<unknown> => {
         .map((item) => [item])
     ]
   }
-  if (!Wanted.isMembers(value)) return mutations
+  if (!isMembers(value)) return mutations
   // The decoder gets resolved secrets, so that it accepts texts. The rules of references are tested below.
   if ("stored" in value) return []
   const fields = Object.entries(value).flatMap(([name, child]) =>

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as Json from "../../src/api/Json.ts"
-import { CreateNetwork } from "../../src/domain/network/NetworkRequest.ts"
+import { CreateNetwork } from "../../src/domain/network/Network.ts"
 import { CreateRelayer } from "../../src/domain/relayer/Relayer.ts"
 import { errorIn, strict } from "../../testkit/DecodedBody.ts"
 import { CreateSigner } from "../../src/domain/signer/CreateSigner.ts"

@@ -1,39 +1,33 @@
 // The error table maps errors to responses and back.
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import * as Errors from "../../src/api/Errors.ts"
-import { ApiKeyIdTaken, ApiKeyNotFound, TooManyApiKeys } from "../../src/domain/access/ApiKey.ts"
-import { Forbidden, TooManyRequests, Unauthorized } from "../../src/domain/access/Caller.ts"
-import { AuditCheckpointNotFound } from "../../src/domain/audit/AuditCheckpoint.ts"
-import {
-  ApplyRunning,
-  ConfigurationNotFound,
-  PlanOutdated,
-  PlanRefused
-} from "../../src/domain/configuration/ConfigurationErrors.ts"
-import { DeliveryNotFound } from "../../src/domain/notification/Delivery.ts"
-import { IdempotencyKeyBusy, IdempotencyKeyReused } from "../../src/domain/request/Idempotency.ts"
 import { RotationRunning } from "../../src/domain/masterKey/MasterKey.ts"
-import { NetworkIdTaken, NetworkInUse, NetworkNotFound } from "../../src/domain/network/Network.ts"
 import {
   NotificationIdTaken,
   NotificationInUse,
   NotificationNotFound
 } from "../../src/domain/notification/Notification.ts"
-import {
-  RelayerIdTaken,
-  RelayerIsChannel,
-  RehearsalTooLarge,
-  RelayerInUse,
-  RelayerNotFound
-} from "../../src/domain/relayer/Relayer.ts"
-import * as Request from "../../src/domain/request/Request.ts"
-import { SignerIdTaken, SignerInUse, SignerKeyTaken, SignerNotFound } from "../../src/domain/signer/Signer.ts"
 import { RelayerPaused } from "../../src/domain/transaction/AcceptanceErrors.ts"
 import { TransactionConflict } from "../../src/domain/transaction/Cancellation.ts"
 import { TransactionNotFound } from "../../src/domain/transaction/TransactionId.ts"
 import { TransactionLimitExceeded } from "../../src/domain/transaction/TransactionLimits.ts"
-import { PreconditionFailed } from "../../src/domain/request/Version.ts"
+import * as Errors from "../../src/api/Errors.ts"
+import { ApiKeyIdTaken, ApiKeyNotFound, TooManyApiKeys } from "../../src/domain/access/ApiKey.ts"
+import { Forbidden, TooManyRequests, Unauthorized } from "../../src/domain/access/Caller.ts"
+import { AuditCheckpointNotFound } from "../../src/domain/audit/Audit.ts"
+import { ApplyRunning, ConfigurationNotFound, PlanOutdated, PlanRefused } from "../../src/domain/configuration/Plan.ts"
+import { NetworkIdTaken, NetworkInUse, NetworkNotFound } from "../../src/domain/network/Network.ts"
+import { DeliveryNotFound } from "../../src/domain/notification/Delivery.ts"
+import {
+  RehearsalTooLarge,
+  RelayerIdTaken,
+  RelayerInUse,
+  RelayerIsChannel,
+  RelayerNotFound
+} from "../../src/domain/relayer/Relayer.ts"
+import * as Request from "../../src/domain/request/Request.ts"
+import { IdempotencyKeyBusy, IdempotencyKeyReused, PreconditionFailed } from "../../src/domain/request/Request.ts"
+import { SignerIdTaken, SignerInUse, SignerKeyTaken, SignerNotFound } from "../../src/domain/signer/Signer.ts"
 import * as Failures from "../../src/server/responses/Failures.ts"
 
 const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unknown]> = [

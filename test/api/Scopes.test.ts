@@ -5,8 +5,8 @@ import { HttpApi, OpenApi } from "effect/http-api"
 import * as fs from "node:fs"
 import { Api } from "../../src/api/Api.ts"
 import { Authorization } from "../../src/api/Middleware.ts"
-import { isForEveryCaller, scopeOf } from "../../src/api/Scopes.ts"
-import { Grant, Scope, allows, scopeTexts } from "../../src/domain/access/Scope.ts"
+import { isForEveryCaller, scopeOf } from "../../src/api/Endpoint.ts"
+import { allows, Grant, Scope, scopeTexts } from "../../src/domain/access/ApiKey.ts"
 
 interface Declared {
   readonly name: string

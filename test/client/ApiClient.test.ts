@@ -3,20 +3,18 @@ import { assert } from "@effect/vitest"
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { ApiClient } from "../../src/client/ApiClient.ts"
-import { TooManyRequests, Unauthorized } from "../../src/domain/access/Caller.ts"
-import { NetworkNotFound } from "../../src/domain/network/Network.ts"
-import { NetworkId } from "../../src/domain/network/NetworkId.ts"
 import {
   CreateNotification,
   NotificationId,
   NotificationIdTaken,
   NotificationNotFound
 } from "../../src/domain/notification/Notification.ts"
+import { CreateSigner } from "../../src/domain/signer/CreateSigner.ts"
+import { TooManyRequests, Unauthorized } from "../../src/domain/access/Caller.ts"
+import { NetworkId, NetworkNotFound } from "../../src/domain/network/Network.ts"
 import { CreateRelayer, RelayerId, RelayerIdTaken, RelayerNotFound } from "../../src/domain/relayer/Relayer.ts"
 import { BadRequest } from "../../src/domain/request/Request.ts"
-import { CreateSigner } from "../../src/domain/signer/CreateSigner.ts"
-import { SignerIdTaken, SignerNotFound } from "../../src/domain/signer/Signer.ts"
-import { SignerId } from "../../src/domain/signer/SignerId.ts"
+import { SignerId, SignerIdTaken, SignerNotFound } from "../../src/domain/signer/Signer.ts"
 import { evmRelayer, notification, signer } from "../../testkit/fixtures.ts"
 import { layerEach } from "../../testkit/layerEach.ts"
 import * as Prepared from "../../testkit/Prepared.ts"

@@ -2,7 +2,7 @@
 // The bundle of the console in its window runs by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Scope } from "../../src/domain/access/Scope.ts"
+import type { Scope } from "../../src/domain/access/ApiKey.ts"
 import { ConsoleWindow, pages, textOf } from "../../testkit/ConsoleWindow.ts"
 import type { Shown } from "../../testkit/ConsoleWindow.ts"
 

@@ -7,7 +7,7 @@ import * as path from "node:path"
 import { Api } from "../../src/api/Api.ts"
 import * as Json from "../../src/api/Json.ts"
 import { Relayer } from "../../src/domain/relayer/Relayer.ts"
-import { immutable } from "../../src/domain/request/MergePatch.ts"
+import { immutableField } from "../../src/domain/request/Request.ts"
 import { property } from "../../testkit/Depth.ts"
 
 type Codec = Schema.Codec<unknown>
@@ -19,7 +19,7 @@ const schemas = new Map<string, Codec>()
 for (const file of files) {
   const module: Record<string, unknown> = await import(path.join(src, file))
   for (const [name, value] of Object.entries(module)) {
-    if (Schema.isSchema(value) && value !== immutable) schemas.set(`${file} ${name}`, value as Codec)
+    if (Schema.isSchema(value) && value !== immutableField) schemas.set(`${file} ${name}`, value as Codec)
   }
 }
 

@@ -6,13 +6,14 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { parseEnv } from "node:util"
-import { load } from "../../src/cli/configuration/Load.ts"
-import { problemText } from "../../src/cli/configuration/Tree.ts"
 import * as Import from "../../src/cli/import/Import.ts"
 import { secretsFile } from "../../src/cli/import/Output.ts"
-import { rawInteger } from "../../src/domain/request/ExactJson.ts"
+import { load } from "../../src/cli/configuration/Load.ts"
+import { problemText } from "../../src/cli/configuration/Tree.ts"
 import * as Document from "../../src/domain/configuration/Document.ts"
-import * as Wanted from "../../src/domain/configuration/Wanted.ts"
+import { isMembers } from "../../src/domain/configuration/Document.ts"
+import type { WantedConfiguration } from "../../src/domain/configuration/Document.ts"
+import { rawInteger } from "../../src/domain/request/ExactJson.ts"
 import { configurationOf } from "./OpenZeppelinConfigurations.ts"
 import type { Generated } from "./OpenZeppelinConfigurations.ts"
 
@@ -29,11 +30,11 @@ const written = (folder: string, files: Readonly<Record<string, string>>) => {
 const revealed = (value: unknown): unknown => {
   if (Redacted.isRedacted(value)) return { secret: Redacted.value(value) }
   if (Array.isArray(value)) return value.map(revealed)
-  if (!Wanted.isMembers(value)) return value
+  if (!isMembers(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, revealed(child)]))
 }
 
-const shapeOf = ({ name, objects }: Wanted.WantedConfiguration) => ({
+const shapeOf = ({ name, objects }: WantedConfiguration) => ({
   name,
   objects: Object.fromEntries(
     objects.map(({ id, kind, managesPaused, request }) => [`${kind}.${id}`, [managesPaused, revealed(request)]])

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Equal, Schema } from "effect"
 import { BlockList } from "node:net"
-import * as Address from "../../src/outbound/Address.ts"
+import * as Destination from "../../src/outbound/Destination.ts"
 import { kindOf, kinds } from "./AddressKinds.ts"
 
 describe("an address", () => {
@@ -74,9 +74,9 @@ describe("an address", () => {
   it.prop("is equal in all its notations", [Schema.Array(group).check(Schema.isBetweenLength(8, 8))], ([groups]) => {
     const full = groups.map((group) => group.toString(16).padStart(4, "0")).join(":")
     const canonical = new URL(`http://[${full}]`).hostname
-    assert.isDefined(Address.parse(full))
+    assert.isDefined(Destination.parseAddress(full))
     for (const notation of [canonical, `${full.toUpperCase()}%1`]) {
-      assert.isTrue(Equal.equals(Address.parse(notation), Address.parse(full)), notation)
+      assert.isTrue(Equal.equals(Destination.parseAddress(notation), Destination.parseAddress(full)), notation)
     }
   })
 
@@ -89,10 +89,10 @@ describe("an address", () => {
       const first = dotted(Math.floor(start / size) * size)
       const list = new BlockList()
       list.addSubnet(first, prefix)
-      const range = Address.parseRange(`${first}/${prefix}`) ?? assert.fail("no range")
+      const range = Destination.parseRange(`${first}/${prefix}`) ?? assert.fail("no range")
       for (const text of [dotted(address), dotted(start), dotted(Math.floor(start / size) * size + size - 1)]) {
-        const parsed = Address.parse(text) ?? assert.fail("no address")
-        assert.strictEqual(Address.isWithin(parsed, range), list.check(text), `${text} in ${first}/${prefix}`)
+        const parsed = Destination.parseAddress(text) ?? assert.fail("no address")
+        assert.strictEqual(Destination.isWithin(parsed, range), list.check(text), `${text} in ${first}/${prefix}`)
       }
     }
   )

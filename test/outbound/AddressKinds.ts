@@ -1,9 +1,9 @@
 // Addresses of each kind, in every form in which URLs and resolvers write them.
-import * as Address from "../../src/outbound/Address.ts"
+import * as Destination from "../../src/outbound/Destination.ts"
 
 export const kindOf = (text: string) => {
-  const address = Address.parse(text)
-  return address === undefined ? "no address" : (Address.classify(address) ?? "public")
+  const address = Destination.parseAddress(text)
+  return address === undefined ? "no address" : (Destination.classifyAddress(address) ?? "public")
 }
 
 /** The first and the last address of each range, and their neighbours. */

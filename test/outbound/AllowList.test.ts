@@ -1,15 +1,15 @@
 // The entries of an allow list, and what they allow.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import * as Address from "../../src/outbound/Address.ts"
-import * as AllowList from "../../src/outbound/AllowList.ts"
+import * as Destination from "../../src/outbound/Destination.ts"
+import { AllowListFromText, compileAllowList, makeAllowList } from "../../src/outbound/Destination.ts"
 import * as Settings from "../../src/process/settings/Settings.ts"
 
-const decode = Schema.decodeResult(AllowList.FromText)
+const decode = Schema.decodeResult(AllowListFromText)
 
 const allows = (list: string, text: string) => {
-  const allowed = AllowList.compile(Result.getOrThrow(decode(list)))
-  const address = Address.parse(text)
+  const allowed = compileAllowList(Result.getOrThrow(decode(list)))
+  const address = Destination.parseAddress(text)
   return address === undefined ? allowed.name(text) : allowed.address(address)
 }
 
@@ -69,14 +69,14 @@ describe("an allow list", () => {
 
   it("allows nothing if it is empty", () => {
     assert.isEmpty(Result.getOrThrow(decode(" , ")))
-    assert.isEmpty([...AllowList.make([])])
+    assert.isEmpty([...makeAllowList([])])
     assert.isFalse(allows("", "127.0.0.1"))
     assert.isFalse(allows("", "localhost"))
   })
 
   it("cannot be made from an invalid entry", () => {
-    assert.deepStrictEqual([...AllowList.make(["localhost", "::1"])], ["localhost", "::1"])
-    assert.throws(() => AllowList.make(["localhost", "*"]))
+    assert.deepStrictEqual([...makeAllowList(["localhost", "::1"])], ["localhost", "::1"])
+    assert.throws(() => makeAllowList(["localhost", "*"]))
   })
 
   const cases = [

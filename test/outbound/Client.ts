@@ -1,9 +1,9 @@
 // The client for tests, with an allow list and a resolver.
 import { Context, Effect, Layer, Schema } from "effect"
 import type { HttpClientError } from "effect/http"
-import * as AllowList from "../../src/outbound/AllowList.ts"
-import { Outbound, type Options } from "../../src/outbound/Outbound.ts"
-import { refusal } from "../../src/outbound/OutboundRefused.ts"
+import { AllowListFromText } from "../../src/outbound/Destination.ts"
+import { Outbound, refusal } from "../../src/outbound/Outbound.ts"
+import type { Options } from "../../src/outbound/Outbound.ts"
 
 interface Given extends Omit<Options, "allow"> {
   readonly allow?: string
@@ -12,7 +12,7 @@ interface Given extends Omit<Options, "allow"> {
 /** `allow` defaults to loopback. */
 export const outbound = ({ allow = "127.0.0.0/8", ...options }: Given = {}) =>
   Effect.map(
-    Layer.build(Outbound.layer({ ...options, allow: Schema.decodeSync(AllowList.FromText)(allow) })),
+    Layer.build(Outbound.layer({ ...options, allow: Schema.decodeSync(AllowListFromText)(allow) })),
     (context) => Context.get(context, Outbound)
   )
 

@@ -1,12 +1,12 @@
 // The refusals of URLs before their names are resolved, and of the addresses that names resolve to.
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import * as AllowList from "../../src/outbound/AllowList.ts"
-import * as Guard from "../../src/outbound/Guard.ts"
-import { describe as describeRefusal, type Refusal } from "../../src/outbound/OutboundRefused.ts"
+import { AllowListFromText } from "../../src/outbound/Destination.ts"
+import { describeRefusal, makeGuard } from "../../src/outbound/Outbound.ts"
+import type { Refusal } from "../../src/outbound/Outbound.ts"
 
 const guard = (allow: string) => {
-  const { url, addresses } = Guard.make(Schema.decodeSync(AllowList.FromText)(allow))
+  const { url, addresses } = makeGuard(Schema.decodeSync(AllowListFromText)(allow))
   const words = (refusal: Refusal | undefined) => (refusal === undefined ? undefined : describeRefusal(refusal))
   return {
     url: (text: string, httpsOnly?: boolean) => words(url(text, httpsOnly)),

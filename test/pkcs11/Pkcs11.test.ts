@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { CreateSigner } from "../../src/domain/signer/CreateSigner.ts"
-import * as AllowList from "../../src/outbound/AllowList.ts"
+import { makeAllowList } from "../../src/outbound/Destination.ts"
 import { Outbound } from "../../src/outbound/Outbound.ts"
 import { operations } from "../../src/server/signers/backends/Curves.ts"
 import type { SignerBackend } from "../../src/server/signers/backends/SignerBackend.ts"
@@ -19,7 +19,7 @@ const modules = new Map([
 
 const backends = SignerBackends.layer.pipe(
   Layer.provide([
-    Outbound.layer({ allow: AllowList.make([]) }),
+    Outbound.layer({ allow: makeAllowList([]) }),
     KeyDerivation.layer,
     Layer.succeed(SignerSettings, { pkcs11Modules: modules })
   ])

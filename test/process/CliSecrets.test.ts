@@ -9,7 +9,7 @@ import * as Keystores from "../../testkit/keystores.ts"
 import { running } from "../../testkit/process/Commands.ts"
 import { openZeppelin } from "../import/OpenZeppelinInput.ts"
 import { list, rrelayer } from "../import/RRelayerInput.ts"
-import { isMembers } from "../../src/domain/configuration/Wanted.ts"
+import { isMembers } from "../../src/domain/configuration/Document.ts"
 
 /** Marked values. A value may be in one place, or come from the environment or a file. */
 const marks: Array<string> = []

@@ -1,8 +1,8 @@
 // What `effect-relayer dev` prints about its chains.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type { LocalChain } from "../../src/process/development/DevelopmentNetwork.ts"
-import * as DevelopmentText from "../../src/process/development/DevelopmentText.ts"
+import { startedText } from "../../src/process/development/Development.ts"
+import type { LocalChain } from "../../src/process/development/LocalProcess.ts"
 import * as LocalStellar from "../../src/process/development/LocalStellar.ts"
 
 const textOf = (url: string): string => {
@@ -13,7 +13,7 @@ const textOf = (url: string): string => {
     fund: () => Effect.void,
     ended: Effect.never
   }
-  return DevelopmentText.started({
+  return startedText({
     baseUrl: "http://127.0.0.1:8080",
     folder: "data/dev",
     prepared: [{ network: LocalStellar.network, chain, relayer: { address: "GABC", paused: false } }]

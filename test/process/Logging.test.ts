@@ -3,12 +3,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Logger } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import * as Logging from "../../src/process/Logging.ts"
+import * as Telemetry from "../../src/process/Telemetry.ts"
 
 /** The JSON lines that `self` logs. */
 const logged = Effect.fnUntraced(function* (self: Effect.Effect<void>) {
   const lines: Array<string> = []
-  const logger = Logger.map(Logging.formatJson, (line) => void lines.push(line))
+  const logger = Logger.map(Telemetry.formatJson, (line) => void lines.push(line))
   yield* Effect.provide(self, Logger.layer([logger]))
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
 })

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import { canReach } from "../../src/sql/embedded/SystemUser.ts"
+import { canReach } from "../../src/sql/embedded/Binaries.ts"
 import { folder, postgresFolder } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 

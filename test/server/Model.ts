@@ -1,13 +1,18 @@
 // A model of the services: the resources in memory, and the expected outcome of each command.
 import { Result } from "effect"
-import { NetworkName } from "../../src/domain/network/NetworkId.ts"
 import { NotificationId } from "../../src/domain/notification/Notification.ts"
+import { NetworkName } from "../../src/domain/network/Network.ts"
 import { RelayerId } from "../../src/domain/relayer/Relayer.ts"
-import type { CreateRelayer, Relayer, UpdateRelayer } from "../../src/domain/relayer/Relayer.ts"
-import type { RelayerFilter, RelayerSort } from "../../src/domain/relayer/RelayerQuery.ts"
-import { SignerId } from "../../src/domain/signer/SignerId.ts"
-import { entityTag } from "../../src/domain/request/Version.ts"
-import type { Versioned } from "../../src/domain/request/Version.ts"
+import type {
+  CreateRelayer,
+  Relayer,
+  RelayerFilter,
+  RelayerSort,
+  UpdateRelayer
+} from "../../src/domain/relayer/Relayer.ts"
+import { entityTag } from "../../src/domain/request/Request.ts"
+import type { Versioned } from "../../src/domain/request/Request.ts"
+import { SignerId } from "../../src/domain/signer/Signer.ts"
 import type { Command, Condition, Patch } from "./ModelCommands.ts"
 
 export interface Note {

@@ -1,6 +1,6 @@
 // Random commands on all resources. There are only a few ids and values, so that commands affect the same resources.
 import { Schema } from "effect"
-import { RelayerSort } from "../../src/domain/relayer/RelayerQuery.ts"
+import { RelayerSort } from "../../src/domain/relayer/Relayer.ts"
 
 const At = Schema.Literals([0, 1])
 const SignerIds = Schema.Literals(["s1", "s2", "s3"])

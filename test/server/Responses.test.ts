@@ -7,7 +7,7 @@ import * as Prepared from "../../testkit/Prepared.ts"
 import * as RpcServer from "../../testkit/RpcServer.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 import { evmRelayer, notification, relayers } from "../../testkit/fixtures.ts"
-import { maxDocumentBytes } from "../../src/domain/configuration/PlanRequest.ts"
+import { maxDocumentBytes } from "../../src/domain/configuration/Plan.ts"
 import { inRelayer, isAboutTransactions, made, ownRelayer, send } from "./Requests.ts"
 import { existing, inNotification, newKey, period, successes } from "./Successes.ts"
 

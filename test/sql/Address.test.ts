@@ -4,12 +4,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as path from "node:path"
-import * as Address from "../../src/sql/Address.ts"
+import { addressOf } from "../../src/sql/Connection.ts"
 import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
 import { folder } from "../../testkit/process/Folder.ts"
 import { use } from "./Embedded.ts"
 
-const of = (url: string) => Address.of({ url: Redacted.make(url) })
+const of = (url: string) => addressOf({ url: Redacted.make(url) })
 
 describe("the address of a database URL", () => {
   it("is its host and port, or the defaults of PostgreSQL", () => {

@@ -2,8 +2,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import * as Deadlock from "../../src/sql/Deadlock.ts"
 import * as Transaction from "../../src/sql/Transaction.ts"
+import { retryDeadlock } from "../../src/sql/Transaction.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
 
 layer(TestDatabase.layer)("two transactions that wait for each other", (it) => {
@@ -22,7 +22,7 @@ layer(TestDatabase.layer)("two transactions that wait for each other", (it) => {
           Effect.andThen(Deferred.await(other)),
           Effect.andThen(add(second)),
           transaction,
-          Deadlock.retry
+          retryDeadlock
         )
       yield* Effect.all([both(1, 2, one, two), both(2, 1, two, one)], { concurrency: 2 })
       assert.deepStrictEqual(

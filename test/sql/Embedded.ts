@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { spawnSync } from "node:child_process"
 import * as path from "node:path"
-import { DatabaseError } from "../../src/sql/DatabaseError.ts"
+import { DatabaseError } from "../../src/sql/Connection.ts"
 import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
 import { folder } from "../../testkit/process/Folder.ts"
 

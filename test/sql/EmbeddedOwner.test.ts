@@ -6,13 +6,13 @@ import * as fs from "node:fs/promises"
 import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
-import * as Binaries from "../../src/sql/embedded/Binaries.ts"
 import * as DataDirectory from "../../src/sql/embedded/DataDirectory.ts"
+import * as Binaries from "../../src/sql/embedded/Binaries.ts"
+import { serverUser } from "../../src/sql/embedded/Binaries.ts"
+import { claimFolder } from "../../src/sql/embedded/DataFiles.ts"
 import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
-import * as Owner from "../../src/sql/embedded/Owner.ts"
-import * as Pid from "../../src/sql/embedded/Pid.ts"
 import * as Postmaster from "../../src/sql/embedded/Postmaster.ts"
-import { serverUser } from "../../src/sql/embedded/SystemUser.ts"
+import { isFolderClaimed, removeStaleFiles } from "../../src/sql/embedded/Postmaster.ts"
 import { folder, isGone, until } from "../../testkit/process/Folder.ts"
 import { dataDirectory, deadPid, kept, lockText, refusal, serves, value } from "./Embedded.ts"
 
@@ -68,7 +68,7 @@ describe.concurrent("a data directory", () => {
       const files = path.join(dataDir, "postgres")
       yield* Effect.promise(() => fs.mkdir(dataDir, { mode: 0o711 }))
       yield* Effect.gen(function* () {
-        yield* Owner.claim(files)
+        yield* claimFolder(files)
         assert.include(yield* refusal({ dataDir }), `${files} is in use by ${here}`)
         assert.deepStrictEqual(yield* names(dataDir), ["postgres.lock", "postgres.owner"])
         yield* Effect.promise(() => fs.rm(`${files}.owner`))
@@ -109,7 +109,7 @@ describe.concurrent("a data directory", () => {
       const dataDir = yield* folder
       // An earlier version created it readable for all users.
       yield* Effect.promise(() => fs.writeFile(path.join(dataDir, "postgres.lock"), "", { mode: 0o644 }))
-      yield* Owner.claim(path.join(dataDir, "postgres"))
+      yield* claimFolder(path.join(dataDir, "postgres"))
       for (const name of ["postgres.lock", "postgres.owner"]) {
         const { mode } = yield* Effect.promise(() => fs.stat(path.join(dataDir, name)))
         assert.strictEqual(mode & 0o777, 0o600, name)
@@ -154,8 +154,8 @@ describe.concurrent("a data directory", () => {
       const files = path.join(dataDir, "postgres")
       const lockFile = path.join(files, "postmaster.pid")
       yield* Effect.promise(() => fs.writeFile(lockFile, ""))
-      Pid.removeStale(files, Date.now())
-      assert.isTrue(Pid.isClaimed(files))
+      removeStaleFiles(files, Date.now())
+      assert.isTrue(isFolderClaimed(files))
       yield* Effect.promise(() => fs.utimes(lockFile, 0, 0))
       assert.deepStrictEqual(yield* serves(dataDir), kept)
     })

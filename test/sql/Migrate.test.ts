@@ -6,13 +6,13 @@ import { Cause, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as Services from "../../src/server/Services.ts"
-import { DatabaseError } from "../../src/sql/DatabaseError.ts"
 import { latestMigration, migrateTo, migrations, migrationsTable } from "../../src/sql/migrations/index.ts"
 import type { Migrations } from "../../src/sql/migrations/index.ts"
 import * as Migration from "../../src/sql/migrations/Migration.ts"
-import * as Migrate from "../../src/sql/Migrate.ts"
 import * as Sql from "../../src/sql/Sql.ts"
-import * as SessionLock from "../../src/sql/SessionLock.ts"
+import { DatabaseError } from "../../src/sql/Connection.ts"
+import * as Migrate from "../../src/sql/Migrate.ts"
+import * as Session from "../../src/sql/Session.ts"
 import { clientConfig } from "../../testkit/Postgres.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
 
@@ -75,7 +75,7 @@ describe("a schema that earlier versions do not work on", () => {
     beside("a host program", (database) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        yield* TestClock.withLive(SessionLock.hold(sql, [1, 2], latestMigration))
+        yield* TestClock.withLive(Session.holdLock(sql, [1, 2], latestMigration))
         assert.strictEqual((yield* waited(database)).reason, "OlderInstances")
       }).pipe(Effect.scoped)
     )

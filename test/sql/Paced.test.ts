@@ -1,7 +1,7 @@
 // Long work that leaves time to other requests.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import * as Paced from "../../src/sql/Paced.ts"
+import { pacedAtShare } from "../../src/sql/Rows.ts"
 
 /** Milliseconds that the work of a piece takes. */
 const piece = 8
@@ -19,7 +19,7 @@ describe("work at a share of the time", () => {
   it.effect("is followed by a pause that is three times as long if the share is a quarter", () =>
     Effect.gen(function* () {
       const startedAt = performance.now()
-      assert.strictEqual(yield* Paced.atShare(0.25)(busy), "done")
+      assert.strictEqual(yield* pacedAtShare(0.25)(busy), "done")
       assert.isAtLeast(performance.now() - startedAt, 4 * piece - tolerance)
     })
   )

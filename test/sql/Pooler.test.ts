@@ -6,9 +6,9 @@ import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import * as path from "node:path"
 import { fromDatabase } from "../../src/process/StartFailed.ts"
-import * as Address from "../../src/sql/Address.ts"
+import { urlOfSocket } from "../../src/sql/Connection.ts"
+import { canListen, notify } from "../../src/sql/Session.ts"
 import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
-import * as Listen from "../../src/sql/Listen.ts"
 import { migrationsTable } from "../../src/sql/migrations/index.ts"
 import * as Sql from "../../src/sql/Sql.ts"
 import * as Pooler from "../../testkit/Pooler.ts"
@@ -41,7 +41,7 @@ const database = Effect.gen(function* () {
     connection,
     Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT to_regclass(${migrationsTable})::text AS found`)
   )
-  return { connection, behind, tables, direct: options(Address.socketUrl(username, name, path.dirname(socket), 5432)) }
+  return { connection, behind, tables, direct: options(urlOfSocket(username, name, path.dirname(socket), 5432)) }
 })
 
 const none = [{ found: null }]
@@ -129,7 +129,7 @@ layer(Server.layer, { excludeTestServices: true })("a start behind a pooler", (i
           assert.deepStrictEqual(many, [expected, expected, expected, expected])
           assert.deepStrictEqual(yield* sql`SELECT value FROM kept`, [])
           assert.deepStrictEqual(yield* sql`SELECT ${"a"}::text AS given`.values, [["a"]])
-          assert.isTrue(Listen.canListen(sql))
+          assert.isTrue(canListen(sql))
         }).pipe(Effect.provide(Sql.layerOpen(opened)), Effect.scoped)
         yield* Effect.scoped(Effect.provide(settings, Sql.maintenance(options)))
         const schema = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT FROM relayers`)
@@ -141,7 +141,7 @@ layer(Server.layer, { excludeTestServices: true })("a start behind a pooler", (i
   it.effect("is not refused without a pooler, while many clients notify and use the database", () =>
     Effect.gen(function* () {
       const { direct } = yield* database
-      const busy = Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.forever(Listen.notify(sql, "busy")))
+      const busy = Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.forever(notify(sql, "busy")))
       const client = PgClient.layer({ url: direct.url, maxConnections: 1 })
       yield* Effect.forkScoped(
         Effect.forEach([1, 2, 3, 4], () => Effect.provide(busy, Layer.fresh(client)), { concurrency: "unbounded" })

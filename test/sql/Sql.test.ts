@@ -4,11 +4,11 @@ import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as path from "node:path"
-import { DatabaseError } from "../../src/sql/DatabaseError.ts"
-import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
-import * as Health from "../../src/sql/Health.ts"
 import { migrations, migrationsTable } from "../../src/sql/migrations/index.ts"
+import { DatabaseError } from "../../src/sql/Connection.ts"
 import * as Migrate from "../../src/sql/Migrate.ts"
+import { connectionCounts, isCompatibleSchema } from "../../src/sql/Migrate.ts"
+import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
 import * as Sql from "../../src/sql/Sql.ts"
 import { folder } from "../../testkit/process/Folder.ts"
 import { clientConfig } from "../../testkit/Postgres.ts"
@@ -35,8 +35,8 @@ describe.concurrent("Sql.layer", () => {
       for (const _ of ["migrates", "finds it done"]) {
         const rows = yield* Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
-          assert.isTrue(yield* Health.isCompatible)
-          const [connections] = yield* Health.connections
+          assert.isTrue(yield* isCompatibleSchema)
+          const [connections] = yield* connectionCounts
           assert.isAtLeast(Number(connections?.count), 1)
           return yield* sql<{ readonly id: number }>`SELECT migration_id AS id FROM ${sql(migrationsTable)}`
         }).pipe(Effect.provide(Sql.layer({ _tag: "Url", url: Redacted.make(url.href) })), Effect.scoped)
@@ -74,7 +74,7 @@ describe.concurrent("Sql.layer", () => {
         yield* sql`DROP SCHEMA public CASCADE`
         yield* sql`CREATE SCHEMA public`
       }).pipe(Effect.provide(client), Effect.scoped)
-      const migrateAndLook = Effect.andThen(Migrate.migrate(database), Health.isCompatible).pipe(
+      const migrateAndLook = Effect.andThen(Migrate.migrate(database), isCompatibleSchema).pipe(
         Effect.provide(Layer.fresh(client)),
         Effect.scoped
       )

@@ -3,11 +3,10 @@ import { assert, describe, inject, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as net from "node:net"
-import * as Address from "../../src/sql/Address.ts"
-import * as StallTimeout from "../../src/sql/StallTimeout.ts"
 import * as Sql from "../../src/sql/Sql.ts"
+import { addressOf, stallingConnector } from "../../src/sql/Connection.ts"
+import { isUnavailable } from "../../src/sql/Query.ts"
 import * as Transaction from "../../src/sql/Transaction.ts"
-import { isUnavailable } from "../../src/sql/Unavailable.ts"
 import { onServer } from "../../testkit/process/Service.ts"
 import * as Freezer from "../../testkit/Freezer.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
@@ -15,7 +14,7 @@ import * as TestDatabase from "../../testkit/TestDatabase.ts"
 /** A pool with one connection to the database, which can be frozen. */
 const world = Effect.gen(function* () {
   const url = new URL(onServer(inject("postgres"), yield* TestDatabase.make).DATABASE_URL ?? "")
-  const freezer = yield* Freezer.make(Address.of({ url: Redacted.make(url.href) }))
+  const freezer = yield* Freezer.make(addressOf({ url: Redacted.make(url.href) }))
   url.search = ""
   url.host = `127.0.0.1:${freezer.port}`
   const pool: Sql.PoolOptions = { statementTimeout: "300 millis", maxConnections: 1 }
@@ -68,7 +67,7 @@ describe("a database that is frozen", () => {
   it.live("is not assumed for a connection that was answered or that has no statement in progress", () =>
     Effect.gen(function* () {
       const port = yield* echoOnce
-      const connect = yield* StallTimeout.connector({ host: "127.0.0.1", port }, 50)
+      const connect = yield* stallingConnector({ host: "127.0.0.1", port }, 50)
       const [unasked, answered, silent] = [connect(), connect(), connect()]
       const answer = new Promise((resolve) => answered.once("data", resolve))
       answered.write("x")

@@ -7,10 +7,10 @@ import * as net from "node:net"
 import * as path from "node:path"
 import * as tls from "node:tls"
 import * as Sql from "../../src/sql/Sql.ts"
-import * as Tls from "../../src/sql/Tls.ts"
+import { tlsOf } from "../../src/sql/Connection.ts"
 import { folder } from "../../testkit/process/Folder.ts"
 
-const of = (url: string) => Tls.of(Redacted.make(url))
+const of = (url: string) => tlsOf(Redacted.make(url))
 
 /** The message that asks a server for TLS: length 8, code 80877103. */
 const sslRequest = "0000000804d2162f"

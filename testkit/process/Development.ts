@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import * as Pid from "../../src/sql/embedded/Pid.ts"
+import { isProcessAlive } from "../../src/sql/embedded/Postmaster.ts"
 import { folder, isGone, until } from "./Folder.ts"
 import * as Service from "./Service.ts"
 
@@ -33,7 +33,7 @@ export const processes = ({ data }: Place) =>
   Effect.sync(() =>
     fs
       .readdirSync("/proc")
-      .filter((name) => /^\d+$/.test(name) && Pid.isAlive(Number(name)))
+      .filter((name) => /^\d+$/.test(name) && isProcessAlive(Number(name)))
       .map((name): Running => ({ pid: Number(name), args: argsOf(name) }))
       .filter(({ args }) => args.some((arg) => arg === data || arg.startsWith(`${data}/`)))
   )

@@ -4,8 +4,8 @@ import type { Duration } from "effect"
 import * as fs from "node:fs/promises"
 import * as os from "node:os"
 import * as path from "node:path"
-import * as Pid from "../../src/sql/embedded/Pid.ts"
 import * as Postmaster from "../../src/sql/embedded/Postmaster.ts"
+import { isProcessAlive, runningServer } from "../../src/sql/embedded/Postmaster.ts"
 
 /** Shorter than the time limit of a test, and long enough for a machine with a load of 15 on two cores. */
 const defaultPatience = "3 minutes"
@@ -37,9 +37,9 @@ export const postgresFolder = (dataDir: string) =>
 
 /** The process id of the PostgreSQL that runs in `dataDir`. */
 export const postgresPid = (dataDir: string) =>
-  Effect.map(postgresFolder(dataDir), (folder) => (folder === undefined ? undefined : Pid.running(folder)))
+  Effect.map(postgresFolder(dataDir), (folder) => (folder === undefined ? undefined : runningServer(folder)))
 
-export const isGone = (pid: number) => Effect.sync(() => (Pid.isAlive(pid) ? undefined : true))
+export const isGone = (pid: number) => Effect.sync(() => (isProcessAlive(pid) ? undefined : true))
 
 /** A killed service leaves its PostgreSQL running. If root started it, its files may be in another place. */
 const clear = Effect.fnUntraced(function* (dataDir: string) {

@@ -4,7 +4,7 @@ import type { Scope } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import * as path from "node:path"
 import type { Readable } from "node:stream"
-import type { SystemUser } from "../../src/sql/embedded/SystemUser.ts"
+import type { SystemUser } from "../../src/sql/embedded/Binaries.ts"
 import type { Server } from "../Postgres.ts"
 import { until } from "./Folder.ts"
 

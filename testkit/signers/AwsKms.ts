@@ -1,7 +1,7 @@
 // AWS KMS with two keys, which the SDK of AWS reaches by the environment of the process.
 import { Effect, Layer } from "effect"
 import type { IncomingMessage } from "node:http"
-import type { Curve } from "../../src/domain/signer/Curve.ts"
+import type { Curve } from "../../src/domain/signer/Signer.ts"
 import * as Environment from "./Environment.ts"
 import * as Keys from "./Keys.ts"
 import { StandIn, secretText, serve } from "./StandIn.ts"

@@ -1,7 +1,7 @@
 // Google Cloud KMS with a key on each curve. It checks tokens, checksums and digests as Google does.
 import { Context, Effect, Layer } from "effect"
 import * as crypto from "node:crypto"
-import type { Curve } from "../../src/domain/signer/Curve.ts"
+import type { Curve } from "../../src/domain/signer/Signer.ts"
 import { crc32c } from "../../src/server/signers/backends/google/GoogleKms.ts"
 import * as Keys from "./Keys.ts"
 import { StandIn, secretText, serve } from "./StandIn.ts"

@@ -1,7 +1,7 @@
 // Keys of a stand-in for a key service, on both curves, and their signatures.
 import { secp256k1 } from "@noble/curves/secp256k1"
 import * as crypto from "node:crypto"
-import type { Curve } from "../../src/domain/signer/Curve.ts"
+import type { Curve } from "../../src/domain/signer/Signer.ts"
 import type { Fault } from "./StandIn.ts"
 
 /** The bytes before a public key in DER (RFC 5480, RFC 8410). */

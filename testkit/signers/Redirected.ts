@@ -1,7 +1,7 @@
 // An outbound client that calls a stand-in instead of the hosts of key services.
 import { Effect, Layer, Option } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
-import * as AllowList from "../../src/outbound/AllowList.ts"
+import { makeAllowList } from "../../src/outbound/Destination.ts"
 import { Outbound } from "../../src/outbound/Outbound.ts"
 
 /** `https://kms.example/a` becomes `BASE/kms.example/a`. Other schemes stay as they are. */
@@ -16,4 +16,4 @@ export const layer = (base: string) =>
     Effect.map(Outbound, ({ client, refuse }) =>
       Outbound.of({ refuse, client: HttpClient.mapRequest(client, towards(base)) })
     )
-  ).pipe(Layer.provide(Layer.fresh(Outbound.layer({ allow: AllowList.make(["127.0.0.1"]) }))))
+  ).pipe(Layer.provide(Layer.fresh(Outbound.layer({ allow: makeAllowList(["127.0.0.1"]) }))))

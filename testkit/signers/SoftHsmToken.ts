@@ -1,7 +1,7 @@
 // Tokens of SoftHSM, and keys in them.
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
-import type { Curve } from "../../src/domain/signer/Curve.ts"
+import type { Curve } from "../../src/domain/signer/Signer.ts"
 import { attributes, flags } from "../../src/server/signers/backends/pkcs11/Cryptoki.ts"
 import type { Handle } from "../../src/server/signers/backends/pkcs11/Cryptoki.ts"
 import * as Library from "./SoftHsmLibrary.ts"

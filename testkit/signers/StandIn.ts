@@ -5,7 +5,7 @@ import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { CreateSigner } from "../../src/domain/signer/CreateSigner.ts"
-import type { Curve } from "../../src/domain/signer/Curve.ts"
+import type { Curve } from "../../src/domain/signer/Signer.ts"
 
 /** `sign` and `describe` are calls for a key; `login` is one for a token, if the key service has such calls. */
 export type Operation = "describe" | "sign" | "login"

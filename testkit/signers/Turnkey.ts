@@ -1,7 +1,7 @@
 // Turnkey with a key on each curve. It checks stamps, and gives the same body the same activity.
 import { Context, Effect, Layer } from "effect"
 import * as crypto from "node:crypto"
-import type { Curve } from "../../src/domain/signer/Curve.ts"
+import type { Curve } from "../../src/domain/signer/Signer.ts"
 import * as Keys from "./Keys.ts"
 import { StandIn, secretText, serve } from "./StandIn.ts"
 import type { Answer, Fault, Operation } from "./StandIn.ts"

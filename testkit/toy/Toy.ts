@@ -1,7 +1,6 @@
 // A network type for tests, as small as one can be: two accounts per lane, sequences above 2^53, and bytes that expire at a
 // height. It proves that the core knows no network. Its chain is `ToyChain.ts`.
 import { Effect, Result, Schema } from "effect"
-import type { Relayer } from "../../src/domain/relayer/Relayer.ts"
 import type { Receipt } from "../../src/domain/transaction/Attempt.ts"
 import { cancelOpen } from "../../src/domain/transaction/Cancellation.ts"
 import { cause } from "../../src/domain/transaction/Cause.ts"
@@ -14,6 +13,7 @@ import type { Rules } from "../../src/domain/transaction/Rules.ts"
 import type { Situation } from "../../src/domain/transaction/Situation.ts"
 import { endOf } from "../../src/domain/transaction/Transition.ts"
 import { rulesOfUnknown } from "../../src/domain/transaction/UnknownNetwork.ts"
+import type { Relayer } from "../../src/domain/relayer/Relayer.ts"
 import { NotImplemented } from "../../src/domain/request/Request.ts"
 import { exceeded, TransactionLimitExceeded } from "../../src/domain/transaction/TransactionLimits.ts"
 import type { Intake } from "../../src/server/transactions/Intake.ts"

@@ -5,9 +5,9 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { createServer } from "node:http"
 import { version } from "../../src/api/Version.ts"
-import * as Documents from "../../src/server/http/Documents.ts"
-import * as HomeHttp from "../../src/server/http/HomeHttp.ts"
 import { Readiness } from "../../src/server/lifecycle/Readiness.ts"
+import * as Documents from "../../src/server/http/Documents.ts"
+import { layerHome } from "../../src/server/http/Documents.ts"
 import { Strangers } from "../../src/server/limits/Strangers.ts"
 import { browser } from "./ConsoleInBrowser.ts"
 
@@ -28,7 +28,7 @@ const readiness = Layer.succeed(Readiness, {
   check: Effect.succeed({ ready: true, status: "healthy", version, components } as const)
 })
 
-const served = HttpRouter.serve(Layer.merge(Documents.layer(), HomeHttp.layer({ hasConsole: true })), {
+const served = HttpRouter.serve(Layer.merge(Documents.layer(), layerHome({ hasConsole: true })), {
   disableLogger: true,
   disableListenLog: true
 }).pipe(

@@ -1,20 +1,26 @@
 // The JSON Schema of configuration files, for editors. It is derived from the requests of the contract; references take the
 // places of secrets.
 import { Schema, SchemaAST } from "effect"
-import { ConfigurationName, keyFields, kinds, pausable, requests } from "../../domain/configuration/Kinds.ts"
-import type { Kind } from "../../domain/configuration/Kinds.ts"
+import {
+  ConfigurationName,
+  isSecret,
+  keyFields,
+  kinds,
+  pausable,
+  requests
+} from "../../domain/configuration/Document.ts"
+import type { Kind } from "../../domain/configuration/Document.ts"
 import { KeyReference, SecretReference, ValueReference } from "../../domain/configuration/Reference.ts"
-import { isSecret } from "../../domain/configuration/Shape.ts"
-import * as Documentation from "../../domain/request/Documentation.ts"
-import { isNode } from "./Node.ts"
+import { documentationOf, tagOf, unionMembers } from "../../domain/request/Field.ts"
+import type { Documentation } from "../../domain/request/Field.ts"
+import { isNode, simplified } from "./Node.ts"
 import type { Node } from "./Node.ts"
-import { simplified } from "./Schemas.ts"
 
 type Shape = Schema.Constraint
 
 const shapeOf = (ast: SchemaAST.AST): Shape => Schema.make<Schema.Top>(ast)
 
-const described = (shape: Shape, { description }: Documentation.Documentation): Shape =>
+const described = (shape: Shape, { description }: Documentation): Shape =>
   description === undefined ? shape : Schema.make<Schema.Top>(shape.ast).annotate({ description })
 
 /** One step of the encoding, down to what JSON has. A redacted value ends the way. */
@@ -62,7 +68,7 @@ const struct = (
       const inner = inFile(type, String(name))
       // A file may leave out a field by null.
       const mayBeNull = isOptional ? union([inner, Schema.Null]) : inner
-      const shape = described(mayBeNull, Documentation.of(outer))
+      const shape = described(mayBeNull, documentationOf(outer))
       return [name, isOptional ? Schema.optionalKey(Schema.make<Schema.Top>(shape.ast)) : shape] as const
     })
   return Schema.Struct(Object.fromEntries(fields))
@@ -72,8 +78,8 @@ const optionsOf = { onExcessProperty: "error" } as const
 
 /** The members of a request, by their discriminator. */
 const objectsOf = (kind: Kind) =>
-  Documentation.members(encoded(requests[kind].ast)).map((member) => ({
-    tag: Documentation.tagOf(member),
+  unionMembers(encoded(requests[kind].ast)).map((member) => ({
+    tag: tagOf(member),
     name: nameOf(member) ?? kind,
     shape: struct(member, keyFields[kind], pausable.has(kind) ? ["paused"] : [])
   }))

@@ -1,21 +1,209 @@
-// `audit`: lists and verifies the audit log.
-import { DateTime, Effect, Option, Schedule, Schema } from "effect"
-import { Command, Flag } from "effect/cli"
-import { AuditHeadText, AuditQuery } from "../../domain/audit/Audit.ts"
-import type { AuditHead, AuditRecord, AuditVerification } from "../../domain/audit/Audit.ts"
-import { KnownAction, KnownAuditResource } from "../../domain/audit/Change.ts"
-import { Instant } from "../../domain/request/Instant.ts"
-import * as AuditFile from "../kit/AuditFile.ts"
+// `audit`: lists and verifies the audit log, and keeps old records in a file instead of the database.
+import { Console, DateTime, Effect, Option, Schedule, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import * as fs from "node:fs/promises"
+import {
+  AuditExportRecord,
+  AuditHead,
+  AuditHeadText,
+  AuditQuery,
+  KnownAction,
+  KnownAuditResource
+} from "../../domain/audit/Audit.ts"
+import type { AuditRecord, AuditVerification } from "../../domain/audit/Audit.ts"
+import { Instant } from "../../domain/request/Text.ts"
+import { firstBroken } from "../../server/audit/Chain.ts"
 import * as Call from "../kit/Call.ts"
-import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
+import { connectionFlags } from "../kit/Call.ts"
 import * as Field from "../kit/Field.ts"
-import * as Help from "../kit/Help.ts"
-import * as List from "../kit/List.ts"
+import { describeFlags } from "../kit/Field.ts"
 import * as Print from "../kit/Print.ts"
+import { listFlags, printList } from "../kit/Print.ts"
+import type { ListColumns } from "../kit/Print.ts"
+import { CommandFailed, exitCodes } from "../kit/Terminal.ts"
 import * as Verb from "../kit/Verb.ts"
-import { checkpoint, checkpoints, exported, prune } from "./AuditPruneCommands.ts"
+import { askFirst, confirmFlag } from "../kit/Verb.ts"
 
-const columns: List.Columns<AuditRecord> = {
+// An exported part of the audit log: lines of JSON that verify without the service. The first line says after which record it
+// begins, the last one is the checkpoint up to which it goes.
+
+const Start = Schema.Struct({
+  format: Schema.Literal("effect-relayer audit"),
+  format_version: Schema.Literal(1),
+  after: AuditHead
+})
+const End = Schema.Struct({ checkpoint: AuditHead })
+
+const decodeStart = Schema.decodeUnknownOption(Schema.fromJsonString(Start))
+const decodeEnd = Schema.decodeUnknownOption(Schema.fromJsonString(End))
+const decodeRecord = Schema.decodeUnknownOption(Schema.fromJsonString(AuditExportRecord))
+
+/** Before the first record. */
+export const headBeforeFirst: AuditHead = { position: 0, hash: "0".repeat(64) }
+
+const linkOf = ({ position, hash }: AuditHead) => ({ position, hash: new Uint8Array(Buffer.from(hash, "hex")) })
+
+const refused = (message: string) => new CommandFailed({ message, exitCode: exitCodes.refused })
+
+/** The last record of some records that follow `head`. Fails if one is not as it was written. */
+export const verifiedHead = (head: AuditHead, records: ReadonlyArray<AuditExportRecord>) => {
+  const broken = firstBroken(
+    records.map((record) => ({ ...record, hash: linkOf(record).hash })),
+    linkOf(head)
+  )
+  if (broken !== undefined) return Effect.fail(refused(`the audit log is broken at record ${broken}`))
+  const { position, hash } = records.at(-1) ?? head
+  return Effect.succeed<AuditHead>({ position, hash })
+}
+
+const attempt = <A>(file: string, run: () => Promise<A>) =>
+  Effect.tryPromise({
+    try: run,
+    catch: (cause) =>
+      CommandFailed.usage(`cannot use ${file}: ${cause instanceof Error ? cause.message : String(cause)}`)
+  })
+
+/** Writes a file that only its owner can read, complete or not at all. `append` writes records. */
+export const writeAuditFile = <E>(
+  file: string,
+  after: AuditHead,
+  body: (append: (lines: ReadonlyArray<object>) => Effect.Effect<void, CommandFailed>) => Effect.Effect<AuditHead, E>
+) =>
+  Effect.gen(function* () {
+    const partial = `${file}.partial`
+    const handle = yield* Effect.acquireRelease(
+      attempt(file, async () => {
+        if (await fs.stat(file).then(Boolean, () => false)) throw new Error("it exists already: choose another name")
+        return fs.open(partial, "w", 0o600)
+      }),
+      (opened) => Effect.promise(() => opened.close().then(() => fs.rm(partial, { force: true })))
+    )
+    const append = (lines: ReadonlyArray<object>) =>
+      Effect.asVoid(attempt(file, () => handle.appendFile(lines.map((line) => `${JSON.stringify(line)}\n`).join(""))))
+    yield* append([{ format: "effect-relayer audit", format_version: 1, after }])
+    const { position, hash } = yield* body(append)
+    yield* append([{ checkpoint: { position, hash } }])
+    yield* attempt(file, async () => {
+      await handle.sync()
+      await fs.link(partial, file)
+    })
+  }).pipe(Effect.scoped)
+
+/** Reads a file and verifies it. Returns the heads between which it has every record. */
+export const verifyAuditFile = Effect.fnUntraced(function* (file: string) {
+  const lines = (yield* attempt(file, () => fs.readFile(file, "utf8"))).trimEnd().split("\n")
+  const start = decodeStart(lines[0])
+  const end = decodeEnd(lines.at(-1))
+  if (Option.isNone(start)) return yield* refused(`${file} is not an export of the audit log`)
+  if (Option.isNone(end)) return yield* refused(`${file} is incomplete`)
+  const { after } = start.value
+  let head = after
+  for (const line of lines.slice(1, -1)) {
+    const record = decodeRecord(line)
+    if (Option.isNone(record)) return yield* refused(`the audit log is broken at record ${head.position + 1}`)
+    head = yield* verifiedHead(head, [record.value])
+  }
+  const { checkpoint } = end.value
+  if (head.position !== checkpoint.position || head.hash !== checkpoint.hash) {
+    return yield* refused(`the audit log is broken at record ${Math.min(head.position, checkpoint.position) + 1}`)
+  }
+  return { after, checkpoint }
+})
+
+// `audit checkpoint`, `audit checkpoints`, `audit export` and `audit prune`: keeps old records in a file instead of the database.
+
+const textOf = ({ position, hash }: AuditHead) => `${position}:${hash}`
+
+const headFlag = (name: string, description: string) =>
+  Flag.String(name).pipe(
+    Flag.withDescription(description),
+    Flag.withMetavar("<position:hash>"),
+    Flag.withSchema(AuditHeadText)
+  )
+
+export const checkpoint = Command.make("checkpoint", { given: Print.flags }, ({ given }) =>
+  Print.one(
+    given,
+    (client) => client.audit.checkpoint({}),
+    ({ data }) => [["checkpoint", textOf(data)]]
+  )
+).pipe(Verb.about("Create a checkpoint at the last record.", "audit checkpoint"))
+
+export const checkpoints = Command.make("checkpoints", { given: Print.flags }, ({ given }) =>
+  Print.one(
+    given,
+    (client) => client.audit.checkpoints({}),
+    ({ data }) => [
+      ["CHECKPOINT", "PRUNED"],
+      ...data.map((each) => [textOf(each), each.pruned_at === undefined ? "no" : "yes"])
+    ]
+  )
+).pipe(Verb.about("List the checkpoints, newest first.", "audit checkpoints"))
+
+export const exported = Command.make(
+  "export",
+  {
+    given: connectionFlags,
+    file: Argument.String("file").pipe(Argument.withDescription("A new file")),
+    until: headFlag("checkpoint", "The last record of the file (default: a new checkpoint)").pipe(Flag.optional)
+  },
+  Effect.fnUntraced(function* ({ given, file, until }) {
+    const run = yield* Call.open(given)
+    const created = Effect.map(
+      run((client) => client.audit.checkpoint({})),
+      ({ value }): AuditHead => value.data
+    )
+    const end = yield* Option.match(until, { onNone: () => created, onSome: Effect.succeed })
+    const known = (yield* run((client) => client.audit.checkpoints({}))).value.data
+    const after: AuditHead = known.find(({ pruned_at }) => pruned_at !== undefined) ?? headBeforeFirst
+
+    yield* writeAuditFile(file, { position: after.position, hash: after.hash }, (append) =>
+      Effect.gen(function* () {
+        let last: AuditHead = after
+        while (last.position < end.position) {
+          const query = { after: last.position, until: end.position }
+          const records = (yield* run((client) => client.audit.export({ query }))).value.data
+          if (records.length === 0) break
+          last = yield* verifiedHead(last, records)
+          yield* append(records)
+        }
+        if (last.position === end.position && last.hash === end.hash) return last
+        return yield* new CommandFailed({
+          message: `the audit log does not contain the checkpoint ${textOf(end)}, or its records were pruned`,
+          exitCode: exitCodes.refused
+        })
+      })
+    )
+    yield* Console.log(`wrote ${file}: records ${after.position + 1} to ${end.position}, verified`)
+    yield* Console.log(`To delete them from the database: effect-relayer audit prune --before ${textOf(end)}`)
+  })
+).pipe(
+  Verb.about(
+    "Write the audit log up to a checkpoint into a file of JSON lines. It verifies each record, and `audit verify --file` verifies the file without the service.",
+    "audit export audit-2030.jsonl"
+  )
+)
+
+export const prune = Command.make(
+  "prune",
+  { given: Print.flags, before: headFlag("before", "The checkpoint, as export prints it"), yes: confirmFlag },
+  ({ given, before, yes }) =>
+    Effect.andThen(
+      askFirst(yes, `delete the records of the audit log up to ${before.position}`),
+      Print.one(
+        given,
+        (client) => client.audit.prune({ params: { position: before.position }, payload: { hash: before.hash } }),
+        ({ data }) => [["pruned up to", textOf(data)]]
+      )
+    )
+).pipe(
+  Verb.about(
+    "Delete the records up to a checkpoint; asks first, with the administrator's key. Export them first. The rest of the log still verifies.",
+    "audit prune --before 1203:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+  )
+)
+
+const columns: ListColumns<AuditRecord> = {
   POSITION: ({ position }) => String(position),
   AT: ({ at }) => DateTime.formatIso(at),
   KEY: ({ key_id }) => key_id,
@@ -25,7 +213,7 @@ const columns: List.Columns<AuditRecord> = {
   REQUEST: ({ request_id }) => request_id
 }
 
-const filter = Help.describe(Schema.Struct(AuditQuery), {
+const filter = describeFlags(Schema.Struct(AuditQuery), {
   action: Field.choice("action", KnownAction.literals),
   resource: Field.choice("resource", KnownAuditResource.literals),
   resource_id: Field.text("resource_id"),
@@ -36,17 +224,17 @@ const filter = Help.describe(Schema.Struct(AuditQuery), {
   order: Field.choice("order", ["newest", "oldest"])
 })
 
-const pages = Help.describe(Schema.Struct(AuditQuery), {
+const pages = describeFlags(Schema.Struct(AuditQuery), {
   limit: Field.integer("limit"),
   cursor: Field.text("cursor")
 })
 
 const list = Command.make(
   "list",
-  { given: List.flags, filter, pages },
+  { given: listFlags, filter, pages },
   ({ given, filter, pages: { limit, cursor } }) => {
     const query = { ...(given.all ? { limit: 1000 } : {}), ...Field.given({ ...filter, limit }) }
-    return List.print(given, columns, Field.given({ cursor }), (client, place) =>
+    return printList(given, columns, Field.given({ cursor }), (client, place) =>
       client.audit.list({ query: { ...query, ...Field.given({ cursor: Option.fromUndefinedOr(place.cursor) }) } })
     )
   }
@@ -88,7 +276,7 @@ const verify = Command.make(
   { given: Print.flags, head, file },
   Effect.fnUntraced(function* ({ given, head, file }) {
     if (Option.isSome(file)) {
-      const { after, checkpoint } = yield* AuditFile.verify(file.value)
+      const { after, checkpoint } = yield* verifyAuditFile(file.value)
       return yield* Print.table([
         ["valid", "true"],
         ["records", `${after.position + 1} to ${checkpoint.position}`],

@@ -1,19 +1,18 @@
 // `config check`: checks and prints the configuration of `serve`. It creates nothing and connects to nothing.
 import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
-import * as Misspelled from "../../process/settings/Misspelled.ts"
 import * as Settings from "../../process/settings/Settings.ts"
-import { CommandFailed } from "../kit/CommandFailed.ts"
-import { Environment } from "../kit/Environment.ts"
-import * as ServeFlags from "../kit/ServeFlags.ts"
-import * as Table from "../kit/Table.ts"
+import { findMisspelled } from "../../process/settings/Variables.ts"
+import { Environment, secretSettings, serveFlags, sourceOfFlags } from "../kit/Environment.ts"
+import type { ServeFlagValues } from "../kit/Environment.ts"
+import { CommandFailed, tableLines } from "../kit/Terminal.ts"
 import * as Verb from "../kit/Verb.ts"
 
 type Source = readonly [name: string, values: Readonly<Record<string, string | undefined>>]
 
 /** Any URL may contain credentials. */
 const shown = (name: Settings.Name, value: string): string =>
-  ServeFlags.secrets.has(name) ? "(secret)" : value.replaceAll(/\/\/[^/@\s]*@/g, "//***@")
+  secretSettings.has(name) ? "(secret)" : value.replaceAll(/\/\/[^/@\s]*@/g, "//***@")
 
 const row = ({ name, default: usual }: (typeof Settings.described)[number], sources: ReadonlyArray<Source>) => {
   for (const [source, values] of [...sources, ["default", { [name]: usual }] as const]) {
@@ -25,11 +24,11 @@ const row = ({ name, default: usual }: (typeof Settings.described)[number], sour
 
 const check = Command.make(
   "check",
-  ServeFlags.flags,
-  Effect.fnUntraced(function* (given: ServeFlags.ServeFlagValues) {
+  serveFlags,
+  Effect.fnUntraced(function* (given: ServeFlagValues) {
     const { variables, dotEnv } = yield* Environment
     const sources: ReadonlyArray<Source> = [
-      ["flag", ServeFlags.source(given)],
+      ["flag", sourceOfFlags(given)],
       ["environment", variables],
       [".env", dotEnv]
     ]
@@ -37,8 +36,8 @@ const check = Command.make(
       Effect.mapError(({ message }) => CommandFailed.usage(message))
     )
     const rows = Settings.described.map((setting) => row(setting, sources))
-    yield* Console.log(Table.lines([["SETTING", "VALUE", "FROM"], ...rows]).join("\n"))
-    for (const { variable, setting } of Misspelled.find(variables, dotEnv)) {
+    yield* Console.log(tableLines([["SETTING", "VALUE", "FROM"], ...rows]).join("\n"))
+    for (const { variable, setting } of findMisspelled(variables, dotEnv)) {
       yield* Console.log(`\nwarning: ${variable} is not a setting: did you mean ${setting}?`)
     }
     yield* Console.log("\nthe configuration is valid")

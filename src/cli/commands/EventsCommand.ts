@@ -5,16 +5,16 @@ import { EventQuery, KnownEventType, maxEvents, maxWait } from "../../domain/eve
 import type { Event } from "../../domain/event/Event.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import * as Call from "../kit/Call.ts"
-import { exitCodes } from "../kit/CommandFailed.ts"
-import type { CommandFailed } from "../kit/CommandFailed.ts"
 import * as Field from "../kit/Field.ts"
-import * as Help from "../kit/Help.ts"
-import * as List from "../kit/List.ts"
+import { describeFlags } from "../kit/Field.ts"
 import * as Print from "../kit/Print.ts"
-import * as Table from "../kit/Table.ts"
+import { listFlags } from "../kit/Print.ts"
+import type { ListColumns } from "../kit/Print.ts"
+import { exitCodes, tableLines } from "../kit/Terminal.ts"
+import type { CommandFailed } from "../kit/Terminal.ts"
 import * as Verb from "../kit/Verb.ts"
 
-const columns: List.Columns<Event> = {
+const columns: ListColumns<Event> = {
   ID: ({ id }) => String(id),
   AT: ({ at }) => DateTime.formatIso(at),
   TYPE: ({ type }) => type,
@@ -23,14 +23,14 @@ const columns: List.Columns<Event> = {
 
 const rowOf = (event: Event) => Object.values(columns).map((cell) => cell(event))
 
-const filter = Help.describe(Schema.Struct(EventQuery), {
+const filter = describeFlags(Schema.Struct(EventQuery), {
   after: Field.integer("after"),
   type: Field.many(Flag.Literals("type", KnownEventType.literals)),
   relayer_id: Field.of("relayer", RelayerId),
   resource_id: Field.text("resource_id")
 })
 
-const { limit } = Help.describe(Schema.Struct(EventQuery), { limit: Field.integer("limit") })
+const { limit } = describeFlags(Schema.Struct(EventQuery), { limit: Field.integer("limit") })
 
 /** The decoded events, and the JSON of the response, which has every digit. */
 interface Batch {
@@ -57,7 +57,7 @@ const continueAfter = (query: EventQuery, { events }: Batch): EventQuery => {
 
 const list = Command.make(
   "list",
-  { given: List.flags, filter, limit },
+  { given: listFlags, filter, limit },
   Effect.fnUntraced(function* ({ given, filter, limit }) {
     const next = yield* open(given)
     let query: EventQuery = { ...(given.all ? { limit: maxEvents } : {}), ...Field.given({ ...filter, limit }) }
@@ -88,7 +88,7 @@ const widths = [
   "0".repeat(Math.max(...KnownEventType.literals.map(({ length }) => length)))
 ]
 
-const lines = (rows: ReadonlyArray<ReadonlyArray<string | undefined>>) => Table.lines([widths, ...rows]).slice(1)
+const lines = (rows: ReadonlyArray<ReadonlyArray<string | undefined>>) => tableLines([widths, ...rows]).slice(1)
 
 const print = (output: "table" | "json", { events, raw }: Batch) =>
   Effect.forEach(output === "json" ? raw.map(Print.jsonLine) : lines(events.map(rowOf)), (line) => Console.log(line), {

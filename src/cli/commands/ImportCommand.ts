@@ -3,10 +3,9 @@ import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as path from "node:path"
 import { parseEnv } from "node:util"
-import { ConfigurationName } from "../../domain/configuration/Kinds.ts"
-import { CommandFailed } from "../kit/CommandFailed.ts"
+import { ConfigurationName } from "../../domain/configuration/Document.ts"
 import { Environment } from "../kit/Environment.ts"
-import * as Input from "../kit/Input.ts"
+import { CommandFailed, pathFlag, readText } from "../kit/Terminal.ts"
 import * as Verb from "../kit/Verb.ts"
 import * as LiveService from "../import/LiveService.ts"
 import * as Writing from "../import/Writing.ts"
@@ -32,7 +31,7 @@ const flags = {
   force: toggle("force", "Overwrite the files if they exist")
 }
 
-const readFile = (name: string) => Effect.map(Input.readText(name), (text) => ({ name, text }))
+const readFile = (name: string) => Effect.map(readText(name), (text) => ({ name, text }))
 
 const live = (description: string) =>
   Flag.String("live").pipe(Flag.withMetavar("<url>"), Flag.withDescription(description), Flag.optional)
@@ -66,7 +65,7 @@ const openzeppelin = Command.make(
   "openzeppelin",
   {
     file: Argument.Path("config.json", { pathType: "either" }).pipe(Argument.withDescription("Its configuration")),
-    envFile: Input.file("env-file").pipe(Flag.withDescription("Its environment file"), Flag.optional),
+    envFile: pathFlag("env-file").pipe(Flag.withDescription("Its environment file"), Flag.optional),
     networks: Flag.Path("networks", { pathType: "directory", typeName: "folder" }).pipe(
       Flag.withDescription("The folder of its networks, if it is not where the configuration says"),
       Flag.optional
@@ -132,7 +131,7 @@ const rrelayer = Command.make(
   "rrelayer",
   {
     file: Argument.Path("rrelayer.yaml", { pathType: "either" }).pipe(Argument.withDescription("Its configuration")),
-    relayers: Input.file("relayers").pipe(Flag.withDescription("The answer of its list of relayers"), Flag.optional),
+    relayers: pathFlag("relayers").pipe(Flag.withDescription("The answer of its list of relayers"), Flag.optional),
     live: live("Its URL. Its relayers are read by its API, with RRELAYER_AUTH_USERNAME and RRELAYER_AUTH_PASSWORD"),
     insecure,
     ...flags

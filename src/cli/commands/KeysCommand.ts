@@ -1,21 +1,19 @@
 // `keys`: manages API keys. A key is printed once, when it is created.
 import { Console, DateTime, Effect, Option, Redacted } from "effect"
 import { Command, Flag } from "effect/cli"
-import { ApiKeyId, CreateApiKey, RotateApiKey, UpdateApiKey } from "../../domain/access/ApiKey.ts"
+import { ApiKeyId, CreateApiKey, Grant, RotateApiKey, UpdateApiKey } from "../../domain/access/ApiKey.ts"
 import type { ApiKey, NewApiKey } from "../../domain/access/ApiKey.ts"
-import { Grant } from "../../domain/access/Scope.ts"
-import * as Body from "../kit/Body.ts"
 import * as Call from "../kit/Call.ts"
-import { CommandFailed } from "../kit/CommandFailed.ts"
 import * as Field from "../kit/Field.ts"
-import { Lifetime } from "../kit/Lifetime.ts"
-import type * as List from "../kit/List.ts"
+import { bodyConfig, Lifetime, readBody } from "../kit/Field.ts"
 import * as Print from "../kit/Print.ts"
+import type { ListColumns } from "../kit/Print.ts"
+import { CommandFailed } from "../kit/Terminal.ts"
 import * as Verb from "../kit/Verb.ts"
 
 const moment = (at: DateTime.Utc | undefined) => (at === undefined ? undefined : DateTime.formatIso(at))
 
-const columns: List.Columns<ApiKey> = {
+const columns: ListColumns<ApiKey> = {
   ID: ({ id }) => id,
   NAME: ({ name }) => name,
   SCOPES: ({ scopes }) => scopes.join(","),
@@ -76,7 +74,7 @@ const create = Command.make(
     expiresIn: Field.of("expires_in", Lifetime).pipe(
       Flag.withDescription("Lifetime, such as 12h or 30d (default: it never expires)")
     ),
-    body: Body.config(
+    body: bodyConfig(
       CreateApiKey,
       {
         id: Field.text("id"),
@@ -87,7 +85,7 @@ const create = Command.make(
   },
   Effect.fnUntraced(function* ({ given, expiresIn, body }) {
     const expires_at = yield* expiry(body.fields.expires_at, expiresIn)
-    const payload = yield* Body.read(CreateApiKey, { ...body, fields: { ...body.fields, expires_at } })
+    const payload = yield* readBody(CreateApiKey, { ...body, fields: { ...body.fields, expires_at } })
     return yield* show(given, (client) => client.apiKeys.create({ payload }))
   })
 ).pipe(
@@ -121,7 +119,7 @@ const rotate = Command.make(
   },
   Effect.fnUntraced(function* ({ given, id, overlap }) {
     const body = { data: Option.none(), fields: { overlap_seconds: overlap }, secrets: {} }
-    const payload = yield* Body.read(RotateApiKey, body)
+    const payload = yield* readBody(RotateApiKey, body)
     return yield* show(given, (client) => client.apiKeys.rotate({ params: { key_id: id }, payload }))
   })
 ).pipe(

@@ -1,17 +1,16 @@
 // `networks`: manages built-in and custom networks.
 import { Effect, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { NetworkId, NetworkType } from "../../domain/network/NetworkId.ts"
-import { CreateNetwork, UpdateNetwork } from "../../domain/network/NetworkRequest.ts"
-import type { Network } from "../../domain/network/Network.ts"
 import type { NetworkProvider } from "../../domain/network/NetworkProvider.ts"
-import { CommandFailed } from "../kit/CommandFailed.ts"
+import { CreateNetwork, NetworkId, NetworkType, UpdateNetwork } from "../../domain/network/Network.ts"
+import type { Network } from "../../domain/network/Network.ts"
 import * as Field from "../kit/Field.ts"
-import type * as List from "../kit/List.ts"
 import * as Print from "../kit/Print.ts"
+import type { ListColumns } from "../kit/Print.ts"
+import { CommandFailed } from "../kit/Terminal.ts"
 import * as Verb from "../kit/Verb.ts"
 
-const columns: List.Columns<Network> = {
+const columns: ListColumns<Network> = {
   ID: ({ id }) => id,
   SOURCE: ({ source }) => source,
   FROM: ({ from }) => from,

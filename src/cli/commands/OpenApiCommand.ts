@@ -1,8 +1,7 @@
 // `openapi`: prints the contract as an OpenAPI document, or the fields of one of its schemas.
 import { Console, Effect, Option } from "effect"
 import { Argument, Command } from "effect/cli"
-import { CommandFailed } from "../kit/CommandFailed.ts"
-import * as Table from "../kit/Table.ts"
+import { CommandFailed, tableLines } from "../kit/Terminal.ts"
 import * as Verb from "../kit/Verb.ts"
 
 const schema = Argument.String("schema").pipe(
@@ -16,7 +15,7 @@ export const OpenApiCommand = Command.make("openapi", { schema }, ({ schema }) =
     if (Option.isNone(schema)) return yield* Console.log(document())
     const rows = fields(schema.value)
     if (rows.length > 0) {
-      return yield* Console.log(Table.lines([["FIELD", "NEEDED", "DESCRIPTION"], ...rows]).join("\n"))
+      return yield* Console.log(tableLines([["FIELD", "NEEDED", "DESCRIPTION"], ...rows]).join("\n"))
     }
     return yield* CommandFailed.usage(`no schema with fields has this name; there are ${names().join(", ")}`)
   })

@@ -2,15 +2,15 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { CreateSigner, ReplaceSignerCredentials } from "../../domain/signer/CreateSigner.ts"
-import { SignerId } from "../../domain/signer/SignerId.ts"
+import { SignerId } from "../../domain/signer/Signer.ts"
 import type { Signer } from "../../domain/signer/Signer.ts"
-import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
 import * as Field from "../kit/Field.ts"
-import type * as List from "../kit/List.ts"
 import * as Print from "../kit/Print.ts"
+import type { ListColumns } from "../kit/Print.ts"
+import { CommandFailed, exitCodes } from "../kit/Terminal.ts"
 import * as Verb from "../kit/Verb.ts"
 
-const columns: List.Columns<Signer> = {
+const columns: ListColumns<Signer> = {
   ID: ({ id }) => id,
   TYPE: ({ type }) => type,
   EVM: ({ addresses }) => ("evm" in addresses ? addresses.evm : undefined),

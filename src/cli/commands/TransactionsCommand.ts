@@ -1,23 +1,109 @@
-// `transactions`: sends, lists, replaces, cancels and explains transactions.
-import { DateTime, Effect, Schema } from "effect"
+// `transactions`: sends, lists, replaces, cancels, explains and awaits transactions.
+import { Console, DateTime, Duration, Effect, Option, Schedule, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
-import { TransactionId, TransactionStatus } from "../../domain/transaction/TransactionId.ts"
+import { Instant } from "../../domain/request/Text.ts"
 import type { ShownTransaction, TransactionBody } from "../../domain/transaction/Family.ts"
+import { Speed } from "../../domain/transaction/Speed.ts"
+import { TransactionId, TransactionStatus } from "../../domain/transaction/TransactionId.ts"
+import { ListedOrigin, TransactionFilter } from "../../domain/transaction/TransactionRequests.ts"
 import { ReplaceEvmTransaction, SendEvmTransaction } from "../../domain/transaction/evm/SendEvmTransaction.ts"
 import { SendSolanaTransaction } from "../../domain/transaction/solana/SendSolanaTransaction.ts"
 import { SendStellarTransaction } from "../../domain/transaction/stellar/SendStellarTransaction.ts"
-import { Speed } from "../../domain/transaction/Speed.ts"
-import { ListedOrigin, TransactionFilter } from "../../domain/transaction/TransactionRequests.ts"
-import { Instant } from "../../domain/request/Instant.ts"
-import * as Body from "../kit/Body.ts"
-import type * as Call from "../kit/Call.ts"
+import * as Call from "../kit/Call.ts"
 import * as Field from "../kit/Field.ts"
-import * as Help from "../kit/Help.ts"
-import * as List from "../kit/List.ts"
+import { bodyConfig, describeFlags, Lifetime, readBody } from "../kit/Field.ts"
 import * as Print from "../kit/Print.ts"
+import { cursorFlag, firstPlace, listFlags, pageFlags, printList } from "../kit/Print.ts"
+import type { ListColumns } from "../kit/Print.ts"
+import { CommandFailed, exitCodes, fieldRows, printable } from "../kit/Terminal.ts"
 import * as Verb from "../kit/Verb.ts"
-import { TransactionsWaitCommand } from "./TransactionsWaitCommand.ts"
+
+// `transactions wait`: waits until a transaction is mined or final.
+
+/** Between two reads: the shortest block time of common networks is a second. */
+const interval = Duration.seconds(1)
+
+/** Seconds. Most networks confirm within minutes. */
+const defaultTimeout = 600
+
+/** Statuses in the order in which a transaction that succeeds has them. */
+const order: ReadonlyArray<TransactionStatus> = ["pending", "sent", "submitted", "mined", "confirmed"]
+
+const hasReached = (status: TransactionStatus, wanted: TransactionStatus): boolean =>
+  order.indexOf(status) >= order.indexOf(wanted)
+
+/** A restart of the service, or a rate limit, does not end the wait. */
+const isPassing = ({ exitCode, status }: CommandFailed): boolean =>
+  exitCode === exitCodes.unreachable || status === 429 || status === 503
+
+const hasFailed = (status: TransactionStatus): boolean => !order.includes(status)
+
+export const TransactionsWaitCommand = Command.make(
+  "wait",
+  {
+    given: Print.flags,
+    relayer: Argument.String("relayer").pipe(
+      Argument.withSchema(RelayerId),
+      Argument.withDescription("Id of the relayer")
+    ),
+    id: Verb.id(TransactionId),
+    until: Field.choice("until", ["submitted", "mined", "confirmed"]).pipe(
+      Flag.withDescription("Status to wait for (default confirmed)")
+    ),
+    timeout: Field.of("timeout", Lifetime).pipe(
+      Flag.withDescription("How long to wait, such as 90s or 10m (default 10m)")
+    )
+  },
+  Effect.fnUntraced(function* ({ given, relayer, id, until, timeout }) {
+    const run = yield* Call.open(given)
+    const wanted = Option.getOrElse(until, () => "confirmed" as const)
+    const params = { relayer_id: relayer, transaction_id: id }
+    let shown: string | undefined
+
+    /** Prints a line when the state changes, on standard error, so that standard output has the result alone. */
+    const read = Effect.gen(function* () {
+      const { value, answer } = yield* run((client) => client.transactions.get({ params }))
+      const { status, status_reason } = value.data
+      const line = `${status}${status_reason === undefined ? "" : `: ${status_reason}`}`
+      if (line !== shown && given.output === "table") yield* Console.error(printable(line))
+      shown = line
+      return { transaction: value.data, answer }
+    })
+
+    const { transaction, answer } = yield* read.pipe(
+      Effect.retry({ schedule: Schedule.spaced(interval), while: isPassing }),
+      Effect.repeat({
+        schedule: Schedule.spaced(interval),
+        until: ({ transaction }) => hasReached(transaction.status, wanted) || hasFailed(transaction.status)
+      }),
+      Effect.timeoutOrElse({
+        duration: Duration.seconds(Option.getOrElse(timeout, () => defaultTimeout)),
+        orElse: () =>
+          Effect.fail(
+            new CommandFailed({
+              message: `the transaction is still ${shown ?? "unknown"}; the service continues with it`,
+              exitCode: exitCodes.refused
+            })
+          )
+      })
+    )
+    const data = Print.dataOf(answer)
+    yield* given.output === "json" ? Print.json(data) : Print.table(fieldRows(data).map((row) => [...row]))
+    if (hasFailed(transaction.status)) {
+      return yield* new CommandFailed({
+        message: `the transaction is ${transaction.status}`,
+        exitCode: exitCodes.refused
+      })
+    }
+  })
+).pipe(
+  Verb.about(
+    "Wait until a transaction is confirmed; exit code 1 if it fails, expires or is canceled.",
+    "transactions wait payouts 4f1c…",
+    "transactions wait payouts 4f1c… --until mined --timeout 2m"
+  )
+)
 
 const relayer = Argument.String("relayer").pipe(
   Argument.withSchema(RelayerId),
@@ -56,7 +142,7 @@ const networkType = Flag.Literals("network-type", ["evm", "solana", "stellar"]).
   Flag.withDefault("evm")
 )
 
-const sendBody = Body.config(
+const sendBody = bodyConfig(
   SendEvmTransaction,
   {
     ...fields,
@@ -72,7 +158,7 @@ const send = Command.make(
   "send",
   { given: Print.flags, target: { relayer }, networkType, body: sendBody },
   Effect.fnUntraced(function* ({ given, target, networkType, body }) {
-    const payload: TransactionBody = yield* Body.read(bodies[networkType], body)
+    const payload: TransactionBody = yield* readBody(bodies[networkType], body)
     return yield* Print.one(given, (client) =>
       client.transactions.send({ params: { relayer_id: target.relayer }, payload })
     )
@@ -106,7 +192,7 @@ const hashOf = (transaction: ShownTransaction): string | undefined => {
   return typeof signature === "string" ? signature : undefined
 }
 
-const columns: List.Columns<ShownTransaction> = {
+const columns: ListColumns<ShownTransaction> = {
   ID: ({ id }) => id,
   RELAYER: ({ relayer_id }) => relayer_id,
   CREATED: ({ created_at }) => DateTime.formatIso(created_at),
@@ -119,7 +205,7 @@ const columns: List.Columns<ShownTransaction> = {
 
 const moment = (field: string) => Field.of(field, Instant)
 
-const filter = Help.describe(Schema.Struct(TransactionFilter), {
+const filter = describeFlags(Schema.Struct(TransactionFilter), {
   status: Field.many(Flag.Literals("status", TransactionStatus.literals)),
   code: Field.many(Flag.String("code")),
   held: Field.boolean("held"),
@@ -133,15 +219,15 @@ const filter = Help.describe(Schema.Struct(TransactionFilter), {
 const list = Command.make(
   "list",
   {
-    given: List.flags,
+    given: listFlags,
     relayer: relayer.pipe(Argument.optional),
-    pages: { ...List.pageFlags, cursor: List.cursorFlag },
+    pages: { ...pageFlags, cursor: cursorFlag },
     filter
   },
   ({ given, relayer, pages: { cursor, ...pages }, filter }) => {
-    const start = { ...List.start(given.all, pages), ...Field.given({ cursor }) }
+    const start = { ...firstPlace(given.all, pages), ...Field.given({ cursor }) }
     const query = Field.given(filter)
-    return List.print<ShownTransaction, unknown>(given, columns, start, (client, { page, ...place }) =>
+    return printList<ShownTransaction, unknown>(given, columns, start, (client, { page, ...place }) =>
       relayer._tag === "None"
         ? client.allTransactions.list({ query: { ...query, ...place } })
         : client.transactions.list({

@@ -1,6 +1,6 @@
 // Turns an exported document into a file: YAML with comments, and references to variables in the places of stored values.
-import { isMembers } from "../../domain/configuration/Wanted.ts"
 import { isMasked } from "../../domain/chain/Rpc.ts"
+import { isMembers } from "../../domain/configuration/Document.ts"
 import { yaml } from "../import/Output.ts"
 import { schemaFor } from "./SchemaLine.ts"
 

@@ -1,15 +1,15 @@
 // Hosts that the service only calls if OUTBOUND_ALLOW names them.
-import * as Address from "../../outbound/Address.ts"
-import * as HostName from "../../outbound/HostName.ts"
+import * as Destination from "../../outbound/Destination.ts"
+import { classifyHostName, parseHostName } from "../../outbound/Destination.ts"
 
 /** Names without a dot, and names inside a cluster. */
 const localName = /^[^.]+$|\.(svc|cluster)$/i
 
 const isPrivate = (host: string): boolean => {
-  const address = Address.parse(host)
-  if (address !== undefined) return Address.classify(address) !== undefined
-  const name = HostName.parse(host)
-  return localName.test(host) || (name !== undefined && HostName.classify(name) !== undefined)
+  const address = Destination.parseAddress(host)
+  if (address !== undefined) return Destination.classifyAddress(address) !== undefined
+  const name = parseHostName(host)
+  return localName.test(host) || (name !== undefined && classifyHostName(name) !== undefined)
 }
 
 /** What the operator has to do so that the service calls a URL. `httpsOnly`: also for http to a public host. Undefined: nothing. */

@@ -1,8 +1,8 @@
 // An import from texts to texts: reads the input of another service, and returns what to write and what to report.
 import { Result } from "effect"
-import { isMembers } from "../../domain/configuration/Wanted.ts"
 import { beside } from "../configuration/SchemaLine.ts"
 import { parse } from "../configuration/Parse.ts"
+import { isMembers } from "../../domain/configuration/Document.ts"
 import { problemText } from "../configuration/Tree.ts"
 import * as Imported from "./Imported.ts"
 import type { Options as OpenZeppelinOptions } from "./openzeppelin/Input.ts"

@@ -1,9 +1,8 @@
 // The document that an import writes. Objects that the service would refuse are reported and left out.
 import { Redacted, Result, Schema } from "effect"
-import type { Kind } from "../../domain/configuration/Kinds.ts"
 import { SigningKey } from "../../domain/notification/Notification.ts"
-import { isMembers } from "../../domain/configuration/Wanted.ts"
-import * as Wanted from "../../domain/configuration/Wanted.ts"
+import { decodeObject, isMembers } from "../../domain/configuration/Document.ts"
+import type { Kind } from "../../domain/configuration/Document.ts"
 import type { Report } from "./Report.ts"
 import type { Secrets } from "./Secrets.ts"
 
@@ -160,7 +159,7 @@ export const add = (
 ): boolean => {
   const section = document[kind]
   // That the id is absent is said before: the rest is checked with another one.
-  const decoded = Wanted.decodeObject(kind, id === "" ? someId : id, checkable(body, ""))
+  const decoded = decodeObject(kind, id === "" ? someId : id, checkable(body, ""))
   const violations = Result.isSuccess(decoded)
     ? []
     : // What a variable contains is checked by the plan.

@@ -1,6 +1,6 @@
 // The input of an import as plain values, and readers that remember which fields were read.
-import { suggestionFor } from "../../domain/request/Suggestion.ts"
-import { isMembers } from "../../domain/configuration/Wanted.ts"
+import { isMembers } from "../../domain/configuration/Document.ts"
+import { suggestionFor } from "../../domain/request/Violations.ts"
 import type { Tree } from "../configuration/Tree.ts"
 import type { Code, Report } from "./Report.ts"
 

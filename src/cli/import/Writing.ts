@@ -4,8 +4,7 @@ import { Console, Effect, Result } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as SchemaLine from "../configuration/SchemaLine.ts"
-import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
-import * as Table from "../kit/Table.ts"
+import { CommandFailed, exitCodes, tableLines } from "../kit/Terminal.ts"
 import type { Outcome } from "./Import.ts"
 
 interface WriteFlags {
@@ -87,7 +86,7 @@ export const finish = Effect.fnUntraced(function* (
   if (Result.isFailure(result)) return yield* CommandFailed.usage(result.failure)
   const { entries, moved, needed, yaml } = result.success
   const rows = entries.map(({ at, code, message }) => [code, at, message])
-  if (rows.length > 0) yield* Console.error(Table.lines(rows).join("\n"))
+  if (rows.length > 0) yield* Console.error(tableLines(rows).join("\n"))
   const invalid = entries.filter(({ code }) => code === "invalid").length
   if (invalid > 0 && !given.skipInvalid) {
     return yield* CommandFailed.usage(

@@ -1,16 +1,110 @@
-// Calls the service with the typed client, and words the failure of a call.
-import { Effect, Layer, Option, Ref, Schema } from "effect"
+// Calls the service with the typed client: its address, the key, and the words for the failure of a call.
+import { Effect, Layer, Option, Redacted, Ref, Schema } from "effect"
+import { Flag } from "effect/cli"
+import { SecureRandom } from "effect/crypto"
 import { FetchHttpClient, HttpClient, HttpClientError, HttpClientRequest } from "effect/http"
 import type { Headers } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
-import { SecureRandom } from "effect/crypto"
+import * as fs from "node:fs/promises"
+import * as path from "node:path"
 import { Idempotency } from "../../api/Middleware.ts"
 import { identification } from "../../api/SystemApi.ts"
 import { ApiClient } from "../../client/ApiClient.ts"
+import { chainWarnings, snapshotOf } from "../../domain/health/ChainWarnings.ts"
+import type { Relayer } from "../../domain/relayer/Relayer.ts"
 import * as ExactJson from "../../domain/request/ExactJson.ts"
-import { CommandFailed, exitCodes } from "./CommandFailed.ts"
-import * as Connection from "./Connection.ts"
-import * as Table from "./Table.ts"
+import * as Settings from "../../process/settings/Settings.ts"
+import { Environment } from "./Environment.ts"
+import { CommandFailed, exitCodes, pathFlag, printable, readText } from "./Terminal.ts"
+
+// Finds the address of the service and the API key of a command.
+
+const defaultServer = "http://127.0.0.1:8080"
+
+export const connectionFlags = {
+  server: Flag.String("server").pipe(
+    Flag.withDescription(`URL of the service (default ${defaultServer}) [RELAYER_URL]`),
+    Flag.withMetavar("<url>"),
+    Flag.optional
+  ),
+  keyFile: pathFlag("key-file").pipe(
+    Flag.withDescription("File with the API key (default: API_KEY, or DATA_DIR/api-key) [API_KEY_FILE]"),
+    Flag.optional
+  )
+}
+
+export interface ConnectionFlags {
+  readonly server: Option.Option<string>
+  readonly keyFile: Option.Option<string>
+}
+
+interface Key {
+  readonly text: Redacted.Redacted
+  /** Where it was found, for errors. */
+  readonly place: string
+  /** Whether the key itself is a line of `.env`. */
+  readonly inDotEnv: boolean
+}
+
+/** Accepts what an HTTP header may contain. */
+const asKey = (text: string, place: string, inDotEnv = false): Effect.Effect<Key, CommandFailed> =>
+  /^[\x21-\x7e]+$/.test(text)
+    ? Effect.succeed({ text: Redacted.make(text), place, inDotEnv })
+    : Effect.fail(CommandFailed.usage(`${place} does not contain an API key`))
+
+const readKey = (file: string) => Effect.flatMap(readText(file), (text) => asKey(text.trim(), file))
+
+/** The key that a service created in the same data directory. */
+const createdKey = Effect.fnUntraced(function* () {
+  const usual = Settings.described.find(({ name }) => name === "DATA_DIR")?.default ?? ""
+  const file = path.join((yield* Environment.read("DATA_DIR")) ?? usual, "api-key")
+  const exists = yield* Effect.promise(() =>
+    fs.access(file).then(
+      () => true,
+      () => false
+    )
+  )
+  return exists
+    ? yield* readKey(file)
+    : yield* CommandFailed.usage(`there is no API key: set API_KEY, or use --key-file (${file} does not exist)`)
+})
+
+const apiKey = Effect.fnUntraced(function* (given: Option.Option<string>) {
+  if (Option.isSome(given)) return yield* readKey(given.value)
+  const key = yield* Environment.find("API_KEY")
+  if (key !== undefined) return yield* asKey(key.value, "API_KEY", key.inDotEnv)
+  const file = yield* Environment.read("API_KEY_FILE")
+  return file === undefined ? yield* createdKey() : yield* readKey(file)
+})
+
+/**
+ * The current directory may belong to somebody else. So its `.env` may say where to send its own key, and no other: also not
+ * the content of a file that it names.
+ */
+const address = Effect.fnUntraced(function* (given: Option.Option<string>, key: Key) {
+  if (Option.isSome(given)) return given.value
+  const set = yield* Environment.find("RELAYER_URL")
+  if (set?.inDotEnv === true && !key.inDotEnv) {
+    return yield* CommandFailed.usage(
+      `RELAYER_URL in .env is not used, because the API key is from ${key.place}: use --server, or set RELAYER_URL in the environment`
+    )
+  }
+  return set?.value ?? defaultServer
+})
+
+const baseUrl = Effect.fnUntraced(function* (given: Option.Option<string>, key: Key) {
+  const url = URL.parse(yield* address(given, key))
+  const fits =
+    url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === ""
+  if (!fits) return yield* CommandFailed.usage(`--server or RELAYER_URL: expected a URL such as ${defaultServer}`)
+  return url.href.replace(/\/+$/, "")
+})
+
+export const openConnection = Effect.fnUntraced(function* (given: ConnectionFlags) {
+  const key = yield* apiKey(given.keyFile)
+  const keyPlace = key.inDotEnv ? `${key.place} in .env` : key.place
+  return { baseUrl: yield* baseUrl(given.server, key), apiKey: key.text, keyPlace }
+})
 
 /** A response as it was received. */
 export interface Answer {
@@ -88,7 +182,7 @@ const reasons = (error: string): string => {
   return lines.length === 1 ? `: ${error}` : [":", ...lines.map((line) => `  ${line}`)].join("\n")
 }
 
-const printableLines = (text: string): string => text.split("\n").map(Table.printable).join("\n")
+const printableLines = (text: string): string => text.split("\n").map(printable).join("\n")
 
 /** `hint`: what the response cannot say. */
 const refused = ({ status, headers, json }: Answer, hint: string): CommandFailed => {
@@ -189,8 +283,8 @@ const identify = Effect.fnUntraced(function* (baseUrl: string) {
 })
 
 /** Returns a function that calls the service, after the host has identified itself. Calls must not overlap. */
-export const open = Effect.fnUntraced(function* (given: Connection.ConnectionFlags) {
-  const connection = yield* Connection.open(given)
+export const open = Effect.fnUntraced(function* (given: ConnectionFlags) {
+  const connection = yield* openConnection(given)
   const { baseUrl, apiKey } = connection
   yield* identify(baseUrl)
   const last = yield* Ref.make<Answer | undefined>(undefined)
@@ -209,3 +303,11 @@ export const open = Effect.fnUntraced(function* (given: Connection.ConnectionFla
     return answer === undefined ? yield* Effect.die("the client made no request") : { value, answer }
   })
 })
+
+// What is wrong with a relayer that a command has just created. The create asks no provider; the status does.
+
+/** Empty: its chain answers, and its account has what it needs. */
+export const relayerWarnings = (client: Client, relayer: Relayer) =>
+  Effect.map(client.relayerHealth.status({ params: { relayer_id: relayer.id } }), ({ data }) =>
+    chainWarnings(relayer, snapshotOf(data))
+  )

@@ -1,8 +1,11 @@
-// Flags for the fields of a request, with the names of the fields. `Help.ts` describes them.
-import { Option } from "effect"
-import type { Schema } from "effect"
-import { Flag } from "effect/cli"
-import * as Input from "./Input.ts"
+// Flags for the fields of a request, with the names of the fields: their help, the body that they make, and errors of usage.
+import { Effect, Option, Predicate, Schema, SchemaAST, SchemaIssue, SchemaTransformation } from "effect"
+import { CliOutput, Flag } from "effect/cli"
+import type { CliError } from "effect/cli"
+import * as ExactJson from "../../domain/request/ExactJson.ts"
+import { documentationOf, fieldsAt, tagOf, unionMembers } from "../../domain/request/Field.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import { CommandFailed, pathFlag, readText, standardInput } from "./Terminal.ts"
 
 const flagName = (field: string): string => field.replaceAll("_", "-")
 
@@ -34,7 +37,7 @@ const secretFlags = [
 ] as const
 
 /** The content of a file, so that a secret is not on the command line. */
-export const secret = (flag: (typeof secretFlags)[number]) => Flag.optional(Input.file(flag))
+export const secret = (flag: (typeof secretFlags)[number]) => Flag.optional(pathFlag(flag))
 
 /** The flag that reads the secret for which `option`, such as `--pin`, would be. */
 export const secretFlagOf = (option: string): string | undefined =>
@@ -58,3 +61,228 @@ export const given = <Options extends Readonly<Record<string, Option.Option<unkn
   Object.fromEntries(
     Object.entries(options).flatMap(([field, value]) => (Option.isSome(value) ? [[field, value.value]] : []))
   ) as Values<Options>
+
+// The help of flags that set fields of a request, from the descriptions and examples of the request's schema.
+
+/** What the field is, and what happens without the flag. `effect-relayer openapi NAME` prints the other sentences. */
+const inShort = (description: string): string => {
+  const [first = "", ...others] = description.split(/(?<=\.) (?=[A-Z`])/)
+  return [first, ...others.filter((sentence) => /^(If absent,|The default )/.test(sentence))].join(" ")
+}
+
+/** Longer ones, such as public keys, do not help on a terminal. A hash has 66 characters. */
+const maxExampleLength = 66
+
+const isScalar = (value: unknown): value is string | number => typeof value === "string" || typeof value === "number"
+
+const typesOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> =>
+  SchemaAST.isUnion(ast) ? ast.types.flatMap(typesOf) : SchemaAST.isNull(ast) ? [] : [ast]
+
+const itemsOf = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> =>
+  typesOf(ast).flatMap((type) => (SchemaAST.isArrays(type) ? type.rest.flatMap(typesOf) : [type]))
+
+/** The help of a flag with choices ends with the choices, so that it needs no example. */
+const exampleOf = (field: SchemaAST.AST): ReadonlyArray<string> => {
+  const { default: value, example } = documentationOf(field)
+  if (isScalar(value)) return [`The default is ${value}.`]
+  const [one] = Array.isArray(example) ? example : [example]
+  if (!isScalar(one) || itemsOf(field).every(SchemaAST.isLiteral)) return []
+  return String(one).length > maxExampleLength ? [] : [`Example: ${one}`]
+}
+
+const usageOf = (field: SchemaAST.AST, path: string): ReadonlyArray<string> => {
+  const types = typesOf(field)
+  return [
+    ...(types.some(SchemaAST.isBoolean) ? [`--no-${path.replaceAll("_", "-")} means no.`] : []),
+    ...(types.some(SchemaAST.isArrays) ? ["May be repeated."] : []),
+    ...exampleOf(field)
+  ]
+}
+
+/** The help of a flag for the field at `path`. Fields that only some members of a union have name these members. */
+const helpOf = (request: SchemaAST.AST, path: string, isFile: boolean): string => {
+  const members = unionMembers(SchemaAST.toEncoded(request))
+  const found = members.flatMap((member) =>
+    fieldsAt(member, path.split(".")).map((field) => ({
+      field,
+      tag: tagOf(member),
+      text: inShort(documentationOf(field).description ?? "")
+    }))
+  )
+  const texts = [...Map.groupBy(found, ({ text }) => text)].map(([text, same]) =>
+    same.length < members.length ? `${same.map(({ tag }) => tag).join(", ")}: ${text}` : text
+  )
+  const isCommon = texts.length === 1 && !isFile
+  return [...texts, ...found.slice(0, isCommon ? 1 : 0).flatMap(({ field }) => usageOf(field, path))].join(" ")
+}
+
+type Flags = Readonly<Record<string, Flag.Flag<unknown>>>
+
+const describeAll = <F extends Flags>({ ast }: Schema.Top, flags: F, isFile: boolean): F =>
+  Object.fromEntries(
+    Object.entries(flags).map(([path, flag]) => [path, Flag.withDescription(flag, helpOf(ast, path, isFile))])
+  ) as F
+
+/** `flags`: named by the path of the field that they set, such as `config.key_name`. */
+export const describeFlags = <F extends Flags>(schema: Schema.Top, flags: F): F => describeAll(schema, flags, false)
+
+/** Flags that name files with the value of the field. An example of a value would look like the name of a file. */
+export const describeFiles = <F extends Flags>(schema: Schema.Top, flags: F): F => describeAll(schema, flags, true)
+
+// Durations as users write them: `45s`, `30m`, `12h`, `30d`, `2w`.
+
+const seconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
+
+const expected = "a duration such as 45s, 30m, 12h, 30d or 2w"
+
+/** In seconds. */
+export const Lifetime = Schema.String.pipe(
+  Schema.decodeTo(
+    Schema.Int,
+    SchemaTransformation.transformEffect({
+      decode: (text: string, options) => {
+        const [, count, unit = ""] = /^(\d{1,9})([smhdw])$/.exec(text) ?? []
+        return count === undefined
+          ? Effect.fail(new SchemaIssue.InvalidValue({ expected }, text, options))
+          : Effect.succeed(Number(count) * (seconds[unit] ?? 0))
+      },
+      encode: (span: number) => Effect.succeed(`${span}s`)
+    })
+  )
+)
+
+// Builds the request body of a command from `--data`, flags and files with secrets. Flags take precedence over `--data`.
+
+/** `name`: of the schema in the OpenAPI document. */
+const data = (name: string) =>
+  Flag.String("data").pipe(
+    Flag.withMetavar("<json|@file|@->"),
+    Flag.withDescription(
+      "The request as JSON, from a file, or from standard input; flags take precedence. " +
+        `\`effect-relayer openapi ${name}\` describes every field`
+    ),
+    Flag.optional
+  )
+
+/** `schema`: of the request. `fields` and `secrets` are named by their path in it, such as `config.key_name`. */
+export const bodyConfig = <
+  Fields extends Readonly<Record<string, Flag.Flag<Option.Option<unknown>>>>,
+  Secrets extends Readonly<Record<string, Flag.Flag<Option.Option<string>>>>
+>(
+  schema: Schema.Top,
+  fields: Fields,
+  secrets: Secrets
+) => ({
+  data: data(Schema.resolveAnnotations(schema)?.identifier ?? ""),
+  fields: describeFlags(schema, fields),
+  secrets: describeFiles(schema, secrets)
+})
+
+interface BodyFlags {
+  readonly data: Option.Option<string>
+  readonly fields: Readonly<Record<string, Option.Option<unknown>>>
+  /** Names of files. */
+  readonly secrets: Readonly<Record<string, Option.Option<string>>>
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+const isMembers = (value: unknown): value is Members => Predicate.isObject(value) && !Array.isArray(value)
+
+const membersOf = (value: unknown): Members => (isMembers(value) ? value : {})
+
+const at = (value: unknown, path: string): unknown =>
+  path.split(".").reduce((inside: unknown, key) => membersOf(inside)[key], value)
+
+const set = (target: unknown, [key = "", ...rest]: ReadonlyArray<string>, value: unknown): Members => {
+  const members = membersOf(target)
+  return { ...members, [key]: rest.length === 0 ? value : set(members[key], rest, value) }
+}
+
+const textOf = (given: string) => {
+  if (!given.startsWith("@")) return Effect.succeed(given)
+  return given === "@-" ? standardInput : readText(given.slice(1))
+}
+
+const parse = (text: string) =>
+  Effect.try({ try: () => ExactJson.parse(text), catch: () => CommandFailed.usage("--data: expected JSON") }).pipe(
+    Effect.filterOrElse(isMembers, () => Effect.fail(CommandFailed.usage("--data: expected a JSON object")))
+  )
+
+/** The flags that read secrets from files are named after the fields: `config.pin` is `--pin-file`. */
+const fileFlag = (path: string) => `--${path.replace(/^config\./, "").replaceAll(/[._]/g, "-")}-file`
+
+const whole = Effect.fnUntraced(function* ({ data, fields, secrets }: BodyFlags, defaults: Members) {
+  let body: Members = { ...defaults, ...(Option.isNone(data) ? {} : yield* parse(yield* textOf(data.value))) }
+  const isInline = Option.exists(data, (given) => !given.startsWith("@"))
+  for (const [path, file] of Object.entries(secrets)) {
+    const inline = isInline ? at(body, path) : undefined
+    if (inline !== undefined && inline !== null && inline !== "") {
+      return yield* CommandFailed.usage(
+        `${path} is a secret, and other users can read the command line: use --data @file or ${path === "config.key" ? "--private-key-file" : fileFlag(path)}`
+      )
+    }
+    // Editors and `echo` add a newline at the end, which is not part of the secret.
+    if (Option.isSome(file)) {
+      body = set(body, path.split("."), (yield* readText(file.value)).replace(/\r?\n$/, ""))
+    }
+  }
+  for (const [path, field] of Object.entries(fields)) {
+    if (Option.isSome(field)) body = set(body, path.split("."), field.value)
+  }
+  return body
+})
+
+/** Reports problems like the service, field by field. */
+export const readBody = Effect.fnUntraced(function* <S extends Schema.ConstraintDecoder<unknown>>(
+  schema: S,
+  given: BodyFlags,
+  defaults: Members = {}
+) {
+  const body = yield* whole(given, defaults)
+  return yield* Schema.decodeEffect(schema, { errors: "all", onExcessProperty: "error" })(body).pipe(
+    Effect.mapError(({ issue }) => CommandFailed.usage(BadRequest.fromIssue(issue, "the request").error ?? ""))
+  )
+})
+
+/** For a change, which must have at least one field. */
+export const readPatch = Effect.fnUntraced(function* <S extends Schema.ConstraintDecoder<unknown>>(
+  schema: S,
+  given: BodyFlags
+) {
+  const nothing = [given.data, ...Object.values(given.fields), ...Object.values(given.secrets)].every(Option.isNone)
+  return nothing
+    ? yield* CommandFailed.usage("there is nothing to change: use --data or a flag")
+    : yield* readBody(schema, given)
+})
+
+// Words an invalid command line: one line with the problems, and the command that prints the help.
+
+/** Prints help only: `explain` reports the problems. */
+export const layerUsage = CliOutput.layerPresenter({
+  present: (event) => (event._tag === "InvalidInvocation" ? Effect.void : CliOutput.defaultPresenter.present(event))
+})
+
+/** The suggestions of the library are on separate lines. */
+const onOneLine = (message: string): string =>
+  message
+    .replace("Schema validation failed: Expected ", "")
+    .replace("Expected: Path does not exist: ", "There is no file ")
+    .replace(/\s*\n\s*Did you mean this\?\s*/, "; did you mean: ")
+    .trim()
+    .replaceAll(/\s*\n\s*/g, ", ")
+
+/** A flag with a secret would be read by other users of the machine, so that there is one for a file only. */
+const mistakeOf = (error: CliError.NonShowHelpErrors): string => {
+  const flag = error._tag === "UnrecognizedOption" ? secretFlagOf(error.option) : undefined
+  return flag === undefined
+    ? onOneLine(error.message)
+    : `${error.message.split("\n")[0]}: it is a secret, and other users can read the command line; use ${flag} FILE`
+}
+
+/** Help without a problem is not a failure: the user asked for it. */
+export const explainUsage = ({ commandPath, errors }: CliError.ShowHelp): Effect.Effect<void, CommandFailed> => {
+  if (errors.length === 0) return Effect.void
+  const mistakes = errors.map(mistakeOf).join("; ")
+  return Effect.fail(CommandFailed.usage(`${mistakes}. See: ${commandPath.join(" ")} --help`))
+}

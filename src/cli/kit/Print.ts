@@ -1,14 +1,18 @@
-// Prints the `data` of a response as JSON or as a table.
-import { Console, Effect, Predicate } from "effect"
+// Prints the `data` of a response as JSON or as a table: one resource, a page, or all pages of a list.
+import { Console, Effect, Option, Predicate, Schema } from "effect"
 import { Flag } from "effect/cli"
 import { rawInteger } from "../../domain/request/ExactJson.ts"
+import { cursor, PageQuery } from "../../domain/request/Page.ts"
 import * as Call from "./Call.ts"
-import * as Connection from "./Connection.ts"
-import * as Table from "./Table.ts"
+import { connectionFlags } from "./Call.ts"
+import type { ConnectionFlags } from "./Call.ts"
+import * as Field from "./Field.ts"
+import { describeFlags } from "./Field.ts"
+import { fieldRows, printable, tableLines } from "./Terminal.ts"
 
 /** Flags of every command that calls the service. */
 export const flags = {
-  ...Connection.flags,
+  ...connectionFlags,
   output: Flag.Literals("output", ["table", "json"]).pipe(
     Flag.withAlias("o"),
     Flag.withDescription("Output format (default table)"),
@@ -16,7 +20,7 @@ export const flags = {
   )
 }
 
-export interface OutputFlags extends Connection.ConnectionFlags {
+export interface OutputFlags extends ConnectionFlags {
   readonly output: "table" | "json"
 }
 
@@ -33,7 +37,7 @@ export const json = (value: unknown) => Console.log(text(value, 2))
 export const jsonLine = (value: unknown): string => text(value)
 
 export const table = (rows: ReadonlyArray<ReadonlyArray<string | undefined>>) =>
-  Console.log(Table.lines(rows).join("\n"))
+  Console.log(tableLines(rows).join("\n"))
 
 /** The API has the value of an evm transaction in hex, and every other amount in decimal digits. */
 const inDecimal = ([path, value]: readonly [path: string, value: string]) =>
@@ -43,7 +47,7 @@ const inDecimal = ([path, value]: readonly [path: string, value: string]) =>
 const rowsOf = (data: unknown, etag: string | undefined) =>
   typeof data === "string"
     ? [[data]]
-    : [...Table.fields(data).map(inDecimal), ...(etag === undefined ? [] : [["(etag)", etag]])]
+    : [...fieldRows(data).map(inDecimal), ...(etag === undefined ? [] : [["(etag)", etag]])]
 
 type Run = Effect.Success<ReturnType<typeof Call.open>>
 
@@ -90,7 +94,7 @@ export const changed = Effect.fnUntraced(function* <A, E>(
   const data = dataOf(answer)
   if (!Predicate.hasProperty(data, "managed_by") || !Predicate.hasProperty(data, "id")) return value
   const line = `${String(data.id)} is managed by ${String(data.managed_by)}; ${fates[fate]}`
-  yield* Console.error(Table.printable(line))
+  yield* Console.error(printable(line))
   return value
 })
 
@@ -106,6 +110,125 @@ export const withNotices = Effect.fnUntraced(function* <A, E, E2>(
     Effect.map(({ value }) => value),
     Effect.catch(({ message }) => Effect.succeed([`This was created, but its check failed: ${message}`]))
   )
-  for (const line of lines) yield* Console.error(Table.printable(line))
+  for (const line of lines) yield* Console.error(printable(line))
   return made
+})
+
+// Prints lists: one page, or all following pages.
+
+/** A position in a list. */
+export interface ListPlace {
+  readonly page?: number
+  readonly per_page?: number
+  readonly cursor?: string
+}
+
+export const listFlags = {
+  ...flags,
+  all: Flag.Boolean("all").pipe(
+    Flag.withoutNegation,
+    Flag.withDescription("Fetch all pages, each as large as the service allows"),
+    Flag.withDefault(false)
+  )
+}
+
+export interface ListFlags extends OutputFlags {
+  readonly all: boolean
+}
+
+export const pageFlags = describeFlags(Schema.Struct(PageQuery), {
+  page: Field.integer("page"),
+  per_page: Field.integer("per_page")
+})
+
+export const { cursor: cursorFlag } = describeFlags(Schema.Struct({ cursor }), { cursor: Field.text("cursor") })
+
+interface PageGiven {
+  readonly page: Option.Option<number>
+  readonly per_page: Option.Option<number>
+}
+
+const perPageOfAll = 1000
+
+export const firstPlace = (all: boolean, given: PageGiven): ListPlace => ({
+  ...(all ? { per_page: perPageOfAll } : {}),
+  ...Field.given({ page: given.page, per_page: given.per_page })
+})
+
+export interface Listed<Row> {
+  readonly data: ReadonlyArray<Row>
+  readonly pagination?: { readonly current_page: number; readonly per_page: number; readonly total_items: number }
+}
+
+/** Uses the cursor of the `Link` header. Lists without cursors continue by page number. */
+export const nextPlace = (
+  place: ListPlace,
+  { pagination }: Listed<unknown>,
+  link: string | undefined
+): ListPlace | undefined => {
+  const { page: _, cursor: __, ...rest } = place
+  const target = /<([^>]*)>;\s*rel="next"/.exec(link ?? "")?.[1]
+  const cursor = target === undefined ? null : URL.parse(target, "http://localhost")?.searchParams.get("cursor")
+  if (typeof cursor === "string") return { ...rest, cursor }
+  if (pagination === undefined || pagination.per_page === 0) return undefined
+  const { current_page, per_page, total_items } = pagination
+  return current_page * per_page < total_items ? { ...rest, page: current_page + 1 } : undefined
+}
+
+/** Title and cell of each column. */
+export type ListColumns<Row> = Readonly<Record<string, (row: Row) => string | undefined>>
+
+const Unread = Schema.Struct({
+  metadata: Schema.Struct({ unreadable: Schema.Array(Schema.Struct({ id: Schema.String, reason: Schema.String })) })
+})
+
+const readUnread = Schema.decodeUnknownOption(Unread)
+
+/** Rows of the page that the service cannot read. */
+export const unreadableOf = ({ json }: Pick<Call.Answer, "json">): Unreadable =>
+  Option.match(readUnread(json), { onNone: () => [], onSome: ({ metadata }) => metadata.unreadable })
+
+type Unreadable = (typeof Unread.Type)["metadata"]["unreadable"]
+
+/** The cells of a row that the service cannot read, beside those of the others. */
+export const unreadableCells = (id: string, titles: ReadonlyArray<string>) => {
+  const state = titles.includes("STATE") ? "STATE" : titles[1]
+  return titles.map((title) => (title === "ID" ? id : title === state ? "unreadable" : undefined))
+}
+
+/** `complete` makes a further call for each row of a table, for what the list does not have. */
+export const printList = Effect.fnUntraced(function* <Row, E, E2 = never>(
+  given: ListFlags,
+  columns: ListColumns<Row>,
+  start: ListPlace,
+  call: (client: Call.Client, place: ListPlace) => Effect.Effect<Listed<Row>, E>,
+  complete?: (client: Call.Client, row: Row) => Effect.Effect<Row, E2>
+) {
+  const run = yield* Call.open(given)
+  const rows: Array<Row> = []
+  const raw: Array<unknown> = []
+  const unreadable: Array<Unreadable[number]> = []
+  let place: ListPlace | undefined = start
+  do {
+    const from: ListPlace = place
+    const { value, answer } = yield* run((client) => call(client, from))
+    const data = dataOf(answer)
+    rows.push(...value.data)
+    if (Array.isArray(data)) raw.push(...data)
+    unreadable.push(...unreadableOf(answer))
+    place = nextPlace(from, value, answer.headers.link)
+  } while (given.all && place !== undefined)
+  const named = Effect.forEach(unreadable, ({ reason }) => Console.error(printable(`unreadable: ${reason}`)))
+  if (given.output === "json") return yield* Effect.andThen(json(raw), named)
+  if (complete !== undefined) {
+    for (const [index, row] of rows.entries()) rows[index] = (yield* run((client) => complete(client, row))).value
+  }
+  const titles = Object.keys(columns)
+  yield* table([
+    titles,
+    ...rows.map((row) => Object.values(columns).map((cell) => cell(row))),
+    ...unreadable.map(({ id }) => unreadableCells(id, titles))
+  ])
+  yield* named
+  if (place !== undefined) yield* Console.error("There are more items: use --all to fetch all pages.")
 })

@@ -1,8 +1,8 @@
 // Asks an RPC URL from this machine which chain it serves, and what it can do. No service is needed, and nothing is stored.
 import { Context, Duration, Effect, Layer, Result } from "effect"
-import { maskUrl } from "../../domain/chain/Rpc.ts"
 import type { NetworkProvider } from "../../domain/network/NetworkProvider.ts"
-import * as AllowList from "../../outbound/AllowList.ts"
+import { maskUrl } from "../../domain/chain/Rpc.ts"
+import { makeAllowList } from "../../outbound/Destination.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
 import { Breakers } from "../../server/chains/Breakers.ts"
 import { ChainAccess } from "../../server/chains/ChainAccess.ts"
@@ -27,7 +27,7 @@ const types = [
 const patience = 10_000
 
 /** The user of this machine may reach what it reaches. */
-const anywhere = AllowList.make(["0.0.0.0/0", "::/0", "localhost"])
+const anywhere = makeAllowList(["0.0.0.0/0", "::/0", "localhost"])
 
 const nodes = RpcNodes.layerNoDeps({ largestBatch }).pipe(
   Layer.provide(Breakers.layer()),

@@ -1,13 +1,49 @@
-// The verbs of all resources: commands that call one endpoint and print its response.
+// The verbs of all resources: commands that call one endpoint and print its response, after a question if it cannot be undone.
 import { Effect, Option } from "effect"
 import type { Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import * as Body from "./Body.ts"
+import { createInterface } from "node:readline/promises"
 import type * as Call from "./Call.ts"
-import * as Confirm from "./Confirm.ts"
 import * as Field from "./Field.ts"
-import * as List from "./List.ts"
+import { bodyConfig, readBody, readPatch } from "./Field.ts"
 import * as Print from "./Print.ts"
+import { firstPlace, listFlags, pageFlags, printList } from "./Print.ts"
+import type { ListColumns, Listed, ListPlace } from "./Print.ts"
+import { CommandFailed, exitCodes } from "./Terminal.ts"
+
+// Asks before a command does what cannot be undone, unless it has `--yes`.
+
+export const confirmFlag = Flag.Boolean("yes").pipe(
+  Flag.withAlias("y"),
+  Flag.withoutNegation,
+  Flag.withDescription("Do not ask; required if the input or the output is not a terminal"),
+  Flag.withDefault(false)
+)
+
+const answer = (question: string) =>
+  Effect.callback<string>((resume) => {
+    const lines = createInterface({ input: process.stdin, output: process.stderr })
+    // Without a line, the input has ended, which is no consent.
+    lines.once("close", () => resume(Effect.succeed("")))
+    lines.once("SIGINT", () => lines.close())
+    void lines.question(`${question} [y/N] `).then((line) => {
+      resume(Effect.succeed(line))
+      // An open input would keep the process from ending.
+      lines.close()
+    })
+    return Effect.sync(() => lines.close())
+  }).pipe(Effect.map((line) => line.trim().toLowerCase()))
+
+/** `action` is an imperative sentence without its end: `delete the signer hot-1`. Fails unless the user agrees. */
+export const askFirst = Effect.fnUntraced(function* (yes: boolean, action: string) {
+  if (yes) return
+  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
+    return yield* CommandFailed.usage(`this would ${action}: add --yes to do it without a question`)
+  }
+  const given = yield* answer(`${action.slice(0, 1).toUpperCase()}${action.slice(1)}?`)
+  if (given === "y" || given === "yes") return
+  return yield* new CommandFailed({ message: "nothing was changed", exitCode: exitCodes.refused })
+})
 
 /** Adds a description and examples. The help of the parent command shows the first sentence. */
 export const about =
@@ -67,24 +103,24 @@ export const onOne = <const Name extends string, Id, A, E>(
 
 /** The pages of a resource, as a table. */
 export const list = <Row, E>(
-  columns: List.Columns<Row>,
-  page: (client: Call.Client, query: List.Place) => Effect.Effect<List.Listed<Row>, E>
+  columns: ListColumns<Row>,
+  page: (client: Call.Client, query: ListPlace) => Effect.Effect<Listed<Row>, E>
 ) =>
-  Command.make("list", { given: List.flags, pages: List.pageFlags }, ({ given, pages }) =>
-    List.print(given, columns, List.start(given.all, pages), page)
+  Command.make("list", { given: listFlags, pages: pageFlags }, ({ given, pages }) =>
+    printList(given, columns, firstPlace(given.all, pages), page)
   )
 
 /** The request of a command: `fields` and `secrets` are flags, by their path in the schema. */
 interface Request<S extends Schema.ConstraintDecoder<unknown> & Schema.Top> {
   readonly schema: S
-  readonly fields: Parameters<typeof Body.config>[1]
-  readonly secrets?: Parameters<typeof Body.config>[2]
+  readonly fields: Parameters<typeof bodyConfig>[1]
+  readonly secrets?: Parameters<typeof bodyConfig>[2]
   /** Fields of requests that do not have them. */
-  readonly defaults?: Parameters<typeof Body.read>[2]
+  readonly defaults?: Parameters<typeof readBody>[2]
 }
 
 const bodyOf = ({ fields, schema, secrets = {} }: Request<Schema.ConstraintDecoder<unknown> & Schema.Top>) =>
-  Body.config(schema, fields, secrets)
+  bodyConfig(schema, fields, secrets)
 
 /** A call with a body. */
 export const send = <
@@ -103,7 +139,7 @@ export const send = <
     name,
     { given: Print.flags, target, body: bodyOf(request) },
     Effect.fnUntraced(function* ({ given, target, body }) {
-      const payload = yield* Body.read(request.schema, body, request.defaults)
+      const payload = yield* readBody(request.schema, body, request.defaults)
       return yield* Print.changed(given, (client) => run(client, payload, target))
     })
   )
@@ -123,7 +159,7 @@ export const createChecked = <S extends Schema.ConstraintDecoder<unknown> & Sche
     "create",
     { given: Print.flags, body: bodyOf(request) },
     Effect.fnUntraced(function* ({ given, body }) {
-      const payload = yield* Body.read(request.schema, body, request.defaults)
+      const payload = yield* readBody(request.schema, body, request.defaults)
       return yield* Print.withNotices(given, (client) => run(client, payload), notices)
     })
   )
@@ -142,7 +178,7 @@ export const update = <Id, S extends Schema.ConstraintDecoder<unknown> & Schema.
     "update",
     { given: Print.flags, target: versioned(id), body: bodyOf(request) },
     Effect.fnUntraced(function* ({ given, target, body }) {
-      const payload = yield* Body.patch(request.schema, body)
+      const payload = yield* readPatch(request.schema, body)
       return yield* Print.changed(given, (client) => run(client, payload, target))
     })
   )
@@ -153,9 +189,9 @@ export const remove = <const T extends Target, A, E>(
   action: (target: TargetFlags<T>) => string,
   run: (client: Call.Client, target: TargetFlags<T>) => Effect.Effect<A, E>
 ) =>
-  Command.make("delete", { given: Print.flags, target, yes: Confirm.flag }, ({ given, target, yes }) =>
+  Command.make("delete", { given: Print.flags, target, yes: confirmFlag }, ({ given, target, yes }) =>
     Effect.andThen(
-      Confirm.ask(yes, action(target)),
+      askFirst(yes, action(target)),
       Print.one(given, (client) => run(client, target))
     )
   )

@@ -3,8 +3,8 @@
 import { DateTime, Schema } from "effect"
 import { Funding } from "../health/Funding.ts"
 import { field, shown } from "../request/Field.ts"
-import { Instant } from "../request/Instant.ts"
 import * as Shown from "../request/Shown.ts"
+import { Instant } from "../request/Text.ts"
 import type { Code } from "../transaction/Code.ts"
 
 /** In the order of their importance. */

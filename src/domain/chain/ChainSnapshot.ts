@@ -1,8 +1,9 @@
-// What one inspection of a relayer's chain found, as it is stored and shown. It contains no text of a provider.
+// What one inspection of a chain found, as it is stored and shown. It contains no text of a provider.
 import { Schema } from "effect"
-import { Uint256, Uint64 } from "./Amount.ts"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
+import { flag } from "../request/Text.ts"
+import { Uint256, Uint64 } from "./Amount.ts"
 import { MaskedRpcConfig } from "./Rpc.ts"
 
 /**
@@ -118,3 +119,34 @@ export const ChainSnapshot = Schema.Union([
   }).annotate({ identifier: "StellarReading" })
 ])
 export type ChainSnapshot = typeof ChainSnapshot.Type
+
+// The protocol of stellar networks: which one this version of the service knows, and what is said of a newer one.
+
+/**
+ * The newest protocol whose envelopes, operations, authorizations and results this version reads: that of the definitions in
+ * @stellar/stellar-sdk 17.2.0.
+ */
+export const knownProtocol = 28
+
+/** The newest protocol that a provider names. Undefined: none names one. */
+export const protocolOf = (readings: ReadonlyArray<Pick<ProviderReading, "protocol_version">>): number | undefined => {
+  const versions = readings.flatMap(({ protocol_version }) => protocol_version ?? [])
+  return versions.length === 0 ? undefined : Math.max(...versions)
+}
+
+/** The warning about a protocol. Undefined: this version knows it, or it was not read. */
+export const protocolWarning = (version: number | undefined): string | undefined =>
+  version === undefined || version <= knownProtocol
+    ? undefined
+    : `The network runs protocol ${version}, and this version of the service knows protocol ${knownProtocol}. Until the service is updated, it refuses operations, kinds of envelopes, authorizations, preconditions and addresses that a later protocol has added, and calls whose simulation has a part that it cannot read.`
+
+// The query of a create that asks the chain first.
+
+export const CheckQuery = {
+  check: Schema.optionalKey(
+    flag(
+      "Whether the providers are asked before the create, for at most 2 seconds. What is wrong is in `metadata.logs` and never keeps the create from succeeding."
+    )
+  )
+}
+export type CheckQuery = { readonly [K in keyof typeof CheckQuery]?: (typeof CheckQuery)[K]["Type"] }

@@ -1,6 +1,6 @@
 // Converts amounts from the smallest unit of a chain to the unit that people use: 1.5 ETH. The console uses this
 // file, so it imports only types: a browser loads nothing else for it.
-import type { NetworkType } from "../network/NetworkId.ts"
+import type { NetworkType } from "../network/Network.ts"
 
 /** Digits after the point of the native token. The symbol of an evm network is one of its fields. */
 export const native = {

@@ -1,11 +1,116 @@
-// Compares the wanted and the found form of an object: amounts as integers, addresses by the rule of their network, lists
-// of names as sets. No secret is in a change.
-import { DateTime } from "effect"
-import { maskUrl } from "../chain/Rpc.ts"
-import { isMembers } from "./Wanted.ts"
-import type { Members } from "./Wanted.ts"
-import { networkTypeOf } from "./States.ts"
-import type { FoundState, WantedState } from "./States.ts"
+// Compares the forms of an object: what a document says, what the service has, and what was last applied.
+import { DateTime, Redacted, Result } from "effect"
+import { isMasked, maskUrl, unmask } from "../chain/Rpc.ts"
+import type { RpcConfig } from "../chain/Rpc.ts"
+import type { Violation } from "../request/Violations.ts"
+import { isMembers } from "./Document.ts"
+import type { Kind, Members, WantedObject } from "./Document.ts"
+
+// The configured form of objects: what a document says about an object, and what the service has. Secrets are only tokens.
+
+type Fields = { readonly [name: string]: unknown }
+
+/** Values of secrets by their paths, as keyed hashes. Equal tokens are equal secrets. */
+type Tokens = ReadonlyMap<string, string>
+
+export interface WantedState {
+  readonly kind: Kind
+  readonly id: string
+  /** Without secrets, and without what the key of the object determines. */
+  readonly fields: Fields
+  readonly secrets: Tokens
+  /** Secrets that stay as they are. */
+  readonly kept: ReadonlySet<string>
+  readonly managesPaused: boolean
+}
+
+export interface FoundState {
+  readonly kind: Kind
+  readonly id: string
+  readonly fields: Fields
+  readonly secrets: Tokens
+  /** Name of the configuration that owns the object. */
+  readonly owner: string | undefined
+  /** A built-in network, whose fields are its overrides. It is never deleted. */
+  readonly isBuiltin?: boolean
+  /** The key of the signer exists only in the database. */
+  readonly hasOnlyCopyOfKey?: boolean
+  readonly openTransactions?: number
+  /** What a document does not say about it, such as an address. */
+  readonly remark?: string
+  /** Accounts that the stellar relayer sends through, and that hold its XLM. */
+  readonly channels?: number
+}
+
+/** The name of an object in messages and options: `relayers.treasury`. */
+export const nameOf = ({ kind, id }: { readonly kind: Kind; readonly id: string }): string => `${kind}.${id}`
+
+/** The type of the chains that decide how addresses are compared. Only relayers and networks have one. */
+export const networkTypeOf = ({ fields, id, kind }: WantedState | FoundState): unknown =>
+  kind === "networks" ? id.slice(0, id.indexOf(":")) : fields["network_type"]
+
+/** Splits a request into plain fields and tokens of secrets. */
+const separate = (
+  value: unknown,
+  path: string,
+  found: { readonly secrets: Map<string, string>; readonly marked: (path: string) => boolean },
+  tokenOf: (secret: string) => string
+): unknown => {
+  if (Redacted.isRedacted(value)) {
+    if (!found.marked(path)) found.secrets.set(path, tokenOf(String(Redacted.value(value))))
+    return undefined
+  }
+  if (Array.isArray(value)) return value.map((item, index) => separate(item, `${path}.${index}`, found, tokenOf))
+  if (!isMembers(value) || DateTime.isDateTime(value)) return value
+  const entries = Object.entries(value).map(
+    ([name, child]) => [name, separate(child, path === "" ? name : `${path}.${name}`, found, tokenOf)] as const
+  )
+  return Object.fromEntries(entries.filter(([, child]) => child !== undefined))
+}
+
+const determined: ReadonlySet<string> = new Set(["id"])
+const determinedOfNetworks: ReadonlySet<string> = new Set(["name", "network_type"])
+
+/** What a document says about an object. `tokenOf` is a keyed hash. */
+export const wantedState = (object: WantedObject, tokenOf: (secret: string) => string): WantedState => {
+  const { kind, id, request, marks, managesPaused } = object
+  const secrets = new Map<string, string>()
+  const hidden = kind === "networks" ? determinedOfNetworks : determined
+  const plain = separate(request, "", { secrets, marked: (path) => marks.has(path) }, tokenOf)
+  const fields = Object.fromEntries(Object.entries(isMembers(plain) ? plain : {}).filter(([name]) => !hidden.has(name)))
+  const kept = new Set([...marks].filter(([, mark]) => mark === "stored").map(([path]) => path))
+  return { kind, id, fields, secrets, kept, managesPaused }
+}
+
+const urlFields = ["rpc_urls", "custom_rpc_urls"]
+
+const isConfigs = (value: unknown): value is ReadonlyArray<RpcConfig> =>
+  Array.isArray(value) && value.every((item) => isMembers(item) && typeof item["url"] === "string")
+
+/** Puts stored URLs in the places of masked ones. */
+export const unmasked = (
+  wanted: WantedState,
+  found: FoundState | undefined
+): Result.Result<WantedState, ReadonlyArray<Violation>> => {
+  const violations: Array<Violation> = []
+  const fields: Record<string, unknown> = { ...wanted.fields }
+  for (const name of urlFields) {
+    const given = fields[name]
+    const stored = found?.fields[name]
+    if (!isConfigs(given)) continue
+    const urls = unmask(name, given, isConfigs(stored) ? stored : [])
+    if (Result.isSuccess(urls)) fields[name] = urls.success
+    else violations.push(...urls.failure)
+  }
+  const { url } = fields
+  if (wanted.kind === "notifications" && typeof url === "string" && isMasked(url)) {
+    const stored = found?.fields["url"]
+    if (typeof stored === "string" && maskUrl(stored) === url) fields["url"] = stored
+    else
+      violations.push({ field: "url", message: "is masked, and the stored URL has another mask: send the URL itself" })
+  }
+  return violations.length === 0 ? Result.succeed({ ...wanted, fields }) : Result.fail(violations)
+}
 
 /** A difference of one field. Texts are for people; absent means that the field is absent. */
 export interface Change {
@@ -215,7 +320,7 @@ const maskedUrl = (change: Change): Change => ({
   isSecret: true
 })
 
-/** The differences of an object, in the order of their paths. Warnings of policies are added by `Widening.ts`. */
+/** The differences of an object, in the order of their paths. Warnings of policies are added by `Planning.ts`. */
 export const compare = (
   before: FoundState,
   after: WantedState,
@@ -237,4 +342,79 @@ export const compare = (
   return changes
     .map((change) => (after.kind === "notifications" && change.path === "url" ? maskedUrl(change) : change))
     .toSorted((one, other) => (one.path < other.path ? -1 : one.path > other.path ? 1 : 0))
+}
+
+// The last applied forms of objects. They tell a change of the file from a change of the service.
+
+/** What an object was when the configuration was applied. URLs may contain keys, so that they are tokens as secrets are. */
+export type AppliedState = Pick<FoundState, "fields" | "secrets">
+
+/** What has changed since the configuration was applied: the file, the service, or both, each in its own way. */
+export type ChangeOrigin = "file" | "drift" | "both"
+
+type TokenOf = (value: unknown) => string
+
+/** Fields whose values may contain keys, with the kinds that have them. */
+const hidden = /^(networks|relayers)\.(custom_)?rpc_urls$|^notifications\.url$/
+
+/** Values of the last applied form are read from JSON, which has no dates. */
+const plain = (value: unknown): unknown => {
+  if (DateTime.isDateTime(value)) return DateTime.formatIso(value)
+  if (Array.isArray(value)) return value.map(plain)
+  return isMembers(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, child]) => [name, plain(child)]))
+    : value
+}
+
+const hashed = <S extends Pick<FoundState, "kind" | "fields" | "secrets">>(state: S, tokenOf: TokenOf): S => {
+  const secrets = new Map(state.secrets)
+  const fields = Object.entries(state.fields).filter(([name, value]) => {
+    if (!hidden.test(`${state.kind}.${name}`)) return true
+    const isEmpty = value === undefined || (Array.isArray(value) && value.length === 0)
+    if (!isEmpty) secrets.set(name, tokenOf(value))
+    return false
+  })
+  return { ...state, fields: plain(Object.fromEntries(fields)) as S["fields"], secrets }
+}
+
+/** The secrets that stay are those of the object before. */
+const withKept = (wanted: WantedState, found: FoundState | undefined): WantedState => {
+  const secrets = new Map(wanted.secrets)
+  for (const path of wanted.kept) {
+    const token = found?.secrets.get(path)
+    if (token !== undefined) secrets.set(path, token)
+  }
+  return { ...wanted, secrets, kept: new Set() }
+}
+
+/** The form of an object that is as the document says. `found` is the object before, if there was one. */
+export const appliedStateOf = (wanted: WantedState, found: FoundState | undefined, tokenOf: TokenOf): AppliedState => {
+  const { fields, secrets } = hashed(withKept(wanted, found), tokenOf)
+  const { paused, ...others } = fields
+  return { fields: wanted.managesPaused && paused !== undefined ? { ...others, paused } : others, secrets }
+}
+
+/** `change.at` itself, a part of it, or the whole around it. */
+const concerns = (path: string, other: string): boolean =>
+  path === other || path.startsWith(`${other}.`) || other.startsWith(`${path}.`)
+
+const none: ReadonlyMap<string, string> = new Map()
+
+/** Says for each changed path what has changed since the configuration was applied. */
+export const originsOf = (
+  applied: AppliedState,
+  wanted: WantedState,
+  found: FoundState,
+  tokenOf: TokenOf
+): ((path: string) => ChangeOrigin) => {
+  const before: FoundState = { kind: wanted.kind, id: wanted.id, owner: undefined, ...applied }
+  const now = hashed(withKept(wanted, found), tokenOf)
+  const service: WantedState = { ...now, ...hashed(found, tokenOf) }
+  const ofFile = compare(before, now, none).map(({ path }) => path)
+  const ofService = compare(before, service, none).map(({ path }) => path)
+  return (path) => {
+    const isDrift = ofService.some((other) => concerns(path, other))
+    if (!isDrift) return "file"
+    return ofFile.some((other) => concerns(path, other)) ? "both" : "drift"
+  }
 }

@@ -2,11 +2,10 @@
 import { Schema } from "effect"
 import { isMasked, maskUrl } from "../chain/Rpc.ts"
 import * as ExactJson from "../request/ExactJson.ts"
-import { kinds, pausable, requests } from "./Kinds.ts"
-import type { Kind } from "./Kinds.ts"
-import { nameOf } from "./States.ts"
-import type { FoundState } from "./States.ts"
-import { isMembers } from "./Wanted.ts"
+import { nameOf } from "./Comparison.ts"
+import type { FoundState } from "./Comparison.ts"
+import { isMembers, kinds, pausable, requests } from "./Document.ts"
+import type { Kind } from "./Document.ts"
 
 type Members = { readonly [name: string]: unknown }
 

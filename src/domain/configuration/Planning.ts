@@ -1,21 +1,292 @@
-// Plans what has to change so that the service has what a document says. It is a pure function: the service computes it from
-// its database, and tests without one.
+// Plans what has to change so that the service has what a document says: a pure function of both.
 import { Result } from "effect"
-import * as Azure from "../signer/AzureKeyVault.ts"
-import * as Google from "../signer/GoogleCloudKms.ts"
-import * as Turnkey from "../signer/Turnkey.ts"
-import * as Vault from "../signer/Vault.ts"
+import { maskUrl } from "../chain/Rpc.ts"
+import { finalityByOneOf } from "../network/Network.ts"
 import type { Violation } from "../request/Violations.ts"
-import * as Applied from "./Applied.ts"
-import { compare } from "./Comparison.ts"
-import type { Change } from "./Comparison.ts"
-import type { Kind } from "./Kinds.ts"
-import * as Links from "./Links.ts"
+import { AzureCredentials, GoogleCredentials, TurnkeyCredentials, VaultCredentials } from "../signer/KeyServices.ts"
+import { compare, nameOf, networkTypeOf, originsOf, shown, unmasked } from "./Comparison.ts"
+import type { AppliedState, Change, FoundState, WantedState } from "./Comparison.ts"
+import { isMembers, kinds } from "./Document.ts"
+import type { Kind } from "./Document.ts"
 import type { Plan, Step } from "./Plan.ts"
-import { nameOf, unmasked } from "./States.ts"
-import { summaryOf } from "./Summary.ts"
-import type { FoundState, WantedState } from "./States.ts"
-import { allowsMore } from "./Widening.ts"
+
+// The references between objects: what has to exist, in which order objects are created, and which object uses which.
+
+type State = WantedState | FoundState
+
+export interface Reference {
+  readonly field: string
+  readonly kind: Kind
+  readonly id: string
+}
+
+const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
+
+const what: Readonly<Record<Kind, string>> = {
+  networks: "network",
+  notifications: "notification",
+  signers: "signer",
+  relayers: "relayer",
+  api_keys: "API key"
+}
+
+/** The objects that an object names. */
+export const referencesOf = (object: State): ReadonlyArray<Reference> => {
+  const { fields, kind } = object
+  const one = (field: string, of: Kind, id: string | undefined): ReadonlyArray<Reference> =>
+    id === undefined ? [] : [{ field, kind: of, id }]
+  const type = String(networkTypeOf(object))
+  const sibling = (name: string | undefined) => (name === undefined ? undefined : `${type}:${name}`)
+  if (kind === "networks") return one("from", "networks", sibling(text(fields["from"])))
+  if (kind === "relayers") {
+    return [
+      ...one("network", "networks", sibling(text(fields["network"]))),
+      ...one("signer_id", "signers", text(fields["signer_id"])),
+      ...one("notification_id", "notifications", text(fields["notification_id"]))
+    ]
+  }
+  const ids: unknown = fields["relayer_ids"]
+  if (kind !== "api_keys" || !Array.isArray(ids)) return []
+  return ids.flatMap((id, index) => one(`relayer_ids.${index}`, "relayers", text(id)))
+}
+
+/** Kind by kind; networks after the networks that they inherit from. Ties are in the order of ids. */
+export const inOrderOfCreation = <S extends State>(objects: ReadonlyArray<S>): ReadonlyArray<S> => {
+  const byId = (one: S, other: S) => (one.id < other.id ? -1 : one.id > other.id ? 1 : 0)
+  return kinds.flatMap((kind) => {
+    const own = objects.filter((object) => object.kind === kind).toSorted(byId)
+    if (kind !== "networks") return own
+    const left = new Map(own.map((object) => [object.id, object]))
+    const result: Array<S> = []
+    const visit = (object: S) => {
+      if (!left.delete(object.id)) return
+      for (const { id } of referencesOf(object)) {
+        const parent = left.get(id)
+        if (parent !== undefined) visit(parent)
+      }
+      result.push(object)
+    }
+    for (const object of own) visit(object)
+    return result
+  })
+}
+
+/** The networks that inherit from themselves, with their chains. */
+const cycles = (networks: ReadonlyArray<State>): ReadonlyArray<Violation> => {
+  const parents = new Map(networks.map((network) => [network.id, referencesOf(network)[0]?.id]))
+  return networks.flatMap((network) => {
+    const seen = new Set<string>()
+    let current: string | undefined = network.id
+    while (current !== undefined && !seen.has(current)) {
+      seen.add(current)
+      current = parents.get(current)
+    }
+    return current === network.id
+      ? [{ field: `${nameOf(network)}.from`, message: "would make the network inherit from itself" }]
+      : []
+  })
+}
+
+export interface Links {
+  readonly ordered: ReadonlyArray<WantedState>
+  readonly violations: ReadonlyArray<Violation>
+  /** Names of the relayers that use a network before the plan. */
+  readonly usersOf: (object: State) => ReadonlyArray<string>
+  /** Names of the objects that refer to an object after the plan. */
+  readonly remainingUsersOf: (object: State) => ReadonlyArray<string>
+}
+
+export const makeLinks = (
+  wanted: ReadonlyArray<WantedState>,
+  found: ReadonlyArray<FoundState>,
+  isRemoved: (object: FoundState) => boolean
+): Links => {
+  const wantedNames = new Set(wanted.map(nameOf))
+  const remaining: ReadonlyArray<State> = [
+    ...wanted,
+    ...found.filter((object) => !wantedNames.has(nameOf(object)) && !isRemoved(object))
+  ]
+  const existing = new Set([
+    ...remaining.map(nameOf),
+    ...found.filter(({ isBuiltin }) => isBuiltin === true).map(nameOf)
+  ])
+  const dangling = wanted.flatMap((object) =>
+    referencesOf(object)
+      .filter(({ id, kind }) => !existing.has(nameOf({ kind, id })))
+      .map(({ field, kind }) => ({
+        field: `${nameOf(object)}.${field}`,
+        message: `no ${what[kind]} with this id, in the file or in the service`
+      }))
+  )
+  const users = new Map<string, Array<string>>()
+  const usersBefore = new Map<string, Array<string>>()
+  const collect = (into: Map<string, Array<string>>, objects: ReadonlyArray<State>) => {
+    for (const object of objects) {
+      for (const { id, kind } of referencesOf(object)) {
+        const name = nameOf({ kind, id })
+        const known = into.get(name)
+        if (known === undefined) into.set(name, [nameOf(object)])
+        else known.push(nameOf(object))
+      }
+    }
+  }
+  collect(users, remaining)
+  collect(
+    usersBefore,
+    found.filter(({ kind }) => kind === "relayers")
+  )
+  return {
+    ordered: inOrderOfCreation(wanted),
+    violations: [...dangling, ...cycles(remaining.filter(({ kind }) => kind === "networks"))],
+    usersOf: (object) => usersBefore.get(nameOf(object)) ?? [],
+    remainingUsersOf: (object) => users.get(nameOf(object)) ?? []
+  }
+}
+
+// Describes a new object in a few words. A plan shows them beside the name, so that a reviewer sees its key, chain and rights.
+
+/** How many entries of a list a summary shows. */
+const maxShown = 5
+
+/** By type of signer: the configuration fields that name its key. Other types have no such field. */
+const keyNames: Readonly<Record<string, ReadonlyArray<string>>> = {
+  aws_kms: ["region", "key_id"],
+  azure_key_vault: ["vault_url", "key_name", "key_version"],
+  google_cloud_kms: ["service_account.project_id", "key.project_id", "key.location", "key.key_ring_id", "key.key_id"],
+  pkcs11: ["module", "token_label", "key_label"],
+  turnkey: ["organization_id", "private_key_id"],
+  vault: ["address", "mount_point", "key_name"],
+  vault_transit: ["address", "mount_point", "key_name"]
+}
+
+/** The text of a field, by its path. If the value came from a variable, the text is that of the file. */
+type TextAt = (path: string) => string | undefined
+
+const listed = (items: ReadonlyArray<unknown>): string => {
+  const more = items.length - maxShown
+  return `${items.slice(0, maxShown).join(", ")}${more > 0 ? ` and ${more} more` : ""}`
+}
+
+const list = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
+
+const labelled = (label: string, value: string | undefined): string | undefined =>
+  value === undefined || value === "" ? undefined : `${label} ${value}`
+
+const ofUrl = (url: string | undefined): string | undefined =>
+  url === undefined || url.includes("${") ? url : maskUrl(url)
+
+type Parts = ReadonlyArray<string | undefined>
+
+const summaries: Readonly<Record<Kind, (textAt: TextAt, fields: WantedState["fields"]) => Parts>> = {
+  networks: (textAt) => [labelled("from", textAt("from")), labelled("chain id", textAt("chain_id"))],
+  notifications: (textAt) => [ofUrl(textAt("url"))],
+  signers: (textAt) => {
+    const type = textAt("type")
+    return [type, ...(keyNames[type ?? ""] ?? []).map((path) => textAt(`config.${path}`))]
+  },
+  relayers: (textAt) => [
+    `${textAt("network_type") ?? ""}:${textAt("network") ?? ""}`,
+    labelled("signer", textAt("signer_id")),
+    labelled("notification", textAt("notification_id"))
+  ],
+  api_keys: (textAt, { relayer_ids, scopes }) => [
+    listed(list(scopes)),
+    relayer_ids === undefined ? undefined : labelled("relayers", listed(list(relayer_ids))),
+    labelled("until", textAt("expires_at"))
+  ]
+}
+
+const valueAt = (value: unknown, [name, ...rest]: ReadonlyArray<string>): unknown =>
+  name === undefined ? value : valueAt(isMembers(value) ? value[name] : undefined, rest)
+
+/** `templates`: texts that are shown instead of values, by the path of the value in the document. */
+export const summaryOf = (wanted: WantedState, templates: ReadonlyMap<string, string>): ReadonlyArray<string> => {
+  const textAt: TextAt = (path) => {
+    const value = valueAt(wanted.fields, path.split("."))
+    return value === undefined ? undefined : (templates.get(`${nameOf(wanted)}.${path}`) ?? shown(value))
+  }
+  return summaries[wanted.kind](textAt, wanted.fields).filter((part) => part !== undefined)
+}
+
+// Which changes allow more than before. A plan marks them, because a reviewer should see them first.
+
+const lastOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
+
+/** Upper limits: a higher one, or none, allows more. */
+const caps: ReadonlySet<string> = new Set([
+  "gas_price_cap",
+  "max_fee",
+  "max_allowed_fee_lamports",
+  "max_lamports_out",
+  "tip_cap",
+  "slippage_percentage",
+  "max_value",
+  "max_fee_per_day",
+  "max_allowed_fee"
+])
+
+/** Lists of what is allowed: a longer one, or none, allows more. */
+const allowed = /^(whitelist_receivers|receivers|relayer_ids|allowed_\w+)$/
+
+/** Lists of what else is allowed: a longer one allows more, and none allows nothing. */
+const granted = /^(scopes|authority_programs)$/
+
+/** Lists of what is allowed, without which only a few things are, or none. */
+const grantedIfListed = /^allowed_(tokens|extensions|operations)$/
+
+const forbidden = /^disallowed_\w+$/
+
+/** Fields of which every change decides about funds. */
+const always = /(^|\.)(fee_payer_as_authority|price_source|price_bounds|channels|chain_id|passphrase|expires_at)(\.|$)/
+
+/** Integers are compared exactly, because amounts exceed 2^53. A value of a variable is not shown, and may be greater. */
+const isGreater = (one: string, other: string): boolean => {
+  const isExact = /^\d+$/.test(one) && /^\d+$/.test(other)
+  return isExact ? BigInt(one) > BigInt(other) : !(Number(one) <= Number(other))
+}
+
+const isHigher = ({ before, after }: Change): boolean =>
+  before !== undefined && (after === undefined || isGreater(after, before))
+
+const isLower = ({ before, after }: Change): boolean =>
+  after !== undefined && (before === undefined || isGreater(before, after))
+
+/** A network without the field decides after its default time. */
+const decidesSooner = ({ before, after }: Change): boolean => {
+  const millisOf = (text: string | undefined): number => {
+    const found = finalityByOneOf(text === undefined ? {} : { finality_by_one: text })
+    return found === "never" ? Infinity : found
+  }
+  return millisOf(after) < millisOf(before)
+}
+
+/** A list that is removed as a whole has the text before it and none after it. */
+const isListGone = ({ before, after, added }: Change): boolean =>
+  before !== undefined && after === undefined && added === undefined
+
+const isMore = ({ added }: Change): boolean => added !== undefined && added.length > 0
+
+const isListNew = ({ before, after, added }: Change): boolean =>
+  before === undefined && after !== undefined && added === undefined
+
+/** A token that users may pay with, which was not in the list. */
+const newToken = /(^|\.)allowed_tokens\.[^.]+$/
+
+export const allowsMore = (kind: Kind, change: Change): boolean => {
+  const { path, before, after, removed } = change
+  const name = lastOf(path)
+  if (always.test(path)) return true
+  if (newToken.test(path) && before === undefined) return true
+  if (caps.has(name)) return isHigher(change)
+  if (forbidden.test(name)) return isListGone(change) || (removed !== undefined && removed.length > 0)
+  if (grantedIfListed.test(name) && isListNew(change)) return true
+  if (allowed.test(name)) return isMore(change) || isListGone(change)
+  if (granted.test(name)) return isMore(change) || isListNew(change)
+  if (name === "finality_by_one") return decidesSooner(change)
+  if (name === "required_confirmations") return isLower(change)
+  if (name === "paused") return before === "true" && after === "false"
+  return kind === "notifications" && name === "url"
+}
 
 export interface Options {
   readonly prune: boolean
@@ -37,7 +308,7 @@ export interface Input {
   /** Texts with `${NAME}`, by path. The values of the variables are not shown. */
   readonly templates: ReadonlyMap<string, string>
   /** The last applied form of the object that has a name such as `relayers.treasury`. */
-  readonly appliedOf: (name: string) => Applied.AppliedState | undefined
+  readonly appliedOf: (name: string) => AppliedState | undefined
   /** A keyed hash of a value that may contain a secret. */
   readonly tokenOf: (value: unknown) => string
 }
@@ -46,11 +317,11 @@ type Refused = ReadonlyArray<Violation>
 
 /** The secrets of logins, which change by `PUT /signers/{id}/credentials`. All other fields of a signer name its key. */
 const loginSecrets: Readonly<Record<string, ReadonlyArray<string>>> = {
-  vault: Object.keys(Vault.Credentials.fields),
-  vault_transit: Object.keys(Vault.Credentials.fields),
-  turnkey: Object.keys(Turnkey.Credentials.fields),
-  azure_key_vault: Object.keys(Azure.Credentials.fields),
-  google_cloud_kms: Object.keys(Google.Credentials.fields),
+  vault: Object.keys(VaultCredentials.fields),
+  vault_transit: Object.keys(VaultCredentials.fields),
+  turnkey: Object.keys(TurnkeyCredentials.fields),
+  azure_key_vault: Object.keys(AzureCredentials.fields),
+  google_cloud_kms: Object.keys(GoogleCredentials.fields),
   pkcs11: ["pin"]
 }
 
@@ -70,12 +341,7 @@ const lost: Partial<Record<Kind, string>> = {
 }
 
 /** Changes that are refused with every option. */
-const impossible = (
-  wanted: WantedState,
-  found: FoundState,
-  changes: ReadonlyArray<Change>,
-  links: Links.Links
-): Refused => {
+const impossible = (wanted: WantedState, found: FoundState, changes: ReadonlyArray<Change>, links: Links): Refused => {
   const at = (path: string) => `${nameOf(wanted)}.${path}`
   if (wanted.kind !== "networks") return []
   return changes.flatMap(({ path }) => {
@@ -105,7 +371,7 @@ const attributed = (
 ): ReadonlyArray<Change> => {
   const before = found.owner !== name || changes.length === 0 ? undefined : appliedOf(nameOf(wanted))
   if (before === undefined) return changes
-  const originOf = Applied.origins(before, wanted, found, tokenOf)
+  const originOf = originsOf(before, wanted, found, tokenOf)
   return changes.map((change) => ({ ...change, origin: originOf(change.path) }))
 }
 
@@ -123,12 +389,7 @@ const created = (wanted: WantedState, { templates }: Input): Result.Result<Step,
   return Result.succeed({ kind, id, action: "create", changes: [], summary, isWarning: false })
 }
 
-const changed = (
-  wanted: WantedState,
-  found: FoundState,
-  input: Input,
-  links: Links.Links
-): Result.Result<Step, Refused> => {
+const changed = (wanted: WantedState, found: FoundState, input: Input, links: Links): Result.Result<Step, Refused> => {
   const { kind, id } = wanted
   const name = nameOf(wanted)
   const isForeign = found.owner !== undefined && found.owner !== input.name
@@ -156,7 +417,7 @@ const changed = (
 }
 
 /** Why the object cannot be deleted, if it cannot. */
-const undeletable = (found: FoundState, { options }: Input, links: Links.Links): string | undefined => {
+const undeletable = (found: FoundState, { options }: Input, links: Links): string | undefined => {
   const { openTransactions = 0, channels = 0 } = found
   if (channels > 0) {
     return `it has ${channels} channels: release them first with effect-relayer relayers channels-release ${found.id}`
@@ -170,7 +431,7 @@ const undeletable = (found: FoundState, { options }: Input, links: Links.Links):
   return users.length === 0 ? undefined : `it is used by ${users.join(", ")}`
 }
 
-const removed = (found: FoundState, input: Input, links: Links.Links): Result.Result<Step, Refused> => {
+const removed = (found: FoundState, input: Input, links: Links): Result.Result<Step, Refused> => {
   const { kind, id } = found
   const keep = (reason: string): Result.Result<Step, Refused> =>
     Result.succeed({ kind, id, action: "keep", changes: [], reason, isWarning: false })
@@ -217,13 +478,13 @@ export const begin = (input: Input): Begun => {
       }
     })
   )
-  const links = Links.make(wanted, input.found, (object) => isRemoved(object, names, input))
+  const links = makeLinks(wanted, input.found, (object) => isRemoved(object, names, input))
   const kept = links.ordered.map((object) => () => {
     const before = found.get(nameOf(object))
     return before === undefined ? created(object, input) : changed(object, before, input, links)
   })
   const rest = input.found.filter((object) => object.owner === input.name && !names.has(nameOf(object)))
-  const deleted = Links.inOrder(rest)
+  const deleted = inOrderOfCreation(rest)
     .toReversed()
     .map((object) => () => removed(object, input, links))
   return { name: input.name, decisions: [...kept, ...deleted], problems: [...problems, ...links.violations] }

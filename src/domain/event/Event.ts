@@ -1,14 +1,13 @@
 // Events: facts about resources that the service publishes in one order.
 import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { eventTypes } from "../access/Resources.ts"
+import { RelayerId } from "../relayer/Relayer.ts"
 import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
-import { Instant } from "../request/Instant.ts"
-import { openList } from "../request/OpenList.ts"
 import { count } from "../request/Page.ts"
 import * as Shown from "../request/Shown.ts"
-import { RelayerId } from "../relayer/Relayer.ts"
-import { searchText } from "../request/Text.ts"
+import { openList } from "../request/Shown.ts"
+import { Instant, searchText } from "../request/Text.ts"
 
 /** The types of events that this version of the service publishes. */
 export const KnownEventType = Schema.Literals(eventTypes).annotate({

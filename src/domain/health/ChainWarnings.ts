@@ -1,15 +1,12 @@
 // What an inspection of a relayer's chain found wrong, as sentences for people: its providers, and what its account lacks.
 import { Schema } from "effect"
-import { maxClockDifference } from "../chain/ChainSnapshot.ts"
+import { maxClockDifference, protocolOf, protocolWarning } from "../chain/ChainSnapshot.ts"
 import type { ChainSnapshot, ProviderReading, StellarLedger } from "../chain/ChainSnapshot.ts"
-import { protocolOf, protocolWarning } from "../chain/StellarProtocol.ts"
-import type { RelayerAccount } from "../relayer/Relayer.ts"
-import { timeoutBounds } from "../relayer/StellarPolicy.ts"
-import type { RelayerStatus } from "../relayer/RelayerStatus.ts"
-import type { ProviderFacts } from "../chain/ProviderFacts.ts"
+import type { ProviderFacts } from "../chain/Rpc.ts"
 import type { Network } from "../network/Network.ts"
-import { fundingOf, sentenceOf } from "./Funding.ts"
-import { hasAnswered } from "./HealthSnapshot.ts"
+import { timeoutBounds } from "../relayer/Policy.ts"
+import type { RelayerAccount, RelayerStatus } from "../relayer/Relayer.ts"
+import { fundingOf, hasAnswered, sentenceOf } from "./Funding.ts"
 
 export const HealthWarning = Schema.Literals([
   "sends_nothing",

@@ -1,9 +1,83 @@
 // The health of a relayer, as a state machine without a clock: each check of its chain is a step.
 import { Effect, Schema } from "effect"
+import type { ChainSnapshot, CheckFailure } from "../chain/ChainSnapshot.ts"
 import type { KnownEventType } from "../event/Event.ts"
-import type { FailedFinding, Finding } from "./HealthFinding.ts"
-import { isSameReason } from "./HealthReason.ts"
 import { DisabledReason } from "../relayer/Relayer.ts"
+import type { Relayer } from "../relayer/Relayer.ts"
+import { hasAnswered } from "./Funding.ts"
+
+// Why a relayer is disabled. The texts are the service's own and contain no text of a provider.
+
+/** Texts for codes that say more than their type. */
+const texts: { readonly [key: string]: string } = {
+  "BalanceCheckFailed too_low": "the balance is below min_balance",
+  "SequenceSyncFailed no_account": "the account does not exist on the network"
+}
+
+const usual = {
+  RpcValidationFailed: "no RPC URL gave a usable answer",
+  NonceSyncFailed: "the account's nonce could not be read",
+  BalanceCheckFailed: "the account's balance could not be read",
+  SequenceSyncFailed: "the account's sequence number could not be read",
+  ChainIdMismatch: "the RPC URL serves another chain than the relayer's network"
+} as const satisfies Record<CheckFailure["type"], string>
+
+const detailsOf = ({ type, code }: CheckFailure): string => texts[`${type} ${code}`] ?? usual[type]
+
+/** The type of the failures, or `Multiple` if they have several types, with all texts. `undefined`: nothing has failed. */
+export const reasonOf = (failures: ReadonlyArray<CheckFailure>): DisabledReason | undefined => {
+  const [first] = failures
+  if (first === undefined) return undefined
+  const types = new Set(failures.map(({ type }) => type))
+  const details = [...new Set(failures.map(detailsOf))].sort().join("; ")
+  return { type: types.size === 1 ? first.type : "Multiple", details }
+}
+
+export const isSameReason = (one: DisabledReason | undefined, other: DisabledReason | undefined): boolean =>
+  one?.type === other?.type && one?.details === other?.details
+
+// What a chain snapshot means for a relayer's health.
+
+export const outcomes = ["ok", "partial", "failed", "fatal"] as const
+
+/** `partial`: the relayer works, but not with all of its RPC URLs. `fatal`: another check will find the same. */
+export type Outcome = (typeof outcomes)[number]
+
+interface Lowness {
+  /** Whether the balance is near the minimum of the relayer. Absent if the balance is unknown or below the minimum. */
+  readonly isLow?: boolean
+}
+
+interface GoodFinding extends Lowness {
+  readonly outcome: "ok" | "partial"
+}
+
+export interface FailedFinding extends Lowness {
+  readonly outcome: "failed" | "fatal"
+  readonly reason: DisabledReason
+  /** Whether the chain answered, so that the failure is about the account and not about the connection. */
+  readonly answered: boolean
+}
+
+export type Finding = GoodFinding | FailedFinding
+
+/** Low-balance events are only published if the policy sets a minimum above 1. The default does not count. */
+const lowness = (balance: bigint | undefined, minimum: bigint | undefined): Lowness => {
+  if (minimum === undefined || minimum <= 1n) return { isLow: false }
+  if (balance === undefined || balance < minimum) return {}
+  return { isLow: balance < 2n * minimum }
+}
+
+export const findingOf = (reading: ChainSnapshot, policies: Relayer["policies"]): Finding => {
+  const low = lowness(reading.balance, policies?.min_balance)
+  const reason = reasonOf(reading.failures)
+  if (reason !== undefined) {
+    const isFatal = reading.failures.some(({ type }) => type === "ChainIdMismatch")
+    return { ...low, outcome: isFatal ? "fatal" : "failed", reason, answered: hasAnswered(reading) }
+  }
+  const isPartial = reading.providers.some(({ failed, breaker }) => failed || breaker !== "closed")
+  return { ...low, outcome: isPartial ? "partial" : "ok" }
+}
 
 /** Conditions that an event has announced and that no event has ended. */
 const alerted = { alerted_degraded: Schema.Boolean, alerted_low: Schema.Boolean }
@@ -57,7 +131,7 @@ export const failuresOf = (health: Health): number => ("failures" in health ? he
 
 /** Failed checks that the relayer can still have before it is disabled. */
 export const failuresLeft = (health: Health): number => {
-  const limit = hasAnswered(health) ? failuresThatDisable : failuresThatDisableAtFirst
+  const limit = hasEverAnswered(health) ? failuresThatDisable : failuresThatDisableAtFirst
   return health.status === "disabled" ? 0 : limit - failuresOf(health)
 }
 
@@ -66,7 +140,8 @@ export const disabledReasonOf = (health: Health): DisabledReason | undefined =>
   health.status === "disabled" ? health.reason : undefined
 
 /** Whether the relayer's chain has ever answered. */
-const hasAnswered = (health: Health): boolean => ("answered" in health ? health.answered : health.status !== "unknown")
+const hasEverAnswered = (health: Health): boolean =>
+  "answered" in health ? health.answered : health.status !== "unknown"
 
 /** The reason of a disabled relayer, which says how many failed checks disabled it. */
 const withRule = (reason: DisabledReason, answered: boolean): DisabledReason => ({
@@ -78,7 +153,7 @@ const withRule = (reason: DisabledReason, answered: boolean): DisabledReason => 
 
 const fail = (before: Health, { outcome, reason, answered: answers, isLow }: FailedFinding): Health => {
   const failures = failuresOf(before) + 1
-  const answered = answers || hasAnswered(before)
+  const answered = answers || hasEverAnswered(before)
   const alerted_low = isLow ?? before.alerted_low
   const limit = answered ? failuresThatDisable : failuresThatDisableAtFirst
   if (outcome === "failed" && before.status !== "disabled" && failures < limit) {

@@ -1,18 +1,18 @@
 // Why a relayer is in its state and what happens next: as text for people and as a code for programs.
 import { Schema } from "effect"
 import type { DateTime } from "effect"
-import { failuresLeft } from "./Health.ts"
 import { HealthStatus } from "./ListedHealth.ts"
-import type { Health } from "./Health.ts"
-import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
 import { HealthWarning, noticesOf, otherChain, providerWarnings } from "./ChainWarnings.ts"
-import { Funding, fundingOf, sentenceOf } from "./Funding.ts"
-import { field } from "../request/Field.ts"
-import * as Shown from "../request/Shown.ts"
-import { Instant } from "../request/Instant.ts"
+import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
+import { lockedBy } from "../relayer/Policy.ts"
 import { DisabledReason } from "../relayer/Relayer.ts"
 import type { Relayer } from "../relayer/Relayer.ts"
-import { lockedBy } from "../relayer/StellarPolicy.ts"
+import { field } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
+import { Instant } from "../request/Text.ts"
+import { Funding, fundingOf, sentenceOf } from "./Funding.ts"
+import { failuresLeft } from "./Health.ts"
+import type { Health } from "./Health.ts"
 
 export const HealthCode = Schema.Literals([
   "not_checked",

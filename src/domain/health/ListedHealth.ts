@@ -1,8 +1,8 @@
 // The state of a relayer's health, as lists of relayers show it on request. It is what the service has stored; no chain is called.
 import { Schema } from "effect"
 import { field, shown } from "../request/Field.ts"
-import { Instant } from "../request/Instant.ts"
 import * as Shown from "../request/Shown.ts"
+import { Instant } from "../request/Text.ts"
 
 export const HealthStatus = Schema.Literals(["unknown", "healthy", "degraded", "failing", "disabled"]).annotate({
   identifier: "HealthStatus",

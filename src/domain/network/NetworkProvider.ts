@@ -1,12 +1,10 @@
 // The results of a network's RPC providers in the last checks of its relayers.
 import { Schema } from "effect"
 import { CheckCode } from "../chain/ChainSnapshot.ts"
-import { factFields } from "../chain/ProviderFacts.ts"
-import { MaskedRpcConfig } from "../chain/Rpc.ts"
+import { factFields, MaskedRpcConfig } from "../chain/Rpc.ts"
 import { field, shown } from "../request/Field.ts"
-import { Instant } from "../request/Instant.ts"
-import { flag } from "../request/Text.ts"
 import * as Shown from "../request/Shown.ts"
+import { flag, Instant } from "../request/Text.ts"
 
 /** How many relayers of the network have their last check read: the newest relayers. */
 export const maxChecked = 200

@@ -1,11 +1,11 @@
 // The body of a webhook, in the format that receivers of other relayer services know.
 import { DateTime, Schema } from "effect"
 import type { KnownEventType } from "../event/Event.ts"
-import { Value, parse } from "../request/ExactJson.ts"
-import { field } from "../request/Field.ts"
-import { Instant } from "../request/Instant.ts"
-import * as Shown from "../request/Shown.ts"
 import { Relayer } from "../relayer/Relayer.ts"
+import { parse, Value } from "../request/ExactJson.ts"
+import { field } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
+import { Instant } from "../request/Text.ts"
 
 /** The body of any webhook, also of a later version. `WebhookPayload` has the types of this version's bodies. */
 export const Webhook = Schema.Struct({

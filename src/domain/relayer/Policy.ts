@@ -1,26 +1,57 @@
 // Policies: the limits of relayers, per network type.
-import { Schema } from "effect"
-import { CheckedEvmAddress, CheckedSolanaAddress } from "../chain/Address.ts"
+import { Cron, Result, Schema } from "effect"
+import { CheckedEvmAddress, CheckedSolanaAddress, shapedPrograms } from "../chain/Address.ts"
 import { PositiveUint64, Uint128, Uint64 } from "../chain/Amount.ts"
-import { shapedPrograms } from "../chain/SolanaPrograms.ts"
+import { PriceBounds, PriceSource, TokenPrice } from "../price/Price.ts"
 import { added, field } from "../request/Field.ts"
 import { list, maybe, text } from "../request/Text.ts"
-import {
-  cron,
-  CronSchedule,
-  doc,
-  feeMargin,
-  FeePaymentStrategy,
-  feePayment,
-  Percentage,
-  priceSource,
-  pricing,
-  tokens,
-  TokenSwap,
-  tokenSwap
-} from "./PolicyFields.ts"
 
-export { maxChannels, StellarPolicy } from "./StellarPolicy.ts"
+// Fields that policies of several network types have.
+
+export const Percentage = (maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum }))
+export const FeePaymentStrategy = Schema.Literals(["user", "relayer"])
+
+/** Seconds, minutes, hours, day of month, month, day of week and, optionally, year. */
+export const CronSchedule = text(1, 256).check(
+  Schema.makeFilter(
+    (schedule: string) => {
+      const fields = schedule.trim().split(/\s+/)
+      return (fields.length === 6 || fields.length === 7) && Result.isSuccess(Cron.parse(fields.slice(0, 6).join(" ")))
+    },
+    {
+      expected: "a cron schedule of 6 or 7 fields, seconds first",
+      toJsonSchema: () => [{}, true],
+      arbitraryConstraint: { patterns: [{ source: "^[0-5]?[0-9] [0-5]?[0-9] \\* \\* \\* \\*$", flags: "" }] }
+    }
+  )
+)
+
+/** Documentation of an optional field. */
+export const doc = <const T>(description: string, example: T) => ({ description, examples: [example] })
+
+export const feePayment = "Who pays the fees: the relayer, or the user in a token."
+export const feeMargin = doc("Percentage that is added to estimated fees.", 5)
+export const cron = doc("When to swap: a cron schedule of 6 or 7 fields, seconds first.", "0 0 */6 * * *")
+export const tokens = "Tokens that users may pay with. If absent or empty, none."
+
+/** Additions to a token that users may pay with. */
+export const pricing = {
+  price: maybe(TokenPrice, { description: added("The price, if the price source is `fixed`.") }),
+  price_bounds: maybe(PriceBounds, { description: added("Bounds of the price. If absent, there are none.") })
+}
+
+export const priceSource = maybe(PriceSource, {
+  description: added("Where the prices of tokens come from. If absent, there is none, so no user can pay.")
+})
+
+export const TokenSwap = Schema.Struct({
+  slippage_percentage: maybe(Percentage(100), doc("Highest slippage in percent. The default is 1.", 1)),
+  min_amount: maybe(Uint64, doc("Smallest amount to swap, in units of the token.", 1000000)),
+  max_amount: maybe(Uint64, doc("Largest amount to swap, in units of the token.", 1000000000)),
+  retain_min_amount: maybe(Uint64, doc("Units of the token that stay on the account.", 1000000))
+}).annotate({ identifier: "TokenSwap" })
+
+export const tokenSwap = { description: "When the relayer swaps the token for the native one." }
 
 /** Stands for creations in a list of receivers: they have no address. */
 export const contractCreation = "contract_creation"
@@ -209,3 +240,153 @@ export const SolanaPolicy = Schema.Struct({
   )
   .annotate({ identifier: "SolanaPolicy", description: "Limits of a solana relayer.", toJsonSchema: () => [{}, true] })
 export type SolanaPolicy = typeof SolanaPolicy.Type
+
+// The limits of stellar relayers.
+
+const StellarAsset = Schema.String.check(
+  Schema.isPattern(/^(|native|XLM|C[A-Z2-7]{55}|[A-Za-z0-9]{1,12}:G[A-Z2-7]{55})$/u, {
+    expected: "native, XLM, CODE:ISSUER or a contract address"
+  })
+)
+
+const StellarToken = Schema.Struct({
+  asset: field(
+    StellarAsset,
+    "`native`, `XLM`, CODE:ISSUER or a contract address.",
+    "USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"
+  ),
+  max_allowed_fee: maybe(Uint64, doc("Highest fee in units of the asset.", 1000000)),
+  ...pricing,
+  swap_config: maybe(TokenSwap, tokenSwap)
+})
+
+const StellarSwap = Schema.Struct({
+  strategies: field(
+    Schema.Array(Schema.Literals(["order-book", "soroswap"])).check(Schema.isBetweenLength(1, 2)),
+    "How to swap, in the order of preference.",
+    ["order-book"]
+  ),
+  cron_schedule: maybe(CronSchedule, cron),
+  min_balance_threshold: maybe(Uint64, doc("Stroops below which tokens are swapped.", 100000000))
+})
+
+/** Operations that no relayer signs by itself unless its policy says so. What gives the account away is not among them. */
+export const allowableOperations = [
+  "createAccount",
+  "manageSellOffer",
+  "createPassiveSellOffer",
+  "manageBuyOffer",
+  "allowTrust",
+  "manageData",
+  "createClaimableBalance",
+  "claimClaimableBalance",
+  "beginSponsoringFutureReserves",
+  "endSponsoringFutureReserves",
+  "revokeSponsorship",
+  "clawback",
+  "clawbackClaimableBalance",
+  "setTrustLineFlags",
+  "liquidityPoolDeposit",
+  "liquidityPoolWithdraw"
+] as const
+
+/** Accounts that a lane of stellar may use besides the relayer's own. */
+export const maxChannels = 100
+
+/** Base reserves that a channel locks on the account of its relayer: two for the account, one for its signer. */
+const channelReserves = 3n
+
+/** Stroops of a base reserve on the public network (`LedgerHeader.baseReserve`). Validators of another one may have voted otherwise. */
+export const publicBaseReserve = 5_000_000n
+
+/** Base reserves of an account without entries. */
+export const ownReserves = 2n
+
+/** Stroops that this number of channels locks on the account of the relayer. */
+export const lockedBy = (channels: number, baseReserve = publicBaseReserve): bigint =>
+  BigInt(channels) * channelReserves * baseReserve
+
+/** Accounts besides that of the relayer, whose sequences its transactions use. */
+const StellarChannels = Schema.Struct({
+  count: field(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxChannels })),
+    "How many channels the relayer has. Each one locks three base reserves of the relayer (1.5 XLM on the public network), and the service ends those that are too many.",
+    5
+  )
+})
+
+/** Seconds between which `timeout_seconds` is used as it is given. */
+export const timeoutBounds = { minimum: 15, maximum: 300 } as const
+
+export const StellarPolicy = Schema.Struct({
+  fee_payment_strategy: maybe(FeePaymentStrategy, doc(`${feePayment} The default is \`relayer\`.`, "relayer")),
+  min_balance: maybe(Uint64, doc("Stroops that must stay on the account. The default is 1000000.", 1000000)),
+  max_fee: maybe(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 32 - 1 })),
+    doc("Highest fee of a transaction in stroops.", 100000)
+  ),
+  timeout_seconds: maybe(
+    Uint64,
+    doc(
+      "Seconds for which an envelope is valid. Below 15 and above 300, the nearest of both is used, and `explain` of the relayer warns.",
+      60
+    )
+  ),
+  concurrent_transactions: maybe(
+    Schema.Boolean,
+    doc("Whether several transactions may be sent at the same time. The default is false.", false)
+  ),
+  channels: maybe(StellarChannels, {
+    description: added(
+      "Accounts that the service makes so that several transactions are in each ledger. If absent, none."
+    )
+  }),
+  allowed_tokens: maybe(list(StellarToken), { description: tokens }),
+  fee_margin_percentage: maybe(Percentage(1000), feeMargin),
+  slippage_percentage: maybe(
+    Percentage(100),
+    doc("By how many percent a payment of a user may be too low, because the price moved. The default is 1.", 1)
+  ),
+  price_source: priceSource,
+  allowed_operations: maybe(
+    Schema.Array(Schema.Literals(allowableOperations)).check(Schema.isMaxLength(100), Schema.isUnique()),
+    doc(
+      added(
+        "Operations that unsigned envelopes may contain besides payments, path payments, changes of trust lines and calls of contracts. `accountMerge`, `setOptions` and `bumpSequence` cannot be allowed."
+      ),
+      ["manageData" as const]
+    )
+  ),
+  sponsor_time_limit_seconds: maybe(
+    Schema.Int.check(Schema.isBetween({ minimum: 15, maximum: 300 })),
+    doc(
+      added(
+        "Seconds that the `maxTime` of an envelope may lie ahead if others sign it or send it. The default is 300. If users pay, at most 120 count."
+      ),
+      120
+    )
+  ),
+  max_subentries: maybe(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1000 })),
+    doc(
+      added("Entries of the account, such as trust lines, after a change of trust lines at most. The default is 20."),
+      20
+    )
+  ),
+  swap_config: maybe(StellarSwap, {
+    description: "How the relayer swaps tokens for XLM. Only if the fee payment strategy is `user`."
+  })
+})
+  .check(
+    Schema.makeFilter((policy) =>
+      policy.swap_config === undefined || policy.fee_payment_strategy === "user"
+        ? undefined
+        : { path: ["swap_config"], issue: "is only supported if the fee payment strategy is user" }
+    )
+  )
+  .annotate({
+    identifier: "StellarPolicy",
+    description: "Limits of a stellar relayer.",
+    toJsonSchema: () => [{}, true]
+  })
+export type StellarPolicy = typeof StellarPolicy.Type

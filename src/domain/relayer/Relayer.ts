@@ -1,18 +1,22 @@
-// Relayers: accounts on one network with one signer.
-import { Schema } from "effect"
-import { Value } from "../request/ExactJson.ts"
-import { NetworkName, networkTag } from "../network/NetworkId.ts"
-import type { NetworkType } from "../network/NetworkId.ts"
-import { NotificationId } from "../notification/Notification.ts"
-import { immutable } from "../request/MergePatch.ts"
-import { EvmPolicy, SolanaPolicy, StellarPolicy } from "./Policy.ts"
-import { MaskedRpcConfig, RpcConfig } from "../chain/Rpc.ts"
-import { SignerId } from "../signer/SignerId.ts"
+// Relayers: accounts on one network with one signer, as callers create, change, list and see them.
+import { Effect, Result, Schema } from "effect"
 import { EvmAddress, SolanaAddress, StellarAddress } from "../chain/Address.ts"
-import { ListedHealth } from "../health/ListedHealth.ts"
+import { Uint256 } from "../chain/Amount.ts"
+import { ProviderReading } from "../chain/ChainSnapshot.ts"
+import { MaskedRpcConfig, RpcConfig, unmask } from "../chain/Rpc.ts"
+import { HealthStatus, ListedHealth } from "../health/ListedHealth.ts"
+import { NetworkName, networkTag, NetworkType } from "../network/Network.ts"
+import { NotificationId } from "../notification/Notification.ts"
+import * as ExactJson from "../request/ExactJson.ts"
+import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
-import { list, maybe, resourceId, text } from "../request/Text.ts"
+import { CursorQuery } from "../request/Page.ts"
+import { applyMergePatch, BadRequest, checkResourceSize, immutableField } from "../request/Request.ts"
+import type { Violation } from "../request/Request.ts"
 import * as Shown from "../request/Shown.ts"
+import { flag, Instant, list, maybe, resourceId, text } from "../request/Text.ts"
+import { SignerId } from "../signer/Signer.ts"
+import { EvmPolicy, SolanaPolicy, StellarPolicy } from "./Policy.ts"
 
 export const RelayerId = resourceId
   .annotate({ description: "Identifier of the relayer.", examples: ["payouts"] })
@@ -105,15 +109,15 @@ export const UpdateRelayer = Schema.Struct({
     "A merge patch of the policy of the relayer's network type. Null removes the policy.",
     { min_balance: "200000000000000000", gas_price_cap: null }
   ),
-  id: immutable,
-  network: immutable,
-  network_type: immutable,
-  signer_id: immutable,
-  address: immutable,
-  system_disabled: immutable,
-  disabled_reason: immutable,
-  managed_by: immutable,
-  health: immutable
+  id: immutableField,
+  network: immutableField,
+  network_type: immutableField,
+  signer_id: immutableField,
+  address: immutableField,
+  system_disabled: immutableField,
+  disabled_reason: immutableField,
+  managed_by: immutableField,
+  health: immutableField
 }).annotate({ identifier: "UpdateRelayerRequest" })
 export type UpdateRelayer = typeof UpdateRelayer.Type
 
@@ -245,3 +249,183 @@ export class RelayerIdTaken extends Schema.TaggedError<RelayerIdTaken>()("Relaye
 export class RelayerIsChannel extends Schema.TaggedError<RelayerIsChannel>()("RelayerIsChannel", {}) {
   override readonly message = "the address of the signer is a channel of another relayer; use another signer"
 }
+
+// Applies merge patches to relayers. The result must be a relayer that could have been created.
+
+const parseOptions = { errors: "all", onExcessProperty: "error" } as const
+const encodeRequest = Schema.encodeSync(CreateRelayer)
+const encodePatch = Schema.encodeSync(UpdateRelayer)
+const decodeRequest = Schema.decodeUnknownEffect(CreateRelayer, parseOptions)
+
+/** The encoded form as a body has it: amounts are numbers with every digit. */
+const asBody = (encoded: unknown) => ExactJson.parse(JSON.stringify(encoded))
+
+/** The request that would create the relayer. `urls` are its RPC URLs, unmasked. */
+export const createRequestOf = (relayer: Relayer, urls: ReadonlyArray<RpcConfig> | undefined): CreateRelayer => {
+  const {
+    address: _,
+    system_disabled: __,
+    disabled_reason: ___,
+    custom_rpc_urls: ____,
+    managed_by: _____,
+    health: ______,
+    ...fields
+  } = relayer
+  return { ...fields, ...(urls === undefined ? {} : { custom_rpc_urls: urls }) }
+}
+
+export interface PatchedRelayer {
+  readonly request: CreateRelayer
+  /** Whether the patch changes anything. */
+  readonly isChanged: boolean
+}
+
+/** Puts the stored URLs in the place of masked ones. */
+const unmasked = (
+  patch: UpdateRelayer,
+  urls: ReadonlyArray<RpcConfig> = []
+): Result.Result<UpdateRelayer, ReadonlyArray<Violation>> => {
+  const { custom_rpc_urls: given } = patch
+  if (given === undefined || given === null) return Result.succeed(patch)
+  return Result.map(unmask("custom_rpc_urls", given, urls), (custom_rpc_urls) => ({ ...patch, custom_rpc_urls }))
+}
+
+/** Fails with `BadRequest` if the result is not a valid relayer. The fields are named as in a create. */
+export const applyRelayerPatch = Effect.fnUntraced(function* (
+  relayer: Relayer,
+  urls: ReadonlyArray<RpcConfig> | undefined,
+  patch: UpdateRelayer
+): Effect.fn.Return<PatchedRelayer, BadRequest> {
+  const stored = createRequestOf(relayer, urls)
+  const before = asBody(encodeRequest(stored))
+  const changes = yield* Effect.mapError(Effect.fromResult(unmasked(patch, urls)), BadRequest.of)
+  const request = yield* decodeRequest(applyMergePatch(before, asBody(encodePatch(changes)))).pipe(
+    Effect.mapError(({ issue }) => BadRequest.fromIssue(issue, "body"))
+  )
+  yield* checkResourceSize(request, stored)
+  return { request, isChanged: !isEqual(before, asBody(encodeRequest(request))) }
+})
+
+/** The relayer as a request describes it, with stored URLs in the places of masked ones. */
+export const applyDefinition = Effect.fnUntraced(function* (
+  relayer: Relayer,
+  urls: ReadonlyArray<RpcConfig> | undefined,
+  given: CreateRelayer
+): Effect.fn.Return<PatchedRelayer, BadRequest> {
+  const stored = createRequestOf(relayer, urls)
+  const resolved = unmask("custom_rpc_urls", given.custom_rpc_urls ?? [], urls ?? [])
+  const custom_rpc_urls = yield* Effect.mapError(Effect.fromResult(resolved), BadRequest.of)
+  const request = given.custom_rpc_urls === undefined ? given : { ...given, custom_rpc_urls }
+  yield* checkResourceSize(request, stored)
+  return { request, isChanged: !isEqual(asBody(encodeRequest(stored)), asBody(encodeRequest(request))) }
+})
+
+/** Compares by value. The order of fields does not matter. */
+const isEqual = (one: unknown, other: unknown): boolean => canonical(one) === canonical(other)
+
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, child: unknown) => {
+    if (typeof child === "bigint") return `${child}n`
+    if (typeof child !== "object" || child === null || Array.isArray(child)) return child
+    return Object.fromEntries(Object.entries(child).sort(([a], [b]) => (a < b ? -1 : 1)))
+  })
+
+// What callers ask the list of relayers for: filters, orders, and their health.
+
+export const RelayerFilter = {
+  network_type: Schema.optionalKey(field(NetworkType, "Only relayers of this network type.")),
+  network: Schema.optionalKey(field(NetworkName.schema, "Only relayers on networks of this name.")),
+  signer_id: Schema.optionalKey(field(SignerId.schema, "Only relayers with this signer.")),
+  notification_id: Schema.optionalKey(field(NotificationId.schema, "Only relayers with this notification.")),
+  paused: Schema.optionalKey(flag("Only relayers that are paused, or that are not.")),
+  system_disabled: Schema.optionalKey(flag("Only relayers that the service has disabled, or has not.")),
+  state: Schema.optionalKey(field(HealthStatus, "Only relayers whose last check left them in this state.", "disabled")),
+  q: Schema.optionalKey(
+    field(text(1, 256), "Only relayers whose name or id contains this text, in upper or lower case.", "pay")
+  )
+}
+export type RelayerFilter = { readonly [K in keyof typeof RelayerFilter]?: (typeof RelayerFilter)[K]["Type"] }
+
+export const RelayerSort = Schema.Literals(["created_at", "-created_at", "name", "-name", "attention"])
+export type RelayerSort = typeof RelayerSort.Type
+
+export const RelayerQuery = {
+  ...CursorQuery,
+  ...RelayerFilter,
+  sort: Schema.optionalKey(
+    field(
+      RelayerSort,
+      "Order of the list. `-` means descending; names are compared by code points. `attention`: disabled relayers first, then failing ones, degraded ones, those with a low balance, and all others in creation order; a relayer whose state changes between two pages may be skipped or repeated. The default is `created_at`.",
+      "-name"
+    )
+  ),
+  include: Schema.optionalKey(
+    field(
+      Schema.Literal("health"),
+      "`health`: each relayer has its last check and its open transactions, as the service has stored them. No chain is asked.",
+      "health"
+    )
+  )
+}
+export interface RelayerQuery extends CursorQuery, RelayerFilter {
+  readonly include?: "health"
+  readonly sort?: RelayerSort
+}
+
+// The status and the balance of a relayer, as responses show them.
+
+const shown = {
+  balance: Schema.optionalKey(
+    field(Shown.Digits, "Balance in the chain's smallest unit. Absent if it was never read.", "1000000000000000000")
+  ),
+  live: field(
+    Schema.Boolean,
+    "True if balance, nonce and providers were read for this response. False if they are from `read_at` and from the last check.",
+    true
+  ),
+  read_at: Schema.optionalKey(
+    field(Instant, "When the amounts were read. Absent if they never were.", "2026-01-02T03:04:05.678Z")
+  ),
+  paused: field(Schema.Boolean, "Whether the operator has paused the relayer.", false),
+  system_disabled: field(Schema.Boolean, "Whether the service has disabled the relayer.", false),
+  disabled_reason: Schema.optionalKey(DisabledReason),
+  health: HealthStatus,
+  last_check_at: Schema.optionalKey(
+    field(Instant, "When the relayer was last checked. Absent before the first check.", "2026-01-02T03:04:05.678Z")
+  ),
+  next_check_at: field(Instant, "When the relayer is checked next.", "2026-01-02T03:05:05.678Z"),
+  pending_transactions_count: field(Schema.Natural, "Transactions of the relayer that are not final.", 2),
+  last_confirmed_transaction_timestamp: Schema.optionalKey(
+    field(Instant, "When its last transaction was confirmed. Absent if none was.", "2026-01-02T03:04:05.678Z")
+  ),
+  providers: field(Schema.Array(ProviderReading), "The providers, in the order of the RPC URLs.")
+}
+
+export const RelayerStatus = Schema.Union([
+  Schema.Struct({
+    network_type: networkTag("evm"),
+    ...shown,
+    nonce: Schema.optionalKey(field(Shown.Digits, "Nonce of the account's next transaction.", "17"))
+  }).annotate({ identifier: "EvmRelayerStatus" }),
+  Schema.Struct({ network_type: networkTag("solana"), ...shown }).annotate({ identifier: "SolanaRelayerStatus" }),
+  Schema.Struct({
+    network_type: networkTag("stellar"),
+    ...shown,
+    sequence_number: Schema.optionalKey(
+      field(Shown.Digits, "Sequence number of the account's last transaction.", "103720918407102567")
+    )
+  }).annotate({ identifier: "StellarRelayerStatus" })
+]).annotate({ identifier: "RelayerStatus", description: "Whether a relayer works, and its account on the chain." })
+export type RelayerStatus = typeof RelayerStatus.Type
+
+/** The smallest unit of each network type. */
+export const unitOf = { evm: "wei", solana: "lamport", stellar: "stroop" } as const satisfies Record<
+  NetworkType,
+  string
+>
+
+export const RelayerBalance = Schema.Struct({
+  balance: field(Uint256, "Balance in `unit`.", 1000000000000000),
+  unit: field(Schema.Literals(["wei", "lamport", "stroop"]), "The chain's smallest unit.", "wei")
+}).annotate({ identifier: "RelayerBalance", description: "The balance of a relayer's account." })
+export type RelayerBalance = typeof RelayerBalance.Type

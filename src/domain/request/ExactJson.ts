@@ -1,4 +1,4 @@
-// JSON that keeps every digit of an integer; `JSON.parse` alone loses digits above 2^53.
+// JSON that keeps every digit of an integer, with the integers of requests; `JSON.parse` alone loses digits above 2^53.
 import { Predicate, Schema, SchemaTransformation } from "effect"
 import { integer } from "./ExactParse.ts"
 import type { RawInteger } from "./ExactParse.ts"
@@ -78,3 +78,66 @@ export const Value = Shallow.pipe(
     })
   )
 )
+
+// Integers of requests, without loss: they exceed 2^53, so they are `bigint` inside. A request gives a JSON number or a text.
+
+/** A JSON number, a `bigint` if `ExactJson.parse` found a number beyond 2^53, or a text of digits. */
+export type EncodedInteger = number | bigint | string | RawInteger
+
+interface IntegerOptions {
+  readonly minimum: bigint
+  readonly maximum: bigint
+  /** The texts that stand for an integer. `BigInt` must read all of them. */
+  readonly text: RegExp
+  /** What is counted, in messages: `wei`. Absent: nothing is said. */
+  readonly unit?: string
+  /** What a value can be, in messages. Absent: a number or a decimal string. */
+  readonly forms?: string
+  /** The `format` in JSON Schema. */
+  readonly format?: string
+  /** Absent: the decimal string. */
+  readonly encode?: (value: bigint) => EncodedInteger
+}
+
+const toBigInt = (input: EncodedInteger): bigint => BigInt(isRawInteger(input) ? input.rawJSON : input)
+
+/** JSON values proper, for codecs whose output is parsed without `ExactJson`: a number beyond 2^53 becomes a string. */
+const toJson = (input: EncodedInteger): number | string =>
+  typeof input === "number" || typeof input === "string" ? input : String(toBigInt(input))
+
+export const integerIn = ({
+  minimum,
+  maximum,
+  text,
+  unit,
+  forms = "a number or a decimal string",
+  format,
+  encode = String
+}: IntegerOptions) => {
+  const expected = `${unit === undefined ? "an integer" : `a whole number of ${unit}`} from ${minimum} to ${maximum}, as ${forms}`
+  const isEncoded = (input: unknown): input is EncodedInteger =>
+    Predicate.isBigInt(input) ||
+    Number.isSafeInteger(input) ||
+    (Predicate.isString(input) && text.test(input)) ||
+    isRawInteger(input)
+  return Schema.declare(isEncoded, {
+    expected,
+    contentMediaType: "application/json",
+    contentSchema: {
+      anyOf: [
+        { type: "integer", ...(format === undefined ? {} : { format }), minimum: Number(minimum) },
+        { type: "string", pattern: text.source }
+      ]
+    },
+    toCodecJson: () =>
+      Schema.link<EncodedInteger>()(
+        Schema.Union([Schema.Finite, Schema.String]),
+        SchemaTransformation.transform<EncodedInteger, number | string>({ decode: (input) => input, encode: toJson })
+      )
+  }).pipe(
+    Schema.decodeTo(
+      Schema.BigInt.check(Schema.isBetweenBigInt({ minimum, maximum }, { expected })),
+      SchemaTransformation.transform<bigint, EncodedInteger>({ decode: toBigInt, encode })
+    )
+  )
+}

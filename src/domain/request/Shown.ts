@@ -61,3 +61,17 @@ export const Hash = shaped(/^0x[0-9a-f]{64}$/)
 
 /** Call data, or init code. */
 export const Bytes = shaped(/^0x([0-9a-f]{2}){0,64}$/)
+
+// Texts of responses that are one of a list, such as codes and types of events. A later version of the service may add to the
+// list, so readers accept every text.
+
+/** Values that are generated for tests look like those of the lists. */
+const Later = shaped(/^[a-z]{2,12}([._][a-z]{2,12}){0,3}$/)
+
+/** The document and the typed clients show the list; every text is accepted. */
+export const openList = <const Values extends ReadonlyArray<string>>(known: Schema.Literals<Values>) =>
+  Schema.Union([known, Later])
+
+/** The entry of a value of an open list in a table of the known ones. Undefined: the table has no entry for it. */
+export const entryOf = <A>(table: Readonly<Record<string, A | undefined>>, value: string): A | undefined =>
+  Object.hasOwn(table, value) ? table[value] : undefined

@@ -1,8 +1,8 @@
 // The texts that a person can search for: the forms of ids, hashes, addresses and sequences. And the results of a search.
 import { Schema } from "effect"
-import { canonicalHash } from "../chain/TransactionHash.ts"
-import { field, shown } from "../request/Field.ts"
 import { maxSequence } from "../transaction/TransactionRequests.ts"
+import { canonicalHash } from "../chain/Address.ts"
+import { field, shown } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 import { text } from "../request/Text.ts"
 

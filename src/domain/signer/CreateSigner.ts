@@ -2,13 +2,22 @@
 import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { added, field } from "../request/Field.ts"
 import { maybe, text } from "../request/Text.ts"
-import * as AwsKms from "./AwsKms.ts"
-import * as AzureKeyVault from "./AzureKeyVault.ts"
-import * as GoogleCloudKms from "./GoogleCloudKms.ts"
-import * as Pkcs11 from "./Pkcs11.ts"
-import { SignerId, typeTag } from "./SignerId.ts"
-import * as Turnkey from "./Turnkey.ts"
-import * as Vault from "./Vault.ts"
+import {
+  exampleVaultPubkey,
+  namesPkcs11Key,
+  requestedAwsKms,
+  requestedAzureKeyVault,
+  requestedGoogleCloudKms,
+  requestedPkcs11,
+  requestedTurnkey,
+  requestedVault,
+  VaultKeyName,
+  vaultMountPoint,
+  VaultPath,
+  VaultPubkey,
+  vaultPubkey
+} from "./KeyServices.ts"
+import { SignerId, typeTag } from "./Signer.ts"
 
 /** Order of secp256k1 (SEC 2, section 2.4.1). A key that is not below it has no evm address. */
 const curveOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -59,34 +68,34 @@ const id = maybe(SignerId.schema, { description: "Identifier of the signer. If a
 const logins = {
   vault: field(
     Schema.Struct({
-      ...Vault.requested,
-      key_name: field(Vault.Path, "Path of the secret in the key-value store.", "relayer/hot-1"),
-      mount_point: Vault.mountPoint("secret")
+      ...requestedVault,
+      key_name: field(VaultPath, "Path of the secret in the key-value store.", "relayer/hot-1"),
+      mount_point: vaultMountPoint("secret")
     }),
     "Where the key is in Vault, and the credentials to read it."
   ),
   vault_transit: field(
     Schema.Struct({
-      ...Vault.requested,
-      key_name: field(Vault.Name, "Name of the key in the transit engine.", "hot-1"),
-      mount_point: Vault.mountPoint("transit"),
-      pubkey: field(Vault.Pubkey, Vault.pubkey, Vault.examplePubkey)
+      ...requestedVault,
+      key_name: field(VaultKeyName, "Name of the key in the transit engine.", "hot-1"),
+      mount_point: vaultMountPoint("transit"),
+      pubkey: field(VaultPubkey, vaultPubkey, exampleVaultPubkey)
     }),
     "Where the key is in Vault, and the credentials to use it."
   ),
   pkcs11: field(
-    Schema.Struct(Pkcs11.requested).check(Pkcs11.namesKey),
+    Schema.Struct(requestedPkcs11).check(namesPkcs11Key),
     added("Where the key is in a token of PKCS#11, and the PIN to use it.")
   ),
   google_cloud_kms: field(
-    Schema.Struct(GoogleCloudKms.requested),
+    Schema.Struct(requestedGoogleCloudKms),
     "Where the key is in Google Cloud KMS, and the credentials to use it."
   ),
   azure_key_vault: field(
-    Schema.Struct(AzureKeyVault.requested),
+    Schema.Struct(requestedAzureKeyVault),
     "Where the key is in Azure Key Vault or Managed HSM, and how the service logs in."
   ),
-  turnkey: field(Schema.Struct(Turnkey.requested), "Where the key is in Turnkey, and the API key that uses it.")
+  turnkey: field(Schema.Struct(requestedTurnkey), "Where the key is in Turnkey, and the API key that uses it.")
 }
 
 export const CreateSigner = Schema.Union([
@@ -139,7 +148,7 @@ export const CreateSigner = Schema.Union([
   Schema.Struct({
     id,
     type: typeTag("aws_kms"),
-    config: field(Schema.Struct(AwsKms.requested), "Where the key is in AWS KMS. The service logs in as itself.")
+    config: field(Schema.Struct(requestedAwsKms), "Where the key is in AWS KMS. The service logs in as itself.")
   }).annotate({ identifier: "CreateAwsKmsSignerRequest" }),
   Schema.Struct({
     id,

@@ -1,18 +1,91 @@
 // Signers: private keys, or references to them. No response contains a private key.
 import { Schema } from "effect"
-import type { NetworkType } from "../network/NetworkId.ts"
-import { field } from "../request/Field.ts"
-import { Instant } from "../request/Instant.ts"
+import { EvmAddress, SolanaAddress, StellarAddress } from "../chain/Address.ts"
+import type { NetworkType } from "../network/Network.ts"
+import { added, field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
-import * as AwsKms from "./AwsKms.ts"
-import * as AzureKeyVault from "./AzureKeyVault.ts"
-import { Curve, PublicKey, curveOf } from "./Curve.ts"
-import * as GoogleCloudKms from "./GoogleCloudKms.ts"
-import * as Pkcs11 from "./Pkcs11.ts"
-import { AddressesOfCurve, Ed25519Addresses, SignerAddresses } from "./SignerAddresses.ts"
-import { SignerId, typeTag } from "./SignerId.ts"
-import * as Turnkey from "./Turnkey.ts"
-import * as Vault from "./Vault.ts"
+import { Instant, resourceId } from "../request/Text.ts"
+import {
+  exampleVaultPubkey,
+  resolvedAzureKeyVault,
+  resolvedGoogleCloudKms,
+  shownAwsKms,
+  shownAzureKeyVault,
+  shownGoogleCloudKms,
+  shownPkcs11,
+  shownTurnkey,
+  shownVault,
+  vaultPubkey
+} from "./KeyServices.ts"
+
+// The id and the type of a signer.
+
+export const SignerId = resourceId
+  .annotate({ description: "Identifier of the signer.", examples: ["hot-1"] })
+  .pipe(Schema.brand("SignerId"))
+export type SignerId = typeof SignerId.Type
+
+export const typeTag = <const T extends string>(type: T) => field(Schema.tag(type), "Where the key is stored.", type)
+
+// The curves of keys and signatures.
+
+export const Curve = Schema.Literals(["secp256k1", "ed25519"]).annotate({
+  identifier: "Curve",
+  description: "Curve of a signature: secp256k1 for evm, ed25519 for solana and stellar.",
+  examples: ["secp256k1"]
+})
+export type Curve = typeof Curve.Type
+
+/** The curve of the signatures of each network type. */
+export const curveOf = {
+  evm: "secp256k1",
+  solana: "ed25519",
+  stellar: "ed25519"
+} as const satisfies Record<NetworkType, Curve>
+
+const networkTypes = ["evm", "solana", "stellar"] as const satisfies ReadonlyArray<NetworkType>
+
+/** The network types that a key on these curves can serve. */
+export const networkTypesOn = (curves: ReadonlyArray<Curve>): ReadonlyArray<NetworkType> =>
+  networkTypes.filter((networkType) => curves.includes(curveOf[networkType]))
+
+/** secp256k1: an uncompressed point of 65 bytes, without the prefix 0x. ed25519: 32 bytes. */
+export const PublicKey = field(
+  Schema.String.check(
+    Schema.isPattern(/^(04[0-9a-f]{128}|[0-9a-f]{64})$/u, { expected: "a public key of 65 or 32 bytes, in hex" })
+  ),
+  added("The public key in hex: the uncompressed point of 65 bytes for secp256k1, 32 bytes for ed25519."),
+  "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"
+)
+
+// The addresses of a key: one for each network type that its curves serve.
+
+const evm = field(EvmAddress, "Hex in lower case.", "0x2c7536e3605d9c16a7a3d7b1898e529396a65c23")
+const solana = field(SolanaAddress, "Base58.", "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV")
+const stellar = field(StellarAddress, "StrKey.", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ")
+
+/** Addresses of a key that signs on both curves. */
+export const SignerAddresses = Schema.Struct({ evm, solana, stellar }).annotate({
+  identifier: "SignerAddresses",
+  description: "The address of the key on each network type."
+})
+export type SignerAddresses = typeof SignerAddresses.Type
+
+const Secp256k1Addresses = Schema.Struct({ evm }).annotate({
+  identifier: "Secp256k1SignerAddresses",
+  description: "The address of the key on each network type of its curve."
+})
+
+export const Ed25519Addresses = Schema.Struct({ solana, stellar }).annotate({
+  identifier: "Ed25519SignerAddresses",
+  description: "The address of the key on each network type of its curve."
+})
+
+/** Addresses of a key whose curve is known when the signer is created. */
+export const AddressesOfCurve = Schema.Union([Secp256k1Addresses, Ed25519Addresses]).annotate({
+  identifier: "SignerAddressesOfCurve",
+  description: "The addresses of the key on the network types of its curve."
+})
 
 /** Why the service no longer signs with the key. */
 export const SignerDisabledReason = Schema.Struct({
@@ -65,7 +138,7 @@ export const Signer = Schema.Union([
   Schema.Struct({
     id: SignerId,
     type: typeTag("vault"),
-    config: field(Schema.Struct(Vault.shown), withoutSecrets),
+    config: field(Schema.Struct(shownVault), withoutSecrets),
     addresses: SignerAddresses,
     managed_by: Shown.managedBy
   }).annotate({ identifier: "VaultSigner" }),
@@ -73,7 +146,7 @@ export const Signer = Schema.Union([
     id: SignerId,
     type: typeTag("vault_transit"),
     config: field(
-      Schema.Struct({ ...Vault.shown, pubkey: field(Schema.String, Vault.pubkey, Vault.examplePubkey) }),
+      Schema.Struct({ ...shownVault, pubkey: field(Schema.String, vaultPubkey, exampleVaultPubkey) }),
       withoutSecrets
     ),
     addresses: Ed25519Addresses,
@@ -82,31 +155,31 @@ export const Signer = Schema.Union([
   Schema.Struct({
     id: SignerId,
     type: typeTag("pkcs11"),
-    config: field(Schema.Struct(Pkcs11.shown), withoutSecrets),
+    config: field(Schema.Struct(shownPkcs11), withoutSecrets),
     ...remote
   }).annotate({ identifier: "Pkcs11Signer" }),
   Schema.Struct({
     id: SignerId,
     type: typeTag("aws_kms"),
-    config: field(Schema.Struct(AwsKms.shown), "Where the key is in AWS KMS."),
+    config: field(Schema.Struct(shownAwsKms), "Where the key is in AWS KMS."),
     ...remote
   }).annotate({ identifier: "AwsKmsSigner" }),
   Schema.Struct({
     id: SignerId,
     type: typeTag("google_cloud_kms"),
-    config: field(Schema.Struct({ ...GoogleCloudKms.shown, ...GoogleCloudKms.resolved }), withoutSecrets),
+    config: field(Schema.Struct({ ...shownGoogleCloudKms, ...resolvedGoogleCloudKms }), withoutSecrets),
     ...remote
   }).annotate({ identifier: "GoogleCloudKmsSigner" }),
   Schema.Struct({
     id: SignerId,
     type: typeTag("azure_key_vault"),
-    config: field(Schema.Struct({ ...AzureKeyVault.shown, ...AzureKeyVault.resolved }), withoutSecrets),
+    config: field(Schema.Struct({ ...shownAzureKeyVault, ...resolvedAzureKeyVault }), withoutSecrets),
     ...remote
   }).annotate({ identifier: "AzureKeyVaultSigner" }),
   Schema.Struct({
     id: SignerId,
     type: typeTag("turnkey"),
-    config: field(Schema.Struct(Turnkey.shown), withoutSecrets),
+    config: field(Schema.Struct(shownTurnkey), withoutSecrets),
     ...remote
   }).annotate({ identifier: "TurnkeySigner" })
 ]).annotate({ identifier: "Signer", description: "A private key, or a reference to one, that relayers sign with." })
@@ -153,3 +226,35 @@ export class SignerKeyTaken extends Schema.TaggedError<SignerKeyTaken>()("Signer
 export class SignerInUse extends Schema.TaggedError<SignerInUse>()("SignerInUse", { error: Shown.Words }) {
   override readonly message = this.error
 }
+
+// The result of the verification of a signer, step by step.
+
+export const VerificationStep = Schema.Struct({
+  curve: Curve,
+  step: field(
+    Schema.Literals(["key_state", "public_key", "sign", "verify"]),
+    "What was tested. `key_state` is tested if the key stays in Vault or in a key service.",
+    "sign"
+  ),
+  status: field(
+    Schema.Literals(["ok", "warning", "failed", "skipped"]),
+    "`warning`: the step succeeded, but `message` needs attention. `skipped`: an earlier step of the curve has failed.",
+    "ok"
+  ),
+  message: Schema.optionalKey(
+    field(
+      Shown.Words,
+      "Why the step has failed, what the warning is, or the state of the key.",
+      "Vault does not answer"
+    )
+  )
+}).annotate({ identifier: "SignerVerificationStep", description: "One step of a verification." })
+export type VerificationStep = typeof VerificationStep.Type
+
+/** Whether the key can be reached, matches the public key, and signs. */
+export const Verification = Schema.Struct({
+  id: SignerId,
+  verified: field(Schema.Boolean, "Whether no step has failed.", true),
+  steps: field(Schema.Array(VerificationStep), "The steps in order, for each curve.")
+}).annotate({ identifier: "SignerVerification", description: "The result of a verification." })
+export type Verification = typeof Verification.Type

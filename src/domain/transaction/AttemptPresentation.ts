@@ -1,8 +1,8 @@
 // Shows the attempts of a transaction: the part that is the same for all networks.
 import { Schema } from "effect"
 import { field, shown } from "../request/Field.ts"
-import { Instant } from "../request/Instant.ts"
 import * as Shown from "../request/Shown.ts"
+import { Instant } from "../request/Text.ts"
 import type { Attempt } from "./Attempt.ts"
 import type { Family } from "./Family.ts"
 import { instant, present } from "./Presentation.ts"

@@ -1,7 +1,7 @@
 // Cancels and replacements by callers. They never wait for a lane, so they change the ledger and not the chain.
 import { Result, Schema } from "effect"
-import * as Shown from "../request/Shown.ts"
 import type { Violation } from "../request/Request.ts"
+import * as Shown from "../request/Shown.ts"
 import type { Cause } from "./Cause.ts"
 import type { Family } from "./Family.ts"
 import type { Moment } from "./Moment.ts"

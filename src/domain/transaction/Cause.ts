@@ -1,9 +1,9 @@
 // Why a transaction is in its state: a code, and the figures that its sentence shows.
 import { Schema } from "effect"
-import * as Shown from "../request/Shown.ts"
 import { Code } from "./Code.ts"
 import type { KnownCode } from "./Code.ts"
 import { shown } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
 import { MomentFromText } from "./Moment.ts"
 import { TransactionId } from "./TransactionId.ts"
 

@@ -1,6 +1,6 @@
 // Codes: what a transaction waits for, or why it is final. `Explanation.ts` has the sentence of each.
 import { Schema } from "effect"
-import { openList } from "../request/OpenList.ts"
+import { openList } from "../request/Shown.ts"
 
 /** Codes of transactions without a nonce that wait. */
 const pending = [

@@ -1,7 +1,7 @@
 // Why a transaction is in its state, and what happens next: a sentence for people, a code and figures for programs. Each
 // network adds sentences of its own codes.
 import { DateTime } from "effect"
-import { entryOf } from "../request/OpenList.ts"
+import { entryOf } from "../request/Shown.ts"
 import type { Cause, Figures } from "./Cause.ts"
 import type { KnownCode } from "./Code.ts"
 import type { Moment } from "./Moment.ts"

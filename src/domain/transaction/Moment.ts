@@ -1,7 +1,7 @@
 // Moments, as the state machine of transactions uses them.
 import { DateTime, Schema, SchemaTransformation } from "effect"
-import { Instant } from "../request/Instant.ts"
 import * as Shown from "../request/Shown.ts"
+import { Instant } from "../request/Text.ts"
 
 /** Milliseconds since 1970-01-01T00:00:00Z. */
 export type Moment = number

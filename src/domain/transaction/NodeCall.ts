@@ -1,8 +1,8 @@
 // JSON-RPC calls to a relayer, and their replies.
 import { Schema } from "effect"
-import * as Shown from "../request/Shown.ts"
 import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
 
 /** Calls in one batch. Providers commonly limit batches to 100 and more. */
 const maxCalls = 100

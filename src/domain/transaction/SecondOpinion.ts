@@ -1,6 +1,6 @@
 // Whether what one provider shows is final: another one agrees, or for long no other one has had an opinion. The rule is the
 // same for all networks.
-import { stalledAfter } from "../chain/HeadWatch.ts"
+import { stalledAfter } from "../chain/Rpc.ts"
 import type { Cause, Figures } from "./Cause.ts"
 import type { Moment } from "./Moment.ts"
 

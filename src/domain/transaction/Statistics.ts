@@ -1,9 +1,9 @@
 // The numbers of an overview: how many transactions became final, how long they took, and how many are open.
 import { Schema } from "effect"
-import { field, shown } from "../request/Field.ts"
-import { Instant } from "../request/Instant.ts"
-import { SeriesQuery } from "../request/Series.ts"
 import { RelayerId } from "../relayer/Relayer.ts"
+import { field, shown } from "../request/Field.ts"
+import { SeriesQuery } from "../request/Page.ts"
+import { Instant } from "../request/Text.ts"
 
 const hour = 3_600_000
 

@@ -1,13 +1,12 @@
 // What an API key may send on networks of each type, in addition to the policies of relayers. Amounts in the smallest unit.
 import { Result, Schema } from "effect"
-import * as Shown from "../request/Shown.ts"
-import { CheckedEvmAddress, CheckedSolanaAddress, CheckedStellarAddress, canonical } from "../chain/Address.ts"
-import { DecimalUint64, units } from "../chain/Amount.ts"
-import { Wei } from "../chain/Wei.ts"
-import { NetworkType } from "../network/NetworkId.ts"
+import { canonical, CheckedEvmAddress, CheckedSolanaAddress, CheckedStellarAddress } from "../chain/Address.ts"
+import { DecimalUint64, units, Wei } from "../chain/Amount.ts"
+import { NetworkType } from "../network/Network.ts"
 import { contractCreation } from "../relayer/Policy.ts"
-import { list, maybe } from "../request/Text.ts"
 import type { Violation } from "../request/Request.ts"
+import * as Shown from "../request/Shown.ts"
+import { list, maybe } from "../request/Text.ts"
 
 const EvmReceiver = Schema.Union([CheckedEvmAddress, Schema.Literal(contractCreation)])
 

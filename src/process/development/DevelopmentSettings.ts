@@ -1,7 +1,7 @@
 // The settings of `effect-relayer dev`: few are the user's, and the others have values that cannot harm other data or reach others.
 import { Effect } from "effect"
 import * as Settings from "../settings/Settings.ts"
-import { DevelopmentFailed } from "./DevelopmentNetwork.ts"
+import { DevelopmentFailed } from "./LocalProcess.ts"
 
 /** Settings that the user may set in the environment and in `.env`. */
 const taken: ReadonlySet<Settings.Name> = new Set([

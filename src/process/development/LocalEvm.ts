@@ -7,11 +7,10 @@ import * as path from "node:path"
 import { promisify } from "node:util"
 import { gunzip } from "node:zlib"
 import * as Durable from "../../sql/embedded/Durable.ts"
-import * as Folder from "../../sql/embedded/Folder.ts"
-import { DevelopmentFailed, ProgramMissing } from "./DevelopmentNetwork.ts"
-import type { DevelopmentNetwork, LocalChain } from "./DevelopmentNetwork.ts"
-import * as JsonCalls from "./JsonCalls.ts"
+import { makeFolder } from "../../sql/embedded/Durable.ts"
 import * as LocalProcess from "./LocalProcess.ts"
+import { callRpc, DevelopmentFailed, ProgramMissing } from "./LocalProcess.ts"
+import type { DevelopmentNetwork, LocalChain } from "./LocalProcess.ts"
 
 /** The usual chain id of test chains. No public chain has it. */
 const chainId = 31_337
@@ -125,7 +124,7 @@ export const startChain = (program: string, version: string) =>
     yield* LocalProcess.stopEarlier("anvil", cache)
     const exists = yield* Effect.tryPromise({
       try: async () => {
-        await Folder.create(folder, 0o700)
+        await makeFolder(folder, 0o700)
         await fs.rm(cache, { recursive: true, force: true })
         return (await fs.stat(file).catch(() => undefined)) !== undefined
       },
@@ -154,7 +153,7 @@ export const startChain = (program: string, version: string) =>
     // Another program may have the usual port, so a free one follows.
     const { ended, ready } = yield* Effect.catch(startAt(usualPort), () => startAt(0))
     const url = `http://127.0.0.1:${ready[1]}`
-    const call: Call = (method, ...params) => JsonCalls.rpc(url, method, params)
+    const call: Call = (method, ...params) => callRpc(url, method, params)
     const saved = save(call, file)
     const mineBlock = Effect.andThen(call("evm_mine"), saved)
     yield* call("evm_setTime", yield* Clock.currentTimeMillis)

@@ -1,6 +1,7 @@
-// A program that runs beside the service until the scope closes. One that outlived a killed service is found and stopped.
-import { Duration, Effect } from "effect"
-import type { Scope } from "effect"
+// A program that runs beside the service until the scope closes, and what a local network gives to `effect-relayer dev`.
+import { Duration, Effect, Schema } from "effect"
+import type { Redacted, Scope } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
@@ -9,8 +10,57 @@ import * as path from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import * as Pid from "../../sql/embedded/Pid.ts"
-import { DevelopmentFailed, ProgramMissing } from "./DevelopmentNetwork.ts"
+import type { NetworkType } from "../../domain/network/Network.ts"
+import { isProcessAlive } from "../../sql/embedded/Postmaster.ts"
+
+// What a local network gives to `effect-relayer dev`: a chain on this machine, money for an account, and a first transaction.
+
+/** The name of each local network. */
+export const networkName = "dev"
+
+/** The message is one line. */
+export class DevelopmentFailed extends Schema.TaggedError<DevelopmentFailed>()("DevelopmentFailed", {
+  message: Schema.String
+}) {}
+
+/** The program of a chain is not installed. The message says what it is for, and what to install. */
+export class ProgramMissing extends Schema.TaggedError<ProgramMissing>()("ProgramMissing", {
+  message: Schema.String
+}) {}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** A chain that runs until the scope closes. */
+export interface LocalChain {
+  /** Program, version, identity of the chain and URL, for people. */
+  readonly description: string
+  /** The only URL that the service may reach for it. It is on loopback. */
+  readonly url: string
+  /** The port that tools and the documents expect. If another program uses it, `url` has a free port instead. */
+  readonly usualPort: number
+  /** Gives the account its first balance, unless it has one. */
+  readonly fund: (address: string) => Effect.Effect<void, DevelopmentFailed>
+  /** Fails when the chain ends by itself. */
+  readonly ended: Effect.Effect<never, DevelopmentFailed>
+}
+
+/** Starts the chain, whose state is in `folder`, as an earlier start has left it. */
+type StartChain = (folder: string) => Effect.Effect<LocalChain, DevelopmentFailed, Scope.Scope>
+
+export interface DevelopmentNetwork {
+  /** Also names the signer and the relayer (`dev-evm`), and the folder of the chain in the data directory. */
+  readonly networkType: NetworkType
+  /** Fields of the network besides its type, its name and its URL. */
+  readonly network: Json
+  /** Policies of the relayer. Absent: the defaults. */
+  readonly policies?: Json
+  /** The body of a send from the relayer at this address. The user can send it again. */
+  readonly transaction: (relayer: string) => Json
+  /** What `transaction` does, such as "0.001 ETH to 0x7099…". */
+  readonly effect: string
+  /** Finds the program of the chain. */
+  readonly find: Effect.Effect<StartChain, ProgramMissing>
+}
 
 export interface Options {
   /** The name of the program, for people. */
@@ -72,7 +122,7 @@ const pollInterval = 20
 
 const stop = Effect.fnUntraced(function* (pid: number) {
   yield* Effect.sync(() => signal(pid, "SIGTERM"))
-  for (let waited = 0; Pid.isAlive(pid); waited += pollInterval) {
+  for (let waited = 0; isProcessAlive(pid); waited += pollInterval) {
     if (waited === stopGrace) yield* Effect.sync(() => signal(pid, "SIGKILL"))
     yield* Effect.sleep(pollInterval)
   }
@@ -184,3 +234,92 @@ export const startScript = Effect.fn("LocalProcess.startScript")(function* ({
     })
   return yield* Effect.catch(startAt(usualPort), () => startAt(0))
 })
+
+// Calls of the local chains and of the service's own API, as a user makes them with curl.
+
+const failed = (what: string) => () => new DevelopmentFailed({ message: `${what} gives no usable answer` })
+
+const execute = <S extends Schema.Top>(what: string, request: HttpClientRequest.HttpClientRequest, answer: S) =>
+  Effect.flatMap(HttpClient.HttpClient, (client) => client.execute(request)).pipe(
+    Effect.flatMap((response) =>
+      Effect.flatMap(response.json, Schema.decodeUnknownEffect(answer)).pipe(
+        Effect.map((body) => ({ status: response.status, body }))
+      )
+    ),
+    Effect.mapError(failed(what)),
+    Effect.provide(FetchHttpClient.layer)
+  )
+
+const RpcAnswer = Schema.Struct({
+  result: Schema.optionalKey(Schema.Unknown),
+  error: Schema.optionalKey(Schema.Struct({ message: Schema.String }))
+})
+
+/** One JSON-RPC call. */
+export const callRpc = Effect.fnUntraced(function* (url: string, method: string, params: ReadonlyArray<unknown>) {
+  const request = HttpClientRequest.bodyJsonUnsafe(HttpClientRequest.post(url), {
+    jsonrpc: "2.0",
+    id: 1,
+    method,
+    params
+  })
+  const { body } = yield* execute(`${method} of ${url}`, request, RpcAnswer)
+  if (body.error === undefined) return body.result
+  return yield* new DevelopmentFailed({ message: `${url} refuses ${method}: ${body.error.message}` })
+})
+
+/** Posts JSON to a URL of a local chain that is no JSON-RPC, and ignores the answer. */
+export const postJson = (url: string, body: object) =>
+  Effect.asVoid(
+    execute(`POST ${url}`, HttpClientRequest.bodyJsonUnsafe(HttpClientRequest.post(url), body), Schema.Unknown)
+  )
+
+const Envelope = Schema.Struct({
+  success: Schema.Boolean,
+  data: Schema.Unknown,
+  message: Schema.optionalKey(Schema.String),
+  error: Schema.optionalKey(Schema.String)
+})
+
+interface Answer {
+  readonly status: number
+  readonly data: unknown
+  /** Why the request was refused. */
+  readonly refusal: string | undefined
+}
+
+export interface LocalApi {
+  /** A refused request is an answer, not a failure. */
+  readonly call: (
+    method: "GET" | "POST" | "PATCH",
+    path: string,
+    body?: object
+  ) => Effect.Effect<Answer, DevelopmentFailed>
+  /** A refused request is a failure. */
+  readonly data: <S extends Schema.ConstraintDecoder<unknown>>(
+    method: "GET" | "POST" | "PATCH",
+    path: string,
+    schema: S,
+    body?: object
+  ) => Effect.Effect<S["Type"], DevelopmentFailed>
+}
+
+export const localApi = (baseUrl: string, key: Redacted.Redacted): LocalApi => {
+  const call: LocalApi["call"] = Effect.fnUntraced(function* (method, path, body) {
+    const bare = HttpClientRequest.bearerToken(HttpClientRequest.make(method)(`${baseUrl}/api/v1${path}`), key)
+    const request = body === undefined ? bare : HttpClientRequest.bodyJsonUnsafe(bare, body)
+    const { status, body: answer } = yield* execute(`${method} ${path}`, request, Envelope)
+    const refusal = answer.success ? undefined : [answer.message, answer.error].filter(Boolean).join(": ")
+    return { status, data: answer.data, refusal }
+  })
+  return {
+    call,
+    data: Effect.fnUntraced(function* (method, path, schema, body) {
+      const { data, refusal } = yield* call(method, path, body)
+      if (refusal !== undefined) {
+        return yield* new DevelopmentFailed({ message: `${method} ${path} is refused: ${refusal}` })
+      }
+      return yield* Effect.mapError(Schema.decodeUnknownEffect(schema)(data), failed(`${method} ${path}`))
+    })
+  }
+}

@@ -1,9 +1,9 @@
 // The local solana network: the cluster that the tests use. It is part of a clone, and not of the package.
 import { Effect, Schedule } from "effect"
 import type { Scope } from "effect"
-import type { DevelopmentFailed, DevelopmentNetwork, LocalChain } from "./DevelopmentNetwork.ts"
-import * as JsonCalls from "./JsonCalls.ts"
 import * as LocalProcess from "./LocalProcess.ts"
+import { callRpc } from "./LocalProcess.ts"
+import type { DevelopmentFailed, DevelopmentNetwork, LocalChain } from "./LocalProcess.ts"
 
 /** Where tools for solana look for a local node. */
 const usualPort = 8899
@@ -36,11 +36,11 @@ export const findProgram = LocalProcess.inClone({
 const fund = (url: string) =>
   Effect.fnUntraced(function* (address: string) {
     const balance = Effect.map(
-      JsonCalls.rpc(url, "getBalance", [address, { commitment: "processed" }]),
+      callRpc(url, "getBalance", [address, { commitment: "processed" }]),
       (answer) => (answer as { readonly value: number }).value
     )
     if ((yield* balance) > 0) return
-    yield* JsonCalls.rpc(url, "requestAirdrop", [address, firstBalance])
+    yield* callRpc(url, "requestAirdrop", [address, firstBalance])
     // It is a transaction, which the next blocks execute.
     yield* Effect.repeat(balance, { until: (found) => found > 0, schedule: Schedule.spaced(blockTime) }).pipe(
       Effect.timeoutOption(fundingPatience)

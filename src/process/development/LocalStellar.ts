@@ -1,10 +1,9 @@
 // The local stellar network: the stand-in ledger that the tests use. It is part of a clone, and not of the package.
 import { Effect } from "effect"
 import type { Scope } from "effect"
-import { networkName } from "./DevelopmentNetwork.ts"
-import type { DevelopmentFailed, DevelopmentNetwork, LocalChain } from "./DevelopmentNetwork.ts"
-import * as JsonCalls from "./JsonCalls.ts"
 import * as LocalProcess from "./LocalProcess.ts"
+import { networkName, postJson } from "./LocalProcess.ts"
+import type { DevelopmentFailed, DevelopmentNetwork, LocalChain } from "./LocalProcess.ts"
 
 /** Where tools for stellar look for a local RPC server. */
 const usualPort = 8000
@@ -32,7 +31,7 @@ export const findProgram = LocalProcess.inClone({
 const fund = (control: string) =>
   Effect.fnUntraced(function* (address: string) {
     for (const account of [address, receiver]) {
-      yield* JsonCalls.post(control, { create: { address: account, stroops: firstBalance } })
+      yield* postJson(control, { create: { address: account, stroops: firstBalance } })
     }
   })
 

@@ -4,10 +4,10 @@ import { createHash, randomBytes } from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import type { Store } from "../../server/masterKey/MasterKeyStore.ts"
+import { isAdministratorKey } from "../../domain/access/ApiKey.ts"
 import * as Durable from "../../sql/embedded/Durable.ts"
-import * as Folder from "../../sql/embedded/Folder.ts"
-import { isAdministratorKey } from "../../domain/access/AdministratorKey.ts"
-import { isMasterKey } from "./Parsers.ts"
+import { makeFolder } from "../../sql/embedded/Durable.ts"
+import { isMasterKey } from "./Variables.ts"
 
 export class KeyFileError extends Schema.TaggedError<KeyFileError>()("KeyFileError", {
   message: Schema.String,
@@ -76,7 +76,7 @@ const attempt = <A>(file: string, run: () => Promise<A>) => attemptTo(`cannot us
 
 const createFolder = (folder: string) =>
   attemptTo(`cannot create the data directory ${folder}, choose another DATA_DIR`, () =>
-    Folder.create(folder, process.getuid?.() === 0 ? 0o711 : 0o700)
+    makeFolder(folder, process.getuid?.() === 0 ? 0o711 : 0o700)
   )
 
 /** Reads the key in a file, or makes one if there is no file. A file that is empty or cut short is an error, never replaced. */

@@ -1,8 +1,7 @@
 // Decodes the configuration by hand, because it reports every problem at once with an example; `Config` stops at the first one.
 import { Effect, Record, Redacted, Result, Schema, SchemaIssue } from "effect"
 import type * as Sql from "../../sql/Sql.ts"
-import * as Parsers from "./Parsers.ts"
-import { variables } from "./Variables.ts"
+import { splitMasterKeys, variables } from "./Variables.ts"
 
 export type Name = keyof typeof variables
 
@@ -76,7 +75,7 @@ export const decode = (...sources: ReadonlyArray<Source>): Effect.Effect<Setting
 export const decryptionKeys = (settings: Settings): ReadonlyArray<Redacted.Redacted> =>
   settings.STORAGE_DECRYPTION_KEYS === undefined
     ? []
-    : Parsers.splitMasterKeys(Redacted.value(settings.STORAGE_DECRYPTION_KEYS)).map((key) => Redacted.make(key))
+    : splitMasterKeys(Redacted.value(settings.STORAGE_DECRYPTION_KEYS)).map((key) => Redacted.make(key))
 
 /** The bytes of a `STORAGE_ENCRYPTION_KEY`. */
 export const masterKeyBytes = (key: Redacted.Redacted): Redacted.Redacted<Uint8Array> =>

@@ -1,9 +1,125 @@
-// The table of environment variables. Only the process and the CLI know their names.
+// The table of environment variables, with the forms of lists and keys. Only the process and the CLI know their names.
 import { Schema, SchemaTransformation } from "effect"
-import { isAdministratorKey, minAdministratorKeyLength } from "../../domain/access/AdministratorKey.ts"
-import * as AllowList from "../../outbound/AllowList.ts"
-import * as Parsers from "./Parsers.ts"
-import * as Pkcs11Modules from "./Pkcs11Modules.ts"
+import { isAdministratorKey, minAdministratorKeyLength } from "../../domain/access/ApiKey.ts"
+import { mistakes } from "../../domain/request/Violations.ts"
+import { AllowListFromText, CommaSeparated } from "../../outbound/Destination.ts"
+import { TrustedProxies } from "../../server/responses/CurrentRequest.ts"
+
+// The forms of settings that are lists or keys.
+
+/** A master key: 32 bytes as base64. */
+export const isMasterKey = (text: string): boolean =>
+  /^[A-Za-z0-9+/]{43}=$/.test(text) && Buffer.from(text, "base64").length === 32
+
+export const MasterKey = Schema.String.check(Schema.makeFilter(isMasterKey, { expected: "32 bytes as base64" }))
+
+/** The keys of a list that separates them by commas. */
+export const splitMasterKeys = (text: string): ReadonlyArray<string> => text.split(",").map((key) => key.trim())
+
+export const MasterKeys = Schema.String.check(
+  Schema.makeFilter((text: string) => splitMasterKeys(text).every(isMasterKey), {
+    expected: "keys of 32 bytes as base64, separated by commas"
+  })
+)
+
+/** As a browser sends it: without a path, and without a port that is the scheme's own. */
+const isOrigin = (text: string): boolean => /^https?:/.test(text) && URL.parse(text)?.origin === text
+
+const Origin = Schema.String.check(
+  Schema.makeFilter(isOrigin, { expected: "origins such as https://console.example.com, with commas between them" })
+)
+
+/** CORS_ORIGINS and CONSOLE_ORIGINS. */
+export const Origins = Schema.String.pipe(
+  Schema.decodeTo(
+    Schema.Array(Origin),
+    SchemaTransformation.transform({
+      decode: (text: string): ReadonlyArray<string> => text.split(",").map((origin) => origin.trim()),
+      encode: (origins) => origins.join(",")
+    })
+  )
+)
+
+/** An entry names a key, or what contains it. There are no patterns: an asterisk would be a part of no name. */
+const isEntry = (text: string) => /^[^\s*,]+$/u.test(text) && /[:/]/u.test(text)
+
+const KeyNames = Schema.Array(Schema.String).check(
+  Schema.makeFilter((entries: ReadonlyArray<string>) => {
+    const wrong = entries.findIndex((entry) => !isEntry(entry))
+    if (wrong === -1) return undefined
+    return `entry ${wrong + 1}: expected an ARN, a resource name of Google or the URL of a vault, without an asterisk`
+  })
+)
+
+/** SIGNER_KEYS: the keys that signers may use by a login of the service itself, such as `arn:aws:kms:eu-west-1:111122223333,projects/payments/locations/europe-west1`. */
+export const SignerKeys = CommaSeparated.pipe(Schema.decodeTo(KeyNames))
+
+/** TRUSTED_PROXIES: the proxies whose `X-Forwarded-For` is believed, such as `10.1.0.0/16,::1`. */
+export const TrustedProxiesFromText = CommaSeparated.pipe(Schema.decodeTo(TrustedProxies))
+
+const decodePercent = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * OTEL_EXPORTER_OTLP_HEADERS: the header fields of OTLP requests, such as `api-key=secret,tenant=relayers`, with values in
+ * percent-encoding (W3C Baggage). `undefined` if the text is no such list. White space and empty entries are ignored.
+ */
+export const otlpHeaders = (text: string): Readonly<Record<string, string>> | undefined => {
+  const entries = text
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "")
+    .map((entry) => /^([\w!#$%&'*+.^`|~-]+)\s*=\s*(.*)$/.exec(entry))
+    .map((found) => [found?.[1], decodePercent(found?.[2] ?? "")] as const)
+  return entries.every(([name, value]) => name !== undefined && value !== undefined && /^[\x20-\x7e]*$/.test(value))
+    ? Object.fromEntries(entries)
+    : undefined
+}
+
+// The libraries of PKCS#11 that signers may use, as the setting PKCS11_MODULES lists them. A request gives a name, never a path,
+// because the service runs the code of the library.
+
+const expectedModules =
+  "names with absolute paths, such as hsm=/usr/lib/softhsm/libsofthsm2.so, with commas between them"
+
+const Pkcs11Entry = Schema.String.check(
+  Schema.isPattern(/^[a-z0-9][a-z0-9_-]{0,31}=\/[^,=]+$/u, { expected: expectedModules })
+)
+
+const moduleNameOf = (entry: string) => entry.slice(0, entry.indexOf("="))
+
+const Pkcs11Entries = Schema.Array(Pkcs11Entry).check(
+  Schema.makeFilter((entries) => new Set(entries.map(moduleNameOf)).size === entries.length, {
+    expected: "each name once"
+  })
+)
+
+const Pkcs11List = Schema.String.pipe(
+  Schema.decodeTo(
+    Pkcs11Entries,
+    SchemaTransformation.transform({
+      decode: (text: string): ReadonlyArray<string> => text.split(",").map((entry) => entry.trim()),
+      encode: (entries) => entries.join(",")
+    })
+  )
+)
+
+/** Paths by name. */
+export const Pkcs11Modules = Pkcs11List.pipe(
+  Schema.decodeTo(
+    Schema.ReadonlyMap(Schema.String, Schema.String),
+    SchemaTransformation.transform({
+      decode: (entries: ReadonlyArray<string>): ReadonlyMap<string, string> =>
+        new Map(entries.map((entry) => [moduleNameOf(entry), entry.slice(entry.indexOf("=") + 1)])),
+      encode: (paths): ReadonlyArray<string> => [...paths].map(([name, path]) => `${name}=${path}`)
+    })
+  )
+)
 
 const integer = (minimum: number, maximum: number) =>
   Schema.String.check(Schema.isPattern(/^\d{1,15}$/u, { expected: `an integer from ${minimum} to ${maximum}` })).pipe(
@@ -66,12 +182,12 @@ export const variables = {
     help: "Folder with initdb and postgres, to use instead of the npm binaries"
   },
   STORAGE_ENCRYPTION_KEY: {
-    schema: Schema.optionalKey(Schema.RedactedFromValue(Parsers.MasterKey)),
+    schema: Schema.optionalKey(Schema.RedactedFromValue(MasterKey)),
     example: "the output of: openssl rand -base64 32",
     help: "Encrypts the secrets in the database; required with DATABASE_URL, otherwise created and kept in DATA_DIR"
   },
   STORAGE_DECRYPTION_KEYS: {
-    schema: Schema.optionalKey(Schema.RedactedFromValue(Parsers.MasterKeys)),
+    schema: Schema.optionalKey(Schema.RedactedFromValue(MasterKeys)),
     example: "the previous STORAGE_ENCRYPTION_KEY",
     help: "Previous keys that can still decrypt stored secrets, separated by commas, for a rotation"
   },
@@ -111,7 +227,7 @@ export const variables = {
     help: "Milliseconds for requests to finish after SIGTERM"
   },
   OUTBOUND_ALLOW: {
-    schema: Schema.optionalKey(AllowList.FromText),
+    schema: Schema.optionalKey(AllowListFromText),
     example: "localhost,127.0.0.0/8,::1,vault.internal,10.1.0.0/16",
     help: "Internal hosts and ranges that URLs of users may point to, and hosts of webhooks by http; if unset, none"
   },
@@ -146,17 +262,17 @@ export const variables = {
     help: "Secret of IDENTITY_ENDPOINT; App Service and Container Apps set it"
   },
   PKCS11_MODULES: {
-    schema: Schema.optionalKey(Pkcs11Modules.FromText),
+    schema: Schema.optionalKey(Pkcs11Modules),
     example: "hsm=/usr/lib/softhsm/libsofthsm2.so",
     help: "Libraries of PKCS#11 that signers may use, by name; if unset, none"
   },
   SIGNER_KEYS: {
-    schema: Schema.optionalKey(Parsers.SignerKeys),
+    schema: Schema.optionalKey(SignerKeys),
     example: "arn:aws:kms:eu-west-1:111122223333,projects/payments/locations/europe-west1",
     help: "Keys, accounts or regions that signers may use with the service's own cloud login; if unset, all that this login may use"
   },
   CORS_ORIGINS: {
-    schema: Schema.optionalKey(Parsers.Origins),
+    schema: Schema.optionalKey(Origins),
     example: "https://console.example.com,http://localhost:5173",
     help: "Origins from which browsers may call the API; if unset, none"
   },
@@ -166,7 +282,7 @@ export const variables = {
     help: "Web console at /console; read-only: it changes nothing. If unset, on for a loopback HOST or with CONSOLE_ORIGINS, else off"
   },
   CONSOLE_ORIGINS: {
-    schema: Schema.optionalKey(Parsers.Origins),
+    schema: Schema.optionalKey(Origins),
     example: "https://relayers.example.com",
     help: "Origins at which browsers reach the console, beside loopback addresses; people sign in only at those with https"
   },
@@ -183,7 +299,7 @@ export const variables = {
     help: "Minutes without use by a person after which a session of the console ends"
   },
   TRUSTED_PROXIES: {
-    schema: Schema.optionalKey(Parsers.TrustedProxies),
+    schema: Schema.optionalKey(TrustedProxiesFromText),
     example: "10.1.0.0/16,fd00:1::/64",
     help: "Addresses and ranges of proxies that name the client in X-Forwarded-For; if unset, the client is the sender"
   },
@@ -254,7 +370,7 @@ export const variables = {
     schema: Schema.optionalKey(
       Schema.RedactedFromValue(
         Schema.String.check(
-          Schema.makeFilter((text: string) => Parsers.otlpHeaders(text) !== undefined, {
+          Schema.makeFilter((text: string) => otlpHeaders(text) !== undefined, {
             expected: "names and values such as api-key=secret, with commas between them"
           })
         )
@@ -276,3 +392,40 @@ export const variables = {
     help: "Name of the service in traces, metrics and logs"
   }
 } as const
+
+// Finds environment variables that are probably misspelled settings: they would have no effect, and nobody would notice.
+
+const variableNames: ReadonlyArray<string> = Object.keys(variables)
+
+/** Shorter names resemble too many variables of other programs, such as HOST and HOME: of them, only two letters may be swapped. */
+const minLength = 7
+
+/** Letters that are missing, added, replaced or swapped. */
+const maxMistakes = ({ length }: string): number => (length < 10 ? 1 : 2)
+
+const lettersOf = (name: string): string => [...name].sort().join("")
+
+const isMisspelled = (given: string, name: string): boolean => {
+  if (name.length < minLength && lettersOf(given) !== lettersOf(name)) return false
+  return Math.abs(name.length - given.length) <= maxMistakes(name) && mistakes(given, name) <= maxMistakes(name)
+}
+
+export interface Misspelled {
+  readonly variable: string
+  readonly setting: string
+}
+
+type Source = Readonly<Record<string, string | undefined>>
+
+/** Of `sources`, the names only: values may be secret. A setting that is set under its own name is not missing. */
+export const findMisspelled = (...sources: ReadonlyArray<Source>): ReadonlyArray<Misspelled> => {
+  const given = new Set(sources.flatMap((source) => Object.keys(source)))
+  const missing = variableNames.filter((name) => !given.has(name))
+  return [...given]
+    .filter((variable) => !variableNames.includes(variable))
+    .flatMap((variable) => {
+      const upper = variable.toUpperCase()
+      const setting = missing.find((name) => isMisspelled(upper, name))
+      return setting === undefined ? [] : [{ variable, setting }]
+    })
+}

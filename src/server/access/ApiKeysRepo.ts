@@ -1,17 +1,14 @@
 // The table `api_keys`; `KeyLineageRepo` has which keys have created which.
 import { DateTime, Effect, Option, Schema } from "effect"
-import { ApiKey, ApiKeyId, ApiKeyIdTaken } from "../../domain/access/ApiKey.ts"
-import type { PageRequest } from "../../domain/request/Page.ts"
-import { Grant } from "../../domain/access/Scope.ts"
 import { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
-import * as Rows from "../../sql/Rows.ts"
-import type { Versioned } from "../../domain/request/Version.ts"
-import { client, onConflict, query } from "../../sql/Query.ts"
 import * as KeyLineageRepo from "./KeyLineageRepo.ts"
-import * as ManagedBy from "../../sql/ManagedBy.ts"
-import * as RowVersion from "../../sql/RowVersion.ts"
-import { amongAll, selectPage, selectRow } from "../../sql/SelectPage.ts"
-import type { Ids } from "../../sql/SelectPage.ts"
+import { ApiKey, ApiKeyId, ApiKeyIdTaken, Grant } from "../../domain/access/ApiKey.ts"
+import type { PageRequest } from "../../domain/request/Page.ts"
+import type { Versioned } from "../../domain/request/Request.ts"
+import { client, onConflict, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
+import { amongAll, managedByColumn, selectPage, selectRow, versionColumn } from "../../sql/Rows.ts"
+import type { Ids } from "../../sql/Rows.ts"
 
 const Row = Rows.withoutNulls(ApiKey)
 const VersionedRow = Rows.withoutNulls(Schema.Struct({ ...ApiKey.fields, version: Schema.String }))
@@ -52,9 +49,9 @@ export const make = Effect.gen(function* () {
   const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
   const columns = sql`t.id, t.name, t.scopes, t.relayer_ids, ${at("created_at")}, ${at("expires_at")},
     ${at("previous_expires_at")}, ${at("last_used_at")}, t.last_used_from, t.created_by, t.transaction_limits,
-    ${ManagedBy.column(sql, "api_keys")}`
+    ${managedByColumn(sql, "api_keys")}`
   const selection = { table: "api_keys", columns, Row }
-  const versioned = { table: "api_keys", columns: sql`${columns}, ${RowVersion.column(sql)}`, Row: VersionedRow }
+  const versioned = { table: "api_keys", columns: sql`${columns}, ${versionColumn(sql)}`, Row: VersionedRow }
   const toVersioned = ({ version, ...value }: typeof VersionedRow.Type): Versioned<ApiKey> => ({ value, version })
 
   const limitsColumn = ({ transaction_limits }: ApiKey) =>
@@ -75,7 +72,7 @@ export const make = Effect.gen(function* () {
           created_by: key.created_by ?? null,
           ancestors,
           transaction_limits: limitsColumn(key)
-        })} RETURNING ${RowVersion.column(sql)}`
+        })} RETURNING ${versionColumn(sql)}`
       ),
       Effect.flatMap(readVersion),
       Effect.tap(() => lineage.add(key.id, ancestors)),
@@ -91,7 +88,7 @@ export const make = Effect.gen(function* () {
       UPDATE api_keys t SET name = ${key.name}, scopes = ${key.scopes}, relayer_ids = ${key.relayer_ids ?? null}::text[],
         expires_at = ${key.expires_at === undefined ? null : DateTime.toDate(key.expires_at)}::timestamptz,
         transaction_limits = ${limitsColumn(key)}::text::jsonb, version = t.version + 1
-      WHERE t.id = ${key.id} RETURNING ${RowVersion.column(sql)}`.pipe(
+      WHERE t.id = ${key.id} RETURNING ${versionColumn(sql)}`.pipe(
       Effect.flatMap(readVersion),
       Effect.tap(() => lineage.replaceFeeLimits(key)),
       Effect.map(({ version }) => version),

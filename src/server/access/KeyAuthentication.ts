@@ -1,10 +1,9 @@
 // Implements `Authentication` with the administrator's key and the API keys in the database.
 import { Effect, Layer, Option, Redacted } from "effect"
 import { timingSafeEqual } from "node:crypto"
-import { AdministratorKeyTooShort, isAdministratorKey } from "../../domain/access/AdministratorKey.ts"
-import { Forbidden, Unauthorized, mayUseRelayer } from "../../domain/access/Caller.ts"
+import { AdministratorKeyTooShort, allows, isAdministratorKey, isNarrowable } from "../../domain/access/ApiKey.ts"
+import { Forbidden, mayUseRelayer, Unauthorized } from "../../domain/access/Caller.ts"
 import type { Caller } from "../../domain/access/Caller.ts"
-import { allows, isNarrowable } from "../../domain/access/Scope.ts"
 import { Authentication } from "../authentication/Authentication.ts"
 import type { Use } from "../authentication/Authentication.ts"
 import { ApiKeys } from "./ApiKeys.ts"

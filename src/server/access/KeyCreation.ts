@@ -1,24 +1,23 @@
 // The rules of creating an API key: it can do nothing that its creator cannot do, and does not outlive its creator.
 import { DateTime, Effect, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { widened } from "../../domain/transaction/TransactionLimits.ts"
+import type { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
 import {
+  allows,
   ApiKey,
   ApiKeyId,
   CreateApiKey,
-  TooManyApiKeys,
+  isNarrowable,
   maxCreatedKeys,
-  reservedKeyIds
+  reservedKeyIds,
+  TooManyApiKeys
 } from "../../domain/access/ApiKey.ts"
 import type { NewApiKey } from "../../domain/access/ApiKey.ts"
 import * as Caller from "../../domain/access/Caller.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
-import { allows, isNarrowable } from "../../domain/access/Scope.ts"
-import { checked } from "../../domain/request/Checked.ts"
-import { BadRequest } from "../../domain/request/Request.ts"
-import type { Versioned } from "../../domain/request/Version.ts"
-import { widened } from "../../domain/transaction/TransactionLimits.ts"
-import type { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
-import type { Violation } from "../../domain/request/Request.ts"
+import { BadRequest, checked } from "../../domain/request/Request.ts"
+import type { Versioned, Violation } from "../../domain/request/Request.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import * as ApiKeysRepo from "./ApiKeysRepo.ts"

@@ -1,17 +1,19 @@
 // The rules of changing an API key: it gets nothing that the caller lacks, and loses nothing that its descendants have.
 import { DateTime, Effect, Equal, Option, Schema } from "effect"
+import { widened } from "../../domain/transaction/TransactionLimits.ts"
 import { ApiKey, ApiKeyNotFound, CreateApiKey, UpdateApiKey } from "../../domain/access/ApiKey.ts"
 import type { ApiKeyId } from "../../domain/access/ApiKey.ts"
 import * as Caller from "../../domain/access/Caller.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
-import { checked } from "../../domain/request/Checked.ts"
 import * as ExactJson from "../../domain/request/ExactJson.ts"
-import * as MergePatch from "../../domain/request/MergePatch.ts"
-import { BadRequest } from "../../domain/request/Request.ts"
-import type { Violation } from "../../domain/request/Request.ts"
-import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
-import type { Versioned } from "../../domain/request/Version.ts"
-import { widened } from "../../domain/transaction/TransactionLimits.ts"
+import {
+  applyMergePatch,
+  BadRequest,
+  checked,
+  isCurrentVersion,
+  PreconditionFailed
+} from "../../domain/request/Request.ts"
+import type { Versioned, Violation } from "../../domain/request/Request.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import * as ApiKeysRepo from "./ApiKeysRepo.ts"
@@ -46,7 +48,7 @@ const powersOf = ({ name, scopes, relayer_ids, expires_at, transaction_limits }:
 })
 
 const patched = Effect.fnUntraced(function* (before: ApiKey, patch: UpdateApiKey) {
-  const body = MergePatch.apply(asBody(encodeRequest(powersOf(before))), asBody(encodePatch(patch)))
+  const body = applyMergePatch(asBody(encodeRequest(powersOf(before))), asBody(encodePatch(patch)))
   const { relayer_ids, ...request } = yield* Effect.mapError(decodeRequest(body), ({ issue }) =>
     BadRequest.fromIssue(issue, "body")
   )
@@ -173,7 +175,7 @@ export const make = Effect.gen(function* () {
     const caller = yield* Caller.current
     const creator = yield* holdCaller(caller, id)
     const held = yield* hold(id)
-    if (!isCurrent(ifMatch, held.version)) return yield* new PreconditionFailed({})
+    if (!isCurrentVersion(ifMatch, held.version)) return yield* new PreconditionFailed({})
     const before = held.value
     const powers = yield* powersAfter(before)
     if (Equal.equals(powersOf(before), powers)) return held

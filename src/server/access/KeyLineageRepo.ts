@@ -1,9 +1,9 @@
 // Which API keys have created which, and the limits of fees that keys share with their descendants: the tables `api_key_descendants` and
 // `api_key_fee_limits`, whose rows outlive the keys.
 import { DateTime, Effect, Option, Schema } from "effect"
+import { TransactionLimits, feeLimitsOf } from "../../domain/transaction/TransactionLimits.ts"
 import { ApiKeyIdTaken } from "../../domain/access/ApiKey.ts"
 import type { ApiKey, ApiKeyId } from "../../domain/access/ApiKey.ts"
-import { TransactionLimits, feeLimitsOf } from "../../domain/transaction/TransactionLimits.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 

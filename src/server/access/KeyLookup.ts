@@ -3,11 +3,11 @@ import { Cache, DateTime, Duration, Effect, Exit, Option, Schema } from "effect"
 import type { Redacted } from "effect"
 import { Hex } from "effect/encoding"
 import { SqlClient } from "effect/sql"
-import * as Caller from "../../domain/access/Caller.ts"
 import { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
+import * as Caller from "../../domain/access/Caller.ts"
 import { Strangers } from "../limits/Strangers.ts"
-import * as ClientAddress from "../responses/ClientAddress.ts"
+import { currentAddress } from "../responses/CurrentRequest.ts"
 import * as ApiKeysRepo from "./ApiKeysRepo.ts"
 import type { Holder } from "./ApiKeysRepo.ts"
 import { hashKey, isWellFormed } from "./Key.ts"
@@ -82,7 +82,7 @@ export const make = Effect.gen(function* () {
   const present = Effect.fnUntraced(function* (id: string) {
     const found = yield* repo.findPresent(id, yield* DateTime.now)
     if (Option.isNone(found)) return Option.none()
-    yield* touch(found.value.id, yield* ClientAddress.current)
+    yield* touch(found.value.id, yield* currentAddress)
     const { name, hashes } = found.value
     return Option.some<PresentKey>({ caller: toCaller(found.value), name, hashes })
   })

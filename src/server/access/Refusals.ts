@@ -1,9 +1,10 @@
 // Records requests that an API key may not make in the audit log.
 import { Effect, Schema } from "effect"
-import type { Caller } from "../../domain/access/Caller.ts"
 import { Audit, encodeChange } from "../audit/Audit.ts"
 import type { Use } from "../authentication/Authentication.ts"
-import * as Origin from "../responses/Origin.ts"
+import type { Caller } from "../../domain/access/Caller.ts"
+import { currentOrigin } from "../responses/CurrentRequest.ts"
+import type { Origin } from "../responses/CurrentRequest.ts"
 import * as CountedRecords from "./CountedRecords.ts"
 
 /** Requests that were refused because an API key may not make them, as the audit log records them. */
@@ -19,7 +20,7 @@ const RefusedRequests = Schema.Struct({
 
 interface Refused {
   readonly use: Use
-  readonly origin: Origin.Origin
+  readonly origin: Origin
 }
 
 export const make = Effect.gen(function* () {
@@ -37,7 +38,7 @@ export const make = Effect.gen(function* () {
   const counted = yield* CountedRecords.make(record)
 
   return (caller: Caller, use: Use) =>
-    Effect.flatMap(Origin.current, (origin) =>
+    Effect.flatMap(currentOrigin, (origin) =>
       counted(`${caller.id} ${use.scope ?? "*"}`, { use, origin: { ...origin, keyId: caller.id } })
     )
 })

@@ -2,17 +2,26 @@
 // are linked to a chain afterwards, in the order of their commits, within about a second (ADR 0004).
 import { Context, Effect, Layer, Option, Schema, Semaphore } from "effect"
 import { Hex } from "effect/encoding"
+import { Cursors } from "../cursors/Cursors.ts"
 import { TooManyRequests } from "../../domain/access/Caller.ts"
-import type { AuditHead, AuditQuery, AuditRecord, AuditVerification, VerifyAudit } from "../../domain/audit/Audit.ts"
-import type { AuditExportRecord, ExportAudit } from "../../domain/audit/AuditCheckpoint.ts"
-import { resourceOf } from "../../domain/audit/Change.ts"
-import type { Change, KnownAction } from "../../domain/audit/Change.ts"
+import { resourceOf } from "../../domain/audit/Audit.ts"
+import type {
+  AuditExportRecord,
+  AuditHead,
+  AuditQuery,
+  AuditRecord,
+  AuditVerification,
+  Change,
+  ExportAudit,
+  KnownAction,
+  VerifyAudit
+} from "../../domain/audit/Audit.ts"
 import { maxPerPage } from "../../domain/request/Page.ts"
 import type { Items } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
-import { Cursors } from "../cursors/Cursors.ts"
-import * as CommitSignal from "../lifecycle/CommitSignal.ts"
-import * as Origin from "../responses/Origin.ts"
+import { commitSignalOf } from "../lifecycle/Lifecycle.ts"
+import { currentOrigin } from "../responses/CurrentRequest.ts"
+import type { Origin } from "../responses/CurrentRequest.ts"
 import * as AuditRepo from "./AuditRepo.ts"
 import type { ResourceName } from "./AuditRepo.ts"
 import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
@@ -30,7 +39,7 @@ export interface EncodedChange<A extends KnownAction = KnownAction> {
   readonly before?: string
   /** JSON text. Absent if the resource was deleted. */
   readonly after?: string
-  readonly origin: Origin.Origin
+  readonly origin: Origin
 }
 
 /** `JSON.stringify` keeps the digits of amounts: they are encoded as raw JSON numbers. */
@@ -39,7 +48,7 @@ const textOf = <S extends Schema.ConstraintEncoder<unknown>>(schema: S, value: S
 
 export const encodeChange = <A extends KnownAction, S extends Schema.ConstraintEncoder<unknown>>(
   change: Change<S> & { readonly action: A },
-  origin: Origin.Origin
+  origin: Origin
 ): EncodedChange<A> => {
   const before = textOf(change.schema, change.before)
   const after = textOf(change.schema, change.after)
@@ -110,7 +119,7 @@ export class Audit extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* AuditRepo.make
       const cursors = yield* Cursors
-      const recorded = yield* CommitSignal.make("audit")
+      const recorded = yield* commitSignalOf("audit")
       const { link } = yield* Linking.start
       const base = yield* ChainBase.make
       const watch = yield* HeadWatch.start(base.get)
@@ -132,7 +141,7 @@ export class Audit extends Context.Service<
       })
 
       const record = <S extends Schema.ConstraintEncoder<unknown>>(change: Change<S>) =>
-        Effect.flatMap(Origin.current, (origin) => recordMany([encodeChange(change, origin)]))
+        Effect.flatMap(currentOrigin, (origin) => recordMany([encodeChange(change, origin)]))
 
       const lastChanges = Effect.fn("Audit.lastChanges")(function* (resources: ReadonlyArray<ResourceName>) {
         const rows = yield* repo.lastChanges(resources)

@@ -4,10 +4,9 @@ import { Hex } from "effect/encoding"
 import { AuditRecord } from "../../domain/audit/Audit.ts"
 import type { AuditFilter } from "../../domain/audit/Audit.ts"
 import { parse } from "../../domain/request/ExactJson.ts"
-import * as FittingRows from "../../sql/FittingRows.ts"
-import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
+import { selectFitting, unnestRows } from "../../sql/Rows.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { ChainedRow } from "./Chain.ts"
 import type { Link } from "./Chain.ts"
@@ -100,7 +99,7 @@ export const make = Effect.gen(function* () {
     sql`
       INSERT INTO audit (key_id, action, resource, resource_id, request_id, client_address, before, after)
       SELECT key_id, action, resource, resource_id, request_id, client_address, before::json, after::json
-      FROM ${UnnestRows.make(sql, records)} ORDER BY n`.pipe(Effect.asVoid, query("AuditRepo.append"))
+      FROM ${unnestRows(sql, records)} ORDER BY n`.pipe(Effect.asVoid, query("AuditRepo.append"))
 
   /** The last record of a change of each resource, also if it is not linked yet. Checks and signatures are no changes. */
   const lastChanges = (resources: ReadonlyArray<ResourceName>) =>
@@ -130,7 +129,7 @@ export const make = Effect.gen(function* () {
 
   const linkRows = Effect.fnUntraced(function* (limit: number, makeLinks: MakeLinks) {
     yield* sql`SELECT pg_advisory_xact_lock(${linkLock}), ${withoutBitmaps}`
-    const found = yield* FittingRows.select(sql, {
+    const found = yield* selectFitting(sql, {
       rows: sql`SELECT * FROM audit WHERE ${unlinked} AND position IS NULL ORDER BY id LIMIT ${limit}`,
       columns: hashed,
       size,
@@ -223,7 +222,7 @@ export const make = Effect.gen(function* () {
     const rows = sql`
       SELECT * FROM audit WHERE ${sql.and(conditions)} ORDER BY audit.position ${direction} LIMIT ${limit + 1}`
     return Effect.gen(function* () {
-      const found = yield* FittingRows.select(sql, {
+      const found = yield* selectFitting(sql, {
         rows,
         columns: shown,
         size,

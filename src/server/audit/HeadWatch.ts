@@ -1,8 +1,7 @@
 // Verifies new records of the audit log in the background, and notices if records that were verified are changed or gone.
 import { Duration, Effect, Option } from "effect"
 import type { AuditHead } from "../../domain/audit/Audit.ts"
-import { Conditions } from "../lifecycle/Conditions.ts"
-import { Jobs } from "../lifecycle/Jobs.ts"
+import { Conditions, Jobs } from "../lifecycle/Lifecycle.ts"
 import { AuditHeadStore } from "./AuditHeadStore.ts"
 import * as AuditRepo from "./AuditRepo.ts"
 import type { Base } from "./ChainBase.ts"

@@ -1,8 +1,7 @@
 // The job that links committed records to the chain of the audit log, and the gauge of those that are not linked yet.
 import { Effect, Metric, Semaphore } from "effect"
-import * as CommitSignal from "../lifecycle/CommitSignal.ts"
-import * as GaugeJob from "../lifecycle/GaugeJob.ts"
-import { Jobs } from "../lifecycle/Jobs.ts"
+import { commitSignalOf, Jobs } from "../lifecycle/Lifecycle.ts"
+import { measureGauge } from "../lifecycle/SharedJobs.ts"
 import * as AuditRepo from "./AuditRepo.ts"
 import { chain } from "./Chain.ts"
 
@@ -29,7 +28,7 @@ const leftBehind = "30 seconds"
 export const start = Effect.gen(function* () {
   const repo = yield* AuditRepo.make
   const jobs = yield* Jobs
-  const recorded = yield* CommitSignal.make("audit")
+  const recorded = yield* commitSignalOf("audit")
 
   // Linking takes a lock of the database. Requests wait for each other here, so that they hold no connection meanwhile.
   const permit = yield* Semaphore.make(1)
@@ -42,7 +41,7 @@ export const start = Effect.gen(function* () {
     work: Effect.repeat(linkBatch, { until: isDone }),
     wait: () => Effect.andThen(recorded.wait(leftBehind), Effect.sleep(gather))
   })
-  yield* GaugeJob.run(
+  yield* measureGauge(
     auditUnlinkedRecords.id,
     Effect.flatMap(repo.countUnlinked, (count) => Metric.update(auditUnlinkedRecords, count))
   )

@@ -2,7 +2,7 @@
 import { Effect, Option } from "effect"
 import { Hex } from "effect/encoding"
 import type { AuditHead, AuditVerification } from "../../domain/audit/Audit.ts"
-import * as Paced from "../../sql/Paced.ts"
+import { pacedAtShare } from "../../sql/Rows.ts"
 import type { AuditRepo } from "./AuditRepo.ts"
 import { firstBroken } from "./Chain.ts"
 import type { ChainedRow, Link } from "./Chain.ts"
@@ -48,7 +48,7 @@ const firstMissing = Effect.fnUntraced(function* (repo: AuditRepo, base: Link, h
 
 const verifyPiece = (repo: AuditRepo, head: Link) =>
   Effect.map(repo.rows(head.position, piece), (rows) => ({ rows, broken_at: firstBroken(rows, head) })).pipe(
-    Paced.atShare(share)
+    pacedAtShare(share)
   )
 
 export const verify = Effect.fnUntraced(function* (

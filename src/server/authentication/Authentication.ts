@@ -4,8 +4,8 @@ import { Context, Effect } from "effect"
 import type { Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
+import type { Scope } from "../../domain/access/ApiKey.ts"
 import type { Caller, Forbidden, TooManyRequests, Unauthorized } from "../../domain/access/Caller.ts"
-import type { Scope } from "../../domain/access/Scope.ts"
 
 /** The bearer token of the current request. Empty if there is none. */
 export const bearerToken = Effect.provideService(

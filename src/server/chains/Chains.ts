@@ -1,9 +1,8 @@
 // Inspects the chain of a relayer: checks that it is the right one and reads the account. Asks the providers of a network.
 import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { knownProtocol, protocolOf, protocolWarning } from "../../domain/chain/ChainSnapshot.ts"
 import type { ChainSnapshot, ProviderReading } from "../../domain/chain/ChainSnapshot.ts"
-import { knownProtocol, protocolOf, protocolWarning } from "../../domain/chain/StellarProtocol.ts"
-import type { Network } from "../../domain/network/Network.ts"
-import type { NetworkId, NetworkType } from "../../domain/network/NetworkId.ts"
+import type { Network, NetworkId, NetworkType } from "../../domain/network/Network.ts"
 import type { Kind, NetworkTarget, ProbedProvider, Target } from "./Inspection.ts"
 import { RpcNodes } from "./RpcNodes.ts"
 

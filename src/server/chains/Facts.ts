@@ -1,6 +1,6 @@
 // Asks one provider what it can do: how many calls it takes in a batch, which questions it answers, and which software it runs.
 import { Effect } from "effect"
-import type { ProviderFacts } from "../../domain/chain/ProviderFacts.ts"
+import type { ProviderFacts } from "../../domain/chain/Rpc.ts"
 import { present } from "../../domain/transaction/Presentation.ts"
 import type { RpcAnswer, RpcCall } from "./RpcBatch.ts"
 import type { RpcNode } from "./RpcNode.ts"

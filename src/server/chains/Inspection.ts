@@ -1,8 +1,7 @@
 // What the inspections of all network types share: providers that are on the right chain, and the `failures` of a snapshot.
 import { Duration, Effect, Result } from "effect"
 import type { ChainSnapshot, CheckFailure, ProviderReading } from "../../domain/chain/ChainSnapshot.ts"
-import type { ProviderFacts } from "../../domain/chain/ProviderFacts.ts"
-import type { RpcConfig } from "../../domain/chain/Rpc.ts"
+import type { ProviderFacts, RpcConfig } from "../../domain/chain/Rpc.ts"
 import type { Network } from "../../domain/network/Network.ts"
 import type { RelayerAccount } from "../../domain/relayer/Relayer.ts"
 import * as Facts from "./Facts.ts"

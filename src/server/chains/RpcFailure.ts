@@ -4,7 +4,7 @@ import { Headers } from "effect/http"
 import type { HttpClientError, HttpClientResponse } from "effect/http"
 import { CheckCode } from "../../domain/chain/ChainSnapshot.ts"
 import { maskUrl } from "../../domain/chain/Rpc.ts"
-import { refusal } from "../../outbound/OutboundRefused.ts"
+import { refusal } from "../../outbound/Outbound.ts"
 
 const details: Readonly<Record<CheckCode, string>> = {
   unreachable: "no answer",

@@ -14,7 +14,7 @@ import {
   Schema
 } from "effect"
 import type { BreakerState, CheckCode } from "../../domain/chain/ChainSnapshot.ts"
-import type { NetworkType } from "../../domain/network/NetworkId.ts"
+import type { NetworkType } from "../../domain/network/Network.ts"
 import * as BatchSize from "./BatchSize.ts"
 import type { UrlBreaker } from "./Breakers.ts"
 import { rpcCallSeconds, rpcCallsTotal, rpcFailuresTotal } from "./ChainMetrics.ts"

@@ -1,7 +1,7 @@
 // RPC URLs that users give: checks where they lead, and seals them for the database.
 import { Effect, Redacted, Schema } from "effect"
+import { isMasked, RpcConfig } from "../../domain/chain/Rpc.ts"
 import type { Violation } from "../../domain/request/Request.ts"
-import { RpcConfig, isMasked } from "../../domain/chain/Rpc.ts"
 import type { Outbound } from "../../outbound/Outbound.ts"
 import type { Place } from "../secrets/Envelope.ts"
 import type { Secrets } from "../secrets/Secrets.ts"

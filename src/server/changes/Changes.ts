@@ -1,14 +1,15 @@
 // Changes of resources: each is recorded in the audit log and published as an event, in the transaction that makes it.
 import { Array, Context, Effect, Layer, Schema } from "effect"
-import type { KnownAction, Change } from "../../domain/audit/Change.ts"
 import type { KnownEventType } from "../../domain/event/Event.ts"
-import { Relayer } from "../../domain/relayer/Relayer.ts"
 import { Audit, encodeChange, resourceText } from "../audit/Audit.ts"
 import type { EncodedChange } from "../audit/Audit.ts"
 import { Events } from "../events/Events.ts"
 import type { EncodedEvent } from "../events/Events.ts"
 import { Outbox } from "../outbox/Outbox.ts"
-import * as Origin from "../responses/Origin.ts"
+import type { Change, KnownAction } from "../../domain/audit/Audit.ts"
+import { Relayer } from "../../domain/relayer/Relayer.ts"
+import { currentOrigin } from "../responses/CurrentRequest.ts"
+import type { Origin } from "../responses/CurrentRequest.ts"
 
 /** Some actions are recorded without an event. */
 type EventfulAction = KnownAction & KnownEventType
@@ -20,7 +21,7 @@ export type RelayerChange =
   | { readonly action: "relayer.deleted"; readonly before: Relayer }
 
 /** The changes of a batch may come from different requests. */
-export type AttributedChange = RelayerChange & { readonly origin: Origin.Origin }
+export type AttributedChange = RelayerChange & { readonly origin: Origin }
 
 const eventOf = (change: EncodedChange<EventfulAction>): EncodedEvent => ({
   type: change.action,
@@ -117,7 +118,7 @@ export class Changes extends Context.Service<
         })
 
       const publish = Effect.fn("Changes.publish")(function* (type: KnownEventType, relayer: Relayer) {
-        const { requestId } = yield* Origin.current
+        const { requestId } = yield* currentOrigin
         const data = JSON.stringify(encodeRelayer(relayer))
         yield* publishMany([{ event: { type, id: relayer.id, data, requestId }, relayer }])
       })
@@ -125,7 +126,7 @@ export class Changes extends Context.Service<
       const record = Effect.fn("Changes.record")(function* <S extends Schema.ConstraintEncoder<unknown>>(
         change: EventfulChange<S>
       ) {
-        const encoded = encodeChange(change, yield* Origin.current)
+        const encoded = encodeChange(change, yield* currentOrigin)
         yield* storeOrCollect([{ change: encoded, events: [{ event: eventOf(encoded) }] }])
       })
 
@@ -139,7 +140,7 @@ export class Changes extends Context.Service<
       })
 
       const recordRelayer = (change: RelayerChange) =>
-        Effect.flatMap(Origin.current, (origin) => recordRelayers([{ ...change, origin }]))
+        Effect.flatMap(currentOrigin, (origin) => recordRelayers([{ ...change, origin }]))
 
       return Changes.of({ record, recordRelayer, recordRelayers, together, publish })
     })

@@ -1,13 +1,12 @@
 // The tables `configurations` and `managed_objects`, and what uses an object.
 import { DateTime, Effect, Schema } from "effect"
 import { SqlError } from "effect/sql"
-import { ApplyRunning, ConfigurationNotFound } from "../../domain/configuration/ConfigurationErrors.ts"
-import { ConfigurationSummary } from "../../domain/configuration/ApplyRequest.ts"
-import { kinds } from "../../domain/configuration/Kinds.ts"
+import { kinds } from "../../domain/configuration/Document.ts"
+import { ApplyRunning, ConfigurationNotFound, ConfigurationSummary } from "../../domain/configuration/Plan.ts"
 import type { PageRequest } from "../../domain/request/Page.ts"
-import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
+import { unnestRows } from "../../sql/Rows.ts"
 import type { Name } from "./FoundStates.ts"
 
 const Managed = Schema.Struct({
@@ -135,7 +134,7 @@ export const make = Effect.gen(function* () {
   const own = (objects: ReadonlyArray<Managed>) =>
     sql`
       INSERT INTO managed_objects (kind, id, configuration, applied, secrets_mac)
-      SELECT kind, id, configuration, applied::json, secrets_mac::json FROM ${UnnestRows.make(sql, objects)}
+      SELECT kind, id, configuration, applied::json, secrets_mac::json FROM ${unnestRows(sql, objects)}
       ON CONFLICT (kind, id) DO UPDATE SET configuration = excluded.configuration, applied = excluded.applied,
         secrets_mac = excluded.secrets_mac`.pipe(Effect.asVoid, query("ConfigurationRepo.own"))
 

@@ -1,30 +1,122 @@
-// Makes plans: reads what the service has of a document, and compares.
-import { Effect, Option, Result, Schema } from "effect"
+// Makes plans: reads what the service has of a document and which forms were last applied, and compares.
+import { Clock, Duration, Effect, Option, Result, Schema } from "effect"
 import { CreateApiKey } from "../../domain/access/ApiKey.ts"
+import type { Scope } from "../../domain/access/ApiKey.ts"
 import * as Caller from "../../domain/access/Caller.ts"
-import type { Scope } from "../../domain/access/Scope.ts"
-import { PlanRefused } from "../../domain/configuration/ConfigurationErrors.ts"
+import { nameOf, wantedState } from "../../domain/configuration/Comparison.ts"
+import type { AppliedState, FoundState } from "../../domain/configuration/Comparison.ts"
 import * as Document from "../../domain/configuration/Document.ts"
-import type { Kind } from "../../domain/configuration/Kinds.ts"
-import * as Links from "../../domain/configuration/Links.ts"
-import type { Plan } from "../../domain/configuration/Plan.ts"
+import { isMembers } from "../../domain/configuration/Document.ts"
+import type { Kind, WantedConfiguration } from "../../domain/configuration/Document.ts"
+import { maxObjects, PlanRefused } from "../../domain/configuration/Plan.ts"
+import type { ConfigurationPlan, Plan, PlanConfiguration, PlanOptions } from "../../domain/configuration/Plan.ts"
 import * as Planning from "../../domain/configuration/Planning.ts"
-import { maxObjects } from "../../domain/configuration/PlanRequest.ts"
-import type { ConfigurationPlan, PlanConfiguration, PlanOptions } from "../../domain/configuration/PlanRequest.ts"
-import { nameOf, wantedState } from "../../domain/configuration/States.ts"
-import type { FoundState } from "../../domain/configuration/States.ts"
-import type { WantedConfiguration } from "../../domain/configuration/Wanted.ts"
+import { referencesOf } from "../../domain/configuration/Planning.ts"
+import * as ExactJson from "../../domain/request/ExactJson.ts"
 import { PayloadTooLarge } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
-import * as Paced from "../../sql/Paced.ts"
+import { forEachPaced } from "../../sql/Rows.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
-import * as AppliedForms from "./AppliedForms.ts"
-import type { Ownership } from "./AppliedForms.ts"
-import * as ComparedSecrets from "./ComparedSecrets.ts"
 import * as ConfigurationRepo from "./ConfigurationRepo.ts"
+import type { Managed } from "./ConfigurationRepo.ts"
 import * as FoundStates from "./FoundStates.ts"
-import type { Compared, Name } from "./FoundStates.ts"
-import * as Tokens from "./Tokens.ts"
+import { makeTokens, shortenedToken, stableJson } from "./FoundStates.ts"
+import type { Compared, Name, Tokens } from "./FoundStates.ts"
+
+// The last applied forms of objects, as the table `managed_objects` has them.
+
+const decodeValue = Schema.decodeUnknownSync(ExactJson.Value)
+const encodeValue = Schema.encodeSync(ExactJson.Value)
+
+/** With members in the order of their names, so that the same form is the same text. */
+const sorted = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isMembers(value)) return value
+  const members = Object.entries(value).filter(([, child]) => child !== undefined)
+  return Object.fromEntries(
+    members.toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([name, child]) => [name, sorted(child)])
+  )
+}
+
+const sortedJson = (value: unknown): string => JSON.stringify(encodeValue(sorted(value)))
+
+const membersOf = (json: string): Readonly<Record<string, unknown>> => {
+  const value = decodeValue(ExactJson.parse(json))
+  return isMembers(value) ? value : {}
+}
+
+const ofRow = ({ applied, secrets_mac }: Managed): AppliedState => ({
+  fields: membersOf(applied),
+  secrets: new Map(Object.entries(membersOf(secrets_mac)).map(([path, token]) => [path, String(token)]))
+})
+
+export const managedRowOf = (
+  { kind, id }: Name,
+  configuration: string,
+  { fields, secrets }: AppliedState
+): Managed => ({
+  kind,
+  id,
+  configuration,
+  applied: sortedJson(fields),
+  secrets_mac: sortedJson(Object.fromEntries(secrets))
+})
+
+export const isSameManaged = (one: Managed, other: Managed | undefined): boolean =>
+  one.configuration === other?.configuration && one.applied === other.applied && one.secrets_mac === other.secrets_mac
+
+/** The owners and the last applied forms of objects, by their names. */
+export interface Ownership {
+  readonly rows: ReadonlyMap<string, Managed>
+  /** Read when they are asked for: a plan needs those of the objects that differ. */
+  readonly appliedOf: (name: string) => AppliedState | undefined
+  readonly owned: (objects: ReadonlyArray<FoundState>) => ReadonlyArray<FoundState>
+}
+
+export const ownershipOf = (rows: ReadonlyArray<Managed>): Ownership => {
+  const byName = new Map(rows.map((row) => [nameOf(row), row]))
+  return {
+    rows: byName,
+    appliedOf: (name) => {
+      const row = byName.get(name)
+      return row === undefined ? undefined : ofRow(row)
+    },
+    owned: (objects) => objects.map((object) => ({ ...object, owner: byName.get(nameOf(object))?.configuration }))
+  }
+}
+
+// Limits how often a secret is compared: a caller that guesses would otherwise learn from plans when a guess is right.
+
+/** Comparisons of one secret that may find a difference within an hour. */
+const maxDifferences = 100
+const period = Duration.toMillis(Duration.hours(1))
+
+/** Secrets that are remembered. The oldest is forgotten first. */
+const maxRemembered = 10_000
+
+interface Counted {
+  readonly since: number
+  readonly count: number
+}
+
+/** Counts per instance, because it is a limit for guessing and not a quota. */
+export const makeComparedSecrets = Effect.sync(() => {
+  const counted = new Map<string, Counted>()
+
+  /** Whether the secret may be compared. `isEqual` is what the comparison would find. */
+  return (path: string, isEqual: boolean): Effect.Effect<boolean> =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const before = counted.get(path)
+      const current = before !== undefined && now - before.since < period ? before : { since: now, count: 0 }
+      if (current.count >= maxDifferences) return false
+      if (isEqual) return true
+      counted.delete(path)
+      counted.set(path, { since: current.since, count: current.count + 1 })
+      const oldest = counted.keys().next()
+      if (counted.size > maxRemembered && oldest.done !== true) counted.delete(oldest.value)
+      return true
+    })
+})
 
 /** What a caller needs for a section, also to plan: a plan compares the secrets of the section. */
 const scopes: Readonly<Record<Kind, Scope>> = {
@@ -50,7 +142,7 @@ export interface Prepared {
   readonly compared: ReadonlyMap<string, Compared>
   readonly options: Planning.Options
   readonly templates: ReadonlyMap<string, string>
-  readonly tokens: Tokens.Tokens
+  readonly tokens: Tokens
 }
 
 /** The digest of a plan, and a short token of each found object, by name. */
@@ -66,13 +158,13 @@ export interface Found {
 
 /** Yields in between, so that other requests are served. */
 const inPieces = <A, B>(items: ReadonlyArray<A>, f: (item: A) => B) =>
-  Paced.forEach(items, (item) => Effect.sync(() => f(item)))
+  forEachPaced(items, (item) => Effect.sync(() => f(item)))
 
 export const make = Effect.gen(function* () {
   const repo = yield* ConfigurationRepo.make
   const readFound = yield* FoundStates.make
-  const { load: loadTokens } = yield* Tokens.make
-  const mayCompare = yield* ComparedSecrets.make
+  const { load: loadTokens } = yield* makeTokens
+  const mayCompare = yield* makeComparedSecrets
   const keys = yield* ApiKeys
 
   const checkCaller = Effect.fnUntraced(function* (sections: ReadonlySet<Kind>) {
@@ -92,7 +184,7 @@ export const make = Effect.gen(function* () {
     const tokens = yield* loadTokens
     const compared = yield* inPieces(wanted.objects, (object): readonly [string, Compared] => {
       const state = wantedState(object, tokens.ofSecret)
-      return [nameOf(object), { object, state, text: Tokens.stable(state) }]
+      return [nameOf(object), { object, state, text: stableJson(state) }]
     })
     const prepared: Prepared = {
       wanted,
@@ -129,17 +221,14 @@ export const make = Effect.gen(function* () {
   /** What the service has of everything that the document names or refers to, and that the configuration owns. */
   const read = Effect.fnUntraced(function* (prepared: Prepared, lock: boolean) {
     const { compared, options, tokens, wanted } = prepared
-    const named = [...compared.values()].flatMap(({ state }): ReadonlyArray<Name> => [
-      state,
-      ...Links.referencesOf(state)
-    ])
+    const named = [...compared.values()].flatMap(({ state }): ReadonlyArray<Name> => [state, ...referencesOf(state)])
     const rows = yield* repo.managed(wanted.name, named)
     const own = rows.filter(({ configuration }) => configuration === wanted.name)
     const users = yield* usersOf(prepared, own)
     const deletable = (name: string) => options.replace.has(name) || (options.prune && !compared.has(name))
     const names = [...named, ...own, ...users]
     const objects = yield* readFound({ names, wanted: compared, deletable, tokens, lock })
-    const ownership = AppliedForms.ownership(rows)
+    const ownership = ownershipOf(rows)
     const found: Found = {
       objects: ownership.owned(objects),
       ownership,
@@ -204,7 +293,7 @@ export const make = Effect.gen(function* () {
     })
     const basis: Basis = {
       digest,
-      seen: Object.fromEntries(found.map(([name, token]) => [name, Tokens.shortened(token)]))
+      seen: Object.fromEntries(found.map(([name, token]) => [name, shortenedToken(token)]))
     }
     return basis
   })
@@ -212,7 +301,7 @@ export const make = Effect.gen(function* () {
   /** The objects of the document that refer to the named one. */
   const usersIn = (compared: Prepared["compared"], name: string): ReadonlyArray<string> =>
     [...compared].flatMap(([user, { state }]) =>
-      Links.referencesOf(state).some((reference) => nameOf(reference) === name) ? [user] : []
+      referencesOf(state).some((reference) => nameOf(reference) === name) ? [user] : []
     )
 
   /** `shown`: what was found, with only those secrets that the caller may learn about. */

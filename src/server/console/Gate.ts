@@ -6,8 +6,8 @@ import type { HttpServerResponse } from "effect/http"
 import { randomUUID } from "node:crypto"
 import { Forbidden } from "../../domain/access/Caller.ts"
 import { MisdirectedRequest } from "../../domain/request/Request.ts"
-import { preferred } from "../responses/Accept.ts"
 import * as Failures from "../responses/Failures.ts"
+import { preferredType } from "../responses/Respond.ts"
 import * as SessionHalves from "./SessionHalves.ts"
 import type { Sessions } from "./Sessions.ts"
 import * as Site from "./Site.ts"
@@ -42,7 +42,7 @@ export const refusalOfEndpoint =
 /** Streams outlast the person in front of them. */
 const isByPerson = ({ headers }: Request): boolean =>
   headers[automaticField] !== "1" &&
-  preferred(headers.accept, ["application/json", "text/event-stream"]) !== "text/event-stream"
+  preferredType(headers.accept, ["application/json", "text/event-stream"]) !== "text/event-stream"
 
 /** Longest id of a request that a client gives, so that the whole one is not longer than others may be. */
 const maxRequestId = 80

@@ -2,15 +2,14 @@
 // that session as it is now.
 import { Duration, Effect, Layer, Option } from "effect"
 import type { Redacted } from "effect"
-import { Forbidden, TooManyRequests, Unauthorized } from "../../domain/access/Caller.ts"
-import type { Caller } from "../../domain/access/Caller.ts"
 import { isAllowed } from "../access/KeyAuthentication.ts"
 import * as Refusals from "../access/Refusals.ts"
 import { Authentication } from "../authentication/Authentication.ts"
 import type { Use } from "../authentication/Authentication.ts"
 import { withMonotonic } from "../lifecycle/MonotonicClock.ts"
-import { RateLimits } from "../limits/RateLimits.ts"
-import * as TokenBuckets from "../limits/TokenBuckets.ts"
+import { Forbidden, TooManyRequests, Unauthorized } from "../../domain/access/Caller.ts"
+import type { Caller } from "../../domain/access/Caller.ts"
+import { makeTokenBuckets, RateLimits } from "../limits/RateLimits.ts"
 import * as SessionHalves from "./SessionHalves.ts"
 import { Sessions } from "./Sessions.ts"
 
@@ -26,7 +25,7 @@ export const layer = Layer.effect(
     const sessions = yield* Sessions
     const refused = yield* Refusals.make
     const { options } = yield* RateLimits
-    const { take } = TokenBuckets.make()
+    const { take } = makeTokenBuckets()
     const limit = Math.max(1, Math.floor(options.burst * pageShare))
     const refillRate = Duration.seconds(1 / (options.requestsPerSecond * pageShare))
 

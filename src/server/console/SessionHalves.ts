@@ -2,7 +2,7 @@
 // hashes of them. Either half alone is worth nothing.
 import { Redacted } from "effect"
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
-import type { SessionId } from "../../domain/access/Session.ts"
+import type { SessionId } from "../../domain/access/Caller.ts"
 
 export interface Halves {
   readonly cookie: string

@@ -1,11 +1,12 @@
 // Ends sessions, and records in the audit log that they begin, that they end, and that sign-ins are refused.
 import { Effect, Schema } from "effect"
-import { Session } from "../../domain/access/Session.ts"
-import type { SessionId } from "../../domain/access/Session.ts"
-import * as Transaction from "../../sql/Transaction.ts"
 import * as CountedRecords from "../access/CountedRecords.ts"
 import { Audit, encodeChange } from "../audit/Audit.ts"
-import * as Origin from "../responses/Origin.ts"
+import { Session } from "../../domain/access/Caller.ts"
+import type { SessionId } from "../../domain/access/Caller.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { currentOrigin } from "../responses/CurrentRequest.ts"
+import type { Origin } from "../responses/CurrentRequest.ts"
 import * as SessionHalves from "./SessionHalves.ts"
 import type * as SessionsRepo from "./SessionsRepo.ts"
 
@@ -15,7 +16,7 @@ export const make = Effect.fnUntraced(function* (repo: Effect.Success<ReturnType
   const audit = yield* Audit
   const transaction = yield* Transaction.make
 
-  const record = (action: "session.created" | "session.ended", session: Session, origin: Origin.Origin) =>
+  const record = (action: "session.created" | "session.ended", session: Session, origin: Origin) =>
     audit.recordMany([
       encodeChange(
         {
@@ -28,7 +29,7 @@ export const make = Effect.fnUntraced(function* (repo: Effect.Success<ReturnType
       )
     ])
 
-  const recordRefused = yield* CountedRecords.make((origin: Origin.Origin, count) =>
+  const recordRefused = yield* CountedRecords.make((origin: Origin, count) =>
     audit
       .recordMany([
         encodeChange({ action: "session.refused", id: "sign-in", schema: RefusedSignIns, after: { count } }, origin)
@@ -38,7 +39,7 @@ export const make = Effect.fnUntraced(function* (repo: Effect.Success<ReturnType
 
   const endAll = Effect.fnUntraced(function* (ids: ReadonlyArray<SessionId>) {
     if (ids.length === 0) return
-    const origin = yield* Origin.current
+    const origin = yield* currentOrigin
     for (const session of yield* repo.remove(ids)) {
       // A request without a caller ends a session by its cookie, as the key of that session.
       const keyId = origin.keyId === "program" ? session.key_id : origin.keyId

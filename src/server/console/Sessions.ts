@@ -1,33 +1,33 @@
 // Sessions of the console. They are in the database, so that every instance knows them, and that each ends everywhere at once.
 import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Redacted } from "effect"
-import { consoleKeyId } from "../../domain/access/ApiKey.ts"
-import * as Caller from "../../domain/access/Caller.ts"
-import {
-  SessionNotFound,
-  callerOf,
-  defaultLifetimes,
-  grantsOf,
-  isLive,
-  maxPerKey
-} from "../../domain/access/Session.ts"
-import type {
-  CreateSession,
-  CurrentSession,
-  Lifetimes,
-  ListedSession,
-  NewSession,
-  Session,
-  SessionId
-} from "../../domain/access/Session.ts"
-import { RelayerId } from "../../domain/relayer/Relayer.ts"
-import * as Transaction from "../../sql/Transaction.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
 import { hashKey } from "../access/Key.ts"
 import { covers } from "../access/KeyCreation.ts"
 import { Authentication } from "../authentication/Authentication.ts"
-import * as AddressLimit from "../limits/AddressLimit.ts"
-import { Strangers } from "../limits/Strangers.ts"
-import * as Origin from "../responses/Origin.ts"
+import { consoleKeyId } from "../../domain/access/ApiKey.ts"
+import * as Caller from "../../domain/access/Caller.ts"
+import {
+  callerOfSession,
+  defaultSessionLifetimes,
+  grantsOfSession,
+  isLiveSession,
+  maxSessionsPerKey,
+  SessionNotFound
+} from "../../domain/access/Caller.ts"
+import type {
+  CreateSession,
+  CurrentSession,
+  ListedSession,
+  NewSession,
+  Session,
+  SessionId,
+  SessionLifetimes
+} from "../../domain/access/Caller.ts"
+import { RelayerId } from "../../domain/relayer/Relayer.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { makeAddressLimit, Strangers } from "../limits/Strangers.ts"
+import type { AddressLimitOptions } from "../limits/Strangers.ts"
+import { currentOrigin } from "../responses/CurrentRequest.ts"
 import * as SessionHalves from "./SessionHalves.ts"
 import type { Halves, Presented } from "./SessionHalves.ts"
 import * as SessionRecords from "./SessionRecords.ts"
@@ -37,7 +37,7 @@ export interface Options {
   /** The administrator's key of `Services.layer`. */
   readonly administratorKey: Redacted.Redacted
   /** Absent: those of `defaultLifetimes`. */
-  readonly lifetimes?: Lifetimes
+  readonly lifetimes?: SessionLifetimes
   /** Whether every session is read-only. Absent: false. */
   readonly readOnly?: boolean
 }
@@ -49,7 +49,7 @@ const nameIn = (names: ReadonlyMap<string, string>, keyId: string): { readonly k
 }
 
 /** Refused sign-ins of an address. A person mistypes a few times; others try keys. */
-const refusedSignIns: AddressLimit.Options = { burst: 10, perSecond: 1 }
+const refusedSignIns: AddressLimitOptions = { burst: 10, perSecond: 1 }
 
 /** Seconds. A token is there again then. */
 const retryAfter = 1
@@ -106,7 +106,7 @@ export class Sessions extends Context.Service<
     endByCookies(cookies: ReadonlyArray<string>): Effect.Effect<void>
   }
 >()("effect-relayer/server/console/Sessions") {
-  static readonly layer = ({ administratorKey, lifetimes = defaultLifetimes, readOnly = false }: Options) =>
+  static readonly layer = ({ administratorKey, lifetimes = defaultSessionLifetimes, readOnly = false }: Options) =>
     Layer.effect(
       Sessions,
       Effect.gen(function* () {
@@ -117,14 +117,14 @@ export class Sessions extends Context.Service<
         const { authenticate } = yield* Authentication
         const transaction = yield* Transaction.make
         const clock = yield* Clock.Clock
-        const refused = AddressLimit.make(refusedSignIns, () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
+        const refused = makeAddressLimit(refusedSignIns, () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
         const administrator: KeyNow = { caller: { id: "administrator" }, hashes: [hashKey(administratorKey)] }
 
         const keyNow = (id: string): Effect.Effect<Option.Option<KeyNow>> =>
           id === administrator.caller.id ? Effect.succeedSome(administrator) : keys.present(id)
 
         const refuse = Effect.fnUntraced(function* () {
-          const origin = yield* Origin.current
+          const origin = yield* currentOrigin
           refused.take(origin.clientAddress ?? undefined)
           yield* recordRefused("", { ...origin, keyId: consoleKeyId })
           return yield* strangers.refuse(new Caller.Unauthorized({ reason: "invalid_token" }))
@@ -135,7 +135,7 @@ export class Sessions extends Context.Service<
           { key, read_only = false, userAgent, previous }: SignIn
         ) {
           const now = yield* DateTime.now
-          const origin = yield* Origin.current
+          const origin = yield* currentOrigin
           const halves = SessionHalves.make()
           const expiresAt = DateTime.addDuration(now, lifetimes.longest)
           const session: Session = {
@@ -156,7 +156,7 @@ export class Sessions extends Context.Service<
             proofHash: SessionHalves.proofHash(halves.proof),
             binding: SessionHalves.binding(hashKey(key), halves.cookie)
           })
-          yield* endAll(yield* repo.surplus(caller.id, maxPerKey))
+          yield* endAll(yield* repo.surplus(caller.id, maxSessionsPerKey))
           yield* record("session.created", session, { ...origin, keyId: caller.id })
           return { session, halves }
         }, transaction)
@@ -165,7 +165,7 @@ export class Sessions extends Context.Service<
           id: session.id,
           key_id: session.key_id,
           ...nameIn(names, session.key_id),
-          scopes: grantsOf(caller, false),
+          scopes: grantsOfSession(caller, false),
           ...(caller.relayerIds === undefined
             ? {}
             : { relayer_ids: caller.relayerIds.map((id) => RelayerId.make(id)) }),
@@ -176,7 +176,7 @@ export class Sessions extends Context.Service<
         })
 
         const signIn = Effect.fn("Sessions.signIn")(function* (request: SignIn) {
-          const { clientAddress } = yield* Origin.current
+          const { clientAddress } = yield* currentOrigin
           if (refused.isEmpty(clientAddress ?? undefined)) return yield* new Caller.TooManyRequests({ retryAfter })
           const caller = yield* authenticate(request.key, undefined).pipe(Effect.catchTag("Unauthorized", refuse))
           const { session, halves } = yield* store(caller, request)
@@ -184,7 +184,7 @@ export class Sessions extends Context.Service<
             actor: caller.id,
             session: session.id
           })
-          const current = shown({ session, caller: callerOf(caller, session) }, yield* keys.namesOf([caller.id]))
+          const current = shown({ session, caller: callerOfSession(caller, session) }, yield* keys.namesOf([caller.id]))
           return { session: { ...current, proof: Redacted.make(halves.proof) }, halves }
         })
 
@@ -200,7 +200,7 @@ export class Sessions extends Context.Service<
           const { proofHash, binding } = stored.value
           const now = yield* DateTime.now
           const session = { ...stored.value.session, read_only: readOnly || stored.value.session.read_only }
-          if (!SessionHalves.isEqual(proofHash, SessionHalves.proofHash(proof)) || !isLive(session, now)) {
+          if (!SessionHalves.isEqual(proofHash, SessionHalves.proofHash(proof)) || !isLiveSession(session, now)) {
             return Option.none()
           }
           const key = yield* keyNow(session.key_id)
@@ -209,7 +209,7 @@ export class Sessions extends Context.Service<
             key.value.hashes.some((hash) => SessionHalves.isEqual(binding, SessionHalves.binding(hash, cookie)))
           if (!isBound) return Option.none()
           yield* touched(session, now, isByPerson)
-          return Option.some<Found>({ session, caller: callerOf(key.value.caller, session) })
+          return Option.some<Found>({ session, caller: callerOfSession(key.value.caller, session) })
         })
 
         const current = Effect.gen(function* () {

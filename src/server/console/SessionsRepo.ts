@@ -1,7 +1,7 @@
 // The table `console_sessions`.
 import { DateTime, Effect, Option, Schema } from "effect"
-import { Session } from "../../domain/access/Session.ts"
-import type { Lifetimes, SessionId } from "../../domain/access/Session.ts"
+import { Session } from "../../domain/access/Caller.ts"
+import type { SessionId, SessionLifetimes } from "../../domain/access/Caller.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 
@@ -19,7 +19,7 @@ export interface StoredSession {
 const readRow = Rows.first(Row)
 const readRows = Rows.all(Row)
 
-export const make = (lifetimes: Lifetimes) =>
+export const make = (lifetimes: SessionLifetimes) =>
   Effect.gen(function* () {
     const sql = yield* client
     const at = (column: string) => sql`to_json(${sql(column)}) #>> '{}' AS ${sql(column)}`

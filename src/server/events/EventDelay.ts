@@ -1,7 +1,7 @@
 // Measures how long events wait for older transactions, and reports a transaction that holds them back for long.
 import { Effect, Layer, Metric, Option } from "effect"
-import { Conditions } from "../lifecycle/Conditions.ts"
-import * as GaugeJob from "../lifecycle/GaugeJob.ts"
+import { Conditions } from "../lifecycle/Lifecycle.ts"
+import { measureGauge } from "../lifecycle/SharedJobs.ts"
 import * as EventDelayRepo from "./EventDelayRepo.ts"
 
 export const eventsHeldBack = Metric.gauge("events_held_back", {
@@ -32,6 +32,6 @@ export const layer = Layer.effectDiscard(
       yield* conditions.report("events", seconds > patience ? yield* problem : undefined)
     })
 
-    yield* GaugeJob.run(eventsHeldBackSeconds.id, measure)
+    yield* measureGauge(eventsHeldBackSeconds.id, measure)
   })
 )

@@ -2,16 +2,16 @@
 import { Cause, Clock, Context, Duration, Effect, Fiber, Layer, Metric, Schema, Stream } from "effect"
 import type { Scope } from "effect"
 import { Sse } from "effect/encoding"
+import { Event } from "../../domain/event/Event.ts"
+import type { EventQuery } from "../../domain/event/Event.ts"
 import * as Json from "../../api/Json.ts"
 import * as Caller from "../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
-import { Event } from "../../domain/event/Event.ts"
-import type { EventQuery } from "../../domain/event/Event.ts"
 import { ServiceUnavailable } from "../../domain/request/Request.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
-import * as Paced from "../../sql/Paced.ts"
-import { Draining } from "../lifecycle/Draining.ts"
-import * as CallerLimit from "../limits/CallerLimit.ts"
+import { forEachPaced } from "../../sql/Rows.ts"
+import { Draining } from "../lifecycle/Lifecycle.ts"
+import { makeCallerLimit } from "../limits/CallerLimits.ts"
 import { EventFeed } from "./EventFeed.ts"
 import type { Batch, EventReader } from "./EventReader.ts"
 
@@ -93,7 +93,7 @@ export class EventStreams extends Context.Service<
     Effect.gen(function* () {
       const feed = yield* EventFeed
       const draining = yield* Draining
-      const limit = yield* CallerLimit.make({ name: "event_streams", max: maxPerCaller })
+      const limit = yield* makeCallerLimit({ name: "event_streams", max: maxPerCaller })
       let count = 0
 
       const counted = (by: 1 | -1) =>
@@ -132,7 +132,7 @@ export class EventStreams extends Context.Service<
           if (batch._tag === "None") return ":\n\n"
           pending = undefined
           events.taken(batch.value)
-          const texts = yield* Paced.forEach(batch.value.events, ({ event }) => Effect.sync(() => frameOf(event)))
+          const texts = yield* forEachPaced(batch.value.events, ({ event }) => Effect.sync(() => frameOf(event)))
           return texts.join("")
         })
 

@@ -2,8 +2,8 @@
 import { Context, Duration, Effect, Latch, Layer, Option, RcRef } from "effect"
 import type { Scope } from "effect"
 import { SqlClient } from "effect/sql"
-import * as Listen from "../../sql/Listen.ts"
-import { Jobs } from "../lifecycle/Jobs.ts"
+import { canListen, listen } from "../../sql/Session.ts"
+import { Jobs } from "../lifecycle/Lifecycle.ts"
 import * as EventBuffer from "./EventBuffer.ts"
 import { channel } from "./Events.ts"
 import * as EventsRepo from "./EventsRepo.ts"
@@ -38,7 +38,7 @@ export class EventTail extends Context.Service<
       const repo = yield* EventsRepo.make
       const jobs = yield* Jobs
       const sql = yield* SqlClient.SqlClient
-      const poll = Listen.canListen(sql) ? pollEvery : pollEveryDeaf
+      const poll = canListen(sql) ? pollEvery : pollEveryDeaf
 
       const begin = Effect.map(
         repo.last,
@@ -63,7 +63,7 @@ export class EventTail extends Context.Service<
       const follow = Effect.gen(function* () {
         const buffer = EventBuffer.make()
         const notified = yield* Latch.make(false)
-        yield* Effect.forkScoped(Listen.listen(sql, channel, Effect.asVoid(notified.open)))
+        yield* Effect.forkScoped(listen(sql, channel, Effect.asVoid(notified.open)))
         yield* jobs.run({
           job: "events",
           task: "tail",

@@ -3,9 +3,8 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import type { KnownEventType, NewEvent } from "../../domain/event/Event.ts"
-import * as Listen from "../../sql/Listen.ts"
-import * as CommitSignal from "../lifecycle/CommitSignal.ts"
-import { Jobs } from "../lifecycle/Jobs.ts"
+import { notify } from "../../sql/Session.ts"
+import { commitSignalOf, Jobs } from "../lifecycle/Lifecycle.ts"
 import { currentRequestId } from "../responses/CurrentRequest.ts"
 import * as EventsRepo from "./EventsRepo.ts"
 
@@ -52,7 +51,7 @@ export class Events extends Context.Service<
       const repo = yield* EventsRepo.make
       const sql = yield* SqlClient.SqlClient
       const jobs = yield* Jobs
-      const written = yield* CommitSignal.make("events")
+      const written = yield* commitSignalOf("events")
 
       const adopting = yield* jobs.supervise({ job: "events", task: "adopt" })
       yield* Effect.forkScoped(Effect.andThen(adopting(repo.adopt), written.now))
@@ -60,7 +59,7 @@ export class Events extends Context.Service<
       yield* jobs.run({
         job: "events",
         task: "notify",
-        work: Listen.notify(sql, channel),
+        work: notify(sql, channel),
         wait: () => Effect.andThen(Effect.sleep(gather), written.wait())
       })
 

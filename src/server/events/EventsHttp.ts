@@ -6,11 +6,10 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import type { EventQuery } from "../../domain/event/Event.ts"
 import { Authentication, bearerToken } from "../authentication/Authentication.ts"
-import { preferred } from "../responses/Accept.ts"
-import * as ClientAddress from "../responses/ClientAddress.ts"
-import { setHeader } from "../responses/CurrentRequest.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
+import { currentAddress, setHeader } from "../responses/CurrentRequest.ts"
 import * as Respond from "../responses/Respond.ts"
+import { preferredType } from "../responses/Respond.ts"
 import { EventFeed } from "./EventFeed.ts"
 import { EventStreams } from "./EventStreams.ts"
 
@@ -27,7 +26,7 @@ const use = {
  * outage closes no stream.
  */
 const stillAllowed = (authentication: Authentication["Service"]) =>
-  Effect.map(Effect.all([ClientAddress.current, bearerToken]), ([from, token]) =>
+  Effect.map(Effect.all([currentAddress, bearerToken]), ([from, token]) =>
     authentication.authenticate(token, { ...use, relayerId: undefined, from }).pipe(
       Effect.as(true),
       Effect.orElseSucceed(() => false),
@@ -36,7 +35,7 @@ const stillAllowed = (authentication: Authentication["Service"]) =>
   )
 
 const wantsStream = ({ headers }: HttpServerRequest.HttpServerRequest) =>
-  preferred(headers.accept, ["application/json", "text/event-stream"]) === "text/event-stream"
+  preferredType(headers.accept, ["application/json", "text/event-stream"]) === "text/event-stream"
 
 /** Proxies must not store or buffer the stream. Its connection closes with it, so that it does not delay a process that stops. */
 const headers = { "cache-control": "no-store", "x-accel-buffering": "no", connection: "close" }

@@ -5,10 +5,9 @@ import { Event } from "../../domain/event/Event.ts"
 import type { EventFilter } from "../../domain/event/Event.ts"
 import type { Statement } from "effect/sql"
 import { parse } from "../../domain/request/ExactJson.ts"
-import * as FittingRows from "../../sql/FittingRows.ts"
-import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
+import { selectFitting, unnestRows } from "../../sql/Rows.ts"
 import type { Position } from "./Position.ts"
 
 export type NewRow = {
@@ -106,7 +105,7 @@ export const make = Effect.gen(function* () {
     sql`
       WITH appended AS (
         INSERT INTO events (xid, type, resource_id, request_id, relayer_id, data)
-        SELECT ${place}, type, resource_id, request_id, relayer_id, data::json FROM ${UnnestRows.make(sql, events)} ORDER BY n
+        SELECT ${place}, type, resource_id, request_id, relayer_id, data::json FROM ${unnestRows(sql, events)} ORDER BY n
         RETURNING id
       )
       SELECT id, NULL AS read FROM appended UNION ALL SELECT NULL, ${reading}`.pipe(
@@ -181,7 +180,7 @@ export const make = Effect.gen(function* () {
       SELECT events.*, octet_length(data::text) AS bytes FROM (${relayers === undefined ? of([]) : chosen(relayers)}) events ${order}`
     return Effect.gen(function* () {
       const orderBy = sql`xid::xid8 ${direction}, id ${direction}`
-      const found = yield* FittingRows.select(sql, { rows, columns, size: sql`bytes`, orderBy })
+      const found = yield* selectFitting(sql, { rows, columns, size: sql`bytes`, orderBy })
       const events = (yield* readPlaced(found.rows)).map(placed)
       return { events, isFull: found.isCut || events.length === limit }
     })

@@ -1,6 +1,6 @@
 // The table `relayer_balances`. `HealthRepo` writes it with the result of a check.
 import { Effect, Schema } from "effect"
-import { keptBalances } from "../../domain/health/BalanceTrend.ts"
+import { keptBalances } from "../../domain/health/Funding.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"

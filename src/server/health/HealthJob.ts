@@ -1,9 +1,7 @@
 // The job that runs due health checks. All instances share the work.
 import { Duration, Effect, FiberSet, Layer } from "effect"
 import { randomUUID } from "node:crypto"
-import { Draining } from "../lifecycle/Draining.ts"
-import * as CommitSignal from "../lifecycle/CommitSignal.ts"
-import { Jobs } from "../lifecycle/Jobs.ts"
+import { commitSignalOf, Draining, Jobs } from "../lifecycle/Lifecycle.ts"
 import { HealthChecks } from "./HealthChecks.ts"
 import type { Options } from "./HealthChecks.ts"
 import * as HealthRepo from "./HealthRepo.ts"
@@ -23,7 +21,7 @@ export const layer = ({ interval }: Options) =>
     Effect.gen(function* () {
       const repo = yield* HealthRepo.make
       const checks = yield* HealthChecks
-      const due = yield* CommitSignal.make("health_checks")
+      const due = yield* commitSignalOf("health_checks")
       const draining = yield* Draining
       const jobs = yield* Jobs
       const running = yield* FiberSet.make<void>()

@@ -1,11 +1,11 @@
 // The table `relayer_checks`: the health of each relayer, and the time of its next check. All times are those of the
 // database, because clocks of instances may differ.
 import { Effect, Schema } from "effect"
-import { parse } from "../../domain/request/ExactJson.ts"
-import { Health } from "../../domain/health/Health.ts"
-import { Instant } from "../../domain/request/Instant.ts"
 import { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
+import { Health } from "../../domain/health/Health.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
+import { parse } from "../../domain/request/ExactJson.ts"
+import { Instant } from "../../domain/request/Text.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 

@@ -1,21 +1,24 @@
 // The health of a relayer: from an inspection now, or from the last check.
 import { Clock, Context, DateTime, Duration, Effect, Layer, Option } from "effect"
-import { sinceOf, trendOf } from "../../domain/health/BalanceTrend.ts"
-import type { BalanceTrend, BalanceTrendQuery } from "../../domain/health/BalanceTrend.ts"
-import { fundingOf, minBalanceOf } from "../../domain/health/Funding.ts"
-import type { Funding } from "../../domain/health/Funding.ts"
 import { explain } from "../../domain/health/HealthExplanation.ts"
 import type { RelayerExplanation } from "../../domain/health/HealthExplanation.ts"
-import { balanceOf, carry, hasAnswered } from "../../domain/health/HealthSnapshot.ts"
-import type { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
-import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
-import type { RelayerId } from "../../domain/relayer/Relayer.ts"
-import { unitOf } from "../../domain/relayer/RelayerStatus.ts"
-import type { RelayerBalance, RelayerStatus } from "../../domain/relayer/RelayerStatus.ts"
-import { BadGateway } from "../../domain/request/Request.ts"
-import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import { Ledger } from "../ledger/Ledger.ts"
-import { OutboundWork } from "../limits/OutboundWork.ts"
+import type { TooManyRequests } from "../../domain/access/Caller.ts"
+import type { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
+import {
+  balanceOf,
+  carry,
+  fundingOf,
+  hasAnswered,
+  minBalanceOf,
+  sinceOf,
+  trendOf
+} from "../../domain/health/Funding.ts"
+import type { BalanceTrend, BalanceTrendQuery, Funding } from "../../domain/health/Funding.ts"
+import { RelayerNotFound, unitOf } from "../../domain/relayer/Relayer.ts"
+import type { RelayerBalance, RelayerId, RelayerStatus } from "../../domain/relayer/Relayer.ts"
+import { BadGateway } from "../../domain/request/Request.ts"
+import { OutboundWork } from "../limits/CallerLimits.ts"
 import { Relayers } from "../relayers/Relayers.ts"
 import type { StoredRelayer } from "../relayers/StoredRelayer.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"

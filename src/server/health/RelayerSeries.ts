@@ -1,10 +1,10 @@
 // Measures a series of metrics for each relayer, if the operator asked for them.
 import { Effect, Layer, Metric, Schema } from "effect"
-import { NetworkType } from "../../domain/network/NetworkId.ts"
+import { NetworkType } from "../../domain/network/Network.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
-import * as Rows from "../../sql/Rows.ts"
 import { client, query } from "../../sql/Query.ts"
-import * as GaugeJob from "../lifecycle/GaugeJob.ts"
+import * as Rows from "../../sql/Rows.ts"
+import { measureGauge } from "../lifecycle/SharedJobs.ts"
 import { perRelayer } from "./HealthMetrics.ts"
 
 /** The first relayers by id. A series costs memory here and in every scraper. */
@@ -66,6 +66,6 @@ export const layer = Layer.effectDiscard(
       for (const [key, metric] of known) if (!current.has(key)) yield* Metric.remove(metric)
       known = current
     })
-    yield* GaugeJob.run("relayer_gauges", measure)
+    yield* measureGauge("relayer_gauges", measure)
   })
 )

@@ -1,13 +1,14 @@
-// The documents of the API: `/openapi.json` and `/openapi.yaml` for programs, and `/docs` for people. The page loads
-// nothing from other hosts.
+// The documents of an instance: `/openapi.json` and `/openapi.yaml` for programs, `/docs` and the start page for people.
 import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiScalar, OpenApi } from "effect/http-api"
 import { createHash } from "node:crypto"
 import { Api } from "../../api/Api.ts"
 import * as ConfigurationFile from "../../api/document/ConfigurationFile.ts"
+import { Readiness } from "../lifecycle/Readiness.ts"
 import { Strangers } from "../limits/Strangers.ts"
 import * as Failures from "../responses/Failures.ts"
+import * as HomePage from "./HomePage.ts"
 
 /** For the routes of the documents, which need no API key: limits the requests of an address. */
 export const OpenDocument = HttpRouter.middleware(
@@ -118,3 +119,33 @@ export const layer = (prefix?: string) => {
     HttpApiScalar.layer(api, { path: "/docs", scalar: page }).pipe(Layer.provide(DocsPage))
   ).pipe(Layer.provide(OpenDocument))
 }
+
+// `/`, the page that a browser shows for the address of an instance, and its icon.
+
+/** The page has no scripts, and loads only its icon. */
+const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+/** The path of the page as the browser sees it, which has a prefix if a host program mounts the service. */
+const baseOf = ({ originalUrl }: HttpServerRequest.HttpServerRequest): string =>
+  `${new URL(originalUrl, "http://localhost").pathname.replace(/\/+$/, "")}/`
+
+const home = Effect.fnUntraced(function* (options: HomePage.Options) {
+  const readiness = yield* Readiness
+  const report = readiness.check.pipe(Effect.catchTag("NotReady", (error) => Effect.succeed(error.readiness)))
+  const page = Effect.gen(function* () {
+    const base = baseOf(yield* HttpServerRequest.HttpServerRequest)
+    const body = HomePage.html(base, yield* report, options)
+    return HttpServerResponse.html(body).pipe(HttpServerResponse.setHeader("content-security-policy", policy))
+  })
+  return HttpRouter.add("GET", "/", page)
+})
+
+/** Browsers ask for this path by themselves, and take any type of image. */
+const icon = HttpRouter.add(
+  "GET",
+  "/favicon.ico",
+  revalidated(HttpServerResponse.text(HomePage.icon, { contentType: "image/svg+xml" }))
+)
+
+export const layerHome = (options: HomePage.Options) =>
+  Layer.merge(Layer.unwrap(home(options)), icon).pipe(Layer.provide(OpenDocument))

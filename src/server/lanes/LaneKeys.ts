@@ -1,7 +1,6 @@
 // The keys of a lane. A key is opened again after a while, and after a failure.
 import { Clock, Effect, Schema } from "effect"
-import type { Curve } from "../../domain/signer/Curve.ts"
-import type { SignerId } from "../../domain/signer/SignerId.ts"
+import type { Curve, SignerId } from "../../domain/signer/Signer.ts"
 import * as ChangedRow from "../secrets/ChangedRow.ts"
 import * as RequestIds from "../signers/backends/RequestIds.ts"
 import type { SignerBackend, SignerUnavailable } from "../signers/backends/SignerBackend.ts"

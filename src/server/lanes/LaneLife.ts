@@ -1,6 +1,6 @@
 // The life of a held lane: steps, one after the other, until nothing was open for a while, the process drains, or another one has it.
 import { Clock, Effect, Latch } from "effect"
-import type { Draining } from "../lifecycle/Draining.ts"
+import type { Draining } from "../lifecycle/Lifecycle.ts"
 import type { ReleaseReason } from "../ledger/hold/HeldLane.ts"
 import type { LaneContext } from "./StepState.ts"
 import * as LaneStep from "./LaneStep.ts"

@@ -13,9 +13,9 @@
 // - step: poll, decide, sign, commit, send; in this order
 import { Context, Effect, Layer } from "effect"
 import type { Array as Arr } from "effect"
-import type { SignerId } from "../../domain/signer/SignerId.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
+import type { SignerId } from "../../domain/signer/Signer.ts"
 import type { Cause } from "../../domain/transaction/Cause.ts"
 import type { Sign } from "../../domain/transaction/Command.ts"
 import type { Family } from "../../domain/transaction/Family.ts"

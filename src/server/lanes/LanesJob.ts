@@ -7,9 +7,7 @@ import type { HeldLane, LaneNews } from "../ledger/hold/HeldLane.ts"
 import type { AcceptedHere } from "../ledger/Holder.ts"
 import { LaneLedger } from "../ledger/LaneLedger.ts"
 import type { Hold, LaneId } from "../ledger/StoredLane.ts"
-import * as CommitSignal from "../lifecycle/CommitSignal.ts"
-import { Draining } from "../lifecycle/Draining.ts"
-import { Jobs } from "../lifecycle/Jobs.ts"
+import { commitSignalOf, Draining, Jobs } from "../lifecycle/Lifecycle.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import { Signers } from "../signers/Signers.ts"
 import * as LaneFees from "./LaneFees.ts"
@@ -63,7 +61,7 @@ const make = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const draining = yield* Draining
   const jobs = yield* Jobs
-  const due = yield* CommitSignal.make("lanes")
+  const due = yield* commitSignalOf("lanes")
   const supervised = yield* jobs.supervise({ job: "lanes", task: "step" })
   const lanes = new Map<LaneId, Held>()
   const fibers = yield* FiberMap.make<LaneId, void, never>()

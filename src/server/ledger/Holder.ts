@@ -4,7 +4,7 @@ import type { Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { latestMigration } from "../../sql/migrations/index.ts"
-import * as SessionLock from "../../sql/SessionLock.ts"
+import * as Session from "../../sql/Session.ts"
 import { LedgerMemory } from "./memory/LedgerMemory.ts"
 import type { LaneId } from "./StoredLane.ts"
 
@@ -46,7 +46,7 @@ export class Holder extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const id = randomUUID()
       const { hear, listen } = listening()
-      yield* SessionLock.hold(sql, SessionLock.keyOf(id), latestMigration)
+      yield* Session.holdLock(sql, Session.lockKeyOf(id), latestMigration)
       return Holder.of({ id, accepted: (rows) => sql.afterCommit(hear(rows)), listen })
     })
   )

@@ -12,14 +12,14 @@
 // - channel: an account that the lane signs with besides its first one; the service makes and ends it by transactions of its own
 // - commit: places and bytes in one transaction of the database, before anything is sent
 // - record: what nodes answered, and what followed, after it happened
-import type { AddressPart } from "../../sql/AddressPart.ts"
 import { Context, Effect, Layer, Option } from "effect"
 import type { Array as Arr, Duration, Redacted, Scope } from "effect"
-import type { NetworkType } from "../../domain/network/NetworkId.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import type { TransactionId } from "../../domain/transaction/TransactionId.ts"
-import * as Listen from "../../sql/Listen.ts"
+import type { NetworkType } from "../../domain/network/Network.ts"
 import { client } from "../../sql/Query.ts"
+import type { AddressPart } from "../../sql/Rows.ts"
+import { listen } from "../../sql/Session.ts"
 import { Events } from "../events/Events.ts"
 import { Outbox } from "../outbox/Outbox.ts"
 import type { GivenPlace } from "./GivenSignature.ts"
@@ -216,7 +216,7 @@ export class LaneLedger extends Context.Service<
       const holder = yield* Holder
       const sql = yield* client
       return LaneLedger.of({
-        listen: (heard) => Listen.listen(sql, commandsChannel, heard),
+        listen: (heard) => listen(sql, commandsChannel, heard),
         hearAccepted: holder.listen,
         bytes,
         own: ({ laneId }, hashes) => own(laneId, hashes),

@@ -1,7 +1,7 @@
 // Measures the backlog of transactions of all instances.
 import { Clock, Effect, Layer, Metric } from "effect"
 import { operatorCodes } from "../../domain/transaction/Code.ts"
-import * as GaugeJob from "../lifecycle/GaugeJob.ts"
+import { measureGauge } from "../lifecycle/SharedJobs.ts"
 import * as RelayerTransactionsRepo from "./read/RelayerTransactionsRepo.ts"
 import type { Backlog } from "./read/RelayerTransactionsRepo.ts"
 
@@ -43,6 +43,6 @@ export const layer = Layer.effectDiscard(
         yield* Metric.update(Metric.withAttributes(transactionsWaiting, { code }), counts.get(code) ?? 0)
       }
     })
-    yield* GaugeJob.run(transactionsOpen.id, measure)
+    yield* measureGauge(transactionsOpen.id, measure)
   })
 )

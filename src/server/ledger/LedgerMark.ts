@@ -7,9 +7,8 @@
 import { Context, Effect, Layer } from "effect"
 import type { Statement } from "effect/sql"
 import { latestMigration } from "../../sql/migrations/index.ts"
-import { client, query } from "../../sql/Query.ts"
+import { client, isUnavailable, query } from "../../sql/Query.ts"
 import * as Transaction from "../../sql/Transaction.ts"
-import { isUnavailable } from "../../sql/Unavailable.ts"
 
 export interface Options {
   /**

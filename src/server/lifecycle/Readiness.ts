@@ -1,15 +1,13 @@
 // Reports whether a load balancer should send requests to this instance.
 import { Context, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import * as Batcher from "../../sql/batch/Batcher.ts"
+import { RunningVersion } from "../observability/RunningVersion.ts"
 import { NotReady } from "../../api/SystemApi.ts"
 import type { Readiness as Report } from "../../api/SystemApi.ts"
-import * as Batcher from "../../sql/batch/Batcher.ts"
-import * as Health from "../../sql/Health.ts"
-import { RunningVersion } from "../observability/RunningVersion.ts"
-import { Conditions } from "./Conditions.ts"
-import type { Problem } from "./Conditions.ts"
-import { Draining } from "./Draining.ts"
-import { Jobs, worstStatus } from "./Jobs.ts"
+import { isCompatibleSchema } from "../../sql/Migrate.ts"
+import { Conditions, Draining, Jobs, worstStatus } from "./Lifecycle.ts"
+import type { Problem } from "./Lifecycle.ts"
 
 /** A database that takes longer to answer the probe counts as unavailable. */
 const timeout = "2 seconds"
@@ -36,7 +34,7 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
 
       /** The query is interrupted in the background: if the database is frozen, interrupting takes longer than the timeout. */
       const probe = Effect.gen(function* () {
-        const query = yield* Effect.forkDetach(Health.isCompatible)
+        const query = yield* Effect.forkDetach(isCompatibleSchema)
         return yield* Fiber.join(query).pipe(
           Effect.timeout(timeout),
           Effect.ensuring(Effect.sync(() => query.interruptUnsafe()))

@@ -1,9 +1,9 @@
 // Rotates the master key while the service runs.
 import { Context, Effect, Fiber, Layer, Option, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
-import * as Caller from "../../domain/access/Caller.ts"
 import { MasterKeyRotated } from "../../domain/masterKey/MasterKey.ts"
 import type { MasterKeyRotation, RotationRunning } from "../../domain/masterKey/MasterKey.ts"
+import * as Caller from "../../domain/access/Caller.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import { ActiveKeyring } from "../secrets/ActiveKeyring.ts"

@@ -2,7 +2,7 @@
 import { Effect, Schema } from "effect"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
-import * as RowTurn from "../../sql/RowTurn.ts"
+import { exclusiveTurn } from "../../sql/Transaction.ts"
 
 /** A column of sealed values. Each value is bound to a place: `table`, the `id` of its row, `column`, and `context`. */
 export interface SealedColumn {
@@ -89,7 +89,7 @@ export const make = Effect.gen(function* () {
   const replaceInTurn = ({ table, id, sealed }: SealedColumn, turn: string, value: Rewrapped) =>
     sql`
       WITH turn AS MATERIALIZED (
-        SELECT ${RowTurn.exclusive(sql, sql`r.${sql(turn)}`)} FROM ${sql(table)} r WHERE r.${sql(id)} = ${value.id}
+        SELECT ${exclusiveTurn(sql, sql`r.${sql(turn)}`)} FROM ${sql(table)} r WHERE r.${sql(id)} = ${value.id}
       ), free AS (
         SELECT t.${sql(id)} AS id FROM turn CROSS JOIN ${sql(table)} t
         WHERE t.${sql(id)} = ${value.id} AND t.${sql(sealed)} = ${value.sealed} FOR NO KEY UPDATE OF t SKIP LOCKED

@@ -1,8 +1,8 @@
 // Finds rows that cannot be verified before a request reads them. Readiness, "needs attention" and a gauge show them.
 import { Effect, Layer, Metric } from "effect"
-import { Conditions } from "../lifecycle/Conditions.ts"
-import type { RowName } from "../lifecycle/Conditions.ts"
-import * as GaugeJob from "../lifecycle/GaugeJob.ts"
+import { Conditions } from "../lifecycle/Lifecycle.ts"
+import type { RowName } from "../lifecycle/Lifecycle.ts"
+import { measureGauge } from "../lifecycle/SharedJobs.ts"
 import { RowMacs } from "../secrets/RowMacs.ts"
 import * as AuthenticatedRepo from "./AuthenticatedRepo.ts"
 import { authenticatedTables } from "./AuthenticatedRepo.ts"
@@ -118,4 +118,4 @@ const make = Effect.gen(function* () {
 })
 
 /** Looks for such rows until the scope closes. */
-export const layer = Layer.effectDiscard(Effect.flatMap(make, (round) => GaugeJob.run(unreadableRows.id, round)))
+export const layer = Layer.effectDiscard(Effect.flatMap(make, (round) => measureGauge(unreadableRows.id, round)))

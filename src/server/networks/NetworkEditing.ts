@@ -1,20 +1,26 @@
 // The rules of creating, changing and deleting a network.
 import { Effect, Equal, Result } from "effect"
+import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
+import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import * as Caller from "../../domain/access/Caller.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
-import { Network, NetworkIdTaken, NetworkInUse } from "../../domain/network/Network.ts"
-import { networkId } from "../../domain/network/NetworkId.ts"
-import type { NetworkNotFound } from "../../domain/network/Network.ts"
-import type { NetworkId } from "../../domain/network/NetworkId.ts"
-import type { CreateNetwork, UpdateNetwork } from "../../domain/network/NetworkRequest.ts"
-import type { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
-import * as NetworkPatch from "../../domain/network/NetworkPatch.ts"
-import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
-import { BadRequest } from "../../domain/request/Request.ts"
-import * as ResourceSize from "../../domain/request/ResourceSize.ts"
-import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
-import type { Versioned } from "../../domain/request/Version.ts"
-import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import {
+  applyNetworkPatch,
+  chainViolations,
+  Network,
+  networkId,
+  NetworkIdTaken,
+  NetworkInUse
+} from "../../domain/network/Network.ts"
+import type {
+  CreateNetwork,
+  NetworkDefinition,
+  NetworkId,
+  NetworkNotFound,
+  UpdateNetwork
+} from "../../domain/network/Network.ts"
+import { BadRequest, checkResourceSize, isCurrentVersion, PreconditionFailed } from "../../domain/request/Request.ts"
+import type { Versioned } from "../../domain/request/Request.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
@@ -49,7 +55,7 @@ export const make = Effect.gen(function* () {
   ) {
     yield* repo.lock
     const found = yield* find(id)
-    return isCurrent(ifMatch, found.version) ? found : yield* new PreconditionFailed({})
+    return isCurrentVersion(ifMatch, found.version) ? found : yield* new PreconditionFailed({})
   })
 
   /** Whether the network has these URLs. Stored URLs that do not open can only be replaced. */
@@ -82,7 +88,7 @@ export const make = Effect.gen(function* () {
   })
 
   const checkCreate = (request: CreateNetwork) =>
-    Effect.all([checkLimits, ResourceSize.check(request), NetworkUrls.check(outbound, request)], { discard: true })
+    Effect.all([checkLimits, checkResourceSize(request), NetworkUrls.check(outbound, request)], { discard: true })
 
   /** What `create` would create, with the unmasked URLs. Fails as `create` does. */
   const plan = Effect.fnUntraced(function* (request: CreateNetwork) {
@@ -114,13 +120,13 @@ export const make = Effect.gen(function* () {
     const patch = yield* NetworkUrls.unmask(given, rpcUrls(resolver, id))
     yield* NetworkUrls.check(outbound, patch)
     const own = yield* NetworkReading.orNotFound(resolver.own(id))
-    const definition = yield* NetworkPatch.apply(own, NetworkUrls.masked(patch))
+    const definition = yield* applyNetworkPatch(own, NetworkUrls.masked(patch))
     // A patch without effect makes no version, no event and no audit record. Definitions have masked URLs, without their keys.
     if (Equal.equals(own, definition) && (!patch.rpc_urls || (yield* hasUrls(resolver, id, patch.rpc_urls))))
       return held
-    yield* ResourceSize.check({ ...definition, rpc_urls: patch.rpc_urls ?? definition.rpc_urls }, own)
+    yield* checkResourceSize({ ...definition, rpc_urls: patch.rpc_urls ?? definition.rpc_urls }, own)
     const after = yield* resolve(resolver, id, definition)
-    const violations = NetworkPatch.chainViolations(before, after)
+    const violations = chainViolations(before, after)
     if (violations.length > 0) return yield* BadRequest.of(violations)
     const urls = patch.rpc_urls === undefined ? undefined : { sealed: yield* NetworkUrls.seal(secrets, id, patch) }
     yield* repo.save(id, definition, urls)
@@ -140,7 +146,7 @@ export const make = Effect.gen(function* () {
 
   /** A chain can change only while nothing is bound to it. */
   const checkChain = Effect.fnUntraced(function* (id: NetworkId, before: Network, after: Network) {
-    const violations = NetworkPatch.chainViolations(before, after)
+    const violations = chainViolations(before, after)
     if (violations.length === 0) return
     const { networks, relayers } = yield* repo.users(id, 1)
     if (NetworkResolver.isBuiltin(id) || networks.length + relayers.length > 0) return yield* BadRequest.of(violations)
@@ -156,7 +162,7 @@ export const make = Effect.gen(function* () {
     const id = networkId(given.network_type, given.name)
     const before = stored.get(id)
     const request = overrides(id, before === undefined ? given : yield* NetworkUrls.unmask(given, rpcUrls(stored, id)))
-    yield* ResourceSize.check(request)
+    yield* checkResourceSize(request)
     yield* NetworkUrls.check(outbound, request)
     const definition = NetworkUrls.masked(request)
     const after = yield* resolve(beside, id, definition)

@@ -1,8 +1,7 @@
 // Reads networks with what they inherit, and their unmasked RPC URLs.
 import { Effect } from "effect"
-import { NetworkNotFound } from "../../domain/network/Network.ts"
-import { siblingId } from "../../domain/network/NetworkId.ts"
-import type { NetworkId } from "../../domain/network/NetworkId.ts"
+import { NetworkNotFound, siblingId } from "../../domain/network/Network.ts"
+import type { NetworkId } from "../../domain/network/Network.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 import * as NetworkResolver from "./NetworkResolver.ts"
 import * as NetworksRepo from "./NetworksRepo.ts"

@@ -1,14 +1,10 @@
 // Resolves networks: the rows of the table override and extend the built-in networks.
 import { Result } from "effect"
 import { createHash } from "node:crypto"
-import { networkId } from "../../domain/network/NetworkId.ts"
-import type { Network } from "../../domain/network/Network.ts"
-import type { NetworkId } from "../../domain/network/NetworkId.ts"
-import * as Inheritance from "../../domain/network/NetworkInheritance.ts"
-import type { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
-import type { Violation } from "../../domain/request/Request.ts"
-import type { Versioned } from "../../domain/request/Version.ts"
 import type { MaskedRpcConfig } from "../../domain/chain/Rpc.ts"
+import { ancestryOf, completeNetwork, networkId, withInherited } from "../../domain/network/Network.ts"
+import type { FindDefinition, Network, NetworkDefinition, NetworkId } from "../../domain/network/Network.ts"
+import type { Versioned, Violation } from "../../domain/request/Request.ts"
 import { builtin } from "./builtin.ts"
 
 /** A network of the team's own, or the team's changes of a built-in one. `version` names the state of the row. */
@@ -77,7 +73,7 @@ export const make = ({ owners, rows }: StoredNetworks) => {
   }
 
   const findAs =
-    ({ network_type }: NetworkDefinition): Inheritance.Find =>
+    ({ network_type }: NetworkDefinition): FindDefinition =>
     (name) =>
       define(networkId(network_type, name))
 
@@ -89,9 +85,9 @@ export const make = ({ owners, rows }: StoredNetworks) => {
 
   /** The network `id` with `definition` as the team's definition of it. */
   const resolve = (id: NetworkId, definition: NetworkDefinition): Result.Result<Network, ReadonlyArray<Violation>> =>
-    Inheritance.resolve(define(id, definition) ?? definition, findAs(definition)).pipe(
+    withInherited(define(id, definition) ?? definition, findAs(definition)).pipe(
       Result.mapError((violation) => [violation]),
-      Result.flatMap((resolved) => Inheritance.complete(resolved, sourceOf(id, definition)))
+      Result.flatMap((resolved) => completeNetwork(resolved, sourceOf(id, definition)))
     )
 
   const get = (id: NetworkId): Network | undefined => {
@@ -119,7 +115,7 @@ export const make = ({ owners, rows }: StoredNetworks) => {
   const rpcSource = (id: NetworkId): RpcSource | undefined => {
     const definition = define(id)
     if (definition === undefined) return undefined
-    const line = Result.getOrThrow(Inheritance.line(definition, findAs(definition)))
+    const line = Result.getOrThrow(ancestryOf(definition, findAs(definition)))
     const { network_type, name, rpc_urls = [] } = line.find(({ rpc_urls }) => rpc_urls !== undefined) ?? definition
     const giver = networkId(network_type, name)
     return { giver, urls: rpc_urls, sealed: byId.get(giver)?.rpc_urls_sealed }

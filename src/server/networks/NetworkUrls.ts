@@ -1,9 +1,9 @@
 // URLs of networks: which are allowed, and how RPC URLs are stored: masked to be shown, and sealed to be called.
 import { Effect } from "effect"
-import type { NetworkId } from "../../domain/network/NetworkId.ts"
-import { BadRequest } from "../../domain/request/Request.ts"
 import * as Rpc from "../../domain/chain/Rpc.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
+import type { NetworkId } from "../../domain/network/Network.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
 import type { Outbound } from "../../outbound/Outbound.ts"
 import * as RpcUrls from "../chains/RpcUrls.ts"
 import type { Secrets } from "../secrets/Secrets.ts"

@@ -1,28 +1,31 @@
 // Networks with their versions, for HTTP, host programs and other features: the built-in ones, with a team's changes, and a team's own.
 import { Array, Context, Effect, Function, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { TooManyRequests } from "../../domain/access/Caller.ts"
-import type { RpcConfig } from "../../domain/chain/Rpc.ts"
-import { protocolOf, protocolWarning } from "../../domain/chain/StellarProtocol.ts"
 import { abilityWarnings, providerWarnings } from "../../domain/health/ChainWarnings.ts"
-import { unanswered } from "../../domain/health/HealthSnapshot.ts"
-import { networkId } from "../../domain/network/NetworkId.ts"
-import { CreateNetwork, UpdateNetwork } from "../../domain/network/NetworkRequest.ts"
-import type { Network, NetworkIdTaken, NetworkInUse, NetworkNotFound } from "../../domain/network/Network.ts"
-import type { NetworkId, NetworkType } from "../../domain/network/NetworkId.ts"
-import { checked } from "../../domain/request/Checked.ts"
-import { pageRequest } from "../../domain/request/Page.ts"
-import type { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
-import type { Page, PageQuery } from "../../domain/request/Page.ts"
-import type { BadRequest } from "../../domain/request/Request.ts"
-import * as ResourceSize from "../../domain/request/ResourceSize.ts"
-import type { PreconditionFailed, Versioned } from "../../domain/request/Version.ts"
 import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
-import { maxNumberedBytes } from "../../sql/FittingRows.ts"
 import { Chains } from "../chains/Chains.ts"
 import * as Inspection from "../chains/Inspection.ts"
-import { OutboundWork } from "../limits/OutboundWork.ts"
+import type { TooManyRequests } from "../../domain/access/Caller.ts"
+import { protocolOf, protocolWarning } from "../../domain/chain/ChainSnapshot.ts"
+import type { RpcConfig } from "../../domain/chain/Rpc.ts"
+import { unanswered } from "../../domain/health/Funding.ts"
+import { CreateNetwork, networkId, UpdateNetwork } from "../../domain/network/Network.ts"
+import type {
+  Network,
+  NetworkDefinition,
+  NetworkId,
+  NetworkIdTaken,
+  NetworkInUse,
+  NetworkNotFound,
+  NetworkType
+} from "../../domain/network/Network.ts"
+import { pageRequest } from "../../domain/request/Page.ts"
+import type { Page, PageQuery } from "../../domain/request/Page.ts"
+import { checked, fittingResources } from "../../domain/request/Request.ts"
+import type { BadRequest, PreconditionFailed, Versioned } from "../../domain/request/Request.ts"
+import { maxNumberedBytes } from "../../sql/Rows.ts"
+import { OutboundWork } from "../limits/CallerLimits.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 import { builtin } from "./builtin.ts"
 import * as NetworkEditing from "./NetworkEditing.ts"
@@ -142,7 +145,7 @@ export class Networks extends Context.Service<
         const resolver = NetworkResolver.make(own)
         const all = own.isCut ? [] : [...shown, ...own.ids].flatMap((id) => resolver.get(id) ?? [])
         // Each has a copy of what it inherits.
-        const items = ResourceSize.fitting(all, maxNumberedBytes)
+        const items = fittingResources(all, maxNumberedBytes)
         const isCut = own.isCut || items.length < all.length
         return { items, total: builtin.length + own.total, request, isCut, unreadable: own.unreadable }
       })

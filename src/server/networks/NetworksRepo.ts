@@ -1,15 +1,11 @@
 // The table `networks`.
 import { Effect, Schema } from "effect"
+import { NetworkDefinition, NetworkId, NetworkInUse } from "../../domain/network/Network.ts"
 import { parse } from "../../domain/request/ExactJson.ts"
 import type { Unreadable } from "../../domain/request/Page.ts"
-import { NetworkInUse } from "../../domain/network/Network.ts"
-import { NetworkId } from "../../domain/network/NetworkId.ts"
-import { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
-import { maxNumberedBytes } from "../../sql/FittingRows.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
-import * as ManagedBy from "../../sql/ManagedBy.ts"
-import * as RowVersion from "../../sql/RowVersion.ts"
+import { managedBy, managedByColumn, maxNumberedBytes, versionColumn } from "../../sql/Rows.ts"
 import * as ChangedRow from "../secrets/ChangedRow.ts"
 import { RowMacs } from "../secrets/RowMacs.ts"
 import { builtin } from "./builtin.ts"
@@ -111,11 +107,11 @@ export const make = Effect.gen(function* () {
   /** A configuration may own a built-in network that has no row, because nothing of it is changed. */
   const select = (ids: ReadonlyArray<NetworkId>) => sql`
     WITH RECURSIVE seed AS (SELECT id FROM networks WHERE ${sql.in("id", ids)}), ${line}
-    SELECT t.id, t.definition::text AS definition, ${RowVersion.column(sql)}, t.rpc_urls_sealed, t.mac,
-      ${ManagedBy.column(sql, "networks")}
+    SELECT t.id, t.definition::text AS definition, ${versionColumn(sql)}, t.rpc_urls_sealed, t.mac,
+      ${managedByColumn(sql, "networks")}
     FROM networks t WHERE t.id IN (SELECT id FROM line)
     UNION ALL
-    SELECT t.id, NULL, NULL, NULL, NULL, ${ManagedBy.owner(sql, "networks")}
+    SELECT t.id, NULL, NULL, NULL, NULL, ${managedBy(sql, "networks")}
     FROM (${ownedOf(ids)}) t WHERE NOT EXISTS (SELECT 1 FROM networks n WHERE n.id = t.id)`
 
   const ownedOf = (ids: ReadonlyArray<NetworkId>) =>
@@ -140,7 +136,7 @@ export const make = Effect.gen(function* () {
     select(ids).pipe(Effect.flatMap(stored(() => Effect.void)), query("NetworksRepo.findForDelete"))
 
   const ownersOf = (ids: ReadonlyArray<NetworkId>) =>
-    sql`SELECT t.id, ${ManagedBy.column(sql, "networks")} FROM (${ownedOf(ids)}) t`.pipe(
+    sql`SELECT t.id, ${managedByColumn(sql, "networks")} FROM (${ownedOf(ids)}) t`.pipe(
       Effect.flatMap(readOwners),
       Effect.map((rows) => new Map(rows.map((row) => [row.id, row.managed_by])))
     )
@@ -154,7 +150,7 @@ export const make = Effect.gen(function* () {
         ), seed AS (
           SELECT id FROM page UNION ALL SELECT id FROM networks WHERE ${sql.in("id", overrides)}
         ), ${line}
-        SELECT counted.total, t.id, t.definition::text AS definition, ${RowVersion.column(sql)}, t.mac,
+        SELECT counted.total, t.id, t.definition::text AS definition, ${versionColumn(sql)}, t.mac,
           t.id IN (SELECT id FROM page) AS listed, sized.is_cut
         FROM (SELECT count(*) AS total FROM networks WHERE ${isOwn}) counted
         CROSS JOIN (

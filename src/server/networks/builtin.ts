@@ -1,9 +1,8 @@
 // The networks that come with the service. Chain ids, symbols and block times follow the chains' own documents; RPC URLs
 // are the public ones, good for a first look and too slow for production: teams override them, and relayers bring their own
 // in `custom_rpc_urls`. No network is ever removed: relayers use it, and networks of teams inherit from it.
-import { NetworkName, networkId } from "../../domain/network/NetworkId.ts"
-import type { EvmNetwork, Network, SolanaNetwork, StellarNetwork } from "../../domain/network/Network.ts"
-import type { NetworkType } from "../../domain/network/NetworkId.ts"
+import { networkId, NetworkName } from "../../domain/network/Network.ts"
+import type { EvmNetwork, Network, NetworkType, SolanaNetwork, StellarNetwork } from "../../domain/network/Network.ts"
 
 /** Where a number was read, and when. */
 interface Source {

@@ -2,8 +2,6 @@
 import { Context, Effect, Equal, Layer, Option } from "effect"
 import type { Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
-import * as Caller from "../../domain/access/Caller.ts"
-import { isMasked } from "../../domain/chain/Rpc.ts"
 import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
 import {
   CreateNotification,
@@ -15,19 +13,19 @@ import {
   masked
 } from "../../domain/notification/Notification.ts"
 import type { NotificationIdTaken } from "../../domain/notification/Notification.ts"
-import { checked } from "../../domain/request/Checked.ts"
-import { pageRequest } from "../../domain/request/Page.ts"
-import type { Page, PageQuery } from "../../domain/request/Page.ts"
-import { BadRequest } from "../../domain/request/Request.ts"
-import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
-import type { Versioned } from "../../domain/request/Version.ts"
-import { Outbound } from "../../outbound/Outbound.ts"
-import type { Ids } from "../../sql/SelectPage.ts"
-import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import { Events } from "../events/Events.ts"
 import { Secrets } from "../secrets/Secrets.ts"
-import * as CommitSignal from "../lifecycle/CommitSignal.ts"
+import * as Caller from "../../domain/access/Caller.ts"
+import { isMasked } from "../../domain/chain/Rpc.ts"
+import { pageRequest } from "../../domain/request/Page.ts"
+import type { Page, PageQuery } from "../../domain/request/Page.ts"
+import { BadRequest, checked, isCurrentVersion, PreconditionFailed } from "../../domain/request/Request.ts"
+import type { Versioned } from "../../domain/request/Request.ts"
+import { Outbound } from "../../outbound/Outbound.ts"
+import type { Ids } from "../../sql/Rows.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { commitSignalOf } from "../lifecycle/Lifecycle.ts"
 import * as NotificationsRepo from "./NotificationsRepo.ts"
 import * as SigningKeys from "./SigningKeys.ts"
 
@@ -97,7 +95,7 @@ export class Notifications extends Context.Service<
       const outbound = yield* Outbound
       const changes = yield* Changes
       const events = yield* Events
-      const due = yield* CommitSignal.make("deliveries")
+      const due = yield* commitSignalOf("deliveries")
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
 
@@ -156,7 +154,7 @@ export class Notifications extends Context.Service<
       })
 
       const matching = (ifMatch: string | undefined, found: Versioned<Notification>) =>
-        isCurrent(ifMatch, found.version) ? Effect.succeed(found) : Effect.fail(new PreconditionFailed({}))
+        isCurrentVersion(ifMatch, found.version) ? Effect.succeed(found) : Effect.fail(new PreconditionFailed({}))
 
       /** Locks the row until the transaction ends. */
       const hold = Effect.fnUntraced(function* (id: NotificationId, ifMatch: string | undefined) {

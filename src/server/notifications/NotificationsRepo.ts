@@ -3,13 +3,11 @@ import { Effect, Option, Schema } from "effect"
 import { Notification, NotificationIdTaken, NotificationInUse } from "../../domain/notification/Notification.ts"
 import type { NotificationId } from "../../domain/notification/Notification.ts"
 import type { PageRequest } from "../../domain/request/Page.ts"
-import type { Versioned } from "../../domain/request/Version.ts"
+import type { Versioned } from "../../domain/request/Request.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
-import { amongAll, selectPage, selectRow } from "../../sql/SelectPage.ts"
-import type { Ids } from "../../sql/SelectPage.ts"
-import * as ManagedBy from "../../sql/ManagedBy.ts"
-import * as RowVersion from "../../sql/RowVersion.ts"
+import { amongAll, managedByColumn, selectPage, selectRow, versionColumn } from "../../sql/Rows.ts"
+import type { Ids } from "../../sql/Rows.ts"
 
 const Row = Rows.withoutNulls(Notification)
 
@@ -40,10 +38,10 @@ export interface ReplacedKeys extends SealedKeys {
 export const make = Effect.gen(function* () {
   const sql = yield* client
   const columns = sql`t.id, t.type, t.url, t.signing_key_sealed IS NOT NULL AS has_signing_key, t.paused,
-    ${ManagedBy.column(sql, "notifications")}`
+    ${managedByColumn(sql, "notifications")}`
   const versioned = {
     table: "notifications",
-    columns: sql`${columns}, ${RowVersion.column(sql)}`,
+    columns: sql`${columns}, ${versionColumn(sql)}`,
     Row: Rows.withoutNulls(Schema.Struct({ ...Notification.fields, version: Schema.String }))
   }
   const toVersioned = ({ version, ...value }: typeof versioned.Row.Type): Versioned<Notification> => ({
@@ -61,7 +59,7 @@ export const make = Effect.gen(function* () {
     sql`
       INSERT INTO notifications AS t (id, type, url, signing_key_sealed)
       VALUES (${notification.id}, ${notification.type}, ${notification.url}, ${key ?? null}::bytea)
-      RETURNING ${RowVersion.column(sql)}`.pipe(
+      RETURNING ${versionColumn(sql)}`.pipe(
       Effect.flatMap(returned(notification)),
       onConflict("notifications_pkey", () => new NotificationIdTaken({})),
       query("NotificationsRepo.insert")
@@ -109,7 +107,7 @@ export const make = Effect.gen(function* () {
       UPDATE notifications t SET version = version + 1, type = ${type}, url = ${url}, paused = ${paused},
         failing_since = CASE WHEN t.paused AND NOT ${paused} THEN NULL ELSE failing_since END
         ${keys === undefined ? sql`` : setKeys(keys)}
-      WHERE t.id = ${id} RETURNING ${RowVersion.column(sql)}`.pipe(
+      WHERE t.id = ${id} RETURNING ${versionColumn(sql)}`.pipe(
       Effect.flatMap(returned(notification)),
       query("NotificationsRepo.update")
     )

@@ -4,10 +4,10 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { PrometheusMetrics } from "effect/observability"
 import { Api } from "../../api/Api.ts"
-import { prometheusContentType } from "../../api/MetricsApi.ts"
+import { prometheusContentType } from "../../api/SystemApi.ts"
 import { NotFound } from "../../domain/request/Request.ts"
-import { preferred } from "../responses/Accept.ts"
 import { setHeader } from "../responses/CurrentRequest.ts"
+import { preferredType } from "../responses/Respond.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import { Gauges } from "./Gauges.ts"
 import { RunningVersion } from "./RunningVersion.ts"
@@ -18,7 +18,7 @@ export const buildInfo = Metric.gauge("build_info", {
 
 /** Scrapers that ask for OpenMetrics read the Prometheus format as well. */
 const wantsText = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>
-  preferred(headers.accept, ["application/json", "text/plain;version=0.0.4", "application/openmetrics-text"]) !==
+  preferredType(headers.accept, ["application/json", "text/plain;version=0.0.4", "application/openmetrics-text"]) !==
   "application/json"
 
 const textResponse = (body: string) => HttpServerResponse.text(body, { contentType: prometheusContentType })

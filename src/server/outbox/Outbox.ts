@@ -3,9 +3,9 @@ import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { Statement } from "effect/sql"
 import type { KnownEventType } from "../../domain/event/Event.ts"
-import type { Relayer } from "../../domain/relayer/Relayer.ts"
 import * as Webhook from "../../domain/notification/Webhook.ts"
-import * as CommitSignal from "../lifecycle/CommitSignal.ts"
+import type { Relayer } from "../../domain/relayer/Relayer.ts"
+import { commitSignalOf } from "../lifecycle/Lifecycle.ts"
 import * as OutboxRepo from "./OutboxRepo.ts"
 import type { NewDelivery } from "./OutboxRepo.ts"
 
@@ -50,7 +50,7 @@ export class Outbox extends Context.Service<
     Outbox,
     Effect.gen(function* () {
       const repo = yield* OutboxRepo.make
-      const written = yield* CommitSignal.make("deliveries")
+      const written = yield* commitSignalOf("deliveries")
       const random = yield* SecureRandom.SecureRandom
 
       const deliveriesOf = Effect.fnUntraced(function* ({ eventId, type, relayer }: RelayerEvent) {

@@ -1,7 +1,7 @@
 // Inserts into the table `deliveries`. The modules in `notifications/delivery/` read it.
 import { Effect } from "effect"
-import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../sql/Query.ts"
+import { unnestRows } from "../../sql/Rows.ts"
 
 export interface NewDelivery {
   readonly id: string
@@ -21,7 +21,7 @@ export const make = Effect.gen(function* () {
     return sql`
       INSERT INTO deliveries (id, notification_seq, event_id, lane, event, body)
       SELECT given.id, notifications.seq, event_id::bigint, lane, event, body
-      FROM ${UnnestRows.make(sql, rows)} JOIN notifications ON notifications.id = given.notification_id
+      FROM ${unnestRows(sql, rows)} JOIN notifications ON notifications.id = given.notification_id
       ORDER BY n`.pipe(Effect.asVoid, query("OutboxRepo.insert"))
   }
 

@@ -1,13 +1,12 @@
 // The prices of tokens, for quotes and before signatures: those of the policy, or those that a URL of the operator has.
 import { Cache, Clock, Context, DateTime, Duration, Effect, Exit, Layer, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
-import { PositiveUint64 } from "../../domain/chain/Amount.ts"
 import { isWithin, PriceUnavailable } from "../../domain/price/Price.ts"
 import type { PriceBounds, PriceSource as Policy, Rate, TokenPrice } from "../../domain/price/Price.ts"
-import { Instant } from "../../domain/request/Instant.ts"
+import { PositiveUint64 } from "../../domain/chain/Amount.ts"
 import * as ExactJson from "../../domain/request/ExactJson.ts"
-import { Outbound } from "../../outbound/Outbound.ts"
-import { refusal } from "../../outbound/OutboundRefused.ts"
+import { Instant } from "../../domain/request/Text.ts"
+import { Outbound, refusal } from "../../outbound/Outbound.ts"
 
 /** Milliseconds. An older price is none: markets move, and the relayer would pay the difference. */
 const oldest = 60_000

@@ -1,14 +1,14 @@
 // Creates relayers in batches: relayers that arrive while batches are written form the next one (ADR 0010, 0017).
 import { Array, Cause, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import type { RelayerIdTaken, RelayerIsChannel } from "../../domain/relayer/Relayer.ts"
-import { SignerId } from "../../domain/signer/SignerId.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
-import * as Transaction from "../../sql/Transaction.ts"
-import { isUnavailable } from "../../sql/Unavailable.ts"
 import { Changes } from "../changes/Changes.ts"
-import * as CommitSignal from "../lifecycle/CommitSignal.ts"
-import type { Origin } from "../responses/Origin.ts"
+import type { RelayerIdTaken, RelayerIsChannel } from "../../domain/relayer/Relayer.ts"
+import { SignerId } from "../../domain/signer/Signer.ts"
+import { isUnavailable } from "../../sql/Query.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { commitSignalOf } from "../lifecycle/Lifecycle.ts"
+import type { Origin } from "../responses/CurrentRequest.ts"
 import { Signers } from "../signers/Signers.ts"
 import * as NewRelayersRepo from "./NewRelayersRepo.ts"
 import { ReferenceMissing } from "./NewRelayersRepo.ts"
@@ -45,7 +45,7 @@ export const make = Effect.gen(function* () {
   const signers = yield* Signers
   const macs = yield* RelayerMacs
   const changes = yield* Changes
-  const checkDue = yield* CommitSignal.make("health_checks")
+  const checkDue = yield* commitSignalOf("health_checks")
   const transaction = yield* Transaction.make
 
   const record = Effect.fnUntraced(function* (created: ReadonlyArray<Created>) {

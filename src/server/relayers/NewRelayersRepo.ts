@@ -1,15 +1,15 @@
 // Inserts into the table `relayers`, and what its columns have of a request.
 import { Effect, Option, Schema } from "effect"
 import { Hex } from "effect/encoding"
-import type { NetworkId } from "../../domain/network/NetworkId.ts"
+import { MaskedRpcConfig } from "../../domain/chain/Rpc.ts"
+import type { NetworkId } from "../../domain/network/Network.ts"
+import { EvmPolicy, SolanaPolicy, StellarPolicy } from "../../domain/relayer/Policy.ts"
 import { RelayerIdTaken, RelayerIsChannel } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, RelayerId } from "../../domain/relayer/Relayer.ts"
-import { MaskedRpcConfig } from "../../domain/chain/Rpc.ts"
-import { EvmPolicy, SolanaPolicy, StellarPolicy } from "../../domain/relayer/Policy.ts"
-import * as RowVersion from "../../sql/RowVersion.ts"
-import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
-import * as Rows from "../../sql/Rows.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
+import { unnestRows, versionColumn } from "../../sql/Rows.ts"
+import type { UnnestRow } from "../../sql/Rows.ts"
 import { StoredRelayer } from "./StoredRelayer.ts"
 import type { StoredRow } from "./StoredRelayer.ts"
 
@@ -59,7 +59,7 @@ interface Account {
 
 const givenOf = Effect.fnUntraced(function* ({ id, request, urls, ownNetworkId, account }: NewRelayer) {
   const { name, paused, notification_id, policies } = yield* changeable(request)
-  const row: UnnestRows.Row = {
+  const row: UnnestRow = {
     id,
     name,
     network_type: request.network_type,
@@ -98,7 +98,7 @@ export const make = Effect.gen(function* () {
   ) {
     const given = yield* Effect.forEach(relayers, givenOf)
     const rows = yield* stored`
-      WITH given AS (SELECT * FROM ${UnnestRows.make(sql, given)}),
+      WITH given AS (SELECT * FROM ${unnestRows(sql, given)}),
       notified AS (SELECT id FROM notifications WHERE id IN (SELECT notification_id FROM given) ${lock})
       INSERT INTO relayers AS t (
         id, name, network_type, network, address, mac, paused, signer_id, notification_id,
@@ -109,7 +109,7 @@ export const make = Effect.gen(function* () {
       FROM given WHERE (${isNotified}) AND NOT EXISTS (SELECT FROM channel_keys c WHERE c.address = given.address)
       ORDER BY n
       ${onTaken}
-      RETURNING t.id, t.json, t.mac, ${RowVersion.column(sql)}`
+      RETURNING t.id, t.json, t.mac, ${versionColumn(sql)}`
     return new Map(rows.map((row) => [row.id, new StoredRelayer(row)]))
   })
 

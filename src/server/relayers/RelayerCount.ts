@@ -1,7 +1,7 @@
 // Counts the relayers.
 import { Effect, Layer, Metric } from "effect"
-import { NetworkType } from "../../domain/network/NetworkId.ts"
-import * as GaugeJob from "../lifecycle/GaugeJob.ts"
+import { NetworkType } from "../../domain/network/Network.ts"
+import { measureGauge } from "../lifecycle/SharedJobs.ts"
 import { RelayerMacs } from "./RelayerMacs.ts"
 import * as RelayersRepo from "./RelayersRepo.ts"
 
@@ -22,6 +22,6 @@ export const layer = Layer.effectDiscard(
         yield* Metric.update(Metric.withAttributes(relayerCount, { network_type, state }), group?.count ?? 0)
       }
     })
-    yield* GaugeJob.run(relayerCount.id, measure)
+    yield* measureGauge(relayerCount.id, measure)
   })
 ).pipe(Layer.provide(RelayerMacs.layer))

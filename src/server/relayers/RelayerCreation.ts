@@ -1,15 +1,15 @@
 // The rules of creating a relayer.
 import { Effect, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import { Networks } from "../networks/Networks.ts"
 import * as Caller from "../../domain/access/Caller.ts"
-import { networkId } from "../../domain/network/NetworkId.ts"
+import { networkId } from "../../domain/network/Network.ts"
 import { RelayerId, RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, RelayerIsChannel } from "../../domain/relayer/Relayer.ts"
+import { checkResourceSize } from "../../domain/request/Request.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
-import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
-import * as ResourceSize from "../../domain/request/ResourceSize.ts"
-import { Networks } from "../networks/Networks.ts"
-import * as Origin from "../responses/Origin.ts"
+import { currentOrigin } from "../responses/CurrentRequest.ts"
 import * as CreationBatches from "./CreationBatches.ts"
 import * as RelayerPreview from "./RelayerPreview.ts"
 import * as RelayerReferences from "./RelayerReferences.ts"
@@ -26,7 +26,7 @@ export const make = Effect.gen(function* () {
   const warningsOf = yield* RelayerPreview.make
 
   const insertChecked = Effect.fnUntraced(function* (id: RelayerId, request: CreateRelayer) {
-    yield* ResourceSize.check(request)
+    yield* checkResourceSize(request)
     const located = yield* networks.locate(request.network_type, request.network)
     if (located === undefined) return yield* refuse(request)
     const relayer = {
@@ -34,7 +34,7 @@ export const make = Effect.gen(function* () {
       request,
       urls: yield* urls.store(id, request.custom_rpc_urls),
       ownNetworkId: located === "own" ? networkId(request.network_type, request.network) : undefined,
-      origin: yield* Origin.current
+      origin: yield* currentOrigin
     }
     return yield* Effect.catchTag(insert(relayer), "ReferenceMissing", () => refuse(request))
   })
@@ -68,7 +68,7 @@ export const make = Effect.gen(function* () {
 
   /** Fails as `create` does, as far as the request alone says. */
   const check = (request: CreateRelayer) =>
-    Effect.all([checkCaller(request), ResourceSize.check(request), urls.check(request.custom_rpc_urls)], {
+    Effect.all([checkCaller(request), checkResourceSize(request), urls.check(request.custom_rpc_urls)], {
       discard: true
     })
 

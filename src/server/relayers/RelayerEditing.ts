@@ -1,19 +1,17 @@
 // The rules of changing and deleting a relayer.
 import { Effect, Equal, Result } from "effect"
-import * as Caller from "../../domain/access/Caller.ts"
-import { networkId } from "../../domain/network/NetworkId.ts"
-import { RelayerInUse } from "../../domain/relayer/Relayer.ts"
-import type { CreateRelayer, Relayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
-import * as RelayerPatch from "../../domain/relayer/RelayerPatch.ts"
-import { BadRequest } from "../../domain/request/Request.ts"
 import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
-import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
-import * as Transaction from "../../sql/Transaction.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
 import { Changes } from "../changes/Changes.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import { Networks } from "../networks/Networks.ts"
-import * as CommitSignal from "../lifecycle/CommitSignal.ts"
+import * as Caller from "../../domain/access/Caller.ts"
+import { networkId } from "../../domain/network/Network.ts"
+import { applyDefinition, applyRelayerPatch, createRequestOf, RelayerInUse } from "../../domain/relayer/Relayer.ts"
+import type { CreateRelayer, Relayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
+import { BadRequest, isCurrentVersion, PreconditionFailed } from "../../domain/request/Request.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { commitSignalOf } from "../lifecycle/Lifecycle.ts"
 import * as RelayerReferences from "./RelayerReferences.ts"
 import * as RelayersRepo from "./RelayersRepo.ts"
 import * as RelayerUrls from "./RelayerUrls.ts"
@@ -23,7 +21,7 @@ import type { HeldRelayer, StoredRelayer } from "./StoredRelayer.ts"
 export const make = Effect.gen(function* () {
   const repo = yield* RelayersRepo.make
   const changes = yield* Changes
-  const checkDue = yield* CommitSignal.make("health_checks")
+  const checkDue = yield* commitSignalOf("health_checks")
   const urls = yield* RelayerUrls.make
   const transaction = yield* Transaction.make
   const ledger = yield* Ledger
@@ -31,7 +29,7 @@ export const make = Effect.gen(function* () {
   const keys = yield* ApiKeys
 
   const matching = <A extends StoredRelayer>(ifMatch: string | undefined, found: A) =>
-    isCurrent(ifMatch, found.version) ? Effect.succeed(found) : Effect.fail(new PreconditionFailed({}))
+    isCurrentVersion(ifMatch, found.version) ? Effect.succeed(found) : Effect.fail(new PreconditionFailed({}))
 
   /** For a caller that is limited to some relayers, only the notifications of these relayers exist. */
   const checkNotification = Effect.fnUntraced(function* (
@@ -77,15 +75,15 @@ export const make = Effect.gen(function* () {
   const update = Effect.fn("Relayers.update")(function* (id: RelayerId, patch: UpdateRelayer, ifMatch?: string) {
     yield* checkLimits(patch)
     const held = yield* hold(id, ifMatch)
-    const { request, isChanged } = yield* RelayerPatch.apply(held.value, yield* urls.open(held), patch)
+    const { request, isChanged } = yield* applyRelayerPatch(held.value, yield* urls.open(held), patch)
     return isChanged ? yield* store(held, request, patch.custom_rpc_urls !== undefined) : held
   }, transaction)
 
   /** What the request makes of the relayer. */
   const defined = Effect.fnUntraced(function* (held: HeldRelayer, given: CreateRelayer) {
     const opened = yield* urls.open(held)
-    const { request, isChanged } = yield* RelayerPatch.define(held.value, opened, given)
-    const before = RelayerPatch.requestOf(held.value, opened)
+    const { request, isChanged } = yield* applyDefinition(held.value, opened, given)
+    const before = createRequestOf(held.value, opened)
     const withUrls = !Equal.equals(before.custom_rpc_urls, request.custom_rpc_urls)
     if (!isChanged) return { request, isChanged, withUrls }
     yield* checkLimits({

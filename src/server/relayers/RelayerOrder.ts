@@ -1,6 +1,6 @@
 // The orders of the list of relayers, in SQL. Each ends with `seq`, so that no two relayers have the same position.
 import type { SqlClient, Statement } from "effect/sql"
-import type { RelayerSort } from "../../domain/relayer/RelayerQuery.ts"
+import type { RelayerSort } from "../../domain/relayer/Relayer.ts"
 import * as RelayerChecks from "./RelayerChecks.ts"
 
 /** The position of a relayer. */

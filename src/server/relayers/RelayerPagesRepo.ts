@@ -1,13 +1,11 @@
 // Reads pages of the table `relayers`.
 import { Effect } from "effect"
-import type { PageRequest, Unreadable } from "../../domain/request/Page.ts"
-import { maxResourceBytes } from "../../domain/request/ResourceSize.ts"
-import type { RelayerFilter, RelayerSort } from "../../domain/relayer/RelayerQuery.ts"
 import type { Statement } from "effect/sql"
+import type { RelayerFilter, RelayerSort } from "../../domain/relayer/Relayer.ts"
+import type { PageRequest, Unreadable } from "../../domain/request/Page.ts"
+import { maxResourceBytes } from "../../domain/request/Request.ts"
 import { client, query } from "../../sql/Query.ts"
-import * as FittingRows from "../../sql/FittingRows.ts"
-import * as ManagedBy from "../../sql/ManagedBy.ts"
-import { selectRows } from "../../sql/SelectPage.ts"
+import { bytesBefore, managedByInJson, maxNumberedBytes, maxPageBytes, selectRows } from "../../sql/Rows.ts"
 import * as ChangedRow from "../secrets/ChangedRow.ts"
 import { RelayerMacs } from "./RelayerMacs.ts"
 import * as RelayerChecks from "./RelayerChecks.ts"
@@ -28,7 +26,7 @@ export interface RelayerSelection {
 }
 
 /** Relayers that fit on any page, whatever their size. */
-const maxSmall = FittingRows.maxPageBytes / maxResourceBytes
+const maxSmall = maxPageBytes / maxResourceBytes
 
 /** A page. `last` is its last relayer if another page follows. */
 export interface FoundPage {
@@ -56,7 +54,7 @@ interface Readable<Row> {
 
 export const make = Effect.gen(function* () {
   const sql = yield* client
-  const shown = ManagedBy.inJson(sql, "relayers")
+  const shown = managedByInJson(sql, "relayers")
   const bytes = sql`octet_length(t.json)`
 
   /** `json`: null for relayers that do not fit. */
@@ -74,8 +72,8 @@ export const make = Effect.gen(function* () {
 
   const large = (selection: RelayerSelection) => {
     const { sort, from } = selection
-    const before = FittingRows.bytesBefore(sql, bytes, RelayerOrder.of(sql, sort).by)
-    const most = from === undefined ? FittingRows.maxNumberedBytes : FittingRows.maxPageBytes
+    const before = bytesBefore(sql, bytes, RelayerOrder.of(sql, sort).by)
+    const most = from === undefined ? maxNumberedBytes : maxPageBytes
     return selecting(selection, sql`CASE WHEN ${before} < ${most} THEN ${shown} END`)
   }
   const macs = yield* RelayerMacs

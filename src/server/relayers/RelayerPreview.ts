@@ -1,13 +1,13 @@
 // What is wrong with the providers and the account of a relayer that is about to be created.
 import { Effect, Option } from "effect"
 import { chainWarnings } from "../../domain/health/ChainWarnings.ts"
-import { unanswered } from "../../domain/health/HealthSnapshot.ts"
-import { networkId } from "../../domain/network/NetworkId.ts"
-import type { CreateRelayer } from "../../domain/relayer/Relayer.ts"
-import { SignerId } from "../../domain/signer/SignerId.ts"
 import { Chains } from "../chains/Chains.ts"
 import * as Inspection from "../chains/Inspection.ts"
-import { OutboundWork } from "../limits/OutboundWork.ts"
+import { unanswered } from "../../domain/health/Funding.ts"
+import { networkId } from "../../domain/network/Network.ts"
+import type { CreateRelayer } from "../../domain/relayer/Relayer.ts"
+import { SignerId } from "../../domain/signer/Signer.ts"
+import { OutboundWork } from "../limits/CallerLimits.ts"
 import { Networks } from "../networks/Networks.ts"
 import { Signers } from "../signers/Signers.ts"
 

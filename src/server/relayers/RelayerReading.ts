@@ -2,13 +2,13 @@
 import { Effect, Result } from "effect"
 import type { Exit, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import * as Caller from "../../domain/access/Caller.ts"
-import type { RelayerId } from "../../domain/relayer/Relayer.ts"
-import type { RelayerQuery } from "../../domain/relayer/RelayerQuery.ts"
-import { BadRequest } from "../../domain/request/Request.ts"
-import * as ConnectionShare from "../../sql/ConnectionShare.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
-import { maxNumberedBytes } from "../../sql/FittingRows.ts"
+import * as Caller from "../../domain/access/Caller.ts"
+import type { RelayerId, RelayerQuery } from "../../domain/relayer/Relayer.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import { CurrentShare, withShare } from "../../sql/Query.ts"
+import type { ConnectionShare } from "../../sql/Query.ts"
+import { maxNumberedBytes } from "../../sql/Rows.ts"
 import { Cursors } from "../cursors/Cursors.ts"
 import * as RelayerPagesRepo from "./RelayerPagesRepo.ts"
 import type { RelayerSelection } from "./RelayerPagesRepo.ts"
@@ -26,7 +26,7 @@ const tooLarge = (served: number) =>
 interface Reading {
   readonly selection: RelayerSelection
   readonly callerId: string
-  readonly share: ConnectionShare.ConnectionShare | undefined
+  readonly share: ConnectionShare | undefined
 }
 
 export const make = Effect.gen(function* () {
@@ -57,12 +57,12 @@ export const make = Effect.gen(function* () {
   const findPage = yield* Batcher.make<Reading, Result.Result<StoredPage, BadRequest>>(sql, {
     group: ({ selection, callerId }) => JSON.stringify([callerId, selection]),
     all: ([{ selection, share }, ...others]) =>
-      Effect.map(ConnectionShare.under(share)(readPage(selection)), (page) => [page, ...others.map(() => page)])
+      Effect.map(withShare(share)(readPage(selection)), (page) => [page, ...others.map(() => page)])
   })
 
   const list = Effect.fnUntraced(function* (query: RelayerQuery) {
     const { id: callerId, relayerIds } = yield* Caller.current
-    const share = yield* ConnectionShare.Current
+    const share = yield* CurrentShare
     const selection = yield* RelayersCursor.read(cursors, query, relayerIds)
     return yield* Effect.flatMap(findPage({ selection, callerId, share }), Effect.fromResult)
   })

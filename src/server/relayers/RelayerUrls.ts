@@ -1,7 +1,7 @@
 // The RPC URLs of a relayer: checked, masked to be shown, and sealed to be called.
 import { Effect } from "effect"
 import { maskRpc } from "../../domain/chain/Rpc.ts"
-import type { RelayerId, CreateRelayer } from "../../domain/relayer/Relayer.ts"
+import type { CreateRelayer, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
 import * as RpcUrls from "../chains/RpcUrls.ts"

@@ -1,22 +1,20 @@
 // Relayers with their versions, for HTTP, host programs and other features. A response is their stored JSON as it is.
 import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
+import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import type { Forbidden, TooManyRequests } from "../../domain/access/Caller.ts"
-import { CreateRelayer, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
+import { CreateRelayer, createRequestOf, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import type {
   RelayerId,
   RelayerIdTaken,
-  RelayerIsChannel,
   RelayerInUse,
-  RelayerNotFound
+  RelayerIsChannel,
+  RelayerNotFound,
+  RelayerQuery
 } from "../../domain/relayer/Relayer.ts"
-import type { RelayerQuery } from "../../domain/relayer/RelayerQuery.ts"
-import { checked } from "../../domain/request/Checked.ts"
-import type { BadRequest } from "../../domain/request/Request.ts"
-import * as RelayerPatch from "../../domain/relayer/RelayerPatch.ts"
-import type { PreconditionFailed } from "../../domain/request/Version.ts"
-import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
-import type { Ids } from "../../sql/SelectPage.ts"
+import { checked } from "../../domain/request/Request.ts"
+import type { BadRequest, PreconditionFailed } from "../../domain/request/Request.ts"
+import type { Ids } from "../../sql/Rows.ts"
 import { Cursors } from "../cursors/Cursors.ts"
 import * as RelayerCreation from "./RelayerCreation.ts"
 import * as RelayerEditing from "./RelayerEditing.ts"
@@ -126,7 +124,7 @@ export class Relayers extends Context.Service<
         return yield* Effect.forEach(
           yield* repo.findAllSealed(ids, lock),
           Effect.fnUntraced(function* (held) {
-            const request = RelayerPatch.requestOf(held.value, yield* urls.open(held))
+            const request = createRequestOf(held.value, yield* urls.open(held))
             return { id: held.id, number: held.number, address: held.value.address, request }
           })
         )

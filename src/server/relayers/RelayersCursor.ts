@@ -1,10 +1,9 @@
 // The cursors of the list of relayers. A cursor contains the position where the next page starts, the number of that page,
 // and the total when the first page was served, so that later pages do not count again.
 import { Effect, Schema } from "effect"
+import type { Relayer, RelayerQuery } from "../../domain/relayer/Relayer.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page } from "../../domain/request/Page.ts"
-import type { Relayer } from "../../domain/relayer/Relayer.ts"
-import type { RelayerQuery } from "../../domain/relayer/RelayerQuery.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { Cursors } from "../cursors/Cursors.ts"
 import type { Position } from "./RelayerOrder.ts"

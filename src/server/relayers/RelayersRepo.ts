@@ -1,18 +1,14 @@
 // The table `relayers`; `NewRelayersRepo` writes what is new, `RelayerPagesRepo` reads pages.
-import { addressesIn } from "../../sql/AddressPart.ts"
-import type { AddressPart } from "../../sql/AddressPart.ts"
 import { Array, Effect, Exit, Option, Schema } from "effect"
-import { NetworkType } from "../../domain/network/NetworkId.ts"
+import type { Statement } from "effect/sql"
+import { NetworkType } from "../../domain/network/Network.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, DisabledReason, Relayer } from "../../domain/relayer/Relayer.ts"
-import type { Statement } from "effect/sql"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
-import * as ManagedBy from "../../sql/ManagedBy.ts"
 import * as Rows from "../../sql/Rows.ts"
-import { amongAll } from "../../sql/SelectPage.ts"
-import type { Ids } from "../../sql/SelectPage.ts"
-import * as RowTurn from "../../sql/RowTurn.ts"
-import * as RowVersion from "../../sql/RowVersion.ts"
+import { addressesIn, amongAll, managedByInJson, versionColumn } from "../../sql/Rows.ts"
+import type { AddressPart, Ids } from "../../sql/Rows.ts"
+import { exclusiveTurn } from "../../sql/Transaction.ts"
 import { ReferenceMissing } from "./NewRelayersRepo.ts"
 import type { StoredUrls } from "./NewRelayersRepo.ts"
 import { RelayerMacs } from "./RelayerMacs.ts"
@@ -50,7 +46,7 @@ export const make = Effect.gen(function* () {
   const sql = yield* client
   const stored = Rows.unchecked<StoredRow>(sql)
   const held = Rows.unchecked<HeldRow>(sql)
-  const columns = sql`t.id, ${ManagedBy.inJson(sql, "relayers")} AS json, t.mac, ${RowVersion.column(sql)}`
+  const columns = sql`t.id, ${managedByInJson(sql, "relayers")} AS json, t.mac, ${versionColumn(sql)}`
   const macs = yield* RelayerMacs
 
   const verified = <A extends StoredRelayer>(found: Option.Option<A>) =>
@@ -111,7 +107,7 @@ export const make = Effect.gen(function* () {
   /** Relayers of stellar that want channels, and those with one of the addresses. */
   const withChannels = (addresses: ReadonlyArray<string>) =>
     sql`
-      SELECT t.id, t.address, coalesce((t.policies -> 'channels' ->> 'count')::float8, 0) AS channels, ${RowVersion.column(sql)}
+      SELECT t.id, t.address, coalesce((t.policies -> 'channels' ->> 'count')::float8, 0) AS channels, ${versionColumn(sql)}
       FROM relayers t WHERE t.id IN (
         SELECT r.id FROM relayers r WHERE r.network_type = 'stellar' AND (r.policies -> 'channels') IS NOT NULL
         UNION SELECT r.id FROM relayers r WHERE r.network_type = 'stellar' AND r.address = ANY(${addresses}))
@@ -169,7 +165,7 @@ export const make = Effect.gen(function* () {
       select`SELECT ${columns} FROM relayers t WHERE t.id = ${id} FOR UPDATE SKIP LOCKED`,
       (rows) => rows.length > 0,
       () => select`
-        WITH turn AS MATERIALIZED (SELECT ${RowTurn.exclusive(sql, sql`r.seq`)} FROM relayers r WHERE r.id = ${id})
+        WITH turn AS MATERIALIZED (SELECT ${exclusiveTurn(sql, sql`r.seq`)} FROM relayers r WHERE r.id = ${id})
         SELECT ${columns} FROM turn CROSS JOIN relayers t WHERE t.id = ${id} FOR UPDATE OF t`
     )
 

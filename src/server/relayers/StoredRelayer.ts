@@ -1,11 +1,11 @@
 // Relayers as they are stored: JSON text in the form of the API, which is decoded when a value is needed.
 import { Effect, Option, Schema } from "effect"
 import * as Json from "../../api/Json.ts"
-import type { Page, PageRequest, Unreadable } from "../../domain/request/Page.ts"
 import { Relayer, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
-import type { Versioned } from "../../domain/request/Version.ts"
-import * as RowVersion from "../../sql/RowVersion.ts"
+import type { Page, PageRequest, Unreadable } from "../../domain/request/Page.ts"
+import type { Versioned } from "../../domain/request/Request.ts"
+import { seqOf } from "../../sql/Rows.ts"
 
 const decodeOne = Schema.decodeSync(Json.fromText(Relayer))
 const decodeMany = Schema.decodeSync(Json.fromText(Schema.Array(Relayer)))
@@ -37,7 +37,7 @@ export class StoredRelayer implements Versioned<Relayer> {
 
   /** Identifies it among all relayers that there were: an id can be used again, a number cannot. */
   get number(): number {
-    return RowVersion.seqOf(this.version)
+    return seqOf(this.version)
   }
 
   get value(): Relayer {

@@ -1,6 +1,8 @@
-// The request that is being answered: its id, its client's address, and the header fields of its response besides those of the
-// contract.
-import { Context, Effect } from "effect"
+// The request that is being answered: its id, its caller, its client's address, and header fields of its response.
+import { Context, Effect, Option, Schema } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import * as Caller from "../../domain/access/Caller.ts"
+import * as Destination from "../../outbound/Destination.ts"
 
 /** Work that waits for key services has limits of its own: it stops the time of the request. */
 interface TimeLimit {
@@ -24,7 +26,7 @@ export interface RequestState {
   readonly ownHeaders: Map<string, string>
 }
 
-export const make = (id: string, clientAddress: string | undefined): RequestState => ({
+export const makeRequestState = (id: string, clientAddress: string | undefined): RequestState => ({
   id,
   clientAddress,
   actor: undefined,
@@ -44,3 +46,81 @@ export const currentRequestId = Effect.map(CurrentRequest, (request) => request?
 /** Sets a header field of the endpoint. */
 export const setHeader = (name: string, value: string) =>
   Effect.map(CurrentRequest, (request) => void request?.headers.set(name, value))
+
+// Which caller and which request a change comes from.
+
+export interface Origin {
+  /** The id of the caller's API key. */
+  readonly keyId: string
+  /** Null outside of requests. */
+  readonly requestId: string | null
+  /** Null outside of requests. */
+  readonly clientAddress: string | null
+}
+
+export const currentOrigin: Effect.Effect<Origin> = Effect.map(
+  Effect.all([Caller.current, CurrentRequest]),
+  ([{ id }, request]) => ({
+    keyId: id,
+    requestId: request?.id ?? null,
+    clientAddress: request?.clientAddress ?? null
+  })
+)
+
+// The network address of a client, also if its request comes through proxies.
+
+/** The addresses and ranges of proxies whose `X-Forwarded-For` is believed. */
+export const TrustedProxies = Schema.Array(Schema.String)
+  .check(
+    Schema.makeFilter((entries: ReadonlyArray<string>) => {
+      const wrong = entries.find((entry) => Destination.parseRange(entry) === undefined)
+      return wrong === undefined
+        ? undefined
+        : `entry "${wrong}" is not an IP address or a range such as 10.1.0.0/16 that starts at its first address`
+    })
+  )
+  .pipe(Schema.brand("TrustedProxies"))
+export type TrustedProxies = typeof TrustedProxies.Type
+
+/** Throws if an entry is invalid. */
+export const makeTrustedProxies = (entries: ReadonlyArray<string>): TrustedProxies => TrustedProxies.make(entries)
+
+/** The address of the current request's client. `undefined` outside of requests. */
+export const currentAddress = Effect.map(CurrentRequest, (request) => request?.clientAddress)
+
+/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+const withoutPort = (text: string): string => text.replace(/^(\[.*\]|[\d.]+):\d+$/, "$1")
+
+const parseAddress = (text: string) => Destination.parseAddress(withoutPort(text.trim()))
+
+/** Node's socket names an IPv4 client of an IPv6 listener `::ffff:192.0.2.1`. */
+const mapped = "::ffff:"
+
+/**
+ * Returns the address of a request's client: the sender of the request or, if that is a trusted proxy, the rightmost address
+ * of `X-Forwarded-For` that is not one. Addresses further left come from the client, which may have made them up. If an entry is
+ * no address, the client is the proxy that has added it; if all are trusted, it is the first of them.
+ */
+export const addressReader = (proxies: TrustedProxies) => {
+  const ranges = proxies.flatMap((entry) => Destination.parseRange(entry) ?? [])
+  const isTrusted = (address: Destination.Address) => ranges.some((range) => Destination.isWithin(address, range))
+
+  const behind = (sender: Destination.Address, forwarded: string): Destination.Address => {
+    let client = sender
+    for (const entry of forwarded.split(",").toReversed()) {
+      const next = isTrusted(client) ? parseAddress(entry) : undefined
+      if (next === undefined) return client
+      client = next
+    }
+    return client
+  }
+
+  return (request: HttpServerRequest.HttpServerRequest): string | undefined => {
+    const sender = Option.getOrUndefined(request.remoteAddress)
+    const forwarded = ranges.length === 0 ? undefined : request.headers["x-forwarded-for"]
+    // Without proxies the text of the socket is used as it is, because this is done for every request.
+    if (sender === undefined || (forwarded === undefined && !sender.startsWith(mapped))) return sender
+    const address = Destination.parseAddress(sender)
+    return address === undefined ? sender : String(behind(address, forwarded ?? ""))
+  }
+}

@@ -1,4 +1,4 @@
-// Responses outside of the endpoints, from the same error table.
+// Responses outside of the endpoints, from the same error table, and the header fields that all responses have.
 import { Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { MisdirectedRequestError } from "../../api/ConsoleApi.ts"
@@ -38,3 +38,11 @@ export const requestHeaderFieldsTooLarge = responder(Errors.RequestHeaderFieldsT
 export const internalServerError = responder(Errors.InternalServerErrorError)
 export const serviceUnavailable = responder(Errors.ServiceUnavailableError)
 export const misdirected = responder(MisdirectedRequestError)
+
+// Header fields of every response, also of those that Node's server sends before there is a request.
+
+/**
+ * Responses hold data that only the caller may see, some of it secret: caches must not store them. Documents that everyone
+ * may see set another `cache-control`.
+ */
+export const constantHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const

@@ -1,14 +1,125 @@
-// Builds responses of handlers: puts the result of a service into an envelope.
-import { Effect } from "effect"
+// Builds responses of handlers: the result of a service in an envelope, with what was recorded, in the type that is preferred.
+import { Context, DateTime, Effect, Logger, LogLevel, References, Tracer } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as Envelope from "../../api/Envelope.ts"
+import type { Metadata } from "../../api/Envelope.ts"
+import * as Caller from "../../domain/access/Caller.ts"
 import type { Items, Page, Unreadable } from "../../domain/request/Page.ts"
-import { BadRequest } from "../../domain/request/Request.ts"
-import { entityTag } from "../../domain/request/Version.ts"
-import type { Versioned } from "../../domain/request/Version.ts"
-import { CurrentRecording } from "./Recording.ts"
-import { maxNumberedBytes } from "../../sql/FittingRows.ts"
+import { BadRequest, entityTag } from "../../domain/request/Request.ts"
+import type { Versioned } from "../../domain/request/Request.ts"
+import * as Query from "../../sql/Query.ts"
+import { maxNumberedBytes } from "../../sql/Rows.ts"
 import { setHeader } from "./CurrentRequest.ts"
+
+// Records the log lines and spans of a request that is sent with `X-Relayer-Debug: true`.
+
+/** Returns what the current request has recorded so far. `undefined` if it is not recorded. */
+export const CurrentRecording = Context.Reference<(() => Metadata) | undefined>(
+  "effect-relayer/server/responses/Respond/CurrentRecording",
+  { defaultValue: () => undefined }
+)
+
+const maxLogs = 1000
+const maxSpans = 1000
+
+type Level = Metadata["logs"][number]["level"]
+
+const levels: Partial<Record<LogLevel.LogLevel, Level>> = {
+  Fatal: "error",
+  Error: "error",
+  Warn: "warn",
+  Info: "info",
+  Debug: "debug",
+  Trace: "debug"
+}
+
+const asText = (part: unknown): string => (typeof part === "string" ? part : JSON.stringify(part))
+
+/** The message and its annotations: `relayer created relayer_id=payouts`. The caller knows the request id and its own. */
+const toText = ({ message, fiber }: Logger.Options<unknown>): string => {
+  const { request_id: _, actor: __, ...annotations } = fiber.getRef(References.CurrentLogAnnotations)
+  const fields = Object.entries(annotations).map(([name, value]) => `${name}=${asText(value)}`)
+  return [...(Array.isArray(message) ? message : [message]).map(asText), ...fields].join(" ")
+}
+
+/**
+ * The attributes that are shown. A library may add others in any version, and among those of today are SQL statements, and the
+ * address and name of the database.
+ */
+const shown = new Set([
+  Query.systemAttribute,
+  "error.type",
+  "http.request.method",
+  "http.response.status_code",
+  // The JSON-RPC method and the type of the network of a call to a chain.
+  "method",
+  "network_type"
+])
+
+const isShown = (entry: [string, unknown]): entry is [string, string | number | boolean] =>
+  shown.has(entry[0]) && ["string", "number", "boolean"].includes(typeof entry[1])
+
+const statusOf = ({ status }: Tracer.Span) => {
+  if (status._tag === "Started") return "running"
+  return status.exit._tag === "Success" ? "ok" : "error"
+}
+
+/** A key that is limited to relayers gets this name instead of the names of repositories, tables and the database. */
+const database = "database"
+
+/** Whether the span is a query, such as `SignersRepo.insert`, or a statement of a query. */
+const isOfDatabase = ({ attributes }: Tracer.Span) => attributes.has(Query.systemAttribute)
+
+/** A span as the caller may see it: `isNarrow` if its key is limited to relayers. */
+const describeSpan = (isNarrow: boolean) => (span: Tracer.Span) =>
+  isNarrow && isOfDatabase(span) ? { ...recordedSpan(span), name: database, attributes: {} } : recordedSpan(span)
+
+const recordedSpan = (span: Tracer.Span): Metadata["traces"][number] => ({
+  name: span.name,
+  trace_id: span.traceId,
+  span_id: span.spanId,
+  ...(span.parent._tag === "Some" ? { parent_span_id: span.parent.value.spanId } : {}),
+  started_at: DateTime.formatIso(DateTime.makeUnsafe(Number(span.status.startTime / 1_000_000n))),
+  ...(span.status._tag === "Ended" ? { duration_ms: Number(span.status.endTime - span.status.startTime) / 1e6 } : {}),
+  status: statusOf(span),
+  attributes: Object.fromEntries([...span.attributes].filter(isShown))
+})
+
+/** Records `self` in a span called `name`. */
+export const recordRequest = <A, E, R>(self: Effect.Effect<A, E, R>, name: string): Effect.Effect<A, E, R> =>
+  Effect.gen(function* () {
+    const tracer = yield* Tracer.Tracer
+    const loggers = yield* Logger.CurrentLoggers
+    const minimum = yield* References.MinimumLogLevel
+    const shownSpan = describeSpan((yield* Caller.current).relayerIds !== undefined)
+    const logs: Array<Metadata["logs"][number]> = []
+    const spans: Array<Tracer.Span> = []
+
+    const recorder = Logger.make((line) => {
+      if (logs.length < maxLogs) logs.push({ level: levels[line.logLevel] ?? "log", message: toText(line) })
+    })
+    // The recorder gets every line. The other loggers get the lines that they got before.
+    const others = [...loggers].map((logger) =>
+      Logger.make((line) => (LogLevel.isGreaterThanOrEqualTo(line.logLevel, minimum) ? logger.log(line) : undefined))
+    )
+    const recordingTracer = Tracer.make({
+      ...tracer,
+      span: (options) => {
+        const span = tracer.span(options)
+        if (spans.length < maxSpans) spans.push(span)
+        return span
+      }
+    })
+
+    return yield* Effect.andThen(Effect.annotateLogs(Effect.logDebug("request recorded"), { name }), self).pipe(
+      Effect.withSpan(name),
+      Effect.provideService(References.TracerEnabled, true),
+      Effect.provideService(Tracer.Tracer, recordingTracer),
+      Effect.provideService(Logger.CurrentLoggers, new Set([recorder, ...others])),
+      Effect.provideService(References.MinimumLogLevel, "Debug"),
+      Effect.provideService(CurrentRecording, () => ({ logs: [...logs], traces: spans.map(shownSpan) }))
+    )
+  })
 
 interface Recorded {
   readonly metadata?: Envelope.Metadata
@@ -186,3 +297,78 @@ export const storedPage = <E, R>(self: Effect.Effect<StoredPage, E, R>) =>
       json(Envelope.pageText(page.json, { pagination: Envelope.pagination(page), ...extra }), {})
     )
   )
+
+// Proactive content negotiation (RFC 9110, section 12.5.1).
+
+interface Range {
+  readonly type: string
+  readonly subtype: string
+  readonly parameters: ReadonlyMap<string, string>
+  /** From 0, not acceptable, to 1. */
+  readonly quality: number
+}
+
+const parameterOf = (text: string): readonly [string, string] => {
+  const [name = "", value = ""] = text.split("=", 2)
+  return [
+    name.trim().toLowerCase(),
+    value
+      .trim()
+      .replace(/^"(.*)"$/, "$1")
+      .toLowerCase()
+  ]
+}
+
+const rangeOf = (text: string): Range | undefined => {
+  const [name = "", ...rest] = text.split(";")
+  const [, type, subtype] = /^\s*([^\s/]+)\/([^\s/]+)\s*$/.exec(name.toLowerCase()) ?? []
+  if (type === undefined || subtype === undefined) return undefined
+  const parameters = new Map(rest.map(parameterOf))
+  const quality = Number(parameters.get("q") ?? "1")
+  parameters.delete("q")
+  return { type, subtype, parameters, quality: quality >= 0 && quality <= 1 ? quality : 0 }
+}
+
+/** How specifically `range` names `offered`. `undefined`: it does not match. */
+const specificity = (range: Range, offered: Range): number | undefined => {
+  if (range.type === "*") return range.subtype === "*" ? 0 : undefined
+  if (range.type !== offered.type) return undefined
+  if (range.subtype === "*") return 1
+  if (range.subtype !== offered.subtype) return undefined
+  let common = 0
+  for (const [name, value] of range.parameters) {
+    const own = offered.parameters.get(name)
+    if (own === undefined) continue
+    if (own !== value) return undefined
+    common += 1
+  }
+  return 2 + common
+}
+
+/** The quality that the most specific range gives to `offered`. A type that no range matches has none. */
+const qualityOf = (ranges: ReadonlyArray<Range>, offered: Range): number => {
+  let best = { specificity: -1, quality: 0 }
+  for (const range of ranges) {
+    const found = specificity(range, offered)
+    if (found !== undefined && found > best.specificity) best = { specificity: found, quality: range.quality }
+  }
+  return best.quality
+}
+
+/**
+ * The type that a client prefers, of types that the service offers in its own order of preference. The first one is the
+ * response to a client that accepts everything, nothing of it, or does not say.
+ */
+export const preferredType = <Type extends string>(
+  accept: string | undefined,
+  offered: readonly [Type, ...Array<Type>]
+): Type => {
+  const ranges = (accept ?? "").split(",").flatMap((text) => rangeOf(text) ?? [])
+  let best: { readonly type: Type; readonly quality: number } = { type: offered[0], quality: 0 }
+  for (const type of offered) {
+    const parsed = rangeOf(type)
+    const quality = parsed === undefined ? 0 : qualityOf(ranges, parsed)
+    if (quality > best.quality) best = { type, quality }
+  }
+  return best.type
+}

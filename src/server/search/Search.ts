@@ -1,18 +1,102 @@
-// Finds resources for a caller: only those of the kinds that the caller may read.
+// Finds resources for a caller by what a person has at hand: only those of the kinds that the caller may read.
 import { Effect, Option, Schema } from "effect"
+import type { Statement } from "effect/sql"
+import type { Scope } from "../../domain/access/ApiKey.ts"
 import * as Caller from "../../domain/access/Caller.ts"
-import type { Scope } from "../../domain/access/Scope.ts"
+import { NetworkId } from "../../domain/network/Network.ts"
+import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { maxFound, termsOf } from "../../domain/search/Search.ts"
 import type { FoundItem, SearchQuery, Terms } from "../../domain/search/Search.ts"
 import { statusOf } from "../../domain/transaction/Presentation.ts"
 import type { State } from "../../domain/transaction/Transaction.ts"
+import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
 import { Audit } from "../audit/Audit.ts"
-import { Networks } from "../networks/Networks.ts"
-import { NetworkId } from "../../domain/network/NetworkId.ts"
 import { Ledger } from "../ledger/Ledger.ts"
+import { Networks } from "../networks/Networks.ts"
 import { Relayers } from "../relayers/Relayers.ts"
-import { RelayerId } from "../../domain/relayer/Relayer.ts"
-import * as SearchRepo from "./SearchRepo.ts"
+
+// Looks resources up by what a person has at hand. Each condition has an index.
+
+const Transaction = Rows.withoutNulls(
+  Schema.Struct({
+    id: Schema.String,
+    relayer_id: Schema.String,
+    external_id: Schema.optionalKey(Schema.String),
+    state: Schema.String
+  })
+)
+
+const readTransactions = Rows.all(Transaction)
+const readNamed = Rows.all(Schema.Struct({ id: Schema.String, name: Schema.String }))
+
+/** The last code point in the order of `COLLATE "C"`. */
+const last = "\u{10ffff}"
+
+/** `undefined`: all relayers. */
+type Ids = ReadonlyArray<string> | undefined
+
+export const makeSearchRepo = Effect.gen(function* () {
+  const sql = yield* client
+  const among = (column: Statement.Fragment, ids: Ids) =>
+    ids === undefined ? [] : [sql`${column} = ANY(${ids}::text[])`]
+
+  /** Ids of transactions, one statement per index. */
+  const idsOf = ({ uuid, hashes, text }: Terms, known: ReadonlyArray<string>) => [
+    sql`SELECT unnest(${[...(uuid === undefined ? [] : [uuid]), ...known]}::uuid[]) AS id`,
+    ...(hashes.length === 0
+      ? []
+      : [sql`(SELECT transaction_id AS id FROM attempts WHERE hash = ANY(${hashes}::text[]) LIMIT ${maxFound})`]),
+    sql`(SELECT id FROM transactions WHERE external_id = ${text} LIMIT ${maxFound})`
+  ]
+
+  /**
+   * `known`: ids of further transactions. If a deleted relayer had the same id as a present one, a caller that is limited to
+   * relayers does not see the transactions of the deleted relayer.
+   */
+  const transactions = (terms: Terms, known: ReadonlyArray<string>, relayerIds: Ids) =>
+    sql`
+      SELECT t.id::text AS id, t.relayer_id, t.external_id, t.state FROM transactions t
+      WHERE t.id = ANY(ARRAY(${sql.join(" UNION ", false)(idsOf(terms, known))})) AND ${sql.and([
+        sql`t.origin = 'request'`,
+        ...(relayerIds === undefined
+          ? []
+          : [sql`t.relayer_number IN (SELECT r.seq FROM relayers r WHERE ${sql.and(among(sql`r.id`, relayerIds))})`])
+      ])}
+      ORDER BY t.number DESC LIMIT ${maxFound}`.pipe(Effect.flatMap(readTransactions), query("Search.transactions"))
+
+  /** `known`: ids of further relayers. */
+  const relayers = ({ text, address }: Terms, known: ReadonlyArray<string>, relayerIds: Ids) => {
+    const found = [
+      sql`SELECT r.seq FROM relayers r WHERE r.id = ANY(${[text, ...known]}::text[])`,
+      ...(address === undefined
+        ? []
+        : [sql`(SELECT r.seq FROM relayers r WHERE r.address = ${address} LIMIT ${maxFound})`]),
+      sql`(
+        SELECT r.seq FROM relayers r
+        WHERE ${sql.and([
+          sql`r.name COLLATE "C" >= ${text}`,
+          sql`r.name COLLATE "C" < ${text + last}`,
+          ...among(sql`r.id`, relayerIds)
+        ])} LIMIT ${maxFound})`
+    ]
+    return sql`
+      SELECT t.id, t.name FROM relayers t
+      WHERE ${sql.and([sql`t.seq = ANY(ARRAY(${sql.join(" UNION ", false)(found)}))`, ...among(sql`t.id`, relayerIds)])}
+      ORDER BY t.seq LIMIT ${maxFound}`.pipe(Effect.flatMap(readNamed), query("Search.relayers"))
+  }
+
+  /** By their ids. */
+  const byIds = (table: "signers" | "notifications" | "api_keys", ids: ReadonlyArray<string>) => {
+    const name = table === "api_keys" ? sql`t.name` : sql`t.id`
+    return sql`SELECT t.id, ${name} AS name FROM ${sql(table)} t WHERE t.id = ANY(${ids}::text[])`.pipe(
+      Effect.flatMap(readNamed),
+      query("Search.byIds")
+    )
+  }
+
+  return { transactions, relayers, byIds }
+})
 
 const decodeNetworkId = Schema.decodeOption(NetworkId)
 
@@ -21,7 +105,7 @@ const named =
   ({ id, name }: { readonly id: string; readonly name: string }): FoundItem => ({ kind, id, label: name })
 
 export const make = Effect.gen(function* () {
-  const repo = yield* SearchRepo.make
+  const repo = yield* makeSearchRepo
   const networks = yield* Networks
   const relayers = yield* Relayers
   const ledger = yield* Ledger

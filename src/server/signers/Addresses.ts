@@ -1,9 +1,8 @@
 // The addresses of a public key. The chain libraries take 75 MB of memory and are loaded when the first signer is created.
 import { Effect } from "effect"
-import type { NetworkType } from "../../domain/network/NetworkId.ts"
-import { networkTypesOn } from "../../domain/signer/Curve.ts"
-import type { Curve } from "../../domain/signer/Curve.ts"
-import type { SignerAddresses } from "../../domain/signer/SignerAddresses.ts"
+import type { NetworkType } from "../../domain/network/Network.ts"
+import { networkTypesOn } from "../../domain/signer/Signer.ts"
+import type { Curve, SignerAddresses } from "../../domain/signer/Signer.ts"
 import type { SignerBackend } from "./backends/SignerBackend.ts"
 
 const encode: Record<NetworkType, (publicKey: Uint8Array) => Promise<string>> = {

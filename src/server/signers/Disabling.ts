@@ -1,6 +1,6 @@
 // Disables a signer if its key is no longer the pinned one, and enables it when a verification succeeds.
 import { DateTime, Effect, Option } from "effect"
-import { Signer, isRemote } from "../../domain/signer/Signer.ts"
+import { isRemote, Signer } from "../../domain/signer/Signer.ts"
 import type { RemoteSigner, SignerDisabledReason } from "../../domain/signer/Signer.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"

@@ -1,9 +1,6 @@
 // Tests a signer on each of its curves: reads the public key, signs a probe, and verifies the signature.
 import { Effect } from "effect"
-import type { Curve } from "../../domain/signer/Curve.ts"
-import type { Signer } from "../../domain/signer/Signer.ts"
-import type { SignerAddresses } from "../../domain/signer/SignerAddresses.ts"
-import type { VerificationStep } from "../../domain/signer/Verification.ts"
+import type { Curve, Signer, SignerAddresses, VerificationStep } from "../../domain/signer/Signer.ts"
 import * as Addresses from "./Addresses.ts"
 import { operations, probeOf } from "./backends/Curves.ts"
 import { SignerUnavailable } from "./backends/SignerBackend.ts"

@@ -1,14 +1,12 @@
 // The table `signers`.
 import { Effect, Option, Schema } from "effect"
 import type { PageRequest } from "../../domain/request/Page.ts"
-import { Signer, SignerDisabledReason, SignerIdTaken, SignerKeyTaken, isRemote } from "../../domain/signer/Signer.ts"
-import type { RemoteSigner } from "../../domain/signer/Signer.ts"
-import type { SignerId } from "../../domain/signer/SignerId.ts"
+import { isRemote, Signer, SignerDisabledReason, SignerIdTaken, SignerKeyTaken } from "../../domain/signer/Signer.ts"
+import type { RemoteSigner, SignerId } from "../../domain/signer/Signer.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
-import * as ManagedBy from "../../sql/ManagedBy.ts"
 import * as Rows from "../../sql/Rows.ts"
-import { amongAll, selectPage, selectRow } from "../../sql/SelectPage.ts"
-import type { Ids } from "../../sql/SelectPage.ts"
+import { amongAll, managedBy, selectPage, selectRow } from "../../sql/Rows.ts"
+import type { Ids } from "../../sql/Rows.ts"
 
 const Row = Schema.Struct({ signer: Signer, mac: Schema.NullOr(Schema.String) })
 
@@ -42,7 +40,7 @@ export const make = Effect.gen(function* () {
     jsonb_build_object('evm', t.evm_address, 'solana', t.solana_address, 'stellar', t.stellar_address)))
     || jsonb_strip_nulls(
       jsonb_build_object('curve', t.curve, 'public_key', t.public_key, 'disabled_reason', t.disabled_reason,
-        'managed_by', ${ManagedBy.owner(sql, "signers")})) AS signer`
+        'managed_by', ${managedBy(sql, "signers")})) AS signer`
   const columns = sql`${shown}, t.mac`
   const selection = { table: "signers", columns, Row }
 

@@ -1,8 +1,8 @@
 // Cancels transactions for a caller: one of them, or all that are open.
 import { Array as Arr, Clock, Effect } from "effect"
-import * as Caller from "../../domain/access/Caller.ts"
 import type { TransactionId } from "../../domain/transaction/TransactionId.ts"
 import { Ledger } from "../ledger/Ledger.ts"
+import * as Caller from "../../domain/access/Caller.ts"
 import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import type * as OwnTransactions from "./OwnTransactions.ts"
 

@@ -1,9 +1,9 @@
 // Why a transaction is in its state, since when, and what happens next.
 import { Clock, DateTime, Effect, Option } from "effect"
 import { sentenceOf } from "../../domain/health/Funding.ts"
-import { networkId } from "../../domain/network/NetworkId.ts"
+import { networkId } from "../../domain/network/Network.ts"
+import { unitOf } from "../../domain/relayer/Relayer.ts"
 import type { Relayer } from "../../domain/relayer/Relayer.ts"
-import { unitOf } from "../../domain/relayer/RelayerStatus.ts"
 import { cause } from "../../domain/transaction/Cause.ts"
 import type { Cause } from "../../domain/transaction/Cause.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"

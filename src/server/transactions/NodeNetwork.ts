@@ -1,8 +1,8 @@
 // What a network type makes of the JSON-RPC calls of `/rpc`.
 import { Effect } from "effect"
 import type { Scope as Lifetime } from "effect"
+import type { Scope } from "../../domain/access/ApiKey.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
-import type { Scope } from "../../domain/access/Scope.ts"
 import type { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { BadGateway } from "../../domain/request/Request.ts"
 import type { NodeCall } from "../../domain/transaction/NodeCall.ts"

@@ -1,16 +1,15 @@
 // Answers the JSON-RPC calls of `/rpc`: by the network of the relayer, as far as it has methods of its own, and otherwise by a provider of
 // the relayer.
 import { Context, Effect, Layer } from "effect"
+import type { NodeCall, NodeCalls, NodeReplies } from "../../domain/transaction/NodeCall.ts"
+import { codes, RpcError } from "../../domain/transaction/RpcError.ts"
 import { current, Forbidden, hasScope } from "../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
-import { NotImplemented } from "../../domain/request/Request.ts"
+import { jsonBytesOf, NotImplemented } from "../../domain/request/Request.ts"
 import type { BadGateway } from "../../domain/request/Request.ts"
-import type { NodeCall, NodeCalls, NodeReplies } from "../../domain/transaction/NodeCall.ts"
-import { bytesOf } from "../../domain/request/ResourceSize.ts"
-import { codes, RpcError } from "../../domain/transaction/RpcError.ts"
-import { maxPageBytes } from "../../sql/FittingRows.ts"
-import { OutboundWork } from "../limits/OutboundWork.ts"
+import { maxPageBytes } from "../../sql/Rows.ts"
+import { OutboundWork } from "../limits/CallerLimits.ts"
 import type { Sender } from "./Intake.ts"
 import type { NodeNetwork } from "./NodeNetwork.ts"
 import * as Replies from "./NodeReplies.ts"
@@ -64,7 +63,7 @@ export class NodePassing extends Context.Service<
             const reply = yield* Effect.catch(network.pass(sender, call), (error) =>
               Effect.succeed(Replies.ofUnreached(call, error))
             )
-            const size = bytesOf(reply)
+            const size = jsonBytesOf(reply)
             const fits = bytes === 0 || bytes + size <= maxReplyBytes
             bytes += size
             return fits ? reply : Replies.ofError(call, tooLarge)

@@ -1,10 +1,10 @@
 // Replies to JSON-RPC calls.
 import { Effect } from "effect"
+import type { NodeCall, NodeReply } from "../../domain/transaction/NodeCall.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
-import type { BadGateway } from "../../domain/request/Request.ts"
-import type { NodeCall, NodeReply } from "../../domain/transaction/NodeCall.ts"
 import { carried } from "../../domain/request/ExactJson.ts"
+import type { BadGateway } from "../../domain/request/Request.ts"
 import { codes, invalidParams, RpcError } from "../../domain/transaction/RpcError.ts"
 import type { RpcAnswer } from "../chains/RpcBatch.ts"
 

@@ -1,7 +1,7 @@
 // The relayer of a request: its network, its lane, and what the caller's key may send there.
 import { Effect, Result } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
-import { networkId } from "../../domain/network/NetworkId.ts"
+import { networkId } from "../../domain/network/Network.ts"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { NotImplemented } from "../../domain/request/Request.ts"

@@ -1,13 +1,13 @@
 // Quotes and builds transactions whose users pay the fees in a token. Nothing is stored or signed: what a user sends later is
 // verified then.
 import { Context, Effect, Layer } from "effect"
-import type { TooManyRequests } from "../../domain/access/Caller.ts"
-import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
-import { BadGateway, BadRequest, NotImplemented } from "../../domain/request/Request.ts"
 import { RelayerPaused } from "../../domain/transaction/AcceptanceErrors.ts"
 import type { ExchangeBody, ShownExchange } from "../../domain/transaction/Family.ts"
 import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
-import { OutboundWork } from "../limits/OutboundWork.ts"
+import type { TooManyRequests } from "../../domain/access/Caller.ts"
+import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import { BadGateway, BadRequest, NotImplemented } from "../../domain/request/Request.ts"
+import { OutboundWork } from "../limits/CallerLimits.ts"
 import type { JsonBody } from "./Intake.ts"
 import * as Senders from "./Senders.ts"
 

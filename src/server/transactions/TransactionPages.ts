@@ -1,11 +1,5 @@
 // Pages of transactions: by number with a total, and by cursor without one.
 import { Array as Arr, DateTime, Effect, Schema } from "effect"
-import * as Caller from "../../domain/access/Caller.ts"
-import { canonicalHash, hashFault } from "../../domain/chain/TransactionHash.ts"
-import { RelayerId } from "../../domain/relayer/Relayer.ts"
-import { pageRequest } from "../../domain/request/Page.ts"
-import type { Items, Page } from "../../domain/request/Page.ts"
-import { BadRequest } from "../../domain/request/Request.ts"
 import type { TransactionStatus } from "../../domain/transaction/TransactionId.ts"
 import { maxCountedTransactions } from "../../domain/transaction/Numbers.ts"
 import type { State } from "../../domain/transaction/Transaction.ts"
@@ -14,7 +8,13 @@ import type {
   TransactionFilter,
   TransactionQuery
 } from "../../domain/transaction/TransactionRequests.ts"
-import { maxPageBytes } from "../../sql/FittingRows.ts"
+import * as Caller from "../../domain/access/Caller.ts"
+import { canonicalHash, hashFault } from "../../domain/chain/Address.ts"
+import { RelayerId } from "../../domain/relayer/Relayer.ts"
+import { pageRequest } from "../../domain/request/Page.ts"
+import type { Items, Page } from "../../domain/request/Page.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import { maxPageBytes } from "../../sql/Rows.ts"
 import { Cursors } from "../cursors/Cursors.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import type { Filter, SelectedTransactions } from "../ledger/read/Selection.ts"

@@ -1,20 +1,109 @@
-// Replaces the content of a database by a validated backup, in one transaction.
-import { Effect, Schema, Stream } from "effect"
-import * as UnnestRows from "../batch/UnnestRows.ts"
-import { olderSeals, remedyOfBackup } from "../migrations/Former.ts"
-import { exclusive, migrateTo, migrationsTable } from "../migrations/index.ts"
-import { functions, tables } from "../migrations/objects.ts"
+// Replaces the content of a database by a backup, in one transaction, after it was read to its end and found complete.
+import { Effect, Option, Schema, Stream } from "effect"
+import { createHash } from "node:crypto"
 import { client } from "../Query.ts"
 import * as Rows from "../Rows.ts"
-import { BackupError } from "./Snapshot.ts"
-import type * as Format from "./Format.ts"
-import * as Tables from "./Tables.ts"
-import { decodeBatch } from "./Validation.ts"
+import { unnestRows } from "../Rows.ts"
+import type { UnnestRow } from "../Rows.ts"
+import * as Former from "../migrations/Former.ts"
+import { olderSeals, remedyOfBackup } from "../migrations/Former.ts"
+import { exclusive, latestMigration, migrateTo, migrationsTable } from "../migrations/index.ts"
+import { functions, tables } from "../migrations/objects.ts"
+import * as Backup from "./Backup.ts"
+import { BackupError, existingTables } from "./Backup.ts"
+import type { BackupTable } from "./Backup.ts"
+
+// Reads a backup to its end before anything is replaced: its format, its counts and its checksum.
+
+const invalid = (reason: string) => new BackupError({ message: `the backup cannot be restored: ${reason}` })
+
+const decodeHeader = Schema.decodeUnknownOption(Schema.fromJsonString(Backup.Header))
+const decodeFooter = Schema.decodeUnknownOption(Schema.fromJsonString(Backup.Footer))
+
+/** A batch of a table that the header declares, each row with a value per column. */
+export const decodeBatch = (header: Backup.Header) => {
+  const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Backup.Batch))
+  const widths = new Map(header.tables.map(({ name, columns }) => [name, columns.length]))
+  return (line: string): Effect.Effect<Backup.Batch, BackupError> => {
+    const batch = Option.getOrUndefined(decode(line))
+    if (batch === undefined) return Effect.fail(invalid("a line is damaged"))
+    const width = widths.get(batch.table)
+    return width !== undefined && batch.rows.every((row) => row.length === width)
+      ? Effect.succeed(batch)
+      : Effect.fail(invalid(`rows of table ${batch.table} do not have the columns that the backup declares`))
+  }
+}
+
+/** The header of a file that this version can restore. */
+export const decodedHeader = (line: string): Effect.Effect<Backup.Header, BackupError> => {
+  const found = Option.getOrUndefined(decodeHeader(line))
+  if (found === undefined) {
+    return Effect.fail(
+      invalid("the file is no backup of effect-relayer, or of a format that this version does not know")
+    )
+  }
+  if (found.schema < Former.baseline) {
+    return Effect.fail(invalid(`it ${Former.isTooOld(found.schema)}: ${Former.remedyOfBackup}`))
+  }
+  if (found.schema > latestMigration) {
+    return Effect.fail(
+      invalid(
+        `it has schema ${found.schema}, and this version knows none after ${latestMigration}: use a newer version`
+      )
+    )
+  }
+  const unknown = found.tables.find(({ name }) => !tables.includes(name))
+  return unknown === undefined
+    ? Effect.succeed(found)
+    : Effect.fail(invalid(`it contains an unknown table ${unknown.name}`))
+}
+
+interface Progress {
+  readonly header: Backup.Header | undefined
+  readonly footer: Backup.Footer | undefined
+  /** The checksum before the newest line. */
+  readonly sha256: string
+}
+
+/** Reads all lines and returns the header and the counts of a complete, undamaged backup. */
+export const validate = Effect.fn("Restore.validate")(function* <E>(lines: Stream.Stream<string, E>) {
+  const hash = createHash("sha256")
+  const counts = new Map<string, number>()
+  let state: Progress = { header: undefined, footer: undefined, sha256: "" }
+  let batchOf: ReturnType<typeof decodeBatch> | undefined
+
+  const visit = Effect.fnUntraced(function* (line: string): Effect.fn.Return<void, BackupError> {
+    if (state.footer !== undefined) return yield* invalid("there are lines after its end")
+    const sha256 = hash.copy().digest("hex")
+    hash.update(line).update("\n")
+    if (batchOf === undefined) {
+      const found = yield* decodedHeader(line)
+      batchOf = decodeBatch(found)
+      state = { header: found, footer: undefined, sha256 }
+      return
+    }
+    const footer = Option.getOrUndefined(decodeFooter(line))
+    if (footer === undefined) {
+      const { table, rows } = yield* batchOf(line)
+      counts.set(table, (counts.get(table) ?? 0) + rows.length)
+    } else state = { ...state, footer, sha256 }
+  })
+  yield* Stream.runForEach(lines, visit)
+
+  if (state.header === undefined) return yield* invalid("the file is empty")
+  const { footer } = state
+  if (footer === undefined) return yield* invalid("it is incomplete")
+  if (footer.sha256 !== state.sha256) return yield* invalid("its checksum does not match: it was changed or damaged")
+  for (const { name } of state.header.tables) {
+    if (footer.rows[name] !== (counts.get(name) ?? 0)) return yield* invalid(`rows of table ${name} are missing`)
+  }
+  return { header: state.header, rows: footer.rows }
+})
 
 /** Whether the database contains anything that a restore would replace. */
 export const isEmpty = Effect.gen(function* () {
   const sql = yield* client
-  const existing = new Set((yield* Tables.existing).map(({ name }) => name))
+  const existing = new Set((yield* existingTables).map(({ name }) => name))
   for (const table of ["signers", "relayers", "notifications", "networks", "api_keys", "audit"]) {
     if (existing.has(table) && (yield* sql`SELECT 1 FROM ${sql(table)} LIMIT 1`).length > 0) return false
   }
@@ -61,7 +150,7 @@ const foreignKeys = Effect.gen(function* () {
  * stay as they were. The owner of the tables may do both. Only a superuser could disable foreign keys.
  */
 const withoutChecks = Effect.fnUntraced(function* <E, R>(
-  found: ReadonlyArray<Tables.Table>,
+  found: ReadonlyArray<BackupTable>,
   load: Effect.Effect<void, E, R>
 ) {
   const sql = yield* client
@@ -78,24 +167,22 @@ const withoutChecks = Effect.fnUntraced(function* <E, R>(
 })
 
 const insert = Effect.fnUntraced(function* (
-  table: Tables.Table,
+  table: BackupTable,
   names: ReadonlyArray<string>,
-  rows: Format.Batch["rows"]
+  rows: Backup.Batch["rows"]
 ) {
   const sql = yield* client
   const list = sql.join(", ", false)
   const types = new Map(table.columns.map(({ name, type }) => [name, type]))
-  const given = rows.map((row): UnnestRows.Row =>
-    Object.fromEntries(names.map((name, index) => [name, row[index] ?? null]))
-  )
+  const given = rows.map((row): UnnestRow => Object.fromEntries(names.map((name, index) => [name, row[index] ?? null])))
   const values = names.map((name) => sql`given.${sql(name)}::${sql.literal(types.get(name) ?? "text")}`)
   yield* sql`
     INSERT INTO ${sql(table.name)} (${list(names.map((name) => sql`${sql(name)}`))}) OVERRIDING SYSTEM VALUE
-    SELECT ${list(values)} FROM ${UnnestRows.make(sql, given)}`
+    SELECT ${list(values)} FROM ${unnestRows(sql, given)}`
 })
 
 /** Identity columns continue after the highest value. */
-const advanceSequences = Effect.fnUntraced(function* (found: ReadonlyArray<Tables.Table>) {
+const advanceSequences = Effect.fnUntraced(function* (found: ReadonlyArray<BackupTable>) {
   const sql = yield* client
   for (const { name, columns } of found) {
     for (const column of columns) {
@@ -108,7 +195,7 @@ const advanceSequences = Effect.fnUntraced(function* (found: ReadonlyArray<Table
 })
 
 /** The tables that the backup declares, as this database has them now. */
-const declared = (header: Format.Header, found: ReadonlyArray<Tables.Table>) => {
+const declared = (header: Backup.Header, found: ReadonlyArray<BackupTable>) => {
   const byName = new Map(found.map((table) => [table.name, table]))
   return Effect.forEach(header.tables, ({ name, columns }) => {
     const table = byName.get(name)
@@ -120,7 +207,7 @@ const declared = (header: Format.Header, found: ReadonlyArray<Tables.Table>) => 
 }
 
 export interface Options<E> {
-  readonly header: Format.Header
+  readonly header: Backup.Header
   /** All lines of the file, the header first. */
   readonly lines: Stream.Stream<string, E>
   readonly progress: (table: string, rows: number) => Effect.Effect<void>
@@ -138,7 +225,7 @@ export const restore = Effect.fn("Restore.restore")(function* <E>({ header, line
     yield* exclusive
     yield* dropAll
     yield* migrateTo({ last: header.schema })
-    const found = yield* Tables.existing
+    const found = yield* existingTables
     const targets = new Map(yield* declared(header, found))
     const counts = new Map<string, number>()
 

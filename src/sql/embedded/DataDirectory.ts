@@ -4,11 +4,11 @@ import { execFile } from "node:child_process"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { promisify } from "node:util"
-import { DatabaseError } from "../DatabaseError.ts"
-import type { Binaries } from "./Binaries.ts"
-import * as Durable from "./Durable.ts"
 import * as LeftFiles from "./LeftFiles.ts"
-import { admit, canReach, sharedFolder, type SystemUser } from "./SystemUser.ts"
+import { DatabaseError } from "../Connection.ts"
+import { admitUser, canReach, sharedFolder } from "./Binaries.ts"
+import type { Binaries, SystemUser } from "./Binaries.ts"
+import * as Durable from "./Durable.ts"
 
 export const superuser = "relayer"
 
@@ -69,7 +69,7 @@ export const place = Effect.fn("DataDirectory.place")(
     }
     yield* LeftFiles.warn(folder)
     if (user === undefined || (yield* canReach(user, folder))) return folder
-    if (yield* admit(user, dataDir)) {
+    if (yield* admitUser(user, dataDir)) {
       yield* Effect.annotateLogs(Effect.logInfo("let the group of the unprivileged user enter the data directory"), {
         folder: dataDir,
         gid: user.gid

@@ -1,4 +1,4 @@
-// Writes small files beside the data so that they are complete and on disk when a call returns.
+// Creates folders, and writes small files in them so that they are complete and on disk when a call returns.
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
@@ -48,4 +48,25 @@ export const add = async (file: string, text: string): Promise<boolean> => {
   } finally {
     await fs.rm(unfinished, { force: true })
   }
+}
+
+// Creates the data directory.
+
+const orElse =
+  (code: string) =>
+  (cause: NodeJS.ErrnoException): undefined => {
+    if (cause.code !== code) throw cause
+  }
+
+/**
+ * Creates the folder and its missing parents, one after the other: `recursive` of Node tries for ever in a file system that
+ * takes no folders, such as `/proc`, and reports a read-only one as a missing folder.
+ */
+export const makeFolder = async (folder: string, mode: number): Promise<void> => {
+  const found = await fs.stat(folder).catch(orElse("ENOENT"))
+  if (found?.isDirectory() === true) return
+  if (found !== undefined) throw new Error(`${folder} is not a folder`)
+  await makeFolder(path.dirname(folder), mode)
+  // Another start may create it at the same time.
+  await fs.mkdir(folder, { mode }).catch(orElse("EEXIST"))
 }

@@ -3,8 +3,8 @@
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import * as Pid from "./Pid.ts"
-import { sharedFolders } from "./SystemUser.ts"
+import { sharedFolders } from "./Binaries.ts"
+import { runningServer } from "./Postmaster.ts"
 
 export interface LeftFiles {
   /** The folder of the database files. */
@@ -35,7 +35,7 @@ const inside = async (shared: string): Promise<ReadonlyArray<LeftFiles>> => {
       .map(async (name) => {
         const database = path.join(shared, name, "postgres")
         const link = await fs.readFile(noteOf(database), "utf8").catch(() => undefined)
-        const isLeft = Pid.running(database) === undefined && !(await isLinked(database, link))
+        const isLeft = runningServer(database) === undefined && !(await isLinked(database, link))
         return isLeft ? [{ database, link }] : []
       })
   )

@@ -1,13 +1,91 @@
-// Runs the PostgreSQL server process once, from its start to its end.
+// Runs the PostgreSQL server process once, from its start to its end, and finds out whether one is running.
 import { Deferred, Effect, Exit, FiberSet } from "effect"
 import type { Scope } from "effect"
-import { spawn, type ChildProcess } from "node:child_process"
+import { spawn } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
+import * as fs from "node:fs"
 import * as path from "node:path"
 import { createInterface } from "node:readline"
-import { DatabaseError } from "../DatabaseError.ts"
-import type { Binaries } from "./Binaries.ts"
-import { isAlive } from "./Pid.ts"
-import type { SystemUser } from "./SystemUser.ts"
+import { DatabaseError } from "../Connection.ts"
+import type { Binaries, SystemUser } from "./Binaries.ts"
+
+// Finds out whether a process, and the PostgreSQL server of a data folder, is running.
+
+/** A zombie has ended but keeps its id until its parent collects it. */
+const isZombie = (pid: number): boolean => {
+  try {
+    return / Z /.test(fs.readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\)/, ""))
+  } catch {
+    return false
+  }
+}
+
+export const isProcessAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return !isZombie(pid)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM"
+  }
+}
+
+/** Process ids are reused, in containers soon. On Linux the name of the process is checked too. */
+const isPostgres = (pid: number): boolean => {
+  try {
+    return fs.readFileSync(`/proc/${pid}/comm`, "utf8").startsWith("postgres")
+  } catch {
+    return process.platform !== "linux"
+  }
+}
+
+/** The working directory of a PostgreSQL is its data folder. False if the system does not show it, also to some roots. */
+const isElsewhere = (pid: number, folder: string): boolean => {
+  try {
+    return fs.readlinkSync(`/proc/${pid}/cwd`) !== fs.realpathSync(folder)
+  } catch {
+    return false
+  }
+}
+
+/** The id in the first line of a lock file, if that process is the server of `folder` and runs. */
+const living = (folder: string, line: string | undefined): number | undefined => {
+  const pid = Number(line)
+  if (!Number.isInteger(pid) || pid <= 0 || !isProcessAlive(pid)) return undefined
+  return isPostgres(pid) && !isElsewhere(pid, folder) ? pid : undefined
+}
+
+const lockFile = (folder: string) => path.join(folder, "postmaster.pid")
+
+/** Whether a server runs, starts, or was killed here. */
+export const isFolderClaimed = (folder: string): boolean => fs.existsSync(lockFile(folder))
+
+const readFile = (file: string): string | undefined => {
+  try {
+    return fs.readFileSync(file, "utf8")
+  } catch {
+    return undefined
+  }
+}
+
+/** The process id of the server that runs on these files. */
+export const runningServer = (folder: string): number | undefined =>
+  living(folder, readFile(lockFile(folder))?.split("\n")[0])
+
+/** Milliseconds. A younger lock file that is empty belongs to a server that is about to fill it. */
+const filledWithin = 5000
+
+const isStale = (folder: string, file: string, now: number): boolean => {
+  const text = readFile(file)
+  if (text === "") return now - (fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? now) > filledWithin
+  return text !== undefined && living(folder, text.split("\n")[0]) === undefined
+}
+
+/** Removes the lock files of a server that has ended: PostgreSQL would mistake any process with the same id for that server. */
+export const removeStaleFiles = (folder: string, now: number): void => {
+  for (const file of [lockFile(folder), path.join(folder, ".s.PGSQL.5432.lock")]) {
+    if (isStale(folder, file, now)) fs.rmSync(file, { force: true })
+  }
+}
 
 export interface Listen {
   /** The folder of the Unix socket. Absent: TCP on loopback. */
@@ -100,7 +178,7 @@ export const stop = (pid: number): Effect.Effect<void> =>
       signal(pid, "SIGINT")
       signal(pid, "SIGCONT")
     })
-    for (let waited = 0; isAlive(pid); waited += pollInterval) {
+    for (let waited = 0; isProcessAlive(pid); waited += pollInterval) {
       if (waited === stopGrace) {
         yield* Effect.annotateLogs(Effect.logWarning("the embedded PostgreSQL does not stop and is ended at once"), {
           pid

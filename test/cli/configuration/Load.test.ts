@@ -5,7 +5,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { load } from "../../../src/cli/configuration/Load.ts"
 import type { Loaded } from "../../../src/cli/configuration/Load.ts"
-import * as Variables from "../../../src/cli/configuration/Variables.ts"
+import { variableReader } from "../../../src/cli/configuration/Tree.ts"
 import { documentOf, head, problemsOf, written } from "./files.ts"
 
 const requestOf = ({ wanted }: Loaded, id: string) => wanted.objects.find((object) => object.id === id)?.request
@@ -255,7 +255,7 @@ describe("files", () => {
       "a.yaml": `${head}notifications:\n  ops: {url: "https://a.example", signing_key: {file: link/key}}\n`
     })
     fs.symlinkSync(secret, path.join(folder, "link"))
-    const given = { files: [path.join(folder, "a.yaml")], overlays: [], roots: [], variables: Variables.reader({}) }
+    const given = { files: [path.join(folder, "a.yaml")], overlays: [], roots: [], variables: variableReader({}) }
     const result = load(given)
     assert.isTrue(Result.isFailure(result))
     assert.isTrue(Result.isSuccess(load({ ...given, roots: [secret] })))

@@ -4,7 +4,7 @@ import { Console, Effect, Schema } from "effect"
 import * as fs from "node:fs"
 import * as Planned from "../../../src/cli/configuration/Planned.ts"
 import { Environment } from "../../../src/cli/kit/Environment.ts"
-import { ConfigurationPlan } from "../../../src/domain/configuration/PlanRequest.ts"
+import { ConfigurationPlan } from "../../../src/domain/configuration/Plan.ts"
 
 const stored = (name: string) => fs.readFileSync(new URL(`outputs/${name}`, import.meta.url), "utf8")
 

@@ -5,8 +5,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { load } from "../../../src/cli/configuration/Load.ts"
 import type { Loaded } from "../../../src/cli/configuration/Load.ts"
-import { problemText } from "../../../src/cli/configuration/Tree.ts"
-import * as Variables from "../../../src/cli/configuration/Variables.ts"
+import { problemText, variableReader } from "../../../src/cli/configuration/Tree.ts"
 
 type Files = Readonly<Record<string, string>>
 
@@ -35,7 +34,7 @@ const loaded = (files: Files, options: Options = {}) => {
     files: names.map((name) => path.join(folder, name)),
     overlays: (options.overlays ?? []).map((name) => path.join(folder, name)),
     roots: (options.roots ?? []).map((name) => path.join(folder, name)),
-    variables: Variables.reader(options.variables ?? {}, options.patterns)
+    variables: variableReader(options.variables ?? {}, options.patterns)
   })
   fs.rmSync(folder, { recursive: true })
   return Result.mapError(result, (problems) =>

@@ -3,9 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option, Redacted } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import * as Body from "../../../src/cli/kit/Body.ts"
-import type { CommandFailed } from "../../../src/cli/kit/CommandFailed.ts"
 import { CreateNotification, UpdateNotification } from "../../../src/domain/notification/Notification.ts"
+import { readBody, readPatch } from "../../../src/cli/kit/Field.ts"
+import type { CommandFailed } from "../../../src/cli/kit/Terminal.ts"
 import { CreateRelayer } from "../../../src/domain/relayer/Relayer.ts"
 import { CreateSigner } from "../../../src/domain/signer/CreateSigner.ts"
 import { evmRelayer } from "../../../testkit/fixtures.ts"
@@ -44,7 +44,7 @@ describe("the request of a command", () => {
         '"policies":{}',
         `"policies":{"min_balance":${2n ** 127n}}`
       )
-      const read = yield* Body.read(CreateRelayer, given(text, { name: "By flag" }), {
+      const read = yield* readBody(CreateRelayer, given(text, { name: "By flag" }), {
         paused: true,
         name: "By default"
       })
@@ -53,7 +53,7 @@ describe("the request of a command", () => {
       assert.isTrue(read.network_type === "evm" && read.policies?.min_balance === 2n ** 127n)
       const data = yield* file(text)
       assert.deepStrictEqual(
-        yield* Body.read(CreateRelayer, given(`@${data}`, { name: "By flag" }), { paused: true }),
+        yield* readBody(CreateRelayer, given(`@${data}`, { name: "By flag" }), { paused: true }),
         read
       )
     })
@@ -63,7 +63,7 @@ describe("the request of a command", () => {
     Effect.gen(function* () {
       const key = "1".repeat(64)
       const fields = { type: "plain" }
-      const signer = yield* Body.read(CreateSigner, given(undefined, fields, { "config.key": yield* file(`${key}\n`) }))
+      const signer = yield* readBody(CreateSigner, given(undefined, fields, { "config.key": yield* file(`${key}\n`) }))
       assert.isTrue(signer.type === "plain" && signer.config?.key !== undefined)
       if (signer.type === "plain" && signer.config?.key !== undefined) {
         assert.strictEqual(Redacted.value(signer.config.key), key)
@@ -76,30 +76,30 @@ describe("the request of a command", () => {
       const key = "2".repeat(64)
       const inline = given(`{"type": "plain", "config": {"key": "${key}"}}`)
       const request = { ...inline, secrets: { "config.key": Option.none() } }
-      const message = yield* refusal(Body.read(CreateSigner, request))
+      const message = yield* refusal(readBody(CreateSigner, request))
       assert.match(message, /^config\.key is a secret/)
       assert.notInclude(message, key)
       const removal = { ...given('{"signing_key": ""}'), secrets: { signing_key: Option.none() } }
-      assert.deepStrictEqual(yield* Body.patch(UpdateNotification, removal), { signing_key: "" })
+      assert.deepStrictEqual(yield* readPatch(UpdateNotification, removal), { signing_key: "" })
     })
   )
 
   it.effect("is refused with the errors of the service before it is sent", () =>
     Effect.gen(function* () {
       const url = "ftp://example.com"
-      const wrong = yield* refusal(Body.read(CreateNotification, given('{"id": "a b", "more": 1}', { url })))
+      const wrong = yield* refusal(readBody(CreateNotification, given('{"id": "a b", "more": 1}', { url })))
       assert.include(wrong, "id: Expected 1 to 36 letters, digits, dashes and underscores")
       assert.include(wrong, "url: Expected an http or https URL")
       assert.include(wrong, "more: is not a known field")
-      assert.strictEqual(yield* refusal(Body.read(CreateNotification, given("{"))), "--data: expected JSON")
-      assert.strictEqual(yield* refusal(Body.read(CreateNotification, given("[]"))), "--data: expected a JSON object")
-      assert.include(yield* refusal(Body.read(CreateNotification, given("@/nowhere"))), "cannot read /nowhere")
+      assert.strictEqual(yield* refusal(readBody(CreateNotification, given("{"))), "--data: expected JSON")
+      assert.strictEqual(yield* refusal(readBody(CreateNotification, given("[]"))), "--data: expected a JSON object")
+      assert.include(yield* refusal(readBody(CreateNotification, given("@/nowhere"))), "cannot read /nowhere")
     })
   )
 
   it.effect("of a change names at least one field", () =>
     Effect.gen(function* () {
-      assert.match(yield* refusal(Body.patch(UpdateNotification, given(undefined))), /^there is nothing to change/)
+      assert.match(yield* refusal(readPatch(UpdateNotification, given(undefined))), /^there is nothing to change/)
     })
   )
 })

@@ -1,7 +1,7 @@
 // Durations on the command line.
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { Lifetime } from "../../../src/cli/kit/Lifetime.ts"
+import { Lifetime } from "../../../src/cli/kit/Field.ts"
 
 const decode = Schema.decodeUnknownEffect(Lifetime)
 

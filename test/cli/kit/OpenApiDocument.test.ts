@@ -1,10 +1,10 @@
 // The fields that `effect-relayer openapi NAME` prints.
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { CreateApiKey } from "../../../src/domain/access/ApiKey.ts"
-import { CreateNetwork, UpdateNetwork } from "../../../src/domain/network/NetworkRequest.ts"
-import { ReplayDeliveries } from "../../../src/domain/notification/Delivery.ts"
 import { CreateNotification, UpdateNotification } from "../../../src/domain/notification/Notification.ts"
+import { CreateApiKey } from "../../../src/domain/access/ApiKey.ts"
+import { CreateNetwork, UpdateNetwork } from "../../../src/domain/network/Network.ts"
+import { ReplayDeliveries } from "../../../src/domain/notification/Delivery.ts"
 import { CreateRelayer, UpdateRelayer } from "../../../src/domain/relayer/Relayer.ts"
 import { CreateSigner } from "../../../src/domain/signer/CreateSigner.ts"
 import { ClearNonces } from "../../../src/domain/transaction/evm/NonceState.ts"

@@ -1,8 +1,8 @@
 // The flags of serve: every setting has one, except secrets.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import * as ServeFlags from "../../../src/cli/kit/ServeFlags.ts"
 import * as Settings from "../../../src/process/settings/Settings.ts"
+import { secretSettings, serveFlags } from "../../../src/cli/kit/Environment.ts"
 import { variables } from "../../../src/process/settings/Variables.ts"
 
 const masterKey = Buffer.alloc(32).toString("base64")
@@ -20,9 +20,9 @@ describe("the flags of serve", () => {
       const settings: Record<string, unknown> = { ...(yield* Settings.decode(values)) }
       const secret = Object.keys(settings).filter((name) => Redacted.isRedacted(settings[name]))
       assert.include(secret, "METRICS_TOKEN")
-      assert.sameMembers(secret, [...ServeFlags.secrets])
+      assert.sameMembers(secret, [...secretSettings])
       const names = Settings.described.map(({ name }) => name as string)
-      assert.sameMembers([...Object.keys(ServeFlags.flags), ...secret], names)
+      assert.sameMembers([...Object.keys(serveFlags), ...secret], names)
     })
   )
 })

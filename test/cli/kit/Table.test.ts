@@ -1,11 +1,11 @@
 // Tables of a response.
 import { assert, describe, it } from "@effect/vitest"
-import * as Table from "../../../src/cli/kit/Table.ts"
+import { fieldRows, tableLines } from "../../../src/cli/kit/Terminal.ts"
 
 describe("a table", () => {
   it("has columns as wide as their widest cell on a terminal, and no spaces at the end of a line", () => {
     assert.deepStrictEqual(
-      Table.lines([
+      tableLines([
         ["ID", "NAME"],
         ["a", "ファイル"],
         ["longer", ""],
@@ -14,7 +14,7 @@ describe("a table", () => {
       ["ID      NAME", "a       ファイル", "longer  -", "-       x"]
     )
     assert.deepStrictEqual(
-      Table.lines([
+      tableLines([
         ["ファイル", "b"],
         ["aa", "b"]
       ]),
@@ -23,7 +23,7 @@ describe("a table", () => {
   })
 
   it("replaces characters that move the cursor or start a line", () => {
-    assert.deepStrictEqual(Table.lines([["a\u001b[2J\r\nb\u202ec", "\u0085"]]), ["a?[2J??b?c  ?"])
+    assert.deepStrictEqual(tableLines([["a\u001b[2J\r\nb\u202ec", "\u0085"]]), ["a?[2J??b?c  ?"])
   })
 })
 
@@ -36,7 +36,7 @@ describe("the fields of a response", () => {
       urls: [{ url: "https://a" }, { url: "https://b" }],
       config: {}
     }
-    assert.deepStrictEqual(Table.fields(answer), [
+    assert.deepStrictEqual(fieldRows(answer), [
       ["id", "payouts"],
       ["disabled", "-"],
       ["policies.min_balance", "340282366920938463463374607431768211455"],

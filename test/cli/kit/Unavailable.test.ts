@@ -8,8 +8,8 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { identification } from "../../../src/api/SystemApi.ts"
 import * as Call from "../../../src/cli/kit/Call.ts"
-import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { Environment } from "../../../src/cli/kit/Environment.ts"
+import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 
 const components = { database: { status: "unhealthy" }, process: { status: "healthy" }, jobs: { status: "healthy" } }
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { PositiveUint64, Uint128, Uint256, Uint64 } from "../../../src/domain/chain/Amount.ts"
 import * as Json from "../../../src/api/Json.ts"
+import { PositiveUint64, Uint128, Uint256, Uint64 } from "../../../src/domain/chain/Amount.ts"
 
 const max128 = 2n ** 128n - 1n
 const decode = (schema: typeof Uint128, text: string) =>

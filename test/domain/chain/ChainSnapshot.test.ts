@@ -1,8 +1,8 @@
 // Chain snapshots keep every digit as JSON.
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import * as ExactJson from "../../../src/domain/request/ExactJson.ts"
 import { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
+import * as ExactJson from "../../../src/domain/request/ExactJson.ts"
 
 const encode = Schema.encodeSync(ChainSnapshot)
 const decode = Schema.decodeUnknownSync(ChainSnapshot)

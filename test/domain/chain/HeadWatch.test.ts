@@ -1,15 +1,15 @@
 // When a provider counts as stalled.
 import { assert, describe, it } from "@effect/vitest"
-import { isFarBehind, isStalled, mayBeBehind, observed, stalledAfter } from "../../../src/domain/chain/HeadWatch.ts"
-import type { HeadWatch } from "../../../src/domain/chain/HeadWatch.ts"
+import { isFarBehind, isStalled, mayBeBehind, observedHead, stalledAfter } from "../../../src/domain/chain/Rpc.ts"
+import type { HeadWatch } from "../../../src/domain/chain/Rpc.ts"
 
 const blockTime = 1000
 const head = (number: number) => ({ hash: `block-${number}`, number })
 
 /** Asks every five seconds. */
 const asked = (heads: ReadonlyArray<ReturnType<typeof head> | undefined>, every = 5000): HeadWatch => {
-  let watch = observed(undefined, heads[0], 0, blockTime)
-  for (const [index, one] of heads.slice(1).entries()) watch = observed(watch, one, (index + 1) * every, blockTime)
+  let watch = observedHead(undefined, heads[0], 0, blockTime)
+  for (const [index, one] of heads.slice(1).entries()) watch = observedHead(watch, one, (index + 1) * every, blockTime)
   return watch
 }
 
@@ -37,9 +37,9 @@ describe("a provider", () => {
 
   it("that was stalled is still if it shows the same head after nobody has asked it for long", () => {
     const stalled = asked(same(7))
-    assert.isTrue(isStalled(observed(stalled, head(7), 3_600_000, blockTime), blockTime))
-    assert.isFalse(isStalled(observed(stalled, head(8), 3_600_000, blockTime), blockTime))
-    assert.isFalse(isStalled(observed(stalled, undefined, 3_600_000, blockTime), blockTime))
+    assert.isTrue(isStalled(observedHead(stalled, head(7), 3_600_000, blockTime), blockTime))
+    assert.isFalse(isStalled(observedHead(stalled, head(8), 3_600_000, blockTime), blockTime))
+    assert.isFalse(isStalled(observedHead(stalled, undefined, 3_600_000, blockTime), blockTime))
   })
 
   it("has ten blocks if these take longer", () => {

@@ -1,8 +1,8 @@
 // Each network type writes hashes of transactions in its own form.
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import type { NetworkType } from "../../../src/domain/network/NetworkId.ts"
-import { canonicalHash, hashFault, TransactionHash } from "../../../src/domain/chain/TransactionHash.ts"
+import { canonicalHash, hashFault, TransactionHash } from "../../../src/domain/chain/Address.ts"
+import type { NetworkType } from "../../../src/domain/network/Network.ts"
 
 const evm = `0x${"5C".repeat(32)}`
 const stellar = "5C".repeat(32)

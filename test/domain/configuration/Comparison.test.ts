@@ -1,11 +1,10 @@
 // Comparisons: which values are equal, how a difference is shown, and which are warnings.
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { hasChanges } from "../../../src/domain/configuration/Plan.ts"
-import * as PlanText from "../../../src/domain/configuration/PlanText.ts"
-import { wantedState } from "../../../src/domain/configuration/States.ts"
-import type { WantedState } from "../../../src/domain/configuration/States.ts"
-import * as Wanted from "../../../src/domain/configuration/Wanted.ts"
+import { wantedState } from "../../../src/domain/configuration/Comparison.ts"
+import type { WantedState } from "../../../src/domain/configuration/Comparison.ts"
+import { decodeObject } from "../../../src/domain/configuration/Document.ts"
+import { hasChanges, planMarkdown } from "../../../src/domain/configuration/Plan.ts"
 import { foundOf, hot, planOf, problemsOf, relayer, sepolia, textOf, wantedOf } from "./PlanInput.ts"
 
 const address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
@@ -42,7 +41,7 @@ describe("comparison", () => {
 
   it("a moment is one value, in ISO 8601", () => {
     const stateOf = (expires_at: string) => {
-      const object = Result.getOrThrow(Wanted.decodeObject("api_keys", "k", { name: "K", scopes: ["*"], expires_at }))
+      const object = Result.getOrThrow(decodeObject("api_keys", "k", { name: "K", scopes: ["*"], expires_at }))
       return wantedState(object, (secret) => secret)
     }
     const [before, after] = [stateOf("2030-01-01T00:00:00Z"), stateOf("2031-01-01T00:00:00Z")]
@@ -144,7 +143,7 @@ describe("secrets", () => {
       { secrets: new Map([["signing_key", "token-2"]]) }
     )
     const result = planOf([after], [before])
-    const markdown = PlanText.markdown(Result.getOrThrow(result))
+    const markdown = planMarkdown(Result.getOrThrow(result))
     for (const text of [textOf(result), markdown, JSON.stringify(Result.getOrThrow(result))]) {
       assert.notMatch(text, /token|0123456789/)
     }

@@ -1,12 +1,10 @@
 // Documents with resolved references are decoded by the schemas of the contract.
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { decode } from "../../../src/domain/configuration/Document.ts"
-import { isSecret, namesOf, structsOf } from "../../../src/domain/configuration/Shape.ts"
-import { wantedState } from "../../../src/domain/configuration/States.ts"
-import { shapesOfObject } from "../../../src/domain/configuration/Wanted.ts"
-import { suggestionFor } from "../../../src/domain/request/Suggestion.ts"
-import { looksLikeKey } from "../../../src/domain/configuration/UrlKey.ts"
+import { wantedState } from "../../../src/domain/configuration/Comparison.ts"
+import { decode, isSecret, namesOf, shapesOfObject, structsOf } from "../../../src/domain/configuration/Document.ts"
+import { looksLikeKey } from "../../../src/domain/configuration/Reference.ts"
+import { suggestionFor } from "../../../src/domain/request/Violations.ts"
 
 const secretKey = `0x${"7".repeat(64)}`
 

@@ -1,11 +1,11 @@
 // What tests of plans start from: wanted and found states, and how they read the result.
 import { Result } from "effect"
-import { kinds } from "../../../src/domain/configuration/Kinds.ts"
-import type { Kind } from "../../../src/domain/configuration/Kinds.ts"
+import type { FoundState, WantedState } from "../../../src/domain/configuration/Comparison.ts"
+import { kinds } from "../../../src/domain/configuration/Document.ts"
+import type { Kind } from "../../../src/domain/configuration/Document.ts"
+import { planText } from "../../../src/domain/configuration/Plan.ts"
 import type { Plan } from "../../../src/domain/configuration/Plan.ts"
-import * as PlanText from "../../../src/domain/configuration/PlanText.ts"
 import * as Planning from "../../../src/domain/configuration/Planning.ts"
-import type { FoundState, WantedState } from "../../../src/domain/configuration/States.ts"
 
 export const name = "payments"
 
@@ -66,7 +66,7 @@ export const problemsOf = (result: Result.Result<Plan, ReadonlyArray<{ field: st
     onFailure: (violations) => violations.map(({ field, message }) => `${field}: ${message}`)
   })
 
-export const textOf = (result: ReturnType<typeof planOf>) => PlanText.text(Result.getOrThrow(result))
+export const textOf = (result: ReturnType<typeof planOf>) => planText(Result.getOrThrow(result))
 
 export const hot = foundOf("signers", "hot", { type: "plain" })
 

@@ -1,12 +1,12 @@
 // Applying a plan gives what the document says, and the plan after it is empty.
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { kinds } from "../../../src/domain/configuration/Kinds.ts"
-import type { Kind } from "../../../src/domain/configuration/Kinds.ts"
+import { nameOf } from "../../../src/domain/configuration/Comparison.ts"
+import type { FoundState, WantedState } from "../../../src/domain/configuration/Comparison.ts"
+import { kinds } from "../../../src/domain/configuration/Document.ts"
+import type { Kind } from "../../../src/domain/configuration/Document.ts"
 import type { Plan } from "../../../src/domain/configuration/Plan.ts"
 import type * as Planning from "../../../src/domain/configuration/Planning.ts"
-import { nameOf } from "../../../src/domain/configuration/States.ts"
-import type { FoundState, WantedState } from "../../../src/domain/configuration/States.ts"
 import { foundOf, name, planOf, sepolia, wantedOf } from "./PlanInput.ts"
 import { property } from "../../../testkit/Depth.ts"
 

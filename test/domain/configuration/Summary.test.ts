@@ -1,17 +1,17 @@
 // A plan says what a new object is: its chain, its key, its receiver or its rights, and no value that came from outside of the file.
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted, Result } from "effect"
-import type { Kind } from "../../../src/domain/configuration/Kinds.ts"
-import { wantedState } from "../../../src/domain/configuration/States.ts"
-import { summaryOf } from "../../../src/domain/configuration/Summary.ts"
-import * as Wanted from "../../../src/domain/configuration/Wanted.ts"
+import { wantedState } from "../../../src/domain/configuration/Comparison.ts"
+import { decodeObject } from "../../../src/domain/configuration/Document.ts"
+import type { Kind } from "../../../src/domain/configuration/Document.ts"
+import { summaryOf } from "../../../src/domain/configuration/Planning.ts"
 import { foundOf, planOf, wantedOf } from "./PlanInput.ts"
 
 const uuid = "2a1f3c7e-1111-4222-8333-444455556666"
 
 /** The summary of an object that a document contains. */
 const summary = (kind: Kind, id: string, body: object, templates: Readonly<Record<string, string>> = {}) => {
-  const object = Result.getOrThrow(Wanted.decodeObject(kind, id, body))
+  const object = Result.getOrThrow(decodeObject(kind, id, body))
   const state = wantedState(object, () => "a token")
   return summaryOf(state, new Map(Object.entries(templates)))
 }
@@ -97,9 +97,7 @@ describe("summaries of new objects", () => {
   })
 
   it("the state that they are made of has no secret", () => {
-    const object = Result.getOrThrow(
-      Wanted.decodeObject("signers", "hot", { type: "plain", config: { key: "1".repeat(64) } })
-    )
+    const object = Result.getOrThrow(decodeObject("signers", "hot", { type: "plain", config: { key: "1".repeat(64) } }))
     const state = wantedState(object, (secret) => `token of ${secret.length} characters`)
     assert.notInclude(JSON.stringify(state.fields), "1111")
     assert.isTrue(Redacted.isRedacted((object.request["config"] as { readonly key: unknown }).key))

@@ -1,7 +1,7 @@
 // What a relayer spends in a day, and for how long its balance suffices.
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime } from "effect"
-import { sinceOf, trendOf } from "../../../src/domain/health/BalanceTrend.ts"
+import { sinceOf, trendOf } from "../../../src/domain/health/Funding.ts"
 
 const hour = 3_600_000
 const now = 1_800_000_000_000

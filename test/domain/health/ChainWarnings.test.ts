@@ -1,12 +1,12 @@
 // What an inspection of a chain found wrong, as sentences.
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Schema } from "effect"
-import { knownProtocol } from "../../../src/domain/chain/StellarProtocol.ts"
 import { chainWarnings, noticesOf, snapshotOf } from "../../../src/domain/health/ChainWarnings.ts"
+import { knownProtocol } from "../../../src/domain/chain/ChainSnapshot.ts"
 import { sentenceOf } from "../../../src/domain/health/Funding.ts"
 import type { StellarPolicy } from "../../../src/domain/relayer/Policy.ts"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
-import type { RelayerStatus } from "../../../src/domain/relayer/RelayerStatus.ts"
+import type { RelayerStatus } from "../../../src/domain/relayer/Relayer.ts"
 
 const relayer = Schema.decodeSync(Relayer)({
   id: "one",

@@ -1,9 +1,9 @@
 // What to send to the account of a relayer, and where.
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Schema } from "effect"
+import { explain } from "../../../src/domain/health/HealthExplanation.ts"
 import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
 import { fundingOf } from "../../../src/domain/health/Funding.ts"
-import { explain } from "../../../src/domain/health/HealthExplanation.ts"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
 
 const relayer = (network_type: "evm" | "solana" | "stellar", policies?: object) =>

@@ -1,10 +1,10 @@
 // The state machine of a relayer's health: every transition, and properties of all sequences of checks.
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import * as Health from "../../../src/domain/health/Health.ts"
 import { HealthStatus } from "../../../src/domain/health/ListedHealth.ts"
-import { outcomes } from "../../../src/domain/health/HealthFinding.ts"
-import type { Finding, Outcome } from "../../../src/domain/health/HealthFinding.ts"
+import * as Health from "../../../src/domain/health/Health.ts"
+import { outcomes } from "../../../src/domain/health/Health.ts"
+import type { Finding, Outcome } from "../../../src/domain/health/Health.ts"
 import type { DisabledReason } from "../../../src/domain/relayer/Relayer.ts"
 
 const away: DisabledReason = { type: "RpcValidationFailed", details: "away" }

@@ -1,14 +1,12 @@
 // The meaning of a chain snapshot for the health of a relayer: finding, reason, next check and explanation.
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, DateTime, Schema } from "effect"
-import * as Health from "../../../src/domain/health/Health.ts"
 import { explain } from "../../../src/domain/health/HealthExplanation.ts"
-import { findingOf } from "../../../src/domain/health/HealthFinding.ts"
-import { balanceOf, carry, hasAnswered, unanswered } from "../../../src/domain/health/HealthSnapshot.ts"
-import { reasonOf } from "../../../src/domain/health/HealthReason.ts"
-import { delayOf } from "../../../src/domain/health/Health.ts"
 import { CheckFailure } from "../../../src/domain/chain/ChainSnapshot.ts"
 import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
+import { balanceOf, carry, hasAnswered, unanswered } from "../../../src/domain/health/Funding.ts"
+import * as Health from "../../../src/domain/health/Health.ts"
+import { delayOf, findingOf, reasonOf } from "../../../src/domain/health/Health.ts"
 import { DisabledReason, EvmRelayer, SolanaRelayer } from "../../../src/domain/relayer/Relayer.ts"
 
 const good = { url: "https://one.example", weight: 100, breaker: "closed", failed: false } as const

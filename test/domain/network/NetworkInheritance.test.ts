@@ -1,8 +1,13 @@
 // A network has its own values, and inherits the others.
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { NetworkName } from "../../../src/domain/network/NetworkId.ts"
-import { NetworkDefinition, complete, line, resolve } from "../../../src/domain/network/NetworkInheritance.ts"
+import {
+  ancestryOf,
+  completeNetwork,
+  NetworkDefinition,
+  NetworkName,
+  withInherited
+} from "../../../src/domain/network/Network.ts"
 
 const name = (text: string) => NetworkName.make(text)
 
@@ -39,31 +44,31 @@ describe("inheritance", () => {
           : next === 8
             ? "no evm network of this name"
             : "would make the network inherit from itself"
-      const found = Result.match(line(network, find), {
+      const found = Result.match(ancestryOf(network, find), {
         onSuccess: (found) => found.map(({ name }) => name as string),
         onFailure: ({ message }) => message
       })
       assert.deepStrictEqual(found, expected)
-      assert.strictEqual(Result.isSuccess(resolve(network, find)), next === undefined)
+      assert.strictEqual(Result.isSuccess(withInherited(network, find)), next === undefined)
     }
   })
 
   it.prop("a network without a parent has only its own values", [NetworkDefinition], ([network]) => {
     const { from: _, ...root } = network
-    assert.deepStrictEqual(Result.getOrThrow(resolve(root, nobody)), root)
+    assert.deepStrictEqual(Result.getOrThrow(withInherited(root, nobody)), root)
   })
 
   it.prop("resolving a resolved network changes nothing", [Evm, Evm], ([one, other]) => {
     const { from: _, ...parent } = one
     const find = () => parent
-    const resolved = Result.getOrThrow(resolve({ ...other, name: name("child"), from: name("parent") }, find))
-    assert.deepStrictEqual(Result.getOrThrow(resolve(resolved, find)), resolved)
+    const resolved = Result.getOrThrow(withInherited({ ...other, name: name("child"), from: name("parent") }, find))
+    assert.deepStrictEqual(Result.getOrThrow(withInherited(resolved, find)), resolved)
   })
 
   it.prop("labels are those of parent and child, the parent's first, each once", [Labels, Labels], ([one, other]) => {
     const find = () => evm({ tags: one, features: other }, "parent")
     const child = evm({ tags: other, features: one, from: "parent" })
-    const resolved = Result.getOrThrow(resolve(child, find))
+    const resolved = Result.getOrThrow(withInherited(child, find))
     const both = (first: ReadonlyArray<string>, then: ReadonlyArray<string>) => [
       ...first,
       ...then.filter((label) => !first.includes(label))
@@ -86,21 +91,21 @@ describe("inheritance", () => {
       is_testnet: false,
       required_confirmations: 0
     }
-    const resolved = Result.getOrThrow(resolve(evm({ ...own, from: "parent" }, "child"), () => parent))
+    const resolved = Result.getOrThrow(withInherited(evm({ ...own, from: "parent" }, "child"), () => parent))
     assert.deepStrictEqual(resolved, evm({ ...own, from: "parent", symbol: "ETH" }, "child"))
   })
 
   it("a child without labels has the labels of its parent", () => {
     const find = () => evm({ tags: ["x"] }, "parent")
-    assert.deepStrictEqual(Result.getOrThrow(resolve(evm({ from: "parent" }), find)).tags, ["x"])
+    assert.deepStrictEqual(Result.getOrThrow(withInherited(evm({ from: "parent" }), find)).tags, ["x"])
   })
 
   it("a chain of thousands resolves", () => {
     const find = (called: string): NetworkDefinition =>
       called === "n0" ? evm({ symbol: "ETH" }, "n0") : evm({ from: `n${Number(called.slice(1)) - 1}` }, called)
     const last = find(name("n5000"))
-    assert.lengthOf(Result.getOrThrow(line(last, find)), 5001)
-    const resolved = Result.getOrThrow(resolve(last, find))
+    assert.lengthOf(Result.getOrThrow(ancestryOf(last, find)), 5001)
+    const resolved = Result.getOrThrow(withInherited(last, find))
     assert.strictEqual("symbol" in resolved ? resolved.symbol : undefined, "ETH")
   })
 })
@@ -118,7 +123,7 @@ describe("a complete network", () => {
     (type) => {
       const all: Record<string, unknown> = { ...common, ...whole[type] }
       const make = (own: object) =>
-        complete(Schema.decodeSync(NetworkDefinition)({ network_type: type, name: "net", ...own }), "own")
+        completeNetwork(Schema.decodeSync(NetworkDefinition)({ network_type: type, name: "net", ...own }), "own")
       const shown = { ...all, network_type: type, name: "net", id: `${type}:net`, source: "own", is_testnet: false }
       assert.deepEqual<object>(Result.getOrThrow(make(all)), shown)
       const names = (own: object) => Result.getOrThrow(Result.flip(make(own))).map(({ field }) => field)

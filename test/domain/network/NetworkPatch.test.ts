@@ -1,9 +1,12 @@
 // Merge patches of a network.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { CreateNetwork, UpdateNetwork } from "../../../src/domain/network/NetworkRequest.ts"
-import { NetworkDefinition } from "../../../src/domain/network/NetworkInheritance.ts"
-import * as NetworkPatch from "../../../src/domain/network/NetworkPatch.ts"
+import {
+  applyNetworkPatch,
+  CreateNetwork,
+  NetworkDefinition,
+  UpdateNetwork
+} from "../../../src/domain/network/Network.ts"
 
 describe("a request to create a network", () => {
   it("accepts null for an absent field", () => {
@@ -23,7 +26,7 @@ describe("a patch of a network", () => {
     [NetworkDefinition, OfEveryType],
     ([network, patch]) =>
       Effect.gen(function* () {
-        const patched: Record<string, unknown> = { ...(yield* NetworkPatch.apply(network, patch)) }
+        const patched: Record<string, unknown> = { ...(yield* applyNetworkPatch(network, patch)) }
         const before: Record<string, unknown> = { ...network }
         const change: Record<string, unknown> = { ...patch }
         for (const field of new Set([...Object.keys(patched), ...Object.keys(before), ...Object.keys(change)])) {
@@ -45,7 +48,7 @@ describe("a patch of a network", () => {
           solana: Object.keys(all),
           stellar: ["symbol", "required_confirmations", "features"]
         }
-        const { error } = yield* Effect.flip(NetworkPatch.apply(network, all))
+        const { error } = yield* Effect.flip(applyNetworkPatch(network, all))
         const expected = foreign[network.network_type].map((field) => `${field}: is not a known field`)
         assert.sameMembers(error?.split("; ") ?? [], expected)
       })

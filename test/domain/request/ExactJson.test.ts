@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { Uint128 } from "../../../src/domain/chain/Amount.ts"
-import { Wei } from "../../../src/domain/chain/Wei.ts"
+import { Uint128, Wei } from "../../../src/domain/chain/Amount.ts"
 import { isReadable, parse, Value } from "../../../src/domain/request/ExactJson.ts"
 
 const large = 9007199254740993n

@@ -1,7 +1,7 @@
 // Steps of time: aligned, complete, and bounded.
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
-import { filled, seriesOf } from "../../../src/domain/request/Series.ts"
+import { filled, seriesOf } from "../../../src/domain/request/Page.ts"
 
 const hour = 3_600_000
 const now = Date.parse("2026-01-02T12:00:30Z")

@@ -1,9 +1,9 @@
 // Which URLs, directories and keys of Azure a request may name: a wrong one would get the credentials of the signer.
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import * as AzureKeyVault from "../../../src/domain/signer/AzureKeyVault.ts"
+import { requestedAzureKeyVault } from "../../../src/domain/signer/KeyServices.ts"
 
-const decode = Schema.decodeUnknownExit(Schema.Struct(AzureKeyVault.requested))
+const decode = Schema.decodeUnknownExit(Schema.Struct(requestedAzureKeyVault))
 
 const isAllowed = (change: object) =>
   decode({ vault_url: "https://relayers.vault.azure.net", key_name: "hot-1", ...change })._tag === "Success"

@@ -1,12 +1,11 @@
 // Requests to create signers, and signers in responses, which contain no secrets.
 import { assert, describe, it } from "@effect/vitest"
 import { Equal, Redacted, Result, Schema } from "effect"
-import * as Json from "../../../src/api/Json.ts"
-import type { NetworkType } from "../../../src/domain/network/NetworkId.ts"
 import { errorIn, strict } from "../../../testkit/DecodedBody.ts"
 import { CreateSigner } from "../../../src/domain/signer/CreateSigner.ts"
-import { curveOf, networkTypesOn } from "../../../src/domain/signer/Curve.ts"
-import { Signer, signerTypesFor } from "../../../src/domain/signer/Signer.ts"
+import * as Json from "../../../src/api/Json.ts"
+import type { NetworkType } from "../../../src/domain/network/Network.ts"
+import { curveOf, networkTypesOn, Signer, signerTypesFor } from "../../../src/domain/signer/Signer.ts"
 
 const decode = Schema.decodeUnknownResult(CreateSigner, strict)
 

@@ -1,6 +1,6 @@
 // When one provider decides alone what is final.
 import { assert, describe, it } from "@effect/vitest"
-import { stalledAfter } from "../../../src/domain/chain/HeadWatch.ts"
+import { stalledAfter } from "../../../src/domain/chain/Rpc.ts"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
 import { aloneAfter, verdictOf } from "../../../src/domain/transaction/SecondOpinion.ts"
 import type { FinalityNumbers, Opinion } from "../../../src/domain/transaction/SecondOpinion.ts"

@@ -1,7 +1,7 @@
 // The limits of API keys, per network type.
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { NetworkType } from "../../../src/domain/network/NetworkId.ts"
+import { NetworkType } from "../../../src/domain/network/Network.ts"
 import {
   exceeded,
   feeLimitsOf,

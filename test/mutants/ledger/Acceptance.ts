@@ -136,7 +136,7 @@ export const acceptance: ReadonlyArray<Mutant> = [
       name: "batch-lets-a-change-pass",
       rule: "A batch leaves out relayers whose change waits, so that acceptances do not delay a pause.",
       source: adr,
-      before: "sql`WHERE ${RowTurn.trying(sql, sql`seq`)}`",
+      before: "sql`WHERE ${tryTurn(sql, sql`seq`)}`",
       after: "sql``",
       test: windows,
       only: "an acceptance"
@@ -154,7 +154,7 @@ export const acceptance: ReadonlyArray<Mutant> = [
       name: "acceptance-lets-a-change-pass",
       rule: "An acceptance comes after a change of its relayer that waits.",
       source: adr,
-      before: "(SELECT ${RowTurn.shared(sql, number)})",
+      before: "(SELECT ${sharedTurn(sql, number)})",
       after: "(SELECT 1)",
       test: windows,
       only: "an acceptance"

@@ -20,7 +20,7 @@ export const fences: ReadonlyArray<Mutant> = [
       test: "test/sql/Pooler.test.ts"
     }
   ]),
-  ...inFile("src/sql/Pooler.ts", [
+  ...inFile("src/sql/Connection.ts", [
     {
       name: "sessions-of-connections-are-compared",
       rule: "Two connections that name the same session of the server share it.",
@@ -116,7 +116,7 @@ export const fences: ReadonlyArray<Mutant> = [
       test: `${tests}/LedgerOperators.test.ts`
     }
   ]),
-  ...inFile("src/sql/RowTurn.ts", [
+  ...inFile("src/sql/Transaction.ts", [
     {
       name: "change-takes-its-turn",
       rule: "Acceptances that come after a change of their relayer wait for it.",

@@ -102,8 +102,8 @@ export const callers: ReadonlyArray<Mutant> = [
       name: "session-needs-its-proof",
       rule: "The cookie without the proof is worth nothing.",
       source: `${console}: a server on another port of the host receives the cookie`,
-      before: "!SessionHalves.isEqual(proofHash, SessionHalves.proofHash(proof)) || !isLive(session, now)",
-      after: 'proofHash.length === 0 || proof === "" || !isLive(session, now)',
+      before: "!SessionHalves.isEqual(proofHash, SessionHalves.proofHash(proof)) || !isLiveSession(session, now)",
+      after: 'proofHash.length === 0 || proof === "" || !isLiveSession(session, now)',
       test: "test/server/console/Threats.test.ts",
       only: "cannot use either half alone"
     },
@@ -120,12 +120,12 @@ export const callers: ReadonlyArray<Mutant> = [
       name: "session-ends",
       rule: "A session ends at its time.",
       source: `${console}: a stream or a tab outlives the session`,
-      before: " || !isLive(session, now)) {",
+      before: " || !isLiveSession(session, now)) {",
       after: ") {",
       test: "test/server/console/Sessions.test.ts"
     }
   ]),
-  ...inFile("src/domain/access/Session.ts", [
+  ...inFile("src/domain/access/Caller.ts", [
     {
       name: "read-only-session-reads-only",
       rule: "A session that is read-only has the scopes that end in :read, and no others.",

@@ -136,7 +136,7 @@ export const providers: ReadonlyArray<Mutant> = [
       only: "never passes sendTransaction on"
     }
   ]),
-  ...inFile("src/outbound/Guard.ts", [
+  ...inFile("src/outbound/Outbound.ts", [
     {
       name: "one-internal-address-is-enough",
       rule: "A name that resolves to one internal address among others is refused.",
@@ -162,7 +162,7 @@ export const providers: ReadonlyArray<Mutant> = [
       test: "test/outbound/Guard.test.ts"
     }
   ]),
-  ...inFile("src/outbound/Address.ts", [
+  ...inFile("src/outbound/Destination.ts", [
     {
       name: "embedded-addresses-are-read",
       rule: "An IPv4 address inside of a NAT64 address is checked.",
@@ -180,7 +180,7 @@ export const providers: ReadonlyArray<Mutant> = [
       test: "test/outbound/Address.test.ts"
     }
   ]),
-  ...inFile("src/outbound/Lookup.ts", [
+  ...inFile("src/outbound/Outbound.ts", [
     {
       name: "connects-to-the-checked-address",
       rule: "The address that is connected to is the one that was checked.",

@@ -84,7 +84,7 @@ export const webhooks: ReadonlyArray<Mutant> = [
       test: "test/server/notifications/delivery/Queue.test.ts"
     }
   ]),
-  ...inFile("src/outbound/Guard.ts", [
+  ...inFile("src/outbound/Outbound.ts", [
     {
       name: "http-to-allowed-hosts-only",
       rule: "A receiver is called by http only if the operator names its host.",

@@ -3,14 +3,14 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import * as net from "node:net"
-import * as IdleConnections from "../../../src/process/http/IdleConnections.ts"
+import { keepIdle } from "../../../src/process/http/NodeServer.ts"
 
 const request = "GET / HTTP/1.1\r\nhost: test\r\n\r\n"
 
 it.live("a request that arrives as the server closes is answered, and then its connection ends", () =>
   Effect.promise(async () => {
     let served = 0
-    const server = IdleConnections.keep(
+    const server = keepIdle(
       createServer((_, response) => {
         served += 1
         response.setHeader("connection", served === 1 ? "keep-alive" : "close").end(`answer ${served}`)
@@ -40,7 +40,7 @@ it.live("a request that arrives as the server closes is answered, and then its c
 
 it.live("a connection that nothing arrives on is cut all the same", () =>
   Effect.promise(async () => {
-    const server = IdleConnections.keep(createServer((_, response) => response.end()))
+    const server = keepIdle(createServer((_, response) => response.end()))
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
     const socket = net.connect((server.address() as net.AddressInfo).port, "127.0.0.1")
     const ended = new Promise((resolve) => socket.on("close", resolve).on("error", () => undefined))

@@ -4,7 +4,7 @@ import { Effect, Fiber } from "effect"
 import { createServer } from "node:http"
 import type { Server } from "node:http"
 import * as net from "node:net"
-import * as StalledReaders from "../../../src/process/http/StalledReaders.ts"
+import { closeStalled } from "../../../src/process/http/NodeServer.ts"
 
 /** Milliseconds. */
 const patience = 400
@@ -20,7 +20,7 @@ const serve = (limit = patience) =>
         if (request.url === "/slow") setTimeout(() => response.end("done"), limit * 4)
         else response.end(large)
       })
-      StalledReaders.close(server, limit).listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+      closeStalled(server, limit).listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
     }),
     (server) => Effect.sync(() => server.close().closeAllConnections())
   )

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import * as AzureMachine from "../../../src/process/settings/AzureMachine.ts"
+import { azureEnvironmentOf } from "../../../src/process/Service.ts"
 import * as Settings from "../../../src/process/settings/Settings.ts"
 import { folder } from "../../../testkit/process/Folder.ts"
 
@@ -29,7 +29,7 @@ const prepared = Effect.gen(function* () {
 
 /** The token, or why there is none. */
 const readWith = Effect.fnUntraced(function* (variables: Record<string, string>, file?: string) {
-  const { tokenFile } = AzureMachine.of(yield* Settings.decode(variables))
+  const { tokenFile } = azureEnvironmentOf(yield* Settings.decode(variables))
   return yield* tokenFile(file === undefined ? undefined : Redacted.make(file)).pipe(
     Effect.match({ onSuccess: Redacted.value, onFailure: (message) => message })
   )

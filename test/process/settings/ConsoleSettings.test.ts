@@ -1,10 +1,10 @@
 // Where the console is on, and where browsers reach it.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import * as ConsoleSettings from "../../../src/process/settings/ConsoleSettings.ts"
+import { consoleSettingsOf } from "../../../src/process/Service.ts"
 import * as Settings from "../../../src/process/settings/Settings.ts"
 
-const of = (given: Record<string, string>) => Effect.map(Settings.decode(given), ConsoleSettings.of)
+const of = (given: Record<string, string>) => Effect.map(Settings.decode(given), consoleSettingsOf)
 
 describe("the settings of the console", () => {
   it.effect("turn it on where only this machine reaches it, or where CONSOLE_ORIGINS says, and off elsewhere", () =>

@@ -1,6 +1,6 @@
 // Which environment variables are taken for misspelled settings.
 import { assert, it } from "@effect/vitest"
-import * as Misspelled from "../../../src/process/settings/Misspelled.ts"
+import { findMisspelled } from "../../../src/process/settings/Variables.ts"
 
 it.each([
   ["DATABSE_URL", "DATABASE_URL"],
@@ -11,16 +11,16 @@ it.each([
   ["LOGLEVEL", "LOG_LEVEL"],
   ["POTR", "PORT"]
 ])("%s resembles %s", (variable, setting) => {
-  assert.deepStrictEqual(Misspelled.find({ [variable]: "x" }), [{ variable, setting }])
+  assert.deepStrictEqual(findMisspelled({ [variable]: "x" }), [{ variable, setting }])
 })
 
 it.each(["HOME", "HOSTNAME", "PATH", "PORTS", "PGPORT", "XDG_DATA_DIRS", "OTEL_RESOURCE_ATTRIBUTES", "REDIS_PASSWORD"])(
   "%s resembles no setting",
   (variable) => {
-    assert.isEmpty(Misspelled.find({ [variable]: "x" }))
+    assert.isEmpty(findMisspelled({ [variable]: "x" }))
   }
 )
 
 it("a variable beside the setting that it resembles is no mistake", () => {
-  assert.isEmpty(Misspelled.find({ DATABASE_URL1: "x" }, { DATABASE_URL: "y" }))
+  assert.isEmpty(findMisspelled({ DATABASE_URL1: "x" }, { DATABASE_URL: "y" }))
 })

@@ -6,7 +6,7 @@ import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { version } from "../../../src/api/Version.ts"
 import * as LedgerRows from "../../../testkit/LedgerRows.ts"
-import * as InstancesRepo from "../../../src/server/attention/InstancesRepo.ts"
+import { makeInstancesRepo } from "../../../src/server/attention/Instances.ts"
 
 interface Item {
   readonly id: string
@@ -30,7 +30,7 @@ const forgotten = "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3d"
 /** Two instances beside the one that answers, and one that was killed long ago. The first holds a lane, and held another one. */
 const prepare = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { write } = yield* InstancesRepo.make
+  const { write } = yield* makeInstancesRepo
   for (const id of [other, killed, forgotten]) yield* write({ id, version: "0.0.9", jobs: { lanes: "healthy" } })
   yield* sql`UPDATE instances SET last_seen_at = now() - interval '59 minutes' WHERE id = ${killed}::uuid`
   yield* sql`UPDATE instances SET last_seen_at = now() - interval '61 minutes' WHERE id = ${forgotten}::uuid`
@@ -77,7 +77,7 @@ layer(Prepared.layer(prepare))("the list of instances", (it) => {
 
   it.effect("lacks an instance that has stopped", () =>
     Effect.gen(function* () {
-      const { write, remove, list: all } = yield* InstancesRepo.make
+      const { write, remove, list: all } = yield* makeInstancesRepo
       const ids = Effect.map(all, (rows) => rows.map(({ id }) => id))
       yield* write({ id: stopped, version, jobs: {} })
       assert.include(yield* ids, stopped)

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { AuditExportRecord } from "../../../src/domain/audit/AuditCheckpoint.ts"
+import type { AuditExportRecord } from "../../../src/domain/audit/Audit.ts"
 import * as Retentions from "../../../src/server/Retentions.ts"
 import * as Chain from "../../../src/server/audit/Chain.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"

@@ -2,13 +2,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import * as ClientAddress from "../../../src/server/responses/ClientAddress.ts"
+import { makeTrustedProxies } from "../../../src/server/responses/CurrentRequest.ts"
 import * as Server from "../../../src/server/Server.ts"
 import { awaited } from "../../../testkit/Awaited.ts"
 import { signer } from "../../../testkit/fixtures.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
-const trustedProxies = ClientAddress.trustedProxies(["127.0.0.0/8"])
+const trustedProxies = makeTrustedProxies(["127.0.0.0/8"])
 
 layer(TestApi.layer({ server: { ...Server.defaults, trustedProxies } }))("behind a trusted proxy", (it) => {
   it.effect("records and API keys have the address of the client, not that of the proxy", () =>

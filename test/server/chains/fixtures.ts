@@ -1,9 +1,9 @@
 // Relayers, their networks, and the services that call their chains, all on this machine.
 import { Context, Effect, Layer, Schema } from "effect"
+import { RpcConfig } from "../../../src/domain/chain/Rpc.ts"
 import { Network } from "../../../src/domain/network/Network.ts"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
-import { RpcConfig } from "../../../src/domain/chain/Rpc.ts"
-import * as AllowList from "../../../src/outbound/AllowList.ts"
+import { makeAllowList } from "../../../src/outbound/Destination.ts"
 import { Outbound } from "../../../src/outbound/Outbound.ts"
 import { Breakers } from "../../../src/server/chains/Breakers.ts"
 import { ChainAccess } from "../../../src/server/chains/ChainAccess.ts"
@@ -110,7 +110,7 @@ export const make = ({
     Layer.provideMerge(RpcNodes.layerNoDeps({ backOffMs: 0, timeoutMs: 1e8, ...retry })),
     Layer.provideMerge(Breakers.layer(breaker)),
     Layer.provide(ChainAccess.layer),
-    Layer.provide(Outbound.layer({ allow: AllowList.make([allow]), timeout: "1 days" }))
+    Layer.provide(Outbound.layer({ allow: makeAllowList([allow]), timeout: "1 days" }))
   )
   return Effect.map(Layer.build(layer), (context) => {
     const nodes = Context.get(context, RpcNodes)

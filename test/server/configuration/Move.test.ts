@@ -7,7 +7,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { mnemonicToAccount } from "viem/accounts"
 import { load } from "../../../src/cli/configuration/Load.ts"
-import * as Variables from "../../../src/cli/configuration/Variables.ts"
+import { variableReader } from "../../../src/cli/configuration/Tree.ts"
 import * as Import from "../../../src/cli/import/Import.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import { until } from "../../../testkit/process/Folder.ts"
@@ -84,7 +84,7 @@ const imported = (node: Node) => {
   const overlay = path.join(folder, "chain.yaml")
   fs.writeFileSync(file, outcome.yaml)
   fs.writeFileSync(overlay, "networks: {evm:chain: {average_blocktime_ms: 1000, symbol: ETH, features: [eip1559]}}\n")
-  const variables = Variables.reader({}, [], { RAW_MNEMONIC: words })
+  const variables = variableReader({}, [], { RAW_MNEMONIC: words })
   const loaded = Result.getOrThrow(load({ files: [file], overlays: [overlay], roots: [], variables }))
   fs.rmSync(folder, { recursive: true })
   return loaded.document

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import type { ConfigurationPlan } from "../../../src/domain/configuration/PlanRequest.ts"
+import type { ConfigurationPlan } from "../../../src/domain/configuration/Plan.ts"
 import { rawInteger } from "../../../src/domain/request/ExactJson.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 

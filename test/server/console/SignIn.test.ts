@@ -2,14 +2,14 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import * as ClientAddress from "../../../src/server/responses/ClientAddress.ts"
+import { makeTrustedProxies } from "../../../src/server/responses/CurrentRequest.ts"
 import * as Server from "../../../src/server/Server.ts"
 import * as ConsolePage from "../../../testkit/ConsolePage.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
-const server = { ...Server.defaults, trustedProxies: ClientAddress.trustedProxies(["127.0.0.1"]) }
+const server = { ...Server.defaults, trustedProxies: makeTrustedProxies(["127.0.0.1"]) }
 
 layerEach(TestApi.layer({ server, console: { files: ConsolePage.files } }))("a sign-in", (it) => {
   it.effect("is refused with a key that is wrong, revoked or expired", () =>

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { Draining } from "../../../src/server/lifecycle/Draining.ts"
+import { Draining } from "../../../src/server/lifecycle/Lifecycle.ts"
 import { awaited } from "../../../testkit/Awaited.ts"
 import { signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"

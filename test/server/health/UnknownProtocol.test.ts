@@ -2,7 +2,7 @@
 // Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger, References } from "effect"
-import { knownProtocol, protocolOf, protocolWarning } from "../../../src/domain/chain/StellarProtocol.ts"
+import { knownProtocol, protocolOf, protocolWarning } from "../../../src/domain/chain/ChainSnapshot.ts"
 import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
 import { until } from "../../../testkit/process/Folder.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { maxPerCaller } from "../../../src/server/limits/OutboundWork.ts"
+import { maxOutboundWork } from "../../../src/server/limits/CallerLimits.ts"
 import * as EvmRpc from "../../../testkit/EvmRpc.ts"
 import * as Receiver from "../../../testkit/Receiver.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -66,10 +66,10 @@ layer(live)("a request with an idempotency key", (it) => {
         body: { name: "x", scopes: ["notifications:write", "relayers:write"] }
       })
       const { key } = json.data as { readonly key: string }
-      const tests = yield* Effect.forEach(Array.from({ length: maxPerCaller }).keys(), (n) =>
+      const tests = yield* Effect.forEach(Array.from({ length: maxOutboundWork }).keys(), (n) =>
         start(test(`refused-${n}`, { key }))
       )
-      yield* receiver.arrived(maxPerCaller)
+      yield* receiver.arrived(maxOutboundWork)
       const refusals = Effect.gen(function* () {
         yield* sql`LOCK TABLE idempotency_keys, notifications, relayers IN ACCESS EXCLUSIVE MODE`
         return [yield* test("one-more", { key }), yield* post("/relayers/x/check", "one more", { key })]
@@ -151,14 +151,14 @@ layer(live)("outbound work", (it) => {
       const { receiver, test } = yield* slow("limited")
       const created = yield* call("/api-keys", { body: { name: "limited", scopes: ["notifications:*"] } })
       const { key } = created.json.data as { readonly key: string }
-      const tests = yield* Effect.forEach(Array.from({ length: maxPerCaller }).keys(), (n) =>
+      const tests = yield* Effect.forEach(Array.from({ length: maxOutboundWork }).keys(), (n) =>
         start(test(`limited-${n}`, { key }))
       )
-      yield* receiver.arrived(maxPerCaller)
+      yield* receiver.arrived(maxOutboundWork)
       const refused = yield* test("refused", { key })
       assert.deepStrictEqual([refused.status, refused.headers.get("retry-after")], [429, "1"])
       const administrators = yield* start(test("administrator"))
-      yield* receiver.arrived(maxPerCaller + 1)
+      yield* receiver.arrived(maxOutboundWork + 1)
       receiver.letGo()
       for (const fiber of [...tests, administrators]) assert.strictEqual((yield* Fiber.join(fiber)).status, 200)
       receiver.answer = () => undefined

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { SignerId } from "../../../src/domain/signer/SignerId.ts"
+import { SignerId } from "../../../src/domain/signer/Signer.ts"
 import * as EvmBytes from "../../../src/server/chains/evm/EvmBytes.ts"
 import * as EvmSigner from "../../../src/server/lanes/evm/EvmSigner.ts"
 import * as LaneKeys from "../../../src/server/lanes/LaneKeys.ts"

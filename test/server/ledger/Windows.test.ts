@@ -12,7 +12,7 @@ import * as LanesRepo from "../../../src/server/ledger/hold/LanesRepo.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import type { StoredLane } from "../../../src/server/ledger/StoredLane.ts"
-import * as RowTurn from "../../../src/sql/RowTurn.ts"
+import { exclusiveTurn } from "../../../src/sql/Transaction.ts"
 import { awaited } from "../../../testkit/Awaited.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { account, insert, newTransaction } from "../../../testkit/LedgerRows.ts"
@@ -59,7 +59,7 @@ const acceptanceOf = (of: Account): Acceptance => ({
 /** As a change of a relayer locks its row when it has to wait. */
 const pause = (number: number) =>
   statement((sql) =>
-    sql`SELECT ${RowTurn.exclusive(sql, sql`${number}::bigint`)}`.pipe(
+    sql`SELECT ${exclusiveTurn(sql, sql`${number}::bigint`)}`.pipe(
       Effect.andThen(sql`SELECT 1 FROM relayers WHERE seq = ${number} FOR UPDATE`),
       Effect.andThen(sql`UPDATE relayers SET paused = true, version = version + 1 WHERE seq = ${number}`)
     )

@@ -4,9 +4,7 @@ import { Context, Deferred, Effect, Exit, Fiber, Layer, Logger, Scope } from "ef
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import type { JobName } from "../../../src/api/SystemApi.ts"
-import { Draining } from "../../../src/server/lifecycle/Draining.ts"
-import { Jobs } from "../../../src/server/lifecycle/Jobs.ts"
-import { SchemaWatch } from "../../../src/server/lifecycle/SchemaWatch.ts"
+import { Draining, Jobs, SchemaWatch } from "../../../src/server/lifecycle/Lifecycle.ts"
 import { Gauges } from "../../../src/server/observability/Gauges.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 

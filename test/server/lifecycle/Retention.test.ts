@@ -2,8 +2,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
-import { Jobs } from "../../../src/server/lifecycle/Jobs.ts"
-import * as Retention from "../../../src/server/lifecycle/Retention.ts"
+import { Jobs } from "../../../src/server/lifecycle/Lifecycle.ts"
+import { deleteOld } from "../../../src/server/lifecycle/SharedJobs.ts"
 import { Gauges } from "../../../src/server/observability/Gauges.ts"
 
 it.effect(
@@ -17,7 +17,7 @@ it.effect(
       })
       const counts = [2, 2, 1, 0]
       const deleteBatch = Effect.sync(() => counts.shift() ?? 0)
-      yield* Retention.run("events", 2, deleteBatch).pipe(
+      yield* deleteOld("events", 2, deleteBatch).pipe(
         Effect.andThen(TestClock.adjust("2 minutes")),
         Effect.scoped,
         Effect.provide(Layer.merge(Layer.provide(Jobs.layer, Gauges.layer), Logger.layer([logger])))

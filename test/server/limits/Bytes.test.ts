@@ -1,8 +1,8 @@
 // Limits of the size of resources and of pages.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { maxResourceBytes } from "../../../src/domain/request/ResourceSize.ts"
-import { maxPageBytes } from "../../../src/sql/FittingRows.ts"
+import { maxResourceBytes } from "../../../src/domain/request/Request.ts"
+import { maxPageBytes } from "../../../src/sql/Rows.ts"
 import { awaited } from "../../../testkit/Awaited.ts"
 import { evmRelayer } from "../../../testkit/fixtures.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"

@@ -1,7 +1,7 @@
 // Pages by number of resources that are large together: whole, or refused. None is silently shortened.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { maxNumberedBytes } from "../../../src/sql/FittingRows.ts"
+import { maxNumberedBytes } from "../../../src/sql/Rows.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 

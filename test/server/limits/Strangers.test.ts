@@ -2,7 +2,7 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
-import * as AddressLimit from "../../../src/server/limits/AddressLimit.ts"
+import { makeAddressLimit } from "../../../src/server/limits/Strangers.ts"
 import { makeKey } from "../../../src/server/access/Key.ts"
 import * as Server from "../../../src/server/Server.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
@@ -22,7 +22,7 @@ const lookups = Effect.map(TestApi.call("/metrics/database_query_seconds"), ({ t
 describe("AddressLimit", () => {
   it("gives each address a burst, and refills it with time", () => {
     let now = 0
-    const limit = AddressLimit.make({ burst: 3, perSecond: 2 }, () => now)
+    const limit = makeAddressLimit({ burst: 3, perSecond: 2 }, () => now)
     const take = (address: string) => [1, 2, 3, 4].map(() => limit.take(address))
     assert.deepStrictEqual(take("192.0.2.1"), [true, true, true, false])
     assert.isTrue(limit.isEmpty("192.0.2.1"))
@@ -34,7 +34,7 @@ describe("AddressLimit", () => {
   })
 
   it("counts the addresses of an IPv6 network of 64 bits together", () => {
-    const limit = AddressLimit.make({ burst: 1, perSecond: 1 }, () => 0)
+    const limit = makeAddressLimit({ burst: 1, perSecond: 1 }, () => 0)
     const addresses = ["2001:db8::1", "2001:db8::ffff:2", "2001:db8:0:1::1"]
     assert.deepStrictEqual(
       addresses.map((address) => limit.take(address)),
@@ -43,7 +43,7 @@ describe("AddressLimit", () => {
   })
 
   it("remembers no more than 10,000 addresses", () => {
-    const limit = AddressLimit.make({ burst: 1, perSecond: 1 }, () => 0)
+    const limit = makeAddressLimit({ burst: 1, perSecond: 1 }, () => 0)
     limit.take("first")
     for (let n = 0; n < 10_000; n++) limit.take(`192.0.${n >> 8}.${n & 255}`)
     assert.isFalse(limit.isEmpty("first"))
@@ -51,7 +51,7 @@ describe("AddressLimit", () => {
   })
 
   it("does not limit an unknown address", () => {
-    const limit = AddressLimit.make({ burst: 0, perSecond: 1 }, () => 0)
+    const limit = makeAddressLimit({ burst: 0, perSecond: 1 }, () => 0)
     assert.isTrue(limit.take(undefined))
     assert.isFalse(limit.isEmpty(undefined))
   })

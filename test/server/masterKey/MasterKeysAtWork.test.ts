@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import * as RowTurn from "../../../src/sql/RowTurn.ts"
+import { sharedTurn } from "../../../src/sql/Transaction.ts"
 import { MasterKeys } from "../../../src/server/masterKey/MasterKeys.ts"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
 import { until } from "../../../testkit/process/Folder.ts"
@@ -76,7 +76,7 @@ const shareWithoutPause = Effect.fnUntraced(function* <A, E, R>(
   const [row] = yield* sql<{ seq: number }>`SELECT seq::float8 AS seq FROM relayers WHERE id = ${relayer}`
   const number = sql`${row?.seq ?? assert.fail("no relayer")}::bigint`
   const share = sql`
-    WITH turn AS MATERIALIZED (SELECT ${RowTurn.shared(sql, number)})
+    WITH turn AS MATERIALIZED (SELECT ${sharedTurn(sql, number)})
     SELECT 1 FROM turn CROSS JOIN relayers r WHERE r.seq = ${number} FOR SHARE OF r`
   const waits = sql`
     SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND NOT granted

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { NetworkId } from "../../../src/domain/network/NetworkId.ts"
+import { NetworkId } from "../../../src/domain/network/Network.ts"
 import { builtin } from "../../../src/server/networks/builtin.ts"
 import { Networks } from "../../../src/server/networks/Networks.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"

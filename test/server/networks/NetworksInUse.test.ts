@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { NetworkName, networkId } from "../../../src/domain/network/NetworkId.ts"
+import { networkId, NetworkName } from "../../../src/domain/network/Network.ts"
 import { Networks } from "../../../src/server/networks/Networks.ts"
 import { awaited } from "../../../testkit/Awaited.ts"
 import { signer } from "../../../testkit/fixtures.ts"

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { preferred } from "../../../src/server/responses/Accept.ts"
+import { preferredType } from "../../../src/server/responses/Respond.ts"
 
 const json = "application/json"
 const text = "text/plain;version=0.0.4"
@@ -34,7 +34,7 @@ const cases: ReadonlyArray<
 describe("Accept", () => {
   for (const [accept, offered, expected] of cases) {
     it(`${accept === undefined ? "no header" : `"${accept}"`} prefers ${expected} of ${offered.join(" and ")}`, () => {
-      assert.strictEqual(preferred(accept, offered), expected)
+      assert.strictEqual(preferredType(accept, offered), expected)
     })
   }
 })

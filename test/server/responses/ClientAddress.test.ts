@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Option } from "effect"
 import { HttpServerRequest } from "effect/http"
-import * as ClientAddress from "../../../src/server/responses/ClientAddress.ts"
+import { addressReader, makeTrustedProxies } from "../../../src/server/responses/CurrentRequest.ts"
 
 const request = (sender: string | undefined, forwarded?: string) =>
   HttpServerRequest.fromWeb(
@@ -58,13 +58,13 @@ const cases: ReadonlyArray<{
 
 for (const { name, trusted = proxies, sender, forwarded, client } of cases) {
   it(`the client is ${name}`, () => {
-    const read = ClientAddress.reader(ClientAddress.trustedProxies(trusted))
+    const read = addressReader(makeTrustedProxies(trusted))
     assert.strictEqual(read(request(sender, forwarded)), client)
   })
 }
 
 it("an invalid range is refused", () => {
   for (const entry of ["proxy.internal", "10.0.0.1/8", "10.0.0.0/33", "", "::/129"]) {
-    assert.throws(() => ClientAddress.trustedProxies(["10.0.0.0/8", entry]))
+    assert.throws(() => makeTrustedProxies(["10.0.0.0/8", entry]))
   }
 })

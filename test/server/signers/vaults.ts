@@ -1,12 +1,12 @@
 // A Vault with a key in each engine, signers that use them, and what is said when that fails.
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
-import * as AllowList from "../../../src/outbound/AllowList.ts"
+import { makeAllowList } from "../../../src/outbound/Destination.ts"
 import { Outbound } from "../../../src/outbound/Outbound.ts"
 import { SignerBackends } from "../../../src/server/signers/backends/SignerBackends.ts"
 import { Vault, ed25519, namespace, refusalText, roleId, secretId, transitKey } from "../../../testkit/Vault.ts"
 
-const outbound = (allow: ReadonlyArray<string>) => Outbound.layer({ allow: AllowList.make(allow) })
+const outbound = (allow: ReadonlyArray<string>) => Outbound.layer({ allow: makeAllowList(allow) })
 const backends = (allow: ReadonlyArray<string>) => SignerBackends.layer.pipe(Layer.provide(outbound(allow)))
 const withVault = (allow: ReadonlyArray<string>) =>
   Layer.provideMerge(Layer.fresh(backends(allow)), Layer.fresh(Vault.layer))

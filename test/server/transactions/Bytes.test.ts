@@ -1,7 +1,7 @@
 // Lists of large transactions are limited in bytes.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { maxPageBytes } from "../../../src/sql/FittingRows.ts"
+import { maxPageBytes } from "../../../src/sql/Rows.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { prepare, receiver, send, transactions } from "./Fixtures.ts"

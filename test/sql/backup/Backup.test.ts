@@ -3,8 +3,8 @@ import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
+import * as Backup from "../../../src/sql/backup/Backup.ts"
 import * as Restore from "../../../src/sql/backup/Restore.ts"
-import * as Snapshot from "../../../src/sql/backup/Snapshot.ts"
 import { lastReader } from "../../../src/sql/migrations/Former.ts"
 import { latestMigration, migrationsTable } from "../../../src/sql/migrations/index.ts"
 import { functions, tables } from "../../../src/sql/migrations/objects.ts"
@@ -170,7 +170,7 @@ describe("backup and restore", () => {
             connection(name),
             Effect.flatMap(SqlClient.SqlClient, (sql) => sql`INSERT INTO signers (id, type) VALUES ('new', 'plain')`)
           )
-          yield* Snapshot.take({
+          yield* Backup.take({
             write: Effect.fnUntraced(function* (line) {
               rows.push(line)
               if (written) return

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import * as UnnestRows from "../../../src/sql/batch/UnnestRows.ts"
+import { unnestRows } from "../../../src/sql/Rows.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
 /** PostgreSQL stores no NUL, and UTF-8 cannot encode half of a surrogate pair. */
@@ -28,7 +28,7 @@ layer(TestDatabase.layer)("Given", (it) => {
   it.effect.prop("any text, and null, in their order", [Arbitrary.schema(Rows)], ([rows]) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const read = yield* sql`SELECT name, given.select, n FROM ${UnnestRows.make(sql, rows)} ORDER BY n`
+      const read = yield* sql`SELECT name, given.select, n FROM ${unnestRows(sql, rows)} ORDER BY n`
       assert.deepStrictEqual(
         read.map((row) => ({ ...row, n: Number(row.n) })),
         rows.map((row, index) => ({ ...row, n: index + 1 }))

@@ -1,9 +1,9 @@
 // What a person creates: relayers, networks, signers and webhooks. A secret is in the body of one request and nowhere else.
 import { Effect } from "effect"
 import type { Redacted } from "effect"
-import { CreateApiKey } from "../../../src/domain/access/ApiKey.ts"
-import { CreateNetwork } from "../../../src/domain/network/NetworkRequest.ts"
 import { CreateNotification } from "../../../src/domain/notification/Notification.ts"
+import { CreateApiKey } from "../../../src/domain/access/ApiKey.ts"
+import { CreateNetwork } from "../../../src/domain/network/Network.ts"
 import { CreateRelayer } from "../../../src/domain/relayer/Relayer.ts"
 import { CreateSigner } from "../../../src/domain/signer/CreateSigner.ts"
 import { call, once } from "./Client.ts"

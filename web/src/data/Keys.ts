@@ -1,8 +1,7 @@
 // API keys: what each may do, when it was used, and its end.
 import { Effect } from "effect"
 import type { ApiKey } from "../../../src/client/Client.ts"
-import { ApiKeyId } from "../../../src/domain/access/ApiKey.ts"
-import { scopeTexts } from "../../../src/domain/access/Scope.ts"
+import { ApiKeyId, scopeTexts } from "../../../src/domain/access/ApiKey.ts"
 import { words } from "../words.ts"
 import { call, callById, once } from "./Client.ts"
 import { queries, query } from "./Registry.ts"

@@ -1,8 +1,7 @@
 // Networks, and the units of their native tokens.
 import { Effect } from "effect"
 import type { Network, NetworkProvider } from "../../../src/client/Client.ts"
-import { NetworkId } from "../../../src/domain/network/NetworkId.ts"
-import { UpdateNetwork } from "../../../src/domain/network/NetworkRequest.ts"
+import { NetworkId, UpdateNetwork } from "../../../src/domain/network/Network.ts"
 import { call, callById } from "./Client.ts"
 import { bodyReader, pageOf, versionOf } from "./Pages.ts"
 import { queries, query } from "./Registry.ts"

@@ -7,8 +7,7 @@ import type {
   RelayerStatus,
   ShownSequences
 } from "../../../src/client/Client.ts"
-import { RelayerId, UpdateRelayer } from "../../../src/domain/relayer/Relayer.ts"
-import { RelayerQuery } from "../../../src/domain/relayer/RelayerQuery.ts"
+import { RelayerId, RelayerQuery, UpdateRelayer } from "../../../src/domain/relayer/Relayer.ts"
 import { ClearNonces } from "../../../src/domain/transaction/evm/NonceState.ts"
 import { call, callById } from "./Client.ts"
 import { bodyReader, pageOf, queryReader, versionOf } from "./Pages.ts"

@@ -1,7 +1,7 @@
 // Signers, and whether their keys work.
 import { Effect } from "effect"
 import type { Signer } from "../../../src/client/Client.ts"
-import { SignerId } from "../../../src/domain/signer/SignerId.ts"
+import { SignerId } from "../../../src/domain/signer/Signer.ts"
 import { call, callById } from "./Client.ts"
 import { pageOf } from "./Pages.ts"
 import { queries, query } from "./Registry.ts"

@@ -1,6 +1,6 @@
 // A relayer: what the service says of it, and its tabs. Each tab has an address.
 import type { ComponentChildren } from "preact"
-import type { Scope } from "../../../src/domain/access/Scope.ts"
+import type { Scope } from "../../../src/domain/access/ApiKey.ts"
 import { useLocation, useRoute } from "preact-iso"
 import { useState } from "preact/hooks"
 import {

@@ -1,5 +1,5 @@
 // Who is signed in to the console. A session can be ended from here.
-import type { ListedSession } from "../../../src/domain/access/Session.ts"
+import type { ListedSession } from "../../../src/domain/access/Caller.ts"
 import { act, refresh } from "../data/Registry.ts"
 import { endSession, sessionList } from "../data/Session.ts"
 import { words } from "../words.ts"

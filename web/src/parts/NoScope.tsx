@@ -1,5 +1,5 @@
 // What the session may not do: which scope is missing, and how to get it. It is a whole page, or the first thing in a form.
-import type { Scope } from "../../../src/domain/access/Scope.ts"
+import type { Scope } from "../../../src/domain/access/ApiKey.ts"
 import { isReadOnly, sessionState } from "../data/Session.ts"
 import { words } from "../words.ts"
 import { Icon } from "./Icon.tsx"

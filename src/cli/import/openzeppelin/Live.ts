@@ -1,6 +1,6 @@
 // Relayers of a running OpenZeppelin Relayer, which reads config.json only at its first start and then changes by its API.
 import { isMasked, maskUrl } from "../../../domain/chain/Rpc.ts"
-import { isMembers } from "../../../domain/configuration/Wanted.ts"
+import { isMembers } from "../../../domain/configuration/Document.ts"
 import type { Input } from "./Input.ts"
 
 /** A relayer of the input with its place. */

@@ -1,5 +1,5 @@
 // Imports the configuration of OpenZeppelin Relayer: config.json, its networks, and its environment file.
-import { isMembers } from "../../../domain/configuration/Wanted.ts"
+import { isMembers } from "../../../domain/configuration/Document.ts"
 import { needOf } from "../Hosts.ts"
 import * as Imported from "../Imported.ts"
 import { fields, path as at, picked } from "../Source.ts"

@@ -1,7 +1,6 @@
 // URLs of OpenZeppelin Relayer: texts, objects of URL and weight, and variables.
-import { variableName } from "../../../domain/configuration/Reference.ts"
-import { looksLikeKey } from "../../../domain/configuration/UrlKey.ts"
-import { isMembers } from "../../../domain/configuration/Wanted.ts"
+import { isMembers } from "../../../domain/configuration/Document.ts"
+import { looksLikeKey, variableName } from "../../../domain/configuration/Reference.ts"
 import { needOf } from "../Hosts.ts"
 import { variablesIn } from "../Imported.ts"
 import type * as Imported from "../Imported.ts"

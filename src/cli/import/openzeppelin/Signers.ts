@@ -1,8 +1,8 @@
 // Signers of OpenZeppelin Relayer: `signers` of config.json.
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { isMembers } from "../../../domain/configuration/Document.ts"
 import { variableName } from "../../../domain/configuration/Reference.ts"
-import { isMembers } from "../../../domain/configuration/Wanted.ts"
 import { privateHostOf } from "../Hosts.ts"
 import * as Imported from "../Imported.ts"
 import { unescaped, wholeVariable } from "../Secrets.ts"

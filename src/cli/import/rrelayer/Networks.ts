@@ -1,6 +1,6 @@
 // Networks and webhooks of rrelayer.
 import { builtin } from "../../../server/networks/builtin.ts"
-import { looksLikeKey } from "../../../domain/configuration/UrlKey.ts"
+import { looksLikeKey } from "../../../domain/configuration/Reference.ts"
 import { needOf, privateHostOf } from "../Hosts.ts"
 import * as Imported from "../Imported.ts"
 import { fields, path as at } from "../Source.ts"

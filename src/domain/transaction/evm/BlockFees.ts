@@ -1,8 +1,8 @@
 // The base fees of the blocks that could have contained a transaction. Compared with its offers, they show why it waited.
 import { DateTime, Schema } from "effect"
 import { field, shown } from "../../request/Field.ts"
-import { Instant } from "../../request/Instant.ts"
 import * as Shown from "../../request/Shown.ts"
+import { Instant } from "../../request/Text.ts"
 import type { Moment, Point } from "../Moment.ts"
 import { isFinal } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"

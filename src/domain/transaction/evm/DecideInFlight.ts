@@ -1,7 +1,7 @@
 // Decisions about transactions that have a nonce and bytes: first about those without a receipt that still stands, then about a
 // receipt that was recorded, of a transaction that is mined, or that was reverted and is not final yet.
 import { Result } from "effect"
-import { stalledAfter } from "../../chain/HeadWatch.ts"
+import { stalledAfter } from "../../chain/Rpc.ts"
 import type { Moment } from "../Moment.ts"
 import { isOwnCall } from "./Admission.ts"
 import { allow } from "./Allowance.ts"

@@ -1,5 +1,5 @@
 // Decisions about a transaction whose nonce the chain has passed without a receipt of one of its attempts.
-import { stalledAfter } from "../../chain/HeadWatch.ts"
+import { stalledAfter } from "../../chain/Rpc.ts"
 import { cause } from "../Cause.ts"
 import type { Cause } from "../Cause.ts"
 import { ask, Command, finish } from "../Command.ts"

@@ -1,13 +1,13 @@
 // A transaction as the API shows it. What is unknown is omitted.
 import { Schema } from "effect"
-import * as Shown from "../../request/Shown.ts"
-import { EvmAddress } from "../../chain/Address.ts"
-import { added, field, shown } from "../../request/Field.ts"
 import { neutralAttemptFields, versionField, versionsText } from "../AttemptPresentation.ts"
 import { neutralFields } from "../Presentation.ts"
 import { EvmSignature } from "./Signature.ts"
 import { Speed } from "../Speed.ts"
-import { HexWei } from "../../chain/Wei.ts"
+import { EvmAddress } from "../../chain/Address.ts"
+import { HexWei } from "../../chain/Amount.ts"
+import { added, field, shown } from "../../request/Field.ts"
+import * as Shown from "../../request/Shown.ts"
 
 /** An amount as a text of digits. */
 const Decimal = Shown.Digits

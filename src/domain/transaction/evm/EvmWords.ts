@@ -1,6 +1,6 @@
 // Sentences of the codes of evm transactions.
 import { DateTime } from "effect"
-import { entryOf } from "../../request/OpenList.ts"
+import { entryOf } from "../../request/Shown.ts"
 import type { Figures, PriceLimit } from "../Cause.ts"
 import type { KnownCode } from "../Code.ts"
 import { stillAfter } from "./EvmNumbers.ts"

@@ -1,6 +1,6 @@
 // The numbers that a network decides about its transactions: its own fields and its features.
+import { finalityByOneOf } from "../../network/Network.ts"
 import type { EvmNetwork } from "../../network/Network.ts"
-import { finalityByOneOf } from "../../network/NetworkFields.ts"
 import { poll } from "../Numbers.ts"
 import { eip7825GasCap, window, windowOfDelegated, windowWithoutMempool } from "./EvmNumbers.ts"
 import type { Moment } from "../Moment.ts"

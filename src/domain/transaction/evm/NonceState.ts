@@ -1,10 +1,9 @@
 // The nonces of an account: what the ledger has, next to what the chain says.
 import { Schema } from "effect"
 import { EvmAddress } from "../../chain/Address.ts"
-import { WeiPerGas } from "../../chain/Wei.ts"
+import { WeiPerGas } from "../../chain/Amount.ts"
 import { field, shown } from "../../request/Field.ts"
-import { maybe } from "../../request/Text.ts"
-import { Instant } from "../../request/Instant.ts"
+import { Instant, maybe } from "../../request/Text.ts"
 import { Code } from "../Code.ts"
 import { TransactionId, TransactionStatus } from "../TransactionId.ts"
 import { maxNonce } from "./EvmNumbers.ts"

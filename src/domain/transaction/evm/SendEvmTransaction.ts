@@ -1,15 +1,14 @@
 // The body of a send, and of a replacement, field by field. `Consistency.ts` checks fields against each other, and
 // `Admission.ts` against relayer, network and time.
 import { Effect, Schema, Struct } from "effect"
-import { CheckedEvmAddress } from "../../chain/Address.ts"
-import { field } from "../../request/Field.ts"
-import { Instant } from "../../request/Instant.ts"
-import { maybe } from "../../request/Text.ts"
 import { ExternalId } from "../TransactionId.ts"
 import { batchOf } from "../TransactionRequests.ts"
 import { maxDataBytes, maxNonce } from "./EvmNumbers.ts"
 import { Speed } from "../Speed.ts"
-import { GasLimit, Wei, WeiPerGas } from "../../chain/Wei.ts"
+import { CheckedEvmAddress } from "../../chain/Address.ts"
+import { GasLimit, Wei, WeiPerGas } from "../../chain/Amount.ts"
+import { field } from "../../request/Field.ts"
+import { Instant, maybe } from "../../request/Text.ts"
 
 const EvmData = Schema.String.check(
   Schema.isPattern(/^0x([0-9a-fA-F]{2})*$/u, { expected: "0x and two hex digits per byte" }),

@@ -1,8 +1,8 @@
 // Signatures of messages and of typed data, by an evm relayer.
 import { Schema } from "effect"
-import * as Shown from "../../request/Shown.ts"
 import { Value } from "../../request/ExactJson.ts"
 import { field } from "../../request/Field.ts"
+import * as Shown from "../../request/Shown.ts"
 
 const r = "1a".repeat(32)
 const s = "2b".repeat(32)

@@ -1,5 +1,5 @@
 // Addresses of programs, sysvars and mints that the rules know.
-import { systemProgram, token2022Program, tokenProgram } from "../../chain/SolanaPrograms.ts"
+import { systemProgram, token2022Program, tokenProgram } from "../../chain/Address.ts"
 
 export {
   associatedTokenProgram,
@@ -9,7 +9,7 @@ export {
   systemProgram,
   token2022Program,
   tokenProgram
-} from "../../chain/SolanaPrograms.ts"
+} from "../../chain/Address.ts"
 
 export const computeBudgetProgram = "ComputeBudget111111111111111111111111111111"
 export const loaderProgram = "BPFLoaderUpgradeab1e11111111111111111111111"

@@ -1,8 +1,8 @@
 // The account of a solana relayer as operators see it after a command. It has no nonce.
 import { Schema } from "effect"
 import { field, shown } from "../../request/Field.ts"
-import { Instant } from "../../request/Instant.ts"
 import * as Shown from "../../request/Shown.ts"
+import { Instant } from "../../request/Text.ts"
 import { Code } from "../Code.ts"
 
 export const SolanaLaneState = Schema.Struct({

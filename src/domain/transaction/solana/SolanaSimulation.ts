@@ -1,7 +1,7 @@
 // What a send of solana would do and cost now. Nothing is stored or sent.
 import { Schema } from "effect"
-import * as Shown from "../../request/Shown.ts"
 import { field, shown } from "../../request/Field.ts"
+import * as Shown from "../../request/Shown.ts"
 
 export const SolanaSimulation = Schema.Struct({
   units_consumed: shown(Schema.Natural, "Compute units that it uses now.", 18_000),

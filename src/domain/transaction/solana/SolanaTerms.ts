@@ -1,6 +1,6 @@
 // What the policy of a solana relayer means for its transactions. Admission and lanes read the policy only here.
 import { minBalanceOf } from "../../health/Funding.ts"
-import { finalityByOneOf } from "../../network/NetworkFields.ts"
+import { finalityByOneOf } from "../../network/Network.ts"
 import { defaultMargin, defaultSlippage } from "../../price/Price.ts"
 import { present } from "../Presentation.ts"
 import type { Form, GuardTerms } from "./Guard.ts"

@@ -1,6 +1,6 @@
 // Channels: accounts whose sequences a lane uses besides those of its relayer. This decides when they are made, used and ended.
 import type { LaneAccount, Lane } from "../Lane.ts"
-import { lockedBy } from "../../relayer/StellarPolicy.ts"
+import { lockedBy } from "../../relayer/Policy.ts"
 import type { Moment } from "../Moment.ts"
 import type { FeeStats } from "./Fees.ts"
 import type { LedgerSettings } from "./LedgerSettings.ts"

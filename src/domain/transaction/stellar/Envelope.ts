@@ -1,5 +1,5 @@
 // An envelope as plain data: what the guard reads. `server/chains/stellar/` makes it from XDR.
-import { allowableOperations } from "../../relayer/StellarPolicy.ts"
+import { allowableOperations } from "../../relayer/Policy.ts"
 import type { ScVal } from "./ScVal.ts"
 import { poolShareEntries } from "./StellarNumbers.ts"
 

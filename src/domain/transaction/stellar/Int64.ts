@@ -1,6 +1,6 @@
 // Integers of stellar, without loss: a JSON number or a decimal string. Sequences and amounts exceed 2^53.
 import { Schema, SchemaTransformation } from "effect"
-import { integerIn } from "../../request/Integer.ts"
+import { integerIn } from "../../request/ExactJson.ts"
 
 export const integerFrom = (minimum: bigint, maximum: bigint) =>
   integerIn({ minimum, maximum, text: /^(0|-?[1-9]\d{0,38})$/ })

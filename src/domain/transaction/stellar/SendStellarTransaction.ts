@@ -1,9 +1,8 @@
 // The body of a send, and of a replacement, field by field. `Consistency.ts` checks fields against each other, and
 // `Admission.ts` against relayer, network and time.
 import { DateTime, Effect, Predicate, Schema, SchemaIssue, SchemaTransformation, Struct } from "effect"
-import { Instant } from "../../request/Instant.ts"
 import { field } from "../../request/Field.ts"
-import { maybe, text } from "../../request/Text.ts"
+import { Instant, maybe, text } from "../../request/Text.ts"
 import { maxExternalIdLength } from "../Numbers.ts"
 import { Sequence, Stroops } from "./Int64.ts"
 import { batchOf } from "../TransactionRequests.ts"

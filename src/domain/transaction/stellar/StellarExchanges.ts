@@ -1,9 +1,8 @@
 // What callers exchange with the service besides sends: envelopes that it signs for them, and transactions whose users pay in a token.
 import { Schema } from "effect"
 import { field } from "../../request/Field.ts"
-import { Instant } from "../../request/Instant.ts"
 import * as Shown from "../../request/Shown.ts"
-import { maybe } from "../../request/Text.ts"
+import { Instant, maybe } from "../../request/Text.ts"
 import type { Exchange } from "../Family.ts"
 import { StellarOperation } from "./StellarOperation.ts"
 import { AccountAddress } from "./StrKey.ts"

@@ -1,7 +1,7 @@
 // Whether the account of the relayer can pay for an envelope beside all others in flight. Amounts in stroops.
 import type { Figures } from "../Cause.ts"
 import type { LedgerSettings } from "./LedgerSettings.ts"
-import { ownReserves } from "../../relayer/StellarPolicy.ts"
+import { ownReserves } from "../../relayer/Policy.ts"
 import { minimumLeft } from "./StellarNumbers.ts"
 import type { AccountEntry } from "./StellarSeen.ts"
 

@@ -1,8 +1,8 @@
 // The sequences of an account: what the ledger has, next to what the chain says. Sequences exceed the integers of JSON numbers.
 import { Schema } from "effect"
 import { field, shown } from "../../request/Field.ts"
-import { Instant } from "../../request/Instant.ts"
 import * as Shown from "../../request/Shown.ts"
+import { Instant } from "../../request/Text.ts"
 import { Code } from "../Code.ts"
 import { TransactionId } from "../TransactionId.ts"
 

@@ -1,7 +1,7 @@
 // What the policy of a stellar relayer means for its transactions. Admission and lanes read the policy only here.
-import { minBalanceOf } from "../../health/Funding.ts"
-import { finalityByOneOf } from "../../network/NetworkFields.ts"
 import { defaultMargin, defaultSlippage } from "../../price/Price.ts"
+import { minBalanceOf } from "../../health/Funding.ts"
+import { finalityByOneOf } from "../../network/Network.ts"
 import type { StellarPolicy } from "../../relayer/Policy.ts"
 import { present } from "../Presentation.ts"
 import type { Transaction } from "../Transaction.ts"

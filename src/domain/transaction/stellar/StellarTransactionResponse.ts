@@ -1,8 +1,8 @@
 // A transaction of stellar as the API shows it. What is unknown is omitted; `null` is never sent.
 import { Schema } from "effect"
 import { added, field, shown } from "../../request/Field.ts"
-import { Instant } from "../../request/Instant.ts"
 import * as Shown from "../../request/Shown.ts"
+import { Instant } from "../../request/Text.ts"
 import { neutralAttemptFields, versionField, versionsText } from "../AttemptPresentation.ts"
 import { neutralFields } from "../Presentation.ts"
 import { Memo, StellarOperation } from "./StellarOperation.ts"

@@ -1,8 +1,8 @@
 // The newest block of each provider, and the blocks below it. Lanes that poll at about the same time share one reading,
 // because all accounts of a chain wait for the same head.
 import { Clock, Effect } from "effect"
-import { isStalled, observed } from "../../../domain/chain/HeadWatch.ts"
-import type { HeadWatch } from "../../../domain/chain/HeadWatch.ts"
+import { isStalled, observedHead } from "../../../domain/chain/Rpc.ts"
+import type { HeadWatch } from "../../../domain/chain/Rpc.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Finality } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import * as RpcFailure from "../RpcFailure.ts"
@@ -102,7 +102,7 @@ export const make = (): EvmHeads => {
 
   const note = (url: string, blockTime: number, head: Block | undefined) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
-      const watch = observed(watches.get(url), head, now, blockTime)
+      const watch = observedHead(watches.get(url), head, now, blockTime)
       watches.delete(url)
       watches.set(url, { ...watch, isStalled: isStalled(watch, blockTime) })
       const [oldest] = watches.keys()

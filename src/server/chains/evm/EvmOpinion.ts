@@ -1,7 +1,7 @@
 // What other providers say about blocks and receipts.
 import { Clock, DateTime, Effect, Result } from "effect"
 import { maskUrl } from "../../../domain/chain/Rpc.ts"
-import type { HeadWatch } from "../../../domain/chain/HeadWatch.ts"
+import type { HeadWatch } from "../../../domain/chain/Rpc.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Opinion } from "../../../domain/transaction/SecondOpinion.ts"
 import { isAgreed, verdictOn } from "../../../domain/transaction/evm/View.ts"

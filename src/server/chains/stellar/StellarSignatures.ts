@@ -3,7 +3,7 @@ import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import { createHash, createPublicKey, verify } from "node:crypto"
 import type { CheckedSignature } from "../../../domain/transaction/stellar/Envelope.ts"
 import { parse } from "../../../domain/transaction/stellar/StrKey.ts"
-import type { AddressPart } from "../../../sql/AddressPart.ts"
+import type { AddressPart } from "../../../sql/Rows.ts"
 
 const sha256 = (...parts: ReadonlyArray<Uint8Array>): Buffer => {
   const hash = createHash("sha256")

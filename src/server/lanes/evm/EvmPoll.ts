@@ -1,6 +1,6 @@
 // One poll of the chain for the transactions of a lane that share providers: what the answers of the providers mean for each.
 import { Effect } from "effect"
-import { isFarBehind, mayBeBehind } from "../../../domain/chain/HeadWatch.ts"
+import { isFarBehind, mayBeBehind } from "../../../domain/chain/Rpc.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { pollInterval } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"

@@ -1,7 +1,7 @@
 // Signs evm transactions: the digest of the unsigned transaction, by the key of the relayer, sealed with the signature.
 import { Effect } from "effect"
 import type { Evm, Request } from "../../../domain/transaction/evm/Evm.ts"
-import type { SignerId } from "../../../domain/signer/SignerId.ts"
+import type { SignerId } from "../../../domain/signer/Signer.ts"
 import * as EvmBytes from "../../chains/evm/EvmBytes.ts"
 import { wrongKey } from "../LaneKeys.ts"
 import type { KeyOptions, LaneKeys, SigningFailed } from "../LaneKeys.ts"

@@ -8,7 +8,7 @@ import type { ChannelWork, Stellar } from "../../../domain/transaction/stellar/S
 import { channelWorkPriority, channelWorkValidity } from "../../../domain/transaction/stellar/StellarNumbers.ts"
 import { stellarRules } from "../../../domain/transaction/stellar/StellarRules.ts"
 import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
-import * as RowVersion from "../../../sql/RowVersion.ts"
+import { seqOf } from "../../../sql/Rows.ts"
 import type { LaneWithChannels, NewChannel } from "../../ledger/hold/LaneChannels.ts"
 import type { LaneLedger } from "../../ledger/LaneLedger.ts"
 import type { Account } from "../../ledger/NewTransaction.ts"
@@ -74,7 +74,7 @@ export const make = ({ ledger, random, targets }: Parts): Effect.Effect<void> =>
     if (known?.version === version) return known.account
     const target = stellarRules.targetOf(yield* targets.get(id))
     if (target === undefined) return undefined
-    const relayerNumber = RowVersion.seqOf(version)
+    const relayerNumber = seqOf(version)
     const account: Account = { relayerId: id, relayerNumber, ...stellarRules.laneOf(target) }
     accounts.set(id, { version, account })
     return account

@@ -2,18 +2,18 @@
 import { Array, Clock, Context, Data, Effect, Option, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHash } from "node:crypto"
-import { RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
 import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import { RelayerPaused } from "../../../domain/transaction/AcceptanceErrors.ts"
 import * as Batcher from "../../../sql/batch/Batcher.ts"
-import * as Deadlock from "../../../sql/Deadlock.ts"
-import * as Transaction from "../../../sql/Transaction.ts"
 import { isTraced } from "../../../sql/batch/Batcher.ts"
-import { isUnavailable } from "../../../sql/Unavailable.ts"
-import * as Origin from "../../responses/Origin.ts"
+import { RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
+import { isUnavailable } from "../../../sql/Query.ts"
+import * as Transaction from "../../../sql/Transaction.ts"
+import { retryDeadlock } from "../../../sql/Transaction.ts"
+import { currentOrigin } from "../../responses/CurrentRequest.ts"
 import * as Identities from "./Identities.ts"
 import * as Inserting from "./Inserting.ts"
 import type { Accepted, Account, FeeLimit, NamedBody, NewTransaction } from "../NewTransaction.ts"
@@ -201,7 +201,7 @@ export const make = Effect.gen(function* () {
     limits: ReadonlyArray<FeeLimit>
   ) =>
     acceptOnce(account, acceptances, limits).pipe(
-      Deadlock.retry,
+      retryDeadlock,
       Effect.retry({ while: ({ _tag }) => _tag === "Raced" }),
       Effect.catchTag("Raced", Effect.die)
     )
@@ -211,7 +211,7 @@ export const make = Effect.gen(function* () {
     added: Array.NonEmptyReadonlyArray<NewTransaction>,
     limits: ReadonlyArray<FeeLimit> = []
   ) {
-    const origin = yield* Origin.current
+    const origin = yield* currentOrigin
     const trace = yield* currentTrace
     const now = yield* Clock.currentTimeMillis
     const acceptances = Array.map(added, (one): Acceptance => ({

@@ -1,13 +1,13 @@
 // Stores signatures that a caller gets before the caller gets them: their fees count as if the service sent them.
 import { Clock, Data, Effect, Option } from "effect"
-import { RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
 import { RelayerPaused } from "../../../domain/transaction/AcceptanceErrors.ts"
 import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
-import * as Deadlock from "../../../sql/Deadlock.ts"
-import * as Transaction from "../../../sql/Transaction.ts"
 import { Audit } from "../../audit/Audit.ts"
 import { LedgerRules } from "../LedgerRules.ts"
-import * as Origin from "../../responses/Origin.ts"
+import { RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
+import * as Transaction from "../../../sql/Transaction.ts"
+import { retryDeadlock } from "../../../sql/Transaction.ts"
+import { currentOrigin } from "../../responses/CurrentRequest.ts"
 import type { GivenSignature, IssuedSignature } from "../GivenSignature.ts"
 import * as LanesRepo from "../hold/LanesRepo.ts"
 import type { Account, FeeLimit } from "../NewTransaction.ts"
@@ -63,7 +63,7 @@ export const make = Effect.gen(function* () {
     yield* lanes.lock(account)
     yield* identities.checkSignature(account, hash)
     const now = yield* Clock.currentTimeMillis
-    const origin = yield* Origin.current
+    const origin = yield* currentOrigin
     yield* spend(
       limits.map((limit) => ({ ...limit, more: fee })),
       now
@@ -79,7 +79,7 @@ export const make = Effect.gen(function* () {
   const give = Effect.fn("Ledger.give")(
     (account: Account, fresh: GivenSignature, limits: ReadonlyArray<FeeLimit> = []) =>
       giveOnce(account, fresh, limits).pipe(
-        Deadlock.retry,
+        retryDeadlock,
         Effect.retry({ while: ({ _tag }) => _tag === "Raced" }),
         Effect.catchTag("Raced", Effect.die)
       )

@@ -2,7 +2,7 @@
 import { Array, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { Audit } from "../../audit/Audit.ts"
-import type { Origin } from "../../responses/Origin.ts"
+import type { Origin } from "../../responses/CurrentRequest.ts"
 import { Holder } from "../Holder.ts"
 import * as LanesRepo from "../hold/LanesRepo.ts"
 import * as NewTransactionsRepo from "./NewTransactionsRepo.ts"

@@ -2,11 +2,12 @@
 import { Effect, Schema } from "effect"
 import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
-import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
-import * as RowTurn from "../../../sql/RowTurn.ts"
-import type { Origin } from "../../responses/Origin.ts"
+import { unnestRows } from "../../../sql/Rows.ts"
+import type { UnnestRow } from "../../../sql/Rows.ts"
+import { sharedTurn, tryTurn } from "../../../sql/Transaction.ts"
+import type { Origin } from "../../responses/CurrentRequest.ts"
 import { momentOf } from "../write/AttemptsRepo.ts"
 import type { Account, NewTransaction } from "../NewTransaction.ts"
 import { LedgerRules } from "../LedgerRules.ts"
@@ -36,7 +37,7 @@ const text = (value: number | bigint | undefined) => (value === undefined ? null
 const givenOf = (
   network: LedgerNetwork,
   { account, transaction, bodyHash, origin, trace, now }: Acceptance
-): UnnestRows.Row => ({
+): UnnestRow => ({
   id: transaction.id,
   relayer_id: account.relayerId,
   relayer_number: String(account.relayerNumber),
@@ -77,12 +78,12 @@ export const make = Effect.gen(function* () {
    */
   const insert = (acceptances: ReadonlyArray<Acceptance>, waits: boolean) =>
     sql`
-      WITH given AS (SELECT * FROM ${UnnestRows.make(
+      WITH given AS (SELECT * FROM ${unnestRows(
         sql,
         acceptances.map((one) => givenOf(networks.of(one.account.chain), one))
       )}),
       asked AS MATERIALIZED (SELECT DISTINCT relayer_number::bigint AS seq FROM given),
-      turns AS MATERIALIZED (SELECT seq FROM asked ${waits ? sql`` : sql`WHERE ${RowTurn.trying(sql, sql`seq`)}`}),
+      turns AS MATERIALIZED (SELECT seq FROM asked ${waits ? sql`` : sql`WHERE ${tryTurn(sql, sql`seq`)}`}),
       sending AS (
         SELECT r.seq FROM relayers r
         WHERE r.seq IN (SELECT seq FROM turns) AND NOT r.paused FOR SHARE ${waits ? sql`` : sql`SKIP LOCKED`}
@@ -107,7 +108,7 @@ export const make = Effect.gen(function* () {
   const holdRelayer = (relayerNumber: number) => {
     const number = sql`${relayerNumber}::bigint`
     return sql`
-      WITH turn AS MATERIALIZED (SELECT ${RowTurn.shared(sql, number)})
+      WITH turn AS MATERIALIZED (SELECT ${sharedTurn(sql, number)})
       SELECT r.paused FROM turn CROSS JOIN relayers r WHERE r.seq = ${number} FOR SHARE OF r`.pipe(
       Effect.flatMap(readRelayer),
       query("NewTransactionsRepo.holdRelayer")

@@ -2,7 +2,7 @@
 import { Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
-import * as SessionLock from "../../../sql/SessionLock.ts"
+import * as Session from "../../../sql/Session.ts"
 import { Holder } from "../Holder.ts"
 import type { LaneNews } from "./HeldLane.ts"
 import * as LaneRow from "./LaneRow.ts"
@@ -61,7 +61,7 @@ export class ClaimsRepo extends Context.Service<
           EXISTS (SELECT FROM transactions t WHERE t.lane_id = l.id AND t.state = 'pending')
           OR EXISTS (SELECT FROM transactions t WHERE t.lane_id = l.id AND t.state IN ('signed', 'submitted', 'mined')))`
 
-        const isFree = sql`(l.holder IS NULL OR l.held_until < now() OR NOT ${SessionLock.isHeld(sql, "l.holder")})`
+        const isFree = sql`(l.holder IS NULL OR l.held_until < now() OR NOT ${Session.isLockHeld(sql, "l.holder")})`
         const isMine = sql`l.holder = ${holder}::uuid AND l.held_until > now() AND ${mark.isCurrent}`
 
         /** `chain` of a lane begins with its network type. */

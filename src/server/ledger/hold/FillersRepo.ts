@@ -2,8 +2,8 @@
 import { Effect } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { maxValidity } from "../../../domain/transaction/Numbers.ts"
-import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, onConflict, query } from "../../../sql/Query.ts"
+import { unnestRows } from "../../../sql/Rows.ts"
 import { momentOf } from "../write/AttemptsRepo.ts"
 import { LaneChanged } from "./HeldLane.ts"
 import type { GapSignature } from "./HeldLane.ts"
@@ -37,7 +37,7 @@ export const make = Effect.gen(function* () {
       SELECT id::uuid, relayer_id, relayer_number::bigint, ${lane}::bigint, generation::integer, 'gap', request::json,
         'clear', 'gap_filled', 'signed', code, ${moment("now")}, '{}', nonce::bigint, ${moment("valid_until")},
         ${moment("now")}
-      FROM ${UnnestRows.make(sql, rows)} ORDER BY n`.pipe(
+      FROM ${unnestRows(sql, rows)} ORDER BY n`.pipe(
       onConflict("transactions_nonce_key", () => new LaneChanged({ laneId: lane })),
       Effect.asVoid,
       query("FillersRepo.insert")

@@ -1,12 +1,11 @@
 // The table `lanes`: its rows of channels, which belong to the lane of another account, and the addresses of all rows.
-import { addressesIn } from "../../../sql/AddressPart.ts"
-import type { AddressPart } from "../../../sql/AddressPart.ts"
 import { Effect, Schema } from "effect"
-import type { NetworkType } from "../../../domain/network/NetworkId.ts"
 import type { LaneAccount } from "../../../domain/transaction/Lane.ts"
-import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
+import type { NetworkType } from "../../../domain/network/Network.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
+import { addressesIn, unnestRows } from "../../../sql/Rows.ts"
+import type { AddressPart, UnnestRow } from "../../../sql/Rows.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import type { LaneId } from "../StoredLane.ts"
 import * as LaneRow from "./LaneRow.ts"
@@ -70,7 +69,7 @@ export const make = Effect.gen(function* () {
 
   const rowOf =
     (chain: string) =>
-    (account: LaneAccount): UnnestRows.Row => ({
+    (account: LaneAccount): UnnestRow => ({
       address: account.address,
       next_nonce: String(account.nextSequence),
       chain_nonce: String(account.chainSequence),
@@ -90,7 +89,7 @@ export const make = Effect.gen(function* () {
         chain_hash, counters)
       SELECT ${laneId}::bigint, ${chain}, address, 1, next_nonce::bigint, chain_nonce::bigint, settled_nonce::bigint,
         chain_block::bigint, chain_hash, counters::json
-      FROM ${UnnestRows.make(sql, channels.map(rowOf(chain)))} ORDER BY n
+      FROM ${unnestRows(sql, channels.map(rowOf(chain)))} ORDER BY n
       ON CONFLICT (chain, address) DO UPDATE SET next_nonce = excluded.next_nonce, chain_nonce = excluded.chain_nonce,
         settled_nonce = excluded.settled_nonce, chain_block = excluded.chain_block, chain_hash = excluded.chain_hash,
         counters = excluded.counters, released_at = NULL

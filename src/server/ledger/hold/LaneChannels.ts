@@ -4,7 +4,7 @@ import type { Redacted } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { LaneKey } from "../../../domain/transaction/Rules.ts"
 import * as Transaction from "../../../sql/Transaction.ts"
-import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
+import { commitSignalOf } from "../../lifecycle/Lifecycle.ts"
 import { Secrets } from "../../secrets/Secrets.ts"
 import type { Account } from "../NewTransaction.ts"
 import type { StoredLane } from "../StoredLane.ts"
@@ -50,7 +50,7 @@ export const make = Effect.gen(function* () {
   const lanes = yield* LanesRepo.make
   const secrets = yield* Secrets
   const transaction = yield* Transaction.make
-  const due = yield* CommitSignal.make("lanes")
+  const due = yield* commitSignalOf("lanes")
 
   const channelSeed = Effect.fn("LaneLedger.channelSeed")(function* (address: string) {
     const sealed = yield* repo.findKey(address)

@@ -1,8 +1,8 @@
 // What the parts of the ledger of held lanes share: their rows as they were read or written last, and SQL transactions that
 // lock the lane first, and write nothing if it is no longer held.
 import { Effect } from "effect"
-import * as Deadlock from "../../../sql/Deadlock.ts"
 import * as Transaction from "../../../sql/Transaction.ts"
+import { retryDeadlock } from "../../../sql/Transaction.ts"
 import { ClaimsRepo } from "./ClaimsRepo.ts"
 import { LaneChanged, LaneLost } from "./HeldLane.ts"
 import * as LanesRepo from "./LanesRepo.ts"
@@ -98,7 +98,7 @@ export const make = Effect.gen(function* () {
     lanes.fence(hold).pipe(
       Effect.flatMap((isHeld): Effect.Effect<A, E | LaneLost> => (isHeld ? writes : lost(hold))),
       transaction,
-      Deadlock.retry
+      retryDeadlock
     )
 
   const refuse = (hold: Hold) =>
@@ -107,7 +107,7 @@ export const make = Effect.gen(function* () {
     )
 
   const passing = <A, E, E2>(writes: GatedWrites<A, E>, gate: Gate, closed: Effect.Effect<never, E2>) =>
-    Effect.catchIf(writes(gate), isClosed<E>, () => closed).pipe(transaction, Deadlock.retry)
+    Effect.catchIf(writes(gate), isClosed<E>, () => closed).pipe(transaction, retryDeadlock)
 
   const gated = <A, E>(hold: Hold, writes: GatedWrites<A, E>) => passing(writes, lanes.holding(hold), lost(hold))
 
@@ -124,7 +124,7 @@ export const make = Effect.gen(function* () {
       if (before !== undefined) yield* before
       return yield* Effect.catchIf(writes(undefined), isClosed<E>, Effect.die)
     })
-    return assigned.pipe(transaction, Deadlock.retry)
+    return assigned.pipe(transaction, retryDeadlock)
   }
 
   return { refuse, held, gated, assigning } satisfies LaneFence

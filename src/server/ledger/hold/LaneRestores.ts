@@ -5,7 +5,7 @@ import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 import * as Transaction from "../../../sql/Transaction.ts"
-import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
+import { commitSignalOf } from "../../lifecycle/Lifecycle.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 
 /** A transaction that waits for a restore that has not begun. */
@@ -28,7 +28,7 @@ export const make = Effect.gen(function* () {
   const sql = yield* client
   const networks = yield* LedgerRules
   const transaction = yield* Transaction.make
-  const due = yield* CommitSignal.make("lanes")
+  const due = yield* commitSignalOf("lanes")
 
   /** A failed restore counts as begun: it is not tried again, because its fee is lost. */
   const isBegun = sql`EXISTS (

@@ -1,6 +1,6 @@
 // What a ledger in memory shows to callers.
 import { Clock, DateTime, Effect, Option } from "effect"
-import type { Series } from "../../../domain/request/Series.ts"
+import type { Series } from "../../../domain/request/Page.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { maxCountedTransactions } from "../../../domain/transaction/Numbers.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"

@@ -1,7 +1,5 @@
 // The ledger for callers and operators, in memory: it accepts, cancels and replaces as on a database, over the same pure rules.
 import { Array, Clock, Effect, Option } from "effect"
-import * as Caller from "../../../domain/access/Caller.ts"
-import { BadRequest } from "../../../domain/request/Request.ts"
 import { FeeLimitExceeded } from "../../../domain/transaction/AcceptanceErrors.ts"
 import { canReplace } from "../../../domain/transaction/Cancellation.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
@@ -12,7 +10,9 @@ import { TransactionNotFound } from "../../../domain/transaction/TransactionId.t
 import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import { apply, withCancellation } from "../../../domain/transaction/Transition.ts"
 import type { LaneKey } from "../../../domain/transaction/Rules.ts"
-import * as Origin from "../../responses/Origin.ts"
+import * as Caller from "../../../domain/access/Caller.ts"
+import { BadRequest } from "../../../domain/request/Request.ts"
+import { currentOrigin } from "../../responses/CurrentRequest.ts"
 import * as Accepting from "../accept/Accepting.ts"
 import { feePeriod } from "../accept/FeeLimits.ts"
 import { isOfAnother } from "../accept/Giving.ts"
@@ -161,7 +161,7 @@ export const make = Effect.gen(function* () {
     limits: ReadonlyArray<FeeLimit>
   ) {
     const now = yield* Clock.currentTimeMillis
-    const origin = yield* Origin.current
+    const origin = yield* currentOrigin
     const trace = yield* Accepting.currentTrace
     // Equal bytes are not looked up: they are refused below.
     const former = yield* Effect.forEach(given, ({ body, externalId }) =>

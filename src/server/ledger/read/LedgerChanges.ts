@@ -1,7 +1,5 @@
 // Cancels and replacements by callers. They lock the transaction's row and never the lane; its holder sees the new version.
 import { Clock, Effect, Option, Result } from "effect"
-import { RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
-import { BadRequest } from "../../../domain/request/Request.ts"
 import { RelayerPaused } from "../../../domain/transaction/AcceptanceErrors.ts"
 import { canReplace } from "../../../domain/transaction/Cancellation.ts"
 import { TransactionNotFound } from "../../../domain/transaction/TransactionId.ts"
@@ -10,13 +8,15 @@ import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import { withCancellation } from "../../../domain/transaction/Transition.ts"
 import { newestRequest } from "../../../domain/transaction/Transaction.ts"
-import * as Listen from "../../../sql/Listen.ts"
-import { client } from "../../../sql/Query.ts"
-import * as Deadlock from "../../../sql/Deadlock.ts"
-import * as Transaction from "../../../sql/Transaction.ts"
 import { Audit } from "../../audit/Audit.ts"
-import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
-import * as Origin from "../../responses/Origin.ts"
+import { RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
+import { BadRequest } from "../../../domain/request/Request.ts"
+import { client } from "../../../sql/Query.ts"
+import { notify } from "../../../sql/Session.ts"
+import * as Transaction from "../../../sql/Transaction.ts"
+import { retryDeadlock } from "../../../sql/Transaction.ts"
+import { commitSignalOf } from "../../lifecycle/Lifecycle.ts"
+import { currentOrigin } from "../../responses/CurrentRequest.ts"
 import * as Identities from "../accept/Identities.ts"
 import { LedgerMark } from "../LedgerMark.ts"
 import { LedgerRules } from "../LedgerRules.ts"
@@ -36,16 +36,14 @@ export const make = Effect.gen(function* () {
   const { changeOf } = yield* Writing.auditing
   const audit = yield* Audit
   const { writeHeld } = yield* Writing.make
-  const work = yield* CommitSignal.make("lanes")
+  const work = yield* commitSignalOf("lanes")
   const transaction = yield* Transaction.make
   const sql = yield* client
 
   /** Wakes the holders of lanes, in any instance: what is in flight is not accepted anew, so nothing else does. */
   const wake = (changes: ReadonlyArray<Change>) =>
     Effect.andThen(
-      changes.some(({ before }) => before.transaction.place !== undefined)
-        ? Listen.notify(sql, commandsChannel)
-        : Effect.void,
+      changes.some(({ before }) => before.transaction.place !== undefined) ? notify(sql, commandsChannel) : Effect.void,
       work.afterCommit
     )
 
@@ -58,7 +56,7 @@ export const make = Effect.gen(function* () {
 
   const save = Effect.fnUntraced(function* (action: "transaction.canceled" | "transaction.replaced", change: Change) {
     const [after = change.before] = yield* writeHeld([change], yield* Clock.currentTimeMillis)
-    yield* audit.recordMany([changeOf(action, { before: change.before, after }, yield* Origin.current)])
+    yield* audit.recordMany([changeOf(action, { before: change.before, after }, yield* currentOrigin)])
     yield* wake([change])
     return after
   })
@@ -76,7 +74,7 @@ export const make = Effect.gen(function* () {
       return yield* cancelHeld(yield* hold(relayerNumber, id))
     },
     transaction,
-    Deadlock.retry
+    retryDeadlock
   )
 
   /** None of them changes the others: those that cannot be canceled any more stay as they are. */
@@ -100,7 +98,7 @@ export const make = Effect.gen(function* () {
         changes.push({ before, after: withCancellation(before.transaction, cancellation, now) })
       }
       const written = new Map((yield* writeHeld(changes, now)).map((stored) => [stored.id, stored]))
-      const origin = yield* Origin.current
+      const origin = yield* currentOrigin
       const audited = changes.map(({ before }) =>
         changeOf("transaction.canceled", { before, after: written.get(before.id) ?? before }, origin)
       )
@@ -109,7 +107,7 @@ export const make = Effect.gen(function* () {
       return canceled
     },
     transaction,
-    Deadlock.retry
+    retryDeadlock
   )
 
   const withdraw = Effect.fn("Ledger.withdraw")(
@@ -121,7 +119,7 @@ export const make = Effect.gen(function* () {
       return Option.some(before)
     },
     transaction,
-    Deadlock.retry
+    retryDeadlock
   )
 
   const replace = Effect.fn("Ledger.replace")(
@@ -146,7 +144,7 @@ export const make = Effect.gen(function* () {
       return yield* save("transaction.replaced", { before, after })
     },
     transaction,
-    Deadlock.retry
+    retryDeadlock
   )
 
   return { cancel, cancelMany, withdraw, replace }

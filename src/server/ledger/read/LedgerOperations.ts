@@ -1,6 +1,5 @@
 // Commands of operators about the nonces of a lane. They lock the lane first, then its transactions.
 import { Array, Clock, Effect, Option, Result } from "effect"
-import * as Caller from "../../../domain/access/Caller.ts"
 import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
 import { cause } from "../../../domain/transaction/Cause.ts"
 import { Command } from "../../../domain/transaction/Command.ts"
@@ -13,9 +12,10 @@ import type { Answer, Rules } from "../../../domain/transaction/Rules.ts"
 import { isInFlight, isYielding } from "../../../domain/transaction/Transaction.ts"
 import type * as Transactions from "../../../domain/transaction/Transaction.ts"
 import { apply } from "../../../domain/transaction/Transition.ts"
-import * as Deadlock from "../../../sql/Deadlock.ts"
+import * as Caller from "../../../domain/access/Caller.ts"
 import * as Transaction from "../../../sql/Transaction.ts"
-import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
+import { retryDeadlock } from "../../../sql/Transaction.ts"
+import { commitSignalOf } from "../../lifecycle/Lifecycle.ts"
 import * as LaneContentsRepo from "../hold/LaneContentsRepo.ts"
 import * as LanesRepo from "../hold/LanesRepo.ts"
 import { LedgerRules } from "../LedgerRules.ts"
@@ -94,7 +94,7 @@ export const make = Effect.gen(function* () {
   const networks = yield* LedgerRules
   const { writeHeld } = yield* Writing.make
   const record = yield* Writing.auditingCommands
-  const work = yield* CommitSignal.make("lanes")
+  const work = yield* commitSignalOf("lanes")
   const transaction = yield* Transaction.make
 
   const held = Effect.fnUntraced(function* (ids: ReadonlyArray<TransactionId>) {
@@ -153,7 +153,7 @@ export const make = Effect.gen(function* () {
       return decided
     },
     transaction,
-    Deadlock.retry
+    retryDeadlock
   )
 
   const clear = Effect.fn("Ledger.clear")(
@@ -181,7 +181,7 @@ export const make = Effect.gen(function* () {
       return cleared
     },
     transaction,
-    Deadlock.retry
+    retryDeadlock
   )
 
   const beginGeneration = Effect.fn("Ledger.beginGeneration")(
@@ -203,7 +203,7 @@ export const make = Effect.gen(function* () {
       return ended
     },
     transaction,
-    Deadlock.retry
+    retryDeadlock
   )
 
   return { resync, clear, beginGeneration }

@@ -1,9 +1,9 @@
 // Counts of the table `transactions` for an overview.
 import { Effect, Schema } from "effect"
 import type { Statement } from "effect/sql"
-import { Instant } from "../../../domain/request/Instant.ts"
-import type { Series } from "../../../domain/request/Series.ts"
 import { usualCodes } from "../../../domain/transaction/TransactionEvents.ts"
+import type { Series } from "../../../domain/request/Page.ts"
+import { Instant } from "../../../domain/request/Text.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 

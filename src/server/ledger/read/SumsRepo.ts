@@ -1,8 +1,8 @@
 // The table `transaction_sums`: final transactions by quarter of an hour. All instances write it, and statistics of days read it.
 import { Effect } from "effect"
 import type { Statement } from "effect/sql"
-import type { Series } from "../../../domain/request/Series.ts"
 import { longestCounted, sumStep } from "../../../domain/transaction/Statistics.ts"
+import type { Series } from "../../../domain/request/Page.ts"
 import { client, query } from "../../../sql/Query.ts"
 import { readFinals } from "./StatisticsRepo.ts"
 import type { RelayerNumbers } from "./StatisticsRepo.ts"

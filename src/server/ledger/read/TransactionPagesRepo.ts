@@ -4,9 +4,9 @@ import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { maxCountedTransactions } from "../../../domain/transaction/Numbers.ts"
 import { usualCodes } from "../../../domain/transaction/TransactionEvents.ts"
 import type { Statement } from "effect/sql"
-import * as FittingRows from "../../../sql/FittingRows.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
+import { selectFitting } from "../../../sql/Rows.ts"
 import type { Filter, Selection } from "./Selection.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import * as TransactionRow from "../write/TransactionRow.ts"
@@ -116,7 +116,7 @@ export const make = Effect.gen(function* () {
         ORDER BY ${order.by} LIMIT ${limit} OFFSET ${offset}
       ) page CROSS JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t
       JOIN lanes l ON l.id = t.lane_id ORDER BY t.number DESC`
-    const fitting = FittingRows.select(sql, { rows, size, orderBy: sql`number DESC` })
+    const fitting = selectFitting(sql, { rows, size, orderBy: sql`number DESC` })
     const whole = Effect.map(rows, (rows) => ({ rows, isCut: false }))
     return Effect.gen(function* () {
       const { rows, isCut } = yield* limit <= alwaysWhole ? whole : fitting

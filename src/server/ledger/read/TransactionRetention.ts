@@ -1,7 +1,7 @@
 // Deletes final transactions after their retention, with their requests and attempts, and signatures that were given and count
 // nowhere. Open transactions are never deleted.
 import { Duration, Effect, Layer } from "effect"
-import * as Retention from "../../lifecycle/Retention.ts"
+import { deleteOld } from "../../lifecycle/SharedJobs.ts"
 import { feePeriod } from "../accept/FeeLimits.ts"
 import * as GivenRepo from "../accept/GivenRepo.ts"
 import * as TransactionRetentionRepo from "./TransactionRetentionRepo.ts"
@@ -19,8 +19,8 @@ export const layer = (age: Duration.Duration) =>
         Effect.gen(function* () {
           const transactions = yield* TransactionRetentionRepo.make
           const given = yield* GivenRepo.make
-          yield* Retention.run("transactions", batch, transactions.prune(age, batch))
-          yield* Retention.run("signatures", batch, given.prune(Duration.max(age, feesCount), batch))
+          yield* deleteOld("transactions", batch, transactions.prune(age, batch))
+          yield* deleteOld("signatures", batch, given.prune(Duration.max(age, feesCount), batch))
         })
       )
     : Layer.empty

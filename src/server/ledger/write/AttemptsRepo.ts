@@ -1,9 +1,10 @@
 // The table `attempts`: attempts as its rows, and its statements.
 import { Data, Effect, Schema } from "effect"
 import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
-import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
+import { unnestRows } from "../../../sql/Rows.ts"
+import type { UnnestRow } from "../../../sql/Rows.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import { Hex } from "effect/encoding"
 import type { SqlClient, Statement } from "effect/sql"
@@ -68,7 +69,7 @@ export const attemptOf = (
 
 const text = (value: number | bigint | undefined): string | null => (value === undefined ? null : String(value))
 
-const answered = ({ refusal, receipt }: LedgerNetwork, { id, attempt, receipt: mined }: Answered): UnnestRows.Row => ({
+const answered = ({ refusal, receipt }: LedgerNetwork, { id, attempt, receipt: mined }: Answered): UnnestRow => ({
   transaction_id: id,
   ordinal: String(attempt.ordinal),
   sends: String(attempt.sends),
@@ -100,7 +101,7 @@ export interface SignedAttempt {
   readonly epoch: number
 }
 
-const signed = ({ offer }: LedgerNetwork, { id, address, attempt, raw, epoch }: SignedAttempt): UnnestRows.Row => ({
+const signed = ({ offer }: LedgerNetwork, { id, address, attempt, raw, epoch }: SignedAttempt): UnnestRow => ({
   transaction_id: id,
   ordinal: String(attempt.ordinal),
   kind: attempt.kind,
@@ -148,7 +149,7 @@ export const make = Effect.gen(function* () {
     )
     SELECT transaction_id::uuid, ordinal::integer, kind, generation::integer, request_version::integer, hash,
       raw::bytea, account, nonce::bigint, offer::json, epoch::bigint, ${moment("signed_at")}
-    FROM ${UnnestRows.make(
+    FROM ${unnestRows(
       sql,
       attempts.map((one) => signed(networks.of(one.chain), one))
     )} WHERE ${condition} ORDER BY n`
@@ -158,7 +159,7 @@ export const make = Effect.gen(function* () {
     UPDATE attempts a SET sends = given.sends::integer, first_sent_at = ${moment("first_sent_at")},
       first_sent_block = given.first_sent_block::bigint, last_sent_at = ${moment("last_sent_at")},
       outcome = given.outcome, refusal = given.refusal::json, receipt = given.receipt::json
-    FROM ${UnnestRows.make(
+    FROM ${unnestRows(
       sql,
       attempts.map((one) => answered(networks.of(one.chain), one))
     )}

@@ -7,9 +7,9 @@ import { Figures } from "../../../domain/transaction/Cause.ts"
 import { feeOf } from "../../../domain/transaction/Totals.ts"
 import { isFinal } from "../../../domain/transaction/Transaction.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
-import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, onConflict, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
+import { unnestRows } from "../../../sql/Rows.ts"
 import * as AttemptsRepo from "./AttemptsRepo.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import type { LedgerNetwork } from "../LedgerRules.ts"
@@ -129,7 +129,7 @@ export const make = Effect.gen(function* () {
     const written = sql`
       gate AS MATERIALIZED (${gate}),
       given AS (
-        SELECT given.* FROM ${UnnestRows.make(
+        SELECT given.* FROM ${unnestRows(
           sql,
           changed.map((stored) => columnsOf(networks.of(stored.chain), stored, now))
         )}

@@ -13,14 +13,14 @@ import type { Gate } from "./TransactionsRepo.ts"
 import type { TransactionEventType } from "../../../domain/transaction/TransactionEvents.ts"
 import { Events } from "../../events/Events.ts"
 import { Outbox } from "../../outbox/Outbox.ts"
-import { currentRequestId } from "../../responses/CurrentRequest.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import type { LedgerNetwork } from "../LedgerRules.ts"
 import type { Rules } from "../../../domain/transaction/Rules.ts"
 import { newestRequest } from "../../../domain/transaction/Transaction.ts"
 import { Audit } from "../../audit/Audit.ts"
 import type { EncodedChange } from "../../audit/Audit.ts"
-import * as Origin from "../../responses/Origin.ts"
+import { currentOrigin, currentRequestId } from "../../responses/CurrentRequest.ts"
+import type { Origin } from "../../responses/CurrentRequest.ts"
 import type { Account } from "../NewTransaction.ts"
 
 export interface TransactionEvent {
@@ -101,7 +101,7 @@ export const auditing = Effect.gen(function* () {
   const changeOf = (
     action: TransactionAction,
     { before, after }: { readonly before?: StoredTransaction; readonly after: StoredTransaction },
-    origin: Origin.Origin
+    origin: Origin
   ): EncodedChange => {
     const { rules } = networks.of(after.chain)
     return {
@@ -120,7 +120,7 @@ export const auditing = Effect.gen(function* () {
 export const auditingCommands = Effect.map(
   Audit,
   (audit) => (action: NonceAction, account: Account, done: Readonly<Record<string, unknown>>) =>
-    Effect.flatMap(Origin.current, (origin) => {
+    Effect.flatMap(currentOrigin, (origin) => {
       const { relayerId, chain, address } = account
       const after = JSON.stringify({ relayer_id: relayerId, chain, address, ...done })
       return audit.recordMany([{ action, id: relayerId, after, origin }])

@@ -1,34 +1,38 @@
 // Deliveries of a notification, for callers: list, retry, replay, test.
 import { Clock, Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
-import * as Caller from "../../../domain/access/Caller.ts"
-import {
-  DeliveryId,
-  DeliveryNotFound,
-  DeliveryOutcome,
-  ReplayDeliveries,
-  ReplayedDeliveries,
-  maxReplayed
-} from "../../../domain/notification/Delivery.ts"
-import type { Delivery, DeliveryQuery, TestDelivery } from "../../../domain/notification/Delivery.ts"
-import { longestSeries, maxCountedDeliveries } from "../../../domain/notification/DeliveryStatistics.ts"
-import type { DeliveryStatistics } from "../../../domain/notification/DeliveryStatistics.ts"
-import { filled, seriesOf } from "../../../domain/request/Series.ts"
-import type { SeriesQuery } from "../../../domain/request/Series.ts"
 import { NotificationNotFound } from "../../../domain/notification/Notification.ts"
 import type { NotificationId } from "../../../domain/notification/Notification.ts"
-import type { Items } from "../../../domain/request/Page.ts"
-import { BadRequest } from "../../../domain/request/Request.ts"
 import * as Webhook from "../../../domain/notification/Webhook.ts"
-import * as Transaction from "../../../sql/Transaction.ts"
 import { Audit } from "../../audit/Audit.ts"
-import { OutboundWork } from "../../limits/OutboundWork.ts"
 import { Cursors } from "../../cursors/Cursors.ts"
 import { Notifications } from "../Notifications.ts"
 import * as DeliveriesRepo from "./DeliveriesRepo.ts"
 import * as ReceiversRepo from "./ReceiversRepo.ts"
 import * as WebhookClient from "./WebhookClient.ts"
-import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
+import * as Caller from "../../../domain/access/Caller.ts"
+import {
+  DeliveryId,
+  DeliveryNotFound,
+  DeliveryOutcome,
+  longestSeries,
+  maxCountedDeliveries,
+  maxReplayed,
+  ReplayDeliveries,
+  ReplayedDeliveries
+} from "../../../domain/notification/Delivery.ts"
+import type {
+  Delivery,
+  DeliveryQuery,
+  DeliveryStatistics,
+  TestDelivery
+} from "../../../domain/notification/Delivery.ts"
+import { filled, seriesOf } from "../../../domain/request/Page.ts"
+import type { Items, SeriesQuery } from "../../../domain/request/Page.ts"
+import { BadRequest } from "../../../domain/request/Request.ts"
+import * as Transaction from "../../../sql/Transaction.ts"
+import { commitSignalOf } from "../../lifecycle/Lifecycle.ts"
+import { OutboundWork } from "../../limits/CallerLimits.ts"
 
 const decodePlace = Schema.decodeUnknownEffect(Schema.Int)
 
@@ -81,7 +85,7 @@ export class Deliveries extends Context.Service<
       const cursors = yield* Cursors
       const audit = yield* Audit
       const outboundWork = yield* OutboundWork
-      const due = yield* CommitSignal.make("deliveries")
+      const due = yield* commitSignalOf("deliveries")
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
 

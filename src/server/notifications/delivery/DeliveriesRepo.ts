@@ -1,5 +1,7 @@
 // The tables `deliveries` and `delivery_attempts` for callers. `OutboxRepo` inserts deliveries, `QueueRepo` claims them.
 import { DateTime, Effect, Schema } from "effect"
+import { NotificationNotFound } from "../../../domain/notification/Notification.ts"
+import type { NotificationId } from "../../../domain/notification/Notification.ts"
 import { Delivery } from "../../../domain/notification/Delivery.ts"
 import type {
   DeliveryFilter,
@@ -7,13 +9,11 @@ import type {
   ReplayDeliveries,
   TestDelivery
 } from "../../../domain/notification/Delivery.ts"
-import { NotificationNotFound } from "../../../domain/notification/Notification.ts"
-import type { NotificationId } from "../../../domain/notification/Notification.ts"
-import { Instant } from "../../../domain/request/Instant.ts"
-import type { Series } from "../../../domain/request/Series.ts"
-import * as FittingRows from "../../../sql/FittingRows.ts"
+import type { Series } from "../../../domain/request/Page.ts"
+import { Instant } from "../../../domain/request/Text.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
+import { selectFitting } from "../../../sql/Rows.ts"
 
 /** The deliveries of a notification that exist for a caller. */
 export interface Deliveries {
@@ -111,7 +111,7 @@ export const make = Effect.gen(function* () {
       ORDER BY t.seq DESC LIMIT ${limit + 1}`
     return Effect.gen(function* () {
       const size = withBody ? sql`octet_length(body) + octet_length(attempts)` : sql`octet_length(attempts)`
-      const found = yield* FittingRows.select(sql, { rows, size, orderBy: sql`seq DESC` })
+      const found = yield* selectFitting(sql, { rows, size, orderBy: sql`seq DESC` })
       const placed = (yield* readPlaced(found.rows)).slice(0, limit)
       const deliveries = placed.map(({ seq, ...delivery }): PlacedDelivery => ({ delivery, seq }))
       return { deliveries, isFull: found.isCut || found.rows.length > limit }

@@ -1,8 +1,6 @@
 // The job that sends due deliveries. All instances share the work; an instance takes over from one that has died (ADR 0006).
 import { Effect, FiberSet, Layer, Metric } from "effect"
-import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
-import { Draining } from "../../lifecycle/Draining.ts"
-import { Jobs } from "../../lifecycle/Jobs.ts"
+import { commitSignalOf, Draining, Jobs } from "../../lifecycle/Lifecycle.ts"
 import * as DeliveryAttempts from "./DeliveryAttempts.ts"
 import * as DeliverySlots from "./DeliverySlots.ts"
 import * as QueueRepo from "./QueueRepo.ts"
@@ -34,7 +32,7 @@ const make = Effect.gen(function* () {
   const queue = yield* QueueRepo.make
   const upkeep = yield* QueueUpkeepRepo.make
   const deliver = yield* DeliveryAttempts.make
-  const due = yield* CommitSignal.make("deliveries")
+  const due = yield* commitSignalOf("deliveries")
   const draining = yield* Draining
   const jobs = yield* Jobs
   const slots = DeliverySlots.make()

@@ -1,7 +1,7 @@
 // Keys, signatures and their verification, by curve. viem and tiny-secp256k1 take 15 MB each and are loaded when they are first
 // needed.
 import * as crypto from "node:crypto"
-import type { Curve } from "../../../domain/signer/Curve.ts"
+import type { Curve } from "../../../domain/signer/Signer.ts"
 
 /** Bytes have the formats that `SignerBackend` names; `privateKey` has 32 bytes. */
 interface Operations {

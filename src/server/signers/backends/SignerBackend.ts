@@ -1,10 +1,9 @@
 // The interface of signer types: how a type prepares its configuration, and a key that signs.
 import { Context, Schema } from "effect"
 import type { Effect, Redacted } from "effect"
-import type { BadRequest, ServiceUnavailable } from "../../../domain/request/Request.ts"
 import type { CreateSigner } from "../../../domain/signer/CreateSigner.ts"
-import type { Curve } from "../../../domain/signer/Curve.ts"
-import type { Signer, SignerType } from "../../../domain/signer/Signer.ts"
+import type { BadRequest, ServiceUnavailable } from "../../../domain/request/Request.ts"
+import type { Curve, Signer, SignerType } from "../../../domain/signer/Signer.ts"
 
 /** Why a key cannot be reached or used. */
 const Reason = Schema.Literals([

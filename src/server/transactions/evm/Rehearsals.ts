@@ -1,14 +1,6 @@
 // Tries a policy on the final transactions of a relayer. It reads pages of the ledger, locks nothing and stores nothing; only
 // the length of a hold is asked of a provider.
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import * as Caller from "../../../domain/access/Caller.ts"
-import type { TooManyRequests } from "../../../domain/access/Caller.ts"
-import { networkId } from "../../../domain/network/NetworkId.ts"
-import { RehearsalTooLarge, RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
-import type { RelayerId } from "../../../domain/relayer/Relayer.ts"
-import * as RelayerPatch from "../../../domain/relayer/RelayerPatch.ts"
-import { NotImplemented } from "../../../domain/request/Request.ts"
-import type { BadRequest } from "../../../domain/request/Request.ts"
 import type { Evm, EvmTarget, EvmTerms } from "../../../domain/transaction/evm/Evm.ts"
 import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
 import { evmTermsOf } from "../../../domain/transaction/evm/EvmTerms.ts"
@@ -21,7 +13,14 @@ import type { RpcNode } from "../../chains/RpcNode.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
 import { isOf } from "../../ledger/StoredTransaction.ts"
 import type { StoredTransaction } from "../../ledger/StoredTransaction.ts"
-import { OutboundWork } from "../../limits/OutboundWork.ts"
+import * as Caller from "../../../domain/access/Caller.ts"
+import type { TooManyRequests } from "../../../domain/access/Caller.ts"
+import { networkId } from "../../../domain/network/Network.ts"
+import { applyRelayerPatch, RehearsalTooLarge, RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
+import type { RelayerId } from "../../../domain/relayer/Relayer.ts"
+import { NotImplemented } from "../../../domain/request/Request.ts"
+import type { BadRequest } from "../../../domain/request/Request.ts"
+import { OutboundWork } from "../../limits/CallerLimits.ts"
 import { Networks } from "../../networks/Networks.ts"
 import { Relayers } from "../../relayers/Relayers.ts"
 import * as RelayerNodes from "./RelayerNodes.ts"
@@ -101,7 +100,7 @@ export class Rehearsals extends Context.Service<
             const error = `policies of ${relayer.network_type} relayers cannot be tried on the past`
             return yield* new NotImplemented({ error })
           }
-          const { request } = yield* RelayerPatch.apply(relayer, undefined, { policies: patch })
+          const { request } = yield* applyRelayerPatch(relayer, undefined, { policies: patch })
           const { policies: _, ...withoutPolicies } = relayer
           const wanted =
             request.network_type === "evm" && request.policies !== undefined

@@ -1,7 +1,7 @@
 // JSON-RPC calls to solana relayers: the service answers those of the common client of relayers, and providers of the relayer the
 // others.
 import { Effect } from "effect"
-import { entryOf } from "../../../domain/request/OpenList.ts"
+import { entryOf } from "../../../domain/request/Shown.ts"
 import { passedMethods } from "../../../domain/transaction/solana/RpcMethods.ts"
 import { solanaRules } from "../../../domain/transaction/solana/SolanaRules.ts"
 import type { Solana } from "../../../domain/transaction/solana/Solana.ts"

@@ -1,7 +1,6 @@
 // Simulates a request: what it would do and cost, and what keeps it from being signed now. The rules that need the chain refuse it.
 import type { OwnAccounts } from "../../lanes/stellar/OwnAccounts.ts"
 import { Effect } from "effect"
-import type { Violation } from "../../../domain/request/Request.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import type { TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
@@ -16,7 +15,8 @@ import { amountProblem } from "../../../domain/transaction/stellar/SponsoredPaym
 import { firstPrice } from "../../../domain/transaction/stellar/StellarOffers.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
 import { prepared } from "../../lanes/stellar/StellarPreparing.ts"
-import { OutboundWork } from "../../limits/OutboundWork.ts"
+import type { Violation } from "../../../domain/request/Request.ts"
+import { OutboundWork } from "../../limits/CallerLimits.ts"
 import { PriceSource } from "../../prices/PriceSource.ts"
 import type { Sender } from "../Intake.ts"
 import { unanswered } from "../ProviderErrors.ts"

@@ -1,5 +1,5 @@
 // How many channels a lane gets, which of them are made and ended, and what a poll makes of them.
-import { lockedBy } from "../../../../src/domain/relayer/StellarPolicy.ts"
+import { lockedBy } from "../../../../src/domain/relayer/Policy.ts"
 import { publicSettings } from "../../../../src/domain/transaction/stellar/LedgerSettings.ts"
 import { assert, describe, it } from "@effect/vitest"
 import {

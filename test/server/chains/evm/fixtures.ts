@@ -1,7 +1,7 @@
 // Evm providers within this machine, and a funded account that signs.
 import { Context, Effect, Layer } from "effect"
 import { privateKeyToAccount } from "viem/accounts"
-import * as AllowList from "../../../../src/outbound/AllowList.ts"
+import { makeAllowList } from "../../../../src/outbound/Destination.ts"
 import { Outbound } from "../../../../src/outbound/Outbound.ts"
 import { Breakers } from "../../../../src/server/chains/Breakers.ts"
 import { ChainAccess } from "../../../../src/server/chains/ChainAccess.ts"
@@ -34,7 +34,7 @@ export const make = Effect.map(
       Layer.provide(RpcNodes.layerNoDeps()),
       Layer.provideMerge(Breakers.layer()),
       Layer.provide(ChainAccess.layer),
-      Layer.provide(Outbound.layer({ allow: AllowList.make(["127.0.0.0/8"]), timeout: "1 days" }))
+      Layer.provide(Outbound.layer({ allow: makeAllowList(["127.0.0.0/8"]), timeout: "1 days" }))
     )
   ),
   (context) => ({ nodes: Context.get(context, EvmNodes), breakers: Context.get(context, Breakers) })

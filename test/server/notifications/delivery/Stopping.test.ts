@@ -3,8 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import * as CommitSignal from "../../../../src/server/lifecycle/CommitSignal.ts"
-import { Draining } from "../../../../src/server/lifecycle/Draining.ts"
+import { commitSignalOf, CommitSignals, Draining } from "../../../../src/server/lifecycle/Lifecycle.ts"
 import * as QueueRepo from "../../../../src/server/notifications/delivery/QueueRepo.ts"
 import * as Receiver from "../../../../testkit/Receiver.ts"
 import * as TestDatabase from "../../../../testkit/TestDatabase.ts"
@@ -27,7 +26,7 @@ describe("an instance that stops", () => {
       const sender = yield* Layer.buildWithScope(Layer.fresh(Layer.provide(World.instance(), connected)), scope)
       const { id } = yield* World.create(receiver.url)
       yield* World.publish("relayer.updated", World.relayer(id))
-      yield* Context.get(sender, CommitSignal.CommitSignals).get("deliveries").now
+      yield* Context.get(sender, CommitSignals).get("deliveries").now
       yield* receiver.arrived(1)
       const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
       yield* during(receiver)
@@ -65,7 +64,7 @@ describe("an instance that drains", () => {
       const { id } = yield* World.create(receiver.url)
       yield* World.publish("relayer.updated", World.relayer(id))
       yield* World.attempted(id, 1)
-      const due = yield* CommitSignal.make("deliveries")
+      const due = yield* commitSignalOf("deliveries")
       // A round without a claim uses no connection, so several rounds fit into each turn of the event loop.
       const rounds = Effect.repeat(Effect.andThen(due.now, Effect.promise(turn)), { times: 20 })
       yield* (yield* Draining).begin

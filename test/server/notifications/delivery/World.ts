@@ -4,22 +4,22 @@ import { DateTime, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 import type { KnownEventType } from "../../../../src/domain/event/Event.ts"
-import type { Delivery } from "../../../../src/domain/notification/Delivery.ts"
 import { CreateNotification } from "../../../../src/domain/notification/Notification.ts"
 import type { NotificationId } from "../../../../src/domain/notification/Notification.ts"
-import { Relayer } from "../../../../src/domain/relayer/Relayer.ts"
-import * as AllowList from "../../../../src/outbound/AllowList.ts"
-import { Outbound } from "../../../../src/outbound/Outbound.ts"
-import type { Options } from "../../../../src/outbound/Outbound.ts"
 import { Audit } from "../../../../src/server/audit/Audit.ts"
 import { Changes } from "../../../../src/server/changes/Changes.ts"
 import { Notifications } from "../../../../src/server/notifications/Notifications.ts"
 import * as MasterKey from "../../../../src/server/masterKey/MasterKey.ts"
 import { RowMacs } from "../../../../src/server/secrets/RowMacs.ts"
 import { Secrets } from "../../../../src/server/secrets/Secrets.ts"
-import { OutboundWork } from "../../../../src/server/limits/OutboundWork.ts"
-import * as CommitSignal from "../../../../src/server/lifecycle/CommitSignal.ts"
+import type { Delivery } from "../../../../src/domain/notification/Delivery.ts"
+import { Relayer } from "../../../../src/domain/relayer/Relayer.ts"
+import { makeAllowList } from "../../../../src/outbound/Destination.ts"
+import { Outbound } from "../../../../src/outbound/Outbound.ts"
+import type { Options } from "../../../../src/outbound/Outbound.ts"
 import * as Lifecycle from "../../../../src/server/lifecycle/Lifecycle.ts"
+import { commitSignalOf } from "../../../../src/server/lifecycle/Lifecycle.ts"
+import { OutboundWork } from "../../../../src/server/limits/CallerLimits.ts"
 import { Deliveries } from "../../../../src/server/notifications/delivery/Deliveries.ts"
 import * as DeliveryJob from "../../../../src/server/notifications/delivery/DeliveryJob.ts"
 import { awaited } from "../../../../testkit/Awaited.ts"
@@ -45,7 +45,7 @@ export const instance = ({
     Layer.provideMerge(RowMacs.layer),
     Layer.provideMerge(Secrets.layer({ current: Redacted.make(masterKey), others: [] })),
     Layer.provideMerge(
-      Outbound.layer({ allow: AllowList.make(["127.0.0.0/8"]), ...(resolve === undefined ? {} : { resolve }) })
+      Outbound.layer({ allow: makeAllowList(["127.0.0.0/8"]), ...(resolve === undefined ? {} : { resolve }) })
     )
   )
 
@@ -101,7 +101,7 @@ export const pass = Effect.fnUntraced(function* (time: Duration.Input) {
     created_at = created_at - ${by}`
   yield* sql`UPDATE notifications SET failing_since = failing_since - ${by},
     previous_signing_key_expires_at = previous_signing_key_expires_at - ${by}`
-  yield* (yield* CommitSignal.make("deliveries")).now
+  yield* (yield* commitSignalOf("deliveries")).now
 })
 
 /** Milliseconds between the last attempt and the next one. */

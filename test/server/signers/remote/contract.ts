@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import type { Curve } from "../../../../src/domain/signer/Curve.ts"
+import type { Curve } from "../../../../src/domain/signer/Signer.ts"
 import type { SignerBackend } from "../../../../src/server/signers/backends/SignerBackend.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { StandIn, secretText } from "../../../../testkit/signers/StandIn.ts"

@@ -1,7 +1,7 @@
 // Large answers of a provider to the calls of a batch.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { maxPageBytes } from "../../../../src/sql/FittingRows.ts"
+import { maxPageBytes } from "../../../../src/sql/Rows.ts"
 import * as EvmRpc from "../../../../testkit/EvmRpc.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { prepare } from "../Fixtures.ts"

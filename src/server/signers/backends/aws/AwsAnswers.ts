@@ -1,6 +1,6 @@
 // What AWS KMS answers. The SDK does not check the types of the values.
 import { Effect, Schema } from "effect"
-import type { Curve } from "../../../../domain/signer/Curve.ts"
+import type { Curve } from "../../../../domain/signer/Signer.ts"
 import * as Decode from "../remote/Decode.ts"
 import type { Described } from "../remote/RemoteKey.ts"
 import * as RequestIds from "../RequestIds.ts"

@@ -1,7 +1,7 @@
 // `aws_kms`: a key of AWS KMS. It signs digests on secp256k1, and messages on ed25519.
 import { Effect, Redacted } from "effect"
 import { BadRequest } from "../../../../domain/request/Request.ts"
-import type { Curve } from "../../../../domain/signer/Curve.ts"
+import type { Curve } from "../../../../domain/signer/Signer.ts"
 import type { Provider } from "../remote/RemoteKey.ts"
 import type { ConfigOf, RequestOf } from "../SignerBackend.ts"
 import * as AwsAnswers from "./AwsAnswers.ts"

@@ -2,7 +2,7 @@
 import { Effect, Redacted, Schema } from "effect"
 import type { HttpClient } from "effect/http"
 import { BadRequest } from "../../../../domain/request/Request.ts"
-import { Credentials, clouds } from "../../../../domain/signer/AzureKeyVault.ts"
+import { azureClouds, AzureCredentials } from "../../../../domain/signer/KeyServices.ts"
 import * as Decode from "../remote/Decode.ts"
 import type { Identity, Provider } from "../remote/RemoteKey.ts"
 import type { ConfigOf, Prepared, RequestOf } from "../SignerBackend.ts"
@@ -18,7 +18,7 @@ type Named = Omit<Config, "kid"> & Partial<Config>
 /** Signatures per second, as Azure limits them: of a vault with keys in an HSM (2,000 in ten seconds), and of a Managed HSM. */
 const rates = { vault: 200, hsm: 330 }
 
-const Secret = Schema.fromJsonString(Credentials)
+const Secret = Schema.fromJsonString(AzureCredentials)
 const encode = Schema.encodeSync(Secret)
 const decode = Schema.decodeSync(Secret)
 
@@ -26,7 +26,7 @@ const decode = Schema.decodeSync(Secret)
 const hostsOf = (vaultUrl: string) => {
   const { hostname, origin } = new URL(vaultUrl)
   const domain = hostname.slice(hostname.indexOf(".") + 1)
-  const cloud = clouds.find(({ domains }) => domains.some((known) => known === domain))
+  const cloud = azureClouds.find(({ domains }) => domains.some((known) => known === domain))
   // A row is sealed, so its URL has passed the schema.
   if (cloud === undefined) throw new Error("the URL of a vault has an unknown domain")
   return { origin, host: cloud.login, audience: `https://${domain}`, isHsm: domain.startsWith("managedhsm.") }

@@ -2,7 +2,7 @@
 import { Clock, Duration, Effect, Redacted, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { HttpClient } from "effect/http"
-import * as AllowList from "../../../../outbound/AllowList.ts"
+import { makeAllowList } from "../../../../outbound/Destination.ts"
 import { Outbound } from "../../../../outbound/Outbound.ts"
 import * as Rest from "../remote/Rest.ts"
 import * as Tokens from "../remote/Tokens.ts"
@@ -58,7 +58,7 @@ const explain = (status: number) => (status === 400 || status === 403 ? { reason
 /** Reaches the metadata server and the identity endpoint, which URLs of users must not point to. */
 const metadataClient = ({ metadataUrl, identityEndpoint }: AzureEnvironment) => {
   const urls = [metadataUrl, ...(identityEndpoint === undefined ? [] : [identityEndpoint.url])]
-  return Outbound.make({ allow: AllowList.make(urls.map((url) => new URL(url).hostname)) })
+  return Outbound.make({ allow: makeAllowList(urls.map((url) => new URL(url).hostname)) })
 }
 
 /** `client` calls the login hosts of Azure. */

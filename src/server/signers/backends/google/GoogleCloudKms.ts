@@ -2,8 +2,8 @@
 import { Effect, Redacted, Schema } from "effect"
 import type { HttpClient } from "effect/http"
 import { BadRequest } from "../../../../domain/request/Request.ts"
-import type { Curve } from "../../../../domain/signer/Curve.ts"
-import { Credentials } from "../../../../domain/signer/GoogleCloudKms.ts"
+import { GoogleCredentials } from "../../../../domain/signer/KeyServices.ts"
+import type { Curve } from "../../../../domain/signer/Signer.ts"
 import * as Decode from "../remote/Decode.ts"
 import type { Identity, Provider } from "../remote/RemoteKey.ts"
 import type { ConfigOf, Prepared, RequestOf } from "../SignerBackend.ts"
@@ -31,7 +31,7 @@ const algorithms = new Map<string, Curve>([
 ])
 
 /** Empty if the service uses the login of its environment. */
-const Secret = Schema.fromJsonString(Schema.Struct({ credentials: Schema.optionalKey(Credentials) }))
+const Secret = Schema.fromJsonString(Schema.Struct({ credentials: Schema.optionalKey(GoogleCredentials) }))
 const encode = Schema.encodeSync(Secret)
 const decode = Schema.decodeSync(Secret)
 

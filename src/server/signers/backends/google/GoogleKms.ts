@@ -2,7 +2,7 @@
 import { Effect, Redacted, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { HttpClient } from "effect/http"
-import type { Curve } from "../../../../domain/signer/Curve.ts"
+import type { Curve } from "../../../../domain/signer/Signer.ts"
 import * as Rest from "../remote/Rest.ts"
 import type { Tokens } from "../remote/Tokens.ts"
 import { failures, unavailable } from "./GoogleFailures.ts"

@@ -1,7 +1,7 @@
 // The login to Google: a token that a service account signs itself, or one of the environment (Application Default Credentials).
 import { Clock, Duration, Effect, Redacted } from "effect"
 import * as crypto from "node:crypto"
-import type { Credentials } from "../../../../domain/signer/GoogleCloudKms.ts"
+import type { GoogleCredentials } from "../../../../domain/signer/KeyServices.ts"
 import * as OptionalPackage from "../remote/OptionalPackage.ts"
 import * as Tokens from "../remote/Tokens.ts"
 import type { Token } from "../remote/Tokens.ts"
@@ -9,7 +9,7 @@ import type { SignerUnavailable } from "../SignerBackend.ts"
 import { unavailable } from "./GoogleFailures.ts"
 
 /** `undefined` means the login of the environment. */
-export type GoogleLogin = Credentials | undefined
+export type GoogleLogin = GoogleCredentials | undefined
 
 const audience = "https://cloudkms.googleapis.com/"
 const scope = "https://www.googleapis.com/auth/cloudkms"
@@ -32,7 +32,7 @@ const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("bas
 
 /** A token only for this API, which the service account signs itself (AIP-4111), without a call to a login server. */
 export const selfSigned = (
-  { private_key, private_key_id, client_email }: Credentials,
+  { private_key, private_key_id, client_email }: GoogleCredentials,
   nowMs: number
 ): Redacted.Redacted => {
   const email = Redacted.value(client_email)

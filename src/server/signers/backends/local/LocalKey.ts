@@ -2,7 +2,7 @@
 import { Effect, Redacted } from "effect"
 import type { SecureRandom } from "effect/crypto"
 import { Hex } from "effect/encoding"
-import type { Curve } from "../../../../domain/signer/Curve.ts"
+import type { Curve } from "../../../../domain/signer/Signer.ts"
 import { operations } from "../Curves.ts"
 import type { SignerBackend, SignerKind } from "../SignerBackend.ts"
 import type { Open } from "./Keystore.ts"

@@ -1,7 +1,7 @@
 // `pkcs11`: a key in a token of PKCS#11. It signs digests on secp256k1, and messages on ed25519.
 import { Effect } from "effect"
 import { BadRequest } from "../../../../domain/request/Request.ts"
-import type { Curve } from "../../../../domain/signer/Curve.ts"
+import type { Curve } from "../../../../domain/signer/Signer.ts"
 import type { Provider } from "../remote/RemoteKey.ts"
 import type { ConfigOf, Prepared, RequestOf } from "../SignerBackend.ts"
 import { mechanisms } from "./Cryptoki.ts"

@@ -1,5 +1,5 @@
 // Finds the private and the public half of a key in a token, and reads the public half.
-import type { Curve } from "../../../../domain/signer/Curve.ts"
+import type { Curve } from "../../../../domain/signer/Signer.ts"
 import * as Decode from "../remote/Decode.ts"
 import type { DecodedKey } from "../remote/Decode.ts"
 import { attributes, classes } from "./Cryptoki.ts"

@@ -2,7 +2,7 @@
 // The library of the curve is loaded when it is first needed.
 import * as crypto from "node:crypto"
 import type { JsonWebKey, KeyObject } from "node:crypto"
-import type { Curve } from "../../../../domain/signer/Curve.ts"
+import type { Curve } from "../../../../domain/signer/Signer.ts"
 
 export interface DecodedKey {
   readonly curve: Curve

@@ -2,7 +2,7 @@
 import { Clock, Duration, Effect, Exit, Layer, Option, Random, Result, Schedule } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { withMonotonicAround } from "../../../lifecycle/MonotonicClock.ts"
-import * as TokenBuckets from "../../../limits/TokenBuckets.ts"
+import { makeTokenBuckets } from "../../../limits/RateLimits.ts"
 import { SignerUnavailable } from "../SignerBackend.ts"
 import type { Identity } from "./RemoteKey.ts"
 
@@ -53,7 +53,7 @@ export const make = Effect.gen(function* () {
     tripPolicy: CircuitBreaker.consecutive(failures),
     openDuration: openFor
   }).pipe(Effect.provide(Layer.fresh(CircuitBreaker.layerStoreMemory())))
-  const buckets = TokenBuckets.make()
+  const buckets = makeTokenBuckets()
 
   /** Waits until the rate of the account allows a call, if that is before `end`. */
   const takeTurn = Effect.fnUntraced(function* ({ account, rate, service }: Identity, end: number) {

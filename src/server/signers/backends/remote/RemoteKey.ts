@@ -1,7 +1,7 @@
 // The interface that each key service implements. `RemoteSigner.ts` has what they share.
 import type { Effect } from "effect"
 import type { BadRequest } from "../../../../domain/request/Request.ts"
-import type { Curve } from "../../../../domain/signer/Curve.ts"
+import type { Curve } from "../../../../domain/signer/Signer.ts"
 import type { Inspection, Prepared, Reason, SignerUnavailable } from "../SignerBackend.ts"
 
 /** A key as the key service describes it now. */

@@ -2,7 +2,7 @@
 import { Effect, Redacted, Schema } from "effect"
 import type { HttpClient } from "effect/http"
 import { BadRequest } from "../../../../domain/request/Request.ts"
-import { Credentials } from "../../../../domain/signer/Turnkey.ts"
+import { TurnkeyCredentials } from "../../../../domain/signer/KeyServices.ts"
 import * as Decode from "../remote/Decode.ts"
 import type { Provider } from "../remote/RemoteKey.ts"
 import type { ConfigOf, Prepared, RequestOf } from "../SignerBackend.ts"
@@ -16,7 +16,7 @@ type Config = ConfigOf<"turnkey">
 /** Calls per second of an organization. Its plan sets the true limit, above which Turnkey answers 429. */
 const rate = 60
 
-const Secret = Schema.fromJsonString(Credentials)
+const Secret = Schema.fromJsonString(TurnkeyCredentials)
 const encode = Schema.encodeSync(Secret)
 const decode = Schema.decodeSync(Secret)
 

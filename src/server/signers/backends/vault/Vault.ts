@@ -2,7 +2,7 @@
 import { Cache, Duration, Effect, Equal, Exit, Option, Redacted, Schema } from "effect"
 import { HttpClientRequest, HttpClientResponse } from "effect/http"
 import type { HttpClient } from "effect/http"
-import { refusal } from "../../../../outbound/OutboundRefused.ts"
+import { refusal } from "../../../../outbound/Outbound.ts"
 import type { SignerUnavailable } from "../SignerBackend.ts"
 import { unavailable } from "./VaultLogin.ts"
 import type { VaultLogin } from "./VaultLogin.ts"

@@ -1,16 +1,16 @@
 // What both types of signers in HashiCorp Vault share: the login, which is sealed apart from what is shown, and the failures.
 import { Redacted, Schema } from "effect"
-import { Credentials } from "../../../../domain/signer/Vault.ts"
+import { VaultCredentials } from "../../../../domain/signer/KeyServices.ts"
 import * as Failures from "../remote/Failures.ts"
 import type { ConfigOf, Prepared, RequestOf } from "../SignerBackend.ts"
 
 export interface VaultLogin {
   readonly address: string
   readonly namespace?: string
-  readonly credentials: Credentials
+  readonly credentials: VaultCredentials
 }
 
-const Text = Schema.fromJsonString(Credentials)
+const Text = Schema.fromJsonString(VaultCredentials)
 const encode = Schema.encodeSync(Text)
 const decode = Schema.decodeSync(Text)
 

@@ -1,7 +1,7 @@
 // `vault_transit`: an ed25519 key that never leaves Vault; the version of it with the public key of the signer signs in Vault.
 import { Cache, Duration, Effect, Exit, Schema } from "effect"
 import { Base64 } from "effect/encoding"
-import type { Curve } from "../../../../domain/signer/Curve.ts"
+import type { Curve } from "../../../../domain/signer/Signer.ts"
 import type { ConfigOf, Prepared, SignerBackend, SignerKind } from "../SignerBackend.ts"
 import type { Vault } from "./Vault.ts"
 import { fields, unavailable } from "./VaultLogin.ts"

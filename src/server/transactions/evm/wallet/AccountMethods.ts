@@ -1,7 +1,7 @@
 // The methods that a node with the relayer's key has. They do not depend on `rpc_methods` of the network.
 import { Effect } from "effect"
 import type { Scope as Lifetime } from "effect"
-import type { Scope } from "../../../../domain/access/Scope.ts"
+import type { Scope } from "../../../../domain/access/ApiKey.ts"
 import { codes, RpcError } from "../../../../domain/transaction/RpcError.ts"
 import type { EvmSender } from "../EvmSenders.ts"
 import type { Params } from "./Params.ts"

@@ -4,7 +4,7 @@ import { cause } from "../../../../domain/transaction/Cause.ts"
 import type { Cause, Figures } from "../../../../domain/transaction/Cause.ts"
 import type { KnownCode } from "../../../../domain/transaction/Code.ts"
 import { codes, notExecuted, refused, RpcError } from "../../../../domain/transaction/RpcError.ts"
-import { entryOf } from "../../../../domain/request/OpenList.ts"
+import { entryOf } from "../../../../domain/request/Shown.ts"
 import type { StoredTransaction } from "../../../ledger/StoredTransaction.ts"
 
 const nonce = ({ required_nonce = 0, next_nonce = 0 }: Figures): string =>

@@ -1,9 +1,9 @@
 // `personal_sign`, `eth_sign` and `eth_signTypedData`: signatures as nodes give them, audited as those of `sign`.
 import { Effect, Predicate, Schema } from "effect"
-import * as ExactJson from "../../../../domain/request/ExactJson.ts"
-import { BadRequest } from "../../../../domain/request/Request.ts"
 import { codes, invalidParams, notExecuted, refused, RpcError } from "../../../../domain/transaction/RpcError.ts"
 import { CheckedEvmAddress } from "../../../../domain/chain/Address.ts"
+import * as ExactJson from "../../../../domain/request/ExactJson.ts"
+import { BadRequest } from "../../../../domain/request/Request.ts"
 import { maxMessageLength, SignTypedDataJson } from "../../../../domain/transaction/evm/Signature.ts"
 import type { EvmSignature } from "../../../../domain/transaction/evm/Signature.ts"
 import { MessageSigning } from "../MessageSigning.ts"
