@@ -1,7 +1,7 @@
 // Fifty keys send far more requests than their rate limit, and callers with unknown keys send as many as they can.
 import { Effect, Redacted } from "effect"
 import * as fs from "node:fs"
-import { makeKey } from "../src/server/access/Key.ts"
+import { makeKey } from "../src/server/access/KeyChanges.ts"
 import type { Case } from "./Case.ts"
 import * as Load from "./Load.ts"
 import * as World from "./World.ts"

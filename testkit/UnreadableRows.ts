@@ -2,8 +2,8 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHmac } from "node:crypto"
-import { authenticatedTables } from "../src/server/masterKey/AuthenticatedRepo.ts"
-import { canonicalJson } from "../src/server/secrets/Envelope.ts"
+import { authenticatedTables } from "../src/server/masterKey/ProtectedRowsRepo.ts"
+import { canonicalJson } from "../src/server/secrets/Secrets.ts"
 
 /** Gives rows the MACs that they had if their secret was lost: all rows of the table, or one. */
 export const loseSecret = Effect.fnUntraced(function* (table: string, id?: string) {

@@ -1,17 +1,17 @@
 // MACs for rows that a test or a benchmark inserts by SQL.
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { authenticatedTables } from "../src/server/masterKey/AuthenticatedRepo.ts"
-import type { AuthenticatedTable } from "../src/server/masterKey/AuthenticatedRepo.ts"
-import * as MasterKey from "../src/server/masterKey/MasterKey.ts"
+import { layerMasterKeyCheck } from "../src/server/masterKey/MasterKeys.ts"
+import { authenticatedTables } from "../src/server/masterKey/ProtectedRowsRepo.ts"
+import type { AuthenticatedTable } from "../src/server/masterKey/ProtectedRowsRepo.ts"
 import * as RowMacs from "../src/server/secrets/RowMacs.ts"
-import { ServiceSecrets } from "../src/server/secrets/ServiceSecrets.ts"
 import { Secrets } from "../src/server/secrets/Secrets.ts"
+import { ServiceSecrets } from "../src/server/secrets/ServiceSecrets.ts"
 import * as TestApi from "./TestApi.ts"
 
 /** What a service with this master key uses to authenticate rows. */
 export const layer = (masterKey: Uint8Array = TestApi.masterKey) =>
-  MasterKey.layerCheck.pipe(
+  layerMasterKeyCheck.pipe(
     Layer.provideMerge(Layer.merge(RowMacs.RowMacs.layer, ServiceSecrets.layer)),
     Layer.provideMerge(Secrets.layer({ current: Redacted.make(masterKey) }))
   )

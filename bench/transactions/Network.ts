@@ -1,7 +1,7 @@
 // What the benchmark needs of a network type. `evm/`, `solana/` and `stellar/` have one value each.
 import type { Effect, Schema, Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import type { WrongMasterKey } from "../../src/server/masterKey/MasterKey.ts"
+import type { WrongMasterKey } from "../../src/server/masterKey/MasterKeys.ts"
 import type { Goal } from "../harness/Goals.ts"
 import type { ChildFailed } from "../harness/Child.ts"
 import type { NotConfirmed } from "./Confirmations.ts"

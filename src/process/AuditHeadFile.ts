@@ -2,7 +2,7 @@
 import { Effect, Option, Schema } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import type { Store } from "../server/audit/AuditHeadStore.ts"
+import type { HeadStore } from "../server/audit/Audit.ts"
 import { AuditHeadText } from "../domain/audit/Audit.ts"
 import * as Durable from "../sql/embedded/Durable.ts"
 
@@ -30,7 +30,7 @@ const write = async (file: string, text: string) => {
   await Durable.syncFolder(path.dirname(file))
 }
 
-export const store = (dataDir: string): Store => {
+export const store = (dataDir: string): HeadStore => {
   const file = fileIn(dataDir)
   return {
     read: Effect.promise(() => read(file)),

@@ -9,17 +9,17 @@ import type { SessionLifetimes } from "../domain/access/Caller.ts"
 import * as Console from "../server/Console.ts"
 import * as Server from "../server/Server.ts"
 import * as Services from "../server/Services.ts"
-import { AuditHeadStore } from "../server/audit/AuditHeadStore.ts"
-import type { Store as AuditHeads } from "../server/audit/AuditHeadStore.ts"
-import type { ConsoleFile, ConsoleFiles } from "../server/console/ConsolePages.ts"
-import { isLoopbackAddress } from "../server/console/Site.ts"
 import { Readiness } from "../server/lifecycle/Readiness.ts"
 import { RateLimits } from "../server/limits/RateLimits.ts"
-import { MasterKeyStore } from "../server/masterKey/MasterKeyStore.ts"
-import type { Store } from "../server/masterKey/MasterKeyStore.ts"
-import { RunningVersion } from "../server/observability/RunningVersion.ts"
-import { metadataUrl } from "../server/signers/backends/azure/AzureEnvironment.ts"
-import type { AzureEnvironment } from "../server/signers/backends/azure/AzureEnvironment.ts"
+import { AuditHeadStore } from "../server/audit/Audit.ts"
+import type { HeadStore as AuditHeads } from "../server/audit/Audit.ts"
+import type { ConsoleFile, ConsoleFiles } from "../server/console/ConsoleHttp.ts"
+import { isLoopbackAddress } from "../server/console/Gate.ts"
+import { MasterKeyStore } from "../server/masterKey/MasterKeys.ts"
+import type { KeyStore } from "../server/masterKey/MasterKeys.ts"
+import { RunningVersion } from "../server/observability/Gauges.ts"
+import { azureMetadataUrl } from "../server/signers/SignerSettings.ts"
+import type { AzureEnvironment } from "../server/signers/SignerSettings.ts"
 import type * as Sql from "../sql/Sql.ts"
 import { running } from "./Running.ts"
 import { layerProcessGauges } from "./Telemetry.ts"
@@ -126,7 +126,7 @@ export const azureEnvironmentOf = ({
   IDENTITY_ENDPOINT: url,
   IDENTITY_HEADER: header
 }: Settings.Settings): AzureEnvironment => ({
-  metadataUrl,
+  metadataUrl: azureMetadataUrl,
   ...(url === undefined || header === undefined ? {} : { identityEndpoint: { url, header } }),
   ...(tenantId === undefined ? {} : { tenantId }),
   ...(clientId === undefined ? {} : { clientId }),
@@ -147,7 +147,7 @@ export interface Parts {
   readonly apiKey: Redacted.Redacted
   readonly masterKey: Redacted.Redacted
   readonly earlierMasterKeys: ReadonlyArray<Redacted.Redacted>
-  readonly masterKeyStore: Option.Option<Store>
+  readonly masterKeyStore: Option.Option<KeyStore>
   readonly auditHeadStore: Option.Option<AuditHeads>
   /** Says why a URL may not be reached, beside what OUTBOUND_ALLOW says. Absent: nothing more is refused. */
   readonly outboundRule?: (url: URL) => string | undefined

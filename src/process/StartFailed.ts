@@ -2,7 +2,7 @@
 import { Effect, Schema } from "effect"
 import type { HttpServerError } from "effect/http"
 import { SqlError } from "effect/sql"
-import type { WrongMasterKey } from "../server/masterKey/MasterKey.ts"
+import type { WrongMasterKey } from "../server/masterKey/MasterKeys.ts"
 import type { DatabaseError } from "../sql/Connection.ts"
 import { isUnavailable } from "../sql/Query.ts"
 import type { Settings } from "./settings/Settings.ts"

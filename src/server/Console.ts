@@ -3,11 +3,12 @@ import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import type { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as ConsoleHttp from "./console/ConsoleHttp.ts"
-import * as ConsolePages from "./console/ConsolePages.ts"
+import { layerPages } from "./console/ConsoleHttp.ts"
+import type { ConsoleFiles } from "./console/ConsoleHttp.ts"
 import * as Gate from "./console/Gate.ts"
-import * as SessionAuthentication from "./console/SessionAuthentication.ts"
+import { layerSessionAuthentication } from "./console/Gate.ts"
 import { Sessions } from "./console/Sessions.ts"
-import type { Options as SessionOptions } from "./console/Sessions.ts"
+import type { SessionOptions } from "./console/Sessions.ts"
 import { AuthorizationHttp, DecodeErrorsHttp, RequestBodyHttp } from "./http/MiddlewareHttp.ts"
 import * as RequestPipeline from "./http/RequestPipeline.ts"
 import { makeOwnRouter, ownRoute } from "./http/RequestPipeline.ts"
@@ -20,7 +21,7 @@ export interface Options extends SessionOptions {
   /** Origins of the console beside loopback addresses, such as `https://relayers.example.com`. Absent: none. */
   readonly origins?: ReadonlyArray<string>
   /** The files of the pages. */
-  readonly files: ConsolePages.ConsoleFiles
+  readonly files: ConsoleFiles
 }
 
 const first =
@@ -44,13 +45,13 @@ const endpoints = (options: Server.Options, origins: ReadonlyArray<string>) =>
     Server.layer(closed(options, Gate.refusalOfEndpoint(origins))),
     ConsoleHttp.layer(origins).pipe(Layer.provide(Layer.mergeAll(AuthorizationHttp, DecodeErrorsHttp, RequestBodyHttp)))
   ).pipe(
-    Layer.provide(SessionAuthentication.layer),
+    Layer.provide(layerSessionAuthentication),
     // The layers of the API have been built with API keys. They are built again, with sessions.
     Layer.fresh
   )
 
-const pages = (options: Server.Options, origins: ReadonlyArray<string>, files: ConsolePages.ConsoleFiles) =>
-  Layer.merge(ConsolePages.layer(files, origins), RequestPipeline.layer(closed(options, Gate.refusalOfPage(origins))))
+const pages = (options: Server.Options, origins: ReadonlyArray<string>, files: ConsoleFiles) =>
+  Layer.merge(layerPages(files, origins), RequestPipeline.layer(closed(options, Gate.refusalOfPage(origins))))
 
 /** `server`: the options of the API. Provide the services and `RateLimits` of the API, so that both share the limits of a key. */
 export const mount = (server: Server.Options, { origins = [], files, ...options }: Options) =>

@@ -1,9 +1,9 @@
 // The tasks of the job `retention`, one per feature: each deletes old rows, and one sums final transactions before they are deleted.
 // Deliveries of webhooks have a retention of their own.
 import { Duration, Effect, Layer } from "effect"
-import * as AuditCheckpointsRepo from "./audit/AuditCheckpointsRepo.ts"
-import * as EventRetentionRepo from "./events/EventRetentionRepo.ts"
-import * as BalancesRepo from "./health/BalancesRepo.ts"
+import { makeAuditCheckpointsRepo } from "./audit/Verification.ts"
+import { makeEventRetentionRepo } from "./events/EventsRepo.ts"
+import { makeBalancesRepo } from "./health/HealthRepo.ts"
 import * as SumsRepo from "./ledger/read/SumsRepo.ts"
 import * as TransactionRetention from "./ledger/read/TransactionRetention.ts"
 import { IdempotencyStore, pruneBatch } from "./idempotency/IdempotencyStore.ts"
@@ -15,7 +15,7 @@ const batch = 1000
 
 /** Audit records that were pruned. */
 export const audit = Layer.effectDiscard(
-  Effect.flatMap(AuditCheckpointsRepo.make, ({ deletePruned }) => deleteOld("audit", batch, deletePruned(batch)))
+  Effect.flatMap(makeAuditCheckpointsRepo, ({ deletePruned }) => deleteOld("audit", batch, deletePruned(batch)))
 )
 
 /** Stored responses after 24 hours, also if no request with an idempotency key comes. */
@@ -27,13 +27,13 @@ export const idempotency = Layer.effectDiscard(
 export const events = (age: Duration.Duration) =>
   Duration.isFinite(age)
     ? Layer.effectDiscard(
-        Effect.flatMap(EventRetentionRepo.make, ({ prune }) => deleteOld("events", batch, prune(age, batch)))
+        Effect.flatMap(makeEventRetentionRepo, ({ prune }) => deleteOld("events", batch, prune(age, batch)))
       )
     : Layer.empty
 
 /** Balances of relayers after 30 days. */
 const balances = Layer.effectDiscard(
-  Effect.flatMap(BalancesRepo.make, ({ prune }) => deleteOld("balances", batch, prune(batch)))
+  Effect.flatMap(makeBalancesRepo, ({ prune }) => deleteOld("balances", batch, prune(batch)))
 )
 
 /** Sums of final transactions: those of the quarters of an hour that ended are written, and old ones deleted. */

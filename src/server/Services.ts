@@ -2,17 +2,8 @@
 import { Duration, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
 import { checkMasterKey } from "../domain/masterKey/MasterKey.ts"
-import { ApiKeys } from "./access/ApiKeys.ts"
-import { Audit } from "./audit/Audit.ts"
-import { AuditCheckpoints } from "./audit/AuditCheckpoints.ts"
-import * as KeyAuthentication from "./access/KeyAuthentication.ts"
 import { Changes } from "./changes/Changes.ts"
 import { EventStreams } from "./events/EventStreams.ts"
-import { HealthChecks } from "./health/HealthChecks.ts"
-import * as HealthJob from "./health/HealthJob.ts"
-import * as RelayerSeries from "./health/RelayerSeries.ts"
-import { RelayerHealth } from "./health/RelayerHealth.ts"
-import * as EventDelay from "./events/EventDelay.ts"
 import { LaneLedger } from "./ledger/LaneLedger.ts"
 import { Ledger } from "./ledger/Ledger.ts"
 import * as LedgerTables from "./ledger/LedgerTables.ts"
@@ -29,11 +20,6 @@ import { SendingNetworks } from "./lanes/LaneNetwork.ts"
 import { evmRules } from "../domain/transaction/evm/EvmRules.ts"
 import { solanaRules } from "../domain/transaction/solana/SolanaRules.ts"
 import { stellarRules } from "../domain/transaction/stellar/StellarRules.ts"
-import { Networks } from "./networks/Networks.ts"
-import { Notifications } from "./notifications/Notifications.ts"
-import * as RelayerCount from "./relayers/RelayerCount.ts"
-import { Relayers } from "./relayers/Relayers.ts"
-import { RelayerTargets } from "./relayers/RelayerTargets.ts"
 import { Breakers } from "./chains/Breakers.ts"
 import { MessageSigning } from "./transactions/evm/MessageSigning.ts"
 import { FeesHttp, NoncesHttp, PoliciesHttp } from "./transactions/evm/EvmHttp.ts"
@@ -66,15 +52,9 @@ import * as SolanaInspection from "./chains/solana/SolanaInspection.ts"
 import { StellarNodes } from "./chains/stellar/StellarNodes.ts"
 import * as StellarInspection from "./chains/stellar/StellarInspection.ts"
 import * as LanesJob from "./lanes/LanesJob.ts"
-import * as MasterKey from "./masterKey/MasterKey.ts"
 import * as UnreadableRows from "./masterKey/UnreadableRows.ts"
-import { MasterKeys } from "./masterKey/MasterKeys.ts"
-import { RowMacs } from "./secrets/RowMacs.ts"
 import * as Retentions from "./Retentions.ts"
-import { Secrets } from "./secrets/Secrets.ts"
 import { SignerBackends } from "./signers/backends/SignerBackends.ts"
-import { Signers } from "./signers/Signers.ts"
-import { SignerSettings } from "./signers/SignerSettings.ts"
 import * as LedgerGauges from "./ledger/LedgerGauges.ts"
 import { Outbound } from "../outbound/Outbound.ts"
 import { demandSchema } from "../sql/Migrate.ts"
@@ -86,8 +66,23 @@ import { layerConnections } from "./lifecycle/SharedJobs.ts"
 import { CallerRequests, OutboundWork } from "./limits/CallerLimits.ts"
 import { Strangers } from "./limits/Strangers.ts"
 import { Readiness } from "./lifecycle/Readiness.ts"
+import { ApiKeys } from "./access/ApiKeys.ts"
+import * as KeyAuthentication from "./access/KeyAuthentication.ts"
+import { Audit, AuditCheckpoints } from "./audit/Audit.ts"
+import { layerEventDelay } from "./events/Events.ts"
+import { HealthChecks, layerHealthJob, layerRelayerSeries } from "./health/HealthChecks.ts"
+import { RelayerHealth } from "./health/RelayerHealth.ts"
+import { layerMasterKeyCheck, MasterKeys } from "./masterKey/MasterKeys.ts"
+import { Networks } from "./networks/Networks.ts"
+import { Notifications } from "./notifications/Notifications.ts"
 import { Deliveries } from "./notifications/delivery/Deliveries.ts"
 import * as DeliveryJob from "./notifications/delivery/DeliveryJob.ts"
+import { RelayerTargets } from "./relayers/RelayerTargets.ts"
+import { layerRelayerCount, Relayers } from "./relayers/Relayers.ts"
+import { RowMacs } from "./secrets/RowMacs.ts"
+import { Secrets } from "./secrets/Secrets.ts"
+import { SignerSettings } from "./signers/SignerSettings.ts"
+import { Signers } from "./signers/Signers.ts"
 
 /** A network of a host program. It takes the place of the service's own network of the same type. */
 export interface OwnNetwork {
@@ -193,7 +188,7 @@ export const layerSecrets = ({ masterKey, decryptionKeys = [] }: Pick<Options, "
       yield* checkMasterKey("masterKey", masterKey)
       for (const [index, key] of decryptionKeys.entries()) yield* checkMasterKey(`decryptionKeys.${index}`, key)
       return Layer.provideMerge(
-        Layer.provideMerge(MasterKey.layerCheck, RowMacs.layer),
+        Layer.provideMerge(layerMasterKeyCheck, RowMacs.layer),
         Secrets.layer({ current: masterKey, others: decryptionKeys })
       )
     })
@@ -222,12 +217,12 @@ const health = ({ healthCheckInterval = "1 minute" }: Options) =>
 const gauges = ({ metricsPerRelayer = false }: Options) =>
   Layer.mergeAll(
     layerConnections,
-    RelayerCount.layer,
+    layerRelayerCount,
     Instances.layerPresence,
     LedgerGauges.layer,
-    EventDelay.layer,
+    layerEventDelay,
     UnreadableRows.layer,
-    metricsPerRelayer ? RelayerSeries.layer : Layer.empty
+    metricsPerRelayer ? layerRelayerSeries : Layer.empty
   )
 
 const transactions = ({ networks = [] }: Options) =>
@@ -259,7 +254,7 @@ const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 
   jobs
     ? Layer.mergeAll(
         DeliveryJob.layer,
-        HealthJob.layer({ interval: healthCheckInterval }),
+        layerHealthJob({ interval: healthCheckInterval }),
         LanesJob.layer,
         Retentions.layer(Duration.fromInputUnsafe(retention))
       )

@@ -10,7 +10,7 @@ import * as Bodies from "../../src/domain/notification/Webhook.ts"
 import { Relayer } from "../../src/domain/relayer/Relayer.ts"
 import { SolanaTransactionResponse } from "../../src/domain/transaction/solana/SolanaTransactionResponse.ts"
 import { StellarTransactionResponse } from "../../src/domain/transaction/stellar/StellarTransactionResponse.ts"
-import * as Signatures from "../../src/server/notifications/delivery/Signatures.ts"
+import { signatureHeaders } from "../../src/server/notifications/delivery/WebhookClient.ts"
 import { evmRelayer } from "../../testkit/fixtures.ts"
 
 const id = "0191e9a0-0000-4000-8000-000000000000"
@@ -202,7 +202,7 @@ describe("verifyWebhook", () => {
         `whsec_${Buffer.alloc(32, 9).toString("base64")}`,
         "schlüssel-0123456789-0123456789"
       ]) {
-        const signed = Signatures.headers({ id, body, timestamp, keys: [Redacted.make(key)] })
+        const signed = signatureHeaders({ id, body, timestamp, keys: [Redacted.make(key)] })
         assert.strictEqual(yield* reason({ secret: key, headers: signed }), "valid")
         assert.strictEqual(signed["x-signature"], createHmac("sha256", key).update(body).digest("base64"))
       }
@@ -221,7 +221,7 @@ describe("the example of Standard Webhooks", () => {
 
   it("has the published signature", () => {
     assert.strictEqual(
-      Signatures.headers(example)["webhook-signature"],
+      signatureHeaders(example)["webhook-signature"],
       "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
     )
   })

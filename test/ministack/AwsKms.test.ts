@@ -5,8 +5,8 @@ import * as crypto from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { SignerId } from "../../src/domain/signer/Signer.ts"
-import { operations } from "../../src/server/signers/backends/Curves.ts"
 import { Signers } from "../../src/server/signers/Signers.ts"
+import { curveOperations } from "../../src/server/signers/backends/SignerBackend.ts"
 import * as Prepared from "../../testkit/Prepared.ts"
 import { folder } from "../../testkit/process/Folder.ts"
 import * as Environment from "../../testkit/signers/Environment.ts"
@@ -43,7 +43,7 @@ const signs = Effect.fnUntraced(function* (id: string, curve: "secp256k1" | "ed2
   for (let n = 0; n < times; n++) {
     const message = crypto.randomBytes(curve === "secp256k1" ? 32 : 1232)
     const signature = yield* backend.sign(curve, message)
-    assert.isTrue(yield* Effect.promise(() => operations[curve].verify(publicKey, message, signature)))
+    assert.isTrue(yield* Effect.promise(() => curveOperations[curve].verify(publicKey, message, signature)))
   }
 })
 

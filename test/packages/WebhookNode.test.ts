@@ -5,7 +5,7 @@ import { Context, DateTime, Effect, Layer, Redacted } from "effect"
 import { existsSync } from "node:fs"
 import * as path from "node:path"
 import * as Webhook from "../../src/domain/notification/Webhook.ts"
-import * as Signatures from "../../src/server/notifications/delivery/Signatures.ts"
+import { signatureHeaders } from "../../src/server/notifications/delivery/WebhookClient.ts"
 import { compile, nodes, output, programsOf, project, write } from "./Project.ts"
 
 class Installed extends Context.Service<Installed, string>()(
@@ -28,7 +28,7 @@ const signed = Effect.map(DateTime.now, (at) => {
   const id = "0191e9a0-0000-4000-8000-000000000000"
   const body = Webhook.testBody({ id, at, notificationId: "ops" })
   const timestamp = Math.floor(DateTime.toEpochMillis(at) / 1000)
-  return { body, headers: Signatures.headers({ id, body, timestamp, keys: [Redacted.make(secret)] }) }
+  return { body, headers: signatureHeaders({ id, body, timestamp, keys: [Redacted.make(secret)] }) }
 })
 
 layer(Installed.layer, { excludeTestServices: true })("the verifier for plain Node", (it) => {

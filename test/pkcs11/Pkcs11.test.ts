@@ -4,10 +4,10 @@ import { Effect, Layer, Schema } from "effect"
 import { CreateSigner } from "../../src/domain/signer/CreateSigner.ts"
 import { makeAllowList } from "../../src/outbound/Destination.ts"
 import { Outbound } from "../../src/outbound/Outbound.ts"
-import { operations } from "../../src/server/signers/backends/Curves.ts"
-import type { SignerBackend } from "../../src/server/signers/backends/SignerBackend.ts"
 import { SignerBackends } from "../../src/server/signers/backends/SignerBackends.ts"
 import { SignerSettings } from "../../src/server/signers/SignerSettings.ts"
+import { curveOperations } from "../../src/server/signers/backends/SignerBackend.ts"
+import type { SignerBackend } from "../../src/server/signers/backends/SignerBackend.ts"
 import { KeyDerivation } from "../../src/threads/KeyDerivation.ts"
 import * as SoftHsmLibrary from "../../testkit/signers/SoftHsmLibrary.ts"
 import * as SoftHsmToken from "../../testkit/signers/SoftHsmToken.ts"
@@ -45,7 +45,7 @@ const signs = Effect.fnUntraced(function* (key: SignerBackend) {
   const digest = new Uint8Array(32).fill(1)
   const publicKey = yield* key.publicKey("secp256k1")
   const signature = yield* key.sign("secp256k1", digest)
-  assert.isTrue(yield* Effect.promise(() => operations.secp256k1.verify(publicKey, digest, signature)))
+  assert.isTrue(yield* Effect.promise(() => curveOperations.secp256k1.verify(publicKey, digest, signature)))
 })
 
 const withKey = Effect.gen(function* () {

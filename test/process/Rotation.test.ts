@@ -7,7 +7,7 @@ import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import * as Keys from "../../src/process/settings/Keys.ts"
 import * as Settings from "../../src/process/settings/Settings.ts"
-import type { Store } from "../../src/server/masterKey/MasterKeyStore.ts"
+import type { KeyStore } from "../../src/server/masterKey/MasterKeys.ts"
 import {
   addSigners,
   keyIdOf,
@@ -97,7 +97,7 @@ const startFrom = Effect.fnUntraced(function* (dataDir: string) {
 
 /** Runs `self` in a service with the master keys of the file. `change` wraps the store. */
 const withFile =
-  (dataDir: string, change: (store: Store, file: string) => Store = (store) => store) =>
+  (dataDir: string, change: (store: KeyStore, file: string) => KeyStore = (store) => store) =>
   <A, E, R>(self: Effect.Effect<A, E, R>) =>
     Effect.flatMap(startFrom(dataDir), ({ kept, keys, store }) => withStart(keys, change(store, kept.file))(self))
 
@@ -116,7 +116,7 @@ const kills = {
 
 const killAt =
   ({ write, at }: (typeof kills)[keyof typeof kills]) =>
-  (store: Store, file: string): Store => {
+  (store: KeyStore, file: string): KeyStore => {
     let writes = 0
     return {
       files: store.files,

@@ -4,12 +4,12 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotificationId } from "../../src/domain/notification/Notification.ts"
-import * as NetworkProviders from "../../src/server/health/NetworkProviders.ts"
 import { Ledger } from "../../src/server/ledger/Ledger.ts"
 import * as SumsRepo from "../../src/server/ledger/read/SumsRepo.ts"
-import * as QueueRepo from "../../src/server/notifications/delivery/QueueRepo.ts"
-import * as DeliveriesRepo from "../../src/server/notifications/delivery/DeliveriesRepo.ts"
 import * as Prepared from "../../testkit/Prepared.ts"
+import { makeNetworkProviders } from "../../src/server/health/RelayerHealth.ts"
+import { makeDeliveriesRepo } from "../../src/server/notifications/delivery/Deliveries.ts"
+import * as QueueRepo from "../../src/server/notifications/delivery/QueueRepo.ts"
 import { Relayers } from "../../src/server/relayers/Relayers.ts"
 import { NetworkId } from "../../src/domain/network/Network.ts"
 import { maxCountedDeliveries } from "../../src/domain/notification/Delivery.ts"
@@ -133,7 +133,7 @@ layer(filled, { timeout: "10 minutes" })("with many transactions", (it) => {
   it.effect("statistics of a receiver cost a page for each few deliveries, and at most those that are counted", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const { steps } = yield* DeliveriesRepo.make
+      const { steps } = yield* makeDeliveriesRepo
       yield* Prepared.create("notifications", { id: "busy", url: "https://hooks.example.com/x" })
       // A thousand in each of the last twenty hours, with bodies of the usual size.
       yield* sql`
@@ -155,7 +155,7 @@ layer(filled, { timeout: "10 minutes" })("with many transactions", (it) => {
 
   it.effect("the providers of a network cost at most 1200 pages, whatever the number of its relayers is", () =>
     Effect.gen(function* () {
-      const { list } = yield* NetworkProviders.make
+      const { list } = yield* makeNetworkProviders
       const { value, pages } = yield* LargeLedger.pagesOf(list(NetworkId.make("evm:sepolia")))
       assert.isNotEmpty(value)
       assert.isAtMost(pages, 1200)
@@ -218,7 +218,7 @@ layer(filled, { timeout: "10 minutes" })("with many transactions", (it) => {
       const claimed = yield* cost(claim({ free: 10, perReceiver: 10, busy: new Map() }))
       assert.strictEqual(claimed.value.length, 10)
       assert.isAtMost(claimed.pages, 20_000)
-      const { replay } = yield* DeliveriesRepo.make
+      const { replay } = yield* makeDeliveriesRepo
       yield* sql`UPDATE deliveries SET state = 'failed' WHERE state = 'pending'`
       const always = { since: DateTime.makeUnsafe(0), until: DateTime.makeUnsafe("2100-01-01T00:00:00Z") }
       const of = { notification: NotificationId.make("waiting"), relayers: undefined }

@@ -5,7 +5,7 @@ import { randomBytes, randomUUID } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { newSigningKey, signingKeyBytes } from "../../src/domain/notification/Notification.ts"
-import * as Signatures from "../../src/server/notifications/delivery/Signatures.ts"
+import { signatureHeaders } from "../../src/server/notifications/delivery/WebhookClient.ts"
 import { output, python, root, tools, web3 } from "./Setup.ts"
 
 const body = `{"id":"${randomUUID()}","type":"relayer.disabled","payload":{"amount":340282366920938463463374607431768211455}}`
@@ -13,7 +13,7 @@ const body = `{"id":"${randomUUID()}","type":"relayer.disabled","payload":{"amou
 /** A webhook that is signed now: the libraries refuse older ones than five minutes. */
 const signedWith = Effect.fnUntraced(function* (...keys: ReadonlyArray<string>) {
   const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-  return Signatures.headers({ id: randomUUID(), body, timestamp, keys: keys.map((key) => Redacted.make(key)) })
+  return signatureHeaders({ id: randomUUID(), body, timestamp, keys: keys.map((key) => Redacted.make(key)) })
 })
 
 const Examples = Schema.Struct({ examples: Schema.Tuple([Schema.String]) })

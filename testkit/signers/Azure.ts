@@ -1,8 +1,8 @@
 // Azure with a key in each of its kinds of vaults: the login hosts, the metadata server, the identity endpoint, and Key Vault.
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import * as crypto from "node:crypto"
-import { metadataUrl } from "../../src/server/signers/backends/azure/AzureEnvironment.ts"
-import type { AzureEnvironment } from "../../src/server/signers/backends/azure/AzureEnvironment.ts"
+import { azureMetadataUrl } from "../../src/server/signers/SignerSettings.ts"
+import type { AzureEnvironment } from "../../src/server/signers/SignerSettings.ts"
 import * as Keys from "./Keys.ts"
 import { StandIn, secretText, serve } from "./StandIn.ts"
 import type { Answer, Fault, Operation } from "./StandIn.ts"
@@ -156,7 +156,7 @@ export const layer = Layer.effectContext(
     )
 
     const environment = (kind: "machine" | "app service" = "machine"): AzureEnvironment => ({
-      metadataUrl: kind === "machine" ? `${served.url}/metadata-server` : metadataUrl,
+      metadataUrl: kind === "machine" ? `${served.url}/metadata-server` : azureMetadataUrl,
       ...(kind === "machine"
         ? {}
         : { identityEndpoint: { url: `${served.url}/msi/token`, header: Redacted.make(identityHeader) } }),

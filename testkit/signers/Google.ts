@@ -2,7 +2,7 @@
 import { Context, Effect, Layer } from "effect"
 import * as crypto from "node:crypto"
 import type { Curve } from "../../src/domain/signer/Signer.ts"
-import { crc32c } from "../../src/server/signers/backends/google/GoogleKms.ts"
+import { crc32c } from "../../src/server/signers/backends/GoogleCloudKms.ts"
 import * as Keys from "./Keys.ts"
 import { StandIn, secretText, serve } from "./StandIn.ts"
 import type { Answer, Fault, Operation } from "./StandIn.ts"

@@ -8,7 +8,7 @@ import * as AuditHeadFile from "../../process/AuditHeadFile.ts"
 import * as StartFailed from "../../process/StartFailed.ts"
 import * as Keys from "../../process/settings/Keys.ts"
 import * as Settings from "../../process/settings/Settings.ts"
-import type { Decision, Found, FoundRow } from "../../server/masterKey/RowRepair.ts"
+import type { FoundRow, FoundRows, RepairDecision } from "../../server/masterKey/RowRepair.ts"
 import type { DataFiles } from "../../sql/embedded/DataFiles.ts"
 import type { LeftFiles } from "../../sql/embedded/LeftFiles.ts"
 import { databaseFlags } from "../kit/Environment.ts"
@@ -299,7 +299,7 @@ const logLine = ({ valid, checked, head, broken_at }: Log) =>
     ? `The audit log has ${checked} records that fit together${head === undefined ? "" : `; its head is ${head.position}:${head.hash}`}.`
     : `The audit log is broken${broken_at === undefined ? "" : ` at record ${broken_at}`}: what it says below proves nothing.`
 
-const text = ({ total, unreadable }: Found, log: Log) =>
+const text = ({ total, unreadable }: FoundRows, log: Log) =>
   [
     `${unreadable.length} of ${total} rows of signers, relayers and networks cannot be verified.`,
     explanation,
@@ -310,7 +310,7 @@ const text = ({ total, unreadable }: Found, log: Log) =>
 const toDecision = (given: string) => {
   const parts = /^([^/]+)\/(.+)=([0-9a-f]+)$/.exec(given)
   const [, table = "", id = "", fingerprint = ""] = parts ?? []
-  const decision: Decision = { table, id, fingerprint }
+  const decision: RepairDecision = { table, id, fingerprint }
   return parts === null
     ? Effect.fail(
         Maintenance.refused(

@@ -3,7 +3,7 @@ import { Effect, Redacted, Schema } from "effect"
 import { createHash, randomBytes } from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import type { Store } from "../../server/masterKey/MasterKeyStore.ts"
+import type { KeyStore } from "../../server/masterKey/MasterKeys.ts"
 import { isAdministratorKey } from "../../domain/access/ApiKey.ts"
 import * as Durable from "../../sql/embedded/Durable.ts"
 import { makeFolder } from "../../sql/embedded/Durable.ts"
@@ -152,7 +152,7 @@ const masterKeyText = (key: Redacted.Redacted<Uint8Array>): string =>
   Buffer.from(Redacted.value(key)).toString("base64")
 
 /** A store that keeps master keys in the file that they were read from. */
-export const store = ({ file }: Kept): Store => ({
+export const store = ({ file }: Kept): KeyStore => ({
   keep: (keys) => Effect.orDie(attempt(file, () => replace(file, keys.map(masterKeyText)))),
   files: Effect.orDie(attempt(file, async () => [file, ...(await retiredFiles(file))]))
 })

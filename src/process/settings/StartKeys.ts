@@ -1,8 +1,8 @@
 // The keys of a start: those that the operator set, or else those that are kept in the data directory.
 import { Effect, Layer, Option, Redacted } from "effect"
-import { ServiceSecrets } from "../../server/secrets/ServiceSecrets.ts"
 import * as Services from "../../server/Services.ts"
-import * as MasterKeyRepo from "../../server/masterKey/MasterKeyRepo.ts"
+import { makeMasterKeyRepo } from "../../server/masterKey/MasterKeys.ts"
+import { ServiceSecrets } from "../../server/secrets/ServiceSecrets.ts"
 import * as Sql from "../../sql/Sql.ts"
 import * as StartFailed from "../StartFailed.ts"
 import * as Keys from "./Keys.ts"
@@ -50,7 +50,7 @@ export const shareApiKey = Effect.fnUntraced(function* (
 
 /** Ids of the master keys that the secrets in the database need. */
 const neededKeyIds = (database: Sql.Database) =>
-  Effect.flatMap(MasterKeyRepo.make, ({ all }) => all).pipe(
+  Effect.flatMap(makeMasterKeyRepo, ({ all }) => all).pipe(
     Effect.map((marks) => marks.map(({ key_id }) => key_id)),
     Effect.provide(Sql.layerOpen(database, { maxConnections: 1 }))
   )

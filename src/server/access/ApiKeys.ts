@@ -1,7 +1,9 @@
 // API keys. A key is shown once, when it is created or rotated; the database stores only its hash.
-import { Context, DateTime, Duration, Effect, Layer, Option } from "effect"
+import { Cache, Context, DateTime, Duration, Effect, Exit, FiberSet, Layer, Option, Schema } from "effect"
 import type { Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { Hex } from "effect/encoding"
+import { SqlClient } from "effect/sql"
 import { ApiKey, ApiKeyId, ApiKeyNotFound, defaultOverlapSeconds } from "../../domain/access/ApiKey.ts"
 import type {
   ApiKeyIdTaken,
@@ -18,17 +20,127 @@ import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import type { BadRequest, PreconditionFailed, Versioned, Violation } from "../../domain/request/Request.ts"
+import { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
 import type { Ids } from "../../sql/Rows.ts"
 import * as Transaction from "../../sql/Transaction.ts"
+import * as Batcher from "../../sql/batch/Batcher.ts"
 import { Changes } from "../changes/Changes.ts"
+import { Strangers } from "../limits/Strangers.ts"
+import { currentAddress } from "../responses/CurrentRequest.ts"
 import * as ApiKeysRepo from "./ApiKeysRepo.ts"
-import { hashKey, makeKey } from "./Key.ts"
-import * as KeyCreation from "./KeyCreation.ts"
-import * as KeyEditing from "./KeyEditing.ts"
-import * as KeyLineageRepo from "./KeyLineageRepo.ts"
-import type { FeeLimit } from "./KeyLineageRepo.ts"
-import * as KeyLookup from "./KeyLookup.ts"
-import type { PresentKey } from "./KeyLookup.ts"
+import { makeKeyLineageRepo } from "./ApiKeysRepo.ts"
+import type { FeeLimit, Holder } from "./ApiKeysRepo.ts"
+import { hashKey, isWellFormedKey, makeKey, makeKeyCreation, makeKeyEditing } from "./KeyChanges.ts"
+
+// Stores when API keys were used, in the background: a request does not wait for it and does not fail with it.
+
+/** The use of a key from an address is stored at most this often. */
+const writeInterval = Duration.minutes(1)
+
+/** Uses in memory. Beyond it, the oldest is removed and may be stored again sooner. */
+const maxUses = 10_000
+
+export const makeKeyUse = Effect.gen(function* () {
+  const repo = yield* ApiKeysRepo.make
+  const run = yield* FiberSet.makeRuntime<never>()
+  const storedAt = new Map<string, number>()
+
+  return (id: ApiKeyId, from: string | undefined) =>
+    Effect.map(DateTime.now, (now) => {
+      const use = `${id} ${from ?? ""}`
+      const last = storedAt.get(use)
+      // The clock may have been set back.
+      if (last !== undefined && Math.abs(now.epochMilliseconds - last) < Duration.toMillis(writeInterval)) return
+      const oldest = storedAt.keys().next()
+      if (storedAt.size >= maxUses && oldest.done !== true) storedAt.delete(oldest.value)
+      storedAt.set(use, now.epochMilliseconds)
+      const options = { log: "Debug", message: "cannot store the use of an API key" } as const
+      run(Effect.ignoreCause(repo.touch(id, now, from), options))
+    })
+})
+
+// Finds the caller of an API key, for requests and for sessions.
+
+const decodeLimits = Schema.decodeSync(Schema.fromJsonString(TransactionLimits))
+
+/** The number of unknown keys in memory. A repeated unknown key causes no further query. */
+const maxUnknown = 10_000
+
+/** The number of valid keys in memory. */
+const maxValid = 10_000
+
+/** A valid key as a caller, with its name and the hashes of its valid values. */
+export interface PresentKey {
+  readonly caller: Caller.Caller
+  readonly name: string
+  readonly hashes: ReadonlyArray<Uint8Array>
+}
+
+const toCaller = ({ id, scopes, relayer_ids, transaction_limits }: Holder): Caller.Caller => ({
+  id,
+  scopes,
+  isStored: true,
+  ...(relayer_ids === null ? {} : { relayerIds: relayer_ids }),
+  ...(transaction_limits === null ? {} : { transactionLimits: decodeLimits(transaction_limits) })
+})
+
+/** How long an unknown key is remembered. A database that is restored meanwhile may know it again. */
+const unknownFor = Duration.minutes(1)
+
+export const makeKeyLookup = Effect.gen(function* () {
+  const repo = yield* ApiKeysRepo.make
+  const strangers = yield* Strangers
+  const sql = yield* SqlClient.SqlClient
+  const touch = yield* makeKeyUse
+
+  const findByHash = yield* Batcher.make<string, Option.Option<Holder>>(sql, {
+    all: (hashes) => Effect.flatMap(DateTime.now, (now) => repo.findByHashes(hashes, now))
+  })
+
+  const unknown = yield* Cache.makeWith((hash: string) => findByHash(hash), {
+    capacity: maxUnknown,
+    timeToLive: (exit) => (Exit.isSuccess(exit) && Option.isNone(exit.value) ? unknownFor : Duration.zero)
+  })
+
+  /** What the transaction of a host program reads may be rolled back, so it is not remembered. */
+  const lookUp = (hash: string) =>
+    Effect.flatMap(Effect.serviceOption(sql.transactionService), (running) =>
+      Option.isSome(running) ? findByHash(hash) : Cache.get(unknown, hash)
+    )
+
+  /** Hashes of keys that were valid lately, the latest last. Such a key is looked up, whatever else its address sends. */
+  const valid = new Set<string>()
+  const remember = (hash: string) => {
+    const oldest = valid.keys().next()
+    if (!valid.delete(hash) && valid.size >= maxValid && oldest.done !== true) valid.delete(oldest.value)
+    valid.add(hash)
+  }
+
+  const find = Effect.fnUntraced(function* (key: Redacted.Redacted, from: string | undefined) {
+    if (!isWellFormedKey(key)) return Option.none()
+    const hash = Hex.encode(hashKey(key))
+    if (!valid.has(hash) && strangers.isBlocked(from)) return yield* new Caller.TooManyRequests({ retryAfter: 1 })
+    const found = yield* lookUp(hash)
+    if (Option.isNone(found)) return Option.none()
+    remember(hash)
+    yield* touch(found.value.id, from)
+    return Option.some(toCaller(found.value))
+  })
+
+  const present = Effect.fnUntraced(function* (id: string) {
+    const found = yield* repo.findPresent(id, yield* DateTime.now)
+    if (Option.isNone(found)) return Option.none()
+    yield* touch(found.value.id, yield* currentAddress)
+    const { name, hashes } = found.value
+    return Option.some<PresentKey>({ caller: toCaller(found.value), name, hashes })
+  })
+
+  const namesOf = Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {
+    return yield* repo.findNames(ids, yield* DateTime.now)
+  })
+
+  return { find, present, namesOf }
+})
 
 export class ApiKeys extends Context.Service<
   ApiKeys,
@@ -131,12 +243,12 @@ export class ApiKeys extends Context.Service<
     ApiKeys,
     Effect.gen(function* () {
       const repo = yield* ApiKeysRepo.make
-      const { descendsFrom, feeLimits, findCreator } = yield* KeyLineageRepo.make
-      const { find, present, namesOf } = yield* KeyLookup.make
+      const { descendsFrom, feeLimits, findCreator } = yield* makeKeyLineageRepo
+      const { find, present, namesOf } = yield* makeKeyLookup
       const changes = yield* Changes
       const transaction = yield* Transaction.make
-      const create = yield* KeyCreation.make
-      const { hold, refusals, update, define } = yield* KeyEditing.make
+      const create = yield* makeKeyCreation
+      const { hold, refusals, update, define } = yield* makeKeyEditing
 
       const remove = Effect.fn("ApiKeys.delete")(function* (
         id: ApiKeyId,

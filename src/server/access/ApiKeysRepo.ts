@@ -1,14 +1,124 @@
-// The table `api_keys`; `KeyLineageRepo` has which keys have created which.
+// The tables `api_keys`, `api_key_descendants` and `api_key_fee_limits`: API keys, and what they share with the keys that they create.
 import { DateTime, Effect, Option, Schema } from "effect"
-import { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
-import * as KeyLineageRepo from "./KeyLineageRepo.ts"
 import { ApiKey, ApiKeyId, ApiKeyIdTaken, Grant } from "../../domain/access/ApiKey.ts"
 import type { PageRequest } from "../../domain/request/Page.ts"
 import type { Versioned } from "../../domain/request/Request.ts"
+import { feeLimitsOf, TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
 import { client, onConflict, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { amongAll, managedByColumn, selectPage, selectRow, versionColumn } from "../../sql/Rows.ts"
 import type { Ids } from "../../sql/Rows.ts"
+
+// Which API keys have created which, and the limits of fees that keys share with their descendants: the tables `api_key_descendants` and
+// `api_key_fee_limits`, whose rows outlive the keys.
+
+const readCreator = Rows.first(
+  Schema.Struct({
+    expires_at: Schema.NullOr(Schema.Date),
+    ancestors: Schema.Array(Schema.String),
+    transaction_limits: Schema.NullOr(TransactionLimits)
+  })
+)
+const readFeeLimits = Rows.all(Schema.Struct({ id: Schema.String, maximum: Schema.BigIntFromString }))
+const readCreated = Rows.one(Schema.Struct({ created: Rows.Integer }))
+
+/** A key whose fees per day on networks of a type are limited, together with those of its descendants. Smallest unit. */
+export interface FeeLimit {
+  readonly keyId: string
+  readonly networkType: string
+  readonly maximum: bigint
+}
+
+/** What limits the keys that an API key creates. */
+export interface KeyCreator {
+  readonly expires_at: DateTime.Utc | undefined
+  readonly transaction_limits: TransactionLimits | undefined
+  /** API keys from the first one down to the creator's own. */
+  readonly ancestors: ReadonlyArray<string>
+  /** Keys that are not revoked and that the first of the ancestors has created, directly or through others. */
+  readonly created: number
+}
+
+export const makeKeyLineageRepo = Effect.gen(function* () {
+  const sql = yield* client
+
+  const add = (id: ApiKeyId, ancestors: ReadonlyArray<string>) =>
+    sql`INSERT INTO api_key_descendants (ancestor, id) SELECT ancestor, ${id} FROM unnest(${ancestors}::text[]) AS given (ancestor)`
+
+  const addFeeLimits = ({ id, transaction_limits }: ApiKey) => {
+    const limits = feeLimitsOf(transaction_limits)
+    const types = limits.map(({ type }) => type)
+    const maxima = limits.map(({ maximum }) => String(maximum))
+    return limits.length === 0
+      ? Effect.void
+      : Effect.asVoid(sql`
+          INSERT INTO api_key_fee_limits (key_id, network_type, maximum)
+          SELECT ${id}, type, maximum FROM unnest(${types}::text[], ${maxima}::numeric[]) AS given (type, maximum)`)
+  }
+
+  const replaceFeeLimits = (key: ApiKey) =>
+    Effect.andThen(sql`DELETE FROM api_key_fee_limits WHERE key_id = ${key.id}`, addFeeLimits(key))
+
+  /** Limits and descendants outlive a key: another key of its id would get them. */
+  const checkUnused = (id: ApiKeyId) =>
+    sql`
+      SELECT 1 WHERE EXISTS (SELECT 1 FROM api_key_fee_limits WHERE key_id = ${id})
+        OR EXISTS (SELECT 1 FROM api_key_descendants WHERE id = ${id} OR ancestor = ${id})`.pipe(
+      Effect.flatMap((rows) => (rows.length === 0 ? Effect.void : Effect.fail(new ApiKeyIdTaken({}))))
+    )
+
+  /** The limits of fees per day on networks of a type, of the key and of the keys that it descends from. They outlive the keys. */
+  const feeLimits = (id: string, networkType: string) =>
+    sql`
+      SELECT l.key_id AS id, l.maximum::text AS maximum FROM api_key_fee_limits l
+      WHERE l.network_type = ${networkType} AND l.key_id IN (SELECT ${id} UNION ALL SELECT d.ancestor FROM api_key_descendants d WHERE d.id = ${id})
+      ORDER BY l.key_id`.pipe(
+      Effect.flatMap(readFeeLimits),
+      Effect.map((rows) => rows.map(({ id: keyId, maximum }): FeeLimit => ({ keyId, networkType, maximum }))),
+      query("ApiKeysRepo.feeLimits")
+    )
+
+  /** Rows of descendants outlive their keys. */
+  const descendsFrom = (id: string, ancestor: string) =>
+    sql`SELECT 1 FROM api_key_descendants WHERE ancestor = ${ancestor} AND id = ${id}`.pipe(
+      Effect.map((rows) => rows.length > 0),
+      query("ApiKeysRepo.descendsFrom")
+    )
+
+  /**
+   * Locks its row, and that of its first ancestor, until the transaction ends. None if the caller is no API key. Several
+   * statements: the count must include the keys of requests that held the lock before.
+   */
+  const holdCreator = (id: string) =>
+    Effect.gen(function* () {
+      const first = firstAncestor(id)
+      yield* sql`SELECT 1 FROM api_keys WHERE id = ${id} OR id = ${first} ORDER BY seq FOR UPDATE`
+      return yield* readCreatorOf(id)
+    }).pipe(query("ApiKeysRepo.holdCreator"))
+
+  const firstAncestor = (id: string) => sql`(SELECT coalesce(ancestors[1], id) FROM api_keys WHERE id = ${id})`
+
+  /** The same without locks. */
+  const findCreator = (id: string) => readCreatorOf(id).pipe(query("ApiKeysRepo.findCreator"))
+
+  const readCreatorOf = (id: string) =>
+    Effect.gen(function* () {
+      const found = yield* readCreator(
+        yield* sql`SELECT expires_at, ancestors, transaction_limits FROM api_keys WHERE id = ${id}`
+      )
+      const { created } = yield* readCreated(
+        yield* sql`SELECT count(*) AS created FROM api_keys WHERE ancestors @> ARRAY[${firstAncestor(id)}]`
+      )
+      return Option.map(found, ({ expires_at, ancestors, transaction_limits }): KeyCreator => ({
+        transaction_limits: transaction_limits ?? undefined,
+        ancestors,
+        expires_at: expires_at === null ? undefined : DateTime.fromDateUnsafe(expires_at),
+        created
+      }))
+    })
+
+  return { add, addFeeLimits, replaceFeeLimits, checkUnused, feeLimits, descendsFrom, holdCreator, findCreator }
+})
 
 const Row = Rows.withoutNulls(ApiKey)
 const VersionedRow = Rows.withoutNulls(Schema.Struct({ ...ApiKey.fields, version: Schema.String }))
@@ -37,14 +147,14 @@ export interface Holder {
 }
 
 /** A key that is valid, with the hashes of its present value and of the one before it, if that is still valid. */
-export interface PresentKey extends Holder {
+export interface PresentHolder extends Holder {
   readonly name: string
   readonly hashes: ReadonlyArray<Uint8Array>
 }
 
 export const make = Effect.gen(function* () {
   const sql = yield* client
-  const lineage = yield* KeyLineageRepo.make
+  const lineage = yield* makeKeyLineageRepo
   const holding = Rows.unchecked<Holder & { readonly hash: string }>(sql)
   const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
   const columns = sql`t.id, t.name, t.scopes, t.relayer_ids, ${at("created_at")}, ${at("expires_at")},
@@ -126,7 +236,7 @@ export const make = Effect.gen(function* () {
   }
 
   /** The key with this id, if it is valid `at` this time. */
-  const findPresent = (id: string, moment: DateTime.Utc): Effect.Effect<Option.Option<PresentKey>> => {
+  const findPresent = (id: string, moment: DateTime.Utc): Effect.Effect<Option.Option<PresentHolder>> => {
     const at = DateTime.toDate(moment)
     return sql`
       SELECT id, name, scopes, relayer_ids, transaction_limits::text,

@@ -16,12 +16,12 @@ import { client, isUnavailable, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { Chains } from "../chains/Chains.ts"
 import type { UnknownProtocol } from "../chains/Chains.ts"
-import { RelayerHealth } from "../health/RelayerHealth.ts"
 import { LedgerRules } from "../ledger/LedgerRules.ts"
 import { Conditions } from "../lifecycle/Lifecycle.ts"
 import type { RowName } from "../lifecycle/Lifecycle.ts"
 import { Readiness } from "../lifecycle/Readiness.ts"
 import { namesOf } from "../masterKey/UnreadableRows.ts"
+import { RelayerHealth } from "../health/RelayerHealth.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 
 // What the tables say about relayers, transactions, receivers and keys that need attention. A statement each, so that a page that asks

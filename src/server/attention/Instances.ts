@@ -9,7 +9,7 @@ import * as Rows from "../../sql/Rows.ts"
 import { Holder } from "../ledger/Holder.ts"
 import { Jobs } from "../lifecycle/Lifecycle.ts"
 import { measureGauge } from "../lifecycle/SharedJobs.ts"
-import { RunningVersion } from "../observability/RunningVersion.ts"
+import { RunningVersion } from "../observability/Gauges.ts"
 
 // The table `instances`. All times are by the clock of the database, because the clocks of instances may differ.
 

@@ -1,11 +1,12 @@
 // The audit log. A change writes its record in its own transaction and waits for no other change. The records of all instances
 // are linked to a chain afterwards, in the order of their commits, within about a second (ADR 0004).
-import { Context, Effect, Layer, Option, Schema, Semaphore } from "effect"
+import { Array, Context, DateTime, Duration, Effect, Layer, Metric, Option, Schema, Semaphore } from "effect"
 import { Hex } from "effect/encoding"
-import { Cursors } from "../cursors/Cursors.ts"
+import * as Caller from "../../domain/access/Caller.ts"
 import { TooManyRequests } from "../../domain/access/Caller.ts"
-import { resourceOf } from "../../domain/audit/Audit.ts"
+import { AuditCheckpointNotFound, RecordedCheckpoint, resourceOf } from "../../domain/audit/Audit.ts"
 import type {
+  AuditCheckpoint,
   AuditExportRecord,
   AuditHead,
   AuditQuery,
@@ -14,22 +15,131 @@ import type {
   Change,
   ExportAudit,
   KnownAction,
+  PruneAudit,
   VerifyAudit
 } from "../../domain/audit/Audit.ts"
 import { maxPerPage } from "../../domain/request/Page.ts"
 import type { Items } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
-import { commitSignalOf } from "../lifecycle/Lifecycle.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { Cursors } from "../cursors/Cursors.ts"
+import { commitSignalOf, Conditions, Jobs } from "../lifecycle/Lifecycle.ts"
+import { measureGauge } from "../lifecycle/SharedJobs.ts"
 import { currentOrigin } from "../responses/CurrentRequest.ts"
 import type { Origin } from "../responses/CurrentRequest.ts"
+import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
 import * as AuditRepo from "./AuditRepo.ts"
 import type { ResourceName } from "./AuditRepo.ts"
-import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
-import * as ChainBase from "./ChainBase.ts"
-import type { Base } from "./ChainBase.ts"
-import * as HeadWatch from "./HeadWatch.ts"
-import * as Linking from "./Linking.ts"
+import { chain } from "./Chain.ts"
 import * as Verification from "./Verification.ts"
+import { makeAuditCheckpointsRepo, makeChainBase } from "./Verification.ts"
+import type { ChainStart, CheckpointRow } from "./Verification.ts"
+
+// The job that links committed records to the chain of the audit log, and the gauge of those that are not linked yet.
+
+export const auditUnlinkedRecords = Metric.gauge("audit_unlinked_records", {
+  description: "Records of the audit log that are not linked to the chain yet, of all instances."
+})
+
+/** Records that are linked in one transaction, unless they are large: then fewer. */
+const recordsPerLink = 1000
+
+/** Batches that a request links at most, before it goes on with what is linked: 20 MiB, which takes about a second. */
+const batchesPerRequest = 20
+
+/** Changes that are committed within this time are linked together. */
+const gatherTime = "200 millis"
+
+/** Records that another instance left unlinked when it died are linked after at most this time. */
+const leftBehind = "30 seconds"
+
+/**
+ * Starts the job. `link` links the records that were committed before, or, after an outage that left more of them than a
+ * request has time for, the first of them.
+ */
+export const startLinking = Effect.gen(function* () {
+  const repo = yield* AuditRepo.make
+  const jobs = yield* Jobs
+  const recorded = yield* commitSignalOf("audit")
+
+  // Linking takes a lock of the database. Requests wait for each other here, so that they hold no connection meanwhile.
+  const permit = yield* Semaphore.make(1)
+  const linkBatch = permit.withPermits(1)(repo.link(recordsPerLink, chain))
+  const isDone = (mayHaveMore: boolean) => !mayHaveMore
+
+  yield* jobs.run({
+    job: "audit",
+    task: "link",
+    work: Effect.repeat(linkBatch, { until: isDone }),
+    wait: () => Effect.andThen(recorded.wait(leftBehind), Effect.sleep(gatherTime))
+  })
+  yield* measureGauge(
+    auditUnlinkedRecords.id,
+    Effect.flatMap(repo.countUnlinked, (count) => Metric.update(auditUnlinkedRecords, count))
+  )
+
+  return { link: Effect.repeat(linkBatch, { until: isDone, times: batchesPerRequest - 1 }) }
+})
+
+// The place where the process stores the last head of the audit log that it has verified, outside of the database.
+
+export interface HeadStore {
+  readonly read: Effect.Effect<Option.Option<AuditHead>>
+  write(head: AuditHead): Effect.Effect<void>
+}
+
+/** Without a store, an instance knows the head until it stops. */
+export const AuditHeadStore = Context.Reference<Option.Option<HeadStore>>(
+  "effect-relayer/server/audit/Audit/AuditHeadStore",
+  {
+    defaultValue: Option.none
+  }
+)
+
+// Verifies new records of the audit log in the background, and notices if records that were verified are changed or gone.
+
+const watchInterval = Duration.seconds(10)
+
+const watchReason = "the audit log was cut off or changed after this instance had verified it"
+
+/**
+ * Starts the watch. `base` is where the chain begins. Without a known head, it begins with the last record, and leaves older
+ * ones to a verification. Returns the head that the log must contain.
+ */
+export const startHeadWatch = Effect.fnUntraced(function* (base: Effect.Effect<ChainStart>) {
+  const repo = yield* AuditRepo.make
+  const conditions = yield* Conditions
+  const jobs = yield* Jobs
+  const store = yield* AuditHeadStore
+  let known: AuditHead | undefined
+  let isLoaded = false
+
+  const load = Effect.gen(function* () {
+    if (isLoaded) return
+    if (Option.isSome(store)) known = Option.getOrUndefined(yield* store.value.read)
+    isLoaded = true
+  })
+
+  const keep = Effect.fnUntraced(function* (head: AuditHead | undefined) {
+    if (head === undefined || head.position === known?.position) return
+    if (Option.isSome(store)) yield* store.value.write(head)
+    known = head
+  })
+
+  const check = Effect.gen(function* () {
+    yield* load
+    const begin = yield* base
+    if (known === undefined) return yield* keep(Option.getOrUndefined(yield* repo.head))
+    const { valid, head, broken_at } = yield* Verification.verify(repo, { base: begin, from: known, heads: [] })
+    const details = { verified_position: known.position, broken_at }
+    yield* conditions.report("audit", valid ? undefined : { reason: watchReason, details })
+    if (valid) yield* keep(head)
+  })
+
+  yield* jobs.run({ job: "audit", task: "watch", work: check, wait: () => Effect.sleep(watchInterval) })
+
+  return { known: Effect.sync(() => known) }
+})
 
 /** A change as the audit log stores it: the resource is JSON text, and the origin is known. */
 export interface EncodedChange<A extends KnownAction = KnownAction> {
@@ -73,7 +183,7 @@ const exportBatch = { rows: 1000, bytes: 1_048_576 }
 const decodePosition = Schema.decodeUnknownEffect(Schema.Int)
 
 /** Whether records are as they were written cannot be said of those that were pruned. */
-const refusePruned = (base: Base, given: Readonly<Record<string, number | undefined>>) => {
+const refusePruned = (base: ChainStart, given: Readonly<Record<string, number | undefined>>) => {
   const message = `the records up to ${base.position} were pruned`
   const violations = Object.entries(given).flatMap(([field, position]) =>
     position !== undefined && position < base.position ? [{ field, message }] : []
@@ -120,9 +230,9 @@ export class Audit extends Context.Service<
       const repo = yield* AuditRepo.make
       const cursors = yield* Cursors
       const recorded = yield* commitSignalOf("audit")
-      const { link } = yield* Linking.start
-      const base = yield* ChainBase.make
-      const watch = yield* HeadWatch.start(base.get)
+      const { link } = yield* startLinking
+      const base = yield* makeChainBase
+      const watch = yield* startHeadWatch(base.get)
 
       const recordMany = Effect.fn("Audit.recordMany")(function* (changes: ReadonlyArray<EncodedChange>) {
         yield* repo.append(
@@ -210,4 +320,77 @@ export class Audit extends Context.Service<
       return Audit.of({ record, recordMany, lastChanges, changedBy, list, verify, export: exported, latest })
     })
   ).pipe(Layer.provide([ServiceSecrets.layer, Cursors.layer]))
+}
+
+// Checkpoints of the audit log, and pruning: the chain then begins after a checkpoint, and the job `retention` deletes the records.
+
+const shown = ({ position, hash, at, pruned_at }: Omit<CheckpointRow, "mac">): AuditCheckpoint => ({
+  position,
+  hash: Hex.encode(hash),
+  at,
+  ...(pruned_at === null ? {} : { pruned_at })
+})
+
+export class AuditCheckpoints extends Context.Service<
+  AuditCheckpoints,
+  {
+    /** At the last record. Fails if there is no record. */
+    readonly create: Effect.Effect<AuditCheckpoint, BadRequest>
+    /** The newest first. */
+    readonly list: Effect.Effect<ReadonlyArray<AuditCheckpoint>>
+    /**
+     * Prunes the records up to the checkpoint. `BadRequest` if the hash is not that of the checkpoint, `Forbidden` if the
+     * caller is an API key: a thief of an API key must not be able to remove the records of its use.
+     */
+    prune(
+      position: number,
+      confirmation: PruneAudit
+    ): Effect.Effect<AuditCheckpoint, AuditCheckpointNotFound | BadRequest | Caller.Forbidden>
+  }
+>()("effect-relayer/server/audit/Audit/AuditCheckpoints") {
+  /** @internal */
+  static readonly layer = Layer.effect(
+    AuditCheckpoints,
+    Effect.gen(function* () {
+      const repo = yield* makeAuditCheckpointsRepo
+      const base = yield* makeChainBase
+      const audit = yield* Audit
+      const transaction = yield* Transaction.make
+
+      const recorded = Effect.fnUntraced(function* (action: KnownAction, checkpoint: AuditCheckpoint) {
+        yield* audit.record({ action, id: String(checkpoint.position), schema: RecordedCheckpoint, after: checkpoint })
+        yield* Effect.annotateLogs(Effect.logInfo("audit checkpoint changed"), {
+          action,
+          position: checkpoint.position
+        })
+        return checkpoint
+      })
+
+      const create = Effect.gen(function* () {
+        const head = Option.getOrUndefined(yield* audit.latest)
+        if (head === undefined) return yield* BadRequest.of([{ field: "audit", message: "has no record yet" }])
+        const hash = Buffer.from(head.hash, "hex")
+        const checkpoint = { position: head.position, hash, at: yield* DateTime.now }
+        yield* repo.insert({ ...checkpoint, mac: yield* base.sign(checkpoint) })
+        return yield* recorded("audit.checkpoint_created", shown({ ...checkpoint, pruned_at: null }))
+      }).pipe(transaction, Effect.withSpan("Audit.create"))
+
+      const prune = Effect.fn("Audit.prune")(function* (position: number, { hash }: PruneAudit) {
+        if (!Caller.isAdministrator(yield* Caller.current)) return yield* new Caller.Forbidden({})
+        const found = Option.getOrUndefined(yield* repo.find(position))
+        if (found === undefined) return yield* new AuditCheckpointNotFound({})
+        if (Hex.encode(found.hash) !== hash) {
+          return yield* BadRequest.of([{ field: "hash", message: "is not the hash of the checkpoint" }])
+        }
+        if (found.pruned_at !== null) return shown(found)
+        // The record of the checkpoint follows it. Once that is linked, the chain never ends before the checkpoint.
+        yield* audit.latest
+        const pruned_at = yield* DateTime.now
+        yield* repo.markPruned(position, pruned_at)
+        return yield* recorded("audit.pruned", shown({ ...found, pruned_at }))
+      }, transaction)
+
+      return AuditCheckpoints.of({ create, list: Effect.map(repo.all, Array.map(shown)), prune })
+    })
+  ).pipe(Layer.provide(ServiceSecrets.layer))
 }

@@ -4,8 +4,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
-import { Audit } from "./Audit.ts"
-import { AuditCheckpoints } from "./AuditCheckpoints.ts"
+import { Audit, AuditCheckpoints } from "./Audit.ts"
 
 export const AuditHttp = HttpApiBuilder.group(
   Api,

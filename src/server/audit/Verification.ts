@@ -1,12 +1,125 @@
-// Verifies the chain of the audit log, a slice per request: a verification of a long log continues with the next request.
-import { Effect, Option } from "effect"
+// Verifies the chain of the audit log from where it begins, a slice at a time: a later call continues a long verification.
+import { DateTime, Effect, Option, Schema } from "effect"
 import { Hex } from "effect/encoding"
+import { createHmac, timingSafeEqual } from "node:crypto"
 import type { AuditHead, AuditVerification } from "../../domain/audit/Audit.ts"
+import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
 import { pacedAtShare } from "../../sql/Rows.ts"
+import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
 import type { AuditRepo } from "./AuditRepo.ts"
-import { firstBroken } from "./Chain.ts"
+import { firstBroken, origin } from "./Chain.ts"
 import type { ChainedRow, Link } from "./Chain.ts"
-import type { Base } from "./ChainBase.ts"
+
+// The table `audit_checkpoints`, and the records that a checkpoint stands for.
+
+const CheckpointRow = Schema.Struct({
+  position: Rows.Integer,
+  hash: Schema.Uint8Array,
+  at: Schema.DateTimeUtcFromDate,
+  mac: Schema.Uint8Array,
+  pruned_at: Schema.NullOr(Schema.DateTimeUtcFromDate)
+})
+export type CheckpointRow = typeof CheckpointRow.Type
+
+const readRows = Rows.all(CheckpointRow)
+const readFirst = Rows.first(CheckpointRow)
+
+export const makeAuditCheckpointsRepo = Effect.gen(function* () {
+  const sql = yield* client
+  const columns = sql`SELECT position, hash, at, mac, pruned_at FROM audit_checkpoints`
+
+  /** Does nothing if there is a checkpoint at this position. */
+  const insert = ({ position, hash, at, mac }: Omit<CheckpointRow, "pruned_at">) =>
+    sql`
+      INSERT INTO audit_checkpoints (position, hash, at, mac)
+      VALUES (${position}, ${hash}, ${DateTime.toDate(at)}, ${mac}) ON CONFLICT (position) DO NOTHING`.pipe(
+      Effect.asVoid,
+      query("Verification.insert")
+    )
+
+  /** The newest first. */
+  const all = sql`${columns} ORDER BY position DESC`.pipe(Effect.flatMap(readRows), query("Verification.all"))
+
+  const find = (position: number) =>
+    sql`${columns} WHERE position = ${position}`.pipe(Effect.flatMap(readFirst), query("Verification.find"))
+
+  const last = sql`${columns} ORDER BY position DESC LIMIT 1`.pipe(
+    Effect.flatMap(readFirst),
+    query("Verification.last")
+  )
+
+  const lastPruned = sql`${columns} WHERE pruned_at IS NOT NULL ORDER BY position DESC LIMIT 1`.pipe(
+    Effect.flatMap(readFirst),
+    query("Verification.lastPruned")
+  )
+
+  /** From now on, the log begins after this position. */
+  const markPruned = (position: number, at: DateTime.Utc) =>
+    sql`
+      UPDATE audit_checkpoints SET pruned_at = ${DateTime.toDate(at)}
+      WHERE position = ${position} AND pruned_at IS NULL`.pipe(Effect.asVoid, query("Verification.markPruned"))
+
+  /** Deletes at most `limit` records that were pruned. Returns how many. */
+  const deletePruned = (limit: number) =>
+    sql`
+      DELETE FROM audit WHERE id = ANY(ARRAY(
+        SELECT id FROM audit
+        WHERE position <= (SELECT max(position) FROM audit_checkpoints WHERE pruned_at IS NOT NULL)
+        ORDER BY position LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      )) RETURNING 1`.pipe(
+      Effect.map((rows) => rows.length),
+      query("Verification.deletePruned")
+    )
+
+  return { insert, all, find, last, lastPruned, markPruned, deletePruned }
+})
+
+// Where the chain of the audit log begins: at its first record, or after the last checkpoint whose records were pruned.
+
+export interface ChainStart extends Link {
+  /** False: it is a checkpoint that the service has not written. */
+  readonly isGenuine: boolean
+}
+
+type Checkpoint = Link & { readonly at: DateTime.Utc }
+
+const checkpointMac = (secret: string, { position, hash, at }: Checkpoint) =>
+  createHmac("sha256", secret)
+    .update(JSON.stringify([position, Buffer.from(hash).toString("hex"), at.epochMilliseconds]))
+    .digest()
+
+export const makeChainBase = Effect.gen(function* () {
+  const repo = yield* makeAuditCheckpointsRepo
+  const secrets = yield* ServiceSecrets
+
+  /** Authenticates a checkpoint, so that write access to the database is not enough to make one. */
+  const sign = (checkpoint: Checkpoint) =>
+    Effect.map(secrets.get("audit_checkpoints"), (secret) => checkpointMac(secret, checkpoint))
+
+  const checked = (row: CheckpointRow) =>
+    Effect.map(sign(row), (mac): ChainStart => ({
+      position: row.position,
+      hash: row.hash,
+      isGenuine: mac.length === row.mac.length && timingSafeEqual(mac, row.mac)
+    }))
+
+  const get = Effect.flatMap(
+    repo.lastPruned,
+    Option.match({ onNone: () => Effect.succeed<ChainStart>({ ...origin, isGenuine: true }), onSome: checked })
+  )
+
+  /** The newest checkpoint, unless its records were pruned. The log must contain it. */
+  const last = Effect.flatMap(
+    Effect.map(
+      repo.last,
+      Option.filter(({ pruned_at }) => pruned_at === null)
+    ),
+    Option.match({ onNone: () => Effect.succeedNone, onSome: (row) => Effect.asSome(checked(row)) })
+  )
+
+  return { get, last, sign }
+})
 
 /** The most that one query reads and one run hashes: less than two milliseconds of the event loop, and of the database. */
 const piece = { rows: 50, bytes: 65_536 }
@@ -18,11 +131,11 @@ const share = 0.25
 const slice = { rows: 5000, bytes: 8_388_608 }
 
 /** Milliseconds after which a request ends, even if its slice does not, as on a busy machine: far below its time limit. */
-const longest = 3000
+const longestMs = 3000
 
-export interface Options {
+export interface VerifyOptions {
   /** The chain begins after it. */
-  readonly base: Base
+  readonly base: ChainStart
   /** A verified head after which the verification continues. Absent, or of a pruned record: after `base`. */
   readonly from: AuditHead | undefined
   /** Heads that the log must contain, unless their records were pruned. */
@@ -53,7 +166,7 @@ const verifyPiece = (repo: AuditRepo, head: Link) =>
 
 export const verify = Effect.fnUntraced(function* (
   repo: AuditRepo,
-  options: Options
+  options: VerifyOptions
 ): Effect.fn.Return<AuditVerification> {
   const { base } = options
   if (!base.isGenuine) return { valid: false, checked: 0, broken_at: base.position }
@@ -66,7 +179,7 @@ export const verify = Effect.fnUntraced(function* (
 
   const startedAt = performance.now()
   const isSliceDone = (head: Link, bytes: number) =>
-    bytes >= slice.bytes || head.position - start.position >= slice.rows || performance.now() - startedAt > longest
+    bytes >= slice.bytes || head.position - start.position >= slice.rows || performance.now() - startedAt > longestMs
 
   let head = start
   let bytes = 0

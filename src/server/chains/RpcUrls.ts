@@ -3,8 +3,7 @@ import { Effect, Redacted, Schema } from "effect"
 import { isMasked, RpcConfig } from "../../domain/chain/Rpc.ts"
 import type { Violation } from "../../domain/request/Request.ts"
 import type { Outbound } from "../../outbound/Outbound.ts"
-import type { Place } from "../secrets/Envelope.ts"
-import type { Secrets } from "../secrets/Secrets.ts"
+import type { SecretPlace, Secrets } from "../secrets/Secrets.ts"
 
 /** The violations of a URL in `field`. */
 export const refuse = (outbound: Outbound["Service"], field: string, url: string): ReadonlyArray<Violation> => {
@@ -21,10 +20,10 @@ export const refuseAll = (
 
 const decode = Schema.decodeEffect(Schema.fromJsonString(Schema.Array(RpcConfig)))
 
-export const seal = (secrets: Secrets["Service"], urls: ReadonlyArray<RpcConfig>, place: Place) =>
+export const seal = (secrets: Secrets["Service"], urls: ReadonlyArray<RpcConfig>, place: SecretPlace) =>
   secrets.seal(Redacted.make(JSON.stringify(urls)), place)
 
-export const open = (secrets: Secrets["Service"], sealed: Uint8Array, place: Place) =>
+export const open = (secrets: Secrets["Service"], sealed: Uint8Array, place: SecretPlace) =>
   secrets.open(sealed, place).pipe(
     Effect.flatMap((json) => decode(Redacted.value(json))),
     Effect.orDie

@@ -1,9 +1,6 @@
 // Sessions of the console. They are in the database, so that every instance knows them, and that each ends everywhere at once.
-import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Redacted } from "effect"
-import { ApiKeys } from "../access/ApiKeys.ts"
-import { hashKey } from "../access/Key.ts"
-import { covers } from "../access/KeyCreation.ts"
-import { Authentication } from "../authentication/Authentication.ts"
+import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import { consoleKeyId } from "../../domain/access/ApiKey.ts"
 import * as Caller from "../../domain/access/Caller.ts"
 import {
@@ -12,6 +9,7 @@ import {
   grantsOfSession,
   isLiveSession,
   maxSessionsPerKey,
+  Session,
   SessionNotFound
 } from "../../domain/access/Caller.ts"
 import type {
@@ -19,21 +17,221 @@ import type {
   CurrentSession,
   ListedSession,
   NewSession,
-  Session,
   SessionId,
   SessionLifetimes
 } from "../../domain/access/Caller.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
+import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
 import * as Transaction from "../../sql/Transaction.ts"
+import { ApiKeys } from "../access/ApiKeys.ts"
+import { makeCountedRecords } from "../access/KeyAuthentication.ts"
+import { hashKey, mayGrant } from "../access/KeyChanges.ts"
+import { Audit, encodeChange } from "../audit/Audit.ts"
+import { Authentication } from "../authentication/Authentication.ts"
 import { makeAddressLimit, Strangers } from "../limits/Strangers.ts"
 import type { AddressLimitOptions } from "../limits/Strangers.ts"
 import { currentOrigin } from "../responses/CurrentRequest.ts"
-import * as SessionHalves from "./SessionHalves.ts"
-import type { Halves, Presented } from "./SessionHalves.ts"
-import * as SessionRecords from "./SessionRecords.ts"
-import * as SessionsRepo from "./SessionsRepo.ts"
+import type { Origin } from "../responses/CurrentRequest.ts"
 
-export interface Options {
+// The two halves of a session: the browser keeps one as a cookie, and the page sends the other as `X-Console`. The database has
+// hashes of them. Either half alone is worth nothing.
+
+export interface Halves {
+  readonly cookie: string
+  readonly proof: string
+}
+
+const newHalf = () => randomBytes(32).toString("base64url")
+
+export const makeHalves = (): Halves => ({ cookie: newHalf(), proof: newHalf() })
+
+/** 32 bytes as base64url. */
+const half = /^[A-Za-z0-9_-]{43}$/
+
+const sha256 = (...parts: ReadonlyArray<string | Uint8Array>): Buffer => {
+  const hash = createHash("sha256")
+  for (const part of parts) hash.update(part)
+  return hash.digest()
+}
+
+/** Digits of the hash in an id: 128 bits. */
+const idDigits = 32
+
+/** The id of the session of a cookie. `undefined` if the value is no cookie of a session. */
+export const sessionIdOf = (cookie: string): SessionId | undefined =>
+  half.test(cookie) ? sha256("session id", cookie).toString("hex").slice(0, idDigits) : undefined
+
+export const isProof = (text: string | undefined): text is string => text !== undefined && half.test(text)
+
+export const hashOfProof = (proof: string): Uint8Array => sha256("proof", proof)
+
+/** Binds a session to its cookie and to the value of its key: a session does not outlive that value, and no row can be made up from another one. */
+export const bindingOf = (keyHash: Uint8Array, cookie: string): Uint8Array => sha256("binding", keyHash, cookie)
+
+export const isEqualHash = (stored: Uint8Array, expected: Uint8Array): boolean =>
+  stored.length === expected.length && timingSafeEqual(stored, expected)
+
+/** Both halves as the token of a request, and whether a person caused the request. Only the console's mount makes tokens. */
+export interface PresentedHalves extends Halves {
+  readonly isByPerson: boolean
+}
+
+const tokenPrefix = "console"
+
+export const toToken = ({ cookie, proof, isByPerson }: PresentedHalves): string =>
+  [tokenPrefix, isByPerson ? "person" : "page", cookie, proof].join(".")
+
+export const fromToken = (token: Redacted.Redacted): PresentedHalves | undefined => {
+  const [first, by, cookie = "", proof = "", ...rest] = Redacted.value(token).split(".")
+  const isWhole = first === tokenPrefix && rest.length === 0 && half.test(cookie) && half.test(proof)
+  return isWhole ? { cookie, proof, isByPerson: by === "person" } : undefined
+}
+
+// The table `console_sessions`.
+
+const { idle_ends_at: _, ...sessionColumns } = Session.fields
+
+const SessionRow = Rows.withoutNulls(
+  Schema.Struct({ ...sessionColumns, proof_hash: Schema.Uint8Array, binding: Schema.Uint8Array })
+)
+
+/** A session with the hashes that its halves have to match. */
+export interface StoredSession {
+  readonly session: Session
+  readonly proofHash: Uint8Array
+  readonly binding: Uint8Array
+}
+
+const readRow = Rows.first(SessionRow)
+const readRows = Rows.all(SessionRow)
+
+export const makeSessionsRepo = (lifetimes: SessionLifetimes) =>
+  Effect.gen(function* () {
+    const sql = yield* client
+    const at = (column: string) => sql`to_json(${sql(column)}) #>> '{}' AS ${sql(column)}`
+    const shown = sql`id, key_id, read_only, ${at("created_at")}, ${at("last_used_at")}, ${at("expires_at")},
+      address AS "from", browser, proof_hash, binding`
+
+    const stored = ({ proof_hash: proofHash, binding, ...session }: typeof SessionRow.Type): StoredSession => {
+      const idleEnd = DateTime.addDuration(session.last_used_at, lifetimes.idle)
+      return { session: { ...session, idle_ends_at: DateTime.min(idleEnd, session.expires_at) }, proofHash, binding }
+    }
+
+    const insert = ({ session, proofHash, binding }: StoredSession) =>
+      sql`INSERT INTO console_sessions ${sql.insert({
+        id: session.id,
+        proof_hash: proofHash,
+        binding,
+        key_id: session.key_id,
+        read_only: session.read_only,
+        created_at: DateTime.toDate(session.created_at),
+        last_used_at: DateTime.toDate(session.last_used_at),
+        expires_at: DateTime.toDate(session.expires_at),
+        address: session.from ?? null,
+        browser: session.browser ?? null
+      })}`.pipe(Effect.asVoid, query("Sessions.insert"))
+
+    const find = (id: SessionId) =>
+      sql`SELECT ${shown} FROM console_sessions WHERE id = ${id}`.pipe(
+        Effect.flatMap(readRow),
+        Effect.map(Option.map(stored)),
+        query("Sessions.find")
+      )
+
+    /** The newest first. `keyId` undefined: of all keys. */
+    const list = (keyId: string | undefined, now: DateTime.Utc) => {
+      const unused = DateTime.toDate(DateTime.subtractDuration(now, lifetimes.idle))
+      return sql`
+        SELECT ${shown} FROM console_sessions
+        WHERE (${keyId ?? null}::text IS NULL OR key_id = ${keyId ?? null})
+          AND expires_at > ${DateTime.toDate(now)} AND last_used_at > ${unused}
+        ORDER BY created_at DESC, id`.pipe(
+        Effect.flatMap(readRows),
+        Effect.map((rows) => rows.map((row) => stored(row).session)),
+        query("Sessions.list")
+      )
+    }
+
+    /** Those that existed. */
+    const remove = (ids: ReadonlyArray<SessionId>) =>
+      sql`DELETE FROM console_sessions WHERE id = ANY(${ids}::text[]) RETURNING ${shown}`.pipe(
+        Effect.flatMap(readRows),
+        Effect.map((rows) => rows.map((row) => stored(row).session)),
+        query("Sessions.remove")
+      )
+
+    /** Ids of the key's sessions beyond the newest `most`. */
+    const surplus = (keyId: string, most: number) =>
+      sql`SELECT id FROM console_sessions WHERE key_id = ${keyId} ORDER BY created_at DESC, id OFFSET ${most}`.pipe(
+        Effect.flatMap(Rows.ids),
+        query("Sessions.surplus")
+      )
+
+    const prune = (now: DateTime.Utc) =>
+      sql`DELETE FROM console_sessions WHERE expires_at <= ${DateTime.toDate(now)}`.pipe(
+        Effect.asVoid,
+        query("Sessions.prune")
+      )
+
+    const touch = (id: SessionId, now: DateTime.Utc) =>
+      sql`
+        UPDATE console_sessions SET last_used_at = ${DateTime.toDate(now)}
+        WHERE id = ${id} AND last_used_at < ${DateTime.toDate(now)}`.pipe(Effect.asVoid, query("Sessions.touch"))
+
+    return { insert, find, list, remove, surplus, prune, touch }
+  })
+
+// Ends sessions, and records in the audit log that they begin, that they end, and that sign-ins are refused.
+
+const RefusedSignIns = Schema.Struct({ count: Schema.Natural })
+
+export const makeSessionRecords = Effect.fnUntraced(function* (
+  repo: Effect.Success<ReturnType<typeof makeSessionsRepo>>
+) {
+  const audit = yield* Audit
+  const transaction = yield* Transaction.make
+
+  const record = (action: "session.created" | "session.ended", session: Session, origin: Origin) =>
+    audit.recordMany([
+      encodeChange(
+        {
+          action,
+          id: session.id,
+          schema: Session,
+          ...(action === "session.created" ? { after: session } : { before: session })
+        },
+        origin
+      )
+    ])
+
+  const recordRefused = yield* makeCountedRecords((origin: Origin, count) =>
+    audit
+      .recordMany([
+        encodeChange({ action: "session.refused", id: "sign-in", schema: RefusedSignIns, after: { count } }, origin)
+      ])
+      .pipe(Effect.ignoreCause({ log: "Warn", message: "cannot record refused sign-ins" }))
+  )
+
+  const endAll = Effect.fnUntraced(function* (ids: ReadonlyArray<SessionId>) {
+    if (ids.length === 0) return
+    const origin = yield* currentOrigin
+    for (const session of yield* repo.remove(ids)) {
+      // A request without a caller ends a session by its cookie, as the key of that session.
+      const keyId = origin.keyId === "program" ? session.key_id : origin.keyId
+      yield* record("session.ended", session, { ...origin, keyId })
+    }
+  })
+
+  const endByCookies = Effect.fn("Sessions.endByCookies")(
+    (cookies: ReadonlyArray<string>) => endAll(cookies.flatMap((cookie) => sessionIdOf(cookie) ?? [])),
+    transaction
+  )
+
+  return { record, recordRefused, endAll, endByCookies }
+})
+
+export interface SessionOptions {
   /** The administrator's key of `Services.layer`. */
   readonly administratorKey: Redacted.Redacted
   /** Absent: those of `defaultLifetimes`. */
@@ -68,7 +266,7 @@ export interface SignIn extends CreateSession {
 }
 
 /** A session that is in force, with its key as it is now. */
-export interface Found {
+export interface FoundSession {
   readonly session: Session
   readonly caller: Caller.Caller
 }
@@ -95,7 +293,7 @@ export class Sessions extends Context.Service<
       Caller.Unauthorized | Caller.Forbidden | Caller.TooManyRequests
     >
     /** The session of a request; none if it has ended or if a half is wrong. A request by a person prolongs it. */
-    find(presented: Presented): Effect.Effect<Option.Option<Found>>
+    find(presented: PresentedHalves): Effect.Effect<Option.Option<FoundSession>>
     /** The session of the current request. */
     readonly current: Effect.Effect<CurrentSession, SessionNotFound>
     /** The newest first: those of the caller's key and, if the caller has `api-keys:write`, those of all keys. */
@@ -106,12 +304,16 @@ export class Sessions extends Context.Service<
     endByCookies(cookies: ReadonlyArray<string>): Effect.Effect<void>
   }
 >()("effect-relayer/server/console/Sessions") {
-  static readonly layer = ({ administratorKey, lifetimes = defaultSessionLifetimes, readOnly = false }: Options) =>
+  static readonly layer = ({
+    administratorKey,
+    lifetimes = defaultSessionLifetimes,
+    readOnly = false
+  }: SessionOptions) =>
     Layer.effect(
       Sessions,
       Effect.gen(function* () {
-        const repo = yield* SessionsRepo.make(lifetimes)
-        const { record, recordRefused, endAll, endByCookies } = yield* SessionRecords.make(repo)
+        const repo = yield* makeSessionsRepo(lifetimes)
+        const { record, recordRefused, endAll, endByCookies } = yield* makeSessionRecords(repo)
         const keys = yield* ApiKeys
         const strangers = yield* Strangers
         const { authenticate } = yield* Authentication
@@ -136,10 +338,10 @@ export class Sessions extends Context.Service<
         ) {
           const now = yield* DateTime.now
           const origin = yield* currentOrigin
-          const halves = SessionHalves.make()
+          const halves = makeHalves()
           const expiresAt = DateTime.addDuration(now, lifetimes.longest)
           const session: Session = {
-            id: SessionHalves.idOf(halves.cookie) ?? "",
+            id: sessionIdOf(halves.cookie) ?? "",
             key_id: caller.id,
             read_only: readOnly || read_only,
             created_at: now,
@@ -153,15 +355,15 @@ export class Sessions extends Context.Service<
           yield* endByCookies(previous)
           yield* repo.insert({
             session,
-            proofHash: SessionHalves.proofHash(halves.proof),
-            binding: SessionHalves.binding(hashKey(key), halves.cookie)
+            proofHash: hashOfProof(halves.proof),
+            binding: bindingOf(hashKey(key), halves.cookie)
           })
           yield* endAll(yield* repo.surplus(caller.id, maxSessionsPerKey))
           yield* record("session.created", session, { ...origin, keyId: caller.id })
           return { session, halves }
         }, transaction)
 
-        const shown = ({ session, caller }: Found, names: ReadonlyMap<string, string>): CurrentSession => ({
+        const shown = ({ session, caller }: FoundSession, names: ReadonlyMap<string, string>): CurrentSession => ({
           id: session.id,
           key_id: session.key_id,
           ...nameIn(names, session.key_id),
@@ -193,23 +395,22 @@ export class Sessions extends Context.Service<
           return isByPerson && isDue ? repo.touch(session.id, now) : Effect.void
         }
 
-        const find = Effect.fn("Sessions.find")(function* ({ cookie, proof, isByPerson }: Presented) {
-          const id = SessionHalves.idOf(cookie)
+        const find = Effect.fn("Sessions.find")(function* ({ cookie, proof, isByPerson }: PresentedHalves) {
+          const id = sessionIdOf(cookie)
           const stored = id === undefined ? Option.none() : yield* repo.find(id)
           if (Option.isNone(stored)) return Option.none()
           const { proofHash, binding } = stored.value
           const now = yield* DateTime.now
           const session = { ...stored.value.session, read_only: readOnly || stored.value.session.read_only }
-          if (!SessionHalves.isEqual(proofHash, SessionHalves.proofHash(proof)) || !isLiveSession(session, now)) {
+          if (!isEqualHash(proofHash, hashOfProof(proof)) || !isLiveSession(session, now)) {
             return Option.none()
           }
           const key = yield* keyNow(session.key_id)
           const isBound =
-            Option.isSome(key) &&
-            key.value.hashes.some((hash) => SessionHalves.isEqual(binding, SessionHalves.binding(hash, cookie)))
+            Option.isSome(key) && key.value.hashes.some((hash) => isEqualHash(binding, bindingOf(hash, cookie)))
           if (!isBound) return Option.none()
           yield* touched(session, now, isByPerson)
-          return Option.some<Found>({ session, caller: callerOfSession(key.value.caller, session) })
+          return Option.some<FoundSession>({ session, caller: callerOfSession(key.value.caller, session) })
         })
 
         const current = Effect.gen(function* () {
@@ -237,7 +438,7 @@ export class Sessions extends Context.Service<
           if (id === caller.sessionId || key_id === caller.id || Caller.isAdministrator(caller)) return true
           if (key_id === administrator.caller.id) return false
           const key = Option.getOrUndefined(yield* keyNow(key_id))
-          return key === undefined || covers(caller, powersOf(key.caller))
+          return key === undefined || mayGrant(caller, powersOf(key.caller))
         })
 
         const end = Effect.fn("Sessions.end")(function* (id: SessionId) {

@@ -1,22 +1,233 @@
 // Reads events in pages or as they are published. All readers see the same order, and no event ever appears before an event
 // that a reader has seen.
-import { Context, Effect, Layer, Option, Stream } from "effect"
+import { Context, Duration, Effect, Latch, Layer, Option, RcRef, Stream } from "effect"
 import type { Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Caller from "../../domain/access/Caller.ts"
 import { defaultEvents, maxEvents, maxWait } from "../../domain/event/Event.ts"
 import type { Event, EventQuery } from "../../domain/event/Event.ts"
-import * as Caller from "../../domain/access/Caller.ts"
 import type { Items } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
+import { canListen, listen } from "../../sql/Session.ts"
 import { Draining, Jobs } from "../lifecycle/Lifecycle.ts"
-import * as EventReader from "./EventReader.ts"
-import { EventTail } from "./EventTail.ts"
+import { channel } from "./Events.ts"
 import * as EventsRepo from "./EventsRepo.ts"
-import * as EventRetentionRepo from "./EventRetentionRepo.ts"
-import type { EventPage, Filter, Selection } from "./EventsRepo.ts"
-import * as Position from "./Position.ts"
+import { firstPosition, isAfter, latestPosition, makeEventRetentionRepo } from "./EventsRepo.ts"
+import type { Births, EventPage, Filter, PlacedEvent, Position, Selection } from "./EventsRepo.ts"
+
+// The newest events in memory, up to a bound. Readers at any position share it.
+
+/** Events in memory. A reader that is further behind reads the table. */
+const maxBufferedEvents = 500
+
+/** Bytes of the data of the events in memory. */
+const maxBufferedBytes = 1_048_576
+
+/** The index of the oldest event that may stay in memory. The newest one always does. */
+const oldestKept = (events: ReadonlyArray<PlacedEvent>): number => {
+  let bytes = 0
+  let first = events.length
+  while (first > 0 && events.length - first < maxBufferedEvents) {
+    bytes += events[first - 1]?.bytes ?? 0
+    if (bytes > maxBufferedBytes && first < events.length) break
+    first -= 1
+  }
+  return first
+}
+
+export interface EventBuffer {
+  /** The position up to which events are known; `undefined` before the first read of the table. */
+  head(): Position | undefined
+  /** The next events, at most `limit`; `undefined` if some of them are not in the buffer. */
+  after(position: Position, limit: number): ReadonlyArray<PlacedEvent> | undefined
+  /** Waits until there are events after `position`, or until the head becomes known. */
+  moved(position: Position): Effect.Effect<void>
+  /** The buffer holds no event up to `head`. */
+  begin(head: Position): Effect.Effect<void>
+  /** Adds the events that follow the head. */
+  add(events: ReadonlyArray<PlacedEvent>): Effect.Effect<void>
+}
+
+export const makeEventBuffer = (): EventBuffer => {
+  const changed = Latch.makeUnsafe(false)
+  let events: ReadonlyArray<PlacedEvent> = []
+  /** All events after it and up to `head` are in `events`. */
+  let from: Position | undefined
+  let head: Position | undefined
+
+  return {
+    head: () => head,
+    after: (position, limit) => {
+      if (from === undefined || isAfter(from, position)) return undefined
+      const next = events.findLastIndex((buffered) => !isAfter(buffered.position, position)) + 1
+      return events.slice(next, next + limit)
+    },
+    moved: (position) =>
+      Effect.suspend(() => (head !== undefined && isAfter(head, position) ? Effect.void : changed.await)),
+    begin: (position) =>
+      Effect.suspend(() => {
+        from = head = position
+        return Effect.asVoid(changed.release)
+      }),
+    add: (added) =>
+      Effect.suspend(() => {
+        const last = added.at(-1)
+        if (last === undefined) return Effect.void
+        head = last.position
+        const all = [...events, ...added]
+        const first = oldestKept(all)
+        events = all.slice(first)
+        from = all[first - 1]?.position ?? from
+        return Effect.asVoid(changed.release)
+      })
+  }
+}
+
+// One reader of events: it reads from memory if the next events are in the buffer, otherwise from the table.
+
+export interface EventBatch {
+  readonly events: ReadonlyArray<PlacedEvent>
+  readonly end: Position
+}
+
+export interface EventReader<E> {
+  /** Waits for the next events, at least one. Returns the same batch again until it is taken. May be interrupted. */
+  readonly next: Effect.Effect<EventBatch, E>
+  taken(batch: EventBatch): void
+}
+
+export interface EventReaderOptions<E> {
+  /** Reads the table. */
+  readonly page: (selection: Selection) => Effect.Effect<EventPage, E>
+  readonly buffer: EventBuffer
+  readonly filter: Filter
+  readonly from: Position
+  /** Events of a batch. */
+  readonly limit: number
+}
+
+/** Whether the event is about one of these relayers or about a transaction of one of them. */
+const isOf = (relayers: Births, { event, relayerId }: PlacedEvent): boolean => {
+  if (relayerId === undefined && !event.type.startsWith("relayer.")) return false
+  const born = relayers.get(relayerId ?? event.resource_id)
+  return born !== undefined && event.id >= born
+}
+
+/** Selects the same events as `EventsRepo.page`. */
+const matches = ({ type, resource_id, relayers }: Filter, placed: PlacedEvent): boolean =>
+  (type === undefined || type.some((wanted) => wanted === placed.event.type)) &&
+  (resource_id === undefined || placed.event.resource_id === resource_id) &&
+  (relayers === undefined || isOf(relayers, placed))
+
+export const makeEventReader = <E>({ page, buffer, filter, from, limit }: EventReaderOptions<E>): EventReader<E> => {
+  let at = from
+
+  const read = Effect.suspend((): Effect.Effect<EventBatch, E> => {
+    const after = at
+    const buffered = buffer.after(after, limit)
+    if (buffered !== undefined) {
+      const events = buffered.filter((placed) => matches(filter, placed))
+      return Effect.succeed({ events, end: buffered.at(-1)?.position ?? after })
+    }
+    const head = buffer.head()
+    return Effect.map(page({ ...filter, after, limit }), ({ events, isFull }) => {
+      const last = events.at(-1)?.position ?? after
+      // Not full: the table had no further events up to `head`, which was known before the query.
+      return { events, end: !isFull && head !== undefined ? latestPosition(last, head) : last }
+    })
+  })
+
+  const next: Effect.Effect<EventBatch, E> = Effect.gen(function* () {
+    while (true) {
+      const batch = yield* read
+      if (batch.events.length > 0) return batch
+      at = batch.end
+      yield* buffer.moved(at)
+    }
+  })
+
+  return {
+    next,
+    taken: ({ end }) => {
+      at = end
+    }
+  }
+}
+
+// Reads new events once for all readers of this instance, as long as there are readers.
+
+/** Events of one query. */
+const tailBatch = 200
+
+/** Without a notification, the table is read again after this time: a notification may be lost. */
+const pollEvery = Duration.seconds(5)
+
+/** The same if the database client of a host program cannot listen. */
+const pollEveryDeaf = Duration.seconds(1)
+
+/** The same if events wait for an older transaction: its end sends no notification if it published no event. */
+const pollEveryHeldBack = Duration.millis(100)
+
+/** A reader that reconnects within this time continues from memory. */
+const idleTimeToLive = "30 seconds"
+
+export class EventTail extends Context.Service<
+  EventTail,
+  {
+    /** The newest events. The buffer grows until the scope closes. */
+    readonly open: Effect.Effect<EventBuffer, never, Scope.Scope>
+  }
+>()("effect-relayer/server/events/EventFeed/EventTail") {
+  static readonly layer = Layer.effect(
+    EventTail,
+    Effect.gen(function* () {
+      const repo = yield* EventsRepo.make
+      const jobs = yield* Jobs
+      const sql = yield* SqlClient.SqlClient
+      const poll = canListen(sql) ? pollEvery : pollEveryDeaf
+
+      const begin = Effect.map(
+        repo.last,
+        Option.getOrElse(() => firstPosition)
+      )
+
+      /** Reads all events that can be read now. Returns the time after which there may be more without a notification. */
+      const readNew = Effect.fnUntraced(function* (buffer: EventBuffer) {
+        let head = buffer.head() ?? (yield* begin)
+        if (buffer.head() === undefined) yield* buffer.begin(head)
+        // Read before the events: an event whose older transaction ends in between would not be found until the next poll.
+        const isHeldBack = yield* repo.isHeldBack
+        let found: EventPage
+        do {
+          found = yield* repo.page({ after: head, limit: tailBatch })
+          yield* buffer.add(found.events)
+          head = found.events.at(-1)?.position ?? head
+        } while (found.isFull)
+        return isHeldBack ? pollEveryHeldBack : poll
+      })
+
+      const follow = Effect.gen(function* () {
+        const buffer = makeEventBuffer()
+        const notified = yield* Latch.make(false)
+        yield* Effect.forkScoped(listen(sql, channel, Effect.asVoid(notified.open)))
+        yield* jobs.run({
+          job: "events",
+          task: "tail",
+          // The latch is closed before reading, so that a notification during the reading is not lost.
+          work: Effect.andThen(notified.close, readNew(buffer)),
+          wait: (atMost: Duration.Duration) => Effect.timeoutOption(notified.await, atMost)
+        })
+        return buffer
+      })
+
+      const shared = yield* RcRef.make({ acquire: follow, idleTimeToLive })
+      return EventTail.of({ open: RcRef.get(shared) })
+    })
+  )
+}
 
 /** A reader must not take a gap in the events for quiet. */
-const wasPruned = ({ id }: Position.Position) =>
+const wasPruned = ({ id }: Position) =>
   `is not the id of a stored event; the events up to ${id} were deleted because of their age, and ${id} is the oldest position to continue from`
 
 /** The name of a member of the query on the wire. */
@@ -34,9 +245,7 @@ export class EventFeed extends Context.Service<
      * Follows what the query selects and the caller may see, without an end. While the database is away, it waits. The reader
      * fails if events were deleted before it has read them.
      */
-    follow(
-      query: EventQuery
-    ): Effect.Effect<Effect.Effect<EventReader.EventReader<BadRequest>, never, Scope.Scope>, BadRequest>
+    follow(query: EventQuery): Effect.Effect<Effect.Effect<EventReader<BadRequest>, never, Scope.Scope>, BadRequest>
     /** The same as a stream, for host programs. To continue later, start after the `id` of the last event. */
     stream(query: EventQuery): Stream.Stream<Event, BadRequest>
   }
@@ -46,7 +255,7 @@ export class EventFeed extends Context.Service<
     EventFeed,
     Effect.gen(function* () {
       const repo = yield* EventsRepo.make
-      const { pruned } = yield* EventRetentionRepo.make
+      const { pruned } = yield* makeEventRetentionRepo
       const tail = yield* EventTail
       const draining = yield* Draining
       const jobs = yield* Jobs
@@ -76,12 +285,12 @@ export class EventFeed extends Context.Service<
 
       const newest = Effect.map(
         repo.last,
-        Option.getOrElse(() => Position.start)
+        Option.getOrElse(() => firstPosition)
       )
 
       const begin = Effect.fnUntraced(function* ({ after, lastEventId }: EventQuery) {
         const id = lastEventId ?? after ?? 0
-        if (id === 0) return Position.start
+        if (id === 0) return firstPosition
         if (id === "latest") return yield* newest
         const found = yield* repo.find(id)
         if (Option.isSome(found)) return found.value
@@ -92,10 +301,10 @@ export class EventFeed extends Context.Service<
       })
 
       /** A page of the table that was read after `after`. Asked afterwards, because events may be deleted meanwhile. */
-      const withoutGap = Effect.fnUntraced(function* (after: Position.Position, found: EventPage) {
-        if (after === Position.start) return found
+      const withoutGap = Effect.fnUntraced(function* (after: Position, found: EventPage) {
+        if (after === firstPosition) return found
         const last = Option.getOrUndefined(yield* pruned)
-        if (last === undefined || !Position.isAfter(last, after)) return found
+        if (last === undefined || !isAfter(last, after)) return found
         return yield* BadRequest.of([{ field: "after", message: wasPruned(last) }])
       })
 
@@ -131,7 +340,7 @@ export class EventFeed extends Context.Service<
         const wait = Math.min(query.wait ?? 0, maxWait)
         let found = (yield* page({ ...filter, after: from, limit })).events
         if (found.length === 0 && wait > 0) {
-          const { next } = EventReader.make({ page, buffer: yield* tail.open, filter, from, limit })
+          const { next } = makeEventReader({ page, buffer: yield* tail.open, filter, from, limit })
           const waited = yield* Effect.timeoutOption(Effect.raceFirst(next, draining.begun), wait * 1000)
           found = Option.getOrUndefined(waited)?.events ?? []
         }
@@ -143,9 +352,9 @@ export class EventFeed extends Context.Service<
       const list = (query: EventQuery): Effect.Effect<Items<Event>, BadRequest> =>
         query.before === undefined ? following(query) : past(query)
 
-      const open = Effect.fnUntraced(function* (filter: Filter, from: Position.Position) {
+      const open = Effect.fnUntraced(function* (filter: Filter, from: Position) {
         const reading = yield* jobs.supervise({ job: "events", task: "read" })
-        return EventReader.make({
+        return makeEventReader({
           page: (selection) =>
             Effect.flatMap(reading(repo.page(selection)), (found) => withoutGap(selection.after, found)),
           buffer: yield* tail.open,

@@ -13,7 +13,7 @@ import { forEachPaced } from "../../sql/Rows.ts"
 import { Draining } from "../lifecycle/Lifecycle.ts"
 import { makeCallerLimit } from "../limits/CallerLimits.ts"
 import { EventFeed } from "./EventFeed.ts"
-import type { Batch, EventReader } from "./EventReader.ts"
+import type { EventBatch, EventReader } from "./EventFeed.ts"
 
 export const eventStreams = Metric.gauge("event_streams", { description: "Open streams of events." })
 
@@ -116,7 +116,7 @@ export class EventStreams extends Context.Service<
       ) {
         const events = yield* reader
         const scope = yield* Effect.scope
-        let pending: Fiber.Fiber<Batch, BadRequest> | undefined
+        let pending: Fiber.Fiber<EventBatch, BadRequest> | undefined
         let checked = yield* Clock.monotonicTimeNanos
 
         const step = Effect.gen(function* () {

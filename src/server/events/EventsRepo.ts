@@ -1,14 +1,28 @@
 // The table `events`. Events are visible once every older transaction has ended: in the order of `xid` and `id`, no event can
 // then appear before a visible one (ADR 0007), and events of one resource have the order of its versions (ADR 0025).
-import { Effect, Schema } from "effect"
+import { Duration, Effect, Schema } from "effect"
+import type { Statement } from "effect/sql"
 import { Event } from "../../domain/event/Event.ts"
 import type { EventFilter } from "../../domain/event/Event.ts"
-import type { Statement } from "effect/sql"
 import { parse } from "../../domain/request/ExactJson.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { selectFitting, unnestRows } from "../../sql/Rows.ts"
-import type { Position } from "./Position.ts"
+
+// Positions in the order of events: by transaction id, then by event id.
+
+export interface Position {
+  readonly xid: bigint
+  readonly id: number
+}
+
+/** Before the first event. */
+export const firstPosition: Position = { xid: 0n, id: 0 }
+
+export const isAfter = (one: Position, other: Position): boolean =>
+  one.xid === other.xid ? one.id > other.id : one.xid > other.xid
+
+export const latestPosition = (one: Position, other: Position): Position => (isAfter(other, one) ? other : one)
 
 export type NewRow = {
   readonly type: string
@@ -220,4 +234,47 @@ export const make = Effect.gen(function* () {
     UPDATE events SET xid = '3' WHERE EXISTS (SELECT FROM foreign_ids)`.pipe(Effect.asVoid, query("EventsRepo.adopt"))
 
   return { append, find, last, births, page, past, isHeldBack, adopt }
+})
+
+// Deletes old events from the table `events`, the oldest first, and remembers the position of the last deleted one.
+
+const readDeletedPosition = Rows.first(Schema.Struct({ xid: Schema.BigIntFromString, id: Rows.Integer }))
+const readDeletedCount = Rows.one(Schema.Struct({ count: Rows.Integer }))
+
+export const makeEventRetentionRepo = Effect.gen(function* () {
+  const sql = yield* client
+
+  /**
+   * Deletes at most `limit` events that are older than `age`. Returns how many. `at` is not quite in the order of positions:
+   * only events before the first one that is young enough are deleted, so that the events that remain have no gap.
+   */
+  const prune = (age: Duration.Duration, limit: number) =>
+    sql`
+      WITH first AS (
+        SELECT xid, id, bool_and(at < now() - ${Duration.toSeconds(age)}::float8 * interval '1 second')
+          OVER (ORDER BY xid, id) AS is_old
+        FROM (
+          SELECT xid, id, at FROM events WHERE xid < pg_snapshot_xmin(pg_current_snapshot())
+          ORDER BY xid, id LIMIT ${limit}
+        ) oldest
+      ), deleted AS (
+        DELETE FROM events WHERE id IN (SELECT id FROM first WHERE is_old) RETURNING xid, id
+      ), marked AS (
+        INSERT INTO events_pruned (xid, id) SELECT xid, id FROM deleted ORDER BY xid DESC, id DESC LIMIT 1
+        ON CONFLICT (singleton) DO UPDATE SET xid = excluded.xid, id = excluded.id
+        WHERE (events_pruned.xid, events_pruned.id) < (excluded.xid, excluded.id)
+      )
+      SELECT count(*) AS count FROM deleted`.pipe(
+      Effect.flatMap(readDeletedCount),
+      Effect.map(({ count }) => count),
+      query("EventsRepo.prune")
+    )
+
+  /** The position of the last event that was deleted; none if all events are still there. */
+  const pruned = sql`SELECT xid::text AS xid, id FROM events_pruned`.pipe(
+    Effect.flatMap(readDeletedPosition),
+    query("EventsRepo.pruned")
+  )
+
+  return { prune, pruned }
 })

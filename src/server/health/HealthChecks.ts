@@ -1,25 +1,60 @@
-// One check of a relayer: inspects its chain without a transaction, and then applies the result in one transaction.
-import { Cause, Context, Duration, Effect, Layer, Metric, Option, Random } from "effect"
-import { Changes } from "../changes/Changes.ts"
+// The checks of relayers, due or now: one inspects a chain without a transaction, and then applies the result in one transaction.
+import { Cause, Context, Duration, Effect, FiberSet, Layer, Metric, Option, Random, Schema } from "effect"
+import { randomUUID } from "node:crypto"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
 import { carry, unanswered } from "../../domain/health/Funding.ts"
 import * as Health from "../../domain/health/Health.ts"
 import { findingOf, isSameReason } from "../../domain/health/Health.ts"
 import type { Outcome } from "../../domain/health/Health.ts"
-import type { NetworkType } from "../../domain/network/Network.ts"
-import type { Relayer, RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import { NetworkType } from "../../domain/network/Network.ts"
+import { RelayerId } from "../../domain/relayer/Relayer.ts"
+import type { Relayer, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { Versioned } from "../../domain/request/Request.ts"
+import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
 import * as Transaction from "../../sql/Transaction.ts"
+import { Chains } from "../chains/Chains.ts"
+import { Changes } from "../changes/Changes.ts"
+import { commitSignalOf, Draining, Jobs } from "../lifecycle/Lifecycle.ts"
+import { measureGauge } from "../lifecycle/SharedJobs.ts"
 import { OutboundWork } from "../limits/CallerLimits.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../relayers/RelayerTargets.ts"
-import { Chains } from "../chains/Chains.ts"
-import * as Metrics from "./HealthMetrics.ts"
 import * as HealthRepo from "./HealthRepo.ts"
 import type { Check, Claim } from "./HealthRepo.ts"
 
-export interface Options {
+// The metrics of health checks.
+
+export const healthChecksTotal = Metric.counter("health_checks_total", {
+  description: "Health checks of relayers, by network type and outcome.",
+  incremental: true
+})
+
+export const healthCheckSeconds = Metric.histogram("health_check_seconds", {
+  description: "Time to inspect the chain of a relayer, in seconds, by network type.",
+  boundaries: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
+})
+
+/** These have a series for each relayer, and exist only if the operator asked for them. */
+export const metricsPerRelayer = {
+  relayer_enabled: Metric.gauge("relayer_enabled", {
+    description: "0 while the service has disabled the relayer, else 1."
+  }),
+  relayer_paused: Metric.gauge("relayer_paused", {
+    description: "1 while the operator has paused the relayer, else 0."
+  }),
+  relayer_balance: Metric.gauge("relayer_balance", {
+    description: "Balance of the relayer at its last check, in the smallest unit of the chain."
+  }),
+  relayer_min_balance: Metric.gauge("relayer_min_balance", {
+    description: "The policy min_balance of the relayer, if it has one, in the smallest unit of the chain."
+  })
+}
+
+export const healthMetrics = [healthChecksTotal, healthCheckSeconds, ...Object.values(metricsPerRelayer)]
+
+export interface HealthCheckOptions {
   /** The time between two checks of a healthy relayer. */
   readonly interval: Duration.Input
 }
@@ -42,7 +77,7 @@ export class HealthChecks extends Context.Service<
     now(id: RelayerId): Effect.Effect<ChainSnapshot, RelayerNotFound | TooManyRequests>
   }
 >()("effect-relayer/server/health/HealthChecks") {
-  static readonly layer = (options: Options) =>
+  static readonly layer = (options: HealthCheckOptions) =>
     Layer.effect(
       HealthChecks,
       Effect.gen(function* () {
@@ -87,7 +122,7 @@ export class HealthChecks extends Context.Service<
         }, transaction)
 
         const count = (network_type: NetworkType | "unknown", outcome: Outcome | Superseded | "defect") =>
-          Metric.update(Metric.withAttributes(Metrics.healthChecksTotal, { network_type, outcome }), 1)
+          Metric.update(Metric.withAttributes(healthChecksTotal, { network_type, outcome }), 1)
 
         const check = <E>(
           { relayer }: RelayerTarget,
@@ -97,7 +132,7 @@ export class HealthChecks extends Context.Service<
           Effect.gen(function* () {
             const labels = { network_type: relayer.network_type }
             const [taken, reading] = yield* Effect.timed(inspect)
-            yield* Metric.update(Metric.withAttributes(Metrics.healthCheckSeconds, labels), Duration.toSeconds(taken))
+            yield* Metric.update(Metric.withAttributes(healthCheckSeconds, labels), Duration.toSeconds(taken))
             const outcome = yield* settle(relayer.id, reading, isCurrent)
             yield* count(relayer.network_type, outcome)
             return reading
@@ -131,3 +166,108 @@ export class HealthChecks extends Context.Service<
       })
     )
 }
+
+// The job that runs due health checks. All instances share the work.
+
+/** Concurrent checks of this instance. */
+const concurrency = 32
+
+/** Milliseconds after which another instance takes over a check: three times the time limit of an inspection. */
+const claimLease = 60_000
+
+/** Checks that another instance scheduled, and checks that became due, are found within this time. */
+const pollEvery = "1 second"
+
+/** While the instance drains, it claims nothing. Checks that still run when the scope closes are released. */
+export const layerHealthJob = ({ interval }: HealthCheckOptions) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const repo = yield* HealthRepo.make
+      const checks = yield* HealthChecks
+      const due = yield* commitSignalOf("health_checks")
+      const draining = yield* Draining
+      const jobs = yield* Jobs
+      const running = yield* FiberSet.make<void>()
+      const horizon = 2 * Math.max(Duration.toMillis(interval), claimLease)
+
+      /** Whether the last claim filled all free slots, so that more checks may be due. */
+      let isFull = false
+      const ended = Effect.suspend(() => (isFull ? due.now : Effect.void))
+
+      // Uninterruptible: every claimed check is started. A check that is interrupted releases its claim.
+      const claim = Effect.gen(function* () {
+        const limit = draining.isDraining() ? 0 : concurrency - (yield* FiberSet.size(running))
+        if (limit <= 0) return
+        const claims = yield* repo.claim({ token: randomUUID(), limit, lease: claimLease, horizon })
+        isFull = claims.length === limit
+        for (const claim of claims) yield* FiberSet.run(running, Effect.ensuring(checks.run(claim), ended))
+      }).pipe(Effect.uninterruptible)
+
+      yield* jobs.run({ job: "health_checks", task: "claim", work: claim, wait: () => due.wait(pollEvery) })
+    })
+  )
+
+// Measures a series of metrics for each relayer, if the operator asked for them.
+
+/** The first relayers by id. A series costs memory here and in every scraper. */
+const maxRelayers = 5000
+
+const SeriesRow = Schema.Struct({
+  relayer_id: RelayerId,
+  network_type: NetworkType,
+  network: Schema.String,
+  enabled: Schema.Boolean,
+  paused: Schema.Boolean,
+  balance: Schema.NullOr(Schema.String),
+  min_balance: Schema.NullOr(Schema.String)
+})
+type SeriesRow = typeof SeriesRow.Type
+
+const readSeries = Rows.all(SeriesRow)
+
+const valuesOf = ({ enabled, paused, balance, min_balance }: SeriesRow) => ({
+  relayer_enabled: Number(enabled),
+  relayer_paused: Number(paused),
+  relayer_balance: balance === null ? undefined : Number(balance),
+  relayer_min_balance: min_balance === null ? undefined : Number(min_balance)
+})
+
+const names = ["relayer_enabled", "relayer_paused", "relayer_balance", "relayer_min_balance"] as const
+
+const seriesOf = (row: SeriesRow) => {
+  const { relayer_id, network_type, network } = row
+  const values = valuesOf(row)
+  return names.flatMap((name) => {
+    const value = values[name]
+    return value === undefined
+      ? []
+      : [
+          {
+            key: `${name} ${relayer_id}`,
+            metric: Metric.withAttributes(metricsPerRelayer[name], { relayer_id, network_type, network }),
+            value
+          }
+        ]
+  })
+}
+
+export const layerRelayerSeries = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const sql = yield* client
+    const read = sql`
+      SELECT t.id AS relayer_id, t.network_type, t.network, NOT t.system_disabled AS enabled, t.paused,
+        c.reading ->> 'balance' AS balance, t.policies ->> 'min_balance' AS min_balance
+      FROM relayers t LEFT JOIN relayer_checks c ON c.relayer_id = t.id
+      ORDER BY t.id LIMIT ${maxRelayers}`.pipe(Effect.flatMap(readSeries), query("HealthChecks.read"))
+
+    let known = new Map<string, ReturnType<typeof seriesOf>[number]["metric"]>()
+    const measure = Effect.gen(function* () {
+      const series = (yield* read).flatMap(seriesOf)
+      for (const { metric, value } of series) yield* Metric.update(metric, value)
+      const current = new Map(series.map(({ key, metric }) => [key, metric]))
+      for (const [key, metric] of known) if (!current.has(key)) yield* Metric.remove(metric)
+      known = current
+    })
+    yield* measureGauge("relayer_gauges", measure)
+  })
+)

@@ -6,8 +6,7 @@ import { Api } from "../../api/Api.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { Networks } from "../networks/Networks.ts"
-import * as NetworkProviders from "./NetworkProviders.ts"
-import { RelayerHealth } from "./RelayerHealth.ts"
+import { makeNetworkProviders, RelayerHealth } from "./RelayerHealth.ts"
 
 export const RelayerHealthHttp = HttpApiBuilder.group(
   Api,
@@ -28,7 +27,7 @@ export const ProvidersHttp = HttpApiBuilder.group(
   Api,
   "providers",
   Effect.fnUntraced(function* (handlers) {
-    const providers = yield* NetworkProviders.make
+    const providers = yield* makeNetworkProviders
     return handlers.handleAll({
       list: ({ params, query }) => Respond.one(providers.list(params.network_id, query))
     })

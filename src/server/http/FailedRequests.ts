@@ -9,7 +9,7 @@ import { isUnavailable } from "../../sql/Query.ts"
 import { Strangers } from "../limits/Strangers.ts"
 import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import * as Failures from "../responses/Failures.ts"
-import * as ChangedRow from "../secrets/ChangedRow.ts"
+import { changedRowIn } from "../secrets/RowMacs.ts"
 import { makeBuckets, makeCredentials } from "./MiddlewareHttp.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -57,7 +57,7 @@ export const respond = (cause: Cause.Cause<unknown>, requestId: string): Effect.
   const response = ofCause(cause)
   if (response !== undefined) return Effect.succeed(response)
   // The caller needs to know which row it is, so that it can be repaired.
-  const changed = ChangedRow.inCause(cause)
+  const changed = changedRowIn(cause)
   if (changed !== undefined) {
     return Effect.logWarning("request failed because a row cannot be verified").pipe(
       Effect.annotateLogs({ request_id: requestId, reason: changed.message }),

@@ -1,10 +1,10 @@
 // The keys of a lane. A key is opened again after a while, and after a failure.
 import { Clock, Effect, Schema } from "effect"
 import type { Curve, SignerId } from "../../domain/signer/Signer.ts"
-import * as ChangedRow from "../secrets/ChangedRow.ts"
-import * as RequestIds from "../signers/backends/RequestIds.ts"
-import type { SignerBackend, SignerUnavailable } from "../signers/backends/SignerBackend.ts"
+import { changedRowIn } from "../secrets/RowMacs.ts"
 import type { Signers } from "../signers/Signers.ts"
+import { withRequestId } from "../signers/backends/SignerBackend.ts"
+import type { SignerBackend, SignerUnavailable } from "../signers/backends/SignerBackend.ts"
 
 /** The key cannot be used now. */
 export class SigningFailed extends Schema.TaggedError<SigningFailed>()("SigningFailed", {
@@ -65,7 +65,7 @@ export const make = (signers: Pick<Signers["Service"], "use">, { curve, isOwn }:
     signers.use(id).pipe(
       Effect.catchTag("SignerNotFound", () => Effect.fail(changed("the signer is not in the database"))),
       Effect.catchCause((cause) => {
-        const row = ChangedRow.inCause(cause)
+        const row = changedRowIn(cause)
         return row === undefined ? Effect.failCause(cause) : Effect.fail(changed(row.message))
       })
     )
@@ -92,7 +92,7 @@ export const make = (signers: Pick<Signers["Service"], "use">, { curve, isOwn }:
 
   const sign: LaneKeys["sign"] = Effect.fn("LaneKeys.sign")(function* (id, message) {
     const backend = yield* open(id)
-    const { signature, requestId } = yield* RequestIds.collect(backend.sign(curve, message)).pipe(
+    const { signature, requestId } = yield* withRequestId(backend.sign(curve, message)).pipe(
       // Its row is read again for the next signature, because the signer may have been enabled or disabled.
       Effect.tapError(() => Effect.sync(() => opened.delete(id))),
       Effect.mapError(unavailable)

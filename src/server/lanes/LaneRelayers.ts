@@ -4,7 +4,7 @@ import type { DisabledReason, RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Terms } from "../../domain/transaction/Lane.ts"
 import type { Rules } from "../../domain/transaction/Rules.ts"
 import type { RelayerTarget } from "../relayers/RelayerTargets.ts"
-import * as ChangedRow from "../secrets/ChangedRow.ts"
+import { changedRowIn } from "../secrets/RowMacs.ts"
 import type { LaneRelayer } from "./LaneNetwork.ts"
 import type { LaneContext } from "./StepState.ts"
 
@@ -65,7 +65,7 @@ const loadOne = ({ targets, rules }: Options, id: RelayerId): Effect.Effect<Load
     }),
     Effect.catchTag("RelayerNotFound", () => Effect.succeed(missing)),
     Effect.catchCause((cause) => {
-      const changed = ChangedRow.inCause(cause)
+      const changed = changedRowIn(cause)
       return changed === undefined ? Effect.failCause(cause) : Effect.succeed(unusable(changed.message))
     })
   )

@@ -2,7 +2,7 @@
 import { Context, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Batcher from "../../sql/batch/Batcher.ts"
-import { RunningVersion } from "../observability/RunningVersion.ts"
+import { RunningVersion } from "../observability/Gauges.ts"
 import { NotReady } from "../../api/SystemApi.ts"
 import type { Readiness as Report } from "../../api/SystemApi.ts"
 import { isCompatibleSchema } from "../../sql/Migrate.ts"

@@ -1,20 +1,212 @@
-// Rotates the master key while the service runs.
-import { Context, Effect, Fiber, Layer, Option, Redacted } from "effect"
+// The master keys of the database: checked at the start, and rotated while the service runs.
+import { Context, Effect, Fiber, Layer, Option, Redacted, Schema, Scope } from "effect"
+import type { Array } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { MasterKeyRotated } from "../../domain/masterKey/MasterKey.ts"
-import type { MasterKeyRotation, RotationRunning } from "../../domain/masterKey/MasterKey.ts"
 import * as Caller from "../../domain/access/Caller.ts"
+import { MasterKeyRotated, RotationRunning } from "../../domain/masterKey/MasterKey.ts"
+import type { MasterKeyRotation } from "../../domain/masterKey/MasterKey.ts"
+import * as Shown from "../../domain/request/Shown.ts"
+import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
-import { ActiveKeyring } from "../secrets/ActiveKeyring.ts"
-import type { Keyring, SecretUnreadable } from "../secrets/Keyring.ts"
-import { admit } from "./MasterKey.ts"
-import type { WrongMasterKey } from "./MasterKey.ts"
-import * as MasterKeyRepo from "./MasterKeyRepo.ts"
-import { MasterKeyStore } from "./MasterKeyStore.ts"
-import type { Store } from "./MasterKeyStore.ts"
-import * as Rewrapping from "./Rewrapping.ts"
-import * as SealedRepo from "./SealedRepo.ts"
+import { ActiveKeyring } from "../secrets/Secrets.ts"
+import type { Keyring, SecretUnreadable } from "../secrets/Secrets.ts"
+import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
+import * as ProtectedRowsRepo from "./ProtectedRowsRepo.ts"
+import { sealedColumns } from "./ProtectedRowsRepo.ts"
+import type { Sealed, SealedColumn } from "./ProtectedRowsRepo.ts"
+
+// The place where the process stores master keys. Without a store, a rotation uses the current key of the configuration.
+
+export interface KeyStore {
+  /** Stores exactly these keys, durably, in one step. The first is the current key of the next start. */
+  keep(keys: Array.NonEmptyReadonlyArray<Redacted.Redacted<Uint8Array>>): Effect.Effect<void>
+  /** The files that contain the current and the earlier keys. */
+  readonly files: Effect.Effect<ReadonlyArray<string>>
+}
+
+/** Only for an instance that uses its database alone: other instances would not learn of a new key. */
+export const MasterKeyStore = Context.Reference<Option.Option<KeyStore>>(
+  "effect-relayer/server/masterKey/MasterKeys/MasterKeyStore",
+  {
+    defaultValue: Option.none
+  }
+)
+
+// The table `master_key`: a mark of every master key that may have sealed a value.
+
+const KeyMark = Schema.Struct({ key_id: Schema.String, sealed: Schema.Uint8Array })
+export type KeyMark = typeof KeyMark.Type
+
+const readMarks = Rows.all(KeyMark)
+
+export const makeMasterKeyRepo = Effect.gen(function* () {
+  const sql = yield* client
+
+  const turn = sql`SELECT pg_advisory_xact_lock(hashtextextended('effect-relayer master_key', 0))`
+  const select = Effect.flatMap(sql`SELECT key_id, sealed FROM master_key ORDER BY key_id`, readMarks)
+
+  /** Adds a mark if the key has none and `check` of the marks before succeeds. One caller at a time, of all instances. */
+  const admit = <E>(mark: KeyMark, check: (before: ReadonlyArray<KeyMark>) => Effect.Effect<void, E>) =>
+    Effect.gen(function* () {
+      yield* turn
+      yield* check(yield* select)
+      yield* sql`INSERT INTO master_key ${sql.insert({ ...mark })} ON CONFLICT (key_id) DO NOTHING`
+    }).pipe(sql.withTransaction, query("MasterKeys.admit"))
+
+  /**
+   * Deletes the marks of all other keys if `isFree`, in one transaction. It waits for transactions that have written
+   * values under such a key, and no transaction can write more of them until it ends.
+   */
+  const retireOthers = <E>(keyId: string, isFree: Effect.Effect<boolean, E>) =>
+    Effect.gen(function* () {
+      yield* turn
+      // Conflicts with the locks that the foreign keys of sealed values take.
+      yield* sql`SELECT 1 FROM master_key WHERE key_id <> ${keyId} ORDER BY key_id FOR UPDATE`
+      if (!(yield* isFree)) return false
+      yield* sql`DELETE FROM master_key WHERE key_id <> ${keyId}`
+      return true
+    }).pipe(sql.withTransaction, query("MasterKeys.retireOthers"))
+
+  const rotationLock = Effect.fnUntraced(function* (scope: Scope.Scope) {
+    const connection = yield* Scope.provide(sql.reserve, scope)
+    const call = (name: string) =>
+      connection.executeValues(`SELECT ${name}(hashtextextended('effect-relayer rotation', 0))`, [])
+    return yield* Effect.uninterruptible(
+      Effect.gen(function* () {
+        const [row] = yield* call("pg_try_advisory_lock")
+        const locked = row?.[0] === true
+        // If the connection is broken, the database has released the lock.
+        if (locked) yield* Scope.addFinalizer(scope, Effect.ignore(call("pg_advisory_unlock")))
+        return locked
+      })
+    )
+  }, Effect.orDie)
+
+  /** Runs `self` for one caller at a time, of all instances. Holds a connection meanwhile. */
+  const exclusively = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+    Effect.scopedWith((scope) =>
+      Effect.flatMap(rotationLock(scope), (locked): Effect.Effect<A, E | RotationRunning, R> =>
+        locked ? self : Effect.fail(new RotationRunning({}))
+      )
+    )
+
+  return {
+    all: select.pipe(query("MasterKeys.all")),
+    admit,
+    retireOthers,
+    exclusively
+  }
+})
+
+export type MasterKeyRepo = Effect.Success<typeof makeMasterKeyRepo>
+
+// Checks at the start that the service knows every master key that may have sealed a secret in the database.
+
+/** The database contains secrets under master keys that the service was not given. */
+export class WrongMasterKey extends Schema.TaggedError<WrongMasterKey>()("WrongMasterKey", {
+  /** The ids of those keys: four bytes in hex. */
+  unknown: Schema.Array(Shown.hex(8)),
+  /** Whether the service was given another key that the database knows. */
+  isPartial: Schema.Boolean
+}) {
+  override readonly message = `masterKey: the database contains secrets under other master keys: ${this.unknown.join(", ")}; give that key, or add it to decryptionKeys`
+}
+
+/** The place that each mark is bound to. The id dates from when there was one mark. */
+const placeOfMark = { table: "master_key", id: "true", column: "sealed" }
+
+const checkMarks = Effect.fnUntraced(function* (keyring: Keyring, marks: ReadonlyArray<KeyMark>) {
+  const unknown = yield* Effect.filter(marks, ({ sealed }) =>
+    Effect.map(Effect.isSuccess(keyring.open(sealed, placeOfMark)), (known) => !known)
+  )
+  if (unknown.length === 0) return
+  return yield* new WrongMasterKey({
+    unknown: unknown.map(({ key_id }) => key_id),
+    isPartial: unknown.length < marks.length
+  })
+})
+
+const markOf = (keyring: Keyring) =>
+  Effect.map(keyring.seal(Redacted.make("effect-relayer"), placeOfMark), (sealed): KeyMark => ({
+    key_id: keyring.keyId,
+    sealed
+  }))
+
+/** Adds a mark for the current key. Without a mark, the database refuses what the key seals. */
+export const admitKeyring = Effect.fn("MasterKey.admit")(function* (repo: MasterKeyRepo, keyring: Keyring) {
+  yield* repo.admit(yield* markOf(keyring), (marks) => checkMarks(keyring, marks))
+})
+
+/** Starts the secrets of the service, too: the database accepts what the service seals only after the check. */
+export const layerMasterKeyCheck = Layer.effectDiscard(
+  Effect.gen(function* () {
+    yield* admitKeyring(yield* makeMasterKeyRepo, yield* (yield* ActiveKeyring).get)
+    yield* (yield* ServiceSecrets).start
+  })
+).pipe(Layer.provide(ServiceSecrets.layer))
+
+// Walks over the sealed values of all tables and brings them under the current key.
+
+/** Values that are re-wrapped with one statement. */
+export const rewrapBatch = 500
+
+/** How many stale values a walk found, and how many it re-wrapped: fewer if values were locked or have changed. */
+export interface Walked {
+  readonly found: number
+  readonly rewrapped: number
+}
+
+const rewrapValue = (keyring: Keyring, { table, column }: SealedColumn, { id, sealed, context }: Sealed) =>
+  keyring
+    .rewrap(sealed, { table, id, column, ...(context === null ? {} : { context }) })
+    .pipe(
+      Effect.tapError(() =>
+        Effect.annotateLogs(Effect.logError("sealed value cannot be opened"), { table, column, id })
+      )
+    )
+
+export const makeRewrapping = Effect.gen(function* () {
+  const values = yield* ProtectedRowsRepo.makeSealedRepo
+
+  const replace = (column: SealedColumn, changes: ReadonlyArray<ProtectedRowsRepo.Rewrapped>, takesTurns: boolean) => {
+    const { turn } = column
+    if (turn === undefined || !takesTurns) return values.replace(column, changes)
+    // One row at a time, so that two orders of turns cannot meet.
+    return Effect.reduce(
+      changes,
+      () => 0,
+      (count, change) => Effect.map(values.replaceInTurn(column, turn, change), (replaced) => count + replaced)
+    )
+  }
+
+  /**
+   * Re-wraps all stale values once. It fails at a value that cannot be opened, which the log names. `takesTurns`: it waits for the transactions that share locks of
+   * rows, which never leave a row free if they overlap. It must not be part of a transaction then.
+   */
+  return Effect.fnUntraced(function* (keyring: Keyring, takesTurns: boolean) {
+    const rewrap = (column: SealedColumn, value: Sealed) =>
+      rewrapValue(keyring, column, value).pipe(
+        Effect.map((found) =>
+          Option.match(found, { onNone: () => [], onSome: (rewrapped) => [{ ...value, rewrapped }] })
+        )
+      )
+
+    const walked = { found: 0, rewrapped: 0 }
+    for (const column of sealedColumns) {
+      let last: Sealed | undefined
+      do {
+        const page = yield* values.stale(column, keyring.header, last?.id ?? "", rewrapBatch)
+        const changes = yield* Effect.forEach(page, (value) => rewrap(column, value))
+        if (page.length > 0) walked.rewrapped += yield* replace(column, changes.flat(), takesTurns)
+        walked.found += page.length
+        last = page[rewrapBatch - 1]
+      } while (last !== undefined)
+    }
+    return walked
+  })
+})
 
 const noteOf = (files: ReadonlyArray<string>) =>
   files.length === 0
@@ -22,7 +214,7 @@ const noteOf = (files: ReadonlyArray<string>) =>
     : "Copy these key files to a place where the backups are not: earlier copies do not contain the new key. Backups from before this rotation need the earlier key."
 
 /** Time after which values that other transactions had locked may be free. */
-const pause = "100 millis"
+const lockPause = "100 millis"
 
 export class MasterKeys extends Context.Service<
   MasterKeys,
@@ -47,9 +239,9 @@ export class MasterKeys extends Context.Service<
     MasterKeys,
     Effect.gen(function* () {
       const active = yield* ActiveKeyring
-      const marks = yield* MasterKeyRepo.make
-      const values = yield* SealedRepo.make
-      const walk = yield* Rewrapping.make
+      const marks = yield* makeMasterKeyRepo
+      const values = yield* ProtectedRowsRepo.makeSealedRepo
+      const walk = yield* makeRewrapping
       const store = yield* MasterKeyStore
       const random = yield* SecureRandom.SecureRandom
       const changes = yield* Changes
@@ -58,7 +250,7 @@ export class MasterKeys extends Context.Service<
       const scope = yield* Effect.scope
 
       /** Creates and stores a new master key. Returns the keyring with the new key as the current one. */
-      const renew = Effect.fnUntraced(function* ({ keep }: Store) {
+      const renew = Effect.fnUntraced(function* ({ keep }: KeyStore) {
         const key = Redacted.make(yield* Effect.orDie(random.randomBytes(32)))
         const before = yield* active.get
         const [current, ...others] = before.keys.values()
@@ -94,17 +286,17 @@ export class MasterKeys extends Context.Service<
         // Transactions that are accepted share the lock of their relayer, so a busy relayer may never be free without a turn.
         let takesTurns = false
         for (;;) {
-          const walked: Rewrapping.Walked = yield* step(takesTurns)
-          const few = walked.found < Rewrapping.batch
+          const walked: Walked = yield* step(takesTurns)
+          const few = walked.found < rewrapBatch
           if (few && (yield* retire(keyring, isFree, () => rewrapped))) return rewrapped
           takesTurns = walked.rewrapped === 0
-          if (takesTurns) yield* Effect.sleep(pause)
+          if (takesTurns) yield* Effect.sleep(lockPause)
         }
       })
 
       const rotate = Effect.gen(function* () {
         const keyring = yield* Option.match(store, { onNone: () => active.get, onSome: renew })
-        yield* admit(marks, keyring)
+        yield* admitKeyring(marks, keyring)
         yield* active.use(keyring)
         const rewrapped = yield* rewrapAll(keyring)
         const [current] = keyring.keys.values()

@@ -4,9 +4,8 @@ import { Conditions } from "../lifecycle/Lifecycle.ts"
 import type { RowName } from "../lifecycle/Lifecycle.ts"
 import { measureGauge } from "../lifecycle/SharedJobs.ts"
 import { RowMacs } from "../secrets/RowMacs.ts"
-import * as AuthenticatedRepo from "./AuthenticatedRepo.ts"
-import { authenticatedTables } from "./AuthenticatedRepo.ts"
-import type { AuthenticatedTable, Row } from "./AuthenticatedRepo.ts"
+import { authenticatedTables, makeAuthenticatedRepo } from "./ProtectedRowsRepo.ts"
+import type { AuthenticatedRow, AuthenticatedTable } from "./ProtectedRowsRepo.ts"
 
 export const unreadableRows = Metric.gauge("unreadable_rows", {
   description: "Rows that cannot be verified, by table. Nothing is done with them until an operator repairs them."
@@ -32,7 +31,7 @@ export const namesOf = (rows: ReadonlyArray<RowName>, most: number): string => {
 }
 
 const make = Effect.gen(function* () {
-  const repo = yield* AuthenticatedRepo.make
+  const repo = yield* makeAuthenticatedRepo
   const macs = yield* RowMacs
   const conditions = yield* Conditions
 
@@ -44,10 +43,10 @@ const make = Effect.gen(function* () {
   const seen = new Set<string>()
   let isFirst = true
 
-  const isUnreadable = (table: string, { id, content, mac }: Row) =>
+  const isUnreadable = (table: string, { id, content, mac }: AuthenticatedRow) =>
     Effect.map(macs.matches({ table, id, content }, mac), (isVerified) => !isVerified)
 
-  const unreadable = ({ table }: AuthenticatedTable, rows: ReadonlyArray<Row>) =>
+  const unreadable = ({ table }: AuthenticatedTable, rows: ReadonlyArray<AuthenticatedRow>) =>
     Effect.filter(rows, (row) => isUnreadable(table, row))
 
   /** Rows that were repaired or deleted are known at once, wherever the walk is. */

@@ -1,10 +1,15 @@
-// Resolves networks: the rows of the table override and extend the built-in networks.
-import { Result } from "effect"
+// Resolves networks: the rows of the table override and extend the built-in networks, and their RPC URLs are unmasked.
+import { Effect, Result } from "effect"
 import { createHash } from "node:crypto"
-import type { MaskedRpcConfig } from "../../domain/chain/Rpc.ts"
+import * as Rpc from "../../domain/chain/Rpc.ts"
+import type { MaskedRpcConfig, RpcConfig } from "../../domain/chain/Rpc.ts"
 import { ancestryOf, completeNetwork, networkId, withInherited } from "../../domain/network/Network.ts"
 import type { FindDefinition, Network, NetworkDefinition, NetworkId } from "../../domain/network/Network.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
 import type { Versioned, Violation } from "../../domain/request/Request.ts"
+import type { Outbound } from "../../outbound/Outbound.ts"
+import * as RpcUrls from "../chains/RpcUrls.ts"
+import type { Secrets } from "../secrets/Secrets.ts"
 import { builtin } from "./builtin.ts"
 
 /** A network of the team's own, or the team's changes of a built-in one. `version` names the state of the row. */
@@ -125,3 +130,44 @@ export const make = ({ owners, rows }: StoredNetworks) => {
 }
 
 export type NetworkResolver = ReturnType<typeof make>
+
+// URLs of networks: which are allowed, and how RPC URLs are stored: masked to be shown, and sealed to be called.
+
+/** The RPC URLs of a request. Null and absent: none. */
+interface NetworkUrls {
+  readonly rpc_urls?: ReadonlyArray<RpcConfig> | null
+  readonly horizon_url?: string | null
+}
+
+export const checkUrls = (outbound: Outbound["Service"], { rpc_urls, horizon_url }: NetworkUrls) => {
+  const violations = [
+    ...RpcUrls.refuseAll(outbound, "rpc_urls", rpc_urls ?? []),
+    ...(horizon_url ? RpcUrls.refuse(outbound, "horizon_url", horizon_url) : [])
+  ]
+  return violations.length === 0 ? Effect.void : Effect.fail(BadRequest.of(violations))
+}
+
+/** Puts the stored RPC URLs in the place of masked ones. */
+export const unmaskUrls = <A extends NetworkUrls, E>(
+  request: A,
+  stored: Effect.Effect<ReadonlyArray<RpcConfig>, E>
+): Effect.Effect<A, E | BadRequest> => {
+  const { rpc_urls: given } = request
+  if (!given?.some(({ url }) => Rpc.isMasked(url))) return Effect.succeed(request)
+  return Effect.flatMap(stored, (urls) =>
+    Effect.fromResult(Rpc.unmask("rpc_urls", given, urls)).pipe(
+      Effect.mapBoth({ onFailure: BadRequest.of, onSuccess: (rpc_urls) => ({ ...request, rpc_urls }) })
+    )
+  )
+}
+
+export const maskedUrls = <A extends NetworkUrls>(request: A): A =>
+  request.rpc_urls ? { ...request, rpc_urls: request.rpc_urls.map(Rpc.maskRpc) } : request
+
+const placeOfUrls = (id: NetworkId) => ({ table: "networks", id, column: "rpc_urls" })
+
+export const sealUrls = (secrets: Secrets["Service"], id: NetworkId, { rpc_urls }: NetworkUrls) =>
+  rpc_urls ? RpcUrls.seal(secrets, rpc_urls, placeOfUrls(id)) : Effect.undefined
+
+export const openUrls = (secrets: Secrets["Service"], id: NetworkId, sealed: Uint8Array) =>
+  RpcUrls.open(secrets, sealed, placeOfUrls(id))

@@ -6,9 +6,8 @@ import type { Unreadable } from "../../domain/request/Page.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { managedBy, managedByColumn, maxNumberedBytes, versionColumn } from "../../sql/Rows.ts"
-import * as ChangedRow from "../secrets/ChangedRow.ts"
-import { RowMacs } from "../secrets/RowMacs.ts"
 import { builtin } from "./builtin.ts"
+import { RowMacs, splitVerified } from "../secrets/RowMacs.ts"
 import { ownParent } from "./NetworkResolver.ts"
 import type { StoredNetwork, StoredNetworks } from "./NetworkResolver.ts"
 
@@ -160,7 +159,7 @@ export const make = Effect.gen(function* () {
         LEFT JOIN networks t ON t.id IN (SELECT id FROM line) AND NOT sized.is_cut
         ORDER BY t.seq`
       const present = found.filter(({ id }) => id !== null)
-      const { items, unreadable: changed } = yield* ChangedRow.split(present, verifyOne)
+      const { items, unreadable: changed } = yield* splitVerified(present, verifyOne)
       const listed = new Set(items.filter((row) => row.listed === true).map(({ id }) => id))
       const { rows, unreadable } = withoutOrphans(yield* readRows(items), changed)
       const ids = rows.map(({ id }) => id).filter((id) => listed.has(id))

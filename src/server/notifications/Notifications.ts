@@ -1,23 +1,19 @@
-// The rules of notifications, with the version of each, for HTTP, host programs and other features.
-import { Context, Effect, Equal, Layer, Option } from "effect"
-import type { Redacted } from "effect"
+// The rules of notifications, with the version and the signing keys of each, for HTTP, host programs and other features.
+import { Context, Effect, Equal, Layer, Option, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
+import * as Caller from "../../domain/access/Caller.ts"
+import { isMasked } from "../../domain/chain/Rpc.ts"
 import {
   CreateNotification,
+  masked,
   Notification,
   NotificationId,
   NotificationInUse,
   NotificationNotFound,
-  UpdateNotification,
-  masked
+  UpdateNotification
 } from "../../domain/notification/Notification.ts"
 import type { NotificationIdTaken } from "../../domain/notification/Notification.ts"
-import { Changes } from "../changes/Changes.ts"
-import { Events } from "../events/Events.ts"
-import { Secrets } from "../secrets/Secrets.ts"
-import * as Caller from "../../domain/access/Caller.ts"
-import { isMasked } from "../../domain/chain/Rpc.ts"
+import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import { BadRequest, checked, isCurrentVersion, PreconditionFailed } from "../../domain/request/Request.ts"
@@ -25,9 +21,95 @@ import type { Versioned } from "../../domain/request/Request.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
 import type { Ids } from "../../sql/Rows.ts"
 import * as Transaction from "../../sql/Transaction.ts"
+import { Changes } from "../changes/Changes.ts"
+import { Events } from "../events/Events.ts"
 import { commitSignalOf } from "../lifecycle/Lifecycle.ts"
+import { Secrets } from "../secrets/Secrets.ts"
 import * as NotificationsRepo from "./NotificationsRepo.ts"
-import * as SigningKeys from "./SigningKeys.ts"
+import type { ReplacedKeys, SealedKeys } from "./NotificationsRepo.ts"
+
+// Signing keys at rest. Each is sealed together with the URL that it signs for.
+
+type KeyColumn = "signing_key" | "previous_signing_key"
+
+/** The notification and the URL of a signing key. */
+export type KeyReceiver = Pick<Notification, "id" | "url">
+
+const placeOfKey = ({ id, url }: KeyReceiver, column: KeyColumn) => ({
+  table: "notifications",
+  id,
+  column,
+  context: { url }
+})
+
+export const sealSigningKey = (
+  secrets: Secrets["Service"],
+  receiver: KeyReceiver,
+  key: Redacted.Redacted,
+  column: KeyColumn = "signing_key"
+) => secrets.seal(key, placeOfKey(receiver, column))
+
+export const openSigningKey = (
+  secrets: Secrets["Service"],
+  receiver: KeyReceiver,
+  sealed: Uint8Array,
+  column: KeyColumn
+) => secrets.open(sealed, placeOfKey(receiver, column))
+
+export interface ReceiverChange {
+  readonly before: KeyReceiver
+  readonly after: KeyReceiver
+  readonly stored: SealedKeys
+  readonly given: UpdateNotification["signing_key"]
+}
+
+/** The keys for the URL after the change. */
+const movedKeys = Effect.fnUntraced(function* (secrets: Secrets["Service"], { before, after, stored }: ReceiverChange) {
+  const reseal = (column: KeyColumn, sealed: Uint8Array | undefined) =>
+    sealed === undefined
+      ? Effect.undefined
+      : Effect.flatMap(openSigningKey(secrets, before, sealed, column), (key) =>
+          sealSigningKey(secrets, after, key, column)
+        )
+  const keys: ReplacedKeys = {
+    current: yield* reseal("signing_key", stored.current),
+    previous: yield* reseal("previous_signing_key", stored.previous),
+    isRotated: false
+  }
+  return keys
+}, Effect.orDie)
+
+/**
+ * The keys after a change of the key or the URL; `undefined` if they stay as they are. The same key again changes nothing, so
+ * that a patch that is sent twice does not remove the previous key. A stored key that does not open can only be replaced.
+ */
+export const replaceSigningKey = Effect.fnUntraced(function* (
+  secrets: Secrets["Service"],
+  change: ReceiverChange
+): Effect.fn.Return<ReplacedKeys | undefined> {
+  const { before, after, stored, given } = change
+  if (given === "") {
+    const hasKey = stored.current !== undefined || stored.previous !== undefined
+    return hasKey ? { isRotated: false } : undefined
+  }
+  if (given !== undefined) {
+    const sealed = stored.current
+    const opened =
+      sealed === undefined
+        ? Option.none()
+        : yield* Effect.option(openSigningKey(secrets, before, sealed, "signing_key"))
+    const isSame = Option.isSome(opened) && Redacted.value(opened.value) === Redacted.value(given)
+    if (!isSame) {
+      const previous = Option.map(opened, (key) => sealSigningKey(secrets, after, key, "previous_signing_key"))
+      return {
+        current: yield* sealSigningKey(secrets, after, given),
+        previous: Option.isNone(previous) ? undefined : yield* previous.value,
+        isRotated: true
+      }
+    }
+  }
+  return before.url === after.url ? undefined : yield* movedKeys(secrets, change)
+})
 
 /** A URL may contain a secret. A caller needs it only if it may change the URL. */
 const shownTo = (caller: Caller.Caller, notification: Notification): Notification =>
@@ -115,7 +197,7 @@ export class Notifications extends Context.Service<
         yield* checkUrl(request.url)
         const id = NotificationId.make(request.id ?? (yield* random.uuidV7()))
         const key = request.signing_key
-        const sealed = key === undefined ? undefined : yield* SigningKeys.seal(secrets, { id, url: request.url }, key)
+        const sealed = key === undefined ? undefined : yield* sealSigningKey(secrets, { id, url: request.url }, key)
         const notification: Notification = {
           id,
           type: request.type,
@@ -178,7 +260,7 @@ export class Notifications extends Context.Service<
           paused: patch.paused ?? before.paused
         }
         const stored = yield* repo.findKeys(id)
-        const keys = yield* SigningKeys.replace(secrets, { before, after, stored, given })
+        const keys = yield* replaceSigningKey(secrets, { before, after, stored, given })
         // A patch without effect makes no version, no event and no audit record.
         if (keys === undefined && Equal.equals(before, after)) return held
         const updated = yield* repo.update(after, keys)
@@ -235,7 +317,7 @@ export class Notifications extends Context.Service<
             const signingKey =
               sealed === undefined
                 ? Option.none()
-                : yield* Effect.option(SigningKeys.open(secrets, notification, sealed, "signing_key"))
+                : yield* Effect.option(openSigningKey(secrets, notification, sealed, "signing_key"))
             return { notification, signingKey }
           })
         )

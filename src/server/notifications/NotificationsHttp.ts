@@ -4,8 +4,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
-import { Deliveries } from "./delivery/Deliveries.ts"
 import { Notifications } from "./Notifications.ts"
+import { Deliveries } from "./delivery/Deliveries.ts"
 
 export const NotificationsHttp = HttpApiBuilder.group(
   Api,

@@ -1,7 +1,7 @@
-// Gauges that are measured at each scrape, because they only read the memory of the process. Gauges of the database are
-// measured by jobs: a scrape does not wait for the database.
+// What the running process shows of itself: its version, and gauges that are measured at each scrape.
 import { Context, Effect, Layer, Metric } from "effect"
 import type { Scope } from "effect"
+import { version } from "../../api/Version.ts"
 
 /** The metrics of the operating system process. The process measures them; a host program may leave them out. */
 export const processMetrics = {
@@ -39,3 +39,9 @@ export class Gauges extends Context.Service<
     })
   })
 }
+
+// The version that responses and metrics show. The process adds the commit of a build that is no release.
+
+export const RunningVersion = Context.Reference<string>("effect-relayer/server/observability/Gauges/RunningVersion", {
+  defaultValue: () => version
+})

@@ -9,8 +9,7 @@ import { NotFound } from "../../domain/request/Request.ts"
 import { setHeader } from "../responses/CurrentRequest.ts"
 import { preferredType } from "../responses/Respond.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
-import { Gauges } from "./Gauges.ts"
-import { RunningVersion } from "./RunningVersion.ts"
+import { Gauges, RunningVersion } from "./Gauges.ts"
 
 export const buildInfo = Metric.gauge("build_info", {
   description: "Always 1. The label has the version of the service."

@@ -1,21 +1,58 @@
-// Relayers for calls to their chains, with their networks and unmasked RPC URLs. The health checks disable relayers here.
+// Relayers for calls to their chains, with their networks and RPC URLs, which are checked, masked and sealed here.
+// The health checks disable relayers here.
 import { Context, Effect, Layer } from "effect"
 import type { Exit, Option } from "effect"
-import * as Batcher from "../../sql/batch/Batcher.ts"
+import { maskRpc } from "../../domain/chain/Rpc.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import { networkId } from "../../domain/network/Network.ts"
 import type { Network, NetworkType } from "../../domain/network/Network.ts"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
-import type { DisabledReason, Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
+import type { CreateRelayer, DisabledReason, Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
 import type { Versioned } from "../../domain/request/Request.ts"
+import { Outbound } from "../../outbound/Outbound.ts"
 import { client } from "../../sql/Query.ts"
 import type { AddressPart } from "../../sql/Rows.ts"
+import * as Batcher from "../../sql/batch/Batcher.ts"
+import * as RpcUrls from "../chains/RpcUrls.ts"
 import { Networks } from "../networks/Networks.ts"
-import { RelayerMacs } from "./RelayerMacs.ts"
+import { Secrets } from "../secrets/Secrets.ts"
 import * as RelayersRepo from "./RelayersRepo.ts"
-import * as RelayerUrls from "./RelayerUrls.ts"
-import { orNotFound } from "./StoredRelayer.ts"
+import type { StoredUrls } from "./RelayersRepo.ts"
+import { orNotFound, RelayerMacs } from "./StoredRelayer.ts"
 import type { HeldRelayer } from "./StoredRelayer.ts"
+
+// The RPC URLs of a relayer: checked, masked to be shown, and sealed to be called.
+
+/** The URLs of a relayer that uses those of its network. */
+const noUrls: StoredUrls = { masked: undefined, sealed: undefined }
+
+const placeOfUrls = (id: RelayerId) => ({ table: "relayers", id, column: "custom_rpc_urls" })
+
+export const makeRelayerUrls = Effect.gen(function* () {
+  const secrets = yield* Secrets
+  const outbound = yield* Outbound
+
+  /** Fails with `BadRequest` if the service must not call one of the URLs. */
+  const check = (urls: CreateRelayer["custom_rpc_urls"]) => {
+    const refused = RpcUrls.refuseAll(outbound, "custom_rpc_urls", urls ?? [])
+    return refused.length > 0 ? Effect.fail(BadRequest.of(refused)) : Effect.void
+  }
+
+  /** Fails as `check` does. */
+  const store = Effect.fnUntraced(function* (id: RelayerId, urls: CreateRelayer["custom_rpc_urls"]) {
+    if (urls === undefined || urls.length === 0) return noUrls
+    yield* check(urls)
+    const sealed = yield* RpcUrls.seal(secrets, urls, placeOfUrls(id))
+    return { masked: urls.map(maskRpc), sealed }
+  })
+
+  /** The unmasked URLs. `undefined` if the relayer uses the URLs of its network. */
+  const open = ({ id, urlsSealed }: HeldRelayer) =>
+    urlsSealed === undefined ? Effect.undefined : RpcUrls.open(secrets, urlsSealed, placeOfUrls(id))
+
+  return { check, store, open }
+})
 
 export interface RelayerTarget {
   readonly relayer: Relayer
@@ -54,7 +91,7 @@ export class RelayerTargets extends Context.Service<
       const sql = yield* client
       const repo = yield* RelayersRepo.make
       const networks = yield* Networks
-      const relayerUrls = yield* RelayerUrls.make
+      const relayerUrls = yield* makeRelayerUrls
 
       const networkOf = Effect.fnUntraced(
         function* ({ network_type, network }: Relayer, own: ReadonlyArray<RpcConfig> | undefined) {

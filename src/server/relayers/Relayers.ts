@@ -1,8 +1,11 @@
 // Relayers with their versions, for HTTP, host programs and other features. A response is their stored JSON as it is.
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Metric, Result } from "effect"
+import type { Exit, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
-import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import { SqlClient } from "effect/sql"
+import * as Caller from "../../domain/access/Caller.ts"
 import type { Forbidden, TooManyRequests } from "../../domain/access/Caller.ts"
+import { NetworkType } from "../../domain/network/Network.ts"
 import { CreateRelayer, createRequestOf, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import type {
   RelayerId,
@@ -12,17 +15,79 @@ import type {
   RelayerNotFound,
   RelayerQuery
 } from "../../domain/relayer/Relayer.ts"
-import { checked } from "../../domain/request/Request.ts"
-import type { BadRequest, PreconditionFailed } from "../../domain/request/Request.ts"
+import { BadRequest, checked } from "../../domain/request/Request.ts"
+import type { PreconditionFailed } from "../../domain/request/Request.ts"
+import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import { CurrentShare, withShare } from "../../sql/Query.ts"
+import type { ConnectionShare } from "../../sql/Query.ts"
+import { maxNumberedBytes } from "../../sql/Rows.ts"
 import type { Ids } from "../../sql/Rows.ts"
+import * as Batcher from "../../sql/batch/Batcher.ts"
 import { Cursors } from "../cursors/Cursors.ts"
-import * as RelayerCreation from "./RelayerCreation.ts"
-import * as RelayerEditing from "./RelayerEditing.ts"
-import { RelayerMacs } from "./RelayerMacs.ts"
-import * as RelayerReading from "./RelayerReading.ts"
+import { measureGauge } from "../lifecycle/SharedJobs.ts"
+import { makeRelayerCreation, makeRelayerEditing } from "./RelayerChanges.ts"
+import * as RelayerPagesRepo from "./RelayerPagesRepo.ts"
+import { nextCursor, readCursor } from "./RelayerPagesRepo.ts"
+import type { RelayerSelection } from "./RelayerPagesRepo.ts"
+import { makeRelayerUrls } from "./RelayerTargets.ts"
 import * as RelayersRepo from "./RelayersRepo.ts"
-import * as RelayerUrls from "./RelayerUrls.ts"
-import type { StoredPage, StoredRelayer } from "./StoredRelayer.ts"
+import { orNotFound, RelayerMacs, StoredPage } from "./StoredRelayer.ts"
+import type { StoredRelayer } from "./StoredRelayer.ts"
+
+// Reads relayers and pages of them. Concurrent reads share queries.
+
+// `get` and `list` have no spans of their own: the spans of their queries say the same, and a span costs as much as a read.
+/** A page by number has to be whole: a caller that counts pages would miss what was left off. */
+const tooLarge = (served: number) =>
+  BadRequest.of([{ field: "per_page", message: `only ${served} of these relayers fit into ${maxNumberedBytes} bytes` }])
+
+/** A page that a caller asks for. Its query uses the caller's share of the connections. */
+interface Reading {
+  readonly selection: RelayerSelection
+  readonly callerId: string
+  readonly share: ConnectionShare | undefined
+}
+
+export const makeRelayerReading = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const repo = yield* RelayersRepo.make
+  const pages = yield* RelayerPagesRepo.make
+  const cursors = yield* Cursors
+
+  const find = yield* Batcher.make<RelayerId, Exit.Exit<Option.Option<StoredRelayer>>>(sql, { all: repo.findAll })
+
+  const get = (id: RelayerId) => Effect.flatMap(Effect.flatten(find(id)), orNotFound)
+
+  const findNumber = yield* Batcher.make<RelayerId, Option.Option<number>>(sql, { all: repo.findNumbers })
+
+  const numberOf = (id: RelayerId) => Effect.flatMap(findNumber(id), orNotFound)
+
+  const readPage = Effect.fnUntraced(function* (selection: RelayerSelection) {
+    const { page, last, served, isCut } = yield* pages.find(selection)
+    if (isCut && selection.from === undefined) return Result.fail(tooLarge(served))
+    if (last === undefined) return Result.succeed(page)
+    const next = yield* nextCursor(cursors, selection, page, last)
+    return Result.succeed(new StoredPage({ ...page, next }))
+  })
+
+  /**
+   * Requests of a caller for the same page share one query and one cursor. The query starts after all of them have arrived.
+   */
+  const findPage = yield* Batcher.make<Reading, Result.Result<StoredPage, BadRequest>>(sql, {
+    group: ({ selection, callerId }) => JSON.stringify([callerId, selection]),
+    all: ([{ selection, share }, ...others]) =>
+      Effect.map(withShare(share)(readPage(selection)), (page) => [page, ...others.map(() => page)])
+  })
+
+  const list = Effect.fnUntraced(function* (query: RelayerQuery) {
+    const { id: callerId, relayerIds } = yield* Caller.current
+    const share = yield* CurrentShare
+    const selection = yield* readCursor(cursors, query, relayerIds)
+    return yield* Effect.flatMap(findPage({ selection, callerId, share }), Effect.fromResult)
+  })
+
+  return { get, numberOf, list }
+})
 
 const checkCreate = checked(CreateRelayer)
 const checkUpdate = checked(UpdateRelayer)
@@ -114,11 +179,11 @@ export class Relayers extends Context.Service<
   static readonly layer = Layer.effect(
     Relayers,
     Effect.gen(function* () {
-      const creation = yield* RelayerCreation.make
-      const reading = yield* RelayerReading.make
-      const editing = yield* RelayerEditing.make
+      const creation = yield* makeRelayerCreation
+      const reading = yield* makeRelayerReading
+      const editing = yield* makeRelayerEditing
       const repo = yield* RelayersRepo.make
-      const urls = yield* RelayerUrls.make
+      const urls = yield* makeRelayerUrls
 
       const configured = Effect.fn("Relayers.configured")(function* (ids: Ids, lock: boolean) {
         return yield* Effect.forEach(
@@ -143,3 +208,26 @@ export class Relayers extends Context.Service<
     })
   ).pipe(Layer.provide([RelayerMacs.layer, Cursors.layer, SecureRandom.layerWebCrypto]))
 }
+
+// Counts the relayers.
+
+export const relayerCount = Metric.gauge("relayers", { description: "Relayers, by network type and state." })
+
+/** Every group is set, so that one without relayers is 0 and does not keep its last value. */
+const countedGroups = NetworkType.literals.flatMap((network_type) =>
+  (["active", "paused", "disabled"] as const).map((state) => ({ network_type, state }))
+)
+
+export const layerRelayerCount = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const repo = yield* RelayersRepo.make
+    const measure = Effect.gen(function* () {
+      const counts = yield* repo.count
+      for (const { network_type, state } of countedGroups) {
+        const group = counts.find((other) => other.network_type === network_type && other.state === state)
+        yield* Metric.update(Metric.withAttributes(relayerCount, { network_type, state }), group?.count ?? 0)
+      }
+    })
+    yield* measureGauge(relayerCount.id, measure)
+  })
+).pipe(Layer.provide(RelayerMacs.layer))

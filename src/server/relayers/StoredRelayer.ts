@@ -1,11 +1,12 @@
-// Relayers as they are stored: JSON text in the form of the API, which is decoded when a value is needed.
-import { Effect, Option, Schema } from "effect"
+// Relayers as they are stored: JSON text in the form of the API, with a MAC of the account that the relayer is.
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import * as Json from "../../api/Json.ts"
 import { Relayer, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Page, PageRequest, Unreadable } from "../../domain/request/Page.ts"
 import type { Versioned } from "../../domain/request/Request.ts"
 import { seqOf } from "../../sql/Rows.ts"
+import { RowMacs } from "../secrets/RowMacs.ts"
 
 const decodeOne = Schema.decodeSync(Json.fromText(Relayer))
 const decodeMany = Schema.decodeSync(Json.fromText(Schema.Array(Relayer)))
@@ -81,4 +82,79 @@ export class StoredPage implements Page<Relayer> {
   get items(): ReadonlyArray<Relayer> {
     return (this.#items ??= decodeMany(`[${this.json}]`))
   }
+}
+
+// Authenticates which account a relayer is: callers send money to its address, and its signer signs for it.
+
+/** The fields of a relayer that no request changes. */
+export interface RelayerIdentity {
+  readonly id: string
+  readonly network_type: string
+  readonly network: string
+  readonly signer_id: string
+  readonly address: string
+}
+
+export interface AuthenticatedRelayer {
+  readonly id: string
+  /** The relayer as responses show it. */
+  readonly json: string
+  readonly mac: string | null
+}
+
+/** UTF-16 code units of JSON whose MAC was verified, which are remembered: about ten thousand relayers. */
+const maxRemembered = 4_000_000
+
+const rowOfMac = ({ id, network_type, network, signer_id, address }: RelayerIdentity) => ({
+  table: "relayers",
+  id,
+  content: { network_type, network, signer_id, address }
+})
+
+export class RelayerMacs extends Context.Service<
+  RelayerMacs,
+  {
+    make(identity: RelayerIdentity): Effect.Effect<string>
+    /** Dies with `RowChanged` if a MAC does not belong to what the JSON shows. */
+    verify(relayers: ReadonlyArray<AuthenticatedRelayer>): Effect.Effect<void>
+  }
+>()("effect-relayer/server/relayers/StoredRelayer/RelayerMacs") {
+  static readonly layer = Layer.effect(
+    RelayerMacs,
+    Effect.gen(function* () {
+      const macs = yield* RowMacs
+
+      /** The verified JSON by id. It is remembered, because a verification costs as much as reading the relayer. */
+      const verified = new Map<string, AuthenticatedRelayer>()
+      let size = 0
+
+      const remember = ({ id, json, mac }: AuthenticatedRelayer) => {
+        size += json.length - (verified.get(id)?.json.length ?? 0)
+        if (size > maxRemembered) {
+          verified.clear()
+          size = json.length
+        }
+        verified.set(id, { id, json, mac })
+      }
+
+      const isUnknown = ({ id, json, mac }: AuthenticatedRelayer) => {
+        const known = verified.get(id)
+        return known === undefined || known.json !== json || known.mac !== mac
+      }
+
+      const verifyOne = (relayer: AuthenticatedRelayer) =>
+        Effect.map(
+          macs.verify(rowOfMac({ ...(JSON.parse(relayer.json) as RelayerIdentity), id: relayer.id }), relayer.mac),
+          () => remember(relayer)
+        )
+
+      const verify = (relayers: ReadonlyArray<AuthenticatedRelayer>) =>
+        Effect.suspend(() => {
+          const unknown = relayers.filter(isUnknown)
+          return unknown.length === 0 ? Effect.void : Effect.forEach(unknown, verifyOne, { discard: true })
+        })
+
+      return RelayerMacs.of({ make: (identity) => macs.make(rowOfMac(identity)), verify })
+    })
+  )
 }

@@ -1,7 +1,9 @@
 // Authenticates columns that are not secret but direct how secrets and money are used: a MAC of them is stored in their row.
-import { Context, Effect, Layer, Schema } from "effect"
+import { Array, Context, Effect, Exit, Layer, Schema } from "effect"
+import type { Cause } from "effect"
 import { createHmac, timingSafeEqual } from "node:crypto"
-import { canonicalJson } from "./Envelope.ts"
+import type { Unreadable } from "../../domain/request/Page.ts"
+import { canonicalJson, SecretUnreadable } from "./Secrets.ts"
 import { ServiceSecrets } from "./ServiceSecrets.ts"
 
 export interface Row {
@@ -69,3 +71,39 @@ export class RowMacs extends Context.Service<
     })
   ).pipe(Layer.provide(ServiceSecrets.layer))
 }
+
+// Recognizes that an effect died because a row cannot be verified, or its sealed value does not open. Lists name such rows beside their items.
+
+export type ChangedRow = SecretUnreadable | RowChanged
+
+export const changedRowIn = ({ reasons }: Cause.Cause<unknown>): ChangedRow | undefined => {
+  for (const reason of reasons) {
+    if (reason._tag !== "Die") continue
+    const { defect } = reason
+    if (defect instanceof SecretUnreadable || defect instanceof RowChanged) return defect
+  }
+  return undefined
+}
+
+interface VerifiedRows<Row> {
+  readonly items: ReadonlyArray<Row>
+  readonly unreadable: ReadonlyArray<Unreadable>
+}
+
+/** The rows that `verify` accepts, and the others. */
+export const splitVerified = <Row>(rows: ReadonlyArray<Row>, verify: (row: Row) => Effect.Effect<unknown>) =>
+  Effect.gen(function* () {
+    const exits = yield* Effect.forEach(rows, (row) => Effect.exit(verify(row)))
+    const items: globalThis.Array<Row> = []
+    const unreadable: globalThis.Array<Unreadable> = []
+    for (const [row, exit] of Array.zip(rows, exits)) {
+      if (Exit.isSuccess(exit)) items.push(row)
+      else {
+        const changed = changedRowIn(exit.cause)
+        if (changed === undefined) return yield* Effect.failCause(exit.cause)
+        unreadable.push({ id: changed.id, reason: changed.message })
+      }
+    }
+    const found: VerifiedRows<Row> = { items, unreadable }
+    return found
+  })

@@ -2,12 +2,43 @@
 //
 // Each is committed by itself before anything is made with it, and this process remembers only what is committed. A secret that is
 // stored in the transaction of a request is gone if that is rolled back: no other process could verify what was made with it.
-import { Context, Duration, Effect, Exit, Layer, Redacted } from "effect"
+import { Context, Duration, Effect, Exit, Layer, Redacted, Schema } from "effect"
 import type { Scope } from "effect"
 import { randomBytes } from "node:crypto"
+import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Secrets } from "./Secrets.ts"
-import * as ServiceSecretsRepo from "./ServiceSecretsRepo.ts"
+
+// The table `service_secrets`.
+
+const SecretRow = Schema.Struct({ name: Schema.String, sealed: Schema.Uint8Array })
+const readFound = Rows.all(SecretRow)
+const readKept = Rows.one(SecretRow)
+
+export const makeServiceSecretsRepo = Effect.gen(function* () {
+  const sql = yield* client
+
+  /** The sealed secrets by name. Names without a secret are left out. */
+  const find = (names: ReadonlyArray<string>) =>
+    sql`SELECT name, sealed FROM service_secrets WHERE name = ANY(${names}::text[])`.pipe(
+      Effect.flatMap(readFound),
+      Effect.map((rows) => new Map(rows.map(({ name, sealed }) => [name, sealed]))),
+      query("ServiceSecrets.find")
+    )
+
+  /** Stores `sealed` unless a secret is stored already; returns the stored one. */
+  const keep = (name: string, sealed: Uint8Array) =>
+    sql`
+      INSERT INTO service_secrets (name, sealed) VALUES (${name}, ${sealed})
+      ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING name, sealed`.pipe(
+      Effect.flatMap(readKept),
+      Effect.map((row) => row.sealed),
+      query("ServiceSecrets.keep")
+    )
+
+  return { find, keep }
+})
 
 /** All of them are created at the start, so that no request has to store one. */
 export const secretNames = ["audit_checkpoints", "configuration", "cursors", "idempotency", "row_macs"] as const
@@ -42,7 +73,7 @@ export class ServiceSecrets extends Context.Service<
   static readonly layer = Layer.effect(
     ServiceSecrets,
     Effect.gen(function* () {
-      const repo = yield* ServiceSecretsRepo.make
+      const repo = yield* makeServiceSecretsRepo
       const secrets = yield* Secrets
       const apart = yield* Transaction.apart
       const known = new Map<SecretName, string>()

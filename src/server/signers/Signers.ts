@@ -1,29 +1,161 @@
 // Signers: their keys are given, generated here, or kept in Vault or a key service. Secrets are sealed and never leave the service.
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, DateTime, Effect, Equal, Layer, Option } from "effect"
 import type { Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
-import { CreateSigner, ReplaceSignerCredentials } from "../../domain/signer/CreateSigner.ts"
-import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
-import { Audit } from "../audit/Audit.ts"
-import { Changes } from "../changes/Changes.ts"
 import * as Caller from "../../domain/access/Caller.ts"
+import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
-import { checked } from "../../domain/request/Request.ts"
-import type { BadRequest, ServiceUnavailable } from "../../domain/request/Request.ts"
+import { BadRequest, checked, ServiceUnavailable } from "../../domain/request/Request.ts"
+import { CreateSigner, ReplaceSignerCredentials } from "../../domain/signer/CreateSigner.ts"
 import { isRemote, Signer, SignerId, SignerInUse, SignerNotFound, Verification } from "../../domain/signer/Signer.ts"
-import type { SignerAddresses, SignerIdTaken, SignerKeyTaken, SignerType } from "../../domain/signer/Signer.ts"
+import type {
+  RemoteSigner,
+  SignerAddresses,
+  SignerDisabledReason,
+  SignerIdTaken,
+  SignerKeyTaken,
+  SignerType
+} from "../../domain/signer/Signer.ts"
+import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import type { Ids } from "../../sql/Rows.ts"
 import * as Transaction from "../../sql/Transaction.ts"
+import { Audit } from "../audit/Audit.ts"
+import { Changes } from "../changes/Changes.ts"
 import { OutboundWork } from "../limits/CallerLimits.ts"
-import * as ChangedRow from "../secrets/ChangedRow.ts"
-import type { SignerBackend, SignerKind } from "./backends/SignerBackend.ts"
-import * as Disabling from "./Disabling.ts"
-import * as Probe from "./Probe.ts"
+import { splitVerified } from "../secrets/RowMacs.ts"
 import * as SignerKeys from "./SignerKeys.ts"
-import * as SignerLogins from "./SignerLogins.ts"
 import * as SignersRepo from "./SignersRepo.ts"
+import { SignerUnavailable } from "./backends/SignerBackend.ts"
+import type { Prepared, SignerBackend, SignerKind } from "./backends/SignerBackend.ts"
+
+// Disables a signer if its key is no longer the pinned one, and enables it when a verification succeeds.
+
+const asEnabled = (signer: Signer): Signer => {
+  if (!isRemote(signer)) return signer
+  const { disabled_reason: _, ...rest } = signer
+  return rest
+}
+
+const refusing = (backend: SignerBackend, { message }: SignerDisabledReason): SignerBackend => ({
+  ...backend,
+  sign: () =>
+    Effect.fail(
+      new SignerUnavailable({ reason: "mismatch", message: `the signer is disabled until it is verified: ${message}` })
+    )
+})
+
+export const makeDisabling = Effect.gen(function* () {
+  const repo = yield* SignersRepo.make
+  const changes = yield* Changes
+  const transaction = yield* Transaction.make
+
+  /** Does nothing if the signer has been deleted, even if another one has its id now. */
+  const disable = Effect.fn("Signers.disable")(function* (signer: RemoteSigner, message: string) {
+    const { id } = signer
+    const reason = { code: "key_mismatch" as const, message, at: yield* DateTime.now }
+    const disabled = yield* repo.disable(signer, reason)
+    if (Option.isNone(disabled)) return
+    yield* changes.record({
+      action: "signer.disabled",
+      id,
+      schema: Signer,
+      before: asEnabled(disabled.value),
+      after: disabled.value
+    })
+    yield* Effect.annotateLogs(Effect.logError("signer disabled because its key has changed"), {
+      signer_id: id,
+      message
+    })
+  }, transaction)
+
+  /** `before` is the signer as it was before its verification. Does nothing if it was disabled again meanwhile. */
+  const enable = Effect.fn("Signers.enable")(function* (before: RemoteSigner) {
+    const { id } = before
+    const after = yield* repo.enable(before)
+    if (Option.isNone(after)) return
+    yield* changes.record({ action: "signer.enabled", id, schema: Signer, before, after: after.value })
+    yield* Effect.annotateLogs(Effect.logInfo("signer enabled"), { signer_id: id })
+  }, transaction)
+
+  /** The key to sign with. It refuses to sign if the signer is disabled, and disables the signer if another key has signed. */
+  const guard = (signer: Signer, backend: SignerBackend): SignerBackend => {
+    if (!isRemote(signer)) return backend
+    if (signer.disabled_reason !== undefined) return refusing(backend, signer.disabled_reason)
+    return {
+      ...backend,
+      sign: (curve, message) =>
+        Effect.tapError(backend.sign(curve, message), (failure) =>
+          failure.reason === "mismatch" ? disable(signer, failure.message) : Effect.void
+        )
+    }
+  }
+
+  return { disable, enable, guard }
+})
+
+// Replaces the logins of signers at key services. A new login is tried before it is stored.
+
+const isSameKey = (one: Signer, other: Signer): boolean =>
+  Equal.equals({ ...SignerKeys.content(one), config: {} }, { ...SignerKeys.content(other), config: {} })
+
+export const makeSignerLogins = Effect.gen(function* () {
+  const repo = yield* SignersRepo.make
+  const keys = yield* SignerKeys.make
+  const audit = yield* Audit
+  const disabling = yield* makeDisabling
+  const transaction = yield* Transaction.make
+
+  /** With the new login, before it is stored. */
+  const probe = Effect.fnUntraced(function* (signer: Signer, prepared: Prepared<Signer["config"]>) {
+    const { steps } = yield* SignerKeys.probeKey(signer, keys.kindOf(signer.type).open(prepared))
+    const failed = steps.find(({ status }) => status === "failed")
+    if (failed === undefined) return
+    return yield* BadRequest.of([{ field: "config", message: failed.message ?? `the step ${failed.step} failed` }])
+  })
+
+  /** The signer with the new login. Fails if that does not lead to its key. */
+  const relogged = Effect.fnUntraced(function* (before: Signer, request: ReplaceSignerCredentials) {
+    const config = keys.kindOf(request.type).ofKey?.(request.config, before.config) ?? request.config
+    const prepared = yield* keys.prepare({ type: request.type, config })
+    const after = yield* keys.signerWith(before, prepared)
+    if (!isSameKey(after, before)) {
+      return yield* BadRequest.of([{ field: "config", message: "leads to another key than that of the signer" }])
+    }
+    yield* probe(after, prepared)
+    return { after, secret: prepared.secret }
+  })
+
+  const stage = Effect.fn("Signers.stageCredentials")(function* (id: SignerId, request: ReplaceSignerCredentials) {
+    // A login decides what signs, and so what is paid.
+    if ((yield* Caller.current).transactionLimits !== undefined) {
+      return yield* TransactionLimitExceeded.ofChange("config")
+    }
+    const stored = yield* SignerKeys.required(repo.find(id))
+    const before = yield* keys.verified(stored)
+    if (before.type !== request.type) {
+      return yield* BadRequest.of([{ field: "type", message: `must be ${before.type}, the type of the signer` }])
+    }
+    const { after, secret } = yield* relogged(before, request)
+    const row = yield* keys.seal(after, secret)
+    return Effect.gen(function* () {
+      const isReplaced = yield* repo.replaceCredentials(row, stored).pipe(
+        Effect.tap((isReplaced) =>
+          isReplaced
+            ? audit.record({ action: "signer.credentials_replaced", id, schema: Signer, before, after })
+            : Effect.void
+        ),
+        transaction
+      )
+      if (!isReplaced) return yield* new ServiceUnavailable({})
+      yield* Effect.annotateLogs(Effect.logInfo("signer credentials replaced"), { signer_id: id, type: after.type })
+      if (isRemote(after)) yield* disabling.enable(after)
+      return yield* Effect.flatMap(SignerKeys.required(repo.find(id)), keys.verified)
+    })
+  })
+
+  return { stage }
+})
 
 const checkCreate = checked(CreateSigner)
 const checkReplace = checked(ReplaceSignerCredentials)
@@ -110,14 +242,14 @@ export class Signers extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* SignersRepo.make
       const keys = yield* SignerKeys.make
-      const logins = yield* SignerLogins.make
+      const logins = yield* makeSignerLogins
       const changes = yield* Changes
       const audit = yield* Audit
       const outboundWork = yield* OutboundWork
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
 
-      const disabling = yield* Disabling.make
+      const disabling = yield* makeDisabling
 
       /** A request holds no connection while it waits for a key. */
       const withKey = <A, E, R>({ worksOutside }: SignerKind<SignerType>, work: Effect.Effect<A, E, R>) =>
@@ -146,7 +278,7 @@ export class Signers extends Context.Service<
 
       const list = Effect.fn("Signers.list")(function* (query: PageQuery) {
         const page = yield* repo.page(pageRequest(query))
-        const { items, unreadable } = yield* ChangedRow.split(page.items, keys.verified)
+        const { items, unreadable } = yield* splitVerified(page.items, keys.verified)
         return {
           ...page,
           items: items.map(({ signer }) => signer),
@@ -210,7 +342,7 @@ export class Signers extends Context.Service<
         const { signer } = stored
         const { steps, mismatch } = yield* withKey(
           keys.kindOf(signer.type),
-          Probe.run(signer, yield* keys.open(stored))
+          SignerKeys.probeKey(signer, yield* keys.open(stored))
         )
         const verified = steps.every(({ status }) => status === "ok" || status === "warning")
         if (isRemote(signer) && mismatch !== undefined) yield* disabling.disable(signer, mismatch.message)

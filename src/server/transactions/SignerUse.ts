@@ -5,9 +5,9 @@ import type { Relayer } from "../../domain/relayer/Relayer.ts"
 import { BadGateway } from "../../domain/request/Request.ts"
 import type { Curve } from "../../domain/signer/Signer.ts"
 import { OutboundWork } from "../limits/CallerLimits.ts"
-import type { SignerUnavailable } from "../signers/backends/SignerBackend.ts"
-import * as RequestIds from "../signers/backends/RequestIds.ts"
 import { Signers } from "../signers/Signers.ts"
+import { withRequestId } from "../signers/backends/SignerBackend.ts"
+import type { SignerUnavailable } from "../signers/backends/SignerBackend.ts"
 
 /** The shortest `Retry-After`, in seconds, if the key service of the signer accepts no more requests. */
 const minRetryAfter = 1
@@ -39,7 +39,7 @@ export const make = Effect.gen(function* () {
       })
     // A signer exists as long as its relayers do.
     const backend = yield* Effect.orDie(signers.use(signer_id))
-    const signing = RequestIds.collect(backend.sign(curve, message)).pipe(
+    const signing = withRequestId(backend.sign(curve, message)).pipe(
       Effect.tapError(logFailure),
       Effect.mapError(failed)
     )

@@ -33,7 +33,7 @@ export const callers: ReadonlyArray<Mutant> = [
       test: "test/server/access/KeyAuthentication.test.ts"
     }
   ]),
-  ...inFile("src/server/access/KeyCreation.ts", [
+  ...inFile("src/server/access/KeyChanges.ts", [
     {
       name: "created-key-has-no-other-scopes",
       rule: "No key can create a key with more rights than its own.",
@@ -51,7 +51,7 @@ export const callers: ReadonlyArray<Mutant> = [
       test: "test/server/access/ApiKeysDerived.test.ts"
     }
   ]),
-  ...inFile("src/server/console/Site.ts", [
+  ...inFile("src/server/console/Gate.ts", [
     {
       name: "requests-of-the-own-origin",
       rule: "Only pages of the own origin use a session, and not those of another port.",
@@ -102,7 +102,7 @@ export const callers: ReadonlyArray<Mutant> = [
       name: "session-needs-its-proof",
       rule: "The cookie without the proof is worth nothing.",
       source: `${console}: a server on another port of the host receives the cookie`,
-      before: "!SessionHalves.isEqual(proofHash, SessionHalves.proofHash(proof)) || !isLiveSession(session, now)",
+      before: "!isEqualHash(proofHash, hashOfProof(proof)) || !isLiveSession(session, now)",
       after: 'proofHash.length === 0 || proof === "" || !isLiveSession(session, now)',
       test: "test/server/console/Threats.test.ts",
       only: "cannot use either half alone"
@@ -154,7 +154,7 @@ export const callers: ReadonlyArray<Mutant> = [
       test: "test/server/idempotency/Idempotency.test.ts"
     }
   ]),
-  ...inFile("src/server/access/KeyLookup.ts", [
+  ...inFile("src/server/access/ApiKeys.ts", [
     {
       name: "unknown-key-is-remembered-if-committed",
       rule: "A key that is unknown only in a transaction that is rolled back still works.",
@@ -165,7 +165,7 @@ export const callers: ReadonlyArray<Mutant> = [
       only: "in a transaction that is rolled back"
     }
   ]),
-  ...inFile("src/server/access/CountedRecords.ts", [
+  ...inFile("src/server/access/KeyAuthentication.ts", [
     {
       name: "refusal-is-recorded-if-committed",
       rule: "A refusal whose record is rolled back does not keep the next one out of the audit log.",
@@ -194,7 +194,7 @@ export const callers: ReadonlyArray<Mutant> = [
       test: "test/server/audit/Chain.test.ts"
     }
   ]),
-  ...inFile("src/server/audit/AuditCheckpoints.ts", [
+  ...inFile("src/server/audit/Audit.ts", [
     {
       name: "administrator-prunes-the-audit-log",
       rule: "The audit log is pruned by the administrator only.",

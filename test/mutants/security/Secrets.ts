@@ -13,7 +13,7 @@ const baseline = "test/sql/migrations/Baseline.test.ts"
 const upgrade = "docs/upgrade.md: Databases from before schema 73"
 
 export const secrets: ReadonlyArray<Mutant> = [
-  ...inFile("src/server/secrets/Envelope.ts", [
+  ...inFile("src/server/secrets/Secrets.ts", [
     {
       name: "secret-is-bound-to-its-row",
       rule: "A sealed value opens only in its row.",
@@ -112,7 +112,7 @@ export const secrets: ReadonlyArray<Mutant> = [
       only: "with secrets in a format of earlier versions are refused, and change nothing"
     }
   ]),
-  ...inFile("src/server/masterKey/RowEvidence.ts", [
+  ...inFile("src/server/masterKey/RowRepair.ts", [
     {
       name: "contradicted-row-is-not-repaired",
       rule: "The repair accepts no row that its seal or its signer contradicts.",
@@ -141,8 +141,8 @@ export const secrets: ReadonlyArray<Mutant> = [
       name: "signer-of-a-repaired-relayer-is-sealed",
       rule: "The repair accepts no relayer whose signer was changed, too.",
       source: `${claims}: the repair accepts no row that its evidence contradicts`,
-      before: `if ((yield* sealOf(signers, found.value)).verdict !== "proves") {`,
-      after: `if ((yield* sealOf(signers, found.value)).verdict === "open") {`,
+      before: `if ((yield* sealOf(signersTable, found.value)).verdict !== "proves") {`,
+      after: `if ((yield* sealOf(signersTable, found.value)).verdict === "open") {`,
       test: repair
     },
     {
@@ -220,17 +220,17 @@ export const secrets: ReadonlyArray<Mutant> = [
       only: "is only named to callers that may read it"
     }
   ]),
-  ...inFile("src/server/secrets/Keyring.ts", [
+  ...inFile("src/server/secrets/Secrets.ts", [
     {
       name: "older-seals-do-not-open",
       rule: "Values of earlier formats do not open.",
       source: `${claims}: values of earlier formats do not open`,
-      before: "Envelope.isCurrent(sealed) ? byId.get(Envelope.keyIdOf(sealed)) : undefined",
-      after: "byId.get(Envelope.keyIdOf(sealed))",
+      before: "isCurrentSeal(sealed) ? byId.get(keyIdOfSealed(sealed)) : undefined",
+      after: "byId.get(keyIdOfSealed(sealed))",
       test: "test/server/secrets/Secrets.test.ts"
     }
   ]),
-  ...inFile("src/server/secrets/NativeAead.ts", [
+  ...inFile("src/server/secrets/Secrets.ts", [
     {
       name: "tag-is-checked",
       rule: "A sealed value with a changed byte does not open.",
@@ -270,7 +270,7 @@ export const secrets: ReadonlyArray<Mutant> = [
       only: "cannot lead a network to another chain"
     }
   ]),
-  ...inFile("src/server/signers/backends/vault/VaultTransit.ts", [
+  ...inFile("src/server/signers/backends/Vault.ts", [
     {
       name: "vault-signs-with-the-version-of-the-signer",
       rule: "After a rotation in Vault, the version with the public key of the signer signs.",
@@ -296,7 +296,7 @@ export const secrets: ReadonlyArray<Mutant> = [
       test: "test/server/signers/VaultTransit.test.ts"
     }
   ]),
-  ...inFile("src/server/signers/SignerLogins.ts", [
+  ...inFile("src/server/signers/Signers.ts", [
     {
       name: "new-login-leads-to-the-own-key",
       rule: "A new login leads to the key of the signer, although its name finds a newer one.",

@@ -44,7 +44,7 @@ export const webhooks: ReadonlyArray<Mutant> = [
       test: "test/client/node/verifyWebhook.test.ts"
     }
   ]),
-  ...inFile("src/server/notifications/SigningKeys.ts", [
+  ...inFile("src/server/notifications/Notifications.ts", [
     {
       name: "signing-key-is-bound-to-its-url",
       rule: "A signing key signs no webhook for another URL.",
@@ -55,7 +55,7 @@ export const webhooks: ReadonlyArray<Mutant> = [
       only: "gets no webhook signed for another URL"
     }
   ]),
-  ...inFile("src/server/notifications/delivery/DueDeliveries.ts", [
+  ...inFile("src/server/notifications/delivery/QueueRepo.ts", [
     {
       name: "webhooks-in-order",
       rule: "The deliveries of a relayer are sent in their order.",

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import * as CountedRecords from "../../../src/server/access/CountedRecords.ts"
+import { recordInterval } from "../../../src/server/access/KeyAuthentication.ts"
 import { Authentication } from "../../../src/server/authentication/Authentication.ts"
 import { awaited } from "../../../testkit/Awaited.ts"
 import { signer } from "../../../testkit/fixtures.ts"
@@ -91,7 +91,7 @@ layerEach(TestApi.layer())("a refused request", (it) => {
         ["networks:read", 1]
       ]
       assert.deepStrictEqual(yield* counts, first)
-      yield* TestClock.adjust(CountedRecords.interval)
+      yield* TestClock.adjust(recordInterval)
       const found = yield* awaited(counts, ({ length }) => length > 2)
       assert.deepStrictEqual(found, [...first, ["signers:read", 99]])
       yield* call("signers", { key })

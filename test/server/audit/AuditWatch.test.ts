@@ -4,8 +4,8 @@ import { Effect, Layer, Logger, Option, References } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import type { AuditHead } from "../../../src/domain/audit/Audit.ts"
-import { AuditHeadStore } from "../../../src/server/audit/AuditHeadStore.ts"
-import type { Store } from "../../../src/server/audit/AuditHeadStore.ts"
+import { AuditHeadStore } from "../../../src/server/audit/Audit.ts"
+import type { HeadStore } from "../../../src/server/audit/Audit.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import { createSigner, verify } from "./Log.ts"
@@ -25,7 +25,7 @@ const passUntil = (status: string) =>
 
 const inMemory = () => {
   let stored: AuditHead | undefined
-  const store: Store = {
+  const store: HeadStore = {
     read: Effect.sync(() => Option.fromUndefinedOr(stored)),
     write: (head) => Effect.sync(() => void (stored = head))
   }

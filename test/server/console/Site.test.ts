@@ -1,13 +1,13 @@
 // Which hosts the console serves, what its cookies are named, and which requests come from its own pages.
 import { assert, describe, it } from "@effect/vitest"
-import * as Site from "../../../src/server/console/Site.ts"
+import { cookieValues, isSameOrigin, siteOfHost } from "../../../src/server/console/Gate.ts"
 
 const secure = "https://relayers.example.com"
 const origins = [secure, "https://other.example.com:8443", "http://10.0.0.5:8080"]
 
-const originOf = (host: string | undefined) => Site.named(host, origins)?.origin
+const originOf = (host: string | undefined) => siteOfHost(host, origins)?.origin
 
-const named = (host: string) => Site.named(host, origins) ?? assert.fail(`${host} is not served`)
+const named = (host: string) => siteOfHost(host, origins) ?? assert.fail(`${host} is not served`)
 
 describe("the site of a request", () => {
   it("is a loopback address with any port", () => {
@@ -61,14 +61,14 @@ describe("a request of the own page", () => {
   const site = named("127.0.0.1:8080")
 
   it("is known by Sec-Fetch-Site, whatever Origin says", () => {
-    assert.isTrue(Site.isSameOrigin({ "sec-fetch-site": "same-origin" }, site))
+    assert.isTrue(isSameOrigin({ "sec-fetch-site": "same-origin" }, site))
     for (const other of ["same-site", "cross-site", "none", ""]) {
-      assert.isFalse(Site.isSameOrigin({ "sec-fetch-site": other, origin: site.origin }, site))
+      assert.isFalse(isSameOrigin({ "sec-fetch-site": other, origin: site.origin }, site))
     }
   })
 
   it("is known by Origin where there is no Sec-Fetch-Site, and never without both", () => {
-    assert.isTrue(Site.isSameOrigin({ origin: "http://127.0.0.1:8080" }, site))
+    assert.isTrue(isSameOrigin({ origin: "http://127.0.0.1:8080" }, site))
     for (const origin of [
       "http://127.0.0.1:8081",
       "https://127.0.0.1:8080",
@@ -76,18 +76,18 @@ describe("a request of the own page", () => {
       "null",
       undefined
     ]) {
-      assert.isFalse(Site.isSameOrigin({ origin }, site))
+      assert.isFalse(isSameOrigin({ origin }, site))
     }
   })
 })
 
 describe("the cookies of a request", () => {
   it("are all values of the name", () => {
-    assert.deepStrictEqual(
-      Site.cookieValues("a=1; relayer-console-1=x; b=2;relayer-console-1=y=z", "relayer-console-1"),
-      ["x", "y=z"]
-    )
-    assert.deepStrictEqual(Site.cookieValues("xrelayer-console-1=x", "relayer-console-1"), [])
-    assert.deepStrictEqual(Site.cookieValues(undefined, "relayer-console-1"), [])
+    assert.deepStrictEqual(cookieValues("a=1; relayer-console-1=x; b=2;relayer-console-1=y=z", "relayer-console-1"), [
+      "x",
+      "y=z"
+    ])
+    assert.deepStrictEqual(cookieValues("xrelayer-console-1=x", "relayer-console-1"), [])
+    assert.deepStrictEqual(cookieValues(undefined, "relayer-console-1"), [])
   })
 })

@@ -2,10 +2,10 @@
 import { assert } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { EventFeed } from "../../../src/server/events/EventFeed.ts"
 import * as Retentions from "../../../src/server/Retentions.ts"
-import * as EventRetentionRepo from "../../../src/server/events/EventRetentionRepo.ts"
+import { EventFeed } from "../../../src/server/events/EventFeed.ts"
 import * as EventsRepo from "../../../src/server/events/EventsRepo.ts"
+import { makeEventRetentionRepo } from "../../../src/server/events/EventsRepo.ts"
 import { awaited } from "../../../testkit/Awaited.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -30,7 +30,7 @@ const emitMany = Effect.fnUntraced(function* (count: number, old: number) {
   return ids as ReadonlyArray<number>
 })
 
-const prune = (limit = 1000) => Effect.flatMap(EventRetentionRepo.make, (repo) => repo.prune(retention, limit))
+const prune = (limit = 1000) => Effect.flatMap(makeEventRetentionRepo, (repo) => repo.prune(retention, limit))
 
 const wasPruned = (field: string, oldest: number | undefined) =>
   `${field}: is not the id of a stored event; the events up to ${oldest} were deleted because of their age, and ${oldest} is the oldest position to continue from`

@@ -4,8 +4,8 @@ import { Deferred, Effect, Fiber, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Health from "../../../src/domain/health/Health.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
-import * as BalancesRepo from "../../../src/server/health/BalancesRepo.ts"
 import * as HealthRepo from "../../../src/server/health/HealthRepo.ts"
+import { makeBalancesRepo } from "../../../src/server/health/HealthRepo.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import { idOf, insertRelayers, well } from "./fixtures.ts"
 
@@ -139,7 +139,7 @@ layer(TestDatabase.layer)("checks in the database", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const repo = yield* fresh(1)
-      const balances = yield* BalancesRepo.make
+      const balances = yield* makeBalancesRepo
       /** A time after the times of all rows. */
       const later = 4_000_000_000_000
       const since = Effect.map(balances.since(idOf(1), 0), (rows) => rows.map(({ balance }) => balance))

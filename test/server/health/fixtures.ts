@@ -7,8 +7,7 @@ import { inject } from "vitest"
 import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import type { Relayer } from "../../../src/domain/relayer/Relayer.ts"
-import { HealthChecks } from "../../../src/server/health/HealthChecks.ts"
-import * as HealthJob from "../../../src/server/health/HealthJob.ts"
+import { HealthChecks, layerHealthJob } from "../../../src/server/health/HealthChecks.ts"
 import { Chains } from "../../../src/server/chains/Chains.ts"
 import * as Services from "../../../src/server/Services.ts"
 import { authenticateRows } from "../../../testkit/authenticateRows.ts"
@@ -70,7 +69,7 @@ export const checks = (chain: Chain, interval: Duration.Input = "1 minute") =>
 export const instance = (database: string, chain: Chain, interval: Duration.Input) =>
   Layer.build(
     Layer.fresh(
-      HealthJob.layer({ interval }).pipe(
+      layerHealthJob({ interval }).pipe(
         Layer.provideMerge(checks(chain, interval)),
         Layer.provideMerge(PgClient.layer(clientConfig(inject("postgres"), database)))
       )

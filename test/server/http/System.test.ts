@@ -49,7 +49,7 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
       const read = yield* api.call("/api/v1/relayers/relayer-1", { headers: debug })
       yield* api.call("/api/v1/relayers/relayer-1", { method: "DELETE" })
       for (const [{ json }, query] of [
-        [relayer, "NewRelayersRepo.insertAll"],
+        [relayer, "RelayersRepo.insertAll"],
         [read, "RelayersRepo.findAll"]
       ] as const) {
         const names = ((json.metadata?.traces ?? []) as ReadonlyArray<Trace>).map(({ name }) => name)

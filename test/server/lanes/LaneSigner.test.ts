@@ -6,10 +6,10 @@ import { SignerId } from "../../../src/domain/signer/Signer.ts"
 import * as EvmBytes from "../../../src/server/chains/evm/EvmBytes.ts"
 import * as EvmSigner from "../../../src/server/lanes/evm/EvmSigner.ts"
 import * as LaneKeys from "../../../src/server/lanes/LaneKeys.ts"
-import * as LocalKey from "../../../src/server/signers/backends/local/LocalKey.ts"
+import { Signers } from "../../../src/server/signers/Signers.ts"
+import * as LocalKey from "../../../src/server/signers/backends/LocalKey.ts"
 import { SignerUnavailable } from "../../../src/server/signers/backends/SignerBackend.ts"
 import type { SignerBackend } from "../../../src/server/signers/backends/SignerBackend.ts"
-import { Signers } from "../../../src/server/signers/Signers.ts"
 
 const own = LocalKey.make(Redacted.make("11".repeat(32)))
 const other = LocalKey.make(Redacted.make("22".repeat(32)))

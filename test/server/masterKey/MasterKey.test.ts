@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
-import { WrongMasterKey } from "../../../src/server/masterKey/MasterKey.ts"
+import { WrongMasterKey } from "../../../src/server/masterKey/MasterKeys.ts"
 import {
   addSigners,
   insertSigner,

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import { MasterKeyStore } from "../../../src/server/masterKey/MasterKeyStore.ts"
+import { MasterKeyStore } from "../../../src/server/masterKey/MasterKeys.ts"
 import { signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"

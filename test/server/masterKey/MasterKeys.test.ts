@@ -2,9 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { MasterKeys } from "../../../src/server/masterKey/MasterKeys.ts"
-import { MasterKeyStore } from "../../../src/server/masterKey/MasterKeyStore.ts"
-import type { Store } from "../../../src/server/masterKey/MasterKeyStore.ts"
+import { MasterKeys, MasterKeyStore } from "../../../src/server/masterKey/MasterKeys.ts"
+import type { KeyStore } from "../../../src/server/masterKey/MasterKeys.ts"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
 import { afterTransaction } from "../../../testkit/Interference.ts"
 import {
@@ -179,7 +178,7 @@ describe("a rotation", () => {
   it.effect("stores every key that a value may be sealed with until it is done, and no other key", () =>
     Effect.gen(function* () {
       const keptIds: Array<ReadonlyArray<string>> = []
-      const store: Store = {
+      const store: KeyStore = {
         keep: (keys) => Effect.sync(() => void keptIds.push(keys.map(keyIdOf))),
         files: Effect.succeed([])
       }

@@ -48,10 +48,10 @@ const one = Effect.fnUntraced(function* (name: string) {
 const decisionsOf = (rows: ReadonlyArray<RowRepair.FoundRow>) =>
   rows.map(({ table, id, fingerprint }) => ({ table, id, fingerprint: fingerprint ?? assert.fail(`${table}/${id}`) }))
 
-const accept = (...decisions: ReadonlyArray<RowRepair.Decision>) =>
+const accept = (...decisions: ReadonlyArray<RowRepair.RepairDecision>) =>
   Effect.flatMap(RowRepair.make, (rows) => rows.accept(decisions))
 
-const refusal = (...decisions: ReadonlyArray<RowRepair.Decision>) =>
+const refusal = (...decisions: ReadonlyArray<RowRepair.RepairDecision>) =>
   Effect.map(Effect.flip(accept(...decisions)), ({ message }) => message)
 
 const macs = Effect.flatMap(

@@ -2,8 +2,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import * as SealedRepo from "../../../src/server/masterKey/SealedRepo.ts"
-import { sealedColumns } from "../../../src/server/masterKey/SealedRepo.ts"
+import * as ProtectedRowsRepo from "../../../src/server/masterKey/ProtectedRowsRepo.ts"
+import { sealedColumns } from "../../../src/server/masterKey/ProtectedRowsRepo.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import { insertSigner } from "./Start.ts"
 
@@ -59,7 +59,7 @@ layer(TestDatabase.layer)("SealedRepo", (it) => {
   it.effect("replaces values that have not changed since they were read, and no others", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const repo = yield* SealedRepo.make
+      const repo = yield* ProtectedRowsRepo.makeSealedRepo
       for (const id of ["a", "b", "c"]) yield* insertSigner(id, read)
       const stale = yield* repo.stale(column, rewrapped, "", 10)
       assert.deepStrictEqual(

@@ -2,18 +2,15 @@
 import { Effect, Layer, Option, Redacted, Ref } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHash } from "node:crypto"
-import { Audit } from "../../../src/server/audit/Audit.ts"
 import { Changes } from "../../../src/server/changes/Changes.ts"
-import type { Place } from "../../../src/server/secrets/Envelope.ts"
-import type { Keys } from "../../../src/server/secrets/Keyring.ts"
 import * as Lifecycle from "../../../src/server/lifecycle/Lifecycle.ts"
-import * as MasterKey from "../../../src/server/masterKey/MasterKey.ts"
-import { MasterKeys } from "../../../src/server/masterKey/MasterKeys.ts"
-import { MasterKeyStore } from "../../../src/server/masterKey/MasterKeyStore.ts"
-import type { Store } from "../../../src/server/masterKey/MasterKeyStore.ts"
-import { sealedColumns } from "../../../src/server/masterKey/SealedRepo.ts"
+import { Audit } from "../../../src/server/audit/Audit.ts"
+import { layerMasterKeyCheck, MasterKeys, MasterKeyStore } from "../../../src/server/masterKey/MasterKeys.ts"
+import type { KeyStore } from "../../../src/server/masterKey/MasterKeys.ts"
+import { sealedColumns } from "../../../src/server/masterKey/ProtectedRowsRepo.ts"
 import { RowMacs } from "../../../src/server/secrets/RowMacs.ts"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
+import type { KeyringKeys, SecretPlace } from "../../../src/server/secrets/Secrets.ts"
 import { secretNames } from "../../../src/server/secrets/ServiceSecrets.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
@@ -32,19 +29,19 @@ export const sealedBy = (byte: number): Uint8Array =>
   new Uint8Array(Buffer.from(`03${keyIdOf(masterKey(byte))}`.padEnd(66, "0"), "hex"))
 
 /** The first byte is that of the current key. */
-export const keys = (current: number, ...others: ReadonlyArray<number>): Keys => ({
+export const keys = (current: number, ...others: ReadonlyArray<number>): KeyringKeys => ({
   current: masterKey(current),
   others: others.map(masterKey)
 })
 
 /** Runs `self` in a service of its own, on the database around it. */
 export const withStart =
-  (keys: Keys, store?: Store) =>
+  (keys: KeyringKeys, store?: KeyStore) =>
   <A, E, R>(self: Effect.Effect<A, E, R>) =>
     Effect.provide(
       self,
       Layer.fresh(
-        Layer.merge(MasterKeys.layer, MasterKey.layerCheck).pipe(
+        Layer.merge(MasterKeys.layer, layerMasterKeyCheck).pipe(
           Layer.provideMerge(Changes.layer),
           Layer.provideMerge(Audit.layer),
           Layer.provideMerge(Lifecycle.layer),
@@ -58,15 +55,15 @@ export const withStart =
 /** Keeps nothing but what it was last given. */
 export const inMemory = Effect.map(Ref.make<ReadonlyArray<Redacted.Redacted<Uint8Array>>>([]), (kept) => ({
   kept: Ref.get(kept),
-  store: { keep: (keys) => Ref.set(kept, keys), files: Effect.succeed([]) } satisfies Store
+  store: { keep: (keys) => Ref.set(kept, keys), files: Effect.succeed([]) } satisfies KeyStore
 }))
 
 /** What `insertSigner` writes beside the secret. */
 const context = { type: "plain", config: {}, addresses: {} }
 
-export const signerPlace = (id: string): Place => ({ table: "signers", id, column: "key", context })
+export const signerPlace = (id: string): SecretPlace => ({ table: "signers", id, column: "key", context })
 
-export const seal = (text: string, place: Place) =>
+export const seal = (text: string, place: SecretPlace) =>
   Effect.flatMap(Secrets, (secrets) => secrets.seal(Redacted.make(text), place))
 
 export const insertSigner = Effect.fnUntraced(function* (id: string, sealed: Uint8Array) {

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import * as QueueUpkeepRepo from "../../../src/server/notifications/delivery/QueueUpkeepRepo.ts"
+import { makeQueueUpkeepRepo } from "../../../src/server/notifications/delivery/QueueRepo.ts"
 import { notification } from "../../../testkit/fixtures.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
@@ -27,7 +27,7 @@ layer(TestApi.layer())("a notification with 200,000 deliveries", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const api = yield* TestApi.TestApi
-      const upkeep = yield* QueueUpkeepRepo.make
+      const upkeep = yield* makeQueueUpkeepRepo
       assert.strictEqual((yield* post).status, 201)
       yield* sql`
         INSERT INTO deliveries (id, notification_seq, lane, event, body, state)

@@ -8,9 +8,9 @@ import type { RelayerSort } from "../../../src/domain/relayer/Relayer.ts"
 import { pageRequest } from "../../../src/domain/request/Page.ts"
 import type { PageQuery } from "../../../src/domain/request/Page.ts"
 import { SignerId } from "../../../src/domain/signer/Signer.ts"
-import { RelayerMacs } from "../../../src/server/relayers/RelayerMacs.ts"
 import * as RelayerPagesRepo from "../../../src/server/relayers/RelayerPagesRepo.ts"
-import * as NewRelayersRepo from "../../../src/server/relayers/NewRelayersRepo.ts"
+import { makeNewRelayersRepo } from "../../../src/server/relayers/RelayersRepo.ts"
+import { RelayerMacs } from "../../../src/server/relayers/StoredRelayer.ts"
 
 /** Three signers, and nothing else. */
 export const clear = Effect.gen(function* () {
@@ -40,7 +40,7 @@ export const toRequest = ({ id, signer, network, template }: typeof Small.Type):
 
 export const insert = (request: CreateRelayer) =>
   Effect.gen(function* () {
-    const repo = yield* NewRelayersRepo.make
+    const repo = yield* makeNewRelayersRepo
     const urls = request.custom_rpc_urls
     const masked = urls === undefined || urls.length === 0 ? undefined : urls.map(maskRpc)
     const id = RelayerId.make(request.id ?? "never")

@@ -3,13 +3,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option, Redacted, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import { createCipheriv, createDecipheriv } from "node:crypto"
-import { ActiveKeyring } from "../../../src/server/secrets/ActiveKeyring.ts"
-import { Secrets } from "../../../src/server/secrets/Secrets.ts"
-import type { Place } from "../../../src/server/secrets/Envelope.ts"
+import { ActiveKeyring, Secrets } from "../../../src/server/secrets/Secrets.ts"
+import type { SecretPlace } from "../../../src/server/secrets/Secrets.ts"
 import { keyIdOf, keys, masterKey } from "../masterKey/Start.ts"
 
 const context = { config: { address: "https://vault" }, type: "x" }
-const place: Place = { table: "signers", id: "a", column: "key", context }
+const place: SecretPlace = { table: "signers", id: "a", column: "key", context }
 
 /** The first byte is that of the current key. */
 const withKeys = (current: number, ...others: ReadonlyArray<number>) => Secrets.layer(keys(current, ...others))
@@ -42,7 +41,7 @@ const encrypt = (key: Uint8Array, secret: Uint8Array, aad: Uint8Array) => {
 }
 
 /** As version 2 of the format: like the current one, but never bound to a context. */
-const sealedV2 = (text: string, { table, id, column }: Place, byte = 1): Uint8Array => {
+const sealedV2 = (text: string, { table, id, column }: SecretPlace, byte = 1): Uint8Array => {
   const start = Buffer.from(`02${keyIdOf(masterKey(byte))}`, "hex")
   const where = Buffer.from(JSON.stringify([table, id, column]))
   const dataKey = Buffer.alloc(32, 77)
@@ -94,7 +93,7 @@ describe("Secrets", () => {
 
   it.effect("what an earlier format has sealed neither opens nor comes under another key", () =>
     Effect.gen(function* () {
-      const unbound: Place = { table: "networks", id: "a", column: "rpc_urls" }
+      const unbound: SecretPlace = { table: "networks", id: "a", column: "rpc_urls" }
       for (const at of [place, unbound]) {
         const sealed = sealedV2("secret", at)
         isUnreadable(yield* Effect.flip(open(sealed, at).pipe(Effect.provide(withKeys(1)))))

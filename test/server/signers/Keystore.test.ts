@@ -3,13 +3,13 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted, Schema } from "effect"
 import * as nodeCrypto from "node:crypto"
 import { PrivateKey } from "../../../src/domain/signer/CreateSigner.ts"
-import * as Keystore from "../../../src/server/signers/backends/local/Keystore.ts"
+import { keystoreOpener } from "../../../src/server/signers/backends/LocalKey.ts"
 import { KeyDerivation } from "../../../src/threads/KeyDerivation.ts"
 import * as keystores from "../../../testkit/keystores.ts"
 
 const open = (keystore: unknown, passphrase: string) =>
   Effect.flatMap(KeyDerivation, (derivations) =>
-    Keystore.make(derivations)(
+    keystoreOpener(derivations)(
       Redacted.make(typeof keystore === "string" ? keystore : JSON.stringify(keystore)),
       Redacted.make(passphrase)
     )

@@ -2,12 +2,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { CurrentCaller } from "../../../src/domain/access/Caller.ts"
-import * as KeystoreQueue from "../../../src/server/signers/backends/local/KeystoreQueue.ts"
+import * as LocalKey from "../../../src/server/signers/backends/LocalKey.ts"
 
-const { maxOfCaller, maxQueued } = KeystoreQueue
+const { maxOfCaller, maxQueued } = LocalKey
 
 const setUp = () => {
-  const queue = KeystoreQueue.make()
+  const queue = LocalKey.makeKeystoreQueue()
   const as = (id: string) => Effect.provideService(CurrentCaller, { id, scopes: ["signers:write"] })
   const wait = (id: string) => Effect.forkChild(as(id)(queue.run(Effect.never)), { startImmediately: true })
   const refused = (id: string) => Effect.map(Effect.flip(as(id)(queue.run(Effect.void))), ({ _tag }) => _tag)

@@ -1,7 +1,7 @@
 // Uploads of keystores that are costly to decrypt, and whose clients disconnect.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { maxOfCaller } from "../../../src/server/signers/backends/local/KeystoreQueue.ts"
+import { maxOfCaller } from "../../../src/server/signers/backends/LocalKey.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as keystores from "../../../testkit/keystores.ts"
 import { keystore, passphrase, signers } from "./fixtures.ts"

@@ -8,9 +8,9 @@ import { Effect, Exit, Redacted, Result, Schema } from "effect"
 import { privateKeyToAccount } from "viem/accounts"
 import { recoverAddress } from "viem/utils"
 import { PrivateKey } from "../../../src/domain/signer/CreateSigner.ts"
-import * as Addresses from "../../../src/server/signers/Addresses.ts"
-import { operations } from "../../../src/server/signers/backends/Curves.ts"
-import * as LocalKey from "../../../src/server/signers/backends/local/LocalKey.ts"
+import { addressesOf } from "../../../src/server/signers/SignerKeys.ts"
+import * as LocalKey from "../../../src/server/signers/backends/LocalKey.ts"
+import { curveOperations } from "../../../src/server/signers/backends/SignerBackend.ts"
 
 const hexOf = (key: Redacted.Redacted) => Redacted.value(key).replace(/^0x/, "")
 const bytesOf = (key: Redacted.Redacted) => Buffer.from(hexOf(key), "hex")
@@ -28,7 +28,7 @@ describe("LocalKey", () => {
         const { publicKey } = await createKeyPairFromPrivateKeyBytes(bytesOf(key))
         return getAddressFromPublicKey(publicKey)
       })
-      assert.deepStrictEqual(yield* Addresses.derive(LocalKey.make(key)), {
+      assert.deepStrictEqual(yield* addressesOf(LocalKey.make(key)), {
         evm: privateKeyToAccount(`0x${hexOf(key)}`).address.toLowerCase(),
         solana,
         stellar: Keypair.fromRawEd25519Seed(bytesOf(key)).publicKey()
@@ -39,7 +39,7 @@ describe("LocalKey", () => {
   it.effect("has addresses only on the network types of its curves", () =>
     Effect.gen(function* () {
       const key = LocalKey.make(Redacted.make("01".repeat(32)))
-      const addresses = yield* Addresses.derive({ ...key, curves: ["ed25519"] })
+      const addresses = yield* addressesOf({ ...key, curves: ["ed25519"] })
       assert.sameMembers(Object.keys(addresses), ["solana", "stellar"])
     })
   )
@@ -60,7 +60,7 @@ describe("LocalKey", () => {
         assert.strictEqual(address, account.address)
         const publicKey = yield* LocalKey.make(key).publicKey("secp256k1")
         assert.strictEqual(toHex(publicKey), account.publicKey)
-        assert.isTrue(yield* Effect.promise(() => operations.secp256k1.verify(publicKey, digest, signature)))
+        assert.isTrue(yield* Effect.promise(() => curveOperations.secp256k1.verify(publicKey, digest, signature)))
       })
   )
 
@@ -85,7 +85,7 @@ describe("LocalKey", () => {
       assert.isTrue(pair.verify(message, signature))
       const publicKey = yield* LocalKey.make(key).publicKey("ed25519")
       assert.strictEqual(toHex(publicKey), toHex(pair.rawPublicKey()))
-      assert.isTrue(yield* Effect.promise(() => operations.ed25519.verify(publicKey, message, signature)))
+      assert.isTrue(yield* Effect.promise(() => curveOperations.ed25519.verify(publicKey, message, signature)))
     })
   )
 
@@ -96,8 +96,8 @@ describe("LocalKey", () => {
         const publicKey = yield* local.publicKey(curve)
         const message = digestOf("a")
         const signature = yield* local.sign(curve, message)
-        const verify = (...input: Parameters<(typeof operations)[typeof curve]["verify"]>) =>
-          Effect.promise(() => operations[curve].verify(...input))
+        const verify = (...input: Parameters<(typeof curveOperations)[typeof curve]["verify"]>) =>
+          Effect.promise(() => curveOperations[curve].verify(...input))
         assert.isTrue(yield* verify(publicKey, message, signature))
         for (const other of changed(message)) assert.isFalse(yield* verify(publicKey, other, signature))
         for (const other of changed(signature)) assert.isFalse(yield* verify(publicKey, message, other))
@@ -125,7 +125,7 @@ describe("LocalKey", () => {
       const publicKey = yield* local.publicKey("secp256k1")
       const address = yield* Effect.promise(() => recoverAddress({ hash: toHex(digest), signature: toHex(other) }))
       assert.strictEqual(address, privateKeyToAccount(`0x${"01".repeat(32)}`).address)
-      assert.isFalse(yield* Effect.promise(() => operations.secp256k1.verify(publicKey, digest, other)))
+      assert.isFalse(yield* Effect.promise(() => curveOperations.secp256k1.verify(publicKey, digest, other)))
     })
   )
 

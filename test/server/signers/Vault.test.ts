@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { operations } from "../../../src/server/signers/backends/Curves.ts"
+import { curveOperations } from "../../../src/server/signers/backends/SignerBackend.ts"
 import { Vault, namespace } from "../../../testkit/Vault.ts"
 import type { Fault, Operation } from "../../../testkit/Vault.ts"
 import {
@@ -57,7 +57,7 @@ layer(Layer.empty)("a key in Vault", (it) => {
       const key = yield* kv()
       const publicKey = yield* key.publicKey("ed25519")
       const signature = yield* key.sign("ed25519", Buffer.from("a"))
-      assert.isTrue(yield* Effect.promise(() => operations.ed25519.verify(publicKey, Buffer.from("a"), signature)))
+      assert.isTrue(yield* Effect.promise(() => curveOperations.ed25519.verify(publicKey, Buffer.from("a"), signature)))
       assert.deepStrictEqual([vault.count("login"), vault.count("kv")], [1, 2])
       const [first, second] = vault.seen
       assert.strictEqual(second?.url, "/proxied/v1/secret/data/hot/wallet-1")

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as crypto from "node:crypto"
-import { operations } from "../../../src/server/signers/backends/Curves.ts"
+import { curveOperations } from "../../../src/server/signers/backends/SignerBackend.ts"
 import type { SignerBackend } from "../../../src/server/signers/backends/SignerBackend.ts"
 import { Vault, ed25519, transitKey } from "../../../testkit/Vault.ts"
 import { badKey, failureOf, fresh, notFound, openTransit, transit, unexpected } from "./vaults.ts"
@@ -22,7 +22,7 @@ const message = Buffer.from("a")
 const signs = Effect.fnUntraced(function* ({ sign }: SignerBackend, pubkey: string) {
   const signature = yield* sign("ed25519", message)
   const publicKey = Buffer.from(pubkey, "base64")
-  assert.isTrue(yield* Effect.promise(() => operations.ed25519.verify(publicKey, message, signature)))
+  assert.isTrue(yield* Effect.promise(() => curveOperations.ed25519.verify(publicKey, message, signature)))
 })
 
 const inspectionOf = ({ inspect }: SignerBackend) => inspect ?? assert.fail("the key cannot be inspected")
@@ -111,7 +111,7 @@ layer(Layer.empty)("a key that never leaves Vault", (it) => {
       assert.strictEqual(Buffer.from(publicKey).toString("base64"), vault.publicKey("solana.1"))
       for (const bytes of [new Uint8Array(0), crypto.randomBytes(1), crypto.randomBytes(1000)]) {
         const signature = yield* key.sign("ed25519", bytes)
-        assert.isTrue(yield* Effect.promise(() => operations.ed25519.verify(publicKey, bytes, signature)))
+        assert.isTrue(yield* Effect.promise(() => curveOperations.ed25519.verify(publicKey, bytes, signature)))
       }
       assert.deepStrictEqual([vault.count("login"), vault.count("keys"), vault.count("sign")], [1, 1, 3])
     }).pipe(Effect.provide(fresh))

@@ -1,7 +1,7 @@
 // Signatures of messages by a signer that another server has: what callers get if that server is away or takes no more requests.
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Metric } from "effect"
-import * as SignerMetrics from "../../../src/server/signers/SignerMetrics.ts"
+import { signerMetrics } from "../../../src/server/signers/SignerKeys.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as AwsKms from "../../../testkit/signers/AwsKms.ts"
 import { StandIn } from "../../../testkit/signers/StandIn.ts"
@@ -40,7 +40,7 @@ const rpc = Effect.flatMap(TestApi.TestApi, ({ call }) =>
 /** A counter's value, or how many values a histogram has. */
 const amountOf = (name: string, attributes: Record<string, string>) =>
   Effect.gen(function* () {
-    const metric = SignerMetrics.all.find(({ id }) => id === name) ?? assert.fail(name)
+    const metric = signerMetrics.find(({ id }) => id === name) ?? assert.fail(name)
     const state: object = yield* Metric.value(Metric.withAttributes(metric as Metric.Metric<never, object>, attributes))
     return "count" in state ? Number(state.count) : 0
   })

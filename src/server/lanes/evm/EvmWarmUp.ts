@@ -1,7 +1,7 @@
 // Loads the modules and tables that the first signature of a process would wait for.
 import { Effect, Redacted } from "effect"
 import * as EvmBytes from "../../chains/evm/EvmBytes.ts"
-import * as LocalKey from "../../signers/backends/local/LocalKey.ts"
+import * as LocalKey from "../../signers/backends/LocalKey.ts"
 
 /** The private key 1. No relayer uses its account. */
 const key = LocalKey.make(Redacted.make(`0x${"1".padStart(64, "0")}`))

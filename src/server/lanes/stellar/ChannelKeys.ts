@@ -4,8 +4,8 @@ import type { SecureRandom } from "effect/crypto"
 import { Hex } from "effect/encoding"
 import { accountOf } from "../../../domain/transaction/stellar/StrKey.ts"
 import type { LaneLedger } from "../../ledger/LaneLedger.ts"
+import * as LocalKey from "../../signers/backends/LocalKey.ts"
 import type { SignerBackend } from "../../signers/backends/SignerBackend.ts"
-import * as LocalKey from "../../signers/backends/local/LocalKey.ts"
 import { SigningFailed } from "../LaneKeys.ts"
 
 const seedLength = 32

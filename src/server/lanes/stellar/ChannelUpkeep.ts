@@ -14,7 +14,7 @@ import type { LaneLedger } from "../../ledger/LaneLedger.ts"
 import type { Account } from "../../ledger/NewTransaction.ts"
 import { isLaneOf } from "../../ledger/StoredLane.ts"
 import type { RelayerTargets, WithChannels } from "../../relayers/RelayerTargets.ts"
-import * as ChangedRow from "../../secrets/ChangedRow.ts"
+import { changedRowIn } from "../../secrets/RowMacs.ts"
 import { generate } from "./ChannelKeys.ts"
 import * as StellarMetrics from "./StellarMetrics.ts"
 
@@ -88,7 +88,7 @@ export const make = ({ ledger, random, targets }: Parts): Effect.Effect<void> =>
       const account = yield* accountOf(relayer).pipe(
         Effect.catchTag("RelayerNotFound", () => Effect.succeed(undefined)),
         Effect.catchCause((cause) => {
-          if (ChangedRow.inCause(cause) === undefined) return Effect.failCause(cause)
+          if (changedRowIn(cause) === undefined) return Effect.failCause(cause)
           return Effect.as(
             Effect.sync(() => unreadable.add(relayer.address)),
             undefined

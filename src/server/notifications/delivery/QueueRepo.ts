@@ -1,14 +1,47 @@
-// The table `deliveries` as a queue that all instances share. All times are those of the database: clocks of instances may
-// differ.
+// The table `deliveries` as a queue that all instances share. All times are those of the database: clocks of instances may differ.
 import { Effect, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { DeliveryState } from "../../../domain/notification/Delivery.ts"
 import type { DeliveryOutcome } from "../../../domain/notification/Delivery.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
-import * as DueDeliveries from "./DueDeliveries.ts"
-import { Receiver, columns } from "./ReceiversRepo.ts"
+import { Receiver, receiverColumns } from "./WebhookClient.ts"
 import type { WebhookAttempt } from "./WebhookClient.ts"
+
+// Which deliveries are due: parts of a statement that begins with `WITH RECURSIVE`.
+
+/** Walks an index from lane to lane, so that deliveries that wait behind the first of their lane cost nothing. */
+const laneHeads = (sql: SqlClient.SqlClient) => sql`
+  heads AS (
+    (SELECT notification_seq, lane, seq FROM deliveries WHERE state = 'pending'
+      ORDER BY notification_seq, lane, seq LIMIT 1)
+    UNION ALL
+    SELECT next.* FROM heads CROSS JOIN LATERAL (
+      SELECT notification_seq, lane, seq FROM deliveries
+      WHERE state = 'pending' AND (notification_seq, lane) > (heads.notification_seq, heads.lane)
+      ORDER BY notification_seq, lane, seq LIMIT 1
+    ) next
+  )`
+
+/**
+ * The first delivery of each lane that is due, with its place among those of its receiver. An expired delivery that was never
+ * attempted is still sent once, unless its receiver is failing. `OFFSET 0` makes the planner look up the delivery of each head: after a
+ * vacuum of an empty table, it expects one delivery until the next analysis, and would compare all of them with all heads.
+ */
+export const dueDeliveries = (sql: SqlClient.SqlClient, busy: ReadonlyMap<string, number>) => sql`
+  ${laneHeads(sql)}, due AS (
+    SELECT d.seq, d.next_attempt_at, coalesce(busy.count, 0) +
+      row_number() OVER (PARTITION BY d.notification_seq ORDER BY d.next_attempt_at, d.seq) AS place
+    FROM heads CROSS JOIN LATERAL (SELECT * FROM deliveries WHERE seq = heads.seq OFFSET 0) d
+    JOIN notifications n ON n.seq = d.notification_seq
+    LEFT JOIN unnest(${[...busy.keys()]}::text[], ${[...busy.values()]}::int[]) busy (id, count) ON busy.id = n.id
+    WHERE d.next_attempt_at <= clock_timestamp() AND NOT n.paused
+      AND (d.give_up_at > clock_timestamp() OR (d.failures = 0 AND n.failing_since IS NULL))
+      AND NOT EXISTS (
+        SELECT 1 FROM deliveries other WHERE other.claim IS NOT NULL AND other.notification_seq = d.notification_seq
+          AND other.lane = d.lane AND other.seq <> d.seq AND other.next_attempt_at > clock_timestamp()
+      )
+  )`
 
 const Claimed = Schema.Struct({
   ...Receiver.fields,
@@ -64,7 +97,7 @@ export const make = Effect.gen(function* () {
   /** Claims due deliveries, the first of each lane. No other instance claims them until the lease ends. */
   const claim = ({ free, perReceiver, busy }: Slots) =>
     sql`
-      WITH RECURSIVE ${DueDeliveries.find(sql, busy)}, chosen AS (
+      WITH RECURSIVE ${dueDeliveries(sql, busy)}, chosen AS (
         SELECT seq FROM deliveries
         WHERE seq = ANY(ARRAY(
           SELECT seq FROM due WHERE place <= ${perReceiver}::int ORDER BY place, next_attempt_at LIMIT ${free}
@@ -75,7 +108,7 @@ export const make = Effect.gen(function* () {
       UPDATE deliveries d SET claim = gen_random_uuid()::text, next_attempt_at = clock_timestamp() + ${lease}::interval
       FROM chosen, notifications n
       WHERE d.seq = chosen.seq AND n.seq = d.notification_seq
-      RETURNING d.id, d.claim, d.event, d.body, d.failures, ${columns(sql)}`.pipe(
+      RETURNING d.id, d.claim, d.event, d.body, d.failures, ${receiverColumns(sql)}`.pipe(
       Effect.flatMap(readClaimed),
       query("QueueRepo.claim")
     )
@@ -109,4 +142,76 @@ export const make = Effect.gen(function* () {
       WHERE id = ${id} AND claim = ${claim}`.pipe(Effect.asVoid, query("QueueRepo.release"))
 
   return { claim, settle, release }
+})
+
+// The upkeep of the table `deliveries`: what expires, what is deleted, and how much is pending.
+
+/** Rows that one statement expires or deletes. */
+const upkeepBatch = 1000
+
+const readCount = Rows.one(Schema.Struct({ count: Rows.Integer }))
+
+export const makeQueueUpkeepRepo = Effect.gen(function* () {
+  const sql = yield* client
+
+  /** Gives up deliveries that were pending for too long. Returns how many. */
+  const expire = sql`
+    UPDATE deliveries SET state = 'failed', claim = NULL WHERE seq = ANY(ARRAY(
+      SELECT d.seq FROM deliveries d JOIN notifications n ON n.seq = d.notification_seq
+      WHERE d.state = 'pending' AND d.give_up_at <= clock_timestamp() AND d.next_attempt_at <= clock_timestamp()
+        AND (d.failures > 0 OR n.paused OR n.failing_since IS NOT NULL)
+      LIMIT ${upkeepBatch} FOR UPDATE OF d SKIP LOCKED
+    )) RETURNING 1`.pipe(
+    Effect.map((rows) => rows.length),
+    query("QueueRepo.expire")
+  )
+
+  const pruneDeliveries = sql`
+    DELETE FROM deliveries WHERE seq = ANY(ARRAY(
+      SELECT seq FROM deliveries WHERE created_at < now() - interval '30 days' AND state <> 'pending'
+      ORDER BY created_at LIMIT ${upkeepBatch} FOR UPDATE SKIP LOCKED
+    ))`
+
+  const pruneKeys = sql`
+    UPDATE notifications SET previous_signing_key_sealed = NULL, previous_signing_key_expires_at = NULL
+    WHERE id IN (
+      SELECT id FROM notifications WHERE previous_signing_key_expires_at <= now() FOR NO KEY UPDATE SKIP LOCKED
+    )`
+
+  /** Deletes deliveries that are older than 30 days, and previous signing keys that have expired. */
+  const prune = Effect.andThen(pruneDeliveries, pruneKeys).pipe(Effect.asVoid, query("QueueRepo.prune"))
+
+  /**
+   * Deletes some deliveries of notifications that were deleted. Returns whether there are more. Walks an index from
+   * notification to notification. `AS MATERIALIZED` keeps the planner from joining all deliveries.
+   */
+  const clear = sql`
+    WITH RECURSIVE owners AS (
+      (SELECT notification_seq AS seq FROM deliveries ORDER BY notification_seq LIMIT 1)
+      UNION ALL
+      SELECT next.seq FROM owners CROSS JOIN LATERAL (
+        SELECT notification_seq AS seq FROM deliveries WHERE notification_seq > owners.seq
+        ORDER BY notification_seq LIMIT 1
+      ) next
+    ), deleted AS MATERIALIZED (
+      SELECT seq FROM owners WHERE NOT EXISTS (SELECT FROM notifications n WHERE n.seq = owners.seq) LIMIT 1
+    )
+    DELETE FROM deliveries WHERE seq = ANY(ARRAY(
+      SELECT d.seq FROM deleted JOIN deliveries d ON d.notification_seq = deleted.seq
+      ORDER BY d.seq LIMIT ${upkeepBatch} FOR UPDATE OF d SKIP LOCKED
+    )) RETURNING 1`.pipe(
+    Effect.map((rows) => rows.length > 0),
+    query("QueueRepo.clear")
+  )
+
+  /** Reads an index of all pending deliveries. */
+  const countPending = sql`
+    SELECT count(*) AS count FROM deliveries d JOIN notifications n ON n.seq = d.notification_seq
+    WHERE d.state = 'pending'`.pipe(
+    Effect.flatMap(readCount),
+    Effect.map(({ count }) => count),
+    query("QueueRepo.countPending")
+  )
+
+  return { expire, prune, clear, countPending }
 })

@@ -1,15 +1,112 @@
-// Sends a signed webhook once and returns the outcome.
-import { Cause, Clock, Effect } from "effect"
-import type { Redacted } from "effect"
-import { HttpClientRequest } from "effect/http"
+// Sends a signed webhook to a receiver once and returns the outcome.
+import { Cause, Clock, Duration, Effect, Redacted, Result, Schema } from "effect"
+import { Headers, HttpClientRequest } from "effect/http"
 import type { HttpClientError } from "effect/http"
+import type { SqlClient } from "effect/sql"
+import { createHmac } from "node:crypto"
 import type { DeliveryOutcome } from "../../../domain/notification/Delivery.ts"
+import { NotificationId } from "../../../domain/notification/Notification.ts"
 import { Outbound, refusal } from "../../../outbound/Outbound.ts"
-import * as SigningKeys from "../SigningKeys.ts"
+import { client, query } from "../../../sql/Query.ts"
+import * as Rows from "../../../sql/Rows.ts"
 import { Secrets } from "../../secrets/Secrets.ts"
-import * as BackOff from "./BackOff.ts"
-import type { Receiver } from "./ReceiversRepo.ts"
-import * as Signatures from "./Signatures.ts"
+import { openSigningKey } from "../Notifications.ts"
+
+// The table `notifications` as receivers of webhooks: where they are sent, the keys that sign them, and whether receivers are failing.
+
+export const Receiver = Schema.Struct({
+  notification_id: NotificationId,
+  url: Schema.String,
+  /** Sealed. Null if webhooks are not signed. */
+  key: Schema.NullOr(Schema.Uint8Array),
+  /** Sealed. The key before the last change signs as well for 24 hours. */
+  previous_key: Schema.NullOr(Schema.Uint8Array)
+})
+export type Receiver = typeof Receiver.Type
+
+/** The columns of `Receiver`, from the table `notifications` as `n`. */
+export const receiverColumns = (
+  sql: SqlClient.SqlClient
+) => sql`n.id AS notification_id, n.url, n.signing_key_sealed AS key,
+  CASE WHEN n.previous_signing_key_expires_at > clock_timestamp() THEN n.previous_signing_key_sealed END AS previous_key`
+
+const readReceiver = Rows.first(Receiver)
+const readFailing = Rows.all(Schema.Struct({ long: Schema.Boolean }))
+
+export const makeReceiversRepo = Effect.gen(function* () {
+  const sql = yield* client
+
+  const find = (id: NotificationId) =>
+    sql`SELECT ${receiverColumns(sql)} FROM notifications n WHERE n.id = ${id}`.pipe(
+      Effect.flatMap(readReceiver),
+      query("WebhookClient.find")
+    )
+
+  /** Notes a success: the receiver is not failing. */
+  const recovered = (id: NotificationId) =>
+    sql`UPDATE notifications SET failing_since = NULL WHERE id = ${id} AND failing_since IS NOT NULL`.pipe(
+      Effect.asVoid,
+      query("WebhookClient.recovered")
+    )
+
+  /** Notes a failure, and locks the row. Returns whether all attempts of the last three days have failed. */
+  const failing = (id: NotificationId) =>
+    sql`
+      UPDATE notifications SET failing_since = coalesce(failing_since, clock_timestamp()) WHERE id = ${id}
+      RETURNING failing_since <= clock_timestamp() - interval '3 days' AS long`.pipe(
+      Effect.flatMap(readFailing),
+      Effect.map((rows) => rows.some(({ long }) => long)),
+      query("WebhookClient.failing")
+    )
+
+  return { find, recovered, failing }
+})
+
+// Computes the signature headers of a webhook: those of Standard Webhooks, and `X-Signature`.
+
+/** The prefix of a key in the format of Standard Webhooks. The rest is base64. */
+const standardPrefix = "whsec_"
+
+const standardKey = (key: string) =>
+  key.startsWith(standardPrefix) ? Buffer.from(key.slice(standardPrefix.length), "base64") : Buffer.from(key)
+
+const hmac = (key: string | Uint8Array, text: string) => createHmac("sha256", key).update(text).digest("base64")
+
+export interface SignedWebhook {
+  readonly id: string
+  readonly body: string
+  /** Seconds since 1970. */
+  readonly timestamp: number
+  /** The current key first. Empty: the webhook is not signed. */
+  readonly keys: ReadonlyArray<Redacted.Redacted>
+}
+
+export const signatureHeaders = ({ id, body, timestamp, keys }: SignedWebhook): Record<string, string> => {
+  const identity = { "webhook-id": id, "webhook-timestamp": String(timestamp) }
+  const [current, ...previous] = keys.map(Redacted.value)
+  if (current === undefined) return identity
+  const signature = (key: string) => `v1,${hmac(standardKey(key), `${id}.${timestamp}.${body}`)}`
+  return {
+    ...identity,
+    "webhook-signature": [current, ...previous].map(signature).join(" "),
+    "x-signature": hmac(current, body)
+  }
+}
+
+// Computes when a failed delivery is attempted again.
+
+const shortestDelay = 5_000
+const longestDelay = Duration.toMillis("1 hour")
+
+/** Milliseconds until the next attempt after `failures`, from 1; `random` is from 0 to 1. */
+export const backOffDelay = (failures: number, random: number): number =>
+  Math.round(Math.min(shortestDelay * 2 ** (failures - 1), longestDelay) * (0.75 + 0.25 * random))
+
+/** Milliseconds that a `Retry-After` header (RFC 9110, section 10.2.3) asks for. `now` is in milliseconds since 1970. */
+export const askedDelay = (header: string | undefined, now: number): number | undefined => {
+  const parsed = Result.getOrUndefined(Headers.parseRetryAfter(header ?? ""))
+  return parsed === undefined ? undefined : Duration.toMillis(Headers.retryAfterDelay(parsed, now))
+}
 
 export interface Message {
   readonly id: string
@@ -62,9 +159,9 @@ export const make = Effect.gen(function* () {
   const keysOf = Effect.fnUntraced(function* ({ notification_id, url, key, previous_key }: Receiver) {
     const receiver = { id: notification_id, url }
     const keys: Array<Redacted.Redacted> = []
-    if (key !== null) keys.push(yield* SigningKeys.open(secrets, receiver, key, "signing_key"))
+    if (key !== null) keys.push(yield* openSigningKey(secrets, receiver, key, "signing_key"))
     if (key !== null && previous_key !== null) {
-      keys.push(yield* SigningKeys.open(secrets, receiver, previous_key, "previous_signing_key"))
+      keys.push(yield* openSigningKey(secrets, receiver, previous_key, "previous_signing_key"))
     }
     return keys
   })
@@ -78,7 +175,7 @@ export const make = Effect.gen(function* () {
       const keys = yield* keysOf(receiver)
       const request = HttpClientRequest.post(receiver.url).pipe(
         HttpClientRequest.setHeaders({
-          ...Signatures.headers({ id, body, timestamp: Math.floor(now / 1000), keys }),
+          ...signatureHeaders({ id, body, timestamp: Math.floor(now / 1000), keys }),
           "webhook-event-type": event,
           "user-agent": "effect-relayer"
         }),
@@ -89,7 +186,7 @@ export const make = Effect.gen(function* () {
       // A body that is too long or incomplete does not change the outcome, which depends on the status.
       const answer = yield* Effect.option(response.text)
       const retryAfter = asking.has(status)
-        ? BackOff.retryAfter(headers["retry-after"], yield* Clock.currentTimeMillis)
+        ? askedDelay(headers["retry-after"], yield* Clock.currentTimeMillis)
         : undefined
       return {
         outcome: outcomeOf(status),

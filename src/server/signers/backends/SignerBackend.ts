@@ -1,8 +1,9 @@
-// The interface of signer types: how a type prepares its configuration, and a key that signs.
-import { Context, Schema } from "effect"
-import type { Effect, Redacted } from "effect"
-import type { CreateSigner } from "../../../domain/signer/CreateSigner.ts"
+// The interface of signer types, with what every type needs: keys and signatures by curve, and ids of signatures at key services.
+import { Context, Effect, Schema } from "effect"
+import type { Redacted } from "effect"
+import * as crypto from "node:crypto"
 import type { BadRequest, ServiceUnavailable } from "../../../domain/request/Request.ts"
+import type { CreateSigner } from "../../../domain/signer/CreateSigner.ts"
 import type { Curve, Signer, SignerType } from "../../../domain/signer/Signer.ts"
 
 /** Why a key cannot be reached or used. */
@@ -110,3 +111,110 @@ export type SignerKind<T extends SignerType> = Kind<RequestOf<T>, ConfigOf<T>>
 export class SignerKinds extends Context.Service<SignerKinds, { readonly [T in SignerType]: SignerKind<T> }>()(
   "effect-relayer/server/signers/backends/SignerBackend/SignerKinds"
 ) {}
+
+// Keys, signatures and their verification, by curve. viem and tiny-secp256k1 take 15 MB each and are loaded when they are first
+// needed.
+
+/** Bytes have the formats that `SignerBackend` names; `privateKey` has 32 bytes. */
+interface CurveOperations {
+  publicKey(privateKey: Uint8Array): Uint8Array
+  sign(privateKey: Uint8Array, message: Uint8Array): Promise<Uint8Array>
+  verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean>
+}
+
+const toHex = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString("hex")}` as const
+
+const halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+
+const secp256k1: CurveOperations = {
+  publicKey: (privateKey) => {
+    const pair = crypto.createECDH("secp256k1")
+    pair.setPrivateKey(privateKey)
+    return pair.getPublicKey()
+  },
+  // libsecp256k1 is written so that its time does not depend on the key, and takes 80 µs for a signature (@noble/curves, which
+  // viem uses: 200 µs). The same key and digest always give the same signature (RFC 6979).
+  sign: async (privateKey, digest) => {
+    const { signRecoverable } = await import("tiny-secp256k1")
+    const { signature, recoveryId } = signRecoverable(digest, privateKey)
+    return Uint8Array.of(...signature, recoveryId)
+  },
+  verify: async (publicKey, digest, signature) => {
+    if (signature.length !== 65 || (signature[64] ?? 2) > 1) return false
+    if (BigInt(toHex(signature.subarray(32, 64))) > halfOrder) return false
+    const { recoverPublicKey } = await import("viem/utils")
+    const recovered = recoverPublicKey({ hash: toHex(digest), signature: toHex(signature) })
+    // It fails if no point of the curve has r as its x.
+    return recovered.then(
+      (key) => key === toHex(publicKey),
+      () => false
+    )
+  }
+}
+
+/** The bytes before the 32 bytes of a key in DER (RFC 8410, sections 7 and 4). */
+const pkcs8 = Buffer.from("302e020100300506032b657004220420", "hex")
+const spki = Buffer.from("302a300506032b6570032100", "hex")
+
+const ed25519Key = (seed: Uint8Array) => {
+  const der = Buffer.concat([pkcs8, seed])
+  try {
+    return crypto.createPrivateKey({ key: der, format: "der", type: "pkcs8" })
+  } finally {
+    der.fill(0)
+  }
+}
+
+const ed25519: CurveOperations = {
+  publicKey: (seed) =>
+    crypto.createPublicKey(ed25519Key(seed)).export({ format: "der", type: "spki" }).subarray(spki.length),
+  sign: async (seed, message) => crypto.sign(null, message, ed25519Key(seed)),
+  verify: async (publicKey, message, signature) => {
+    if (publicKey.length !== 32) return false
+    const key = crypto.createPublicKey({ key: Buffer.concat([spki, publicKey]), format: "der", type: "spki" })
+    return crypto.verify(null, message, key, signature)
+  }
+}
+
+export const curveOperations: Readonly<Record<Curve, CurveOperations>> = { secp256k1, ed25519 }
+
+/**
+ * A random message that is signed to test a key. It is never a valid transaction. On solana, its first byte would announce 101
+ * signers, for which it is too short. On stellar, signatures cover a hash, which is shorter. On evm, they cover a Keccak hash, not
+ * a SHA-256 hash.
+ */
+export const probeOf = (curve: Curve): Uint8Array => {
+  const message = Buffer.concat([Buffer.from("effect-relayer signer probe\n"), crypto.randomBytes(32)])
+  return curve === "ed25519" ? message : crypto.createHash("sha256").update(message).digest()
+}
+
+// The ids that key services give to signatures. They identify a signature in the log of the key service, such as CloudTrail.
+
+const RequestIds = Context.Reference<(id: string) => void>(
+  "effect-relayer/server/signers/backends/SignerBackend/RequestIds",
+  {
+    defaultValue: () => () => undefined
+  }
+)
+
+/** Ids are written to the log and the audit log, so no other text of a key service may be among them. */
+const requestIdPattern = /^[\x21-\x7e]{1,128}$/u
+
+/** The field `requestId`, if the key service gave an id. */
+export const requestIdField = (id: string | undefined): { readonly requestId?: string } =>
+  id !== undefined && requestIdPattern.test(id) ? { requestId: id } : {}
+
+/** A backend calls this with the id that the key service gave to a signature. The span of the signature shows the id too. */
+export const noteRequestId = (id: string): Effect.Effect<void> =>
+  Effect.andThen(
+    Effect.annotateCurrentSpan("signer.request_id", id),
+    Effect.map(RequestIds, (noted) => noted(id))
+  )
+
+/** The signature, with the id that the key service gave to it, if any. */
+export const withRequestId = <A, E, R>(signing: Effect.Effect<A, E, R>) =>
+  Effect.suspend(() => {
+    let requestId: string | undefined
+    const noted = Effect.provideService(signing, RequestIds, (id: string) => void (requestId = id))
+    return Effect.map(noted, (signature) => ({ signature, requestId }))
+  })

@@ -4,7 +4,7 @@ import { Effect, Redacted } from "effect"
 import { keccak256, parseTransaction } from "viem"
 import { privateKeyToAccount } from "viem/accounts"
 import * as EvmBytes from "../../../../src/server/chains/evm/EvmBytes.ts"
-import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
+import * as LocalKey from "../../../../src/server/signers/backends/LocalKey.ts"
 
 const key = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 const account = privateKeyToAccount(`0x${key}`)

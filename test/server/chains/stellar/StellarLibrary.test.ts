@@ -34,7 +34,7 @@ describe("the library of stellar", () => {
 
   it("is used in `server/chains/stellar` only, and for the addresses of signers", () => {
     const elsewhere = found.map(({ file }) => file).filter((file) => !file.startsWith("src/server/chains/stellar/"))
-    assert.deepStrictEqual([...new Set(elsewhere)], ["src/server/signers/Addresses.ts"])
+    assert.deepStrictEqual([...new Set(elsewhere)], ["src/server/signers/SignerKeys.ts"])
   })
 
   it("is one package, which was there before", () => {

@@ -2,11 +2,11 @@
 import { assert } from "@effect/vitest"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
-import * as MasterKey from "../../../../src/server/masterKey/MasterKey.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
-import { Secrets } from "../../../../src/server/secrets/Secrets.ts"
+import { layerMasterKeyCheck } from "../../../../src/server/masterKey/MasterKeys.ts"
 import { RowMacs } from "../../../../src/server/secrets/RowMacs.ts"
+import { Secrets } from "../../../../src/server/secrets/Secrets.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { accountIn, keyOf } from "../../../../testkit/stellar/Entries.ts"
 import { newTransaction } from "../../../../testkit/LedgerRows.ts"
@@ -55,7 +55,7 @@ const withMasterKey = (current: Redacted.Redacted<Uint8Array>) =>
   )
 
 /** The master key is marked, as at the start of a process: the database refuses values of an unknown one. */
-const marked = Layer.provideMerge(Layer.provideMerge(MasterKey.layerCheck, RowMacs.layer), ledger)
+const marked = Layer.provideMerge(Layer.provideMerge(layerMasterKeyCheck, RowMacs.layer), ledger)
 
 layerEach(memory)("channels", (it) => {
   it.effect("get no XLM, have the relayer as a signer, and lock three base reserves of it", () =>

@@ -8,9 +8,9 @@ import { accountsIn } from "../../../../src/server/chains/stellar/StellarSignatu
 import * as OwnAccounts from "../../../../src/server/lanes/stellar/OwnAccounts.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import * as LaneAccountsRepo from "../../../../src/server/ledger/hold/LaneAccountsRepo.ts"
-import { RelayerMacs } from "../../../../src/server/relayers/RelayerMacs.ts"
-import * as RelayersRepo from "../../../../src/server/relayers/RelayersRepo.ts"
 import { RelayerTargets } from "../../../../src/server/relayers/RelayerTargets.ts"
+import * as RelayersRepo from "../../../../src/server/relayers/RelayersRepo.ts"
+import { RelayerMacs } from "../../../../src/server/relayers/StoredRelayer.ts"
 import { ledger } from "../../ledger/Fixtures.ts"
 
 const addressOf = (name: string) => Keypair.fromRawEd25519Seed(createHash("sha256").update(name).digest()).publicKey()

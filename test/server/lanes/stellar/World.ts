@@ -31,7 +31,7 @@ import type { Account, NewTransaction } from "../../../../src/server/ledger/NewT
 import { isLaneOf } from "../../../../src/server/ledger/StoredLane.ts"
 import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
 import { isOf } from "../../../../src/server/ledger/StoredTransaction.ts"
-import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
+import * as LocalKey from "../../../../src/server/signers/backends/LocalKey.ts"
 import { accept } from "../../../../testkit/LedgerRows.ts"
 import {
   altered,

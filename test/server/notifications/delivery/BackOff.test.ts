@@ -1,17 +1,17 @@
 // The time until a failed delivery is attempted again.
 import { assert, describe, it } from "@effect/vitest"
-import * as BackOff from "../../../../src/server/notifications/delivery/BackOff.ts"
+import { askedDelay, backOffDelay } from "../../../../src/server/notifications/delivery/WebhookClient.ts"
 
-describe("BackOff.delay", () => {
+describe("WebhookClient.delay", () => {
   it("doubles from five seconds to an hour, minus up to a quarter", () => {
-    const longest = Array.from({ length: 12 }, (_, index) => BackOff.delay(index + 1, 1) / 1000)
+    const longest = Array.from({ length: 12 }, (_, index) => backOffDelay(index + 1, 1) / 1000)
     assert.deepStrictEqual(longest, [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600])
-    assert.strictEqual(BackOff.delay(1, 0), 3750)
-    assert.strictEqual(BackOff.delay(5000, 0), 2_700_000)
+    assert.strictEqual(backOffDelay(1, 0), 3750)
+    assert.strictEqual(backOffDelay(5000, 0), 2_700_000)
   })
 })
 
-describe("BackOff.retryAfter", () => {
+describe("WebhookClient.retryAfter", () => {
   const now = Date.parse("2026-11-21T12:00:00Z")
   const cases: ReadonlyArray<readonly [string | undefined, number | undefined]> = [
     ["0", 0],
@@ -24,6 +24,6 @@ describe("BackOff.retryAfter", () => {
     [undefined, undefined]
   ]
   for (const [header, expected] of cases) {
-    it(`${header} is ${expected}`, () => assert.strictEqual(BackOff.retryAfter(header, now), expected))
+    it(`${header} is ${expected}`, () => assert.strictEqual(askedDelay(header, now), expected))
   }
 })

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Option } from "effect"
 import { Deliveries } from "../../../../src/server/notifications/delivery/Deliveries.ts"
 import * as QueueRepo from "../../../../src/server/notifications/delivery/QueueRepo.ts"
-import * as QueueUpkeepRepo from "../../../../src/server/notifications/delivery/QueueUpkeepRepo.ts"
+import { makeQueueUpkeepRepo } from "../../../../src/server/notifications/delivery/QueueRepo.ts"
 import * as World from "./World.ts"
 
 const all = { free: 1000, perReceiver: 1000, busy: new Map<string, number>() }
@@ -31,7 +31,7 @@ describe("the database's clock", () => {
     Effect.gen(function* () {
       const { id } = yield* World.create("http://127.0.0.1:9/hook")
       const repo = yield* QueueRepo.make
-      const upkeep = yield* QueueUpkeepRepo.make
+      const upkeep = yield* makeQueueUpkeepRepo
       yield* World.publish("relayer.updated", World.relayer(id))
       yield* World.pass("30 hours")
       yield* upkeep.expire

@@ -6,12 +6,7 @@ import { inject } from "vitest"
 import type { KnownEventType } from "../../../../src/domain/event/Event.ts"
 import { CreateNotification } from "../../../../src/domain/notification/Notification.ts"
 import type { NotificationId } from "../../../../src/domain/notification/Notification.ts"
-import { Audit } from "../../../../src/server/audit/Audit.ts"
 import { Changes } from "../../../../src/server/changes/Changes.ts"
-import { Notifications } from "../../../../src/server/notifications/Notifications.ts"
-import * as MasterKey from "../../../../src/server/masterKey/MasterKey.ts"
-import { RowMacs } from "../../../../src/server/secrets/RowMacs.ts"
-import { Secrets } from "../../../../src/server/secrets/Secrets.ts"
 import type { Delivery } from "../../../../src/domain/notification/Delivery.ts"
 import { Relayer } from "../../../../src/domain/relayer/Relayer.ts"
 import { makeAllowList } from "../../../../src/outbound/Destination.ts"
@@ -20,8 +15,13 @@ import type { Options } from "../../../../src/outbound/Outbound.ts"
 import * as Lifecycle from "../../../../src/server/lifecycle/Lifecycle.ts"
 import { commitSignalOf } from "../../../../src/server/lifecycle/Lifecycle.ts"
 import { OutboundWork } from "../../../../src/server/limits/CallerLimits.ts"
+import { Audit } from "../../../../src/server/audit/Audit.ts"
+import { layerMasterKeyCheck } from "../../../../src/server/masterKey/MasterKeys.ts"
+import { Notifications } from "../../../../src/server/notifications/Notifications.ts"
 import { Deliveries } from "../../../../src/server/notifications/delivery/Deliveries.ts"
 import * as DeliveryJob from "../../../../src/server/notifications/delivery/DeliveryJob.ts"
+import { RowMacs } from "../../../../src/server/secrets/RowMacs.ts"
+import { Secrets } from "../../../../src/server/secrets/Secrets.ts"
 import { awaited } from "../../../../testkit/Awaited.ts"
 import { evmRelayer } from "../../../../testkit/fixtures.ts"
 import { clientConfig } from "../../../../testkit/Postgres.ts"
@@ -41,7 +41,7 @@ export const instance = ({
     Layer.provideMerge(Changes.layer),
     Layer.provideMerge(Layer.merge(Audit.layer, OutboundWork.layer)),
     Layer.provideMerge(Lifecycle.layer),
-    Layer.provideMerge(MasterKey.layerCheck),
+    Layer.provideMerge(layerMasterKeyCheck),
     Layer.provideMerge(RowMacs.layer),
     Layer.provideMerge(Secrets.layer({ current: Redacted.make(masterKey), others: [] })),
     Layer.provideMerge(

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as ClientKms from "@aws-sdk/client-kms"
 import { Effect } from "effect"
-import * as AwsClients from "../../../../src/server/signers/backends/aws/AwsClients.ts"
+import { makeAwsCall } from "../../../../src/server/signers/backends/AwsKms.ts"
 
 describe("the clients of AWS KMS", () => {
   /** Counts open clients. */
@@ -24,7 +24,7 @@ describe("the clients of AWS KMS", () => {
   it.effect("of regions that do not exist are closed, and those that answer are kept", () =>
     Effect.gen(function* () {
       const { count, load } = counted()
-      const call = yield* AwsClients.make(load)
+      const call = yield* makeAwsCall(load)
       const notFound = Object.assign(new Error("no such host"), { code: "ENOTFOUND" })
       for (let n = 0; n < 100; n++) {
         yield* Effect.flip(call(`eu-nowhere-${n}`, () => Promise.reject(notFound)))
@@ -40,7 +40,7 @@ describe("the clients of AWS KMS", () => {
     Effect.gen(function* () {
       const { load } = counted()
       let isMissing = true
-      const call = yield* AwsClients.make(() => (isMissing ? Promise.reject(new Error("no such package")) : load()))
+      const call = yield* makeAwsCall(() => (isMissing ? Promise.reject(new Error("no such package")) : load()))
       const answer = call("eu-west-1", () => Promise.resolve("answered"))
       assert.strictEqual((yield* Effect.flip(answer)).reason, "not_installed")
       isMissing = false
@@ -60,7 +60,7 @@ describe("the clients of AWS KMS", () => {
           super({ ...options, credentials })
         }
       }
-      const call = yield* AwsClients.make(() => Promise.resolve({ ...ClientKms, KMSClient: Client }))
+      const call = yield* makeAwsCall(() => Promise.resolve({ ...ClientKms, KMSClient: Client }))
       const failing = (name: string) =>
         Effect.flip(call("eu-west-1", () => Promise.reject(Object.assign(new Error(name), { name }))))
       for (let n = 0; n < 2; n++) assert.strictEqual((yield* failing("ExpiredTokenException")).reason, "login")
@@ -73,7 +73,7 @@ describe("the clients of AWS KMS", () => {
   it.effect("are closed with their scope", () =>
     Effect.gen(function* () {
       const { count, load } = counted()
-      const use = Effect.flatMap(AwsClients.make(load), (call) => call("eu-west-1", () => Promise.resolve("answered")))
+      const use = Effect.flatMap(makeAwsCall(load), (call) => call("eu-west-1", () => Promise.resolve("answered")))
       yield* Effect.scoped(use)
       assert.strictEqual(count(), 0)
     })

@@ -1,10 +1,10 @@
 // `aws_kms` against its stand-in, and without its package.
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import * as AwsClients from "../../../../src/server/signers/backends/aws/AwsClients.ts"
-import * as AwsKmsBackend from "../../../../src/server/signers/backends/aws/AwsKms.ts"
-import * as RemoteCalls from "../../../../src/server/signers/backends/remote/RemoteCalls.ts"
-import * as RemoteSigner from "../../../../src/server/signers/backends/remote/RemoteSigner.ts"
+import * as AwsKmsBackend from "../../../../src/server/signers/backends/AwsKms.ts"
+import { makeAwsCall } from "../../../../src/server/signers/backends/AwsKms.ts"
+import * as RemoteSigner from "../../../../src/server/signers/backends/RemoteSigner.ts"
+import { makeRemoteCalls } from "../../../../src/server/signers/backends/RemoteSigner.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as AwsKms from "../../../../testkit/signers/AwsKms.ts"
 import * as Keys from "../../../../testkit/signers/Keys.ts"
@@ -54,8 +54,8 @@ layerEach(services)("a key in AWS KMS", (it) => {
 
 it.effect("aws_kms: without its package, a signer is refused with the field and the name of the package", () =>
   Effect.gen(function* () {
-    const call = yield* AwsClients.make(() => Promise.reject(new Error("Cannot find package")))
-    const shared = { calls: yield* RemoteCalls.make, settings: {} }
+    const call = yield* makeAwsCall(() => Promise.reject(new Error("Cannot find package")))
+    const shared = { calls: yield* makeRemoteCalls, settings: {} }
     const { fields, prepare } = RemoteSigner.make(AwsKmsBackend.make(call), shared)
     const failure = yield* Effect.flip(prepare({ region: "eu-west-1", key_id: "alias/a" }))
     assert.strictEqual(failure._tag, "SignerUnavailable")

@@ -1,7 +1,7 @@
 // How a signer in Azure logs in, and what it refuses to log in with. A refused login is tried again after a pause by the clock of the machine.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import type { AzureEnvironment } from "../../../../src/server/signers/backends/azure/AzureEnvironment.ts"
+import type { AzureEnvironment } from "../../../../src/server/signers/SignerSettings.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as Azure from "../../../../testkit/signers/Azure.ts"
 import { StandIn } from "../../../../testkit/signers/StandIn.ts"

@@ -3,8 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { secp256k1 } from "@noble/curves/secp256k1"
 import { Effect } from "effect"
 import * as crypto from "node:crypto"
-import * as Decode from "../../../../src/server/signers/backends/remote/Decode.ts"
-import * as LowS from "../../../../src/server/signers/backends/remote/LowS.ts"
+import * as Decode from "../../../../src/server/signers/backends/Decode.ts"
 import * as Keys from "../../../../testkit/signers/Keys.ts"
 
 const pemOf = (der: Uint8Array) =>
@@ -88,7 +87,7 @@ describe("answers of key services", () => {
     Effect.gen(function* () {
       const [key, other] = [Keys.make("secp256k1"), Keys.make("secp256k1")]
       const complete = (publicKey: Uint8Array, message: Uint8Array, rs: Uint8Array) =>
-        Effect.promise(() => LowS.complete(publicKey, message, rs))
+        Effect.promise(() => Decode.completeSignature(publicKey, message, rs))
       const low = key.sign(digest)
       const high = key.sign(digest, true)
       assert.notDeepEqual(low, high)

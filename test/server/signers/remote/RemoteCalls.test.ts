@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Ref } from "effect"
 import { TestClock } from "effect/testing"
-import * as RemoteCalls from "../../../../src/server/signers/backends/remote/RemoteCalls.ts"
-import type { Identity } from "../../../../src/server/signers/backends/remote/RemoteKey.ts"
+import { makeRemoteCalls } from "../../../../src/server/signers/backends/RemoteSigner.ts"
+import type { Identity } from "../../../../src/server/signers/backends/RemoteSigner.ts"
 import { SignerUnavailable } from "../../../../src/server/signers/backends/SignerBackend.ts"
 
 const identity: Identity = { service: "The key service", breaker: "a", account: "a", rate: 1000 }
@@ -37,7 +37,7 @@ describe("calls to a key service", () => {
         ["refused", 1],
         ["pending", 1]
       ] as const) {
-        const { run } = yield* RemoteCalls.make
+        const { run } = yield* makeRemoteCalls
         const { call, calls } = yield* failing(Array.from({ length: 4 }, () => failure(reason)))
         const fiber = yield* Effect.forkChild(outcome(run(identity, call)))
         yield* TestClock.adjust("8 seconds")
@@ -48,7 +48,7 @@ describe("calls to a key service", () => {
 
   it.effect("wait as long as the key service asks for", () =>
     Effect.gen(function* () {
-      const { run } = yield* RemoteCalls.make
+      const { run } = yield* makeRemoteCalls
       const { call, calls } = yield* failing([failure("throttled", 5000)])
       const fiber = yield* Effect.forkChild(outcome(run(identity, call)))
       yield* TestClock.adjust("4999 millis")
@@ -60,7 +60,7 @@ describe("calls to a key service", () => {
 
   it.effect("end at once if the key service asks for a longer wait than there is time for", () =>
     Effect.gen(function* () {
-      const { run } = yield* RemoteCalls.make
+      const { run } = yield* makeRemoteCalls
       const { call, calls } = yield* failing([failure("throttled", 9000)])
       const { reason, retryAfter } = yield* Effect.flip(run(identity, call))
       assert.deepStrictEqual([reason, retryAfter, yield* calls], ["throttled", 9000, 1])
@@ -69,7 +69,7 @@ describe("calls to a key service", () => {
 
   it.effect("stop after failures in a row, and start again with one call after a while", () =>
     Effect.gen(function* () {
-      const { run } = yield* RemoteCalls.make
+      const { run } = yield* makeRemoteCalls
       const { call, calls } = yield* failing(Array.from({ length: 5 }, () => failure("unexpected")))
       for (let n = 0; n < 5; n++) assert.strictEqual(yield* outcome(run(identity, call)), "unexpected")
       const { message, retryAfter } = yield* Effect.flip(run(identity, call))
@@ -84,7 +84,7 @@ describe("calls to a key service", () => {
 
   it.effect("go on, however often the key service refuses one key", () =>
     Effect.gen(function* () {
-      const { run } = yield* RemoteCalls.make
+      const { run } = yield* makeRemoteCalls
       for (const reason of ["refused", "not_found", "bad_key", "pending", "mismatch"] as const) {
         const { call } = yield* failing(Array.from({ length: 10 }, () => failure(reason)))
         for (let n = 0; n < 10; n++) assert.strictEqual(yield* outcome(run(identity, call)), reason)
@@ -95,7 +95,7 @@ describe("calls to a key service", () => {
 
   it.effect("keep the rate of the account, and end if the turn would come too late", () =>
     Effect.gen(function* () {
-      const { run } = yield* RemoteCalls.make
+      const { run } = yield* makeRemoteCalls
       const slow = { ...identity, rate: 2 }
       let calls = 0
       const call = Effect.sync(() => (calls++, "signed"))

@@ -4,16 +4,16 @@ import { Effect, Layer, Redacted, Schema } from "effect"
 import * as crypto from "node:crypto"
 import { CreateSigner } from "../../../../src/domain/signer/CreateSigner.ts"
 import { SignerId } from "../../../../src/domain/signer/Signer.ts"
-import * as Addresses from "../../../../src/server/signers/Addresses.ts"
 import { attributes } from "../../../../src/server/signers/backends/pkcs11/Cryptoki.ts"
 import type { Cryptoki } from "../../../../src/server/signers/backends/pkcs11/Cryptoki.ts"
 import * as Pkcs11 from "../../../../src/server/signers/backends/pkcs11/Pkcs11.ts"
 import { ofError } from "../../../../src/server/signers/backends/pkcs11/Pkcs11Failures.ts"
-import * as RemoteCalls from "../../../../src/server/signers/backends/remote/RemoteCalls.ts"
-import * as RemoteSigner from "../../../../src/server/signers/backends/remote/RemoteSigner.ts"
 import { ChainAccess } from "../../../../src/server/chains/ChainAccess.ts"
 import * as Services from "../../../../src/server/Services.ts"
+import { addressesOf } from "../../../../src/server/signers/SignerKeys.ts"
 import { Signers } from "../../../../src/server/signers/Signers.ts"
+import * as RemoteSigner from "../../../../src/server/signers/backends/RemoteSigner.ts"
+import { makeRemoteCalls } from "../../../../src/server/signers/backends/RemoteSigner.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as AwsKms from "../../../../testkit/signers/AwsKms.ts"
 import * as Azure from "../../../../testkit/signers/Azure.ts"
@@ -213,7 +213,7 @@ const kindOf = Effect.fnUntraced(function* (entries: Array<Entry>) {
       return Effect.tryPromise({ try: async () => call(session, library), catch: ofError })
     }
   })
-  return RemoteSigner.make(provider, { calls: yield* RemoteCalls.make, settings: {} })
+  return RemoteSigner.make(provider, { calls: yield* makeRemoteCalls, settings: {} })
 })
 
 const entry = (label: string, keyId: string): Entry => ({ label, id: keyId, key: Keys.make("secp256k1") })
@@ -247,7 +247,7 @@ test.effect("a key of PKCS#11 without an id does not sign while two keys have it
     const entries = [entry("hot", "")]
     const kind = yield* kindOf(entries)
     const prepared = yield* kind.prepare(named)
-    assert.deepStrictEqual(Object.keys(yield* Addresses.derive(kind.open(prepared))), ["evm"])
+    assert.deepStrictEqual(Object.keys(yield* addressesOf(kind.open(prepared))), ["evm"])
     entries.unshift(entry("hot", ""))
     const refused = yield* Effect.flip(kind.open(prepared).sign("secp256k1", crypto.randomBytes(32)))
     assert.deepStrictEqual(

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import * as Tokens from "../../../../src/server/signers/backends/remote/Tokens.ts"
+import { makeTokens } from "../../../../src/server/signers/backends/Rest.ts"
 import { SignerUnavailable } from "../../../../src/server/signers/backends/SignerBackend.ts"
 
 const refused = new SignerUnavailable({ reason: "login", message: "refused" })
@@ -17,7 +17,7 @@ const login: Login = { tenant: "a", secret: Redacted.make("secret") }
 /** Tokens for ten minutes, which are the number of their fetch. */
 const prepared = Effect.gen(function* () {
   let fetches = 0
-  const tokens = yield* Tokens.make<Login>(() =>
+  const tokens = yield* makeTokens<Login>(() =>
     Effect.sync(() => ({ value: Redacted.make(String(++fetches)), lifetime: Duration.minutes(10) }))
   )
   const get = (by: Login = login) => tokens.use(by, (token) => Effect.succeed(Redacted.value(token)))
@@ -68,7 +68,7 @@ describe("access tokens", () => {
   it.effect("are fetched again after a fetch that failed", () =>
     Effect.gen(function* () {
       let fetches = 0
-      const tokens = yield* Tokens.make<Login>(() => {
+      const tokens = yield* makeTokens<Login>(() => {
         fetches++
         return Effect.fail(refused)
       })

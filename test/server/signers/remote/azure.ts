@@ -1,7 +1,7 @@
 // Requests for signers in Azure Key Vault, and services on machines with other environments.
 import { Effect, Layer } from "effect"
-import type { AzureEnvironment } from "../../../../src/server/signers/backends/azure/AzureEnvironment.ts"
 import { SignerSettings } from "../../../../src/server/signers/SignerSettings.ts"
+import type { AzureEnvironment } from "../../../../src/server/signers/SignerSettings.ts"
 import * as Azure from "../../../../testkit/signers/Azure.ts"
 import { backends } from "./signers.ts"
 

@@ -6,8 +6,8 @@ import * as crypto from "node:crypto"
 import { CreateSigner } from "../../../../src/domain/signer/CreateSigner.ts"
 import { Signer } from "../../../../src/domain/signer/Signer.ts"
 import type { Curve, SignerType } from "../../../../src/domain/signer/Signer.ts"
-import * as Addresses from "../../../../src/server/signers/Addresses.ts"
-import { operations } from "../../../../src/server/signers/backends/Curves.ts"
+import { addressesOf } from "../../../../src/server/signers/SignerKeys.ts"
+import { curveOperations } from "../../../../src/server/signers/backends/SignerBackend.ts"
 import type { SignerBackend, SignerKind } from "../../../../src/server/signers/backends/SignerBackend.ts"
 import { SignerBackends } from "../../../../src/server/signers/backends/SignerBackends.ts"
 import { KeyDerivation } from "../../../../src/threads/KeyDerivation.ts"
@@ -62,7 +62,7 @@ export const open = Effect.fnUntraced(function* (request: Request) {
     config,
     curve: pinned.curve,
     public_key: Hex.encode(pinned.publicKey),
-    addresses: yield* Addresses.derive(kind.open({ config, pinned, ...prepared }))
+    addresses: yield* addressesOf(kind.open({ config, pinned, ...prepared }))
   }
   const stored = yield* Effect.orDie(toSigner(JSON.parse(JSON.stringify(shown))))
   return kind.open({ config: stored.config, pinned, ...prepared })
@@ -83,5 +83,5 @@ export const signs = Effect.fnUntraced(function* (backend: SignerBackend, curve:
   const signature = yield* backend.sign(curve, message)
   const publicKey = yield* backend.publicKey(curve)
   assert.strictEqual(signature.length, curve === "secp256k1" ? 65 : 64)
-  assert.isTrue(yield* Effect.promise(() => operations[curve].verify(publicKey, message, signature)))
+  assert.isTrue(yield* Effect.promise(() => curveOperations[curve].verify(publicKey, message, signature)))
 })

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { BadRequest } from "../../../../domain/request/Request.ts"
 import type { Curve } from "../../../../domain/signer/Signer.ts"
-import type { Provider } from "../remote/RemoteKey.ts"
+import type { Provider } from "../RemoteSigner.ts"
 import type { ConfigOf, Prepared, RequestOf } from "../SignerBackend.ts"
 import { mechanisms } from "./Cryptoki.ts"
 import type { Cryptoki } from "./Cryptoki.ts"

@@ -1,11 +1,11 @@
 // The failures of a key in a token of PKCS#11: for each, the field of the request that causes it, the message, and the results
 // of the library.
 import { Predicate } from "effect"
+import { makeFailures } from "../RemoteSigner.ts"
 import { SignerUnavailable } from "../SignerBackend.ts"
-import * as Failures from "../remote/Failures.ts"
 import { results } from "./Cryptoki.ts"
 
-export const { fields, unavailable } = Failures.make({
+export const { fields, unavailable } = makeFailures({
   unreachable: ["config.module", "the token does not answer"],
   unexpected: ["config.module", "the library does not answer as PKCS#11 requires"],
   login: ["config.pin", "the token refuses the PIN"],

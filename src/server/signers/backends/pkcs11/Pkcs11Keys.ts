@@ -1,7 +1,7 @@
 // Finds the private and the public half of a key in a token, and reads the public half.
 import type { Curve } from "../../../../domain/signer/Signer.ts"
-import * as Decode from "../remote/Decode.ts"
-import type { DecodedKey } from "../remote/Decode.ts"
+import * as Decode from "../Decode.ts"
+import type { DecodedKey } from "../Decode.ts"
 import { attributes, classes } from "./Cryptoki.ts"
 import type { Cryptoki, Handle } from "./Cryptoki.ts"
 import { unavailable } from "./Pkcs11Failures.ts"

@@ -1,6 +1,6 @@
 // The libraries of PKCS#11 that the operator names, each loaded once for the process.
 import { Effect, Fiber, Redacted, Semaphore } from "effect"
-import * as OptionalPackage from "../remote/OptionalPackage.ts"
+import { loadPackage } from "../RemoteSigner.ts"
 import type { SignerUnavailable } from "../SignerBackend.ts"
 import { flags, results } from "./Cryptoki.ts"
 import type { Cryptoki, Package } from "./Cryptoki.ts"
@@ -38,7 +38,7 @@ const initialize = ({ PKCS11 }: Package, path: string): Tokens => {
 }
 
 const open = Effect.fnUntraced(function* (module: string, path: string) {
-  const { default: pkcs11 } = yield* OptionalPackage.load(packageName, load)
+  const { default: pkcs11 } = yield* loadPackage(packageName, load)
   return yield* Effect.try(() => initialize(pkcs11, path)).pipe(
     Effect.catchTag("UnknownError", ({ cause }) =>
       Effect.logWarning("library of a PKCS#11 module cannot be loaded").pipe(

@@ -1,0 +1,212 @@
+// The columns with sealed values and the rows with a MAC, of all tables that have them.
+import { Effect, Schema } from "effect"
+import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
+import { exclusiveTurn } from "../../sql/Transaction.ts"
+
+/** A column of sealed values. Each value is bound to a place: `table`, the `id` of its row, `column`, and `context`. */
+export interface SealedColumn {
+  readonly table: string
+  readonly id: string
+  readonly sealed: string
+  readonly column: string
+  /** The context as an expression of SQL that returns JSON, equal to what the feature seals with. Absent: none. */
+  readonly context?: string
+  /** The column with the number of the row, if other transactions share locks of the row and take turns for it. */
+  readonly turn?: string
+}
+
+/** What directs the secret of a signer. Only signers whose key stays in a key service have a curve and a public key. */
+export const signerContent = `jsonb_build_object('type', type, 'config', config, 'addresses', jsonb_strip_nulls(
+  jsonb_build_object('evm', evm_address, 'solana', solana_address, 'stellar', stellar_address)))
+  || jsonb_strip_nulls(jsonb_build_object('curve', curve, 'public_key', public_key))`
+
+const receiverContent = "jsonb_build_object('url', url)"
+
+export const sealedColumns: ReadonlyArray<SealedColumn> = [
+  { table: "signers", id: "id", sealed: "key_sealed", column: "key", context: signerContent },
+  { table: "signers", id: "id", sealed: "config_sealed", column: "config", context: signerContent },
+  { table: "notifications", id: "id", sealed: "signing_key_sealed", column: "signing_key", context: receiverContent },
+  {
+    table: "notifications",
+    id: "id",
+    sealed: "previous_signing_key_sealed",
+    column: "previous_signing_key",
+    context: receiverContent
+  },
+  { table: "channel_keys", id: "address", sealed: "key_sealed", column: "key" },
+  { table: "networks", id: "id", sealed: "rpc_urls_sealed", column: "rpc_urls" },
+  { table: "relayers", id: "id", sealed: "custom_rpc_urls_sealed", column: "custom_rpc_urls", turn: "seq" },
+  { table: "idempotency_keys", id: "id", sealed: "body_sealed", column: "body" },
+  { table: "service_secrets", id: "name", sealed: "sealed", column: "sealed" }
+]
+
+/** `context` is null if the column has none. */
+const Sealed = Schema.Struct({ id: Schema.String, sealed: Schema.Uint8Array, context: Schema.Unknown })
+export type Sealed = typeof Sealed.Type
+
+const readSealed = Rows.all(Sealed)
+
+export interface Rewrapped extends Sealed {
+  readonly rewrapped: Uint8Array
+}
+
+export const makeSealedRepo = Effect.gen(function* () {
+  const sql = yield* client
+
+  /** A stale value does not begin with `header`. */
+  const isStale = ({ sealed }: SealedColumn, header: Uint8Array) =>
+    sql`substring(${sql(sealed)} FROM 1 FOR ${header.length}::int) <> ${header}`
+
+  /** Stale values, ordered by id, after the id `after`. */
+  const stale = (column: SealedColumn, header: Uint8Array, after: string, limit: number) =>
+    sql`
+      SELECT ${sql(column.id)} AS id, ${sql(column.sealed)} AS sealed, ${sql.literal(column.context ?? "null")} AS context
+      FROM ${sql(column.table)}
+      WHERE ${isStale(column, header)} AND ${sql(column.id)} > ${after}
+      ORDER BY ${sql(column.id)} LIMIT ${limit}`.pipe(Effect.flatMap(readSealed), query("SealedRepo.stale"))
+
+  /** Replaces values that have not changed and are not locked, and returns how many. It does not wait for locks. */
+  const replace = ({ table, id, sealed }: SealedColumn, values: ReadonlyArray<Rewrapped>) =>
+    sql`
+      WITH free AS (
+        SELECT t.${sql(id)} AS id, given.after FROM ${sql(table)} t
+        JOIN unnest(${values.map((value) => value.id)}::text[], ${values.map((value) => value.sealed)}::bytea[],
+          ${values.map((value) => value.rewrapped)}::bytea[]) given (id, before, after)
+          ON t.${sql(id)} = given.id AND t.${sql(sealed)} = given.before
+        FOR NO KEY UPDATE OF t SKIP LOCKED
+      )
+      UPDATE ${sql(table)} t SET ${sql(sealed)} = free.after FROM free WHERE t.${sql(id)} = free.id
+      RETURNING 1`.pipe(
+      Effect.map((rows) => rows.length),
+      query("SealedRepo.replace")
+    )
+
+  /**
+   * Replaces one value that has not changed, after the transactions that share the lock of its row, and before later ones. It does not wait for
+   * a transaction that changes the row. Returns how many. Must not be part of a transaction that has locks of other rows.
+   */
+  const replaceInTurn = ({ table, id, sealed }: SealedColumn, turn: string, value: Rewrapped) =>
+    sql`
+      WITH turn AS MATERIALIZED (
+        SELECT ${exclusiveTurn(sql, sql`r.${sql(turn)}`)} FROM ${sql(table)} r WHERE r.${sql(id)} = ${value.id}
+      ), free AS (
+        SELECT t.${sql(id)} AS id FROM turn CROSS JOIN ${sql(table)} t
+        WHERE t.${sql(id)} = ${value.id} AND t.${sql(sealed)} = ${value.sealed} FOR NO KEY UPDATE OF t SKIP LOCKED
+      )
+      UPDATE ${sql(table)} t SET ${sql(sealed)} = ${value.rewrapped} FROM free WHERE t.${sql(id)} = free.id
+      RETURNING 1`.pipe(
+      Effect.map((rows) => rows.length),
+      query("SealedRepo.replaceInTurn")
+    )
+
+  /** Whether any column has a stale value. */
+  const anyStale = Effect.fnUntraced(function* (header: Uint8Array) {
+    for (const column of sealedColumns) {
+      const [row] = yield* sql`SELECT 1 FROM ${sql(column.table)} WHERE ${isStale(column, header)} LIMIT 1`
+      if (row !== undefined) return true
+    }
+    return false
+  }, query("SealedRepo.anyStale"))
+
+  return { stale, replace, replaceInTurn, anyStale }
+})
+
+// The rows with a MAC, of all tables that have one: what the MAC authenticates, and what else shows whether a row is as the service wrote it.
+
+/** A table with a MAC. `content` is an expression of SQL that returns what the feature authenticates, as JSON. */
+export interface AuthenticatedTable {
+  readonly table: string
+  readonly content: string
+  /** The kind of resource in the audit log. */
+  readonly resource: "signer" | "relayer" | "network"
+  /** The sealed value of a row, and the column that it is bound to, as expressions of SQL. Absent: none that says something about the content. */
+  readonly sealed?: { readonly value: string; readonly column: string }
+}
+
+export const authenticatedTables: ReadonlyArray<AuthenticatedTable> = [
+  {
+    table: "signers",
+    content: signerContent,
+    resource: "signer",
+    sealed: {
+      value: "coalesce(key_sealed, config_sealed)",
+      column: "CASE WHEN key_sealed IS NULL THEN 'config' ELSE 'key' END"
+    }
+  },
+  {
+    table: "relayers",
+    content:
+      "jsonb_build_object('network_type', network_type, 'network', network, 'signer_id', signer_id, 'address', address)",
+    resource: "relayer"
+  },
+  {
+    table: "networks",
+    content: "jsonb_build_object('definition', definition)",
+    resource: "network",
+    sealed: { value: "rpc_urls_sealed", column: "'rpc_urls'" }
+  }
+]
+
+const AuthenticatedRow = Schema.Struct({
+  id: Schema.String,
+  content: Schema.Unknown,
+  mac: Schema.NullOr(Schema.String)
+})
+export type AuthenticatedRow = typeof AuthenticatedRow.Type
+
+const readRows = Rows.all(AuthenticatedRow)
+
+const RowDetail = Schema.Struct({
+  ...AuthenticatedRow.fields,
+  sealed: Schema.NullOr(Schema.Uint8Array),
+  column: Schema.NullOr(Schema.String),
+  /** Whether the row was written before the stored secret of MACs. Null: none is stored. */
+  is_older: Schema.NullOr(Schema.Boolean)
+})
+export type RowDetail = typeof RowDetail.Type
+
+const readDetail = Rows.first(RowDetail)
+
+export interface AcceptedMac {
+  readonly id: string
+  readonly mac: string
+}
+
+export const makeAuthenticatedRepo = Effect.gen(function* () {
+  const sql = yield* client
+  const columns = ({ content }: AuthenticatedTable) => sql`id, ${sql.literal(content)} AS content, mac`
+
+  /** Rows ordered by id, after the id `after`. */
+  const page = (authenticated: AuthenticatedTable, after: string, limit: number) =>
+    sql`
+      SELECT ${columns(authenticated)} FROM ${sql(authenticated.table)}
+      WHERE id > ${after} ORDER BY id LIMIT ${limit}`.pipe(Effect.flatMap(readRows), query("AuthenticatedRepo.page"))
+
+  const among = (authenticated: AuthenticatedTable, ids: ReadonlyArray<string>) =>
+    sql`
+      SELECT ${columns(authenticated)} FROM ${sql(authenticated.table)} WHERE id = ANY(${ids}::text[])`.pipe(
+      Effect.flatMap(readRows),
+      query("AuthenticatedRepo.among")
+    )
+
+  /**
+   * `is_older` compares the transactions that last wrote the two rows: a rotation of the master key writes the secret again. `lock`: until
+   * the running transaction ends.
+   */
+  const detail = (authenticated: AuthenticatedTable, id: string, lock: boolean) =>
+    sql`
+      SELECT ${columns(authenticated)}, ${sql.literal(authenticated.sealed?.value ?? "NULL::bytea")} AS sealed,
+        ${sql.literal(authenticated.sealed?.column ?? "NULL")} AS column,
+        (SELECT age(t.xmin) > age(s.xmin) FROM service_secrets s WHERE s.name = 'row_macs') AS is_older
+      FROM ${sql(authenticated.table)} t WHERE id = ${id} ${lock ? sql`FOR UPDATE` : sql``}`.pipe(
+      Effect.flatMap(readDetail),
+      query("AuthenticatedRepo.detail")
+    )
+
+  /** Replaces the MAC of a row that the running transaction has locked. */
+  const accept = ({ table }: AuthenticatedTable, { id, mac }: AcceptedMac) =>
+    sql`UPDATE ${sql(table)} SET mac = ${mac} WHERE id = ${id}`.pipe(Effect.asVoid, query("AuthenticatedRepo.accept"))
+
+  return { page, among, detail, accept }
+})
