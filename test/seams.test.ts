@@ -32,7 +32,7 @@ type Available = Exported | Built | OfEffect
 
 /** The layers that are declared. `stripInternal` removes those with `@internal` from the declarations. */
 interface Declared {
-  readonly "ChainAccess.layer": typeof Root.ChainAccess.layer
+  readonly "RpcNodes.layer": typeof Root.ChainAccess.layer
   readonly "Lifecycle.layer": typeof Root.Draining.layer
   readonly "Outbound.layer": ReturnType<typeof Root.Outbound.layer>
   readonly "Outbound.layerRestricted": ReturnType<typeof Root.Outbound.layerRestricted>
@@ -65,7 +65,7 @@ const missing: Missing<
 
 /** The names of `Declared`, which the compiler keeps complete. */
 const declared: Readonly<Record<keyof Declared, true>> = {
-  "ChainAccess.layer": true,
+  "RpcNodes.layer": true,
   "Lifecycle.layer": true,
   "Outbound.layer": true,
   "Outbound.layerRestricted": true,

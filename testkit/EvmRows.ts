@@ -5,13 +5,13 @@ import type { Evm } from "../src/domain/transaction/evm/Evm.ts"
 import { solanaRules } from "../src/domain/transaction/solana/SolanaRules.ts"
 import { stellarRules } from "../src/domain/transaction/stellar/StellarRules.ts"
 import { evmRules } from "../src/domain/transaction/evm/EvmRules.ts"
-import * as LedgerTables from "../src/server/ledger/LedgerTables.ts"
-import { LedgerRules } from "../src/server/ledger/LedgerRules.ts"
-import { isOf } from "../src/server/ledger/StoredTransaction.ts"
-import type { StoredTransaction } from "../src/server/ledger/StoredTransaction.ts"
+import { ledgerTables } from "../src/server/ledger/Claims.ts"
+import type { LedgerTablesOptions } from "../src/server/ledger/Claims.ts"
+import { isTransactionOf, LedgerRules } from "../src/server/ledger/LedgerEntries.ts"
+import type { StoredTransaction } from "../src/server/ledger/LedgerEntries.ts"
 
 export const evmOf = (stored: StoredTransaction): StoredTransaction<Evm> => {
-  if (isOf<Evm>(evmRules, stored)) return stored
+  if (isTransactionOf<Evm>(evmRules, stored)) return stored
   throw new Error(`${stored.chain} is no chain of evm`)
 }
 
@@ -22,5 +22,5 @@ export const withNonce = (stored: StoredTransaction) => {
 }
 
 /** What the ledger needs, with the rules of the networks. */
-export const tables = (options: LedgerTables.Options = {}) =>
-  LedgerTables.layer(options).pipe(Layer.provideMerge(LedgerRules.layer(evmRules, solanaRules, stellarRules)))
+export const tables = (options: LedgerTablesOptions = {}) =>
+  ledgerTables(options).pipe(Layer.provideMerge(LedgerRules.layer(evmRules, solanaRules, stellarRules)))

@@ -4,11 +4,11 @@ import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { CurrentCaller } from "../src/domain/access/Caller.ts"
 import { RelayerId } from "../src/domain/relayer/Relayer.ts"
-import { TransactionId } from "../src/domain/transaction/TransactionId.ts"
-import type { Account, NewTransaction } from "../src/server/ledger/NewTransaction.ts"
 import { Ledger } from "../src/server/ledger/Ledger.ts"
-import * as LanesRepo from "../src/server/ledger/hold/LanesRepo.ts"
-import * as NewTransactionsRepo from "../src/server/ledger/accept/NewTransactionsRepo.ts"
+import { TransactionId } from "../src/domain/transaction/TransactionValues.ts"
+import * as LanesRepo from "../src/server/ledger/LanesRepo.ts"
+import type { Account, NewTransaction } from "../src/server/ledger/LedgerEntries.ts"
+import { makeNewTransactions } from "../src/server/ledger/TransactionsRepo.ts"
 
 /** Relayers 1 to `count`, each with a signer of its own. */
 export const insertRelayers = Effect.fnUntraced(function* (count: number) {
@@ -55,7 +55,7 @@ export const insert = Effect.fnUntraced(function* (of: Account, count: number, o
     trace: undefined,
     now
   }))
-  const inserted = yield* (yield* NewTransactionsRepo.make).insert(acceptances, true)
+  const inserted = yield* (yield* makeNewTransactions).insert(acceptances, true)
   if (inserted.length !== count) return yield* Effect.die(new Error(`${inserted.length} of ${count} were inserted`))
   return inserted.map(({ id }) => id)
 })

@@ -1,7 +1,7 @@
 // A provider in memory, as the service calls it.
 import { Effect, Schema } from "effect"
 import { Unanswered } from "../src/server/chains/RpcBatch.ts"
-import * as RpcFailure from "../src/server/chains/RpcFailure.ts"
+import { answeredFailure, rpcFailure, RpcFailure } from "../src/server/chains/RpcFailure.ts"
 import type { RpcNode } from "../src/server/chains/RpcNode.ts"
 
 export const nodeWith = (url: string, ask: RpcNode["ask"]): RpcNode => ({
@@ -10,12 +10,10 @@ export const nodeWith = (url: string, ask: RpcNode["ask"]): RpcNode => ({
   call: (call) =>
     Effect.flatMap(ask(call), (given) =>
       given._tag === "Result"
-        ? Effect.mapError(Schema.decodeUnknownEffect(call.result)(given.value), () =>
-            RpcFailure.failure("invalid_answer")
-          )
+        ? Effect.mapError(Schema.decodeUnknownEffect(call.result)(given.value), () => rpcFailure("invalid_answer"))
         : Effect.fail(
-            new RpcFailure.RpcFailure({
-              ...RpcFailure.answered("refused"),
+            new RpcFailure({
+              ...answeredFailure("refused"),
               ...(given._tag === "RpcError" ? { rpcCode: given.code } : {})
             })
           )

@@ -15,10 +15,10 @@ import { count } from "../domain/request/Page.ts"
 import * as Request from "../domain/request/Request.ts"
 import { IdempotencyKeyBusy, IdempotencyKeyReused, PreconditionFailed } from "../domain/request/Request.ts"
 import * as Signer from "../domain/signer/Signer.ts"
-import * as AcceptanceErrors from "../domain/transaction/AcceptanceErrors.ts"
-import * as Cancellation from "../domain/transaction/Cancellation.ts"
-import * as Transaction from "../domain/transaction/TransactionId.ts"
+import { TransactionConflict } from "../domain/transaction/Rules.ts"
 import * as TransactionLimits from "../domain/transaction/TransactionLimits.ts"
+import { RelayerPaused } from "../domain/transaction/TransactionLimits.ts"
+import { TransactionNotFound } from "../domain/transaction/TransactionValues.ts"
 import * as Failure from "./Failure.ts"
 import { explained, failure, headed, values } from "./Failure.ts"
 
@@ -340,14 +340,14 @@ export const ofOutboundWork = [TooManyRequestsError] as const
 // The rows of the table of errors that are about transactions and the accounts that send them.
 
 export const TransactionNotFoundError = failure(
-  Transaction.TransactionNotFound,
+  TransactionNotFound,
   404,
   "Transaction not found",
   "The relayer has no transaction with this id."
 )
 
 export const RelayerPausedError = failure(
-  AcceptanceErrors.RelayerPaused,
+  RelayerPaused,
   403,
   "Relayer paused",
   "The operator has paused the relayer: nothing new is sent or signed."
@@ -365,7 +365,7 @@ export const TransactionLimitExceededError = explained(
   "The request is beyond the `transaction_limits` of the API key, or the key has none for the network type of the relayer; `error` names the limit or the missing member, such as `transaction_limits.stellar`."
 )
 export const TransactionConflictError = explained(
-  Cancellation.TransactionConflict,
+  TransactionConflict,
   409,
   "Transaction conflict",
   "The state of the transaction, or another transaction with the same `external_id`, does not allow the request; `error` says why."

@@ -2,7 +2,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RelayerId } from "../domain/relayer/Relayer.ts"
-import { TransactionId } from "../domain/transaction/TransactionId.ts"
 import {
   AllTransactionsQuery,
   CanceledTransactions,
@@ -10,6 +9,7 @@ import {
   TransactionExplanation,
   TransactionQuery
 } from "../domain/transaction/TransactionRequests.ts"
+import { TransactionId } from "../domain/transaction/TransactionValues.ts"
 import { OtherTransaction } from "../domain/transaction/UnknownNetwork.ts"
 import { TransactionFees } from "../domain/transaction/evm/BlockFees.ts"
 import { EvmTransaction } from "../domain/transaction/evm/EvmTransaction.ts"

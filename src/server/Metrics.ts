@@ -1,9 +1,9 @@
 // All metrics, in the order of `GET /metrics`. Each is declared where it is updated, or in the file of its feature if several files update it.
-import * as ChainMetrics from "./chains/ChainMetrics.ts"
 import { eventStreams } from "./events/EventStreams.ts"
 import * as RequestMetrics from "./http/RequestMetrics.ts"
-import * as LaneMetrics from "./lanes/LaneMetrics.ts"
-import * as LedgerGauges from "./ledger/LedgerGauges.ts"
+import { rpcMetrics } from "./chains/Breakers.ts"
+import * as LaneTelemetry from "./lanes/LaneTelemetry.ts"
+import { ledgerGauges } from "./ledger/LedgerJobs.ts"
 import { databaseQuerySeconds } from "../sql/Query.ts"
 import { componentHealthy, jobHealthy } from "./lifecycle/Lifecycle.ts"
 import { databaseConnections } from "./lifecycle/SharedJobs.ts"
@@ -37,11 +37,11 @@ const all = [
   eventsHeldBackSeconds,
   relayerCount,
   ...healthMetrics,
-  ...ChainMetrics.all,
+  ...rpcMetrics,
   ...signerMetrics,
-  ...LaneMetrics.all,
+  ...LaneTelemetry.metrics,
   ...networkMetrics,
-  ...LedgerGauges.all,
+  ...ledgerGauges,
   webhookDeliveriesTotal,
   webhookDeliverySeconds,
   webhookDeliveriesPending,

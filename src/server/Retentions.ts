@@ -4,8 +4,8 @@ import { Duration, Effect, Layer } from "effect"
 import { makeAuditCheckpointsRepo } from "./audit/Verification.ts"
 import { makeEventRetentionRepo } from "./events/EventsRepo.ts"
 import { makeBalancesRepo } from "./health/HealthRepo.ts"
-import * as SumsRepo from "./ledger/read/SumsRepo.ts"
-import * as TransactionRetention from "./ledger/read/TransactionRetention.ts"
+import { transactionRetention } from "./ledger/LedgerJobs.ts"
+import { makeSums } from "./ledger/StatisticsRepo.ts"
 import { IdempotencyStore, pruneBatch } from "./idempotency/IdempotencyStore.ts"
 import { Jobs } from "./lifecycle/Lifecycle.ts"
 import { deleteOld, retentionInterval } from "./lifecycle/SharedJobs.ts"
@@ -39,7 +39,7 @@ const balances = Layer.effectDiscard(
 /** Sums of final transactions: those of the quarters of an hour that ended are written, and old ones deleted. */
 const sums = Layer.effectDiscard(
   Effect.gen(function* () {
-    const repo = yield* SumsRepo.make
+    const repo = yield* makeSums
     const jobs = yield* Jobs
     yield* jobs.run({ job: "retention", task: "sum", work: repo.sumAll, wait: () => Effect.sleep(retentionInterval) })
     yield* deleteOld("sums", batch, repo.prune(batch))
@@ -48,4 +48,4 @@ const sums = Layer.effectDiscard(
 
 /** All of them until the scope closes. `age` applies to events and final transactions. */
 export const layer = (age: Duration.Duration) =>
-  Layer.mergeAll(audit, idempotency, balances, sums, events(age), TransactionRetention.layer(age))
+  Layer.mergeAll(audit, idempotency, balances, sums, events(age), transactionRetention(age))

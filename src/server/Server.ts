@@ -17,8 +17,14 @@ import { RelayersHttp } from "./relayers/RelayersHttp.ts"
 import { MasterKeyHttp } from "./masterKey/MasterKeyHttp.ts"
 import { SearchHttp } from "./search/SearchHttp.ts"
 import { SignersHttp } from "./signers/SignersHttp.ts"
-import { NodeCallsHttp, SponsoredHttp, TransactionSigningHttp } from "./transactions/ExchangesHttp.ts"
-import { AllTransactionsHttp, StatisticsHttp, TransactionsHttp } from "./transactions/TransactionsHttp.ts"
+import {
+  AllTransactionsHttp,
+  NodeCallsHttp,
+  SponsoredHttp,
+  StatisticsHttp,
+  TransactionsHttp,
+  TransactionSigningHttp
+} from "./transactions/TransactionsHttp.ts"
 import * as Documents from "./http/Documents.ts"
 import { layerHome } from "./http/Documents.ts"
 import * as FailedRequests from "./http/FailedRequests.ts"

@@ -6,25 +6,19 @@ import { Changes } from "./changes/Changes.ts"
 import { EventStreams } from "./events/EventStreams.ts"
 import { LaneLedger } from "./ledger/LaneLedger.ts"
 import { Ledger } from "./ledger/Ledger.ts"
-import * as LedgerTables from "./ledger/LedgerTables.ts"
-import { LedgerRules } from "./ledger/LedgerRules.ts"
 import * as EvmLane from "./lanes/evm/EvmLane.ts"
 import * as EvmMarkets from "./chains/evm/EvmMarkets.ts"
 import * as EvmMetrics from "./lanes/evm/EvmMetrics.ts"
-import type { SendingNetwork } from "./lanes/LaneNetwork.ts"
 import * as SolanaMetrics from "./lanes/solana/SolanaMetrics.ts"
 import * as SolanaLane from "./lanes/solana/SolanaLane.ts"
 import * as StellarLane from "./lanes/stellar/StellarLane.ts"
 import * as StellarMetrics from "./lanes/stellar/StellarMetrics.ts"
-import { SendingNetworks } from "./lanes/LaneNetwork.ts"
 import { evmRules } from "../domain/transaction/evm/EvmRules.ts"
 import { solanaRules } from "../domain/transaction/solana/SolanaRules.ts"
 import { stellarRules } from "../domain/transaction/stellar/StellarRules.ts"
-import { Breakers } from "./chains/Breakers.ts"
 import { MessageSigning } from "./transactions/evm/MessageSigning.ts"
 import { FeesHttp, NoncesHttp, PoliciesHttp } from "./transactions/evm/EvmHttp.ts"
 import * as EvmNodeCalls from "./transactions/evm/EvmNodeCalls.ts"
-import { NodePassing } from "./transactions/NodePassing.ts"
 import * as SolanaNonces from "./transactions/solana/SolanaNonces.ts"
 import * as StellarNonces from "./transactions/stellar/StellarNonces.ts"
 import * as SolanaNodeCalls from "./transactions/solana/SolanaNodeCalls.ts"
@@ -37,25 +31,29 @@ import * as SolanaIntake from "./transactions/solana/SolanaIntake.ts"
 import * as StellarIntake from "./transactions/stellar/StellarIntake.ts"
 import { Intakes } from "./transactions/Intake.ts"
 import { Rehearsals } from "./transactions/evm/Rehearsals.ts"
-import { Sponsoring } from "./transactions/Sponsoring.ts"
-import { TransactionSigning } from "./transactions/TransactionSigning.ts"
-import { Transactions } from "./transactions/Transactions.ts"
 import { PriceSource } from "./prices/PriceSource.ts"
-import { ChainAccess } from "./chains/ChainAccess.ts"
-import { Chains } from "./chains/Chains.ts"
 import { EvmNodes } from "./chains/evm/EvmNodes.ts"
 import * as EvmInspection from "./chains/evm/EvmInspection.ts"
 import { largestBatch } from "./networks/builtin.ts"
-import { RpcNodes } from "./chains/RpcNodes.ts"
 import { SolanaNodes } from "./chains/solana/SolanaNodes.ts"
 import * as SolanaInspection from "./chains/solana/SolanaInspection.ts"
 import { StellarNodes } from "./chains/stellar/StellarNodes.ts"
 import * as StellarInspection from "./chains/stellar/StellarInspection.ts"
-import * as LanesJob from "./lanes/LanesJob.ts"
 import * as UnreadableRows from "./masterKey/UnreadableRows.ts"
 import * as Retentions from "./Retentions.ts"
 import { SignerBackends } from "./signers/backends/SignerBackends.ts"
-import * as LedgerGauges from "./ledger/LedgerGauges.ts"
+import { Breakers } from "./chains/Breakers.ts"
+import { Chains } from "./chains/Chains.ts"
+import { ChainAccess, RpcNodes } from "./chains/RpcNodes.ts"
+import { SendingNetworks } from "./lanes/LaneNetwork.ts"
+import type { SendingNetwork } from "./lanes/LaneNetwork.ts"
+import * as LanesJob from "./lanes/LanesJob.ts"
+import { ledgerTables, ledgerTablesInMemory } from "./ledger/Claims.ts"
+import { LedgerRules } from "./ledger/LedgerEntries.ts"
+import { ledgerGaugesLayer } from "./ledger/LedgerJobs.ts"
+import { Sponsoring, TransactionSigning } from "./transactions/Exchanges.ts"
+import { NodePassing } from "./transactions/NodePassing.ts"
+import { Transactions } from "./transactions/Transactions.ts"
 import { Outbound } from "../outbound/Outbound.ts"
 import { demandSchema } from "../sql/Migrate.ts"
 import * as Instances from "./attention/Instances.ts"
@@ -144,7 +142,7 @@ const ledger = ({ databaseFailover: failover, laneLease: lease }: Options) =>
   Ledger.layer.pipe(
     Layer.provideMerge(LaneLedger.layer),
     Layer.provideMerge(
-      LedgerTables.layer({ ...(failover === undefined ? {} : { failover }), ...(lease === undefined ? {} : { lease }) })
+      ledgerTables({ ...(failover === undefined ? {} : { failover }), ...(lease === undefined ? {} : { lease }) })
     )
   )
 
@@ -154,7 +152,7 @@ const ledger = ({ databaseFailover: failover, laneLease: lease }: Options) =>
  */
 export const layerLedgerMemory = ({ networks = [], laneLease: lease }: Pick<Options, "networks" | "laneLease"> = {}) =>
   Layer.merge(Ledger.layerMemory, LaneLedger.layerMemory).pipe(
-    Layer.provideMerge(LedgerTables.layerMemory(lease === undefined ? {} : { lease })),
+    Layer.provideMerge(ledgerTablesInMemory(lease === undefined ? {} : { lease })),
     Layer.provideMerge(ledgerRules({ networks }))
   )
 
@@ -219,7 +217,7 @@ const gauges = ({ metricsPerRelayer = false }: Options) =>
     layerConnections,
     layerRelayerCount,
     Instances.layerPresence,
-    LedgerGauges.layer,
+    ledgerGaugesLayer,
     layerEventDelay,
     UnreadableRows.layer,
     metricsPerRelayer ? layerRelayerSeries : Layer.empty

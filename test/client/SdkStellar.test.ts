@@ -13,7 +13,7 @@ import type {
 } from "@openzeppelin/relayer-sdk"
 import { Effect, Layer, Logger } from "effect"
 import { randomUUID } from "node:crypto"
-import * as LedgerTables from "../../src/server/ledger/LedgerTables.ts"
+import { ledgerTables } from "../../src/server/ledger/Claims.ts"
 import * as Prepared from "../../testkit/Prepared.ts"
 import { call, envelope, keyNamed, payment, transaction } from "../../testkit/stellar/Building.ts"
 import * as Credits from "../../testkit/stellar/Credits.ts"
@@ -24,7 +24,7 @@ import { relayerAt, xlm } from "../../testkit/stellar/Relayers.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 import { callsOf } from "./SdkCalls.ts"
 
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
+const api = Layer.provideMerge(ledgerTables(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
   Layer.provideMerge(Logger.layer([]))
 )
 

@@ -5,7 +5,6 @@ import { DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotificationId } from "../../src/domain/notification/Notification.ts"
 import { Ledger } from "../../src/server/ledger/Ledger.ts"
-import * as SumsRepo from "../../src/server/ledger/read/SumsRepo.ts"
 import * as Prepared from "../../testkit/Prepared.ts"
 import { makeNetworkProviders } from "../../src/server/health/RelayerHealth.ts"
 import { makeDeliveriesRepo } from "../../src/server/notifications/delivery/Deliveries.ts"
@@ -15,6 +14,7 @@ import { NetworkId } from "../../src/domain/network/Network.ts"
 import { maxCountedDeliveries } from "../../src/domain/notification/Delivery.ts"
 import * as Attention from "../../src/server/attention/Attention.ts"
 import * as Search from "../../src/server/search/Search.ts"
+import { makeSums } from "../../src/server/ledger/StatisticsRepo.ts"
 import { Transactions } from "../../src/server/transactions/Transactions.ts"
 import { authenticateRows } from "../../testkit/authenticateRows.ts"
 import * as LargeLedger from "../../testkit/LargeLedger.ts"
@@ -112,7 +112,7 @@ layer(filled, { timeout: "10 minutes" })("with many transactions", (it) => {
         const six = yield* LargeLedger.pagesOf(finalSteps(lastHours(6), undefined))
         assert.isAbove(sum(six.value), 5 * sum(last.value))
         assert.isAtMost(six.pages, 2500)
-        const { sumAll } = yield* SumsRepo.make
+        const { sumAll } = yield* makeSums
         yield* sumAll
         const week = { since: now - 7 * 24 * hour, step: hour, steps: 7 * 24 }
         const all = yield* LargeLedger.pagesOf(summedSteps(week, undefined))

@@ -1,6 +1,6 @@
 // The codes of transactions that have a sentence on a network, for tests of the console.
-import { KnownCode } from "../../src/domain/transaction/Code.ts"
-import type { Words } from "../../src/domain/transaction/Explanation.ts"
+import { KnownCode } from "../../src/domain/transaction/Cause.ts"
+import type { Words } from "../../src/domain/transaction/Cause.ts"
 import { explain as explainSolana } from "../../src/domain/transaction/solana/SolanaWords.ts"
 import { explain as explainStellar } from "../../src/domain/transaction/stellar/StellarWords.ts"
 

@@ -2,7 +2,8 @@
 import { Effect } from "effect"
 import * as ExactJson from "../../src/domain/request/ExactJson.ts"
 import type { RpcAnswer, RpcCall } from "../../src/server/chains/RpcBatch.ts"
-import * as RpcFailure from "../../src/server/chains/RpcFailure.ts"
+import { rpcFailure } from "../../src/server/chains/RpcFailure.ts"
+import type { RpcFailure } from "../../src/server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../src/server/chains/RpcNode.ts"
 import { nodeWith } from "../RpcNodes.ts"
 import { RpcError } from "./Methods.ts"
@@ -19,19 +20,19 @@ const answerOf = (provider: Provider, { method, params = {} }: RpcCall): RpcAnsw
   }
 }
 
-const failureOf = (error: unknown): RpcFailure.RpcFailure => {
-  if (error instanceof Throttled) return RpcFailure.failure("rate_limited")
-  if (error instanceof Lost) return RpcFailure.failure("unreachable")
+const failureOf = (error: unknown): RpcFailure => {
+  if (error instanceof Throttled) return rpcFailure("rate_limited")
+  if (error instanceof Lost) return rpcFailure("unreachable")
   throw error
 }
 
 /** `isAway`: it does not answer. */
 export const node = (provider: Provider, url: string, isAway: () => boolean = () => false): RpcNode => {
-  const ask = (call: RpcCall): Effect.Effect<RpcAnswer, RpcFailure.RpcFailure> =>
+  const ask = (call: RpcCall): Effect.Effect<RpcAnswer, RpcFailure> =>
     // A node answers later, so that questions of one moment overlap.
     Effect.andThen(Effect.yieldNow, () =>
       isAway()
-        ? Effect.fail(RpcFailure.failure("unreachable"))
+        ? Effect.fail(rpcFailure("unreachable"))
         : Effect.try({ try: () => answerOf(provider, call), catch: failureOf })
     )
   return nodeWith(url, ask)

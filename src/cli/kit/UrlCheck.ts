@@ -4,12 +4,11 @@ import type { NetworkProvider } from "../../domain/network/NetworkProvider.ts"
 import { maskUrl } from "../../domain/chain/Rpc.ts"
 import { makeAllowList } from "../../outbound/Destination.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
-import { Breakers } from "../../server/chains/Breakers.ts"
-import { ChainAccess } from "../../server/chains/ChainAccess.ts"
 import * as EvmInspection from "../../server/chains/evm/EvmInspection.ts"
 import * as EvmNodes from "../../server/chains/evm/EvmNodes.ts"
-import * as Facts from "../../server/chains/Facts.ts"
-import { RpcNodes } from "../../server/chains/RpcNodes.ts"
+import { Breakers } from "../../server/chains/Breakers.ts"
+import { askFacts } from "../../server/chains/Chains.ts"
+import { ChainAccess, RpcNodes } from "../../server/chains/RpcNodes.ts"
 import * as SolanaInspection from "../../server/chains/solana/SolanaInspection.ts"
 import * as SolanaNodes from "../../server/chains/solana/SolanaNodes.ts"
 import * as StellarInspection from "../../server/chains/stellar/StellarInspection.ts"
@@ -51,7 +50,7 @@ export const checkUrl = Effect.fnUntraced(function* (url: string) {
       relayers: 0,
       failing: 0,
       latency_ms: Math.round(Duration.toMillis(taken)),
-      ...(yield* Facts.ask(node, questions, patience))
+      ...(yield* askFacts(node, questions, patience))
     }
     return found
   }

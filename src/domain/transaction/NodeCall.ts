@@ -1,4 +1,4 @@
-// JSON-RPC calls to a relayer, and their replies.
+// JSON-RPC calls to a relayer, their replies, and their errors.
 import { Schema } from "effect"
 import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
@@ -49,3 +49,35 @@ export const NodeReplies = Schema.Union([NodeReply, Schema.Array(NodeReply)]).an
   description: "The answer, or the answers to a batch in the order of its calls."
 })
 export type NodeReplies = typeof NodeReplies.Type
+
+// Errors of JSON-RPC calls. Clients react to the codes, and parse some of the texts.
+
+/**
+ * Codes of JSON-RPC 2.0, EIP-1193 (4200) and EIP-1474; 3 is geth's code of a revert. -32006 is the service's own: a transaction of
+ * solana was accepted, and waits for its signature.
+ */
+export const rpcCodes = {
+  reverted: 3,
+  unsupportedMethod: 4200,
+  notExecuted: -32_000,
+  refused: -32_003,
+  limitExceeded: -32_005,
+  notSignedYet: -32_006,
+  methodNotFound: -32_601,
+  invalidParams: -32_602,
+  internal: -32_603
+} as const
+
+/** The answer to one call of a batch; the other calls have their own answers. */
+export class RpcError extends Schema.TaggedError<RpcError>()("RpcError", {
+  code: Schema.Int,
+  message: Schema.String,
+  data: Schema.optionalKey(Schema.Unknown)
+}) {}
+
+export const invalidParams = (message: string): RpcError => new RpcError({ code: rpcCodes.invalidParams, message })
+
+export const refused = (message: string): RpcError => new RpcError({ code: rpcCodes.refused, message })
+
+export const notExecuted = (message: string, data?: unknown): RpcError =>
+  new RpcError({ code: rpcCodes.notExecuted, message, ...(data === undefined ? {} : { data }) })

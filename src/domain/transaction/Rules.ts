@@ -10,23 +10,260 @@
 // - offer: what an attempt pays, and until when it is valid
 // - filler: bytes that use up a sequence which no transaction has
 // - foreign: a transaction of the account that no attempt of the ledger names
-import type { Result, Schema } from "effect"
+import { Data, Result, Schema } from "effect"
+import type { Array as Arr } from "effect"
 import type { Network } from "../network/Network.ts"
 import type { Relayer } from "../relayer/Relayer.ts"
 import type { Violation } from "../request/Request.ts"
-import type { Attempt, Receipt } from "./Attempt.ts"
-import type { Cancellation, TransactionConflict } from "./Cancellation.ts"
-import type { Cause } from "./Cause.ts"
-import type { Command, Commands, Finish } from "./Command.ts"
-import type { Words } from "./Explanation.ts"
+import * as Shown from "../request/Shown.ts"
+import type { Cause, Figures, KnownCode, Words } from "./Cause.ts"
 import type { Family } from "./Family.ts"
-import type { Lane, PolicyTerms, Terms } from "./Lane.ts"
-import type { Moment, Point } from "./Moment.ts"
-import type { Place } from "./Place.ts"
 import type { Identity } from "./Presentation.ts"
-import type { Situation } from "./Situation.ts"
-import type { Transaction } from "./Transaction.ts"
-import type { TransactionId } from "./TransactionId.ts"
+import { isFinal, isYielding, newestRequest } from "./Transaction.ts"
+import type {
+  Attempt,
+  AttemptKind,
+  FinalState,
+  Intent,
+  Lane,
+  Mined,
+  PolicyTerms,
+  Receipt,
+  RestOfLane,
+  SignerRetry,
+  Terms,
+  Transaction
+} from "./Transaction.ts"
+import type { Moment, Place, Point, TransactionId } from "./TransactionValues.ts"
+
+// What the rules of a network tell the driver to do about a transaction.
+
+/**
+ * Which other transactions a held one keeps waiting: none, the later ones of its relayer, those of relayers with the same
+ * providers, or the whole lane.
+ */
+export type Scope = "transaction" | "relayer" | "providers" | "lane"
+
+/** Sign, commit, then broadcast. A pending transaction gets its place with it, everything else keeps its place. */
+export interface Sign<F extends Family = Family> {
+  readonly _tag: "Sign"
+  readonly kind: AttemptKind
+  readonly offer: F["offer"]
+  /** As in `Attempt`. */
+  readonly maxFee: bigint
+  readonly cause: Cause
+}
+
+/** Ask the chain, then decide again. */
+export interface Ask<F extends Family = Family> {
+  readonly _tag: "Ask"
+  readonly question: F["question"]
+  /** The transaction keeps its place until the answer, so that later transactions ask about other places, or about none. */
+  readonly takesPlace?: true
+}
+
+/** Record a receipt. A reverted one leaves the state `submitted`. */
+export interface Mine<F extends Family = Family> {
+  readonly _tag: "Mine"
+  readonly mined: Mined<F>
+  readonly state: "mined" | "submitted"
+  readonly cause: Cause
+}
+
+/** The account of the place continues at this sequence. Without a receipt of it, the transaction gives its place up. */
+export interface Freed {
+  readonly next: bigint
+  /** Everything below `next` is used on the chain, and nothing from it on: the account does not wait for a poll. */
+  readonly isProven?: true
+}
+
+export interface Finish<F extends Family = Family> {
+  readonly _tag: "Finish"
+  readonly state: FinalState
+  readonly cause: Cause
+  /** The receipt, if it is final when it is first seen. */
+  readonly mined?: Mined<F>
+  /** Another transaction used the place, or nobody can tell. */
+  readonly losesPlace?: true
+  readonly frees?: Freed
+  /** One provider has decided, because no other one had an opinion for long. */
+  readonly confirmedBy?: 1
+}
+
+type Plain = Data.TaggedEnum<{
+  /** Send the first of these attempts that a node accepts. */
+  readonly Broadcast: { readonly ordinals: Arr.NonEmptyReadonlyArray<number> }
+  /** The state stays; the code says what it waits for. */
+  readonly Hold: { readonly cause: Cause; readonly scope: Scope }
+  /** Nothing is to happen at the place. Decide again at once. */
+  readonly Intend: {
+    readonly intent: Exclude<Intent, "execute" | "cancel">
+    readonly clearCode?: KnownCode
+    readonly cause: Cause
+  }
+  /** An operator lets a no-op at its place offer up to this price. */
+  readonly Price: { readonly clearPrice: bigint }
+  /** Forget the receipt: its block is gone. The state is `submitted` again. */
+  readonly Unmine: { readonly cause: Cause }
+  /** Back to `pending`, without a place. `restored`: an operator decides what is next. */
+  readonly Requeue: {
+    readonly restored: boolean
+    readonly requeues: number
+    /** It has yielded, this often in all: the request is to be executed again. Absent: what is to happen stays. */
+    readonly yields?: number
+    readonly cause: Cause
+    readonly frees?: Freed
+  }
+  /** An operator says that nothing of it was executed that the ledger does not know: it goes on, and keeps its place. */
+  readonly Release: { readonly cause: Cause }
+  readonly PollAt: { readonly at: Moment }
+  /** Nothing is left to do. */
+  readonly Rest: {}
+}>
+
+export type Command<F extends Family = Family> = Sign<F> | Ask<F> | Mine<F> | Finish<F> | Plain
+
+/** Constructors of the commands without a shape of a network. */
+export const Command = Data.taggedEnum<Plain>()
+
+export const sign = <F extends Family>(fields: Omit<Sign<F>, "_tag">): Sign<F> => ({ _tag: "Sign", ...fields })
+
+export const ask = <F extends Family>(question: F["question"], more: Pick<Ask<F>, "takesPlace"> = {}): Ask<F> => ({
+  _tag: "Ask",
+  question,
+  ...more
+})
+
+export const mine = <F extends Family>(fields: Omit<Mine<F>, "_tag">): Mine<F> => ({ _tag: "Mine", ...fields })
+
+export const finish = <F extends Family>(fields: Omit<Finish<F>, "_tag">): Finish<F> => ({ _tag: "Finish", ...fields })
+
+export type Commands<F extends Family = Family> = Arr.NonEmptyReadonlyArray<Command<F>>
+
+// One decision: a transaction, its lane, what was seen of the chain, and the time. Rows of a table decide; the first that
+// holds wins.
+
+/** No provider answered. */
+export interface Unreachable {
+  readonly _tag: "Unreachable"
+  readonly code: "providers_unavailable" | "rate_limited"
+  readonly retryAt: Moment
+  /** A provider, masked, and what it did not answer. Absent: nobody was asked, or the network does not say. */
+  readonly figures?: Pick<Figures, "host" | "error">
+}
+
+/** What is the same for all transactions of a lane. */
+export interface LaneSituation<F extends Family = Family> {
+  readonly lane: Lane<F>
+  /** What keeps the whole lane from giving away places. */
+  readonly stop?: Cause
+  /** Whether the place of a final transaction is open again. */
+  readonly isDeepReorg: boolean
+  /** Why the signer cannot sign, and when it is asked again. Absent: it can. */
+  readonly signerRetry?: SignerRetry
+}
+
+/** Why transactions get no place while their providers are in doubt. It applies only to relayers with the same providers. */
+export interface OwnDoubt {
+  /** The reason, if no transaction of these relayers gets a place. */
+  readonly ownStop?: Cause
+  /** Transactions that the service accepted before this moment get no place yet. */
+  readonly unsettledBefore?: Moment
+}
+
+export interface Situation<F extends Family = Family, V = F["seen"] | Unreachable> extends LaneSituation<F>, OwnDoubt {
+  readonly transaction: Transaction<F>
+  readonly terms: Terms<F>
+  readonly rest: RestOfLane<F>
+  readonly view: V
+  readonly now: Moment
+}
+
+/** Whether the transaction was accepted before a start of the database, and no poll of its providers is younger than the start. */
+export const isUnsettled = ({ createdAt }: Pick<Transaction, "createdAt">, before: Moment | undefined): boolean =>
+  before !== undefined && createdAt < before
+
+/** Undefined: the row does not hold. */
+export type Row<F extends Family, V = F["seen"] | Unreachable> = (situation: Situation<F, V>) => Commands<F> | undefined
+
+/** The commands of the first row that holds, else those of `otherwise`. */
+export const firstOf =
+  <F extends Family, V>(rows: ReadonlyArray<Row<F, V>>, otherwise: (situation: Situation<F, V>) => Commands<F>) =>
+  (situation: Situation<F, V>): Commands<F> => {
+    for (const row of rows) {
+      const commands = row(situation)
+      if (commands !== undefined) return commands
+    }
+    return otherwise(situation)
+  }
+
+// Cancels and replacements by callers. They never wait for a lane, so they change the ledger and not the chain.
+
+/** The transaction is in a state that does not allow it. */
+export class TransactionConflict extends Schema.TaggedError<TransactionConflict>()("TransactionConflict", {
+  /** Names the state and what is possible. */
+  error: Shown.Words
+}) {
+  override readonly message = this.error
+}
+
+/**
+ * - `finish`: nothing of it was ever signed. Only this promises at once that there is no effect.
+ * - `intend`: nothing is to happen at its place, unless its own bytes are mined first.
+ * - `unchanged`: it is being ended already.
+ */
+export type Cancellation =
+  | { readonly _tag: "finish" }
+  | { readonly _tag: "intend"; readonly intent: "cancel"; readonly cause: Cause }
+  | { readonly _tag: "unchanged" }
+
+/** What is the same for all networks: a conflict, or nothing that is left to do. Undefined: the network decides. */
+export const cancelOpen = (
+  transaction: Transaction
+): Result.Result<Extract<Cancellation, { readonly _tag: "unchanged" }>, TransactionConflict> | undefined => {
+  const { state, intent } = transaction
+  if (isFinal(transaction) || state === "mined") {
+    return Result.fail(new TransactionConflict({ error: `is ${state}: only an open transaction can be canceled` }))
+  }
+  return intent === "execute" || isYielding(transaction) ? undefined : Result.succeed({ _tag: "unchanged" })
+}
+
+/** Whether a new version can still win. Versions before it that were sent may win all the same. */
+export const canReplace = (transaction: Transaction): Result.Result<void, TransactionConflict> => {
+  const { state, intent, mined } = transaction
+  const refuse = (error: string) => Result.fail(new TransactionConflict({ error }))
+  if (isFinal(transaction) || state === "mined") return refuse(`is ${state}: only an open transaction can be replaced`)
+  if (intent !== "execute")
+    return refuse("is being canceled, expired or cleared, or yields its place: it cannot be replaced")
+  if (mined !== undefined) return refuse("was mined and reverted: it cannot be replaced")
+  return Result.succeed(undefined)
+}
+
+/** Why a transaction cannot have this deadline. `validUntil`: absent if the deadline stays. */
+export const deadlineViolations = (
+  { notBefore }: Transaction,
+  validUntil: Moment | undefined
+): ReadonlyArray<Violation> =>
+  notBefore !== undefined && validUntil !== undefined && validUntil <= notBefore
+    ? [{ field: "valid_until", message: "must be after not_before of the transaction" }]
+    : []
+
+/** A family whose requests say whether they wait for funds. */
+interface FundedFamily extends Family {
+  readonly request: { readonly wait_for_funds?: boolean | undefined }
+}
+
+/** The transaction with a new version. A request without `wait_for_funds` keeps that of the former version. */
+export const replaced = <F extends FundedFamily>(
+  transaction: Transaction<F>,
+  request: F["request"],
+  validUntil: Moment = transaction.validUntil
+): Transaction<F> => {
+  const [first, ...others] = transaction.versions
+  const { wait_for_funds } = newestRequest(transaction)
+  const version = wait_for_funds === undefined ? request : { wait_for_funds, ...request }
+  return { ...transaction, versions: [first, ...others, version], validUntil }
+}
 
 /** A relayer and its network, as policies and numbers are read from them. */
 interface Target {

@@ -1,13 +1,73 @@
-// A transaction as the ledger has it: what the state machine reads.
+// A transaction as the ledger has it, with its attempts and the lane that it belongs to: what the state machine reads.
 import type { Array as Arr } from "effect"
-import type { Attempt, Receipt } from "./Attempt.ts"
 import { cause } from "./Cause.ts"
-import type { Cause } from "./Cause.ts"
-import type { Code } from "./Code.ts"
+import type { Cause, Code, KnownCode } from "./Cause.ts"
 import type { Family } from "./Family.ts"
-import type { Moment } from "./Moment.ts"
-import { isSamePlace } from "./Place.ts"
-import type { Place } from "./Place.ts"
+import { isSamePlace } from "./TransactionValues.ts"
+import type { Moment, Place, Point } from "./TransactionValues.ts"
+
+// Attempts: the signed versions of a transaction. What left may be mined, so none of them is ever forgotten.
+
+/** `bump`, `replace` and `refresh` execute the request, like `original`; a raised no-op is a `noop` again. */
+export type AttemptKind = "original" | "bump" | "replace" | "noop" | "refresh"
+
+export interface Receipt<F extends Family = Family> {
+  /** The number of the block, slot or ledger that contains the transaction. */
+  readonly height: number
+  /** Absent: the chain does not name it. */
+  readonly blockHash?: string
+  readonly isSuccess: boolean
+  /** What the sender has paid in fees, in the smallest unit of the chain. */
+  readonly paid: bigint
+  readonly details: F["details"]
+}
+
+/** `unknown`: it may have left or not. `accepted` and `refused` are the newest answers of nodes. */
+type Outcome = "unknown" | "accepted" | "refused"
+
+export interface Attempt<F extends Family = Family> {
+  /** From 1, over all places of the transaction. */
+  readonly ordinal: number
+  readonly kind: AttemptKind
+  readonly generation: number
+  /** Version of the request that it carries, from 1. */
+  readonly requestVersion: number
+  readonly hash: string
+  readonly place: Place
+  readonly offer: F["offer"]
+  /** The most that it can cost in fees, in the smallest unit of the chain. */
+  readonly maxFee: bigint
+  readonly signedAt: Moment
+  readonly sends: number
+  /** Absent: never sent. Patience counts from here. */
+  readonly firstSent?: Point
+  readonly lastSentAt?: Moment
+  readonly outcome: Outcome
+  readonly refusal?: F["refusal"]
+}
+
+/** The attempt after a broadcast of its bytes. An earlier refusal does not count any more. */
+export const afterSend = <F extends Family>(
+  attempt: Attempt<F>,
+  at: Point,
+  { outcome, refusal }: { readonly outcome: Outcome; readonly refusal: F["refusal"] | undefined }
+): Attempt<F> => {
+  const { refusal: _, ...former } = attempt
+  return {
+    ...former,
+    sends: attempt.sends + 1,
+    firstSent: attempt.firstSent ?? at,
+    lastSentAt: at.at,
+    outcome,
+    ...(refusal === undefined ? {} : { refusal })
+  }
+}
+
+export const isNoop = ({ kind }: Pick<Attempt, "kind">): boolean => kind === "noop"
+
+/** Whether two attempts do the same on chain: nothing, or the same version of the request. */
+export const doesTheSame = (one: Attempt, other: Attempt): boolean =>
+  isNoop(one) ? isNoop(other) : !isNoop(other) && one.requestVersion === other.requestVersion
 
 /** `signed`: it has a place and bytes. `submitted`: a node accepted bytes. `mined`: a receipt that is not final was seen. */
 type OpenState = "pending" | "signed" | "submitted" | "mined"
@@ -126,3 +186,98 @@ export const beginning = <
   createdAt: now,
   attempts: []
 })
+
+// A lane, also called an account's queue: the order in which transactions of one account are signed and sent.
+
+/** An account whose sequences the lane gives away. Always `settledSequence <= chainSequence <= nextSequence`. */
+export interface LaneAccount<F extends Family = Family> {
+  /** In the canonical form of the network. */
+  readonly address: string
+  /** The sequence that is given away next. */
+  readonly nextSequence: bigint
+  /** The lowest sequence that the chain has not used, as it was last believed. */
+  readonly chainSequence: bigint
+  /** The block at which `chainSequence` was read. Absent: no poll in this generation yet. */
+  readonly chainBlock?: { readonly number: number; readonly hash: string }
+  /** Everything below it is final. */
+  readonly settledSequence: bigint
+  /** Absent: the network remembers nothing else. */
+  readonly counters?: F["counters"]
+}
+
+/** What the ledger has of a lane. */
+export interface Lane<F extends Family = Family> {
+  readonly generation: number
+  /** Transactions that may be in flight at once, at present. */
+  readonly windowSize: number
+  /** The first one is the relayer's own. */
+  readonly accounts: Arr.NonEmptyReadonlyArray<LaneAccount<F>>
+}
+
+/** The account with this address. Undefined: it is a foreign one. */
+export const accountAt = <F extends Family>({ accounts }: Lane<F>, address: string): LaneAccount<F> | undefined =>
+  accounts.find((account) => account.address === address)
+
+/** The lane after an account has changed. */
+export const withAccount = <F extends Family>(lane: Lane<F>, changed: LaneAccount<F>): Lane<F> => {
+  const [first, ...others] = lane.accounts
+  const replaced = (account: LaneAccount<F>) => (account.address === changed.address ? changed : account)
+  return { ...lane, accounts: [replaced(first), ...others.map(replaced)] }
+}
+
+/** What a relayer's policy means for one of its transactions now. Amounts in the smallest unit of the chain. */
+export type PolicyTerms<F extends Family = Family> = F["terms"] & {
+  /** Whether the policy still allows the transaction. */
+  readonly isAllowed: boolean
+  /** What must stay on the account. */
+  readonly minBalance: bigint
+}
+
+/** An API key gets no signature: too many of its newest transactions failed on the chain, and the relayer paid for them. */
+export interface KeyHold {
+  readonly failed: number
+  /** The number of newest transactions that were counted. */
+  readonly of: number
+  readonly until: Moment
+}
+
+/** What a relayer's policy and state, and the limits of the API key, mean for one of its transactions now. */
+export type Terms<F extends Family = Family> = PolicyTerms<F> & {
+  readonly isPaused: boolean
+  /** Why the service has disabled the relayer, as a code. A lack of funds or of the account disables nothing here: polls decide. */
+  readonly disabled?: "relayer_disabled" | "providers_unavailable" | "chain_changed"
+  /** What the limits of the API key leave for the fees of this transaction. Absent: no limit. */
+  readonly feeLimit?: bigint
+  /** Absent: the API key is not held. */
+  readonly keyHold?: KeyHold
+}
+
+/** The rest of the lane, as one of its open transactions sees it. */
+export interface RestOfLane<F extends Family = Family> {
+  /** Transactions of the lane in flight, this one included. */
+  readonly inFlight: number
+  /** What the others in flight can cost at most, in the smallest unit of the chain. */
+  readonly reserved: bigint
+  /** Whether another transaction of the lane is pending that could get a sequence below the required one. */
+  readonly isPendingBefore: boolean
+  /** When a transaction of the lane last got a place. Absent: not in memory. */
+  readonly lastSignedAt?: Moment | undefined
+  /** Since when nothing of the lane is in flight. Absent: something is. */
+  readonly quietSince?: Moment | undefined
+  readonly survey: F["survey"]
+}
+
+/**
+ * `throttled`: the key service of the signer accepts no more requests now. `row_changed`: the row of the signer differs from
+ * what the service wrote.
+ */
+export interface SignerRetry {
+  readonly code: Extract<KnownCode, "signer_unavailable" | "throttled" | "row_changed">
+  readonly at: Moment
+}
+
+/** The window after a node has refused a transaction because the account has too many. */
+export const halved = (size: number): number => Math.max(Math.floor(size / 2), 1)
+
+/** The window after `blocks` in each of which a transaction of the lane was mined. */
+export const grown = (size: number, blocks: number, limit: number): number => Math.min(size + blocks, limit)

@@ -1,15 +1,15 @@
-// The other requests about transactions, and their responses.
-import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
+// The other requests about transactions, and their responses: cancels, explanations, lists, statistics. With the moments of a send.
+import { DateTime, Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { TransactionHash } from "../chain/Address.ts"
 import { RelayerId } from "../relayer/Relayer.ts"
 import { field, shown } from "../request/Field.ts"
-import { CursorQuery } from "../request/Page.ts"
+import { CursorQuery, SeriesQuery } from "../request/Page.ts"
+import type { Violation } from "../request/Request.ts"
 import * as Shown from "../request/Shown.ts"
 import { flag, Instant, searchText } from "../request/Text.ts"
-import { Figures } from "./Cause.ts"
-import { maxBatch } from "./Numbers.ts"
-import { Code } from "./Code.ts"
-import { ExternalId, TransactionId, TransactionStatus } from "./TransactionId.ts"
+import { Code, Figures } from "./Cause.ts"
+import { ExternalId, maxBatch, maxValidity, TransactionId, TransactionStatus } from "./TransactionValues.ts"
+import type { Moment } from "./TransactionValues.ts"
 
 const id = "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"
 
@@ -147,3 +147,95 @@ export const SequenceParam = Schema.String.annotate({
     })
   )
 )
+
+// The two moments of a send: it begins at `not_before`, and has no effect after `valid_until`.
+
+type Timed = {
+  readonly valid_until?: DateTime.Utc | undefined
+  readonly not_before?: DateTime.Utc | undefined
+}
+
+const millisOf = (moment: DateTime.Utc | undefined): Moment | undefined =>
+  moment === undefined ? undefined : DateTime.toEpochMillis(moment)
+
+const days = maxValidity / 86_400_000
+const tooFar = `must be within ${days} days`
+
+/** `validity`: milliseconds until the deadline of a send that gives none. Each network type has its own. */
+export const timing = (validity: number) => {
+  /** The deadline that the request gives, else `validity` after it may begin. */
+  const deadlineOf = ({ valid_until, not_before }: Timed, now: Moment): Moment =>
+    millisOf(valid_until) ?? Math.max(millisOf(not_before) ?? now, now) + validity
+
+  const deadline = (request: Timed, { now }: { readonly now: Moment }): Violation | undefined => {
+    const validUntil = millisOf(request.valid_until)
+    if (validUntil === undefined) return undefined
+    if (validUntil <= now) return { field: "valid_until", message: "must be in the future" }
+    return validUntil > now + maxValidity ? { field: "valid_until", message: tooFar } : undefined
+  }
+
+  const beginning = (request: Timed, { now }: { readonly now: Moment }): Violation | undefined => {
+    const notBefore = millisOf(request.not_before)
+    if (notBefore === undefined) return undefined
+    if (notBefore >= now + maxValidity) return { field: "not_before", message: tooFar }
+    return notBefore >= deadlineOf(request, now)
+      ? { field: "not_before", message: "must be before valid_until" }
+      : undefined
+  }
+
+  return { deadlineOf, deadline, beginning }
+}
+
+// The numbers of an overview: how many transactions became final, how long they took, and how many are open.
+
+const hour = 3_600_000
+
+/** The longest time, in milliseconds, of a series that counts rows: 6,000 transactions are about 250 database pages. */
+export const longestCounted = 6 * hour
+
+/** The longest time, in milliseconds, of a series that is read from sums. */
+export const longestStatistics = 7 * 24 * hour
+
+/** Milliseconds of a sum. Steps of a series that is read from sums are multiples of it. */
+export const sumStep = hour / 4
+
+const at = "2026-01-02T03:04:00.000Z"
+
+export const StatisticsQuery = {
+  ...SeriesQuery,
+  relayer_id: Schema.optionalKey(field(RelayerId, "Only transactions of this relayer.", "payouts"))
+}
+export interface StatisticsQuery extends SeriesQuery {
+  readonly relayer_id?: RelayerId
+}
+
+const Final = Schema.Struct({
+  confirmed: field(Schema.Natural, "Confirmed transactions.", 57),
+  failed: field(Schema.Natural, "Failed ones.", 1),
+  canceled: field(Schema.Natural, "Canceled ones.", 0),
+  expired: field(Schema.Natural, "Expired ones.", 0)
+}).annotate({ identifier: "FinalCounts", description: "Transactions that became final, by their state." })
+
+const Step = Schema.Struct({
+  at: field(Instant, "Beginning of the step.", at),
+  final: field(Final, "Transactions that became final in the step."),
+  p50_ms: shown(
+    Schema.Natural,
+    "Milliseconds from acceptance to confirmation, of half of those confirmed in the step at most. Absent if none was.",
+    14_000
+  ),
+  p95_ms: shown(Schema.Natural, "The same of 95 % of them.", 31_000)
+}).annotate({ identifier: "TransactionStep", description: "Transactions that became final in a step of time." })
+
+const Open = Schema.Struct({
+  pending: field(Schema.Natural, "Transactions that nothing was signed for.", 12),
+  in_flight: field(Schema.Natural, "Signed transactions that are not final.", 4),
+  held: field(Schema.Natural, "How many of both wait for something else than their turn.", 2),
+  oldest_at: shown(Instant, "When the oldest of them was accepted.", at)
+}).annotate({ identifier: "OpenCounts", description: "Transactions that are not final." })
+
+export const TransactionStatistics = Schema.Struct({
+  steps: field(Schema.Array(Step), "All steps, the oldest first.", []),
+  open: field(Open, "What is open now.")
+}).annotate({ identifier: "TransactionStatistics", description: "Final transactions by steps of time, and open ones." })
+export type TransactionStatistics = typeof TransactionStatistics.Type

@@ -3,13 +3,12 @@
 import { Result, Schema, SchemaTransformation } from "effect"
 import { field, shown } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
-import { TransactionConflict } from "./Cancellation.ts"
-import { Command } from "./Command.ts"
-import { explainWith } from "./Explanation.ts"
 import type { Family } from "./Family.ts"
+import { explainWith } from "./Cause.ts"
 import { neutralFields, present, shownAttempt, shownFields } from "./Presentation.ts"
-import { poll } from "./Numbers.ts"
+import { Command, TransactionConflict } from "./Rules.ts"
 import type { Rules } from "./Rules.ts"
+import { poll } from "./TransactionValues.ts"
 
 /** What all networks show. */
 export const OtherTransaction = Schema.Struct({

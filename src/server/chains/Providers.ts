@@ -5,7 +5,8 @@ import { Data, Duration, Effect, Order, Random, Result } from "effect"
 import type { ProviderReading } from "../../domain/chain/ChainSnapshot.ts"
 import { maskRpc } from "../../domain/chain/Rpc.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
-import * as RpcFailure from "./RpcFailure.ts"
+import { failureToReport, rpcFailure } from "./RpcFailure.ts"
+import type { RpcFailure } from "./RpcFailure.ts"
 import type { RpcNode } from "./RpcNode.ts"
 
 /** Providers that get the same bytes for the first time: all of them if there are no more than this. */
@@ -27,7 +28,7 @@ const maxProved = 20
 export interface ProviderFailure {
   /** Not masked. */
   readonly url: string
-  readonly failure: RpcFailure.RpcFailure
+  readonly failure: RpcFailure
 }
 
 /** No provider answered. Each has a failure, in the order of the calls. */
@@ -35,18 +36,18 @@ export class NoProvider extends Data.TaggedError("NoProvider")<{
   readonly failures: ReadonlyArray<ProviderFailure>
 }> {}
 
-type Use<A> = (node: RpcNode) => Effect.Effect<A, RpcFailure.RpcFailure>
+type Use<A> = (node: RpcNode) => Effect.Effect<A, RpcFailure>
 
 /** What one provider answered, apart from the others. */
 export interface Opinion<A> {
   /** Not masked. */
   readonly url: string
-  readonly result: Result.Result<A, RpcFailure.RpcFailure>
+  readonly result: Result.Result<A, RpcFailure>
 }
 
 export interface Providers {
   /** Asks the present provider, and the next ones if it fails. The one that answered is asked first from then on. */
-  first<A>(use: Use<A>): Effect.Effect<A, RpcFailure.RpcFailure>
+  first<A>(use: Use<A>): Effect.Effect<A, RpcFailure>
   /** The same, with the failure of each provider. */
   tryAll<A>(use: Use<A>): Effect.Effect<A, NoProvider>
   /**
@@ -72,9 +73,9 @@ export interface Providers {
    */
   broadcast<A>(send: (node: RpcNode) => Effect.Effect<A>, sends?: number): Effect.Effect<ReadonlyArray<A>>
   /** The chain may have begun anew: every provider has to prove itself again, this one at once. */
-  doubt(node: RpcNode): Effect.Effect<void, RpcFailure.RpcFailure>
+  doubt(node: RpcNode): Effect.Effect<void, RpcFailure>
   /** Asks all for their proof at the same time. Those that give it, in the same order. Fails if none does. */
-  readonly proven: Effect.Effect<Providers, RpcFailure.RpcFailure>
+  readonly proven: Effect.Effect<Providers, RpcFailure>
   /** The state of each URL, with its last failure here and at the `proven` ones, and how long its proof for `proven` took. */
   readonly readings: Effect.Effect<ReadonlyArray<ProviderReading>>
 }
@@ -82,7 +83,7 @@ export interface Providers {
 export interface PoolOptions {
   readonly nodeOf: (url: string) => RpcNode
   /** Fails if the node is not on the right chain. */
-  readonly prove: (node: RpcNode) => Effect.Effect<void, RpcFailure.RpcFailure>
+  readonly prove: (node: RpcNode) => Effect.Effect<void, RpcFailure>
   /** The time limit of a call over all providers, in milliseconds. Absent: none. */
   readonly budgetMs?: number
   /** Moves those that are not worth asking first to the end. Absent: none are. */
@@ -112,13 +113,13 @@ const byBreaker = Effect.fnUntraced(function* (nodes: ReadonlyArray<RpcNode>) {
 })
 
 /** `urls` with a weight of 0 are not called. The order is chosen by weight, once. */
-export const make = Effect.fnUntraced(function* (
+export const makeProviders = Effect.fnUntraced(function* (
   { nodeOf, prove, budgetMs, arrange = (nodes) => nodes }: PoolOptions,
   urls: ReadonlyArray<RpcConfig>
 ) {
   const shuffled = yield* shuffle(urls)
   /** The last failure of each URL. */
-  const failed = new Map<string, RpcFailure.RpcFailure>()
+  const failed = new Map<string, RpcFailure>()
   /** Whole milliseconds of the last proof of each URL for `proven`. */
   const latencies = new Map<string, number>()
   let trusted = new Set<RpcNode>()
@@ -128,7 +129,7 @@ export const make = Effect.fnUntraced(function* (
 
   const on = <A>(node: RpcNode, use: Use<A>) => {
     // Behind a URL that was unreachable, another chain may answer afterwards.
-    const note = (failure: RpcFailure.RpcFailure) =>
+    const note = (failure: RpcFailure) =>
       Effect.sync(() => {
         failed.set(node.url, failure)
         if (failure.code === "unreachable") trusted.delete(node)
@@ -136,7 +137,7 @@ export const make = Effect.fnUntraced(function* (
     return proof(node).pipe(
       Effect.andThen(Effect.suspend(() => use(node))),
       Effect.tapError(note),
-      Effect.onInterrupt(() => note(RpcFailure.failure("unreachable")))
+      Effect.onInterrupt(() => note(rpcFailure("unreachable")))
     )
   }
 
@@ -165,7 +166,7 @@ export const make = Effect.fnUntraced(function* (
       })
       return within(inTurn, () => {
         const left = order.filter(({ url }) => !failures.some((failure) => failure.url === url))
-        const late = left.map(({ url }) => ({ url, failure: RpcFailure.failure("unreachable") }))
+        const late = left.map(({ url }) => ({ url, failure: rpcFailure("unreachable") }))
         return new NoProvider({ failures: [...failures, ...late] })
       })
     }
@@ -201,7 +202,7 @@ export const make = Effect.fnUntraced(function* (
         order,
         (node) =>
           Effect.orElseSucceed(
-            within(on(node, use), () => RpcFailure.failure("unreachable")),
+            within(on(node, use), () => rpcFailure("unreachable")),
             () => undefined
           ),
         { concurrency: maxProved }
@@ -224,7 +225,7 @@ export const make = Effect.fnUntraced(function* (
     })
 
     const proven: Providers["proven"] = Effect.gen(function* () {
-      const failures: Array<RpcFailure.RpcFailure> = []
+      const failures: Array<RpcFailure> = []
       for (const round of yield* byBreaker(order.slice(0, maxProved))) {
         const answers = yield* Effect.forEach(
           round,
@@ -235,7 +236,7 @@ export const make = Effect.fnUntraced(function* (
                   latencies.set(node.url, Math.round(Duration.toMillis(taken)))
                   return node
                 }),
-                () => RpcFailure.failure("unreachable")
+                () => rpcFailure("unreachable")
               )
             ),
           { concurrency: "unbounded" }
@@ -244,14 +245,14 @@ export const make = Effect.fnUntraced(function* (
         if (right.length > 0) return over(right)
         failures.push(...answers.flatMap((answer) => (Result.isFailure(answer) ? [answer.failure] : [])))
       }
-      return yield* RpcFailure.firstOver(failures)
+      return yield* failureToReport(failures)
     })
 
     return {
       tryAll,
       first: (use) =>
         Effect.mapError(tryAll(use), ({ failures }) =>
-          RpcFailure.firstOver(failures.map(({ failure, url }) => failure.at(url)))
+          failureToReport(failures.map(({ failure, url }) => failure.at(url)))
         ),
       second,
       others,

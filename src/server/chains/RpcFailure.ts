@@ -55,22 +55,22 @@ export class RpcFailure extends Schema.TaggedError<RpcFailure>()("RpcFailure", {
 const make = (code: CheckCode, answered: boolean, detail: string | undefined) =>
   new RpcFailure({ code, answered, ...(detail === undefined ? {} : { detail }) })
 
-export const failure = (code: CheckCode, detail?: string) => make(code, false, detail)
+export const rpcFailure = (code: CheckCode, detail?: string) => make(code, false, detail)
 
-export const answered = (code: CheckCode, detail?: string) => make(code, true, detail)
+export const answeredFailure = (code: CheckCode, detail?: string) => make(code, true, detail)
 
 /** The node serves another chain. Both ids are numbers, so that no text of a provider is shown. */
-export const otherChain = (found: bigint, expected: bigint) =>
-  answered("mismatch", `serves another chain: it has the chain id ${found}, and the network has ${expected}`)
+export const otherChainFailure = (found: bigint, expected: bigint) =>
+  answeredFailure("mismatch", `serves another chain: it has the chain id ${found}, and the network has ${expected}`)
 
-export const ofRequest = (error: HttpClientError.HttpClientError) =>
+export const requestFailure = (error: HttpClientError.HttpClientError) =>
   refusal(error) === undefined
-    ? failure("unreachable", "cannot be reached")
-    : failure("refused", "the URL is not allowed")
+    ? rpcFailure("unreachable", "cannot be reached")
+    : rpcFailure("refused", "the URL is not allowed")
 
 /** The failure of a body that could not be read. An error with `maxBytes` means that the body was too large. */
-export const ofBody = ({ reason: { cause } }: HttpClientError.HttpClientError) =>
-  failure(cause instanceof Error && "maxBytes" in cause ? "invalid_answer" : "unreachable")
+export const bodyFailure = ({ reason: { cause } }: HttpClientError.HttpClientError) =>
+  rpcFailure(cause instanceof Error && "maxBytes" in cause ? "invalid_answer" : "unreachable")
 
 const codeOfStatus = (status: number): CheckCode => {
   if (status === 429) return "rate_limited"
@@ -91,14 +91,14 @@ const after = (failed: RpcFailure, retryAfter: Duration.Duration | undefined) =>
   retryAfter === undefined ? failed : new RpcFailure({ ...failed, retryAfter })
 
 /** The failure of an answer whose status is not 200. */
-export const ofStatus = (response: HttpClientResponse.HttpClientResponse) =>
+export const statusFailure = (response: HttpClientResponse.HttpClientResponse) =>
   Effect.map(retryAfterOf(response), (wait) =>
-    after(failure(codeOfStatus(response.status), `HTTP ${response.status}`), wait)
+    after(rpcFailure(codeOfStatus(response.status), `HTTP ${response.status}`), wait)
   )
 
 /** The provider puts a call off. `retryAfter`: for how long, if it says so. */
-export const limited = (detail: string | undefined, retryAfter: Duration.Duration | undefined) =>
-  after(failure("rate_limited", detail), retryAfter)
+export const limitedFailure = (detail: string | undefined, retryAfter: Duration.Duration | undefined) =>
+  after(rpcFailure("rate_limited", detail), retryAfter)
 
 /** The failure whose provider asks for the longest pause, if one of them asks for any. */
 export const longestPause = (failures: ReadonlyArray<RpcFailure>): RpcFailure | undefined =>
@@ -136,7 +136,7 @@ export const pauseOf = ({ data, message }: { readonly data?: unknown; readonly m
 const limits: Readonly<Record<number, CheckCode>> = { 429: "rate_limited", [-32_029]: "rate_limited" }
 
 /** What JSON-RPC errors mean that say nothing about the call: by EIP-1474, a limit, and resources that are unavailable now. */
-export const codes: Readonly<Record<number, CheckCode>> = {
+export const rpcCheckCodes: Readonly<Record<number, CheckCode>> = {
   ...limits,
   [-32_016]: "rate_limited",
   [-32_005]: "rate_limited",
@@ -171,5 +171,5 @@ export const isRateLimit = (
 const order: ReadonlyArray<CheckCode> = ["rate_limited", "unreachable", "invalid_answer", "refused", "mismatch"]
 
 /** The failure to report if several providers failed. It does not depend on the order of the calls. */
-export const firstOver = (failures: ReadonlyArray<RpcFailure>) =>
-  order.flatMap((code) => failures.find((failure) => failure.code === code) ?? []).at(0) ?? failure("unreachable")
+export const failureToReport = (failures: ReadonlyArray<RpcFailure>) =>
+  order.flatMap((code) => failures.find((failure) => failure.code === code) ?? []).at(0) ?? rpcFailure("unreachable")

@@ -11,25 +11,122 @@
 // - foreign: a transaction of the account that no attempt of the ledger names
 // - broadcast: the bytes that a commit has stored go to nodes
 // - step: poll, decide, sign, commit, send; in this order
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { Array as Arr } from "effect"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
-import type { SignerId } from "../../domain/signer/Signer.ts"
+import type { Curve, SignerId } from "../../domain/signer/Signer.ts"
 import type { Cause } from "../../domain/transaction/Cause.ts"
-import type { Sign } from "../../domain/transaction/Command.ts"
 import type { Family } from "../../domain/transaction/Family.ts"
-import type { Lane, Terms } from "../../domain/transaction/Lane.ts"
-import type { Moment } from "../../domain/transaction/Moment.ts"
-import type { Place } from "../../domain/transaction/Place.ts"
-import type { Rules } from "../../domain/transaction/Rules.ts"
-import type { OwnDoubt, Unreachable } from "../../domain/transaction/Situation.ts"
-import type { Totals } from "../../domain/transaction/Totals.ts"
-import type { Transaction } from "../../domain/transaction/Transaction.ts"
-import type { LaneLost } from "../ledger/hold/HeldLane.ts"
-import type { GivenPlace } from "../ledger/GivenSignature.ts"
-import type { StoredLane } from "../ledger/StoredLane.ts"
-import type { KeyOptions, LaneKeys, SigningFailed } from "./LaneKeys.ts"
+import type { Totals } from "../../domain/transaction/Queue.ts"
+import type { OwnDoubt, Rules, Sign, Unreachable } from "../../domain/transaction/Rules.ts"
+import type { Lane, Terms, Transaction } from "../../domain/transaction/Transaction.ts"
+import type { Moment, Place } from "../../domain/transaction/TransactionValues.ts"
+import type { GivenPlace, LaneLost, StoredLane } from "../ledger/LedgerEntries.ts"
+import { changedRowIn } from "../secrets/RowMacs.ts"
+import type { Signers } from "../signers/Signers.ts"
+import { withRequestId } from "../signers/backends/SignerBackend.ts"
+import type { SignerBackend, SignerUnavailable } from "../signers/backends/SignerBackend.ts"
+
+// The keys of a lane. A key is opened again after a while, and after a failure.
+
+/** The key cannot be used now. */
+export class SigningFailed extends Schema.TaggedError<SigningFailed>()("SigningFailed", {
+  code: Schema.Literals(["signer_unavailable", "throttled", "row_changed"]),
+  message: Schema.String,
+  /** Milliseconds after which the key service accepts the next request. Absent: it does not say. */
+  retryAfter: Schema.optionalKey(Schema.Finite),
+  /** The id of the request at the key service. */
+  requestId: Schema.optionalKey(Schema.String)
+}) {}
+
+export interface KeyOptions {
+  readonly curve: Curve
+  /** Whether a public key belongs to the account of the lane. */
+  isOwn(publicKey: Uint8Array): Effect.Effect<boolean>
+}
+
+interface KeySignature {
+  readonly signature: Uint8Array
+  /** The id of the request at the key service. Absent: there was none. */
+  readonly requestId?: string
+  /** Whether the key cannot change while it is open, so that the check of its opening holds for this signature. */
+  readonly isChecked: boolean
+}
+
+export interface LaneKeys {
+  sign(signerId: SignerId, message: Uint8Array): Effect.Effect<KeySignature, SigningFailed>
+}
+
+const unavailable = ({ reason, message, retryAfter, requestId }: SignerUnavailable) =>
+  new SigningFailed({
+    code: reason === "throttled" ? "throttled" : "signer_unavailable",
+    message,
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(requestId === undefined ? {} : { requestId })
+  })
+
+const rowChanged = (message: string) => new SigningFailed({ code: "row_changed", message })
+
+/** A signature of another key would be a transaction of another account. */
+export const wrongKey = () =>
+  new SigningFailed({ code: "signer_unavailable", message: "the key does not belong to the relayer's address" })
+
+/** Nanoseconds. After this time, the row of a signer is read again, because another instance may have disabled the signer. */
+const keptFor = 5_000_000_000n
+
+interface Opened {
+  readonly backend: SignerBackend
+  /** Nanoseconds of the monotonic clock. The row is read again after this time. */
+  readonly until: bigint
+}
+
+export const makeLaneKeys = (signers: Pick<Signers["Service"], "use">, { curve, isOwn }: KeyOptions): LaneKeys => {
+  const opened = new Map<SignerId, Opened>()
+  const opening = new Map<SignerId, Effect.Effect<SignerBackend, SigningFailed>>()
+
+  const use = (id: SignerId) =>
+    signers.use(id).pipe(
+      Effect.catchTag("SignerNotFound", () => Effect.fail(rowChanged("the signer is not in the database"))),
+      Effect.catchCause((cause) => {
+        const row = changedRowIn(cause)
+        return row === undefined ? Effect.failCause(cause) : Effect.fail(rowChanged(row.message))
+      })
+    )
+
+  const openNow = Effect.fnUntraced(function* (id: SignerId) {
+    const now = yield* Clock.monotonicTimeNanos
+    const backend = yield* use(id)
+    if (backend.hasFixedKey === true) {
+      const publicKey = yield* Effect.mapError(backend.publicKey(curve), unavailable)
+      if (!(yield* isOwn(publicKey))) return yield* wrongKey()
+    }
+    opened.set(id, { backend, until: now + keptFor })
+    return backend
+  })
+
+  /** Signatures that begin at the same time share one opening of their key. */
+  const open = Effect.fnUntraced(function* (id: SignerId) {
+    const found = opened.get(id)
+    if (found !== undefined && (yield* Clock.monotonicTimeNanos) < found.until) return found.backend
+    const shared = opening.get(id) ?? (yield* Effect.cachedWithTTL(openNow(id), 0))
+    opening.set(id, shared)
+    return yield* shared
+  })
+
+  const sign: LaneKeys["sign"] = Effect.fn("LaneNetwork.sign")(function* (id, message) {
+    const backend = yield* open(id)
+    const { signature, requestId } = yield* withRequestId(backend.sign(curve, message)).pipe(
+      // Its row is read again for the next signature, because the signer may have been enabled or disabled.
+      Effect.tapError(() => Effect.sync(() => opened.delete(id))),
+      Effect.mapError(unavailable)
+    )
+    const isChecked = backend.hasFixedKey === true
+    return requestId === undefined ? { signature, isChecked } : { signature, isChecked, requestId }
+  })
+
+  return { sign }
+}
 
 /** A relayer whose transactions are in the lane, as it is now. */
 export interface LaneRelayer<F extends Family = Family> {
@@ -217,3 +314,37 @@ export class SendingNetworks extends Context.Service<
       })
     )
 }
+
+// The providers of a lane on a network whose chains are told apart by their first block. They are kept as long as the lane is held, so
+// that the same node answers from poll to poll.
+
+/** What a lane remembers of its chain and of those who answer for it. */
+export interface ProviderMemory<P> {
+  /** Hash of the first block. Undefined: no poll has stored it yet. */
+  genesis: string | undefined
+  /** By genesis hash and `LaneRelayer.urlsKey`. */
+  readonly providers: Map<string, P>
+}
+
+interface ProvenProviders {
+  /** Hash of the first block, once it is known. */
+  readonly genesis: Effect.Effect<string | undefined>
+}
+
+const keyOf = (genesis: string, urlsKey: string) => `${genesis} ${urlsKey}`
+
+/** `make`: new providers, which have to prove that they are on the chain of the lane. */
+export const rememberedProviders = Effect.fnUntraced(function* <P extends ProvenProviders>(
+  { genesis = "", providers }: ProviderMemory<P>,
+  urlsKey: string,
+  make: Effect.Effect<P>
+) {
+  const found = providers.get(keyOf(genesis, urlsKey))
+  if (found !== undefined) return found
+  // Those of the first poll of a lane have found the first block themselves: they are proven to be on this chain.
+  const first = providers.get(keyOf("", urlsKey))
+  const isSame = first !== undefined && (yield* first.genesis) === genesis
+  const made = isSame ? first : yield* make
+  providers.set(keyOf(genesis, urlsKey), made)
+  return made
+})

@@ -1,19 +1,34 @@
-// Sends committed bytes, in the order of their sequences, and records what nodes answer. A process that dies in between sends
-// them again: they are the same bytes.
-import { Clock, Effect } from "effect"
+// From decisions to nodes: signs attempts for a commit, sends committed bytes in the order of their sequences, and records what nodes
+// answer. A process that dies in between sends them again: they are the same bytes.
+import { Clock, Context, Effect } from "effect"
 import { isReadonlyArrayNonEmpty } from "effect/Array"
-import type { Attempt } from "../../domain/transaction/Attempt.ts"
-import type { Moment } from "../../domain/transaction/Moment.ts"
-import { rebroadcastAfter } from "../../domain/transaction/Numbers.ts"
-import { bySequence } from "../../domain/transaction/Place.ts"
+import type { Sign } from "../../domain/transaction/Rules.ts"
+import { halved, newestRequest } from "../../domain/transaction/Transaction.ts"
+import type { Attempt, Lane, Transaction } from "../../domain/transaction/Transaction.ts"
+import { bySequence, rebroadcastAfter } from "../../domain/transaction/TransactionValues.ts"
+import type { Moment, Place } from "../../domain/transaction/TransactionValues.ts"
 import { withSent } from "../../domain/transaction/Transition.ts"
-import { halved } from "../../domain/transaction/Lane.ts"
-import type { Decided, SentAttempt } from "../ledger/hold/HeldLane.ts"
-import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
-import { reach } from "./CrashPoints.ts"
-import type { LaneRelayer } from "./LaneNetwork.ts"
-import { inTrace } from "./LaneTraces.ts"
-import type { StepState } from "./StepState.ts"
+import type { Decided, SentAttempt, Signature, StoredTransaction } from "../ledger/LedgerEntries.ts"
+import type { LaneRelayer, SigningFailed } from "./LaneNetwork.ts"
+import { inTrace } from "./LaneTelemetry.ts"
+import type { OpenRow, StepState } from "./StepState.ts"
+
+// Named points of the driver between two effects on the outside. Tests make a process die there; a service does nothing.
+
+/**
+ * - `signed`: signatures are in memory, nothing is committed.
+ * - `committed`: nonce and bytes are committed, nothing is sent.
+ * - `sent`: nodes have the bytes, their answers are not recorded.
+ * - `seen`: a poll is done, and its consequences are not recorded yet.
+ */
+export type CrashPoint = "signed" | "committed" | "sent" | "seen"
+
+export const CrashPoints = Context.Reference<(point: CrashPoint) => Effect.Effect<void>>(
+  "effect-relayer/server/lanes/LaneSending/CrashPoints",
+  { defaultValue: () => () => Effect.void }
+)
+
+export const reach = (point: CrashPoint): Effect.Effect<void> => Effect.flatMap(CrashPoints, (at) => at(point))
 
 export interface Sending {
   readonly stored: StoredTransaction
@@ -106,4 +121,122 @@ export const sendAgain = Effect.fnUntraced(function* (step: StepState, sendings:
   const bytes = yield* step.context.ledger.bytes(keys)
   const raw = new Map(bytes.map((one) => [`${one.id} ${one.ordinal}`, one.raw]))
   yield* send(step, sendings, ({ id }, ordinal) => raw.get(`${id} ${ordinal}`))
+})
+
+// Decides when a lane asks its signer again after a failure.
+
+/** Milliseconds until a signer that failed is asked again: doubles up to a minute. */
+const firstRetry = 1000
+const longestRetry = 60_000
+
+/** The longest pause, in milliseconds, that a signer may ask for: after a longer one, the lane would seem to be lost. */
+const longestAsked = 300_000
+
+/** Logs only the first failure since the last signature. */
+export const noteSignerFailure = Effect.fnUntraced(function* ({ context }: StepState, failure: SigningFailed) {
+  const { memory, hold } = context
+  const { code, message, requestId, retryAfter = 0 } = failure
+  const failures = memory.signerFailures++
+  const pause = Math.min(firstRetry * 2 ** failures, longestRetry)
+  const at = (yield* Clock.currentTimeMillis) + Math.max(pause, Math.min(retryAfter, longestAsked))
+  memory.signerRetry = { code, at }
+  if (failures > 0) return
+  yield* Effect.annotateLogs(Effect.logWarning("transactions of a lane cannot be signed"), {
+    lane_id: hold.laneId,
+    code,
+    reason: message,
+    ...(requestId === undefined ? {} : { key_service_request_id: requestId })
+  })
+})
+
+// From decisions to signatures of the attempts that a commit stores.
+
+/**
+ * Signatures that a lane makes at the same time. A KMS takes about 150 ms for a signature, so this is about 200 signatures per
+ * second and lane.
+ */
+export const inParallel = 32
+
+/** `transaction`: absent for a filler. */
+export const attemptOf = (
+  transaction: Transaction | undefined,
+  lane: Lane,
+  { kind, offer, maxFee }: Pick<Sign, "kind" | "offer" | "maxFee">,
+  at: { readonly place: Place; readonly hash: string; readonly now: Moment }
+): Attempt => ({
+  ordinal: (transaction?.attempts.at(-1)?.ordinal ?? 0) + 1,
+  kind,
+  generation: lane.generation,
+  requestVersion: transaction?.versions.length ?? 1,
+  hash: at.hash,
+  place: at.place,
+  offer,
+  maxFee,
+  signedAt: at.now,
+  sends: 0,
+  outcome: "unknown"
+})
+
+/** A signature that is due: of a row, at a place. */
+export interface DueSignature {
+  readonly row: OpenRow
+  readonly place: Place
+  readonly command: Sign
+}
+
+const signOne = Effect.fnUntraced(function* (step: StepState, { row, place, command }: DueSignature) {
+  const { stored, relayer, transaction } = row
+  const request = command.kind === "noop" ? undefined : newestRequest(transaction)
+  const unsigned = { lane: step.lane(), relayer, request, place, sign: command }
+  const { hash, raw, offer = command.offer } = yield* step.context.chain.sign(unsigned)
+  const now = yield* Clock.currentTimeMillis
+  const signature: Signature = {
+    stored,
+    attempt: attemptOf(transaction, step.lane(), { ...command, offer }, { place, hash, now }),
+    raw,
+    cause: command.cause,
+    feeLimits: step.budget.limitsOf(stored)
+  }
+  return signature
+})
+
+/** Signs in parallel, and keeps the signatures before the first failure. After a failure, no later signature is begun. */
+const signPrefix = Effect.fnUntraced(function* (step: StepState, due: ReadonlyArray<DueSignature>) {
+  let end = due.length
+  const results = yield* Effect.forEach(
+    due,
+    (one, index) =>
+      Effect.suspend(() => {
+        if (index > end) return Effect.undefined
+        const signed = inTrace("transaction.sign", one.row.stored)(signOne(step, one))
+        const failed = Effect.sync(() => void (end = Math.min(end, index)))
+        return Effect.result(Effect.tapError(signed, () => failed))
+      }),
+    { concurrency: inParallel }
+  )
+  const signed = results.slice(0, end).flatMap((result) => (result?._tag === "Success" ? [result.success] : []))
+  const last = results[end]
+  return { signed, failure: last?._tag === "Failure" ? last.failure : undefined }
+})
+
+/** If the signer failed last time, it is asked for one signature before it is asked for the others. */
+const signNext = Effect.fnUntraced(function* (step: StepState, due: ReadonlyArray<DueSignature>) {
+  if (step.context.memory.signerFailures === 0) return yield* signPrefix(step, due)
+  const first = yield* signPrefix(step, due.slice(0, 1))
+  if (first.failure !== undefined) return first
+  const others = yield* signPrefix(step, due.slice(1))
+  return { ...others, signed: [...first.signed, ...others.signed] }
+})
+
+/**
+ * Returns the signatures to commit: those before the first failure, because a place without bytes would hold all later ones.
+ * It holds no connection to the database.
+ */
+export const sign = Effect.fn("LaneSending.sign")(function* (step: StepState, due: ReadonlyArray<DueSignature>) {
+  const { signed, failure } = yield* signNext(step, due)
+  if (failure !== undefined) yield* noteSignerFailure(step, failure)
+  // A step without anything to sign says nothing about the signer.
+  else if (signed.length > 0) step.context.memory.signerFailures = 0
+  yield* reach("signed")
+  return signed
 })

@@ -1,26 +1,166 @@
 // One step of the holder of a lane: it reads the ledger, polls the chain if that is due, decides, signs, commits and sends.
-import { Clock, Effect } from "effect"
+import { Array, Clock, Effect, Result } from "effect"
 import { isReadonlyArrayNonEmpty } from "effect/Array"
+import type { DisabledReason, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { cause } from "../../domain/transaction/Cause.ts"
 import type { Cause } from "../../domain/transaction/Cause.ts"
-import type { KeyHold } from "../../domain/transaction/Lane.ts"
-import type { Moment } from "../../domain/transaction/Moment.ts"
-import { isNoop } from "../../domain/transaction/Attempt.ts"
-import { maxSignaturesPerCommit, poll as pollBounds } from "../../domain/transaction/Numbers.ts"
-import { currentAttempts, isFinal } from "../../domain/transaction/Transaction.ts"
-import type { Transaction } from "../../domain/transaction/Transaction.ts"
-import type { LaneContents } from "../ledger/hold/HeldLane.ts"
-import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
-import { assign } from "./LaneAssignment.ts"
-import { decideAll } from "./LaneDecisions.ts"
-import { fill } from "./LaneFillers.ts"
-import * as Metrics from "./LaneMetrics.ts"
-import type { LaneReading, LaneRelayer, Poll } from "./LaneNetwork.ts"
-import * as LaneRelayers from "./LaneRelayers.ts"
-import * as LaneTraces from "./LaneTraces.ts"
-import { holdAll } from "./LaneUnusable.ts"
-import * as StepState from "./StepState.ts"
-import type { LaneContext } from "./StepState.ts"
+import { Command } from "../../domain/transaction/Rules.ts"
+import type { Rules } from "../../domain/transaction/Rules.ts"
+import { currentAttempts, isFinal, isNoop } from "../../domain/transaction/Transaction.ts"
+import type { KeyHold, Terms, Transaction } from "../../domain/transaction/Transaction.ts"
+import { maxSignaturesPerCommit, poll as pollBounds } from "../../domain/transaction/TransactionValues.ts"
+import type { Moment } from "../../domain/transaction/TransactionValues.ts"
+import type { Decided, GapSignature, LaneContents, StoredTransaction } from "../ledger/LedgerEntries.ts"
+import type { RelayerTarget } from "../relayers/RelayerTargets.ts"
+import { changedRowIn } from "../secrets/RowMacs.ts"
+import { assign, decideAll } from "./LaneDecisions.ts"
+import type { Filler, LaneReading, LaneRelayer, Poll } from "./LaneNetwork.ts"
+import { attemptOf, inParallel, noteSignerFailure, reach, send } from "./LaneSending.ts"
+import * as LaneTelemetry from "./LaneTelemetry.ts"
+import { traceFinal } from "./LaneTelemetry.ts"
+import { makeStepState } from "./StepState.ts"
+import type { LaneContext, OpenRow, StepState } from "./StepState.ts"
+
+// The relayers whose transactions are in a lane: their networks, their providers, and what they allow now.
+
+/**
+ * A lack of funds, and an account of stellar that does not exist or cannot be read, disable nothing here: each poll reads the account,
+ * sooner than the next health check.
+ */
+const disabledBy = (reason: DisabledReason | undefined): Terms["disabled"] => {
+  switch (reason?.type) {
+    case undefined:
+    case "BalanceCheckFailed":
+    case "SequenceSyncFailed":
+      return undefined
+    case "ChainIdMismatch":
+      return "chain_changed"
+    case "RpcValidationFailed":
+    case "NonceSyncFailed":
+      return "providers_unavailable"
+    default:
+      return "relayer_disabled"
+  }
+}
+
+const toLaneRelayer = (rules: Rules, { relayer, network, urls }: RelayerTarget): LaneRelayer | undefined => {
+  const target = rules.targetOf({ relayer, network })
+  return target === undefined
+    ? undefined
+    : {
+        id: relayer.id,
+        signerId: relayer.signer_id,
+        target,
+        urls,
+        urlsKey: JSON.stringify(urls),
+        hasOwnUrls: relayer.custom_rpc_urls !== undefined,
+        isPaused: relayer.paused,
+        disabled: relayer.system_disabled ? disabledBy(relayer.disabled_reason) : undefined
+      }
+}
+
+/** A relayer that the lane cannot use, because a row was changed or removed in the database. */
+export interface UnusableRelayer {
+  readonly id: RelayerId
+  /** For the log. */
+  readonly reason: string
+}
+
+type RelayerOptions = Pick<LaneContext, "targets" | "rules">
+
+type LoadedRelayer = Result.Result<LaneRelayer, UnusableRelayer>
+
+const loadRelayer = ({ targets, rules }: RelayerOptions, id: RelayerId): Effect.Effect<LoadedRelayer> => {
+  const unusable = (reason: string): LoadedRelayer => Result.fail({ id, reason })
+  const missing = unusable(`there is no ${rules.type} relayer with this id in the database`)
+  return targets.get(id).pipe(
+    Effect.map((target): LoadedRelayer => {
+      const relayer = toLaneRelayer(rules, target)
+      return relayer === undefined ? missing : Result.succeed(relayer)
+    }),
+    Effect.catchTag("RelayerNotFound", () => Effect.succeed(missing)),
+    Effect.catchCause((cause) => {
+      const changed = changedRowIn(cause)
+      return changed === undefined ? Effect.failCause(cause) : Effect.succeed(unusable(changed.message))
+    })
+  )
+}
+
+/** The relayers by id, and those that cannot be used. */
+export const loadRelayers = Effect.fnUntraced(function* (options: RelayerOptions, ids: Iterable<RelayerId>) {
+  const loaded = yield* Effect.forEach(new Set(ids), (id) => loadRelayer(options, id), { concurrency: "unbounded" })
+  const [relayers, unusable] = Array.separate(loaded)
+  return { relayers: new Map(relayers.map((relayer) => [relayer.id, relayer])), unusable }
+})
+
+// Transactions whose relayer cannot be used, because a row was changed or removed in the database: they wait with a code, and
+// nothing that the changed row names is called or signs. Other relayers of the lane go on.
+
+/** One warning per relayer and episode, which ends when the relayer can be used again. */
+const warnOfUnusable = Effect.fnUntraced(function* (
+  { context: { memory, hold } }: StepState,
+  unusable: ReadonlyArray<UnusableRelayer>
+) {
+  const known = memory.unusable
+  memory.unusable = new Set(unusable.map(({ id }) => id))
+  for (const { id, reason } of unusable) {
+    if (known.has(id)) continue
+    yield* Effect.annotateLogs(Effect.logWarning("transactions of a relayer wait because a row was changed"), {
+      lane_id: hold.laneId,
+      relayer_id: id,
+      reason
+    })
+  }
+})
+
+const heldForRow = Command.Hold({ cause: cause("row_changed"), scope: "relayer" })
+
+/** A restored transaction keeps its code, because it waits for an operator in any case. */
+export const holdUnusable = Effect.fnUntraced(function* (step: StepState, unusable: ReadonlyArray<UnusableRelayer>) {
+  yield* warnOfUnusable(step, unusable)
+  const ids = new Set(unusable.map(({ id }) => id))
+  const decided = step.stored().flatMap((stored): ReadonlyArray<Decided> => {
+    const { state, restored } = stored.transaction
+    return !ids.has(stored.relayerId) || (state === "pending" && restored) ? [] : [{ stored, command: heldForRow }]
+  })
+  if (!isReadonlyArrayNonEmpty(decided)) return
+  step.update(yield* step.context.ledger.apply(step.context.hold, decided))
+})
+
+// Fillers: no-ops for sequences that no transaction has. The oldest open transaction lends them its relayer.
+
+const none: ReadonlyArray<GapSignature> = []
+
+export const fill = Effect.fnUntraced(function* (
+  step: StepState,
+  fillers: ReadonlyArray<Filler>,
+  owner: StoredTransaction,
+  relayer: LaneRelayer
+) {
+  if (fillers.length === 0) return
+  const { context } = step
+  const sign = Effect.fnUntraced(function* ({ place, request, sign }: Filler) {
+    const { hash, raw } = yield* context.chain.sign({ lane: step.lane(), relayer, request: undefined, place, sign })
+    const id = yield* context.newId
+    const now = yield* Clock.currentTimeMillis
+    const attempt = attemptOf(undefined, step.lane(), sign, { place, hash, now })
+    const gap: GapSignature = { id, request, attempt, raw, cause: sign.cause }
+    return gap
+  })
+  const signed = yield* Effect.catch(Effect.forEach(fillers, sign, { concurrency: inParallel }), (failure) =>
+    Effect.as(noteSignerFailure(step, failure), none)
+  )
+  if (!isReadonlyArrayNonEmpty(signed)) return
+  const stored = yield* context.ledger.commitGaps(context.hold, owner, signed)
+  yield* reach("committed")
+  step.update(stored)
+  const raw = new Map(signed.map((gap) => [gap.id, gap.raw]))
+  yield* send(
+    step,
+    stored.map((stored) => ({ stored, relayer, ordinals: [1] })),
+    ({ id }) => raw.get(id)
+  )
+})
 
 type Next =
   /** Nothing was open when the step began. */
@@ -72,17 +212,17 @@ const begin = Effect.fnUntraced(function* (context: LaneContext, contents: LaneC
   const open = [...contents.inFlight, ...contents.pending]
   const now = yield* Clock.currentTimeMillis
   const ids = open.map(({ relayerId }) => relayerId)
-  const { relayers, unusable } = yield* LaneRelayers.load(context, ids)
+  const { relayers, unusable } = yield* loadRelayers(context, ids)
   const budget = yield* context.fees.budgetOf(context.rules.type, open)
   const keyHolds = yield* keyHoldsOf(context, contents)
-  const step = StepState.make(context, { now, contents, relayers, budget, keyHolds })
-  yield* holdAll(step, unusable)
+  const step = makeStepState(context, { now, contents, relayers, budget, keyHolds })
+  yield* holdUnusable(step, unusable)
   return step
 })
 
 /** Final transactions whose places are open again, which is reported once. */
 const reopened = Effect.fnUntraced(function* (
-  { context: { ledger, hold }, storedLane }: StepState.StepState,
+  { context: { ledger, hold }, storedLane }: StepState,
   { openFrom }: LaneReading
 ) {
   if (openFrom === undefined) return []
@@ -97,7 +237,7 @@ const reopened = Effect.fnUntraced(function* (
 })
 
 const save = (
-  step: StepState.StepState,
+  step: StepState,
   { genesis, usedTrust, released }: Partial<LaneReading>,
   code: Cause["code"] | undefined
 ) => {
@@ -116,7 +256,7 @@ const save = (
 
 /** Believes what a poll says about the lane, and saves it. Returns final transactions that are open again. */
 const readLane = Effect.fnUntraced(function* (
-  step: StepState.StepState,
+  step: StepState,
   reading: LaneReading,
   owner: StoredTransaction,
   lead: LaneRelayer
@@ -138,13 +278,13 @@ const readLane = Effect.fnUntraced(function* (
 })
 
 /** A provider is on another chain: the lane stops, and believes nothing of the poll. */
-const stopOnOtherChain = Effect.fnUntraced(function* (step: StepState.StepState) {
+const stopOnOtherChain = Effect.fnUntraced(function* (step: StepState) {
   const { genesis } = step.storedLane
   step.stopWith(cause("chain_changed"))
   yield* save(step, genesis === undefined ? {} : { genesis }, "chain_changed")
 })
 
-const pollAll = Effect.fnUntraced(function* (step: StepState.StepState, owner: StepState.OpenRow) {
+const pollAll = Effect.fnUntraced(function* (step: StepState, owner: OpenRow) {
   const { context, now, storedLane } = step
   const rows = step.oldest()
   if (!isReadonlyArrayNonEmpty(rows)) return
@@ -170,7 +310,7 @@ const pollAll = Effect.fnUntraced(function* (step: StepState.StepState, owner: S
 })
 
 /** The decision about a transaction that was just accepted uses the newest poll, if that is not older than a block. */
-const isPollDue = ({ context: { memory, rules }, now }: StepState.StepState, { target }: LaneRelayer): boolean =>
+const isPollDue = ({ context: { memory, rules }, now }: StepState, { target }: LaneRelayer): boolean =>
   memory.polledAt === undefined ||
   memory.poll?.isAnswered !== true ||
   now >= memory.polledAt + rules.pollInterval(target) ||
@@ -188,13 +328,13 @@ const isCommanded = (transaction: Transaction): boolean => {
 const expire = Effect.fnUntraced(function* ({ ledger, hold, chain }: LaneContext, contents: LaneContents, now: Moment) {
   if (contents.nextMoment === undefined || contents.nextMoment > now) return contents
   const expired = yield* ledger.expire(hold)
-  yield* Metrics.countFinal(chain, expired)
-  yield* LaneTraces.showFinal(expired)
+  yield* LaneTelemetry.countFinal(chain, expired)
+  yield* traceFinal(expired)
   return yield* ledger.read(hold)
 })
 
 /** Whether the step has ended all that was open, and read all that waits for a place. */
-const isOver = (step: StepState.StepState, { pending, pendingCount }: LaneContents): boolean =>
+const isOver = (step: StepState, { pending, pendingCount }: LaneContents): boolean =>
   pending.length === pendingCount && step.stored().every(({ transaction }) => isFinal(transaction))
 
 export const run = Effect.fn("LaneStep.run")(function* (context: LaneContext) {

@@ -1,29 +1,100 @@
-// What one step of a held lane works on. Everything that a step changes in memory is a method here.
-import type { Effect } from "effect"
+// What one step of a held lane works on, with what API keys have left for fees. Everything that a step changes in memory is a method here.
+import { Effect } from "effect"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
-import type { TransactionId } from "../../domain/transaction/TransactionId.ts"
 import type { Cause } from "../../domain/transaction/Cause.ts"
-import type { Freed } from "../../domain/transaction/Command.ts"
-import { accountAt, withAccount } from "../../domain/transaction/Lane.ts"
-import type { KeyHold, Lane, SignerRetry, Terms } from "../../domain/transaction/Lane.ts"
-import { earliest } from "../../domain/transaction/Moment.ts"
-import type { Moment } from "../../domain/transaction/Moment.ts"
-import { poll } from "../../domain/transaction/Numbers.ts"
-import { bySequence } from "../../domain/transaction/Place.ts"
-import type { Place } from "../../domain/transaction/Place.ts"
-import type { Rules } from "../../domain/transaction/Rules.ts"
-import type { LaneSituation, OwnDoubt, Situation } from "../../domain/transaction/Situation.ts"
-import { restOf, totalsOf } from "../../domain/transaction/Totals.ts"
-import type { Totals } from "../../domain/transaction/Totals.ts"
-import { isFinal, isInFlight } from "../../domain/transaction/Transaction.ts"
-import type { LaneContents } from "../ledger/hold/HeldLane.ts"
+import { restOf, totalsOf } from "../../domain/transaction/Queue.ts"
+import type { Totals } from "../../domain/transaction/Queue.ts"
+import type { Freed, LaneSituation, OwnDoubt, Rules, Situation } from "../../domain/transaction/Rules.ts"
+import { accountAt, isFinal, isInFlight, withAccount } from "../../domain/transaction/Transaction.ts"
+import type { KeyHold, Lane, SignerRetry, Terms } from "../../domain/transaction/Transaction.ts"
+import { bySequence, earliest, poll } from "../../domain/transaction/TransactionValues.ts"
+import type { Moment, Place, TransactionId } from "../../domain/transaction/TransactionValues.ts"
+import { ApiKeys } from "../access/ApiKeys.ts"
 import type { LaneLedger } from "../ledger/LaneLedger.ts"
-import type { Hold } from "../ledger/StoredLane.ts"
-import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
+import { Ledger } from "../ledger/Ledger.ts"
+import type { FeeLimit, Hold, LaneContents, StoredTransaction } from "../ledger/LedgerEntries.ts"
 import type { RelayerTargets } from "../relayers/RelayerTargets.ts"
-import type { FeeBudget, LaneFees } from "./LaneFees.ts"
 import { firstOfEachSet } from "./LaneNetwork.ts"
 import type { LaneChain, LaneRelayer, LaneRow, Poll } from "./LaneNetwork.ts"
+
+// What API keys have left for fees, when signatures are decided. The commit of a signature checks it again, under a lock.
+
+export interface FeeBudget {
+  /** What the transaction may cost in fees in all, in the smallest unit of its chain. Undefined: its API key has no limit. */
+  maximumOf(stored: StoredTransaction): bigint | undefined
+  /** The limits of its API key and of the keys that this one descends from. */
+  limitsOf(stored: StoredTransaction): ReadonlyArray<FeeLimit>
+}
+
+export interface LaneFees {
+  /** `type`: of the network of the lane. */
+  budgetOf(type: string, open: ReadonlyArray<StoredTransaction>): Effect.Effect<FeeBudget>
+}
+
+const hasPlace = ({ transaction }: StoredTransaction): boolean => transaction.place !== undefined
+
+const byNumber = (one: StoredTransaction, other: StoredTransaction): number =>
+  one.transaction.number - other.transaction.number
+
+/**
+ * Each transaction may cost what was counted for it when it was accepted or signed. What a limit leaves is shared by two: the
+ * oldest transaction with a place may use it for a bump, and the oldest one without for its first signature. `left`: by key.
+ */
+const shares = (
+  rows: ReadonlyArray<StoredTransaction>,
+  limitsOf: FeeBudget["limitsOf"],
+  left: ReadonlyMap<string, bigint>
+): ReadonlyMap<number, bigint> => {
+  const kinds = [rows.filter(hasPlace), rows.filter((row) => !hasPlace(row))]
+  const sharing = (keyId: string) =>
+    kinds.filter((kind) => kind.some((row) => limitsOf(row).some((limit) => limit.keyId === keyId))).length
+  const found = new Map<number, bigint>()
+  for (const kind of kinds) {
+    const given = new Set<string>()
+    for (const row of kind) {
+      const keys = limitsOf(row).map(({ keyId }) => keyId)
+      const parts = keys.map((key) => (given.has(key) ? 0n : (left.get(key) ?? 0n) / BigInt(sharing(key))))
+      const part = parts.reduce((least, one) => (one < least ? one : least))
+      if (part === 0n) continue
+      found.set(row.transaction.number, part)
+      for (const key of keys) given.add(key)
+    }
+  }
+  return found
+}
+
+export const makeLaneFees = Effect.gen(function* () {
+  const keys = yield* ApiKeys
+  const ledger = yield* Ledger
+
+  const leftOf = Effect.fnUntraced(function* ({ maximum, ...limit }: FeeLimit) {
+    const { keyId } = limit
+    const used = yield* ledger.feesOfLastDay(limit)
+    return [keyId, used < maximum ? maximum - used : 0n] as const
+  })
+
+  const budgetOf: LaneFees["budgetOf"] = Effect.fnUntraced(function* (type, open) {
+    const limited = open.filter(({ fee }) => fee !== undefined)
+    const keyIds = [...new Set(limited.flatMap(({ apiKeyId }) => apiKeyId ?? []))]
+    const limits = new Map(
+      yield* Effect.forEach(keyIds, (id) => Effect.map(keys.feeLimits(id, type), (all) => [id, all] as const))
+    )
+    const limitsOf: FeeBudget["limitsOf"] = ({ fee, apiKeyId }) =>
+      fee === undefined || apiKeyId === undefined ? [] : (limits.get(apiKeyId) ?? [])
+    const distinct = new Map([...limits.values()].flat().map((limit) => [limit.keyId, limit]))
+    const left = new Map(yield* Effect.forEach(distinct.values(), leftOf))
+    const rows = limited.filter((row) => limitsOf(row).length > 0).toSorted(byNumber)
+    const shared = shares(rows, limitsOf, left)
+    const maximumOf: FeeBudget["maximumOf"] = (row) =>
+      row.fee === undefined || limitsOf(row).length === 0
+        ? undefined
+        : row.fee + (shared.get(row.transaction.number) ?? 0n)
+    return { maximumOf, limitsOf }
+  })
+
+  const fees: LaneFees = { budgetOf }
+  return fees
+})
 
 /**
  * What the holder of a lane remembers from step to step, and loses with the lane. Correctness does not depend on it: it makes
@@ -91,7 +162,7 @@ export interface StepOptions {
   readonly keyHolds: ReadonlyMap<string, KeyHold>
 }
 
-export const make = (context: LaneContext, { now, contents, relayers, budget, keyHolds }: StepOptions) => {
+export const makeStepState = (context: LaneContext, { now, contents, relayers, budget, keyHolds }: StepOptions) => {
   const { rules, memory } = context
   const { stored: storedLane, inFlight, pending, nextMoment } = contents
   const all = new Map([...inFlight, ...pending].map((stored) => [stored.transaction.number, stored]))
@@ -221,4 +292,4 @@ export const make = (context: LaneContext, { now, contents, relayers, budget, ke
   }
 }
 
-export type StepState = ReturnType<typeof make>
+export type StepState = ReturnType<typeof makeStepState>

@@ -14,54 +14,50 @@
 // - record: what nodes answered, and what followed, after it happened
 import { Context, Effect, Layer, Option } from "effect"
 import type { Array as Arr, Duration, Redacted, Scope } from "effect"
-import type { Moment } from "../../domain/transaction/Moment.ts"
-import type { TransactionId } from "../../domain/transaction/TransactionId.ts"
 import type { NetworkType } from "../../domain/network/Network.ts"
 import { client } from "../../sql/Query.ts"
 import type { AddressPart } from "../../sql/Rows.ts"
 import { listen } from "../../sql/Session.ts"
 import { Events } from "../events/Events.ts"
 import { Outbox } from "../outbox/Outbox.ts"
-import type { GivenPlace } from "./GivenSignature.ts"
-import * as GivenRepo from "./accept/GivenRepo.ts"
-import * as AttemptsRepo from "./write/AttemptsRepo.ts"
-import type { AttemptKey } from "./write/AttemptsRepo.ts"
+import type { Moment, TransactionId } from "../../domain/transaction/TransactionValues.ts"
+import { ClaimsRepo, makeLaneFence, makeLaneReading, rememberedRows } from "./Claims.ts"
+import type { LaneAccess } from "./Claims.ts"
+import { Holder, LedgerMark } from "./Holder.ts"
+import type { AcceptedHere } from "./Holder.ts"
+import { makeLaneChannels, makeLaneRestores } from "./LaneChannels.ts"
+import type { ChannelWork, LaneChannels, LaneWithChannels, Restore } from "./LaneChannels.ts"
+import { makeLaneCommits, makeLaneRecords } from "./LaneWrites.ts"
+import { makeLaneAccounts } from "./LanesRepo.ts"
+import { commandsChannel } from "./LedgerEntries.ts"
 import type {
+  Account,
+  AttemptBytes,
   Decided,
   GapSignature,
+  GivenPlace,
   HeldLane,
+  Hold,
   LaneChanged,
   LaneContents,
+  LaneId,
   LaneLost,
   LaneNews,
+  LaneState,
   ReleaseReason,
   SentAttempt,
-  Signature
-} from "./hold/HeldLane.ts"
-import * as KeyLandingsRepo from "./hold/KeyLandingsRepo.ts"
-import type { KeyLandings } from "./hold/KeyLandingsRepo.ts"
-import * as LaneAccountsRepo from "./hold/LaneAccountsRepo.ts"
-import * as Channels from "./hold/LaneChannels.ts"
-import type { ChannelWork, LaneChannels, LaneWithChannels } from "./hold/LaneChannels.ts"
-import * as Restores from "./hold/LaneRestores.ts"
-import type { Restore } from "./hold/LaneRestores.ts"
-import * as LaneCommits from "./hold/LaneCommits.ts"
-import * as LaneFence from "./hold/LaneFence.ts"
-import * as LaneReading from "./hold/LaneReading.ts"
-import * as LaneRecords from "./hold/LaneRecords.ts"
-import type { Account } from "./NewTransaction.ts"
-import { Holder } from "./Holder.ts"
-import type { AcceptedHere } from "./Holder.ts"
-import { commandsChannel } from "./StoredLane.ts"
-import type { Hold, LaneId, LaneState, StoredLane } from "./StoredLane.ts"
-import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
-import { ClaimsRepo } from "./hold/ClaimsRepo.ts"
-import type { Shared } from "./hold/LaneFence.ts"
-import { LedgerMark } from "./LedgerMark.ts"
+  Signature,
+  StoredLane,
+  StoredTransaction
+} from "./LedgerEntries.ts"
+import { makeKeyLandings } from "./RelayerTransactionsRepo.ts"
+import type { KeyLandings } from "./RelayerTransactionsRepo.ts"
+import { makeAttempts, makeGivenSignatures } from "./SignaturesRepo.ts"
+import type { AttemptKey } from "./SignaturesRepo.ts"
 import * as MemoryLanes from "./memory/MemoryLanes.ts"
 
 /** Claims on lanes by this process. */
-const claimsOf = Effect.fnUntraced(function* ({ memory }: Shared) {
+const claimsOf = Effect.fnUntraced(function* ({ memory }: LaneAccess) {
   const repo = yield* ClaimsRepo
   const mark = yield* LedgerMark
 
@@ -128,7 +124,7 @@ export class LaneLedger extends Context.Service<
     /** Rows that did not change since the last read are not read again. */
     read(hold: Hold): Effect.Effect<LaneContents, LaneLost>
     /** Signed bytes, as they were stored before the first send. */
-    bytes(attempts: ReadonlyArray<AttemptKey>): Effect.Effect<ReadonlyArray<Bytes>>
+    bytes(attempts: ReadonlyArray<AttemptKey>): Effect.Effect<ReadonlyArray<AttemptBytes>>
     /** Those of the hashes that belong to attempts of any transaction of the lane. */
     own(hold: Hold, hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
     /** Those of the hashes that belong to signatures that callers got: transactions with these hashes are not foreign. */
@@ -207,12 +203,12 @@ export class LaneLedger extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     LaneLedger,
     Effect.gen(function* () {
-      const memory = LaneFence.rememberedRows()
-      const parts = { memory, fence: yield* LaneFence.make }
-      const { bytes, own } = yield* AttemptsRepo.make
-      const { among: given, places } = yield* GivenRepo.make
-      const { addresses } = yield* LaneAccountsRepo.make
-      const { landingsOf } = yield* KeyLandingsRepo.make
+      const memory = rememberedRows()
+      const parts = { memory, fence: yield* makeLaneFence }
+      const { bytes, own } = yield* makeAttempts
+      const { among: given, places } = yield* makeGivenSignatures
+      const { addresses } = yield* makeLaneAccounts
+      const { landingsOf } = yield* makeKeyLandings
       const holder = yield* Holder
       const sql = yield* client
       return LaneLedger.of({
@@ -225,11 +221,11 @@ export class LaneLedger extends Context.Service<
         addresses,
         landingsOf,
         ...(yield* claimsOf(parts)),
-        ...(yield* Channels.make),
-        ...(yield* Restores.make),
-        ...(yield* LaneReading.make(parts)),
-        ...(yield* LaneCommits.make(parts)),
-        ...(yield* LaneRecords.make(parts))
+        ...(yield* makeLaneChannels),
+        ...(yield* makeLaneRestores),
+        ...(yield* makeLaneReading(parts)),
+        ...(yield* makeLaneCommits(parts)),
+        ...(yield* makeLaneRecords(parts))
       })
     })
   )

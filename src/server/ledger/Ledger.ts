@@ -1,34 +1,42 @@
 // The ledger for callers: it accepts, shows, cancels and replaces transactions, and never waits for a lane.
 import { Context, Effect, Layer } from "effect"
 import type { Array as Arr, Option } from "effect"
-import type { FeeLimitExceeded, RelayerPaused } from "../../domain/transaction/AcceptanceErrors.ts"
-import type { Code } from "../../domain/transaction/Code.ts"
-import type { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
-import type { TransactionId, TransactionNotFound } from "../../domain/transaction/TransactionId.ts"
-import type { Moment } from "../../domain/transaction/Moment.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { Series } from "../../domain/request/Page.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
-import type { LaneKey } from "../../domain/transaction/Rules.ts"
 import { Events } from "../events/Events.ts"
 import { Outbox } from "../outbox/Outbox.ts"
-import type { LimitKey } from "./accept/FeesRepo.ts"
-import * as Accepting from "./accept/Accepting.ts"
-import type { AttemptKey } from "./write/AttemptsRepo.ts"
-import type { GivenPlace, GivenSignature, IssuedSignature } from "./GivenSignature.ts"
-import * as Giving from "./accept/Giving.ts"
-import * as LedgerChanges from "./read/LedgerChanges.ts"
-import * as LedgerOperations from "./read/LedgerOperations.ts"
-import type { Cleared, Clearing, Decision } from "./read/LedgerOperations.ts"
-import * as LedgerReading from "./read/LedgerReading.ts"
-import type { RelayerOnNetwork } from "./read/LedgerReading.ts"
-import type { Accepted, Account, FeeLimit, NamedBody, NewTransaction } from "./NewTransaction.ts"
-import type { OpenRequest, PastDays } from "./read/RelayerTransactionsRepo.ts"
-import type { FinalStep, OpenSummary } from "./read/StatisticsRepo.ts"
-import type { Filter, SelectedTransactions, Selection } from "./read/Selection.ts"
-import type { LaneCounts, LaneId, StoredLane } from "./StoredLane.ts"
-import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
+import type { Code } from "../../domain/transaction/Cause.ts"
+import type { LaneKey, TransactionConflict } from "../../domain/transaction/Rules.ts"
+import type { FeeLimitExceeded, RelayerPaused } from "../../domain/transaction/TransactionLimits.ts"
+import type { Moment, TransactionId, TransactionNotFound } from "../../domain/transaction/TransactionValues.ts"
+import type { LimitKey } from "./AcceptanceChecks.ts"
+import * as Accepting from "./Accepting.ts"
+import { makeGiving } from "./Accepting.ts"
+import * as LedgerChanges from "./LedgerChanges.ts"
+import type {
+  Accepted,
+  Account,
+  AttemptBytes,
+  FeeLimit,
+  GivenPlace,
+  GivenSignature,
+  IssuedSignature,
+  LaneCounts,
+  LaneId,
+  NamedBody,
+  NewTransaction,
+  StoredLane,
+  StoredTransaction
+} from "./LedgerEntries.ts"
+import * as LedgerReads from "./LedgerReads.ts"
+import type { Filter, RelayerOnNetwork, SelectedTransactions, Selection } from "./LedgerReads.ts"
+import * as LedgerOperations from "./Operators.ts"
+import type { Cleared, Clearing, Decision } from "./Operators.ts"
+import type { OpenRequest, PastDays } from "./RelayerTransactionsRepo.ts"
+import type { AttemptKey } from "./SignaturesRepo.ts"
+import type { FinalStep, OpenSummary } from "./StatisticsRepo.ts"
 import * as MemoryHolds from "./memory/MemoryHolds.ts"
 import * as MemoryReading from "./memory/MemoryReading.ts"
 import * as MemoryTransactions from "./memory/MemoryTransactions.ts"
@@ -101,7 +109,7 @@ export class Ledger extends Context.Service<
     openSummary(relayers: ReadonlyArray<number> | undefined): Effect.Effect<OpenSummary>
     /** When the relayer's last request was confirmed. */
     lastConfirmed(relayerNumber: number): Effect.Effect<Option.Option<Moment>>
-    bytes(attempts: ReadonlyArray<AttemptKey>): Effect.Effect<ReadonlyArray<Bytes>>
+    bytes(attempts: ReadonlyArray<AttemptKey>): Effect.Effect<ReadonlyArray<AttemptBytes>>
     /**
      * What the transactions of the key and of its descendants on networks of the type have cost in the last 24 hours, or can
      * cost while open, in the smallest unit.
@@ -173,8 +181,8 @@ export class Ledger extends Context.Service<
     Effect.gen(function* () {
       return Ledger.of({
         ...(yield* Accepting.make),
-        ...(yield* Giving.make),
-        ...(yield* LedgerReading.make),
+        ...(yield* makeGiving),
+        ...(yield* LedgerReads.make),
         ...(yield* LedgerChanges.make),
         ...(yield* LedgerOperations.make)
       })

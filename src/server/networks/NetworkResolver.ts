@@ -8,7 +8,7 @@ import type { FindDefinition, Network, NetworkDefinition, NetworkId } from "../.
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { Versioned, Violation } from "../../domain/request/Request.ts"
 import type { Outbound } from "../../outbound/Outbound.ts"
-import * as RpcUrls from "../chains/RpcUrls.ts"
+import { openRpcUrls, refuseRpcUrl, refuseRpcUrls, sealRpcUrls } from "../chains/RpcNodes.ts"
 import type { Secrets } from "../secrets/Secrets.ts"
 import { builtin } from "./builtin.ts"
 
@@ -141,8 +141,8 @@ interface NetworkUrls {
 
 export const checkUrls = (outbound: Outbound["Service"], { rpc_urls, horizon_url }: NetworkUrls) => {
   const violations = [
-    ...RpcUrls.refuseAll(outbound, "rpc_urls", rpc_urls ?? []),
-    ...(horizon_url ? RpcUrls.refuse(outbound, "horizon_url", horizon_url) : [])
+    ...refuseRpcUrls(outbound, "rpc_urls", rpc_urls ?? []),
+    ...(horizon_url ? refuseRpcUrl(outbound, "horizon_url", horizon_url) : [])
   ]
   return violations.length === 0 ? Effect.void : Effect.fail(BadRequest.of(violations))
 }
@@ -167,7 +167,7 @@ export const maskedUrls = <A extends NetworkUrls>(request: A): A =>
 const placeOfUrls = (id: NetworkId) => ({ table: "networks", id, column: "rpc_urls" })
 
 export const sealUrls = (secrets: Secrets["Service"], id: NetworkId, { rpc_urls }: NetworkUrls) =>
-  rpc_urls ? RpcUrls.seal(secrets, rpc_urls, placeOfUrls(id)) : Effect.undefined
+  rpc_urls ? sealRpcUrls(secrets, rpc_urls, placeOfUrls(id)) : Effect.undefined
 
 export const openUrls = (secrets: Secrets["Service"], id: NetworkId, sealed: Uint8Array) =>
-  RpcUrls.open(secrets, sealed, placeOfUrls(id))
+  openRpcUrls(secrets, sealed, placeOfUrls(id))

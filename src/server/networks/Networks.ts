@@ -32,13 +32,13 @@ import {
   PreconditionFailed
 } from "../../domain/request/Request.ts"
 import type { Versioned } from "../../domain/request/Request.ts"
-import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
 import { maxNumberedBytes } from "../../sql/Rows.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
-import { Chains } from "../chains/Chains.ts"
-import * as Inspection from "../chains/Inspection.ts"
+import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import { Chains, previewBudgetMs, previewPatience } from "../chains/Chains.ts"
+import type { ProbedProvider } from "../chains/Chains.ts"
 import { Changes } from "../changes/Changes.ts"
 import { OutboundWork } from "../limits/CallerLimits.ts"
 import { Secrets } from "../secrets/Secrets.ts"
@@ -326,7 +326,7 @@ export class Networks extends Context.Service<
       request: CreateNetwork
     ): Effect.Effect<ReadonlyArray<string>, NetworkIdTaken | BadRequest | TransactionLimitExceeded | TooManyRequests>
     /** Asks the providers of a network whether they are on its chain, and what they can do, for 1.8 seconds at most. In the order of its URLs. */
-    probe(id: NetworkId): Effect.Effect<ReadonlyArray<Inspection.ProbedProvider>, NetworkNotFound | TooManyRequests>
+    probe(id: NetworkId): Effect.Effect<ReadonlyArray<ProbedProvider>, NetworkNotFound | TooManyRequests>
     /**
      * Overrides a built-in network. Fails with `BadRequest` as `create` does. `ifMatch` is an `If-Match` header: fails with
      * `PreconditionFailed` if it names another version.
@@ -470,9 +470,9 @@ export class Networks extends Context.Service<
 
       const probed = (network: Network, urls: ReadonlyArray<RpcConfig>) =>
         outboundWork.run(
-          Effect.timeoutOrElse(chains.probe({ network, urls, budgetMs: Inspection.previewBudgetMs }), {
-            duration: Inspection.previewPatience,
-            orElse: (): Effect.Effect<ReadonlyArray<Inspection.ProbedProvider>> =>
+          Effect.timeoutOrElse(chains.probe({ network, urls, budgetMs: previewBudgetMs }), {
+            duration: previewPatience,
+            orElse: (): Effect.Effect<ReadonlyArray<ProbedProvider>> =>
               Effect.succeed(unanswered(network, urls).providers)
           })
         )

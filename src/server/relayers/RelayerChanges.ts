@@ -21,13 +21,12 @@ import { BadRequest, checkResourceSize, isCurrentVersion, PreconditionFailed } f
 import type { Violation } from "../../domain/request/Request.ts"
 import { suggestionFor } from "../../domain/request/Violations.ts"
 import { SignerId, signerTypesFor } from "../../domain/signer/Signer.ts"
-import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import { isUnavailable } from "../../sql/Query.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
-import { Chains } from "../chains/Chains.ts"
-import * as Inspection from "../chains/Inspection.ts"
+import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import { Chains, previewBudgetMs, previewPatience } from "../chains/Chains.ts"
 import { Changes } from "../changes/Changes.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import { commitSignalOf } from "../lifecycle/Lifecycle.ts"
@@ -126,8 +125,8 @@ export const makeRelayerPreview = Effect.gen(function* () {
     const target = Option.getOrUndefined(yield* targetOf(request))
     if (target === undefined) return []
     const seen = yield* outboundWork.run(
-      Effect.timeoutOrElse(chains.inspect({ ...target, budgetMs: Inspection.previewBudgetMs }), {
-        duration: Inspection.previewPatience,
+      Effect.timeoutOrElse(chains.inspect({ ...target, budgetMs: previewBudgetMs }), {
+        duration: previewPatience,
         orElse: () => Effect.succeed(unanswered(target.relayer, target.urls))
       })
     )

@@ -14,7 +14,7 @@ import { Outbound } from "../../outbound/Outbound.ts"
 import { client } from "../../sql/Query.ts"
 import type { AddressPart } from "../../sql/Rows.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
-import * as RpcUrls from "../chains/RpcUrls.ts"
+import { openRpcUrls, refuseRpcUrls, sealRpcUrls } from "../chains/RpcNodes.ts"
 import { Networks } from "../networks/Networks.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 import * as RelayersRepo from "./RelayersRepo.ts"
@@ -35,7 +35,7 @@ export const makeRelayerUrls = Effect.gen(function* () {
 
   /** Fails with `BadRequest` if the service must not call one of the URLs. */
   const check = (urls: CreateRelayer["custom_rpc_urls"]) => {
-    const refused = RpcUrls.refuseAll(outbound, "custom_rpc_urls", urls ?? [])
+    const refused = refuseRpcUrls(outbound, "custom_rpc_urls", urls ?? [])
     return refused.length > 0 ? Effect.fail(BadRequest.of(refused)) : Effect.void
   }
 
@@ -43,13 +43,13 @@ export const makeRelayerUrls = Effect.gen(function* () {
   const store = Effect.fnUntraced(function* (id: RelayerId, urls: CreateRelayer["custom_rpc_urls"]) {
     if (urls === undefined || urls.length === 0) return noUrls
     yield* check(urls)
-    const sealed = yield* RpcUrls.seal(secrets, urls, placeOfUrls(id))
+    const sealed = yield* sealRpcUrls(secrets, urls, placeOfUrls(id))
     return { masked: urls.map(maskRpc), sealed }
   })
 
   /** The unmasked URLs. `undefined` if the relayer uses the URLs of its network. */
   const open = ({ id, urlsSealed }: HeldRelayer) =>
-    urlsSealed === undefined ? Effect.undefined : RpcUrls.open(secrets, urlsSealed, placeOfUrls(id))
+    urlsSealed === undefined ? Effect.undefined : openRpcUrls(secrets, urlsSealed, placeOfUrls(id))
 
   return { check, store, open }
 })

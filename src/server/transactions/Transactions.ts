@@ -1,38 +1,228 @@
 // Accepts, shows, replaces and cancels transactions. The feature `lanes` sends them.
-import { Array as Arr, Context, DateTime, Effect, Layer, Result } from "effect"
+import { Array as Arr, Clock, Context, DateTime, Effect, Layer, Result, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Caller from "../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { Items, Page } from "../../domain/request/Page.ts"
-import { NotImplemented } from "../../domain/request/Request.ts"
-import type { BadGateway, BadRequest } from "../../domain/request/Request.ts"
-import type { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
+import { BadRequest, NotImplemented } from "../../domain/request/Request.ts"
+import type { BadGateway } from "../../domain/request/Request.ts"
 import type {
   ShownSimulation,
   ShownTransaction,
   TransactionBody,
   TransactionReplacement
 } from "../../domain/transaction/Family.ts"
-import type { TransactionId, TransactionNotFound } from "../../domain/transaction/TransactionId.ts"
-import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import { present } from "../../domain/transaction/Presentation.ts"
+import { TransactionConflict } from "../../domain/transaction/Rules.ts"
+import type { Rules } from "../../domain/transaction/Rules.ts"
+import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import type { RelayerPaused } from "../../domain/transaction/TransactionLimits.ts"
 import type {
   AllTransactionsQuery,
   CanceledTransactions,
   TransactionExplanation,
   TransactionQuery
 } from "../../domain/transaction/TransactionRequests.ts"
+import { TransactionId } from "../../domain/transaction/TransactionValues.ts"
+import type { TransactionNotFound } from "../../domain/transaction/TransactionValues.ts"
 import { Cursors } from "../cursors/Cursors.ts"
 import { Ledger } from "../ledger/Ledger.ts"
-import * as Acceptance from "./Acceptance.ts"
-import type { Refusal } from "./Acceptance.ts"
-import * as Cancellations from "./Cancellations.ts"
-import * as Explanations from "./Explanations.ts"
-import type { JsonBody } from "./Intake.ts"
-import * as OwnTransactions from "./OwnTransactions.ts"
-import * as Senders from "./Senders.ts"
-import * as TransactionPages from "./TransactionPages.ts"
-import * as Views from "./Views.ts"
+import type { FeeLimit, NewTransaction, StoredTransaction } from "../ledger/LedgerEntries.ts"
+import { CurrentRequest } from "../responses/CurrentRequest.ts"
+import type { Admitted, IntakeNetwork, JsonBody } from "./Intake.ts"
+import { makeKeyFees, makeOwnCheck, makeSenders, mayRead } from "./Senders.ts"
+import type { Senders } from "./Senders.ts"
+import { makeExplanations, makePages, makeViews } from "./TransactionViews.ts"
+
+// Checks what a caller wants to send, and stores it. Nothing is signed or sent here.
+
+/** Why a transaction is not accepted. */
+export type Refusal =
+  | RelayerNotFound
+  | NotImplemented
+  | BadRequest
+  | RelayerPaused
+  | TransactionLimitExceeded
+  | TransactionConflict
+  | TooManyRequests
+
+const newTransaction = (
+  id: TransactionId,
+  body: string,
+  admitted: Admitted,
+  rules: Rules,
+  limits: ReadonlyArray<FeeLimit>
+): NewTransaction => {
+  const { request, facts, fee } = admitted
+  return {
+    id,
+    body,
+    ...Struct.omit(admitted, ["fee"]),
+    ...present("identity", rules.identityOf(request, facts)),
+    ...present("exclusive", rules.exclusiveOf(request, facts)),
+    ...(limits.length === 0 ? {} : { fee })
+  }
+}
+
+/** The bodies of a request, which the network of its relayer reads. */
+export interface Reading {
+  read(network: IntakeNetwork): Effect.Effect<ReadonlyArray<unknown>, BadRequest>
+  /** Path of the body with this index, such as `transactions.0.`. */
+  pathOf(index: number): string
+}
+
+/** By the index of the body. Undefined, or beyond the end: it was not accepted before. */
+type Repeats = ReadonlyArray<StoredTransaction | undefined>
+
+/** The refusal of a batch names those of its transactions that were accepted before: they are not refused. */
+const besides = (refusal: Refusal, known: Repeats, { pathOf }: Reading): Refusal => {
+  const accepted = known.flatMap((stored, index) =>
+    stored === undefined ? [] : `${pathOf(index).slice(0, -1)} was accepted before as transaction ${stored.id}`
+  )
+  const after = (why: string) => [why, ...accepted].join("; ")
+  switch (refusal._tag) {
+    case "BadRequest":
+      return new BadRequest({ error: after(refusal.message) })
+    case "TransactionLimitExceeded":
+      return new TransactionLimitExceeded({ error: after(refusal.error) })
+    case "TransactionConflict":
+      return new TransactionConflict({ error: after(refusal.error) })
+    case "RelayerPaused":
+      return new TransactionConflict({ error: after(refusal.message) })
+    default:
+      return refusal
+  }
+}
+
+export const makeAcceptance = Effect.fnUntraced(function* (senders: Senders) {
+  const ledger = yield* Ledger
+  const fees = yield* makeKeyFees
+  const random = yield* SecureRandom.SecureRandom
+
+  /** Accepts all bodies that are not known, or none. Returns known transactions as they are. */
+  const acceptNew = Effect.fnUntraced(function* (relayerId: RelayerId, { read, pathOf }: Reading, known: Repeats) {
+    const { sender, limits, ...network } = yield* senders.getLimited(relayerId)
+    const { intake, textOf } = network
+    const bodies = Arr.map(yield* read(network), (body, index) => ({ body, index }))
+    if (!Arr.isReadonlyArrayNonEmpty(bodies)) return []
+    const now = DateTime.toEpochMillis(yield* DateTime.now)
+    const admitted = yield* Effect.forEach(
+      bodies.filter(({ index }) => known[index] === undefined),
+      ({ body, index }) =>
+        Effect.map(intake.admit(body, sender, { now, limits, prefix: pathOf(index) }), (one) => ({ one, body }))
+    )
+    if (!Arr.isReadonlyArrayNonEmpty(admitted)) return []
+    const feeLimits = yield* fees.limitsOf(sender, limits)
+    const prepared = yield* Effect.forEach(admitted, ({ one, body }) =>
+      Effect.map(random.uuidV7(), (id) =>
+        newTransaction(TransactionId.make(id), textOf(body), one, intake.rules, feeLimits)
+      )
+    )
+    const accepted = yield* ledger
+      .accept(sender.account, prepared, feeLimits)
+      .pipe(Effect.catchTag("FeeLimitExceeded", (exceeded) => fees.exceeded(exceeded, sender)))
+    const fresh = accepted.values()
+    return Arr.map(bodies, ({ index }) => {
+      const stored = known[index] ?? fresh.next().value?.stored
+      if (stored === undefined) throw new Error("the ledger has accepted fewer transactions than it was given")
+      return stored
+    })
+  })
+
+  /** What was accepted before, as far as the caller may read it: with `transactions:read`, or because it has sent it. */
+  const repeatedOf = Effect.fnUntraced(function* (relayerId: RelayerId, { read }: Reading) {
+    const { sender, ...network } = yield* senders.get(relayerId)
+    const bodies = yield* read(network)
+    const named = yield* Effect.forEach(bodies, (body) =>
+      Effect.map(network.intake.namesOf(body, sender.target), (names) => ({ ...names, body: network.textOf(body) }))
+    )
+    const caller = yield* Caller.current
+    const found = yield* ledger.repeated(sender.account, named)
+    return found.map((stored) => (stored !== undefined && mayRead(caller, stored) ? stored : undefined))
+  })
+
+  /**
+   * Accepts all or none. Transactions that were accepted before are returned, whatever keeps them from being accepted now: a
+   * caller that repeats a request because it got no response must not read that it was refused. They are only looked up after
+   * a refusal, so that the lookup costs other requests nothing, and finds what was committed until then.
+   */
+  return (relayerId: RelayerId, reading: Reading) =>
+    Effect.catch(acceptNew(relayerId, reading, []), (refusal: Refusal) =>
+      Effect.gen(function* () {
+        const known = yield* repeatedOf(relayerId, reading).pipe(
+          Effect.catchTags({
+            RelayerNotFound: () => Effect.fail(refusal),
+            NotImplemented: () => Effect.fail(refusal),
+            BadRequest: () => Effect.fail(refusal)
+          })
+        )
+        const accepted = known.filter((stored) => stored !== undefined)
+        if (!Arr.isReadonlyArrayNonEmpty(accepted)) return yield* refusal
+        if (accepted.length === known.length) return accepted
+        return yield* Effect.mapError(acceptNew(relayerId, reading, known), (other) => besides(other, known, reading))
+      })
+    )
+})
+
+// Cancels transactions for a caller: one of them, or all that are open.
+
+/** Transactions that one SQL transaction cancels. Each can have 128 kB of data. */
+const cancelsPerCommit = 100
+
+/** The time limit of a cancel of all without an HTTP request, in milliseconds. */
+const programTime = 30_000
+
+/** After this part of its time, a cancel of all begins no further commit. The rest is for a commit that waits for locks. */
+const cancelShare = 1 / 3
+
+/** `checkOwn`: of `OwnTransactions.make`. */
+export const makeCancellations = Effect.fnUntraced(function* (checkOwn: Effect.Success<typeof makeOwnCheck>) {
+  const ledger = yield* Ledger
+
+  const cancel = Effect.fnUntraced(function* (relayerNumber: number, id: TransactionId) {
+    const { transactionLimits } = yield* Caller.current
+    if (transactionLimits !== undefined) yield* checkOwn(yield* ledger.get(relayerNumber, id))
+    return yield* ledger.cancel(relayerNumber, id)
+  })
+
+  /** The open transactions that the caller may cancel, and those that it may not. Each sending API key is checked once. */
+  const cancelableOf = Effect.fnUntraced(function* (relayerNumber: number) {
+    const open = yield* ledger.cancelable(relayerNumber)
+    const senders = Arr.dedupeWith(open, (one, other) => one.apiKeyId === other.apiKeyId)
+    const [allowed] = yield* Effect.partition(senders, (sender) => Effect.as(checkOwn(sender), sender.apiKeyId))
+    const own = new Set(allowed)
+    const idsIf = (isOwn: boolean) => open.flatMap(({ id, apiKeyId }) => (own.has(apiKeyId) === isOwn ? [id] : []))
+    return { ids: idsIf(true), foreign: idsIf(false) }
+  })
+
+  /**
+   * Reports transactions that were mined or became final meanwhile, and cancels the others, in the order of their acceptance.
+   * It stops before the request's time limit; a repetition continues.
+   */
+  const cancelAll = Effect.fnUntraced(function* (number: number) {
+    const time = (yield* CurrentRequest)?.timeLimit?.ms ?? programTime
+    const deadline = (yield* Clock.currentTimeMillis) + time * cancelShare
+    const { ids, foreign } = yield* cancelableOf(number)
+    const queued = new Set<TransactionId>()
+    let done = 0
+    while (done < ids.length && (yield* Clock.currentTimeMillis) < deadline) {
+      const some = ids.slice(done, done + cancelsPerCommit)
+      for (const id of yield* ledger.cancelMany(number, some)) queued.add(id)
+      done += some.length
+    }
+    const tried = ids.slice(0, done)
+    const remaining = ids.length - done
+    return {
+      queued_for_cancellation_transaction_ids: tried.filter((id) => queued.has(id)),
+      failed_to_queue_transaction_ids: [...tried.filter((id) => !queued.has(id)), ...foreign],
+      total_processed: done + foreign.length,
+      ...(remaining === 0 ? {} : { remaining })
+    }
+  })
+
+  return { cancel, cancelAll }
+})
 
 type Unknown = RelayerNotFound | TransactionNotFound
 
@@ -88,13 +278,13 @@ export class Transactions extends Context.Service<
     Transactions,
     Effect.gen(function* () {
       const ledger = yield* Ledger
-      const senders = yield* Senders.make
-      const views = yield* Views.make
-      const pages = yield* TransactionPages.make(senders)
-      const accept = yield* Acceptance.make(senders)
-      const explained = yield* Explanations.make
-      const checkOwn = yield* OwnTransactions.make
-      const cancellations = yield* Cancellations.make(checkOwn)
+      const senders = yield* makeSenders
+      const views = yield* makeViews
+      const pages = yield* makePages(senders)
+      const accept = yield* makeAcceptance(senders)
+      const explained = yield* makeExplanations
+      const checkOwn = yield* makeOwnCheck
+      const cancellations = yield* makeCancellations(checkOwn)
 
       const send = Effect.fn("Transactions.send")(function* (relayerId: RelayerId, body: TransactionBody | JsonBody) {
         const [stored] = yield* accept(relayerId, {
@@ -181,7 +371,7 @@ export class Transactions extends Context.Service<
         const stored = yield* ledger.get(sender.account.relayerNumber, id)
         yield* checkOwn(stored)
         const isRepeat = intake.isNewest(yield* read.replacement(replacement), stored.transaction)
-        return isRepeat && OwnTransactions.mayRead(yield* Caller.current, stored) ? stored : undefined
+        return isRepeat && mayRead(yield* Caller.current, stored) ? stored : undefined
       })
 
       /** As a repeated send, a repeated replacement is not answered as refused. */

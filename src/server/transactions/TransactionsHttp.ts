@@ -1,4 +1,5 @@
-// The handlers of `TransactionsApi`, `AllTransactionsApi` and `StatisticsApi`. The network of the relayer decodes bodies.
+// The handlers of all endpoints about transactions: sends, lists, statistics, signatures, sponsored transactions, JSON-RPC calls. The
+// network of the relayer decodes bodies.
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
@@ -6,8 +7,10 @@ import { Ledger } from "../ledger/Ledger.ts"
 import { Relayers } from "../relayers/Relayers.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
+import { Sponsoring, TransactionSigning } from "./Exchanges.ts"
 import { bodyOf } from "./Intake.ts"
-import * as Statistics from "./Statistics.ts"
+import { NodePassing } from "./NodePassing.ts"
+import { makeStatistics } from "./TransactionViews.ts"
 import { Transactions } from "./Transactions.ts"
 
 export const TransactionsHttp = HttpApiBuilder.group(
@@ -46,7 +49,7 @@ export const StatisticsHttp = HttpApiBuilder.group(
   Api,
   "statistics",
   Effect.fnUntraced(function* (handlers) {
-    const statistics = yield* Statistics.make
+    const statistics = yield* makeStatistics
     return handlers.handleAll({ get: ({ query }) => Respond.one(statistics.get(query)) })
   })
 ).pipe(GroupServices.limitTo(Ledger, Relayers))
@@ -59,3 +62,40 @@ export const AllTransactionsHttp = HttpApiBuilder.group(
     return handlers.handleAll({ list: ({ query }) => Respond.items(transactions.listAll(query)) })
   })
 ).pipe(GroupServices.limitTo(Transactions))
+
+// The handlers of `TransactionSigningApi`, `SponsoredApi` and `NodeCallsApi`. The network of the relayer decodes the body.
+
+export const TransactionSigningHttp = HttpApiBuilder.group(
+  Api,
+  "transactionSigning",
+  Effect.fnUntraced(function* (handlers) {
+    const signing = yield* TransactionSigning
+    return handlers.handleRaw("signTransaction", (call) =>
+      Respond.one(Effect.flatMap(bodyOf(call), (body) => signing.sign(call.params.relayer_id, body)))
+    )
+  })
+).pipe(GroupServices.limitTo(TransactionSigning))
+
+export const SponsoredHttp = HttpApiBuilder.group(
+  Api,
+  "sponsored",
+  Effect.fnUntraced(function* (handlers) {
+    const sponsoring = yield* Sponsoring
+    return handlers
+      .handleRaw("quote", (call) =>
+        Respond.one(Effect.flatMap(bodyOf(call), (body) => sponsoring.quote(call.params.relayer_id, body)))
+      )
+      .handleRaw("build", (call) =>
+        Respond.one(Effect.flatMap(bodyOf(call), (body) => sponsoring.build(call.params.relayer_id, body)))
+      )
+  })
+).pipe(GroupServices.limitTo(Sponsoring))
+
+export const NodeCallsHttp = HttpApiBuilder.group(
+  Api,
+  "nodeCalls",
+  Effect.fnUntraced(function* (handlers) {
+    const passing = yield* NodePassing
+    return handlers.handleAll({ rpc: ({ params, payload }) => passing.call(params.relayer_id, payload) })
+  })
+).pipe(GroupServices.limitTo(NodePassing))

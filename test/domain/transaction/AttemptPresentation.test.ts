@@ -9,7 +9,7 @@ import { solanaRules } from "../../../src/domain/transaction/solana/SolanaRules.
 import { stellarRules } from "../../../src/domain/transaction/stellar/StellarRules.ts"
 import { StellarTransactionResponse } from "../../../src/domain/transaction/stellar/StellarTransactionResponse.ts"
 import type { Transaction } from "../../../src/domain/transaction/Transaction.ts"
-import { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
+import { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
 import * as Evm from "./evm/Fixtures.ts"
 import * as Stellar from "./stellar/Situations.ts"
 

@@ -1,19 +1,18 @@
 // A situation for every code that an evm transaction can have, and a description of every field that shows one.
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { cause, Figures } from "../../../src/domain/transaction/Cause.ts"
-import { KnownCode, laterCodes } from "../../../src/domain/transaction/Code.ts"
-import type { LaterCode } from "../../../src/domain/transaction/Code.ts"
 import { explain } from "../../../src/domain/transaction/evm/EvmWords.ts"
 import { EvmTransaction, TransactionAttempt } from "../../../src/domain/transaction/evm/EvmTransaction.ts"
-import { resolve } from "../../../src/domain/transaction/Restore.ts"
 import { SendEvmTransaction } from "../../../src/domain/transaction/evm/SendEvmTransaction.ts"
+import { cause, Figures, KnownCode, laterCodes } from "../../../src/domain/transaction/Cause.ts"
+import type { LaterCode } from "../../../src/domain/transaction/Cause.ts"
 import { TransactionLimits } from "../../../src/domain/transaction/TransactionLimits.ts"
 import {
   CanceledTransactions,
   ResyncNonce,
   TransactionExplanation
 } from "../../../src/domain/transaction/TransactionRequests.ts"
+import { resolve } from "../../../src/domain/transaction/Transition.ts"
 import { causeOf, codeOf, later, noop, unsent } from "./evm/DecisionTable.ts"
 import {
   agreed,

@@ -1,8 +1,7 @@
 // Every code has a sentence and a next step, with and without its figures.
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary } from "effect"
-import { cause, Figures } from "../../../src/domain/transaction/Cause.ts"
-import { KnownCode } from "../../../src/domain/transaction/Code.ts"
+import { cause, Figures, KnownCode } from "../../../src/domain/transaction/Cause.ts"
 import { explain } from "../../../src/domain/transaction/evm/EvmWords.ts"
 import * as SolanaWords from "../../../src/domain/transaction/solana/SolanaWords.ts"
 import * as StellarWords from "../../../src/domain/transaction/stellar/StellarWords.ts"

@@ -1,9 +1,7 @@
 // The list of codes that monitoring shows has every code whose sentence, on any network, says that no time ends it.
 import { assert, describe, it } from "@effect/vitest"
-import { cause } from "../../../src/domain/transaction/Cause.ts"
-import { KnownCode, operatorCodes } from "../../../src/domain/transaction/Code.ts"
 import * as EvmWords from "../../../src/domain/transaction/evm/EvmWords.ts"
-import { neverByTime, operator } from "../../../src/domain/transaction/Explanation.ts"
+import { cause, KnownCode, neverByTime, operator, operatorCodes } from "../../../src/domain/transaction/Cause.ts"
 import * as SolanaWords from "../../../src/domain/transaction/solana/SolanaWords.ts"
 import * as StellarWords from "../../../src/domain/transaction/stellar/StellarWords.ts"
 

@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { stalledAfter } from "../../../src/domain/chain/Rpc.ts"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
-import { aloneAfter, verdictOf } from "../../../src/domain/transaction/SecondOpinion.ts"
-import type { FinalityNumbers, Opinion } from "../../../src/domain/transaction/SecondOpinion.ts"
+import { aloneAfter, verdictOf } from "../../../src/domain/transaction/Rows.ts"
+import type { FinalityNumbers, Opinion } from "../../../src/domain/transaction/Rows.ts"
 
 const hour = 3_600_000
 const now = 10 * hour

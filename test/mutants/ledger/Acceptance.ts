@@ -11,7 +11,7 @@ const windows = `${tests}/Windows.test.ts`
 const repeats = "test/server/transactions/Repeats.test.ts"
 
 export const acceptance: ReadonlyArray<Mutant> = [
-  ...inFile(`${source}/accept/Accepting.ts`, [
+  ...inFile(`${source}/Accepting.ts`, [
     {
       name: "external-id-with-another-body",
       rule: "An external_id that was used with another body is refused.",
@@ -33,7 +33,7 @@ export const acceptance: ReadonlyArray<Mutant> = [
       only: "with another body is 409"
     }
   ]),
-  ...inFile("src/server/transactions/Acceptance.ts", [
+  ...inFile("src/server/transactions/Transactions.ts", [
     {
       name: "repeat-is-found-after-a-refusal",
       rule: "What was accepted before is answered as accepted, whatever refuses it by now.",
@@ -82,7 +82,7 @@ export const acceptance: ReadonlyArray<Mutant> = [
       only: "only to a key that may read it"
     }
   ]),
-  ...inFile("src/server/transactions/OwnTransactions.ts", [
+  ...inFile("src/server/transactions/Senders.ts", [
     {
       name: "sender-gets-its-repeats",
       rule: "A key that may only send gets its own repeats answered as accepted.",
@@ -93,7 +93,7 @@ export const acceptance: ReadonlyArray<Mutant> = [
       only: "if the key may not read it"
     }
   ]),
-  ...inFile(`${source}/read/RelayerTransactionsRepo.ts`, [
+  ...inFile(`${source}/RelayerTransactionsRepo.ts`, [
     {
       name: "wallet-repeats-the-same-call",
       rule: "A wallet that requires a nonce gets the hash of an earlier call only for the same call.",
@@ -104,7 +104,7 @@ export const acceptance: ReadonlyArray<Mutant> = [
       only: "gets the hash of a call that it repeats"
     }
   ]),
-  ...inFile(`${source}/accept/NewTransactionsRepo.ts`, [
+  ...inFile(`${source}/TransactionsRepo.ts`, [
     {
       name: "acceptance-reads-a-pause-anew",
       rule: "A pause that was committed before an acceptance locks its relayer refuses it.",
@@ -176,7 +176,7 @@ export const acceptance: ReadonlyArray<Mutant> = [
       test: `${tests}/LedgerAcceptance.test.ts`
     }
   ]),
-  ...inFile(`${source}/accept/Identities.ts`, [
+  ...inFile(`${source}/AcceptanceChecks.ts`, [
     {
       name: "bytes-are-accepted-once",
       rule: "The same bytes are accepted once.",
@@ -195,7 +195,7 @@ export const acceptance: ReadonlyArray<Mutant> = [
       only: "is taken over by a later transaction"
     }
   ]),
-  ...inFile(`${source}/accept/FeeLimits.ts`, [
+  ...inFile(`${source}/AcceptanceChecks.ts`, [
     {
       name: "fee-limit-counts-what-is-added",
       rule: "What is accepted counts before it is compared with the limit of fees.",
@@ -217,7 +217,7 @@ export const acceptance: ReadonlyArray<Mutant> = [
       name: "stored-limit-counts",
       rule: "The limit of fees counts as it is stored when it is locked.",
       source: adr,
-      before: "const maximum = stored.get(nameOf(limit)) ?? given",
+      before: "const maximum = stored.get(limitName(limit)) ?? given",
       after: "const maximum = given",
       test: windows,
       only: "an acceptance"
@@ -231,7 +231,7 @@ export const acceptance: ReadonlyArray<Mutant> = [
       test: `${tests}/FeeLimits.test.ts`
     }
   ]),
-  ...inFile(`${source}/accept/FeesRepo.ts`, [
+  ...inFile(`${source}/AcceptanceChecks.ts`, [
     {
       name: "fee-limit-is-locked",
       rule: "Two commits cannot both use what a limit of fees leaves.",
@@ -273,7 +273,7 @@ export const acceptance: ReadonlyArray<Mutant> = [
       test: `${tests}/LedgerAcceptance.test.ts`
     }
   ]),
-  ...inFile(`${source}/accept/Giving.ts`, [
+  ...inFile(`${source}/Accepting.ts`, [
     {
       name: "signature-of-a-transaction-is-not-given",
       rule: "A caller does not get the signature of a transaction of the service.",
@@ -299,7 +299,7 @@ export const acceptance: ReadonlyArray<Mutant> = [
       test: `${tests}/Giving.test.ts`
     }
   ]),
-  ...inFile(`${source}/accept/TakingOver.ts`, [
+  ...inFile(`${source}/Accepting.ts`, [
     {
       name: "given-signature-is-taken-over",
       rule: "A send of bytes that a caller got signed takes that signature over.",

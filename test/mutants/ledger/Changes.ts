@@ -8,7 +8,7 @@ const failures = "test/transactions-failures.md"
 const claims = "docs/security/tests.md"
 
 export const changes: ReadonlyArray<Mutant> = [
-  ...inFile(`${source}/LedgerMark.ts`, [
+  ...inFile(`${source}/Holder.ts`, [
     {
       name: "restore-marks-open-requests",
       rule: "After a restore, open requests wait for an operator.",
@@ -26,7 +26,7 @@ export const changes: ReadonlyArray<Mutant> = [
       test: `${tests}/RestoredLedger.test.ts`
     }
   ]),
-  ...inFile(`${source}/read/LedgerChanges.ts`, [
+  ...inFile(`${source}/LedgerChanges.ts`, [
     {
       name: "cancel-compares-the-mark",
       rule: "A cancel notices a restore before it ends anything.",
@@ -53,7 +53,7 @@ export const changes: ReadonlyArray<Mutant> = [
       test: `${tests}/Identities.test.ts`
     }
   ]),
-  ...inFile(`${source}/read/LedgerOperations.ts`, [
+  ...inFile(`${source}/Operators.ts`, [
     {
       name: "operator-decides-about-own-relayers",
       rule: "A narrowed key decides nothing about transactions of other relayers of its account.",
@@ -63,7 +63,7 @@ export const changes: ReadonlyArray<Mutant> = [
       test: "test/server/transactions/SharedNonces.test.ts"
     }
   ]),
-  ...inFile(`${source}/read/TransactionRetentionRepo.ts`, [
+  ...inFile(`${source}/LedgerJobs.ts`, [
     {
       name: "open-transactions-are-not-deleted",
       rule: "Open transactions are never deleted.",

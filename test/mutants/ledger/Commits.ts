@@ -8,7 +8,7 @@ const failures = "test/transactions-failures.md"
 const claims = "docs/security/tests.md"
 
 export const commits: ReadonlyArray<Mutant> = [
-  ...inFile(`${source}/write/TransactionsRepo.ts`, [
+  ...inFile(`${source}/TransactionsRepo.ts`, [
     {
       name: "commit-compares-the-version",
       rule: "A commit changes no row that a caller has changed meanwhile.",
@@ -26,7 +26,7 @@ export const commits: ReadonlyArray<Mutant> = [
       test: `${tests}/Giving.test.ts`
     }
   ]),
-  ...inFile(`${source}/hold/LaneCommits.ts`, [
+  ...inFile(`${source}/LaneWrites.ts`, [
     {
       name: "commit-is-all-or-nothing",
       rule: "A commit that cannot write one of its rows writes none.",
@@ -63,7 +63,7 @@ export const commits: ReadonlyArray<Mutant> = [
       only: "readers of events see the changes"
     }
   ]),
-  ...inFile(`${source}/hold/LaneContentsRepo.ts`, [
+  ...inFile(`${source}/LaneContentsRepo.ts`, [
     {
       name: "each-relayer-has-its-pending-rows",
       rule: "The pending transactions of one relayer do not hide those of the other relayers of its lane.",
@@ -74,7 +74,7 @@ export const commits: ReadonlyArray<Mutant> = [
       only: "does not hide the transactions of other relayers"
     }
   ]),
-  ...inFile("src/server/lanes/LaneAssignment.ts", [
+  ...inFile("src/server/lanes/LaneDecisions.ts", [
     {
       name: "committed-before-it-is-sent",
       rule: "Bytes are committed before they leave.",
@@ -90,7 +90,7 @@ export const commits: ReadonlyArray<Mutant> = [
       only: "whose commit fails, because the database is away"
     }
   ]),
-  ...inFile("src/server/lanes/LaneSigning.ts", [
+  ...inFile("src/server/lanes/LaneSending.ts", [
     {
       name: "nothing-behind-a-failed-signature",
       rule: "Nothing is committed behind a signature that failed.",
@@ -101,7 +101,7 @@ export const commits: ReadonlyArray<Mutant> = [
       only: "commits nothing behind a signature that failed"
     }
   ]),
-  ...inFile("src/server/lanes/LaneKeys.ts", [
+  ...inFile("src/server/lanes/LaneNetwork.ts", [
     {
       name: "key-belongs-to-the-lane",
       rule: "A key of another address signs nothing for a lane.",

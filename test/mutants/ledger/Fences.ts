@@ -38,7 +38,7 @@ export const fences: ReadonlyArray<Mutant> = [
       test: "test/sql/Pooler.test.ts"
     }
   ]),
-  ...inFile(`${source}/hold/LanesRepo.ts`, [
+  ...inFile(`${source}/LanesRepo.ts`, [
     {
       name: "fence-has-the-epoch",
       rule: "Each commit checks the epoch of the lane.",
@@ -85,7 +85,7 @@ export const fences: ReadonlyArray<Mutant> = [
       name: "late-save-compares-the-poll",
       rule: "A save that runs after a later save does not undo what that one has found.",
       source: adr,
-      before: `\${LaneRow.millisOf(sql)("next_poll_at")} = \${String(nextPollAt)}::bigint`,
+      before: `\${laneMillis(sql)("next_poll_at")} = \${String(nextPollAt)}::bigint`,
       after: "${String(nextPollAt)}::bigint IS NOT NULL",
       test: windows,
       only: "a save of a lane"
@@ -127,7 +127,7 @@ export const fences: ReadonlyArray<Mutant> = [
       only: "an acceptance"
     }
   ]),
-  ...inFile(`${source}/hold/ClaimsRepo.ts`, [
+  ...inFile(`${source}/Claims.ts`, [
     {
       name: "lane-has-one-holder",
       rule: "A lane that is held is not claimed by another process.",

@@ -25,7 +25,7 @@ export const memory: ReadonlyArray<Mutant> = [
       test: `${tests}/LaneClaims.test.ts`
     }
   ]),
-  ...inFile(`${source}/MemoryCommits.ts`, [
+  ...inFile(`${source}/MemoryLanes.ts`, [
     {
       name: "memory-commit-compares-the-next-sequence",
       rule: "A commit gives away the next sequences of the account, and no others.",

@@ -7,7 +7,7 @@ const tests = "test/domain/transaction"
 const failures = "test/transactions-failures.md"
 
 export const opinions: ReadonlyArray<Mutant> = [
-  ...inFile(`${source}/SecondOpinion.ts`, [
+  ...inFile(`${source}/Rows.ts`, [
     {
       name: "contradiction-is-not-decided-by-time",
       rule: "Providers that contradict each other are never decided about by time.",
@@ -49,7 +49,7 @@ export const opinions: ReadonlyArray<Mutant> = [
       test: `${tests}/SecondOpinion.test.ts`
     }
   ]),
-  ...inFile(`${source}/Restore.ts`, [
+  ...inFile(`${source}/Transition.ts`, [
     {
       name: "operator-waits-for-a-final-nonce",
       rule: "An operator decides about a nonce only after every provider has it in a final block.",

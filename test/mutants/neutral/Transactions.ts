@@ -34,7 +34,7 @@ export const core: ReadonlyArray<Mutant> = [
       test: `${tests}/evm/Funds.test.ts`
     }
   ]),
-  ...inFile(`${source}/Totals.ts`, [
+  ...inFile(`${source}/Queue.ts`, [
     {
       name: "reserves-the-most-expensive-attempt",
       rule: "A transaction in flight reserves what its most expensive attempt can cost.",
@@ -60,7 +60,7 @@ export const core: ReadonlyArray<Mutant> = [
       test: `${tests}/evm/Funds.test.ts`
     }
   ]),
-  ...inFile(`${source}/Cancellation.ts`, [
+  ...inFile(`${source}/Rules.ts`, [
     {
       name: "mined-transaction-is-not-canceled",
       rule: "A mined transaction cannot be canceled.",
@@ -78,7 +78,7 @@ export const core: ReadonlyArray<Mutant> = [
       test: `${tests}/evm/SignaturesAndPrices.test.ts`
     }
   ]),
-  ...inFile(`${source}/Attempt.ts`, [
+  ...inFile(`${source}/Transaction.ts`, [
     {
       name: "no-op-is-sent-with-no-ops",
       rule: "While a no-op is to use the nonce, no attempt that executes the request is sent beside it.",

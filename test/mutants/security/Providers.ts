@@ -11,7 +11,7 @@ export const providers: ReadonlyArray<Mutant> = [
       name: "provider-has-the-chain-id",
       rule: "A provider with another chain id gets nothing and is not believed.",
       source: `${failures} 37`,
-      before: "if (id !== expected) return yield* RpcFailure.otherChain(id, expected).of(chainId.method)",
+      before: "if (id !== expected) return yield* otherChainFailure(id, expected).of(chainId.method)",
       after: "",
       test: "test/server/chains/evm/EvmNodes.test.ts"
     },
@@ -44,7 +44,7 @@ export const providers: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/FeeLies.test.ts"
     }
   ]),
-  ...inFile("src/server/chains/Breaker.ts", [
+  ...inFile("src/server/chains/Breakers.ts", [
     {
       name: "answered-errors-are-no-failures",
       rule: "An error about one transaction is no failure of the provider.",
@@ -54,7 +54,7 @@ export const providers: ReadonlyArray<Mutant> = [
       test: "test/server/chains/Breakers.test.ts"
     }
   ]),
-  ...inFile("src/server/chains/RpcExchange.ts", [
+  ...inFile("src/server/chains/RpcNode.ts", [
     {
       name: "unanswered-calls-of-a-batch-are-asked-again",
       rule: "A call that a batch leaves out is asked again in a smaller one.",
@@ -77,7 +77,7 @@ export const providers: ReadonlyArray<Mutant> = [
       name: "rate-error-is-no-answer",
       rule: "An error of a rate limit is no answer to its call.",
       source: "docs/providers.md",
-      before: `if (RpcFailure.isRateLimit(dialect, answer)) return "later"`,
+      before: `if (isRateLimit(dialect, answer)) return "later"`,
       after: "",
       test: "test/server/chains/RpcExchange.test.ts",
       only: "answers each of 1 to 24 calls in the end"
@@ -94,7 +94,7 @@ export const providers: ReadonlyArray<Mutant> = [
       only: "is known by its code or its words"
     }
   ]),
-  ...inFile("src/server/chains/BatchSize.ts", [
+  ...inFile("src/server/chains/RpcBatch.ts", [
     {
       name: "refused-size-is-remembered",
       rule: "A URL is asked no batch of a size that it has refused, until a larger one is tried after a while.",

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import type { BreakerState } from "../../../src/domain/chain/ChainSnapshot.ts"
-import { rpcBreakers } from "../../../src/server/chains/ChainMetrics.ts"
+import { rpcBreakers } from "../../../src/server/chains/Breakers.ts"
 import * as EvmRpc from "../../../testkit/EvmRpc.ts"
 import { make, urls } from "./fixtures.ts"
 

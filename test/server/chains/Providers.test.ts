@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Random } from "effect"
 import { TestClock } from "effect/testing"
-import * as RpcFailure from "../../../src/server/chains/RpcFailure.ts"
+import { answeredFailure } from "../../../src/server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../../src/server/chains/RpcNode.ts"
 import * as EvmRpc from "../../../testkit/EvmRpc.ts"
 import * as RpcServer from "../../../testkit/RpcServer.ts"
@@ -11,7 +11,7 @@ import { answer, ask, make, until, urls } from "./fixtures.ts"
 
 /** Only a node on the chain of `EvmRpc` proves itself. */
 const provesChain = (node: RpcNode) =>
-  Effect.flatMap(ask(node), (id) => (id === answer ? Effect.void : Effect.fail(RpcFailure.answered("mismatch"))))
+  Effect.flatMap(ask(node), (id) => (id === answer ? Effect.void : Effect.fail(answeredFailure("mismatch"))))
 
 describe("a call to one provider", () => {
   const faults: ReadonlyArray<readonly [fault: Fault, code: string, tries: number]> = [

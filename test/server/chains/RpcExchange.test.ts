@@ -3,11 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Duration, Effect, Exit, Fiber, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as BatchProvider from "../../../testkit/BatchProvider.ts"
-import { Breakers } from "../../../src/server/chains/Breakers.ts"
-import * as BatchSize from "../../../src/server/chains/BatchSize.ts"
 import { dialect } from "../../../src/server/chains/evm/EvmNodes.ts"
 import { dialect as solana } from "../../../src/server/chains/solana/SolanaNodes.ts"
-import * as RpcFailure from "../../../src/server/chains/RpcFailure.ts"
+import { Breakers } from "../../../src/server/chains/Breakers.ts"
+import { makeBatchSize } from "../../../src/server/chains/RpcBatch.ts"
+import { isRateLimit, pauseOf } from "../../../src/server/chains/RpcFailure.ts"
 import * as RpcNode from "../../../src/server/chains/RpcNode.ts"
 
 const url = "http://provider.example/"
@@ -24,7 +24,7 @@ const breaker: RpcNode.NodeOptions["breaker"] = {
 
 const nodeOf = (options: BatchProvider.Options, declared?: number, own = breaker) => {
   const provider = BatchProvider.make(options)
-  const size = BatchSize.make(declared)
+  const size = makeBatchSize(declared)
   const node = RpcNode.make({ client: provider.client, url, dialect, breaker: own, retry, size })
   return { provider, node }
 }
@@ -317,11 +317,11 @@ describe("a provider that answers a part, and asks for a pause", () => {
       { message: "execution took 5s" }
     ]
     assert.deepStrictEqual(
-      none.map(RpcFailure.pauseOf),
+      none.map(pauseOf),
       none.map(() => undefined)
     )
-    assert.deepStrictEqual(RpcFailure.pauseOf({ message: "Retry after 2 minutes" }), Duration.minutes(2))
-    assert.deepStrictEqual(RpcFailure.pauseOf({ message: "", data: { retry_after: 1.5 } }), Duration.millis(1500))
+    assert.deepStrictEqual(pauseOf({ message: "Retry after 2 minutes" }), Duration.minutes(2))
+    assert.deepStrictEqual(pauseOf({ message: "", data: { retry_after: 1.5 } }), Duration.millis(1500))
   })
 })
 
@@ -341,11 +341,11 @@ describe("a rate error", () => {
     [-32601, "the method does not exist", false]
   ] as const
   it.effect.each(cases)("is known by its code or its words: %i %s", ([code, message, isLimit]) =>
-    Effect.sync(() => assert.strictEqual(RpcFailure.isRateLimit(dialect, { code, message }), isLimit))
+    Effect.sync(() => assert.strictEqual(isRateLimit(dialect, { code, message }), isLimit))
   )
 
   it("is not -32016 on solana, where a node says so that it has not reached a slot", () => {
     const error = { code: -32016, message: "Minimum context slot has not been reached" }
-    assert.isFalse(RpcFailure.isRateLimit(solana, error))
+    assert.isFalse(isRateLimit(solana, error))
   })
 })

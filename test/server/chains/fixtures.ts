@@ -5,15 +5,15 @@ import { Network } from "../../../src/domain/network/Network.ts"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
 import { makeAllowList } from "../../../src/outbound/Destination.ts"
 import { Outbound } from "../../../src/outbound/Outbound.ts"
-import { Breakers } from "../../../src/server/chains/Breakers.ts"
-import { ChainAccess } from "../../../src/server/chains/ChainAccess.ts"
-import { Chains } from "../../../src/server/chains/Chains.ts"
-import type { Options as BreakerOptions } from "../../../src/server/chains/Breakers.ts"
 import * as EvmInspection from "../../../src/server/chains/evm/EvmInspection.ts"
 import { dialect } from "../../../src/server/chains/evm/EvmNodes.ts"
-import * as Providers from "../../../src/server/chains/Providers.ts"
+import { Breakers } from "../../../src/server/chains/Breakers.ts"
+import type { BreakersOptions as BreakerOptions } from "../../../src/server/chains/Breakers.ts"
+import { Chains } from "../../../src/server/chains/Chains.ts"
+import { makeProviders } from "../../../src/server/chains/Providers.ts"
+import type { PoolOptions } from "../../../src/server/chains/Providers.ts"
 import type { RetryOptions, RpcNode } from "../../../src/server/chains/RpcNode.ts"
-import { RpcNodes } from "../../../src/server/chains/RpcNodes.ts"
+import { ChainAccess, RpcNodes } from "../../../src/server/chains/RpcNodes.ts"
 import * as SolanaInspection from "../../../src/server/chains/solana/SolanaInspection.ts"
 import * as StellarInspection from "../../../src/server/chains/stellar/StellarInspection.ts"
 import { StellarNodes } from "../../../src/server/chains/stellar/StellarNodes.ts"
@@ -85,7 +85,7 @@ interface Options extends Partial<RetryOptions> {
   readonly allow?: string
   readonly breaker?: BreakerOptions
   readonly budgetMs?: number
-  readonly prove?: Providers.PoolOptions["prove"]
+  readonly prove?: PoolOptions["prove"]
 }
 
 const inspections = Layer.unwrap(
@@ -115,7 +115,7 @@ export const make = ({
   return Effect.map(Layer.build(layer), (context) => {
     const nodes = Context.get(context, RpcNodes)
     const providers = (given: ReadonlyArray<RpcConfig>) =>
-      Providers.make({ nodeOf: (url) => nodes.of(dialect, url), prove, budgetMs }, given)
+      makeProviders({ nodeOf: (url) => nodes.of(dialect, url), prove, budgetMs }, given)
     return {
       chains: Context.get(context, Chains),
       breaker: (url: string) => Context.get(context, Breakers).of(url),

@@ -3,7 +3,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger, References } from "effect"
 import { knownProtocol, protocolOf, protocolWarning } from "../../../src/domain/chain/ChainSnapshot.ts"
-import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
+import { ledgerTables } from "../../../src/server/ledger/Claims.ts"
 import { until } from "../../../testkit/process/Folder.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { relayerAt } from "../../../testkit/stellar/Relayers.ts"
@@ -16,7 +16,7 @@ const log = Logger.make(({ fiber, message }) => {
   logged.push({ message: String(message), network })
 })
 
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ healthCheckInterval: "1 hour" })).pipe(
+const api = Layer.provideMerge(ledgerTables(), TestApi.layer({ healthCheckInterval: "1 hour" })).pipe(
   Layer.provideMerge(Logger.layer([log]))
 )
 

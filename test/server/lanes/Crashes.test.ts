@@ -1,14 +1,14 @@
 // Processes that die in the middle of a step, and several that share the lanes. Anvil makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
-import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
+import { ledgerTables } from "../../../src/server/ledger/Claims.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { accept, becomes, read, receiver, relayerAt } from "./fixtures.ts"
 import * as Processes from "./Processes.ts"
 
 /** The API without jobs: only processes of the test send. */
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer()).pipe(Layer.provideMerge(Logger.layer([])))
+const api = Layer.provideMerge(ledgerTables(), TestApi.layer()).pipe(Layer.provideMerge(Logger.layer([])))
 
 const points = [
   { at: "signed", signed: 0 },

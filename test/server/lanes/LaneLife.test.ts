@@ -2,13 +2,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import * as LaneLife from "../../../src/server/lanes/LaneLife.ts"
-import { emptyMemory } from "../../../src/server/lanes/StepState.ts"
-import * as LaneKeys from "../../../src/server/lanes/LaneKeys.ts"
 import * as WarmUp from "../../../src/server/lanes/evm/EvmWarmUp.ts"
-import { LaneChanged } from "../../../src/server/ledger/hold/HeldLane.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
-import { LaneId } from "../../../src/server/ledger/StoredLane.ts"
+import { makeLaneKeys } from "../../../src/server/lanes/LaneNetwork.ts"
+import type { KeyOptions } from "../../../src/server/lanes/LaneNetwork.ts"
+import { makeLaneLife } from "../../../src/server/lanes/LanesJob.ts"
+import { emptyMemory } from "../../../src/server/lanes/StepState.ts"
+import { LaneChanged, LaneId } from "../../../src/server/ledger/LedgerEntries.ts"
 import * as OneNode from "./fake/OneNode.ts"
 
 const laneId = LaneId.make(7)
@@ -54,7 +54,7 @@ const start = Effect.fnUntraced(function* (state: ReturnType<typeof newState>) {
       })
     )
   )
-  const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make(signers, options)
+  const keys = (options: KeyOptions) => makeLaneKeys(signers, options)
   const context = {
     ledger,
     rules: network.rules,
@@ -65,7 +65,7 @@ const start = Effect.fnUntraced(function* (state: ReturnType<typeof newState>) {
     hold,
     memory: emptyMemory()
   }
-  const life = LaneLife.make(context, {
+  const life = makeLaneLife(context, {
     draining: { isDraining: () => false, begun: Effect.never, begin: Effect.void },
     supervised: (work) => work,
     busy: () => 1,

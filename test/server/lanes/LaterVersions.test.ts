@@ -11,7 +11,7 @@ import * as Anvil from "../../../testkit/Anvil.ts"
 import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
-import * as TransactionsRepo from "../../../src/server/ledger/write/TransactionsRepo.ts"
+import * as TransactionsRepo from "../../../src/server/ledger/TransactionsRepo.ts"
 import { accept, api, becomes, relayerAt } from "./fixtures.ts"
 
 const code = "landing_delayed"

@@ -5,8 +5,8 @@ import { SqlClient } from "effect/sql"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { account, insert } from "../../../testkit/LedgerRows.ts"
 import { ledger } from "../ledger/Fixtures.ts"
-import { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
-import * as TransactionsRepo from "../../../src/server/ledger/write/TransactionsRepo.ts"
+import { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
+import * as TransactionsRepo from "../../../src/server/ledger/TransactionsRepo.ts"
 import * as Scenes from "./fake/Scenes.ts"
 
 layerEach(ledger)("C8: the tables refuse", (it) => {

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Priced } from "../../../src/domain/transaction/evm/Evm.ts"
-import type { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
+import type { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { memory } from "../ledger/Fixtures.ts"
 import { hex } from "./fake/Hex.ts"

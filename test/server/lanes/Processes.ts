@@ -1,8 +1,8 @@
 // Processes of the service on one database, which can die at a named point of a step.
 import { Deferred, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { SqlClient } from "effect/sql"
-import { CrashPoints } from "../../../src/server/lanes/CrashPoints.ts"
-import type { CrashPoint } from "../../../src/server/lanes/CrashPoints.ts"
+import { CrashPoints } from "../../../src/server/lanes/LaneSending.ts"
+import type { CrashPoint } from "../../../src/server/lanes/LaneSending.ts"
 import * as Services from "../../../src/server/Services.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 

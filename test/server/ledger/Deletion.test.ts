@@ -4,7 +4,7 @@ import { Duration, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
-import * as TransactionRetentionRepo from "../../../src/server/ledger/read/TransactionRetentionRepo.ts"
+import { makeTransactionRetention } from "../../../src/server/ledger/LedgerJobs.ts"
 import { evmRelayer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
@@ -39,7 +39,7 @@ layerEach(ledger)("the retention", (it) => {
   it.effect("deletes old final transactions with their attempts, in batches, and no open ones", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const { prune } = yield* TransactionRetentionRepo.make
+      const { prune } = yield* makeTransactionRetention
       yield* insert(account(1), 5)
       yield* sql`
         UPDATE transactions SET state = 'canceled', final_at = now() - number * interval '1 day' WHERE number <= 4`

@@ -4,29 +4,27 @@ import { Array, Effect, Layer, Option, Redacted } from "effect"
 import type { Context, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
-import type { Attempt } from "../../../src/domain/transaction/Attempt.ts"
-import { cause } from "../../../src/domain/transaction/Cause.ts"
-import type { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import type { Evm } from "../../../src/domain/transaction/evm/Evm.ts"
 import { maxFeesOf } from "../../../src/domain/transaction/evm/Funds.ts"
-import type { Rules } from "../../../src/domain/transaction/Rules.ts"
 import type { Fees } from "../../../src/domain/transaction/evm/Fees.ts"
 import { hear } from "../../../src/domain/transaction/evm/Sending.ts"
 import { evmRules } from "../../../src/domain/transaction/evm/EvmRules.ts"
 import { solanaRules } from "../../../src/domain/transaction/solana/SolanaRules.ts"
 import { stellarRules } from "../../../src/domain/transaction/stellar/StellarRules.ts"
-import { LedgerRules } from "../../../src/server/ledger/LedgerRules.ts"
-import type { LedgerMark } from "../../../src/server/ledger/LedgerMark.ts"
-import { Holder } from "../../../src/server/ledger/Holder.ts"
-import type { ClaimsRepo } from "../../../src/server/ledger/hold/ClaimsRepo.ts"
 import { evmOf, tables } from "../../../testkit/EvmRows.ts"
-import type { HeldLane, Signature } from "../../../src/server/ledger/hold/HeldLane.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { LedgerMemory } from "../../../src/server/ledger/memory/LedgerMemory.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
-import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
-import type { Hold } from "../../../src/server/ledger/StoredLane.ts"
-import type { StoredTransaction } from "../../../src/server/ledger/StoredTransaction.ts"
+import { cause } from "../../../src/domain/transaction/Cause.ts"
+import type { Rules } from "../../../src/domain/transaction/Rules.ts"
+import type { Attempt } from "../../../src/domain/transaction/Transaction.ts"
+import type { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
+import { ledgerTables } from "../../../src/server/ledger/Claims.ts"
+import type { ClaimsRepo, LedgerTablesOptions } from "../../../src/server/ledger/Claims.ts"
+import { Holder } from "../../../src/server/ledger/Holder.ts"
+import type { LedgerMark } from "../../../src/server/ledger/Holder.ts"
+import { LedgerRules } from "../../../src/server/ledger/LedgerEntries.ts"
+import type { HeldLane, Hold, Signature, StoredTransaction } from "../../../src/server/ledger/LedgerEntries.ts"
 import * as Lifecycle from "../../../src/server/lifecycle/Lifecycle.ts"
 import { Audit } from "../../../src/server/audit/Audit.ts"
 import { Events } from "../../../src/server/events/Events.ts"
@@ -48,14 +46,14 @@ const database = Layer.provideMerge(
   Layer.provideMerge(Layer.effectDiscard(LedgerRows.insertRelayers(relayerCount)), TestDatabase.layer)
 )
 
-const services = (options: LedgerTables.Options) =>
+const services = (options: LedgerTablesOptions) =>
   Layer.fresh(Layer.merge(Ledger.layerNoDeps, LaneLedger.layerNoDeps).pipe(Layer.provideMerge(tables(options))))
 
 type Process = Ledger | LaneLedger | LedgerRules | LedgerMark | Holder | ClaimsRepo
 
 /** A process with the ledger. It dies when the scope closes. */
 export const process = (
-  options: LedgerTables.Options = {}
+  options: LedgerTablesOptions = {}
 ): Effect.Effect<Context.Context<Process>, never, Layer.Services<ReturnType<typeof services>> | Scope.Scope> =>
   Layer.build(services(options))
 
@@ -83,7 +81,7 @@ export const memory = memoryOf(evmRules, solanaRules, stellarRules)
 /** The ledger on a database, with rules of a test. */
 export const ledgerOf = (...rules: ReadonlyArray<Rules>) =>
   Layer.merge(Ledger.layerNoDeps, LaneLedger.layerNoDeps).pipe(
-    Layer.provideMerge(LedgerTables.layer()),
+    Layer.provideMerge(ledgerTables()),
     Layer.provideMerge(LedgerRules.layer(...rules)),
     Layer.provideMerge(database)
   )

@@ -4,13 +4,12 @@ import { Deferred, Effect, Fiber, Option, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as Caller from "../../../src/domain/access/Caller.ts"
-import type { Lane } from "../../../src/domain/transaction/Lane.ts"
 import { rulesOfUnknown } from "../../../src/domain/transaction/UnknownNetwork.ts"
-import * as GivenRepo from "../../../src/server/ledger/accept/GivenRepo.ts"
-import type { GivenSignature } from "../../../src/server/ledger/GivenSignature.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
-import type { Account } from "../../../src/server/ledger/NewTransaction.ts"
+import type { Lane } from "../../../src/domain/transaction/Transaction.ts"
+import type { Account, GivenSignature } from "../../../src/server/ledger/LedgerEntries.ts"
+import { makeGivenSignatures } from "../../../src/server/ledger/SignaturesRepo.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { accept, account as evmAccount, newTransaction } from "../../../testkit/LedgerRows.ts"
 import { ledgersOf } from "./Contract.ts"
@@ -238,7 +237,7 @@ layerEach(ledger)("a signature that a caller gets", (it) => {
     Effect.gen(function* () {
       const transactions = yield* Ledger
       const sql = yield* SqlClient.SqlClient
-      const { prune } = yield* GivenRepo.make
+      const { prune } = yield* makeGivenSignatures
       yield* transactions.give(account(1), signed("old", { end: { validUntil: past } }))
       yield* transactions.give(account(1), signed("valid"))
       yield* transactions.give(account(1), signed("low", { end: { lastHeight: 9 } }))

@@ -1,12 +1,12 @@
 // What the open transactions of a lane amount to: how many there are, and how much they can cost.
-import { LedgerRules } from "../../../src/server/ledger/LedgerRules.ts"
 import { evmOf } from "../../../testkit/EvmRows.ts"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
-import * as TransactionRow from "../../../src/server/ledger/write/TransactionRow.ts"
+import { LedgerRules } from "../../../src/server/ledger/LedgerEntries.ts"
+import { transactionColumnsWithoutData, transactionReader } from "../../../src/server/ledger/TransactionsRepo.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { accept, account, insert } from "../../../testkit/LedgerRows.ts"
 import { contract } from "./Contract.ts"
@@ -73,9 +73,9 @@ layerEach(ledger)("the totals of a lane in a database", (it) => {
       if (id === undefined) return assert.fail("nothing was inserted")
       yield* transactions.replace(1, id, { ...largeRequest, value: 9n })
       const rows = yield* sql`
-        SELECT ${TransactionRow.columnsWithoutData(sql)} FROM transactions t JOIN lanes l ON l.id = t.lane_id`
+        SELECT ${transactionColumnsWithoutData(sql)} FROM transactions t JOIN lanes l ON l.id = t.lane_id`
       assert.isBelow(JSON.stringify(rows).length, 4000)
-      const [stored] = yield* TransactionRow.reader(yield* LedgerRules)(rows)
+      const [stored] = yield* transactionReader(yield* LedgerRules)(rows)
       assert.deepStrictEqual(stored && evmOf(stored).transaction.versions.map(({ value }) => value), [7n, 9n])
     })
   )

@@ -7,12 +7,18 @@ import { TestClock } from "effect/testing"
 import { cancel } from "../../../src/domain/transaction/evm/EvmChanges.ts"
 import type { Evm } from "../../../src/domain/transaction/evm/Evm.ts"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
-import { Command, finish, mine } from "../../../src/domain/transaction/Command.ts"
-import type { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
+import { Command, finish, mine } from "../../../src/domain/transaction/Rules.ts"
 import { isFinal } from "../../../src/domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../src/domain/transaction/Transaction.ts"
-import { apply, endOf, withAttempt, withCancellation, withSent } from "../../../src/domain/transaction/Transition.ts"
-import { isWorthWriting } from "../../../src/domain/transaction/TransactionEvents.ts"
+import type { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
+import {
+  apply,
+  endOf,
+  isWorthWriting,
+  withAttempt,
+  withCancellation,
+  withSent
+} from "../../../src/domain/transaction/Transition.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { account, newTransaction } from "../../../testkit/LedgerRows.ts"

@@ -3,7 +3,7 @@ import { laneOf, nonceOf, noncesOf } from "../../../src/domain/transaction/evm/E
 import { assert } from "@effect/vitest"
 import { Array, Effect, Option } from "effect"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
-import { Command } from "../../../src/domain/transaction/Command.ts"
+import { Command } from "../../../src/domain/transaction/Rules.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"

@@ -2,8 +2,8 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import * as SumsRepo from "../../../src/server/ledger/read/SumsRepo.ts"
-import * as StatisticsRepo from "../../../src/server/ledger/read/StatisticsRepo.ts"
+import * as StatisticsRepo from "../../../src/server/ledger/StatisticsRepo.ts"
+import { makeSums } from "../../../src/server/ledger/StatisticsRepo.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -43,7 +43,7 @@ layerEach(TestApi.layer())("sums of final transactions", (it) => {
     Effect.gen(function* () {
       const { at, first } = yield* prepare
       const sql = yield* SqlClient.SqlClient
-      const { sumAll, summedSteps } = yield* SumsRepo.make
+      const { sumAll, summedSteps } = yield* makeSums
       const { finalSteps } = yield* StatisticsRepo.make
       const ordered = <Row extends { readonly at: number }>(rows: ReadonlyArray<Row>) =>
         rows.toSorted((one, other) => one.at - other.at)
@@ -86,7 +86,7 @@ layerEach(TestApi.layer())("sums of final transactions", (it) => {
     Effect.gen(function* () {
       const { at } = yield* prepare
       const sql = yield* SqlClient.SqlClient
-      const { sumAll, summedSteps, prune } = yield* SumsRepo.make
+      const { sumAll, summedSteps, prune } = yield* makeSums
       yield* sumAll
       yield* sql`DELETE FROM transactions`
       const total = Effect.map(summedSteps(dayBefore(at, hour), undefined), (rows) =>
@@ -108,7 +108,7 @@ layerEach(TestApi.layer())("sums of final transactions", (it) => {
   it.effect("begin with the present quarter in an empty database, which is summed when it has ended", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const { sumAll } = yield* SumsRepo.make
+      const { sumAll } = yield* makeSums
       yield* sumAll
       assert.isEmpty(yield* sql`SELECT 1 FROM transaction_sums`)
     })

@@ -3,15 +3,14 @@ import { laneOf, noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import type { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
-import * as FeeLimits from "../../../src/server/ledger/accept/FeeLimits.ts"
-import type { Account } from "../../../src/server/ledger/NewTransaction.ts"
-import type { Acceptance } from "../../../src/server/ledger/accept/NewTransactionsRepo.ts"
-import * as NewTransactionsRepo from "../../../src/server/ledger/accept/NewTransactionsRepo.ts"
-import * as LanesRepo from "../../../src/server/ledger/hold/LanesRepo.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
-import type { StoredLane } from "../../../src/server/ledger/StoredLane.ts"
+import type { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
+import { makeFeeLimits } from "../../../src/server/ledger/AcceptanceChecks.ts"
+import * as LanesRepo from "../../../src/server/ledger/LanesRepo.ts"
+import type { Account, StoredLane } from "../../../src/server/ledger/LedgerEntries.ts"
+import { makeNewTransactions } from "../../../src/server/ledger/TransactionsRepo.ts"
+import type { Acceptance } from "../../../src/server/ledger/TransactionsRepo.ts"
 import { exclusiveTurn } from "../../../src/sql/Transaction.ts"
 import { awaited } from "../../../testkit/Awaited.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
@@ -76,7 +75,7 @@ layerEach(ledger)("an acceptance", (it) => {
       yield* sql`
         CREATE TRIGGER wait_after_snapshot BEFORE INSERT ON transactions
         FOR EACH STATEMENT EXECUTE FUNCTION wait_after_snapshot()`
-      const repo = yield* NewTransactionsRepo.make
+      const repo = yield* makeNewTransactions
       for (const waits of [false, true]) {
         const of = account(waits ? 2 : 1)
         yield* insert(of, 1)
@@ -95,7 +94,7 @@ layerEach(ledger)("an acceptance", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { accept } = yield* Ledger
-      const { holdRelayer } = yield* NewTransactionsRepo.make
+      const { holdRelayer } = yield* makeNewTransactions
       const endFormer = yield* open(holdRelayer(1))
       const pausing = yield* Effect.forkScoped(sql.withTransaction(pause(1)))
       yield* untilWaiting(1)
@@ -114,7 +113,7 @@ layerEach(ledger)("an acceptance", (it) => {
   it.effect("keeps its relayer as it is until its transaction ends", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const { holdRelayer } = yield* NewTransactionsRepo.make
+      const { holdRelayer } = yield* makeNewTransactions
       yield* insert(account(1), 1)
       // As an update locks the row that changes no key.
       const free = sql`SELECT 1 FROM relayers WHERE seq = 1 FOR NO KEY UPDATE SKIP LOCKED`
@@ -128,7 +127,7 @@ layerEach(ledger)("an acceptance", (it) => {
   it.effect("in a batch takes the turns of its own relayers only, however PostgreSQL reads the table", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const repo = yield* NewTransactionsRepo.make
+      const repo = yield* makeNewTransactions
       for (const number of [1, 2, 3]) yield* insert(account(number), 1)
       const turns = Effect.gen(function* () {
         yield* sql`SET LOCAL enable_indexscan = off`
@@ -144,7 +143,7 @@ layerEach(ledger)("an acceptance", (it) => {
   it.effect("that waits for a change of its limit of fees keeps the new limit and locks it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const { spend } = yield* FeeLimits.make
+      const { spend } = yield* makeFeeLimits
       const setLimit = (maximum: number) =>
         Effect.andThen(
           sql`DELETE FROM api_key_fee_limits WHERE key_id = 'key'`,

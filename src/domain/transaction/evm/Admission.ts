@@ -1,10 +1,7 @@
 // Checks of a send that need its relayer, its network and the time. The first ones are repeated before a signature.
 import { contractCreation } from "../../relayer/Policy.ts"
 import type { Violation } from "../../request/Request.ts"
-import type { Moment } from "../Moment.ts"
-import { timing } from "../Timing.ts"
 import { byteLength, minimum } from "./Gas.ts"
-import { defaultValidity } from "../Numbers.ts"
 import { initCode } from "./EvmNumbers.ts"
 import { givenFees } from "./Offer.ts"
 import { maxFeeOf } from "./Fees.ts"
@@ -12,6 +9,9 @@ import type { SendEvmTransaction } from "./SendEvmTransaction.ts"
 import type { EvmTerms, Request } from "./Evm.ts"
 import { includes } from "../TransactionLimits.ts"
 import type { NetworkLimits } from "../TransactionLimits.ts"
+import { timing } from "../TransactionRequests.ts"
+import { defaultValidity } from "../TransactionValues.ts"
+import type { Moment } from "../TransactionValues.ts"
 
 // Rules that compare fields with each other. They are no part of the schema, so that all that is wrong with a request is reported
 // at once, a field each.

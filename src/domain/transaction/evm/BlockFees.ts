@@ -3,9 +3,9 @@ import { DateTime, Schema } from "effect"
 import { field, shown } from "../../request/Field.ts"
 import * as Shown from "../../request/Shown.ts"
 import { Instant } from "../../request/Text.ts"
-import type { Moment, Point } from "../Moment.ts"
 import { isFinal } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
+import type { Moment, Point } from "../TransactionValues.ts"
 import type { Evm } from "./Evm.ts"
 
 /** The most points of a response. A plot has no room for more. */

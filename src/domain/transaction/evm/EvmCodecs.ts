@@ -2,7 +2,7 @@
 import { Schema, SchemaTransformation } from "effect"
 import type { Priced } from "./Evm.ts"
 import { paidOf } from "./Funds.ts"
-import { Speed } from "../Speed.ts"
+import { Speed } from "../TransactionValues.ts"
 
 const Amount = Schema.BigIntFromString
 const optional = Schema.optionalKey

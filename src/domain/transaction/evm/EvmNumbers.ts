@@ -1,7 +1,7 @@
 // Every number that decides something about evm transactions, with its unit and its source. `../Numbers.ts` has those of all
 // networks, and `NetworkNumbers.ts` the ones that a network can override.
 
-import type { Ratio } from "../Numbers.ts"
+import type { Ratio } from "../TransactionValues.ts"
 
 /** Milliseconds. */
 const second = 1000

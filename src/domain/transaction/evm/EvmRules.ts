@@ -1,14 +1,10 @@
 // The rules of evm, as the core asks for them. The rest of this folder is behind them.
 import { Schema } from "effect"
 import { canonical } from "../../chain/Address.ts"
-import { isInFlight, currentAttempts, newestRequest } from "../Transaction.ts"
-import type { Transaction } from "../Transaction.ts"
-import type { Rules } from "../Rules.ts"
 import { isReceiverAllowed } from "./Admission.ts"
 import { decide } from "./Decision.ts"
 import { nonceOf } from "./Evm.ts"
 import type { Evm, EvmSurvey } from "./Evm.ts"
-import { replaced } from "../Cancellation.ts"
 import { cancel, replacementViolations } from "./EvmChanges.ts"
 import { OfferJson, ReceiptJson, RefusalJson, RequestJson } from "./EvmCodecs.ts"
 import { evmTermsOf } from "./EvmTerms.ts"
@@ -21,7 +17,11 @@ import { unknownRefusalsBeforeHold } from "./EvmNumbers.ts"
 import { speedOf } from "./Offer.ts"
 import { hear } from "./Sending.ts"
 import { show } from "./Show.ts"
-import { max } from "../Speed.ts"
+import { replaced } from "../Rules.ts"
+import type { Rules } from "../Rules.ts"
+import { currentAttempts, isInFlight, newestRequest } from "../Transaction.ts"
+import type { Transaction } from "../Transaction.ts"
+import { fasterOf } from "../TransactionValues.ts"
 import { predecessors } from "./Predecessors.ts"
 
 const isAccepted = (transaction: Transaction<Evm>): boolean =>
@@ -35,7 +35,7 @@ const isRefusedByAll = (transaction: Transaction<Evm>): boolean =>
 const survey = (open: ReadonlyArray<Transaction<Evm>>): EvmSurvey => {
   let found: EvmSurvey = { urgency: "safeLow", open: open.length }
   for (const transaction of open) {
-    const urgency = max(found.urgency, speedOf(newestRequest(transaction)))
+    const urgency = fasterOf(found.urgency, speedOf(newestRequest(transaction)))
     const nonce = isInFlight(transaction) && !isAccepted(transaction) ? nonceOf(transaction) : undefined
     const { lowestUnaccepted = nonce, isRefused = isRefusedByAll(transaction) } = found
     found = {

@@ -1,9 +1,8 @@
 // A transaction as the API shows it. What is unknown is omitted.
 import { Schema } from "effect"
-import { neutralAttemptFields, versionField, versionsText } from "../AttemptPresentation.ts"
-import { neutralFields } from "../Presentation.ts"
 import { EvmSignature } from "./Signature.ts"
-import { Speed } from "../Speed.ts"
+import { neutralAttemptFields, neutralFields, versionField, versionsText } from "../Presentation.ts"
+import { Speed } from "../TransactionValues.ts"
 import { EvmAddress } from "../../chain/Address.ts"
 import { HexWei } from "../../chain/Amount.ts"
 import { added, field, shown } from "../../request/Field.ts"

@@ -1,8 +1,6 @@
 // Sentences of the codes of evm transactions.
 import { DateTime } from "effect"
 import { entryOf } from "../../request/Shown.ts"
-import type { Figures, PriceLimit } from "../Cause.ts"
-import type { KnownCode } from "../Code.ts"
 import { stillAfter } from "./EvmNumbers.ts"
 import {
   because,
@@ -15,9 +13,9 @@ import {
   operator,
   times,
   transactions
-} from "../Explanation.ts"
-import type { Sentences } from "../Explanation.ts"
-import type { Moment } from "../Moment.ts"
+} from "../Cause.ts"
+import type { Figures, KnownCode, PriceLimit, Sentences } from "../Cause.ts"
+import type { Moment } from "../TransactionValues.ts"
 
 const wei = (amount: bigint | undefined): string =>
   amount === undefined ? "an unknown amount of wei" : `${amount} wei`

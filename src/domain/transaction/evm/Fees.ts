@@ -1,6 +1,6 @@
 // What a transaction offers per gas, in wei, and how one offer replaces another.
 import { bump, minimumBump } from "./EvmNumbers.ts"
-import type { Ratio } from "../Numbers.ts"
+import type { Ratio } from "../TransactionValues.ts"
 
 interface LegacyFees {
   readonly type: "legacy"

@@ -1,7 +1,7 @@
 // The proof that a transaction which is not an attempt of the row used its nonce. Only then may the request get another nonce.
-import type { Moment } from "../Moment.ts"
 import { currentAttempts } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
+import type { Moment } from "../TransactionValues.ts"
 import { attemptNonceOf, nonceOf } from "./Evm.ts"
 import type { Evm, Request } from "./Evm.ts"
 import { isAgreed } from "./View.ts"

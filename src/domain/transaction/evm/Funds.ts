@@ -1,13 +1,12 @@
 // What transactions can cost, and whether the balance covers one more. All amounts in wei.
-import type { Attempt, Receipt } from "../Attempt.ts"
-import type { Figures } from "../Cause.ts"
 import { maxFeeOf, tipOf } from "./Fees.ts"
 import { priceOf } from "./Market.ts"
 import type { Market } from "./Market.ts"
 import { noopsInReserve, transactionGas } from "./EvmNumbers.ts"
 import { operatorFeeAt } from "./OperatorFee.ts"
-import { reservationOf } from "../Totals.ts"
-import type { Transaction } from "../Transaction.ts"
+import type { Figures } from "../Cause.ts"
+import { reservationOf } from "../Queue.ts"
+import type { Attempt, Receipt, Transaction } from "../Transaction.ts"
 import type { Evm, Priced } from "./Evm.ts"
 import type { ReceiptDetails, Seen } from "./View.ts"
 

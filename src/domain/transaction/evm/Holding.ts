@@ -1,10 +1,9 @@
 // Waiting for the next block: commands that keep an evm transaction in its state.
 import type { Cause } from "../Cause.ts"
-import { Command } from "../Command.ts"
-import type { Commands, Scope } from "../Command.ts"
-import { earliest } from "../Moment.ts"
-import type { Moment } from "../Moment.ts"
-import type { Situation } from "../Situation.ts"
+import { Command } from "../Rules.ts"
+import type { Commands, Scope, Situation } from "../Rules.ts"
+import { earliest } from "../TransactionValues.ts"
+import type { Moment } from "../TransactionValues.ts"
 import type { Evm } from "./Evm.ts"
 import { nextBlock } from "./NetworkNumbers.ts"
 

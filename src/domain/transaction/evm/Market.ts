@@ -14,7 +14,7 @@ import {
 import { maxFeeOf, scaleUp, tipOf } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
 import type { OperatorFee } from "./OperatorFee.ts"
-import { Speed } from "../Speed.ts"
+import { Speed } from "../TransactionValues.ts"
 
 /**
  * Percentiles that show the lowest tip of a block: the first that is not zero. Some transactions pay the maker of a block in another

@@ -1,9 +1,9 @@
 // The numbers that a network decides about its transactions: its own fields and its features.
 import { finalityByOneOf } from "../../network/Network.ts"
 import type { EvmNetwork } from "../../network/Network.ts"
-import { poll } from "../Numbers.ts"
 import { eip7825GasCap, window, windowOfDelegated, windowWithoutMempool } from "./EvmNumbers.ts"
-import type { Moment } from "../Moment.ts"
+import { poll } from "../TransactionValues.ts"
+import type { Moment } from "../TransactionValues.ts"
 
 /** What makes a block final: this many blocks on top of it, or the chain's own tag. */
 export type Finality = number | "safe" | "finalized"

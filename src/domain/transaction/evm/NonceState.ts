@@ -4,8 +4,8 @@ import { EvmAddress } from "../../chain/Address.ts"
 import { WeiPerGas } from "../../chain/Amount.ts"
 import { field, shown } from "../../request/Field.ts"
 import { Instant, maybe } from "../../request/Text.ts"
-import { Code } from "../Code.ts"
-import { TransactionId, TransactionStatus } from "../TransactionId.ts"
+import { Code } from "../Cause.ts"
+import { TransactionId, TransactionStatus } from "../TransactionValues.ts"
 import { maxNonce } from "./EvmNumbers.ts"
 
 const Nonce = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxNonce }))

@@ -1,15 +1,15 @@
 // What a transaction offers per gas, and the most that it may ever offer.
-import { isNoop } from "../Attempt.ts"
-import type { Attempt } from "../Attempt.ts"
-import type { PriceLimit } from "../Cause.ts"
 import { atMost, highest, maxFeeOf, raised } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
 import type { Evm, EvmTerms, Request } from "./Evm.ts"
 import { priceOf } from "./Market.ts"
 import type { Market } from "./Market.ts"
 import { ceilingWithoutCap, explicitCeiling, noopCapFactor, noopMarketFactor } from "./EvmNumbers.ts"
-import { defaultSpeed } from "../Speed.ts"
-import type { Speed } from "../Speed.ts"
+import type { PriceLimit } from "../Cause.ts"
+import { isNoop } from "../Transaction.ts"
+import type { Attempt } from "../Transaction.ts"
+import { defaultSpeed } from "../TransactionValues.ts"
+import type { Speed } from "../TransactionValues.ts"
 
 export const speedOf = ({ speed = defaultSpeed }: Request): Speed => speed
 

@@ -1,10 +1,9 @@
 // Transactions that wait for others of their account, and what they show about the one in front.
 import { cause } from "../Cause.ts"
-import type { Cause, Figures } from "../Cause.ts"
-import type { Code } from "../Code.ts"
+import type { Cause, Code, Figures } from "../Cause.ts"
 import type { Predecessors } from "../Rules.ts"
 import type { Transaction } from "../Transaction.ts"
-import type { TransactionId } from "../TransactionId.ts"
+import type { TransactionId } from "../TransactionValues.ts"
 import { nonceOf } from "./Evm.ts"
 import type { Evm } from "./Evm.ts"
 

@@ -1,5 +1,5 @@
 // What the answer of a node to `eth_sendRawTransaction` means. Nodes agree on no codes, so the text decides.
-import type { Attempt } from "../Attempt.ts"
+import type { Attempt } from "../Transaction.ts"
 
 /**
  * - `accepted`: the node has the transaction.

@@ -1,13 +1,9 @@
 // The signature that is due at a nonce that already has bytes: a no-op, a newer version of the request, or a higher price.
 import { Result } from "effect"
 import type { DueSignature } from "./Allowance.ts"
-import { isNoop } from "../Attempt.ts"
 import { isRefusedForGood, isUnderpriced, isUnexplained } from "./Refusal.ts"
 import { nonceOf } from "./Evm.ts"
 import type { Evm } from "./Evm.ts"
-import type { Attempt } from "../Attempt.ts"
-import { cause } from "../Cause.ts"
-import type { Cause } from "../Cause.ts"
 import { atLeast, highest, maxFeeOf, isReplacement, minimumReplacement, raised, tipOf } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
 import { chargesOf, noopChargesOf, withRollupFee } from "./Funds.ts"
@@ -23,12 +19,13 @@ import {
   sendsBeforePassedOver
 } from "./EvmNumbers.ts"
 import { givenFees, noopCeiling, priceType, requestCeiling, speedOf } from "./Offer.ts"
-import type { Moment, Point } from "../Moment.ts"
-import type { Situation } from "../Situation.ts"
-import { defaultSpeed, max } from "../Speed.ts"
-import type { Speed } from "../Speed.ts"
-import { currentAttempts, newestRequest, requestOf } from "../Transaction.ts"
-import type { Transaction } from "../Transaction.ts"
+import { cause } from "../Cause.ts"
+import type { Cause } from "../Cause.ts"
+import type { Situation } from "../Rules.ts"
+import { currentAttempts, isNoop, newestRequest, requestOf } from "../Transaction.ts"
+import type { Attempt, Transaction } from "../Transaction.ts"
+import { defaultSpeed, fasterOf } from "../TransactionValues.ts"
+import type { Moment, Point, Speed } from "../TransactionValues.ts"
 import type { Seen } from "./View.ts"
 
 /** Nothing of the lane can be mined before the transaction at the chain's count. */
@@ -38,7 +35,7 @@ export const isHead = ({ transaction, view }: Situation<Evm, Seen>): boolean => 
 const speedIn = (situation: Situation<Evm, Seen>, newest: Attempt<Evm>): Speed => {
   const { transaction, rest } = situation
   const own = isNoop(newest) ? defaultSpeed : speedOf(requestOf(transaction, newest))
-  return isHead(situation) ? max(own, rest.survey.urgency) : own
+  return isHead(situation) ? fasterOf(own, rest.survey.urgency) : own
 }
 
 /** Each fee at least what the market asks of this speed and, if nodes have named a minimum, at least that. */
@@ -81,7 +78,7 @@ export const formerOf = (transaction: Transaction<Evm>): Former | undefined => {
 
 const noop = (situation: Situation<Evm, Seen>, { attempts, newest, fees }: Former): DueSignature => {
   const { transaction, terms, view } = situation
-  const speed = max(defaultSpeed, speedIn(situation, newest))
+  const speed = fasterOf(defaultSpeed, speedIn(situation, newest))
   const ceiling = noopCeiling(attempts, terms, view.noopGas, view.market, transaction.clearPrice)
   const least = raised(fees)
   return {

@@ -1,14 +1,14 @@
 // When bytes that are signed are sent again, and which of them.
 import type { Array as Arr } from "effect"
-import { doesTheSame, isNoop } from "../Attempt.ts"
 import { isRefusedForGood } from "./Refusal.ts"
 import { nonceOf } from "./Evm.ts"
 import type { Evm } from "./Evm.ts"
-import type { Attempt } from "../Attempt.ts"
 import { pollInterval } from "./NetworkNumbers.ts"
-import { rebroadcastAfter, unknownRetryAfter } from "../Numbers.ts"
 import { absencesBeforeRebroadcast } from "./EvmNumbers.ts"
-import type { Situation } from "../Situation.ts"
+import type { Situation } from "../Rules.ts"
+import { doesTheSame, isNoop } from "../Transaction.ts"
+import type { Attempt } from "../Transaction.ts"
+import { rebroadcastAfter, unknownRetryAfter } from "../TransactionValues.ts"
 import type { Seen } from "./View.ts"
 
 /** Milliseconds after a send whose outcome is unknown: doubles with each one. */

@@ -1,10 +1,9 @@
 // The body of a send, and of a replacement, field by field. `Consistency.ts` checks fields against each other, and
 // `Admission.ts` against relayer, network and time.
 import { Effect, Schema, Struct } from "effect"
-import { ExternalId } from "../TransactionId.ts"
-import { batchOf } from "../TransactionRequests.ts"
 import { maxDataBytes, maxNonce } from "./EvmNumbers.ts"
-import { Speed } from "../Speed.ts"
+import { batchOf } from "../TransactionRequests.ts"
+import { ExternalId, Speed } from "../TransactionValues.ts"
 import { CheckedEvmAddress } from "../../chain/Address.ts"
 import { GasLimit, Wei, WeiPerGas } from "../../chain/Amount.ts"
 import { field } from "../../request/Field.ts"

@@ -1,15 +1,13 @@
 // What the answers of nodes to one broadcast mean for the attempt, its transaction and its lane.
-import { afterSend, isNoop } from "../Attempt.ts"
-import type { Attempt } from "../Attempt.ts"
-import type { Heard } from "../Rules.ts"
-import type { Point } from "../Moment.ts"
 import type { Evm } from "./Evm.ts"
-import { cause } from "../Cause.ts"
-import { Command } from "../Command.ts"
 import { classify, isUnexplained, minimumNeeded, wordsOf } from "./Refusal.ts"
 import type { NodeAnswer, Refusal } from "./Refusal.ts"
-import { currentAttempts } from "../Transaction.ts"
-import type { Transaction } from "../Transaction.ts"
+import { cause } from "../Cause.ts"
+import { Command } from "../Rules.ts"
+import type { Heard } from "../Rules.ts"
+import { afterSend, currentAttempts, isNoop } from "../Transaction.ts"
+import type { Attempt, Transaction } from "../Transaction.ts"
+import type { Point } from "../TransactionValues.ts"
 
 /** The order in which refusals of several providers count: the first that occurs decides. A permanent one only decides if all are permanent. */
 const order: ReadonlyArray<Refusal["class"]> = ["nonce", "bump", "price", "funds", "window", "order", "permanent"]

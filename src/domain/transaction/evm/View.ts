@@ -1,12 +1,11 @@
 // What a poll asks providers about one transaction, and what it has seen of the chain. What is not asked is unknown. Absent
 // always means unknown, never "there is none".
-import type { Attempt, Receipt } from "../Attempt.ts"
-import type { Moment, Point } from "../Moment.ts"
-import type { Opinion } from "../SecondOpinion.ts"
 import { absencesBeforeRebroadcast } from "./EvmNumbers.ts"
 import type { Market } from "./Market.ts"
+import type { Opinion } from "../Rows.ts"
 import { currentAttempts, isFinal } from "../Transaction.ts"
-import type { Transaction } from "../Transaction.ts"
+import type { Attempt, Receipt, Transaction } from "../Transaction.ts"
+import type { Moment, Point } from "../TransactionValues.ts"
 
 export interface Questions {
   /** Hashes whose receipts are read: any of the attempts can be the one that was mined. */

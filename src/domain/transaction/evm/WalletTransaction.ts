@@ -2,8 +2,8 @@
 import { Effect, Predicate, Schema } from "effect"
 import { BadRequest } from "../../request/Request.ts"
 import type { Violation } from "../../request/Request.ts"
-import { invalidParams } from "../RpcError.ts"
-import type { RpcError } from "../RpcError.ts"
+import { invalidParams } from "../NodeCall.ts"
+import type { RpcError } from "../NodeCall.ts"
 import { SendEvmTransaction } from "./SendEvmTransaction.ts"
 
 /** The account that sends. The address is compared in lower case. */

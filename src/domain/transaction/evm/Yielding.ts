@@ -2,9 +2,8 @@
 // request waits without one.
 import { cause } from "../Cause.ts"
 import type { Cause } from "../Cause.ts"
-import { Command } from "../Command.ts"
-import type { Commands } from "../Command.ts"
-import type { Situation } from "../Situation.ts"
+import { Command } from "../Rules.ts"
+import type { Commands, Situation } from "../Rules.ts"
 import { newestRequest, requestOf } from "../Transaction.ts"
 import type { Evm, Request } from "./Evm.ts"
 import { yielding } from "./EvmNumbers.ts"

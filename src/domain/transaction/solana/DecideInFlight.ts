@@ -1,5 +1,5 @@
 // Decisions about transactions that have bytes. Only a finalized signature, or a proof that all bytes are dead, ends one.
-import type { Moment } from "../Moment.ts"
+import type { Moment } from "../TransactionValues.ts"
 import { decideSignature } from "./DecideSignature.ts"
 import { conclude, isPastBound, isSame, openQuestionOf } from "./Look.ts"
 import type { AttemptToProve, Conclusion, Landing, Look, Question, Status } from "./Look.ts"

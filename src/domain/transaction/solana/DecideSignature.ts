@@ -1,5 +1,5 @@
 // Decisions before each signature, the first one and refreshes alike: nothing is signed that the rules do not allow now.
-import { maxWaitForFunds } from "../Numbers.ts"
+import { maxWaitForFunds } from "../TransactionValues.ts"
 import { cause } from "./SolanaCode.ts"
 import type { SolanaCode } from "./SolanaCode.ts"
 import type { Preparation } from "./Preparation.ts"

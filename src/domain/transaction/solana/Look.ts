@@ -1,5 +1,5 @@
 // What one provider said in one look, and what follows from it about the signatures of one transaction.
-import type { Moment } from "../Moment.ts"
+import type { Moment } from "../TransactionValues.ts"
 import { boundMargin } from "./SolanaNumbers.ts"
 
 /** The state of a signature at a provider. */

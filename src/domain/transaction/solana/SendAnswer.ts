@@ -1,10 +1,10 @@
 // What the answers of nodes to `sendTransaction` mean. An answer proves nothing about the chain, in either direction: only
 // whether the bytes are worth sending again depends on it.
 import { Predicate } from "effect"
-import { afterSend } from "../Attempt.ts"
-import type { Attempt } from "../Attempt.ts"
-import type { Point } from "../Moment.ts"
 import type { Heard } from "../Rules.ts"
+import { afterSend } from "../Transaction.ts"
+import type { Attempt } from "../Transaction.ts"
+import type { Point } from "../TransactionValues.ts"
 import type { NodeAnswer } from "./NodeAnswer.ts"
 import type { Solana } from "./Solana.ts"
 

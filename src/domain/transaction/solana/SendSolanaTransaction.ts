@@ -4,9 +4,8 @@ import { CheckedSolanaAddress } from "../../chain/Address.ts"
 import { PositiveUint64, Uint64 } from "../../chain/Amount.ts"
 import { added, field } from "../../request/Field.ts"
 import { Instant, maybe, text } from "../../request/Text.ts"
-import { Speed } from "../Speed.ts"
 import { batchOf } from "../TransactionRequests.ts"
-import { maxExternalIdLength } from "../Numbers.ts"
+import { maxExternalIdLength, Speed } from "../TransactionValues.ts"
 import { maxAccounts, maxComputeUnits, maxInstructions, maxTables, version1 } from "./SolanaNumbers.ts"
 
 /** The one text of some bytes: with padding, and without bits that are left over. */

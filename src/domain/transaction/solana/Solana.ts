@@ -2,7 +2,7 @@
 import type { SolanaNetwork } from "../../network/Network.ts"
 import type { SolanaRelayer } from "../../relayer/Relayer.ts"
 import type { Family } from "../Family.ts"
-import type { Speed } from "../Speed.ts"
+import type { Speed } from "../TransactionValues.ts"
 import type { GuardTerms } from "./Guard.ts"
 import type { NodeAnswer } from "./NodeAnswer.ts"
 import type { ReplaceSolanaTransaction, SendSolanaTransaction, SolanaInstruction } from "./SendSolanaTransaction.ts"

@@ -1,7 +1,7 @@
 // Checks of a send to solana that compare its fields with each other, with its relayer and with the time.
 import type { Violation } from "../../request/Request.ts"
-import type { Moment } from "../Moment.ts"
-import { timing } from "../Timing.ts"
+import { timing } from "../TransactionRequests.ts"
+import type { Moment } from "../TransactionValues.ts"
 import { computeBudgetProgram } from "./Programs.ts"
 import type { SendSolanaTransaction } from "./SendSolanaTransaction.ts"
 import { addedInstructions, defaultValidity, maxAccounts, maxInstructions } from "./SolanaNumbers.ts"

@@ -1,15 +1,12 @@
 // What an operator's answer makes of a solana transaction that waits for one: after a restore, or because nothing proves what
 // became of its bytes.
 import { Result } from "effect"
-import { TransactionConflict } from "../Cancellation.ts"
 import { cause } from "../Cause.ts"
-import { Command, finish } from "../Command.ts"
-import type { Command as CoreCommand } from "../Command.ts"
-import type { Lane } from "../Lane.ts"
-import type { Moment } from "../Moment.ts"
-import type { Answer } from "../Rules.ts"
+import { Command, finish, TransactionConflict } from "../Rules.ts"
+import type { Answer, Command as CoreCommand } from "../Rules.ts"
 import { isFinal } from "../Transaction.ts"
-import type { Transaction } from "../Transaction.ts"
+import type { Lane, Transaction } from "../Transaction.ts"
+import type { Moment } from "../TransactionValues.ts"
 import type { Solana } from "./Solana.ts"
 import { answerableAfter } from "./SolanaNumbers.ts"
 

@@ -1,6 +1,6 @@
 // How the ledger stores what only solana has: JSON in which amounts are strings of digits.
 import { Schema, SchemaTransformation } from "effect"
-import { Speed } from "../Speed.ts"
+import { Speed } from "../TransactionValues.ts"
 import { SolanaInstruction } from "./SendSolanaTransaction.ts"
 
 const Amount = Schema.BigIntFromString

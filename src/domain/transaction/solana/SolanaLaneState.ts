@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { field, shown } from "../../request/Field.ts"
 import * as Shown from "../../request/Shown.ts"
 import { Instant } from "../../request/Text.ts"
-import { Code } from "../Code.ts"
+import { Code } from "../Cause.ts"
 
 export const SolanaLaneState = Schema.Struct({
   address: field(

@@ -1,10 +1,8 @@
 // The rules of solana, as the core asks for them. The rest of this folder is behind them.
 import { Result } from "effect"
-import { cancelOpen, canReplace, deadlineViolations, replaced, TransactionConflict } from "../Cancellation.ts"
-import type { Cancellation } from "../Cancellation.ts"
 import { cause } from "../Cause.ts"
-import { finish } from "../Command.ts"
-import type { Rules } from "../Rules.ts"
+import { cancelOpen, canReplace, deadlineViolations, finish, replaced, TransactionConflict } from "../Rules.ts"
+import type { Cancellation, Rules } from "../Rules.ts"
 import { newestRequest } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
 import { bytesOf } from "./SendSolanaTransaction.ts"

@@ -1,11 +1,9 @@
 // How a solana transaction of the ledger is shown.
 import { Schema } from "effect"
-import type { Attempt } from "../Attempt.ts"
-import { heightOf, shownAttemptFields, shownVersions } from "../AttemptPresentation.ts"
-import { present, shownAttempt, shownFields } from "../Presentation.ts"
+import { heightOf, present, shownAttempt, shownAttemptFields, shownFields, shownVersions } from "../Presentation.ts"
 import type { Identity } from "../Presentation.ts"
 import { newestRequest } from "../Transaction.ts"
-import type { Mined, Transaction } from "../Transaction.ts"
+import type { Attempt, Mined, Transaction } from "../Transaction.ts"
 import type { Solana, SolanaRequest } from "./Solana.ts"
 import { base64Of } from "./SendSolanaTransaction.ts"
 import type { SolanaTransactionResponse } from "./SolanaTransactionResponse.ts"

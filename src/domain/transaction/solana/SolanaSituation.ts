@@ -2,9 +2,8 @@
 // the state machine tells the driver to do.
 import { Data } from "effect"
 import type { Array as Arr } from "effect"
-import type { Moment } from "../Moment.ts"
-import type { KeyHold } from "../Lane.ts"
-import type { FinalState, Intent, State } from "../Transaction.ts"
+import type { FinalState, Intent, KeyHold, State } from "../Transaction.ts"
+import type { Moment } from "../TransactionValues.ts"
 import type { KnownSignature, Landing, Look, AttemptToProve } from "./Look.ts"
 import type { Preparation, SolanaOffer } from "./Preparation.ts"
 import { pollAfter } from "./SolanaNumbers.ts"

@@ -4,9 +4,8 @@ import * as ExactJson from "../../request/ExactJson.ts"
 import { added, field, shown } from "../../request/Field.ts"
 import * as Shown from "../../request/Shown.ts"
 import { Instant } from "../../request/Text.ts"
-import { neutralAttemptFields, versionField, versionsText } from "../AttemptPresentation.ts"
-import { neutralFields } from "../Presentation.ts"
-import { Speed } from "../Speed.ts"
+import { neutralAttemptFields, neutralFields, versionField, versionsText } from "../Presentation.ts"
+import { Speed } from "../TransactionValues.ts"
 import { SolanaInstruction } from "./SendSolanaTransaction.ts"
 
 /** Base58 of 64 bytes. */

@@ -1,5 +1,6 @@
 // Sentences of the codes of solana transactions.
 import { DateTime } from "effect"
+import { failing } from "./SolanaNumbers.ts"
 import {
   because,
   explainWith,
@@ -10,10 +11,9 @@ import {
   tooManyRequests,
   transactions,
   waitsToBeSigned
-} from "../Explanation.ts"
-import type { Sentences } from "../Explanation.ts"
-import { failing } from "./SolanaNumbers.ts"
-import type { Moment } from "../Moment.ts"
+} from "../Cause.ts"
+import type { Sentences } from "../Cause.ts"
+import type { Moment } from "../TransactionValues.ts"
 
 const lamports = (amount: bigint | undefined): string =>
   amount === undefined ? "an unknown amount of lamports" : `${amount} lamports`

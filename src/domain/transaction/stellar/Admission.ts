@@ -1,7 +1,7 @@
 // Checks of a send that need its relayer, its network and the time.
 import type { Violation } from "../../request/Request.ts"
-import type { Moment } from "../Moment.ts"
-import { timing } from "../Timing.ts"
+import { timing } from "../TransactionRequests.ts"
+import type { Moment } from "../TransactionValues.ts"
 import type { SendStellarTransaction } from "./SendStellarTransaction.ts"
 import { defaultValidity } from "./StellarNumbers.ts"
 import { parse } from "./StrKey.ts"

@@ -1,10 +1,10 @@
 // Channels: accounts whose sequences a lane uses besides those of its relayer. This decides when they are made, used and ended.
-import type { LaneAccount, Lane } from "../Lane.ts"
 import { lockedBy } from "../../relayer/Policy.ts"
-import type { Moment } from "../Moment.ts"
 import type { FeeStats } from "./Fees.ts"
 import type { LedgerSettings } from "./LedgerSettings.ts"
 import { present } from "../Presentation.ts"
+import type { Lane, LaneAccount } from "../Transaction.ts"
+import type { Moment } from "../TransactionValues.ts"
 import { refusal } from "./Refusal.ts"
 import type { ChannelStage, ChannelWork, Stellar } from "./Stellar.ts"
 import { channelsPerEnvelope, channelWorkPause, operationsPerChannel } from "./StellarNumbers.ts"

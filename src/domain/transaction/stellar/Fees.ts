@@ -1,5 +1,5 @@
 // Fees of envelopes, in stroops.
-import type { Ratio } from "../Numbers.ts"
+import type { Ratio } from "../TransactionValues.ts"
 import { baseFee, bidWithoutStats, maxInnerFee, raisedBid, resourceMargin } from "./StellarNumbers.ts"
 
 const max = (first: bigint, ...others: ReadonlyArray<bigint>): bigint =>

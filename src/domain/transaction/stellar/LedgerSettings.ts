@@ -1,5 +1,5 @@
 // What the validators of a network have voted and decides about envelopes: reserve, fee, close time and limits of calls.
-import type { Moment } from "../Moment.ts"
+import type { Moment } from "../TransactionValues.ts"
 import { baseFee, baseReserve, ledgerTime, lateLedgers } from "./StellarNumbers.ts"
 
 /** What one transaction may declare for a call at most. */

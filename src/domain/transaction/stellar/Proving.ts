@@ -1,9 +1,9 @@
 // What several providers prove together about the envelopes at a place. Each proves it by itself; as many as must agree decide.
 import type { Figures } from "../Cause.ts"
-import type { Moment } from "../Moment.ts"
-import { verdictOf } from "../SecondOpinion.ts"
-import type { Opinion } from "../SecondOpinion.ts"
+import { verdictOf } from "../Rows.ts"
+import type { Opinion } from "../Rows.ts"
 import type { Transaction } from "../Transaction.ts"
+import type { Moment } from "../TransactionValues.ts"
 import { accountsContradict, contradict, evidenceOf, together } from "./Evidence.ts"
 import type { Evidence, Watched } from "./Evidence.ts"
 import type { ProviderLook, StellarSeen } from "./StellarSeen.ts"

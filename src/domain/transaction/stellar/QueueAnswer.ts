@@ -1,5 +1,5 @@
 // What the answer of a node to a send means. An answer is never a verdict: the account's entry is.
-import type { Moment } from "../Moment.ts"
+import type { Moment } from "../TransactionValues.ts"
 import type { LedgerClock } from "./LedgerSettings.ts"
 
 /** An answer, decoded from `status` and `errorResultXdr`. */

@@ -3,9 +3,9 @@
 import { DateTime, Effect, Predicate, Schema, SchemaIssue, SchemaTransformation, Struct } from "effect"
 import { field } from "../../request/Field.ts"
 import { Instant, maybe, text } from "../../request/Text.ts"
-import { maxExternalIdLength } from "../Numbers.ts"
 import { Sequence, Stroops } from "./Int64.ts"
 import { batchOf } from "../TransactionRequests.ts"
+import { maxExternalIdLength } from "../TransactionValues.ts"
 import { Memo, NetworkName, StellarOperation } from "./StellarOperation.ts"
 import { AccountAddress } from "./StrKey.ts"
 

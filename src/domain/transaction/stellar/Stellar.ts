@@ -2,7 +2,7 @@
 import type { StellarNetwork } from "../../network/Network.ts"
 import type { StellarRelayer } from "../../relayer/Relayer.ts"
 import type { Family } from "../Family.ts"
-import type { Moment } from "../Moment.ts"
+import type { Moment } from "../TransactionValues.ts"
 import type { NodeAnswer } from "./QueueAnswer.ts"
 import type { ReplaceStellarTransaction, SendStellarTransaction } from "./SendStellarTransaction.ts"
 import type { StellarBuilding, StellarQuoting, StellarSigning } from "./StellarExchanges.ts"

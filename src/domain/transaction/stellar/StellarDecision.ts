@@ -1,10 +1,9 @@
 // The state machine of stellar transactions: what to do next about one transaction, from what the ledger knows and what one
 // look has seen of the chain. Pure and total; there is always at least one command.
 import { cause } from "../Cause.ts"
-import { Command } from "../Command.ts"
-import type { Commands } from "../Command.ts"
 import { holdUntil } from "../Rows.ts"
-import type { Situation } from "../Situation.ts"
+import { Command } from "../Rules.ts"
+import type { Commands, Situation } from "../Rules.ts"
 import { isFinal } from "../Transaction.ts"
 import { decideInFlight } from "./DecideInFlight.ts"
 import { decidePending } from "./DecidePending.ts"

@@ -1,9 +1,9 @@
 // How transactions end whose envelope was applied: the receipt, and the code.
 import { cause } from "../Cause.ts"
-import { finish } from "../Command.ts"
-import type { KnownCode } from "../Code.ts"
-import type { Finish } from "../Command.ts"
+import type { KnownCode } from "../Cause.ts"
 import { present } from "../Presentation.ts"
+import { finish } from "../Rules.ts"
+import type { Finish } from "../Rules.ts"
 import type { Mined, Transaction } from "../Transaction.ts"
 import type { Applied } from "./Evidence.ts"
 import type { Stellar } from "./Stellar.ts"

@@ -1,9 +1,9 @@
 // What the answers of nodes to a broadcast are, taken together. An answer proves nothing; it says what is worth trying next.
-import { afterSend } from "../Attempt.ts"
-import type { Attempt } from "../Attempt.ts"
-import type { Point } from "../Moment.ts"
 import { present } from "../Presentation.ts"
 import type { Heard } from "../Rules.ts"
+import { afterSend } from "../Transaction.ts"
+import type { Attempt } from "../Transaction.ts"
+import type { Point } from "../TransactionValues.ts"
 import { classOf } from "./QueueAnswer.ts"
 import type { AnswerClass, NodeAnswer } from "./QueueAnswer.ts"
 import type { Stellar, StellarRefusal } from "./Stellar.ts"

@@ -3,8 +3,8 @@ import { Schema } from "effect"
 import { field, shown } from "../../request/Field.ts"
 import * as Shown from "../../request/Shown.ts"
 import { Instant } from "../../request/Text.ts"
-import { Code } from "../Code.ts"
-import { TransactionId } from "../TransactionId.ts"
+import { Code } from "../Cause.ts"
+import { TransactionId } from "../TransactionValues.ts"
 
 const GivenEnvelope = Schema.Struct({
   hash: field(Shown.shaped(/^[0-9a-f]{64}$/), "Hash of the envelope.", "ab".repeat(32)),

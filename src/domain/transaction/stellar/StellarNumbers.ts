@@ -1,7 +1,7 @@
 // Every number that decides something about stellar transactions, with its unit and its source.
 import { maxClockDifference } from "../../chain/ChainSnapshot.ts"
 import { publicBaseReserve, timeoutBounds } from "../../relayer/Policy.ts"
-import type { Ratio } from "../Numbers.ts"
+import type { Ratio } from "../TransactionValues.ts"
 
 // Requests
 

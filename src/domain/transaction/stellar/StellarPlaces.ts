@@ -1,9 +1,7 @@
 // Where a transaction is signed next. Nodes keep one transaction per account, so an account has one place at a time.
-import type { Lane, LaneAccount, Terms } from "../Lane.ts"
-import type { Moment } from "../Moment.ts"
-import type { Place } from "../Place.ts"
 import { currentAttempts, isFinal } from "../Transaction.ts"
-import type { Transaction } from "../Transaction.ts"
+import type { Lane, LaneAccount, Terms, Transaction } from "../Transaction.ts"
+import type { Moment, Place } from "../TransactionValues.ts"
 import { lastSequence } from "./Int64.ts"
 import { momentOf } from "./Stellar.ts"
 import type { Stellar, StellarSurvey } from "./Stellar.ts"

@@ -1,5 +1,5 @@
 // What a poll has seen of the chain for one transaction, and what the question `prepare` has added.
-import type { Moment } from "../Moment.ts"
+import type { Moment } from "../TransactionValues.ts"
 import type { LedgerPoint, Testimony } from "./Evidence.ts"
 import type { FeeStats } from "./Fees.ts"
 import type { LedgerSettings } from "./LedgerSettings.ts"

@@ -1,10 +1,16 @@
 // How a stellar transaction of the ledger is shown.
-import type { Attempt } from "../Attempt.ts"
-import { heightOf, shownAttemptFields, shownVersions } from "../AttemptPresentation.ts"
-import { instant, present, shownAttempt, shownFields } from "../Presentation.ts"
+import {
+  heightOf,
+  instant,
+  present,
+  shownAttempt,
+  shownAttemptFields,
+  shownFields,
+  shownVersions
+} from "../Presentation.ts"
 import type { Identity } from "../Presentation.ts"
 import { newestRequest } from "../Transaction.ts"
-import type { Mined, Transaction } from "../Transaction.ts"
+import type { Attempt, Mined, Transaction } from "../Transaction.ts"
 import type { Stellar, StellarRequest } from "./Stellar.ts"
 import { momentOf } from "./Stellar.ts"
 import type { StellarTransactionResponse } from "./StellarTransactionResponse.ts"

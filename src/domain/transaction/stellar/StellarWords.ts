@@ -1,18 +1,8 @@
 // Sentences of the codes of stellar transactions. They say sequence where evm says nonce.
 import { DateTime } from "effect"
-import {
-  because,
-  explainWith,
-  final,
-  hashed,
-  neverByTime,
-  number,
-  operator,
-  times,
-  waitsToBeSigned
-} from "../Explanation.ts"
-import type { Sentences } from "../Explanation.ts"
-import type { Moment } from "../Moment.ts"
+import { because, explainWith, final, hashed, neverByTime, number, operator, times, waitsToBeSigned } from "../Cause.ts"
+import type { Sentences } from "../Cause.ts"
+import type { Moment } from "../TransactionValues.ts"
 
 const stroops = (amount: bigint | undefined): string =>
   amount === undefined ? "an unknown amount of stroops" : `${amount} stroops`

@@ -1,12 +1,12 @@
 // The calls of Ethereum's JSON-RPC that transactions need, with the types of their results.
 import { Effect, Schema, SchemaTransformation } from "effect"
-import type { Receipt } from "../../../domain/transaction/Attempt.ts"
 import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
 import type { ReceiptDetails } from "../../../domain/transaction/evm/View.ts"
 import { paidOf } from "../../../domain/transaction/evm/Funds.ts"
 import { percentiles } from "../../../domain/transaction/evm/Market.ts"
 import { feeHistoryBlocks } from "../../../domain/transaction/evm/EvmNumbers.ts"
 import { fromParameters, operatorFeeAt } from "../../../domain/transaction/evm/OperatorFee.ts"
+import type { Receipt } from "../../../domain/transaction/Transaction.ts"
 import type { TypedCall } from "../RpcNode.ts"
 
 const Hex = Schema.String.check(Schema.isPattern(/^0x[0-9a-fA-F]{1,64}$/u, { expected: "a hexadecimal quantity" }))

@@ -4,10 +4,10 @@ import { Effect } from "effect"
 import { scaleUp } from "../../../domain/transaction/evm/Fees.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import { dataFeeFactor } from "../../../domain/transaction/evm/EvmNumbers.ts"
-import type { RpcFailure } from "../RpcFailure.ts"
 import * as EvmBytes from "./EvmBytes.ts"
 import type { CallFields } from "./EvmCalls.ts"
 import { ask, word } from "./EvmFeeOracle.ts"
+import type { RpcFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 
 /** Selector of `getL1Fee(bytes)`. */

@@ -3,13 +3,14 @@ import { Effect } from "effect"
 import { withoutSecrets } from "../../../domain/chain/Rpc.ts"
 import { classify, wordsOf } from "../../../domain/transaction/evm/Refusal.ts"
 import type { Estimate } from "../../../domain/transaction/evm/View.ts"
-import * as RpcFailure from "../RpcFailure.ts"
 import { estimateGas } from "./EvmCalls.ts"
 import type { CallFields } from "./EvmCalls.ts"
-import type { RpcNode } from "../RpcNode.ts"
-import type { Providers } from "../Providers.ts"
 import * as RevertReason from "./RevertReason.ts"
+import type { Providers } from "../Providers.ts"
 import type { RpcAnswer } from "../RpcBatch.ts"
+import { rpcCheckCodes, rpcFailure } from "../RpcFailure.ts"
+import type { RpcFailure } from "../RpcFailure.ts"
+import type { RpcNode } from "../RpcNode.ts"
 
 /** What one node says. */
 export type NodeEstimate =
@@ -22,12 +23,12 @@ const gas = /^0x[0-9a-fA-F]{1,16}$/
 const internalError = -32_603
 
 /** Undefined: the error speaks about the call. Otherwise it only says that the provider has too much to do, or lags behind. */
-const busy = (answer: RpcAnswer): RpcFailure.RpcFailure | undefined => {
+const busy = (answer: RpcAnswer): RpcFailure | undefined => {
   if (answer._tag !== "RpcError" || answer.code === internalError || RevertReason.failsIn(answer)) return undefined
   const known = classify(answer)
-  const code = RpcFailure.codes[answer.code] ?? "unreachable"
-  const isBusy = known === "provider" || (known === "unknown" && RpcFailure.codes[answer.code] !== undefined)
-  return isBusy ? RpcFailure.failure(code, `JSON-RPC error ${answer.code}`) : undefined
+  const code = rpcCheckCodes[answer.code] ?? "unreachable"
+  const isBusy = known === "provider" || (known === "unknown" && rpcCheckCodes[answer.code] !== undefined)
+  return isBusy ? rpcFailure(code, `JSON-RPC error ${answer.code}`) : undefined
 }
 
 const read = (answer: RpcAnswer): NodeEstimate => {
@@ -45,7 +46,7 @@ const read = (answer: RpcAnswer): NodeEstimate => {
 }
 
 /** Fails if the provider only says that it has too much to do. */
-export const at = (node: RpcNode, call: CallFields): Effect.Effect<NodeEstimate, RpcFailure.RpcFailure> =>
+export const at = (node: RpcNode, call: CallFields): Effect.Effect<NodeEstimate, RpcFailure> =>
   Effect.flatMap(node.ask(estimateGas(call)), (given) => {
     const answer = given._tag === "RpcError" ? { ...given, message: withoutSecrets(node.url, given.message) } : given
     const failure = busy(answer)
@@ -62,7 +63,7 @@ export const estimate = Effect.fnUntraced(function* (
   providers: Providers,
   node: RpcNode,
   call: CallFields
-): Effect.fn.Return<Estimate, RpcFailure.RpcFailure> {
+): Effect.fn.Return<Estimate, RpcFailure> {
   const first = yield* at(node, call)
   if (first._tag === "Refused") {
     const other = yield* providers.second(

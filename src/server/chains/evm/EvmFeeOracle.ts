@@ -1,7 +1,7 @@
 // The contract GasPriceOracle, which chains of the OP stack have at a fixed address: what they charge besides gas.
 import { Effect } from "effect"
-import type { RpcNode } from "../RpcNode.ts"
 import type { RpcCall } from "../RpcBatch.ts"
+import type { RpcNode } from "../RpcNode.ts"
 
 const address = "0x420000000000000000000000000000000000000f"
 

@@ -3,11 +3,12 @@
 import { Clock, Effect } from "effect"
 import { isStalled, observedHead } from "../../../domain/chain/Rpc.ts"
 import type { HeadWatch } from "../../../domain/chain/Rpc.ts"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Finality } from "../../../domain/transaction/evm/NetworkNumbers.ts"
-import * as RpcFailure from "../RpcFailure.ts"
 import { blockAt } from "./EvmCalls.ts"
 import type { Block } from "./EvmCalls.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
+import { rpcFailure } from "../RpcFailure.ts"
+import type { RpcFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 
 /**
@@ -16,7 +17,7 @@ import type { RpcNode } from "../RpcNode.ts"
  */
 const sharedFor = 250
 
-type HeadAnswer<A> = Effect.Effect<A, RpcFailure.RpcFailure>
+type HeadAnswer<A> = Effect.Effect<A, RpcFailure>
 
 /** One reading of the newest block of a provider. */
 export interface ChainHead {
@@ -82,7 +83,7 @@ export const read = Effect.fnUntraced(function* (node: RpcNode, finality: Finali
     ],
     { concurrency: 2 }
   )
-  if (head === null) return yield* RpcFailure.failure("invalid_answer")
+  if (head === null) return yield* rpcFailure("invalid_answer")
   const finalHeight = final._tag === "Some" ? final.value : head.number - Number(finality)
   const found: ChainHead = {
     head,

@@ -1,11 +1,11 @@
 // Inspects an account of an EVM chain, and the providers of its network.
 import { Effect, Result } from "effect"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
-import * as Inspection from "../Inspection.ts"
+import { balanceFailures, failuresOf, probeProviders, runInspection, wrongType } from "../Chains.ts"
+import type { ChainKind, ProviderQuestions } from "../Chains.ts"
 import type { Providers } from "../Providers.ts"
-import * as RpcFailure from "../RpcFailure.ts"
+import { otherChainFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
-import type { Questions } from "../Facts.ts"
 import { balanceOf, blockAt, chainId, feeHistory, Uint64 } from "./EvmCalls.ts"
 import { dialect } from "./EvmNodes.ts"
 
@@ -17,13 +17,13 @@ const nonceOf = (address: string) => ({
 
 const prove = (id: bigint) => (node: RpcNode) =>
   Effect.flatMap(node.call(chainId), (found) =>
-    found === id ? Effect.void : Effect.fail(RpcFailure.otherChain(found, id).of(chainId.method))
+    found === id ? Effect.void : Effect.fail(otherChainFailure(found, id).of(chainId.method))
   )
 
 const nobody = `0x${"0".repeat(40)}`
 
 /** What `probe` asks besides. */
-export const questions: Questions = {
+export const questions: ProviderQuestions = {
   cheap: chainId,
   version: { method: "web3_clientVersion", params: [] },
   versionIn: (result) => (typeof result === "string" ? result : undefined),
@@ -32,19 +32,16 @@ export const questions: Questions = {
   archive: { method: "eth_getBalance", params: [nobody, "0x1"] }
 }
 
-const probe: Inspection.Kind["probe"] = Effect.fn("EvmInspection.probe")(function* (
-  nodes,
-  { network, urls, budgetMs }
-) {
-  if (network.network_type !== "evm") return yield* Inspection.wrongType
-  return yield* Inspection.probe({ nodes, dialect, urls, prove: prove(BigInt(network.chain_id)), budgetMs }, questions)
+const probe: ChainKind["probe"] = Effect.fn("EvmInspection.probe")(function* (nodes, { network, urls, budgetMs }) {
+  if (network.network_type !== "evm") return yield* wrongType
+  return yield* probeProviders({ nodes, dialect, urls, prove: prove(BigInt(network.chain_id)), budgetMs }, questions)
 })
 
-const inspect: Inspection.Kind["inspect"] = Effect.fn("EvmInspection.inspect")(function* (
+const inspect: ChainKind["inspect"] = Effect.fn("EvmInspection.inspect")(function* (
   nodes,
   { relayer, network, urls, budgetMs }
 ) {
-  if (relayer.network_type !== "evm" || network.network_type !== "evm") return yield* Inspection.wrongType
+  if (relayer.network_type !== "evm" || network.network_type !== "evm") return yield* wrongType
   const { address, policies } = relayer
   const { network_type } = network
   const chain = { nodes, dialect, urls, prove: prove(BigInt(network.chain_id)), budgetMs }
@@ -61,13 +58,13 @@ const inspect: Inspection.Kind["inspect"] = Effect.fn("EvmInspection.inspect")(f
       ...(Result.isSuccess(nonce) ? { nonce: nonce.success } : {}),
       ...(Result.isSuccess(balance) ? { balance: balance.success } : {}),
       failures: [
-        ...Inspection.failures("NonceSyncFailed", nonce),
-        ...Inspection.balanceFailures(balance, minBalanceOf(network_type, policies))
+        ...failuresOf("NonceSyncFailed", nonce),
+        ...balanceFailures(balance, minBalanceOf(network_type, policies))
       ]
     }
   })
 
-  return { network_type, ...(yield* Inspection.run(chain, read)) }
+  return { network_type, ...(yield* runInspection(chain, read)) }
 })
 
-export const kind: Inspection.Kind = { inspect, probe }
+export const kind: ChainKind = { inspect, probe }

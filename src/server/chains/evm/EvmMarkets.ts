@@ -10,12 +10,12 @@ import {
   tipLimitOf
 } from "../../../domain/transaction/evm/Market.ts"
 import type { FeeHistory, Market } from "../../../domain/transaction/evm/Market.ts"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { pollInterval } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
-import type { RpcFailure } from "../RpcFailure.ts"
 import { feeHistory, gasPrice, suggestedTip } from "./EvmCalls.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
 import type { Providers } from "../Providers.ts"
+import type { RpcFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import { operatorFee } from "./EvmOperatorFees.ts"
 

@@ -2,22 +2,22 @@
 import { Context, Effect, Layer } from "effect"
 import { withoutSecrets } from "../../../domain/chain/Rpc.ts"
 import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
-import * as Providers from "../Providers.ts"
-import * as RpcFailure from "../RpcFailure.ts"
-import type { RpcDialect, RpcNode } from "../RpcNode.ts"
-import { RpcNodes } from "../RpcNodes.ts"
 import { blockAt, chainId } from "./EvmCalls.ts"
 import * as EvmHeads from "./EvmHeads.ts"
 import * as EvmMarkets from "./EvmMarkets.ts"
 import { classify } from "../../../domain/transaction/evm/Refusal.ts"
 import type { NodeAnswer } from "../../../domain/transaction/evm/Refusal.ts"
+import { makeProviders } from "../Providers.ts"
+import type { Providers } from "../Providers.ts"
 import type { RpcAnswer, Unanswered } from "../RpcBatch.ts"
-import { codes } from "../RpcFailure.ts"
+import { answeredFailure, otherChainFailure, rpcCheckCodes } from "../RpcFailure.ts"
+import type { RpcDialect, RpcNode } from "../RpcNode.ts"
+import { RpcNodes } from "../RpcNodes.ts"
 
 /** What a text says about a transaction is an answer, whatever the status is. */
 export const dialect: RpcDialect = {
   networkType: "evm",
-  codes,
+  codes: rpcCheckCodes,
   isAnswer: (message) => !["unknown", "provider"].includes(classify({ _tag: "RpcError", message }))
 }
 
@@ -50,7 +50,7 @@ export interface ChainIdentity {
   readonly genesis?: string
 }
 
-export interface EvmProviders extends Providers.Providers {
+export interface EvmProviders extends Providers {
   /** Hash of block 0, once it is known. */
   readonly genesis: Effect.Effect<string | undefined>
 }
@@ -67,15 +67,15 @@ export const providers = Effect.fnUntraced(function* (
   const prove = Effect.fnUntraced(function* (node: RpcNode) {
     const [id, block] = yield* Effect.all([node.call(chainId), node.call(blockAt(0))], { concurrency: 2 })
     const expected = BigInt(identity.chainId)
-    if (id !== expected) return yield* RpcFailure.otherChain(id, expected).of(chainId.method)
+    if (id !== expected) return yield* otherChainFailure(id, expected).of(chainId.method)
     genesis ??= block?.hash
     if (block !== null && block.hash !== genesis) {
-      return yield* RpcFailure.answered("mismatch").of("eth_getBlockByNumber")
+      return yield* answeredFailure("mismatch").of("eth_getBlockByNumber")
     }
   })
 
   const found: EvmProviders = {
-    ...(yield* Providers.make({ nodeOf, prove, arrange }, urls)),
+    ...(yield* makeProviders({ nodeOf, prove, arrange }, urls)),
     genesis: Effect.sync(() => genesis)
   }
   return found

@@ -5,8 +5,8 @@ import { Effect } from "effect"
 import { fromSamples, million } from "../../../domain/transaction/evm/OperatorFee.ts"
 import type { OperatorFee } from "../../../domain/transaction/evm/OperatorFee.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
-import type { RpcFailure } from "../RpcFailure.ts"
 import { ask, word } from "./EvmFeeOracle.ts"
+import type { RpcFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 
 /** Selector of `getOperatorFee(uint256)`. */

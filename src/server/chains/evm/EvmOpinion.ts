@@ -2,15 +2,15 @@
 import { Clock, DateTime, Effect, Result } from "effect"
 import { maskUrl } from "../../../domain/chain/Rpc.ts"
 import type { HeadWatch } from "../../../domain/chain/Rpc.ts"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
-import type { Opinion } from "../../../domain/transaction/SecondOpinion.ts"
 import { isAgreed, verdictOn } from "../../../domain/transaction/evm/View.ts"
 import type { EvmReceipt, SecondOpinion } from "../../../domain/transaction/evm/View.ts"
-import type { RpcFailure } from "../RpcFailure.ts"
 import { blockAt, receiptIn, receiptOf } from "./EvmCalls.ts"
 import type { ChainHead } from "./EvmHeads.ts"
-import type { RpcNode } from "../RpcNode.ts"
+import type { Opinion } from "../../../domain/transaction/Rows.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
 import type { Providers } from "../Providers.ts"
+import type { RpcFailure } from "../RpcFailure.ts"
+import type { RpcNode } from "../RpcNode.ts"
 
 /** What the first provider says, about which the others are asked. */
 export interface Claim {

@@ -3,15 +3,15 @@
 import { Effect, Option, Schema } from "effect"
 import type { Finality } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { SecondOpinion, TakerEvidence } from "../../../domain/transaction/evm/View.ts"
-import { present } from "../../../domain/transaction/Presentation.ts"
-import type { RpcFailure } from "../RpcFailure.ts"
 import * as EvmBytes from "./EvmBytes.ts"
 import { blockAt, countAt, receiptOf, RpcTransaction, transactionBy, transactionOf, wholeBlockAt } from "./EvmCalls.ts"
 import type { Block } from "./EvmCalls.ts"
 import * as EvmHeads from "./EvmHeads.ts"
-import type { RpcNode } from "../RpcNode.ts"
 import { opinionsOf } from "./EvmOpinion.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Providers } from "../Providers.ts"
+import type { RpcFailure } from "../RpcFailure.ts"
+import type { RpcNode } from "../RpcNode.ts"
 import * as SignedTransaction from "./SignedTransaction.ts"
 
 export interface TakerQuery {

@@ -2,8 +2,8 @@
 import { Effect, Predicate, Result, Schema } from "effect"
 import { Uint64 } from "../../../domain/chain/Amount.ts"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
-import type { Questions } from "../Facts.ts"
-import * as Inspection from "../Inspection.ts"
+import { balanceFailures, probeProviders, runInspection, wrongType } from "../Chains.ts"
+import type { ChainKind, ProviderQuestions } from "../Chains.ts"
 import type { Providers } from "../Providers.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import { genesisHash, readCommitment } from "./SolanaCalls.ts"
@@ -32,7 +32,7 @@ const firstSlots = 1
 const prove = (node: RpcNode) => Effect.asVoid(adapting(node, new Set()).call(latestBlockhash))
 
 /** What `probe` asks besides. */
-export const questions: Questions = {
+export const questions: ProviderQuestions = {
   cheap: genesisHash,
   version: { method: "getVersion" },
   versionIn: (result) =>
@@ -43,19 +43,16 @@ export const questions: Questions = {
   isArchive: (result) => typeof result === "number" && result <= firstSlots
 }
 
-const probe: Inspection.Kind["probe"] = Effect.fn("SolanaInspection.probe")(function* (
-  nodes,
-  { network, urls, budgetMs }
-) {
-  if (network.network_type !== "solana") return yield* Inspection.wrongType
-  return yield* Inspection.probe({ nodes, dialect, urls, prove, budgetMs }, questions)
+const probe: ChainKind["probe"] = Effect.fn("SolanaInspection.probe")(function* (nodes, { network, urls, budgetMs }) {
+  if (network.network_type !== "solana") return yield* wrongType
+  return yield* probeProviders({ nodes, dialect, urls, prove, budgetMs }, questions)
 })
 
-const inspect: Inspection.Kind["inspect"] = Effect.fn("SolanaInspection.inspect")(function* (
+const inspect: ChainKind["inspect"] = Effect.fn("SolanaInspection.inspect")(function* (
   nodes,
   { relayer, network, urls, budgetMs }
 ) {
-  if (relayer.network_type !== "solana" || network.network_type !== "solana") return yield* Inspection.wrongType
+  if (relayer.network_type !== "solana" || network.network_type !== "solana") return yield* wrongType
   const { address, policies } = relayer
   const { network_type } = network
 
@@ -64,11 +61,11 @@ const inspect: Inspection.Kind["inspect"] = Effect.fn("SolanaInspection.inspect"
     const balance = Result.map(account, ({ value }) => value)
     return {
       ...(Result.isSuccess(balance) ? { balance: balance.success } : {}),
-      failures: Inspection.balanceFailures(balance, minBalanceOf(network_type, policies))
+      failures: balanceFailures(balance, minBalanceOf(network_type, policies))
     }
   })
 
-  return { network_type, ...(yield* Inspection.run({ nodes, dialect, urls, prove, budgetMs }, read)) }
+  return { network_type, ...(yield* runInspection({ nodes, dialect, urls, prove, budgetMs }, read)) }
 })
 
-export const kind: Inspection.Kind = { inspect, probe }
+export const kind: ChainKind = { inspect, probe }

@@ -1,9 +1,9 @@
 // The list of an address at one provider, newest first. One look reads a limited number of pages. The next look continues
 // below the entries that earlier looks have read, because entries below a finalized slot do not change.
 import { Effect, Result } from "effect"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { listKept, listPage, listSettled } from "../../../domain/transaction/solana/SolanaNumbers.ts"
-import * as RpcFailure from "../RpcFailure.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
+import { answeredFailure, RpcFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import * as Calls from "./SolanaCalls.ts"
 
@@ -52,10 +52,8 @@ export interface SoughtList {
 /** The error of a node that does not know the entry below which a page begins. Before Agave 4.0, the page is empty. */
 export const transactionNotFound = -32_020
 
-const unknownBefore = new RpcFailure.RpcFailure({
-  ...RpcFailure.answered("refused", "a page of the list does not continue the page above it").of(
-    "getSignaturesForAddress"
-  ),
+const unknownBefore = new RpcFailure({
+  ...answeredFailure("refused", "a page of the list does not continue the page above it").of("getSignaturesForAddress"),
   rpcCode: transactionNotFound
 })
 
@@ -74,7 +72,7 @@ const pages = Effect.fnUntraced(function* (
     entries.set(signature, at)
     lowest = Math.min(lowest, at)
   }
-  const ended = (rest: Pick<Read, "isWhole" | "isEmpty"> = {}, failure?: RpcFailure.RpcFailure) => ({
+  const ended = (rest: Pick<Read, "isWhole" | "isEmpty"> = {}, failure?: RpcFailure) => ({
     // The rest of the lowest slot may be on the next page.
     read: { from: rest.isWhole === true ? lowest : lowest + 1, entries, ...rest } satisfies Read,
     isContinued: known === undefined,

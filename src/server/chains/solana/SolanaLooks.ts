@@ -1,7 +1,5 @@
 // Looks: what one provider says about signatures of an account. Answers that fail are absent, which means unknown.
 import { Effect, Result } from "effect"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
-import { present } from "../../../domain/transaction/Presentation.ts"
 import type { AttemptToProve, Indexed, Landing, Look, Status } from "../../../domain/transaction/solana/Look.ts"
 import {
   blockhashLife,
@@ -10,6 +8,8 @@ import {
   livesAfterRestore,
   maxStatuses
 } from "../../../domain/transaction/solana/SolanaNumbers.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import * as Calls from "./SolanaCalls.ts"

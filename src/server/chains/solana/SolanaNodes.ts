@@ -2,9 +2,11 @@
 import { Context, Effect, Layer } from "effect"
 import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
 import type { NodeAnswer } from "../../../domain/transaction/solana/NodeAnswer.ts"
-import * as Providers from "../Providers.ts"
+import { makeProviders } from "../Providers.ts"
+import type { Providers } from "../Providers.ts"
 import type { RpcAnswer, RpcCall } from "../RpcBatch.ts"
-import * as RpcFailure from "../RpcFailure.ts"
+import { answeredFailure, rpcCheckCodes } from "../RpcFailure.ts"
+import type { RpcFailure } from "../RpcFailure.ts"
 import type { RpcDialect, RpcNode, TypedCall } from "../RpcNode.ts"
 import { RpcNodes } from "../RpcNodes.ts"
 import { genesisHash, invalidParams, readCommitment } from "./SolanaCalls.ts"
@@ -12,7 +14,7 @@ import { genesisHash, invalidParams, readCommitment } from "./SolanaCalls.ts"
 /** -32005 means that the node lags behind, and -32016 that it has not reached the slot of the call. */
 export const dialect: RpcDialect = {
   networkType: "solana",
-  codes: { ...RpcFailure.codes, [-32_005]: "unreachable", [-32_016]: "unreachable" },
+  codes: { ...rpcCheckCodes, [-32_005]: "unreachable", [-32_016]: "unreachable" },
   isAnswer: () => false
 }
 
@@ -37,7 +39,7 @@ const atFinalized = <C extends RpcCall>(call: C): C | undefined => {
  */
 export const adapting = (node: RpcNode, without: Set<string>): RpcNode => ({
   ...node,
-  call: <A>(call: TypedCall<A>): Effect.Effect<A, RpcFailure.RpcFailure> => {
+  call: <A>(call: TypedCall<A>): Effect.Effect<A, RpcFailure> => {
     const instead = atFinalized(call)
     if (instead === undefined) return node.call(call)
     if (without.has(node.url)) return node.call(instead)
@@ -54,7 +56,7 @@ export const adapting = (node: RpcNode, without: Set<string>): RpcNode => ({
   ask: (call) => node.ask(without.has(node.url) ? (atFinalized(call) ?? call) : call)
 })
 
-export interface SolanaProviders extends Providers.Providers {
+export interface SolanaProviders extends Providers {
   /** URLs that are asked. */
   readonly configured: number
   /** The hash of the first block, once it is known. */
@@ -74,11 +76,11 @@ export const providers = Effect.fnUntraced(function* (
   const prove = Effect.fnUntraced(function* (node: RpcNode) {
     const found = yield* node.call(genesisHash)
     genesis ??= found
-    if (found !== genesis) return yield* RpcFailure.answered("mismatch").of(genesisHash.method)
+    if (found !== genesis) return yield* answeredFailure("mismatch").of(genesisHash.method)
   })
 
   const made: SolanaProviders = {
-    ...(yield* Providers.make({ nodeOf: adaptingNodeOf, prove }, urls)),
+    ...(yield* makeProviders({ nodeOf: adaptingNodeOf, prove }, urls)),
     configured: new Set(urls.filter(({ weight }) => weight > 0).map(({ url }) => url)).size,
     genesis: Effect.sync(() => genesis)
   }

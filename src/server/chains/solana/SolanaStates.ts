@@ -4,7 +4,7 @@ import type { AccountState, TableState } from "../../../domain/transaction/solan
 import { isListingFeePayer } from "../../../domain/transaction/solana/Message.ts"
 import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
 import { maxTableBytes, rentMinimum } from "../../../domain/transaction/solana/SolanaNumbers.ts"
-import * as RpcFailure from "../RpcFailure.ts"
+import { answeredFailure } from "../RpcFailure.ts"
 import * as Accounts from "./SolanaAccounts.ts"
 import * as Calls from "./SolanaCalls.ts"
 import type { SolanaProviders } from "./SolanaNodes.ts"
@@ -35,7 +35,7 @@ export const readRent = (providers: SolanaProviders) =>
     (rent) =>
       rent > 0n && rent <= rentMinimum
         ? Effect.succeed(rent)
-        : Effect.fail(RpcFailure.answered("invalid_answer").of(Calls.rentMinimumNow.method))
+        : Effect.fail(answeredFailure("invalid_answer").of(Calls.rentMinimumNow.method))
   )
 
 /**

@@ -4,7 +4,7 @@ import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
 import { baseFee, baseReserve } from "../../../domain/transaction/stellar/StellarNumbers.ts"
 import { guardTermsOf } from "../../../domain/transaction/stellar/StellarTerms.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
 import type { Library } from "./StellarLibrary.ts"
 
 const contracts = new Map<string, string>()

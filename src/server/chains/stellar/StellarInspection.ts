@@ -7,8 +7,8 @@ import { minBalanceOf } from "../../../domain/health/Funding.ts"
 import type { StellarNetwork } from "../../../domain/network/Network.ts"
 import type { LedgerSettings } from "../../../domain/transaction/stellar/LedgerSettings.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
-import type { Questions } from "../Facts.ts"
-import * as Inspection from "../Inspection.ts"
+import { failuresOf, probeProviders, runInspection, tooLow, wrongType } from "../Chains.ts"
+import type { ChainKind, InspectionTarget, ProviderQuestions } from "../Chains.ts"
 import type { Providers } from "../Providers.ts"
 import type { RpcNodes } from "../RpcNodes.ts"
 import * as Calls from "./StellarCalls.ts"
@@ -22,7 +22,7 @@ const settingsBudgetMs = 5000
 const noAccount: CheckFailure = { type: "SequenceSyncFailed", code: "no_account" }
 
 /** What `probe` asks besides. Ledgers are final when they are closed, and no provider has all of them. */
-export const questions: Questions = {
+export const questions: ProviderQuestions = {
   cheap: Calls.network,
   version: { method: "getVersionInfo" },
   versionIn: (result) =>
@@ -40,13 +40,10 @@ const noting = (passphrase: string) => {
   }
 }
 
-const probe: Inspection.Kind["probe"] = Effect.fn("StellarInspection.probe")(function* (
-  nodes,
-  { network, urls, budgetMs }
-) {
-  if (network.network_type !== "stellar") return yield* Inspection.wrongType
+const probe: ChainKind["probe"] = Effect.fn("StellarInspection.probe")(function* (nodes, { network, urls, budgetMs }) {
+  if (network.network_type !== "stellar") return yield* wrongType
   const { noted, prove } = noting(network.passphrase)
-  return noted(yield* Inspection.probe({ nodes, dialect, urls, prove, budgetMs }, questions))
+  return noted(yield* probeProviders({ nodes, dialect, urls, prove, budgetMs }, questions))
 })
 
 /** The ledgers of the first provider that answers. Undefined: no provider answers; the read of the account reports that. */
@@ -71,18 +68,18 @@ const readLedger = Effect.fnUntraced(function* (
 const inspectWith = (stellar: StellarNodes["Service"]) =>
   Effect.fn("StellarInspection.inspect")(function* (
     nodes: RpcNodes["Service"],
-    { relayer, network, urls, budgetMs }: Inspection.Target
+    { relayer, network, urls, budgetMs }: InspectionTarget
   ) {
-    if (relayer.network_type !== "stellar" || network.network_type !== "stellar") return yield* Inspection.wrongType
+    if (relayer.network_type !== "stellar" || network.network_type !== "stellar") return yield* wrongType
     const { address, policies } = relayer
     const { network_type, passphrase } = network
 
     const readAccount = Effect.fnUntraced(function* ({ first }: Providers) {
       const call = yield* StellarAccount.get(address)
       const account = yield* Effect.result(first((node) => node.call(call)))
-      if (Result.isFailure(account)) return { failures: Inspection.failures("SequenceSyncFailed", account) }
+      if (Result.isFailure(account)) return { failures: failuresOf("SequenceSyncFailed", account) }
       if (account.success === null) return { failures: [noAccount] }
-      const failures = Inspection.tooLow(account.success.balance, minBalanceOf(network_type, policies))
+      const failures = tooLow(account.success.balance, minBalanceOf(network_type, policies))
       return { ...account.success, failures }
     })
 
@@ -98,9 +95,9 @@ const inspectWith = (stellar: StellarNodes["Service"]) =>
       )
 
     const { noted, prove } = noting(passphrase)
-    const { providers, ...found } = yield* Inspection.run({ nodes, dialect, urls, prove, budgetMs }, read)
+    const { providers, ...found } = yield* runInspection({ nodes, dialect, urls, prove, budgetMs }, read)
     return { network_type, ...found, providers: noted(providers) }
   })
 
 /** `stellar`: what the service has read of the settings of networks. */
-export const kindOf = (stellar: StellarNodes["Service"]): Inspection.Kind => ({ probe, inspect: inspectWith(stellar) })
+export const kindOf = (stellar: StellarNodes["Service"]): ChainKind => ({ probe, inspect: inspectWith(stellar) })

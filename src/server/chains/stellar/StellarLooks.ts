@@ -2,7 +2,8 @@
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import { Clock, Effect, Result } from "effect"
 import type { AccountAt, Applied, LedgerPoint, Range, Scan, Use } from "../../../domain/transaction/stellar/Evidence.ts"
-import * as RpcFailure from "../RpcFailure.ts"
+import { rpcFailure } from "../RpcFailure.ts"
+import type { RpcFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import { accountsIn, keyOf } from "./StellarAccounts.ts"
 import type { AccountEntry } from "./StellarAccounts.ts"
@@ -18,7 +19,7 @@ export interface Newest {
   readonly oldestLedger: number
 }
 
-export const newest = (node: RpcNode): Effect.Effect<Newest, RpcFailure.RpcFailure> =>
+export const newest = (node: RpcNode): Effect.Effect<Newest, RpcFailure> =>
   Effect.map(node.call(Calls.newest), ({ latestLedger, latestLedgerCloseTime, oldestLedger }) => ({
     ledger: { number: latestLedger, closeTime: latestLedgerCloseTime },
     oldestLedger
@@ -49,7 +50,7 @@ export const accounts = Effect.fnUntraced(function* (
   for (const chunk of chunks) {
     const answer = yield* node.call(Calls.ledgerEntries(chunk.map((address) => keyOf(lib, address))))
     const found = accountsIn(lib, answer, chunk)
-    if (found === undefined) return yield* RpcFailure.failure("invalid_answer").of("getLedgerEntries")
+    if (found === undefined) return yield* rpcFailure("invalid_answer").of("getLedgerEntries")
     for (const [address, account] of found) of.set(address, account)
     number = Math.min(number, answer.latestLedger)
   }
@@ -76,7 +77,7 @@ export const applied = Effect.fnUntraced(function* (lib: Library, node: RpcNode,
   if (answer.status === "NOT_FOUND") return undefined
   const { ledger, resultXdr: result, status } = answer
   const read = resultIn(lib, result)
-  if (read === undefined) return yield* RpcFailure.failure("invalid_answer").of("getTransaction")
+  if (read === undefined) return yield* rpcFailure("invalid_answer").of("getTransaction")
   const { code, fee, inner, operations } = read
   const found: Applied = { hash, ledger, isSuccess: status === "SUCCESS", result, code: inner ?? code, operations, fee }
   return found

@@ -3,8 +3,9 @@ import { Context, Effect, Layer } from "effect"
 import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
 import type { LedgerSettings } from "../../../domain/transaction/stellar/LedgerSettings.ts"
 import type { NodeAnswer } from "../../../domain/transaction/stellar/QueueAnswer.ts"
-import * as Providers from "../Providers.ts"
-import * as RpcFailure from "../RpcFailure.ts"
+import { makeProviders } from "../Providers.ts"
+import type { Providers } from "../Providers.ts"
+import { answeredFailure, rpcCheckCodes } from "../RpcFailure.ts"
 import type { RpcDialect, RpcNode } from "../RpcNode.ts"
 import { RpcNodes } from "../RpcNodes.ts"
 import * as Calls from "./StellarCalls.ts"
@@ -12,9 +13,9 @@ import type { Library } from "./StellarLibrary.ts"
 import { answerOf } from "./StellarResults.ts"
 import * as StellarSettings from "./StellarSettings.ts"
 
-export const dialect: RpcDialect = { networkType: "stellar", codes: RpcFailure.codes, isAnswer: () => false }
+export const dialect: RpcDialect = { networkType: "stellar", codes: rpcCheckCodes, isAnswer: () => false }
 
-export interface StellarProviders extends Providers.Providers {
+export interface StellarProviders extends Providers {
   /** URLs that are asked. */
   readonly configured: number
   /** What the network has voted, as these providers say it. It was read not long ago. */
@@ -28,7 +29,7 @@ export const prove =
   (passphrase: string, note: (url: string, protocol: number) => void = () => {}) =>
   (node: RpcNode) =>
     Effect.flatMap(node.call(Calls.network), ({ passphrase: found, protocolVersion }) => {
-      if (found !== passphrase) return Effect.fail(RpcFailure.answered("mismatch").of(Calls.network.method))
+      if (found !== passphrase) return Effect.fail(answeredFailure("mismatch").of(Calls.network.method))
       if (protocolVersion !== undefined) note(node.url, protocolVersion)
       return Effect.void
     })
@@ -42,7 +43,7 @@ interface Place {
 /** Makes providers. Those of one network with the same URLs share what they know of its settings. */
 export const make = Effect.fnUntraced(function* (nodeOf: (url: string) => RpcNode) {
   const chosen = ({ passphrase, urls }: Place) =>
-    Effect.map(Providers.make({ nodeOf, prove: prove(passphrase) }, urls), (made) => ({
+    Effect.map(makeProviders({ nodeOf, prove: prove(passphrase) }, urls), (made) => ({
       ...made,
       configured: new Set(urls.filter(({ weight }) => weight > 0).map(({ url }) => url)).size
     }))

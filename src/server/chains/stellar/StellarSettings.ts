@@ -1,11 +1,11 @@
 // Reads what the validators of a network have voted: reserve and fee from the newest ledger, limits and close time from its entries.
 import { Cache, Duration, Effect, Exit, Result } from "effect"
-import { present } from "../../../domain/transaction/Presentation.ts"
 import { publicSettings } from "../../../domain/transaction/stellar/LedgerSettings.ts"
 import type { LedgerSettings } from "../../../domain/transaction/stellar/LedgerSettings.ts"
 import { agreeing, believedBaseFee, believedReserve } from "../../../domain/transaction/stellar/StellarNumbers.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Providers } from "../Providers.ts"
-import type * as RpcFailure from "../RpcFailure.ts"
+import type { RpcFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import * as Calls from "./StellarCalls.ts"
 import { library, textOf } from "./StellarLibrary.ts"
@@ -184,7 +184,7 @@ export const make = Effect.fnUntraced(function* (providersOf: (key: string) => E
     if (read.agreed !== undefined) agreed.set(key, read.agreed)
     return read
   })
-  const cache = yield* Cache.makeWith<string, Read, RpcFailure.RpcFailure>(readAgain, {
+  const cache = yield* Cache.makeWith<string, Read, RpcFailure>(readAgain, {
     capacity,
     timeToLive: (exit) => (Exit.isFailure(exit) ? kept.none : exit.value.isKept ? kept.large : kept.small)
   })

@@ -3,7 +3,7 @@ import { Effect, Result } from "effect"
 import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
 import type { Credit, PaidAccounts, Trustline } from "../../../domain/transaction/stellar/SponsoredPayment.ts"
 import type { Providers } from "../Providers.ts"
-import * as RpcFailure from "../RpcFailure.ts"
+import { rpcFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import { keyOf as keyOfAccount } from "./StellarAccounts.ts"
 import * as Calls from "./StellarCalls.ts"
@@ -74,7 +74,7 @@ export const paidAccounts = Effect.fnUntraced(function* (
         relayer: lineAt(relayer)
       }
     },
-    catch: () => RpcFailure.failure("invalid_answer").of("getLedgerEntries")
+    catch: () => rpcFailure("invalid_answer").of("getLedgerEntries")
   })
 })
 

@@ -4,12 +4,13 @@ import { Effect } from "effect"
 import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
 import { nonceOf, noncesOf } from "../../../domain/transaction/evm/Evm.ts"
 import { indexPatience } from "../../../domain/transaction/evm/EvmNumbers.ts"
-import { isFinal } from "../../../domain/transaction/Transaction.ts"
 import type { TakerEvidence } from "../../../domain/transaction/evm/View.ts"
 import { blockAt } from "../../chains/evm/EvmCalls.ts"
 import * as EvmTaker from "../../chains/evm/EvmTaker.ts"
-import * as RpcFailure from "../../chains/RpcFailure.ts"
 import type { EvmProviders } from "../../chains/evm/EvmNodes.ts"
+import { isFinal } from "../../../domain/transaction/Transaction.ts"
+import { answeredFailure } from "../../chains/RpcFailure.ts"
+import type { RpcFailure } from "../../chains/RpcFailure.ts"
 import type { PollOptions } from "../LaneNetwork.ts"
 import { numbersOf } from "./EvmMemory.ts"
 import type { Beliefs, EvmContext, EvmPoll, EvmRelayer } from "./EvmMemory.ts"
@@ -62,13 +63,13 @@ const takerOf = ({ context: { address }, relayer, providers, poll }: NonceSearch
   let isUnable = false
   let isBehind = false
   const one = providers.first(
-    Effect.fnUntraced(function* (node): Effect.fn.Return<User, RpcFailure.RpcFailure> {
+    Effect.fnUntraced(function* (node): Effect.fn.Return<User, RpcFailure> {
       const taker = yield* EvmTaker.find(providers, node, sought, head)
       if (taker._tag === "Fetched" && taker.sender === address && taker.nonce === nonce) return taker
       if (taker._tag === "Authorized") return { nonce, block: taker.block }
       isBehind ||= taker._tag === "Behind"
       isUnable ||= taker._tag !== "Behind"
-      return yield* RpcFailure.answered("invalid_answer")
+      return yield* answeredFailure("invalid_answer")
     })
   )
   return Effect.orElseSucceed(one, (): Use => (isBehind || !isUnable ? "Behind" : undefined))

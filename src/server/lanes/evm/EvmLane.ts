@@ -8,17 +8,17 @@ import { pollInterval } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import { classify } from "../../../domain/transaction/evm/Refusal.ts"
 import type { NodeAnswer } from "../../../domain/transaction/evm/Refusal.ts"
 import { nonceOf, noncesOf } from "../../../domain/transaction/evm/Evm.ts"
-import { poll as pollBounds } from "../../../domain/transaction/Numbers.ts"
-import type { Unreachable } from "../../../domain/transaction/Situation.ts"
-import { isFinal } from "../../../domain/transaction/Transaction.ts"
-import type { Transaction } from "../../../domain/transaction/Transaction.ts"
 import { maskUrl } from "../../../domain/chain/Rpc.ts"
 import * as EvmBytes from "../../chains/evm/EvmBytes.ts"
 import * as EvmNode from "../../chains/evm/EvmNodes.ts"
 import { EvmNodes } from "../../chains/evm/EvmNodes.ts"
-import * as Metrics from "../LaneMetrics.ts"
+import type { Unreachable } from "../../../domain/transaction/Rules.ts"
+import { isFinal } from "../../../domain/transaction/Transaction.ts"
+import type { Transaction } from "../../../domain/transaction/Transaction.ts"
+import { poll as pollBounds } from "../../../domain/transaction/TransactionValues.ts"
 import { firstOfEachSet } from "../LaneNetwork.ts"
 import type { LaneChain, LaneOptions, Poll, PollOptions, SendingNetwork } from "../LaneNetwork.ts"
+import * as LaneTelemetry from "../LaneTelemetry.ts"
 import { beliefsOf, numbersOf, providersOf } from "./EvmMemory.ts"
 import type { EvmContext, EvmRelayer } from "./EvmMemory.ts"
 import * as EvmCounts from "./EvmCounts.ts"
@@ -98,12 +98,12 @@ const pollEach = Effect.fnUntraced(function* (context: EvmContext, options: Poll
     )
     if (taken._tag === "Success") {
       polls.set(urlsKey, taken.success)
-      yield* Metrics.countPoll("seen")
+      yield* LaneTelemetry.countPoll("seen")
     } else {
       const isMismatch = taken.failure.code === "mismatch"
       failures.set(urlsKey, EvmPoll.unreachable(taken.failure, numbers, now))
       isOtherChain ||= isMismatch
-      yield* Metrics.countPoll(isMismatch ? "chain_changed" : "unreachable")
+      yield* LaneTelemetry.countPoll(isMismatch ? "chain_changed" : "unreachable")
     }
   }
   memory.polls = polls

@@ -1,15 +1,14 @@
 // What the parts of an evm lane share: its account, its providers, and what it remembers from poll to poll.
 import type { Claim, LaneView } from "../../../domain/transaction/evm/BelievedCount.ts"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Absence, Seen } from "../../../domain/transaction/evm/View.ts"
 import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
 import { networkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { EvmNodes, EvmProviders } from "../../chains/evm/EvmNodes.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
-import type { LaneRelayer } from "../LaneNetwork.ts"
-import * as LaneProviders from "../LaneProviders.ts"
-import type { ProviderMemory } from "../LaneProviders.ts"
+import { rememberedProviders } from "../LaneNetwork.ts"
+import type { LaneRelayer, ProviderMemory } from "../LaneNetwork.ts"
 
 /** What a poll has seen of the account as a whole, without the parts about single transactions. */
 export interface EvmPoll {
@@ -126,5 +125,5 @@ export const numbersOf = ({ target }: EvmRelayer): NetworkNumbers => networkNumb
 export const providersOf = ({ memory, nodes }: EvmContext, relayer: EvmRelayer) => {
   const { genesis } = memory
   const identity = { chainId: numbersOf(relayer).chainId, ...(genesis === undefined ? {} : { genesis }) }
-  return LaneProviders.of(memory, relayer.urlsKey, nodes.providers(relayer.urls, identity))
+  return rememberedProviders(memory, relayer.urlsKey, nodes.providers(relayer.urls, identity))
 }

@@ -1,24 +1,25 @@
 // One poll of the chain for the transactions of a lane that share providers: what the answers of the providers mean for each.
 import { Effect } from "effect"
 import { isFarBehind, mayBeBehind } from "../../../domain/chain/Rpc.ts"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { pollInterval } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
-import { present } from "../../../domain/transaction/Presentation.ts"
 import { speedOf } from "../../../domain/transaction/evm/Offer.ts"
 import { isPatienceOver, passedOverTip } from "../../../domain/transaction/evm/Replacements.ts"
 import { abovePassedOver } from "../../../domain/transaction/evm/Market.ts"
 import { passedOverFor } from "../../../domain/transaction/evm/EvmNumbers.ts"
-import { currentAttempts, requestOf } from "../../../domain/transaction/Transaction.ts"
-import type { Transaction } from "../../../domain/transaction/Transaction.ts"
 import { nonceOf } from "../../../domain/transaction/evm/Evm.ts"
 import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
-import type { Unreachable } from "../../../domain/transaction/Situation.ts"
 import type { BlockHashes, Seen, Sight } from "../../../domain/transaction/evm/View.ts"
 import type { Block } from "../../chains/evm/EvmCalls.ts"
-import type { RpcNode } from "../../chains/RpcNode.ts"
 import type { Heard } from "../../chains/evm/EvmOpinion.ts"
-import * as RpcFailure from "../../chains/RpcFailure.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import type { Unreachable } from "../../../domain/transaction/Rules.ts"
+import { currentAttempts, requestOf } from "../../../domain/transaction/Transaction.ts"
+import type { Transaction } from "../../../domain/transaction/Transaction.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
+import { rpcFailure } from "../../chains/RpcFailure.ts"
+import type { RpcFailure } from "../../chains/RpcFailure.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
 import type { EvmPoll } from "./EvmMemory.ts"
 import * as EvmReading from "./EvmReading.ts"
 import type { Account, Details, EvmPollOptions } from "./EvmReading.ts"
@@ -203,7 +204,7 @@ export const take = Effect.fn("ChainPoll.take")((asked: EvmPollOptions) =>
     lookForLive(asked),
     asked.providers.first((node) => poll(node, asked))
   ).pipe(
-    Effect.timeoutOrElse({ duration: budget, orElse: () => Effect.fail(RpcFailure.failure("unreachable")) }),
+    Effect.timeoutOrElse({ duration: budget, orElse: () => Effect.fail(rpcFailure("unreachable")) }),
     Effect.tap((found) => Effect.sync(() => notePassedOver(asked, found))),
     Effect.tap((found) => demoteBlind(asked, found)),
     Effect.tap((found) => demoteOutvoted(asked, found)),
@@ -212,7 +213,7 @@ export const take = Effect.fn("ChainPoll.take")((asked: EvmPollOptions) =>
 )
 
 /** What a failed poll means for the transactions. */
-export const unreachable = (failure: RpcFailure.RpcFailure, numbers: NetworkNumbers, now: Moment): Unreachable => ({
+export const unreachable = (failure: RpcFailure, numbers: NetworkNumbers, now: Moment): Unreachable => ({
   _tag: "Unreachable",
   code: failure.code === "rate_limited" ? "rate_limited" : "providers_unavailable",
   retryAt: now + pollInterval(numbers),

@@ -3,9 +3,8 @@ import { Effect } from "effect"
 import type { Evm, Request } from "../../../domain/transaction/evm/Evm.ts"
 import type { SignerId } from "../../../domain/signer/Signer.ts"
 import * as EvmBytes from "../../chains/evm/EvmBytes.ts"
-import { wrongKey } from "../LaneKeys.ts"
-import type { KeyOptions, LaneKeys, SigningFailed } from "../LaneKeys.ts"
-import type { Unsigned } from "../LaneNetwork.ts"
+import { wrongKey } from "../LaneNetwork.ts"
+import type { KeyOptions, LaneKeys, SigningFailed, Unsigned } from "../LaneNetwork.ts"
 import { numbersOf } from "./EvmMemory.ts"
 
 /** A no-op sends nothing to the account itself. */

@@ -1,19 +1,18 @@
 // What the parts of a solana lane share: its account, its providers, and what it remembers from poll to poll.
 import { Cause, Deferred, Effect, Exit } from "effect"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Earlier, KnownSignature, Landing } from "../../../domain/transaction/solana/Look.ts"
 import { listPage } from "../../../domain/transaction/solana/SolanaNumbers.ts"
-import type { Attempt } from "../../../domain/transaction/Attempt.ts"
 import type { Solana, SolanaRequest } from "../../../domain/transaction/solana/Solana.ts"
 import type { Taken } from "../../../domain/transaction/solana/SolanaSituation.ts"
 import type { Lifetime } from "../../../domain/transaction/solana/Preparation.ts"
 import type { Lists } from "../../chains/solana/SolanaLists.ts"
-import type { RpcFailure } from "../../chains/RpcFailure.ts"
 import type { SolanaNodes, SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 import type { PriceSource } from "../../prices/PriceSource.ts"
-import type { LaneRelayer } from "../LaneNetwork.ts"
-import * as LaneProviders from "../LaneProviders.ts"
-import type { ProviderMemory } from "../LaneProviders.ts"
+import type { Attempt } from "../../../domain/transaction/Transaction.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
+import type { RpcFailure } from "../../chains/RpcFailure.ts"
+import { rememberedProviders } from "../LaneNetwork.ts"
+import type { LaneRelayer, ProviderMemory } from "../LaneNetwork.ts"
 
 export type SolanaRelayer = LaneRelayer<Solana>
 
@@ -150,7 +149,7 @@ export interface SolanaContext {
 
 /** The providers of a relayer. */
 export const providersOf = ({ memory, nodes }: SolanaContext, { urls, urlsKey }: SolanaRelayer) =>
-  LaneProviders.of(memory, urlsKey, nodes.providers(urls, memory.genesis))
+  rememberedProviders(memory, urlsKey, nodes.providers(urls, memory.genesis))
 
 /**
  * A value that was read less than `age` milliseconds ago, or a new one. Rows that ask while it is read wait for the same answer; if the

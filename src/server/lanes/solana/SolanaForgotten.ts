@@ -1,8 +1,6 @@
 // Bytes that a caller has and the ledger does not know: a prebuilt transaction that comes with the relayer's own signature. It was
 // signed by a process whose database was restored since.
 import { Effect, Result } from "effect"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
-import { newestRequest } from "../../../domain/transaction/Transaction.ts"
 import { isLifeOf } from "../../../domain/transaction/solana/Bound.ts"
 import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
 import type { SolanaOffer } from "../../../domain/transaction/solana/Preparation.ts"
@@ -11,6 +9,8 @@ import * as Numbers from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import type { Taken } from "../../../domain/transaction/solana/SolanaSituation.ts"
 import { draftOf } from "../../../domain/transaction/solana/Unsigned.ts"
 import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
+import { newestRequest } from "../../../domain/transaction/Transaction.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
 import type { Inquiry } from "../LaneNetwork.ts"
 import { providersOf } from "./SolanaContext.ts"
 import type { SolanaContext } from "./SolanaContext.ts"

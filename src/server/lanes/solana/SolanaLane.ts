@@ -2,21 +2,18 @@
 import { Clock, Effect } from "effect"
 import * as Base58 from "../../../domain/transaction/solana/Base58.ts"
 import { base64Of } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
-import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Solana, SolanaCounters } from "../../../domain/transaction/solana/Solana.ts"
 import { signatureBytes } from "../../../domain/transaction/solana/Message.ts"
 import { solanaRules } from "../../../domain/transaction/solana/SolanaRules.ts"
 import { unsignedOf } from "../../../domain/transaction/solana/Unsigned.ts"
 import { transactionBytes } from "../../../domain/transaction/solana/WireEncoding.ts"
-import { newestRequest } from "../../../domain/transaction/Transaction.ts"
-import { withAccount } from "../../../domain/transaction/Lane.ts"
-import type { Lane } from "../../../domain/transaction/Lane.ts"
 import { isSignedBy } from "../../chains/solana/SolanaKeys.ts"
 import { send, SolanaNodes } from "../../chains/solana/SolanaNodes.ts"
 import { PriceSource } from "../../prices/PriceSource.ts"
-import { wrongKey } from "../LaneKeys.ts"
-import * as Metrics from "../LaneMetrics.ts"
-import { firstOfEachSet } from "../LaneNetwork.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import { newestRequest, withAccount } from "../../../domain/transaction/Transaction.ts"
+import type { Lane } from "../../../domain/transaction/Transaction.ts"
+import { firstOfEachSet, wrongKey } from "../LaneNetwork.ts"
 import type {
   Finding,
   Inquiry,
@@ -27,6 +24,7 @@ import type {
   SendingNetwork,
   Unsigned
 } from "../LaneNetwork.ts"
+import * as LaneTelemetry from "../LaneTelemetry.ts"
 import * as SolanaContext from "./SolanaContext.ts"
 import * as SolanaMetrics from "./SolanaMetrics.ts"
 import * as SolanaPolls from "./SolanaPolls.ts"
@@ -105,7 +103,9 @@ const open = (parts: Parts, { address, genesis, keys }: LaneOptions): LaneChain<
       const shared = rows.filter((row) => row.relayer.urlsKey === relayer.urlsKey)
       const one = yield* SolanaPolls.poll(context, relayer, shared, now)
       polls.set(relayer.urlsKey, one)
-      yield* Metrics.countPoll(one.isOtherChain ? "chain_changed" : one.failure === undefined ? "seen" : "unreachable")
+      yield* LaneTelemetry.countPoll(
+        one.isOtherChain ? "chain_changed" : one.failure === undefined ? "seen" : "unreachable"
+      )
       foundGenesis ??= yield* (yield* SolanaContext.providersOf(context, relayer)).genesis
     }
     const all = [...polls.values()]

@@ -1,12 +1,12 @@
 // The life of the blockhash of the next bytes: a new one that two providers agree about, or that of a prebuilt request.
 import { Effect, Result } from "effect"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { boundOf, boundOfOwn } from "../../../domain/transaction/solana/Bound.ts"
 import type { OwnAnswer } from "../../../domain/transaction/solana/Bound.ts"
 import type { Lifetime } from "../../../domain/transaction/solana/Preparation.ts"
 import { agreeing, deadAfter, maxAskedProviders, sharedFor } from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import * as Calls from "../../chains/solana/SolanaCalls.ts"
 import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
 import { shared } from "./SolanaContext.ts"
 import type { SolanaContext, SolanaRelayer } from "./SolanaContext.ts"

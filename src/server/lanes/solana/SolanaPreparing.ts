@@ -1,9 +1,6 @@
 // Answers what a signature needs to know: the accounts that the rules read, the price, the limit of compute units, and the life of
 // the blockhash. It passes every rule again, for first signatures and refreshes alike.
 import { Effect, Result } from "effect"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
-import { present } from "../../../domain/transaction/Presentation.ts"
-import { newestRequest } from "../../../domain/transaction/Transaction.ts"
 import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
 import { brokenRule, spendingOf } from "../../../domain/transaction/solana/Guard.ts"
 import type { Guarded, ReadAccounts } from "../../../domain/transaction/solana/Guard.ts"
@@ -22,6 +19,9 @@ import { readAccounts, readRent, readTables } from "../../chains/solana/SolanaSt
 import * as Calls from "../../chains/solana/SolanaCalls.ts"
 import { derivations } from "../../chains/solana/SolanaKeys.ts"
 import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import { newestRequest } from "../../../domain/transaction/Transaction.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
 import type { Inquiry } from "../LaneNetwork.ts"
 import { providersOf, shared } from "./SolanaContext.ts"
 import type { SolanaContext } from "./SolanaContext.ts"

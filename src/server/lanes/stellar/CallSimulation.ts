@@ -1,13 +1,13 @@
 // Simulates the call of an envelope: what it costs, which authorizations it needs, and whether it would succeed.
 import { Effect, Result } from "effect"
 import { maskUrl } from "../../../domain/chain/Rpc.ts"
-import { present } from "../../../domain/transaction/Presentation.ts"
 import type { TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
 import type { CallLimits } from "../../../domain/transaction/stellar/LedgerSettings.ts"
 import type { StellarRequest } from "../../../domain/transaction/stellar/Stellar.ts"
 import { recordedLedgers } from "../../../domain/transaction/stellar/StellarNumbers.ts"
 import type { Hiding, SorobanView } from "../../../domain/transaction/stellar/StellarSeen.ts"
-import * as RpcFailure from "../../chains/RpcFailure.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import { rpcFailure } from "../../chains/RpcFailure.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
 import * as Calls from "../../chains/stellar/StellarCalls.ts"
 import { draftOf } from "../../chains/stellar/StellarDrafts.ts"
@@ -26,7 +26,7 @@ const simulateAt = Effect.fnUntraced(function* (
   limits: CallLimits | undefined
 ) {
   const read = simulatedIn(lib, yield* node.call(Calls.simulate(text, mode)), limits)
-  return read === undefined ? yield* RpcFailure.failure("invalid_answer").of("simulateTransaction") : { node, read }
+  return read === undefined ? yield* rpcFailure("invalid_answer").of("simulateTransaction") : { node, read }
 })
 
 export interface Simulation {

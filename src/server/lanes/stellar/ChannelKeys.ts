@@ -6,7 +6,7 @@ import { accountOf } from "../../../domain/transaction/stellar/StrKey.ts"
 import type { LaneLedger } from "../../ledger/LaneLedger.ts"
 import * as LocalKey from "../../signers/backends/LocalKey.ts"
 import type { SignerBackend } from "../../signers/backends/SignerBackend.ts"
-import { SigningFailed } from "../LaneKeys.ts"
+import { SigningFailed } from "../LaneNetwork.ts"
 
 const seedLength = 32
 

@@ -1,12 +1,12 @@
 // Begins restores of archived entries for calls that wait for them, if the requests of the calls pay for them.
 import { Effect } from "effect"
-import { isOf } from "../../ledger/StoredTransaction.ts"
-import type { StoredTransaction } from "../../ledger/StoredTransaction.ts"
-import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Stellar, StellarRequest } from "../../../domain/transaction/stellar/Stellar.ts"
 import { stellarRules } from "../../../domain/transaction/stellar/StellarRules.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
 import { newestRequest } from "../../../domain/transaction/Transaction.ts"
-import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import { TransactionId } from "../../../domain/transaction/TransactionValues.ts"
+import { isTransactionOf } from "../../ledger/LedgerEntries.ts"
+import type { StoredTransaction } from "../../ledger/LedgerEntries.ts"
 import type { LaneLedger } from "../../ledger/LaneLedger.ts"
 import type { Ledger } from "../../ledger/Ledger.ts"
 import type { SecureRandom } from "effect/crypto"
@@ -33,7 +33,7 @@ export const make = ({ ledger, random, transactions }: Parts): Effect.Effect<voi
   Effect.gen(function* () {
     for (const { id, relayer_number } of yield* ledger.waitingForRestore(stellarRules.type)) {
       const stored = yield* transactions.get(relayer_number, id)
-      if (!isOf<Stellar>(stellarRules, stored)) continue
+      if (!isTransactionOf<Stellar>(stellarRules, stored)) continue
       yield* ledger.beginRestore(stored.chain, id, {
         id: TransactionId.make(yield* random.uuidV7()),
         request: workOf(stored),

@@ -1,8 +1,8 @@
 // The envelopes that are signed.
 import { Effect } from "effect"
-import type { Place } from "../../../domain/transaction/Place.ts"
 import type { StellarOffer, StellarRequest } from "../../../domain/transaction/stellar/Stellar.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
+import type { Place } from "../../../domain/transaction/TransactionValues.ts"
 import * as StellarEncoding from "../../chains/stellar/StellarEncoding.ts"
 import type { Unsigned } from "../../chains/stellar/StellarEncoding.ts"
 import { givenIn } from "../../chains/stellar/StellarDrafts.ts"

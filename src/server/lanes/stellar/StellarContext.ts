@@ -1,13 +1,13 @@
 // What the parts of a stellar lane share: its account, its providers, and what it remembers from poll to poll.
 import type { OwnAccounts } from "./OwnAccounts.ts"
 import { Effect } from "effect"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Applied, Scan } from "../../../domain/transaction/stellar/Evidence.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import type { Accounts, Newest } from "../../chains/stellar/StellarLooks.ts"
 import type { Fees } from "../../chains/stellar/StellarCalls.ts"
 import type { StellarNodes, StellarProviders } from "../../chains/stellar/StellarNodes.ts"
 import type { PriceSource } from "../../prices/PriceSource.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
 import type { LaneRelayer } from "../LaneNetwork.ts"
 
 export type StellarRelayer = LaneRelayer<Stellar>

@@ -1,7 +1,6 @@
 // Stellar, as lanes ask for it: polls, answers to questions, signatures and broadcasts for one account.
 import { Clock, Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
-import type { Lane } from "../../../domain/transaction/Lane.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import { maxTimeOfGiven } from "../../../domain/transaction/stellar/StellarPlaces.ts"
 import { stellarRules } from "../../../domain/transaction/stellar/StellarRules.ts"
@@ -15,9 +14,10 @@ import { LaneLedger } from "../../ledger/LaneLedger.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
 import { PriceSource } from "../../prices/PriceSource.ts"
 import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
-import * as Metrics from "../LaneMetrics.ts"
+import type { Lane } from "../../../domain/transaction/Transaction.ts"
 import { firstOfEachSet } from "../LaneNetwork.ts"
 import type { Finding, Inquiry, LaneChain, LaneOptions, Poll, PollOptions, SendingNetwork } from "../LaneNetwork.ts"
+import * as LaneTelemetry from "../LaneTelemetry.ts"
 import * as ChannelKeys from "./ChannelKeys.ts"
 import * as ChannelUpkeep from "./ChannelUpkeep.ts"
 import * as RestoreUpkeep from "./RestoreUpkeep.ts"
@@ -65,7 +65,9 @@ const open = ({ ledger, nodes, ownAccounts, prices }: Parts, { address, keys }: 
       found.set(relayer.urlsKey, one)
       const closedAt = StellarPolls.newestCloseOf(one)
       if (closedAt !== undefined) yield* StellarMetrics.showLedgerAge(relayer.target.network.name, closedAt, now)
-      yield* Metrics.countPoll(one.isOtherChain ? "chain_changed" : one.failure === undefined ? "seen" : "unreachable")
+      yield* LaneTelemetry.countPoll(
+        one.isOtherChain ? "chain_changed" : one.failure === undefined ? "seen" : "unreachable"
+      )
     }
     polls = found
     givenAmong = options.given

@@ -1,10 +1,10 @@
 // The metrics that only lanes of stellar have.
 import { Effect, Metric } from "effect"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { NodeAnswer } from "../../../domain/transaction/stellar/QueueAnswer.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
-import type { LaneWithChannels } from "../../ledger/hold/LaneChannels.ts"
 import type { Transaction } from "../../../domain/transaction/Transaction.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
+import type { LaneWithChannels } from "../../ledger/LaneChannels.ts"
 
 const total = (name: string, description: string) => Metric.counter(name, { description, incremental: true })
 

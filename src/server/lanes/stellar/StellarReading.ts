@@ -1,13 +1,13 @@
 // The accounts of a lane after a poll: their sequences as the providers show them, the stages of channels, and whether the network was
 // restarted.
 import type { Array as Arr } from "effect"
-import type { LaneAccount } from "../../../domain/transaction/Lane.ts"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { stageAfter } from "../../../domain/transaction/stellar/Channels.ts"
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import { agreeing } from "../../../domain/transaction/stellar/StellarNumbers.ts"
-import { isFinal, newestRequest } from "../../../domain/transaction/Transaction.ts"
 import * as StellarLooks from "../../chains/stellar/StellarLooks.ts"
+import { isFinal, newestRequest } from "../../../domain/transaction/Transaction.ts"
+import type { LaneAccount } from "../../../domain/transaction/Transaction.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
 import type { LaneReading, LaneRow, PollOptions } from "../LaneNetwork.ts"
 import * as StellarPolls from "./StellarPolls.ts"
 import type { StellarPoll } from "./StellarPolls.ts"

@@ -1,18 +1,24 @@
 // Claims on lanes in memory, and what their holder reads.
 import { Clock, Duration, Effect } from "effect"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { isFinal } from "../../../domain/transaction/Transaction.ts"
-import { maxPlaces } from "../accept/GivenRepo.ts"
-import type { GivenPlace } from "../GivenSignature.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
+import { maxReopened } from "../Claims.ts"
 import { Holder } from "../Holder.ts"
-import { LaneLost } from "../hold/HeldLane.ts"
-import type { HeldLane, LaneContents, LaneNews, ReleaseReason } from "../hold/HeldLane.ts"
-import type { KeyLandings } from "../hold/KeyLandingsRepo.ts"
-import { pendingLimit } from "../hold/LaneContentsRepo.ts"
-import { maxReopened } from "../hold/LaneReading.ts"
-import type { Hold, LaneId } from "../StoredLane.ts"
-import type { Bytes } from "../StoredTransaction.ts"
-import type { AttemptKey } from "../write/AttemptsRepo.ts"
+import { pendingLimit } from "../LaneContentsRepo.ts"
+import { LaneLost } from "../LedgerEntries.ts"
+import type {
+  AttemptBytes,
+  GivenPlace,
+  HeldLane,
+  Hold,
+  LaneContents,
+  LaneId,
+  LaneNews,
+  ReleaseReason
+} from "../LedgerEntries.ts"
+import type { KeyLandings } from "../RelayerTransactionsRepo.ts"
+import { maxGivenPlaces } from "../SignaturesRepo.ts"
+import type { AttemptKey } from "../SignaturesRepo.ts"
 import { hasPlace, isOpen, LedgerMemory, typeOf } from "./LedgerMemory.ts"
 import type { AccountRow, TransactionRow } from "./LedgerMemory.ts"
 
@@ -173,7 +179,7 @@ export const make = Effect.gen(function* () {
 
   const bytes = (attempts: ReadonlyArray<AttemptKey>) =>
     Effect.sync(() =>
-      attempts.flatMap(({ id, ordinal }): ReadonlyArray<Bytes> => {
+      attempts.flatMap(({ id, ordinal }): ReadonlyArray<AttemptBytes> => {
         const raw = rows.tables().transactions.get(id)?.bytes.get(ordinal)
         return raw === undefined ? [] : [{ id, ordinal, raw }]
       })
@@ -197,7 +203,7 @@ export const make = Effect.gen(function* () {
           : []
       )
       .toSorted((one, other) => compare(one.sequence, other.sequence))
-      .slice(0, maxPlaces)
+      .slice(0, maxGivenPlaces)
   }
 
   const landedBy = (keyId: string, type: string, last: number): ReadonlyArray<KeyLandings> => {

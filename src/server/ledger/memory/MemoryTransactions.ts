@@ -1,34 +1,35 @@
 // The ledger for callers and operators, in memory: it accepts, cancels and replaces as on a database, over the same pure rules.
 import { Array, Clock, Effect, Option } from "effect"
-import { FeeLimitExceeded } from "../../../domain/transaction/AcceptanceErrors.ts"
-import { canReplace } from "../../../domain/transaction/Cancellation.ts"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
-import { maxOpen } from "../../../domain/transaction/Numbers.ts"
-import { onNewGeneration } from "../../../domain/transaction/Restore.ts"
-import { newestRequest } from "../../../domain/transaction/Transaction.ts"
-import { TransactionNotFound } from "../../../domain/transaction/TransactionId.ts"
-import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
-import { apply, withCancellation } from "../../../domain/transaction/Transition.ts"
-import type { LaneKey } from "../../../domain/transaction/Rules.ts"
 import * as Caller from "../../../domain/access/Caller.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import { currentOrigin } from "../../responses/CurrentRequest.ts"
-import * as Accepting from "../accept/Accepting.ts"
-import { feePeriod } from "../accept/FeeLimits.ts"
-import { isOfAnother } from "../accept/Giving.ts"
-import { conflictWith, repeatedIn, sameBytes } from "../accept/Identities.ts"
-import type { Identified, Rival } from "../accept/IdentitiesRepo.ts"
-import { storedOf } from "../accept/Inserting.ts"
-import type { Acceptance } from "../accept/NewTransactionsRepo.ts"
-import { retryAfter } from "../accept/OpenCounts.ts"
-import type { GivenSignature, IssuedSignature } from "../GivenSignature.ts"
+import { canReplace } from "../../../domain/transaction/Rules.ts"
+import type { LaneKey } from "../../../domain/transaction/Rules.ts"
+import { newestRequest } from "../../../domain/transaction/Transaction.ts"
+import { FeeLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
+import { maxOpen, TransactionNotFound } from "../../../domain/transaction/TransactionValues.ts"
+import type { Moment, TransactionId } from "../../../domain/transaction/TransactionValues.ts"
+import { apply, onNewGeneration, withCancellation } from "../../../domain/transaction/Transition.ts"
+import { conflictWith, feePeriod, openRetryAfter, repeatedIn, sameBytes } from "../AcceptanceChecks.ts"
+import type { Identified, Rival } from "../AcceptanceChecks.ts"
+import * as Accepting from "../Accepting.ts"
+import { isOfAnother, newlyStored } from "../Accepting.ts"
 import { Holder } from "../Holder.ts"
-import type { Accepted, Account, FeeLimit, NamedBody, NewTransaction } from "../NewTransaction.ts"
-import { clearedBy, isShared, resolutionsOf } from "../read/LedgerOperations.ts"
-import type { Cleared, Clearing, Decision } from "../read/LedgerOperations.ts"
-import type { LaneId } from "../StoredLane.ts"
-import type { StoredTransaction } from "../StoredTransaction.ts"
-import type { Change } from "../write/Writing.ts"
+import type {
+  Accepted,
+  Account,
+  FeeLimit,
+  GivenSignature,
+  IssuedSignature,
+  LaneId,
+  NamedBody,
+  NewTransaction,
+  StoredTransaction
+} from "../LedgerEntries.ts"
+import { clearedBy, isShared, resolutionsOf } from "../Operators.ts"
+import type { Cleared, Clearing, Decision } from "../Operators.ts"
+import type { Change } from "../TransactionWrites.ts"
+import type { Acceptance } from "../TransactionsRepo.ts"
 import { feesSince, hasPlace, isOpen, kept, LedgerMemory } from "./LedgerMemory.ts"
 import type { TransactionRow } from "./LedgerMemory.ts"
 
@@ -138,7 +139,7 @@ export const make = Effect.gen(function* () {
     }
     const { id, identity, exclusive } = transaction
     const number = rows.tables().transactions.size + index + 1
-    const stored = storedOf({ ...given, transaction: known }, { id, number, lane_id, generation })
+    const stored = newlyStored({ ...given, transaction: known }, { id, number, lane_id, generation })
     return { stored, bodyHash, identity, exclusive, finalAt: undefined, bytes: new Map() }
   }
 
@@ -174,7 +175,7 @@ export const make = Effect.gen(function* () {
     const isFull =
       countOpen(account.relayerNumber) + added.length > maxOpen.perRelayer ||
       countOpen() + added.length > maxOpen.perService
-    if (added.length > 0 && isFull) return yield* new Caller.TooManyRequests({ retryAfter })
+    if (added.length > 0 && isFull) return yield* new Caller.TooManyRequests({ retryAfter: openRetryAfter })
     if (added.length > 0) {
       const more = added.reduce((sum, { fee = 0n }) => sum + fee, 0n)
       yield* checkFees(limits, more, now)

@@ -5,13 +5,13 @@ import type { BaseFee, ChainNow, Heights, TransactionFees } from "../../../domai
 import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
 import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
 import { evmTermsOf } from "../../../domain/transaction/evm/EvmTerms.ts"
-import type { Transaction } from "../../../domain/transaction/Transaction.ts"
-import { isFinal } from "../../../domain/transaction/Transaction.ts"
-import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import { baseFeesAfter, blockAt } from "../../chains/evm/EvmCalls.ts"
-import type { RpcNode } from "../../chains/RpcNode.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
-import { isOf } from "../../ledger/StoredTransaction.ts"
+import { isFinal } from "../../../domain/transaction/Transaction.ts"
+import type { Transaction } from "../../../domain/transaction/Transaction.ts"
+import type { TransactionId } from "../../../domain/transaction/TransactionValues.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import { isTransactionOf } from "../../ledger/LedgerEntries.ts"
 import { networkId } from "../../../domain/network/Network.ts"
 import { RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
 import type { RelayerId } from "../../../domain/relayer/Relayer.ts"
@@ -96,7 +96,7 @@ export const make = Effect.gen(function* () {
     const { cap, network } = evmTermsOf(target)
     const found: TransactionFees = {
       ...(cap === undefined ? {} : { cap }),
-      blocks: isOf<Evm>(evmRules, stored)
+      blocks: isTransactionOf<Evm>(evmRules, stored)
         ? yield* outboundWork.run(blocksOf(stored.transaction, id, network.chainId, network.blockTime))
         : []
     }

@@ -1,9 +1,9 @@
 // JSON-RPC calls to evm relayers: a node that holds the relayer's key answers some, and providers of the relayer the others.
 import { Effect } from "effect"
-import type { NodeCall } from "../../../domain/transaction/NodeCall.ts"
 import type { Sender } from "../Intake.ts"
-import type { NodeNetwork } from "../NodeNetwork.ts"
-import * as Replies from "../NodeReplies.ts"
+import type { NodeCall } from "../../../domain/transaction/NodeCall.ts"
+import { errorReply, paramsList, resultReply } from "../NodePassing.ts"
+import type { NodeNetwork } from "../NodePassing.ts"
 import * as EvmSenders from "./EvmSenders.ts"
 import type { EvmSender } from "./EvmSenders.ts"
 import * as AccountMethods from "./wallet/AccountMethods.ts"
@@ -15,9 +15,9 @@ export const make = Effect.gen(function* () {
   const pass = yield* PassedCalls.make
 
   const begin = (sender: EvmSender, call: NodeCall, method: AccountMethods.AccountMethod) =>
-    Effect.flatMap(Replies.listOf(call), (params) => method.begin(sender, params)).pipe(
-      Effect.map((end) => Replies.ofResult(call, end)),
-      Effect.catchTag("RpcError", (error) => Effect.succeed(Effect.succeed(Replies.ofError(call, error))))
+    Effect.flatMap(paramsList(call), (params) => method.begin(sender, params)).pipe(
+      Effect.map((end) => resultReply(call, end)),
+      Effect.catchTag("RpcError", (error) => Effect.succeed(Effect.succeed(errorReply(call, error))))
     )
 
   const calls: NodeNetwork = {

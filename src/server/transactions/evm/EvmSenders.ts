@@ -6,9 +6,9 @@ import type { EvmTarget } from "../../../domain/transaction/evm/Evm.ts"
 import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
 import { networkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
-import type { Account } from "../../ledger/NewTransaction.ts"
 import type { Sender } from "../Intake.ts"
-import * as Senders from "../Senders.ts"
+import type { Account } from "../../ledger/LedgerEntries.ts"
+import { makeSenders } from "../Senders.ts"
 
 export interface EvmSender extends EvmTarget {
   readonly numbers: NetworkNumbers
@@ -23,7 +23,7 @@ export const evmSenderOf = (target: EvmTarget, account: Account): EvmSender => (
 
 /** Fails with `NotImplemented` if the network type of the relayer is not `evm`. */
 export const make = Effect.gen(function* () {
-  const senders = yield* Senders.make
+  const senders = yield* makeSenders
 
   const ofEvm = Effect.fnUntraced(function* ({ relayer, network, account }: Sender) {
     const target = evmRules.targetOf({ relayer, network })

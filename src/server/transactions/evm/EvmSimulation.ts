@@ -5,14 +5,14 @@ import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
 import { evmTermsOf } from "../../../domain/transaction/evm/EvmTerms.ts"
 import { marketFor } from "../../../domain/transaction/evm/Market.ts"
 import type { SendEvmTransaction } from "../../../domain/transaction/evm/SendEvmTransaction.ts"
-import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
 import type { Estimate } from "../../../domain/transaction/evm/View.ts"
 import { balanceOf, blockAt, codeOf } from "../../chains/evm/EvmCalls.ts"
 import * as EvmDataFees from "../../chains/evm/EvmDataFees.ts"
 import * as EvmEstimates from "../../chains/evm/EvmEstimates.ts"
-import type { RpcNode } from "../../chains/RpcNode.ts"
 import { EvmNodes } from "../../chains/evm/EvmNodes.ts"
-import * as RpcFailure from "../../chains/RpcFailure.ts"
+import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
+import { rpcFailure } from "../../chains/RpcFailure.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
 import { OutboundWork } from "../../limits/CallerLimits.ts"
@@ -60,7 +60,7 @@ export const make = Effect.gen(function* () {
       ],
       { concurrency: "unbounded" }
     )
-    if (head === null) return yield* RpcFailure.failure("invalid_answer").of("eth_getBlockByNumber")
+    if (head === null) return yield* rpcFailure("invalid_answer").of("eth_getBlockByNumber")
     const found = yield* markets.at({ node, head }, numbers)
     const market = marketFor(found, evmTermsOf(sender))
     return {

@@ -4,11 +4,11 @@ import type { TooManyRequests } from "../../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import type { BadGateway } from "../../../domain/request/Request.ts"
-import { RelayerPaused } from "../../../domain/transaction/AcceptanceErrors.ts"
 import type { EvmSignature, SignMessage, SignTypedData } from "../../../domain/transaction/evm/Signature.ts"
-import type { TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
 import { Audit } from "../../audit/Audit.ts"
-import * as SignerUse from "../SignerUse.ts"
+import { RelayerPaused } from "../../../domain/transaction/TransactionLimits.ts"
+import type { TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
+import { makeSignerUse, wrongKey } from "../Senders.ts"
 import * as EvmSenders from "./EvmSenders.ts"
 import * as SigningDigests from "./SigningDigests.ts"
 
@@ -39,7 +39,7 @@ export class MessageSigning extends Context.Service<
     MessageSigning,
     Effect.gen(function* () {
       const senders = yield* EvmSenders.make
-      const signWith = yield* SignerUse.make
+      const signWith = yield* makeSignerUse
       const audit = yield* Audit
 
       const signDigest = Effect.fnUntraced(function* (
@@ -51,7 +51,7 @@ export class MessageSigning extends Context.Service<
         if (relayer.paused) return yield* new RelayerPaused({})
         const { signature, requestId } = yield* signWith(relayer, { curve: "secp256k1", message: digest })
         const signer = yield* SigningDigests.signerOf(digest, signature)
-        if (signer !== relayer.address.toLowerCase()) return yield* SignerUse.wrongKey()
+        if (signer !== relayer.address.toLowerCase()) return yield* wrongKey()
         const after = {
           digest: SigningDigests.hexOf(digest),
           ...(requestId === undefined ? {} : { key_service_request_id: requestId })

@@ -1,16 +1,10 @@
 // The nonces of a relayer's account, for operators: the ledger next to the chain, and three ways to repair them.
 import { Context, DateTime, Effect, Layer, Option } from "effect"
-import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
-import type { TransactionNotFound } from "../../../domain/transaction/TransactionId.ts"
 import { maxCleared } from "../../../domain/transaction/evm/NonceState.ts"
 import type { ClearedNonces, ClearNonces, NonceDecision } from "../../../domain/transaction/evm/NonceState.ts"
-import type { ResyncNonce } from "../../../domain/transaction/TransactionRequests.ts"
 import { countAt } from "../../chains/evm/EvmCalls.ts"
 import * as EvmHeads from "../../chains/evm/EvmHeads.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
-import type { Cleared } from "../../ledger/read/LedgerOperations.ts"
-import type { StoredTransaction } from "../../ledger/StoredTransaction.ts"
-import type { LaneCounts, StoredLane } from "../../ledger/StoredLane.ts"
 import * as Caller from "../../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
@@ -23,12 +17,16 @@ import { evmSenderOf } from "./EvmSenders.ts"
 import type { EvmSender } from "./EvmSenders.ts"
 import type { ShownSequences } from "../../../domain/transaction/Family.ts"
 import type { Sender } from "../Intake.ts"
-import type { SequenceNetwork } from "../SequenceNetwork.ts"
-import * as Senders from "../Senders.ts"
 import { nonceOf } from "../../../domain/transaction/evm/Evm.ts"
 import { present, statusOf } from "../../../domain/transaction/Presentation.ts"
+import { TransactionConflict } from "../../../domain/transaction/Rules.ts"
 import { TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
-import * as OwnTransactions from "../OwnTransactions.ts"
+import type { ResyncNonce } from "../../../domain/transaction/TransactionRequests.ts"
+import type { TransactionNotFound } from "../../../domain/transaction/TransactionValues.ts"
+import type { LaneCounts, StoredLane, StoredTransaction } from "../../ledger/LedgerEntries.ts"
+import type { Cleared } from "../../ledger/Operators.ts"
+import { makeOwnCheck, makeSenders } from "../Senders.ts"
+import type { SequenceNetwork } from "../Senders.ts"
 import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
 
 type Unknown = RelayerNotFound | NotImplemented
@@ -116,12 +114,12 @@ export class Nonces extends Context.Service<
       Nonces,
       Effect.gen(function* () {
         const { ofEvm } = yield* EvmSenders.make
-        const senders = yield* Senders.make
+        const senders = yield* makeSenders
         const byType = new Map((yield* networks).map((network) => [network.type, network]))
         const { first, each } = yield* RelayerNodes.make
         const ledger = yield* Ledger
         const outboundWork = yield* OutboundWork
-        const checkOwn = yield* OwnTransactions.make
+        const checkOwn = yield* makeOwnCheck
 
         const ofLedger = Effect.fnUntraced(function* ({ account, numbers }: EvmSender) {
           const lane = yield* ledger.laneOf(account)

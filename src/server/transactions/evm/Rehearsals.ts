@@ -6,13 +6,13 @@ import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
 import { evmTermsOf } from "../../../domain/transaction/evm/EvmTerms.ts"
 import type { Rehearsal, RehearsePolicy } from "../../../domain/transaction/evm/Rehearsal.ts"
 import * as Rehearsing from "../../../domain/transaction/evm/Rehearsal.ts"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
-import { finalStates } from "../../../domain/transaction/Transaction.ts"
 import { baseFeesAfter, blockAt } from "../../chains/evm/EvmCalls.ts"
-import type { RpcNode } from "../../chains/RpcNode.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
-import { isOf } from "../../ledger/StoredTransaction.ts"
-import type { StoredTransaction } from "../../ledger/StoredTransaction.ts"
+import { finalStates } from "../../../domain/transaction/Transaction.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import { isTransactionOf } from "../../ledger/LedgerEntries.ts"
+import type { StoredTransaction } from "../../ledger/LedgerEntries.ts"
 import * as Caller from "../../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../../domain/access/Caller.ts"
 import { networkId } from "../../../domain/network/Network.ts"
@@ -134,7 +134,7 @@ export class Rehearsals extends Context.Service<
         do {
           const position: { readonly after?: number } = after === undefined ? {} : { after }
           const page = yield* ledger.select({ filter, limit: pageSize, ...position })
-          for (const stored of page.transactions) if (isOf<Evm>(evmRules, stored)) add(stored)
+          for (const stored of page.transactions) if (isTransactionOf<Evm>(evmRules, stored)) add(stored)
           const isLast = !page.isCut && page.transactions.length < pageSize
           after = isLast ? undefined : page.transactions.at(-1)?.transaction.number
         } while (after !== undefined)

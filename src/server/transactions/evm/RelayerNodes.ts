@@ -2,12 +2,11 @@
 import { Effect } from "effect"
 import type { RelayerId } from "../../../domain/relayer/Relayer.ts"
 import { EvmNodes } from "../../chains/evm/EvmNodes.ts"
-import type { RpcNode } from "../../chains/RpcNode.ts"
-import type { RpcFailure } from "../../chains/RpcFailure.ts"
 import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../../relayers/RelayerTargets.ts"
-import * as KeptProviders from "../KeptProviders.ts"
-import { toBadGateway } from "../ProviderErrors.ts"
+import type { RpcFailure } from "../../chains/RpcFailure.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import { makeKeptProviders, toBadGateway } from "../Senders.ts"
 
 interface Place {
   readonly urls: RelayerTarget["urls"]
@@ -18,7 +17,7 @@ export const make = Effect.gen(function* () {
   const nodes = yield* EvmNodes
   const targets = yield* RelayerTargets
 
-  const kept = yield* KeptProviders.make(({ urls, chainId }: Place) => nodes.providers(urls, { chainId }))
+  const kept = yield* makeKeptProviders(({ urls, chainId }: Place) => nodes.providers(urls, { chainId }))
 
   const of = Effect.fnUntraced(function* (id: RelayerId, chainId: number) {
     const { urls } = yield* targets.get(id)

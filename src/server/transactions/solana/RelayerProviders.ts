@@ -1,15 +1,14 @@
 // The providers of a solana relayer, for requests.
 import { Effect, Option } from "effect"
-import type { RpcFailure } from "../../chains/RpcFailure.ts"
-import type { RpcNode } from "../../chains/RpcNode.ts"
 import { SolanaNodes } from "../../chains/solana/SolanaNodes.ts"
 import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
 import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../../relayers/RelayerTargets.ts"
 import type { Sender } from "../Intake.ts"
-import * as KeptProviders from "../KeptProviders.ts"
-import { toBadGateway } from "../ProviderErrors.ts"
+import type { RpcFailure } from "../../chains/RpcFailure.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import { makeKeptProviders, toBadGateway } from "../Senders.ts"
 
 interface Place {
   readonly urls: RelayerTarget["urls"]
@@ -22,7 +21,7 @@ export const make = Effect.gen(function* () {
   const targets = yield* RelayerTargets
   const ledger = yield* Ledger
 
-  const kept = yield* KeptProviders.make(({ urls, genesis }: Place) => nodes.providers(urls, genesis))
+  const kept = yield* makeKeptProviders(({ urls, genesis }: Place) => nodes.providers(urls, genesis))
 
   const of = Effect.fnUntraced(function* ({ relayer, account }: Sender) {
     const { urls } = yield* targets.get(relayer.id)

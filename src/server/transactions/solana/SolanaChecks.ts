@@ -15,8 +15,8 @@ import { computeMargin } from "../../../domain/transaction/solana/SolanaNumbers.
 import { guardTermsOf, paymentTermsOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
 import { addedTo, draftOf } from "../../../domain/transaction/solana/Unsigned.ts"
-import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
 import { exceeded, TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
+import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
 import { derivations, isSignedBy } from "../../chains/solana/SolanaKeys.ts"
 
 export interface Allowance {

@@ -3,9 +3,9 @@
 import { DateTime, Effect } from "effect"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
 import * as Base58 from "../../../domain/transaction/solana/Base58.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
 import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
 import { listsFeePayer } from "../../../domain/transaction/solana/Message.ts"
 import {

@@ -1,10 +1,6 @@
 // The JSON-RPC methods that the service answers itself for solana relayers, as the common client of relayers has them. Each result
 // names its method.
 import { Effect, Option, Schedule, Schema } from "effect"
-import { codes, invalidParams, notExecuted, refused, RpcError } from "../../../domain/transaction/RpcError.ts"
-import { isFinal } from "../../../domain/transaction/Transaction.ts"
-import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
-import { present } from "../../../domain/transaction/Presentation.ts"
 import * as RpcMethods from "../../../domain/transaction/solana/RpcMethods.ts"
 import type { Solana } from "../../../domain/transaction/solana/Solana.ts"
 import {
@@ -16,14 +12,17 @@ import { paymentTermsOf } from "../../../domain/transaction/solana/SolanaTerms.t
 import { explain } from "../../../domain/transaction/solana/SolanaWords.ts"
 import { prebuiltOf } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
-import type { StoredTransaction } from "../../ledger/StoredTransaction.ts"
 import type { Scope } from "../../../domain/access/ApiKey.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import { OutboundWork } from "../../limits/CallerLimits.ts"
 import type { Sender } from "../Intake.ts"
-import { Sponsoring } from "../Sponsoring.ts"
+import { invalidParams, notExecuted, refused, rpcCodes, RpcError } from "../../../domain/transaction/NodeCall.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import { isFinal } from "../../../domain/transaction/Transaction.ts"
+import type { TransactionId } from "../../../domain/transaction/TransactionValues.ts"
+import type { StoredTransaction } from "../../ledger/LedgerEntries.ts"
+import { Sponsoring, TransactionSigning } from "../Exchanges.ts"
 import { Transactions } from "../Transactions.ts"
-import { TransactionSigning } from "../TransactionSigning.ts"
 import * as SolanaSponsoring from "./SolanaSponsoring.ts"
 
 /** How long `signAndSendTransaction` waits for the signature. */
@@ -48,9 +47,9 @@ const toRpcError = ({ _tag, error }: Refusals): RpcError => {
     case "RelayerPaused":
       return refused("Relayer paused")
     case "TooManyRequests":
-      return new RpcError({ code: codes.limitExceeded, message: "too many calls at the same time" })
+      return new RpcError({ code: rpcCodes.limitExceeded, message: "too many calls at the same time" })
     case "BadGateway":
-      return new RpcError({ code: codes.internal, message: error ?? "no provider of the relayer answers" })
+      return new RpcError({ code: rpcCodes.internal, message: error ?? "no provider of the relayer answers" })
     default:
       return notExecuted(error ?? "Relayer not found")
   }
@@ -121,7 +120,7 @@ export const make = Effect.gen(function* () {
     const settled = yield* settle(account.relayerNumber, id)
     if (Option.isNone(settled)) {
       return yield* new RpcError({
-        code: codes.notSignedYet,
+        code: rpcCodes.notSignedYet,
         message: `the transaction ${id} is accepted and not signed yet; read it with GET /api/v1/relayers/${relayer.id}/transactions/${id}`,
         data: { transaction_id: id }
       })

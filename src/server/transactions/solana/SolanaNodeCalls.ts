@@ -6,9 +6,8 @@ import { passedMethods } from "../../../domain/transaction/solana/RpcMethods.ts"
 import { solanaRules } from "../../../domain/transaction/solana/SolanaRules.ts"
 import type { Solana } from "../../../domain/transaction/solana/Solana.ts"
 import type { Sender } from "../Intake.ts"
-import { passing } from "../NodeNetwork.ts"
-import type { NodeNetwork } from "../NodeNetwork.ts"
-import * as Replies from "../NodeReplies.ts"
+import { errorReply, passing, resultReply } from "../NodePassing.ts"
+import type { NodeNetwork } from "../NodePassing.ts"
 import * as RelayerProviders from "./RelayerProviders.ts"
 import * as SolanaMethods from "./SolanaMethods.ts"
 
@@ -45,10 +44,10 @@ export const make = Effect.gen(function* () {
           method: call.method,
           ...Object.fromEntries(Object.entries(result).map(([name, value]) => [name, asText(value)]))
         }))
-        return Replies.ofResult(call, tagged)
+        return resultReply(call, tagged)
       },
       (effect, _, call) =>
-        Effect.catchTag(effect, "RpcError", (error) => Effect.succeed(Effect.succeed(Replies.ofError(call, error))))
+        Effect.catchTag(effect, "RpcError", (error) => Effect.succeed(Effect.succeed(errorReply(call, error))))
     )
   }
   return calls

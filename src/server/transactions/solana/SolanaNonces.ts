@@ -1,12 +1,12 @@
 // What operators see and do about the account of a solana relayer: it has no nonce, so that only restarts of test networks are left.
 import { DateTime, Effect, Option } from "effect"
 import { NotImplemented } from "../../../domain/request/Request.ts"
-import { present } from "../../../domain/transaction/Presentation.ts"
 import type { SolanaLaneState } from "../../../domain/transaction/solana/SolanaLaneState.ts"
 import { solanaRules } from "../../../domain/transaction/solana/SolanaRules.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
 import type { Sender } from "../Intake.ts"
-import type { SequenceNetwork } from "../SequenceNetwork.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import type { SequenceNetwork } from "../Senders.ts"
 
 export const make = Effect.map(Ledger, (ledger): SequenceNetwork => ({
   type: solanaRules.type,

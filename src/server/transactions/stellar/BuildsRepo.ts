@@ -1,7 +1,7 @@
 // The table `sponsored_builds`: calls that the service built for users, as long as they can be sent.
 import { Effect, Option, Schema } from "effect"
 import type { Built } from "../../../domain/transaction/stellar/Forwarding.ts"
-import type { Moment } from "../../../domain/transaction/Moment.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 

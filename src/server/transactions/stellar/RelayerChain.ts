@@ -6,7 +6,6 @@ import type { LedgerSettings } from "../../../domain/transaction/stellar/LedgerS
 import type { Stellar } from "../../../domain/transaction/stellar/Stellar.ts"
 import * as StellarFunds from "../../../domain/transaction/stellar/StellarFunds.ts"
 import type { AccountEntry } from "../../../domain/transaction/stellar/StellarSeen.ts"
-import type { RpcNode } from "../../chains/RpcNode.ts"
 import * as Calls from "../../chains/stellar/StellarCalls.ts"
 import { library } from "../../chains/stellar/StellarLibrary.ts"
 import * as StellarLooks from "../../chains/stellar/StellarLooks.ts"
@@ -16,8 +15,8 @@ import { Ledger } from "../../ledger/Ledger.ts"
 import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../../relayers/RelayerTargets.ts"
 import type { Sender } from "../Intake.ts"
-import * as KeptProviders from "../KeptProviders.ts"
-import { toBadGateway } from "../ProviderErrors.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import { makeKeptProviders, toBadGateway } from "../Senders.ts"
 
 interface Place {
   readonly urls: RelayerTarget["urls"]
@@ -35,7 +34,7 @@ export const make = Effect.gen(function* () {
   const targets = yield* RelayerTargets
   const ledger = yield* Ledger
 
-  const kept = yield* KeptProviders.make(({ urls, passphrase }: Place) => nodes.providers(urls, passphrase))
+  const kept = yield* makeKeptProviders(({ urls, passphrase }: Place) => nodes.providers(urls, passphrase))
 
   const providersOf = Effect.fnUntraced(function* ({ network, relayer }: Pick<Sender, "network" | "relayer">) {
     const { urls } = yield* targets.get(relayer.id)

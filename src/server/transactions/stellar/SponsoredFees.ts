@@ -3,7 +3,6 @@ import { Effect } from "effect"
 import { chargeOf, decimalOf } from "../../../domain/price/Price.ts"
 import type { Charge, Rate } from "../../../domain/price/Price.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"
-import { present } from "../../../domain/transaction/Presentation.ts"
 import type { TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
 import { violationOf } from "../../../domain/transaction/stellar/Refusal.ts"
 import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
@@ -13,7 +12,8 @@ import { paymentTermsOf, timeLimitOf } from "../../../domain/transaction/stellar
 import { priceOf } from "../../lanes/stellar/StellarPayments.ts"
 import type { PriceSource } from "../../prices/PriceSource.ts"
 import type { Sender } from "../Intake.ts"
-import { priceUnavailable } from "../Sponsoring.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import { priceUnavailable } from "../Exchanges.ts"
 
 export const invalid = (field: string, message: string) => BadRequest.of([{ field, message }])
 

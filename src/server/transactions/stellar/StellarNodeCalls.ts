@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { stellarRules } from "../../../domain/transaction/stellar/StellarRules.ts"
 import { passedMethods } from "../../../domain/transaction/stellar/RpcMethods.ts"
-import { passing } from "../NodeNetwork.ts"
+import { passing } from "../NodePassing.ts"
 import * as RelayerChain from "./RelayerChain.ts"
 
 export const make = Effect.map(RelayerChain.make, ({ first, providersOf }) =>

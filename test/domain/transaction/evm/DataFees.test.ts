@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime } from "effect"
 import { RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
-import { TransactionId } from "../../../../src/domain/transaction/TransactionId.ts"
-import { feeOf } from "../../../../src/domain/transaction/Totals.ts"
+import { feeOf } from "../../../../src/domain/transaction/Queue.ts"
+import { TransactionId } from "../../../../src/domain/transaction/TransactionValues.ts"
 import { evmReservationOf } from "../../../../src/domain/transaction/evm/Funds.ts"
 import { show as responseOf } from "../../../../src/domain/transaction/evm/Show.ts"
 import {

@@ -1,11 +1,9 @@
 // Tables of decisions: a row is a situation, and what its first command is.
 import { assert, it } from "@effect/vitest"
 import { Struct } from "effect"
-import type { Attempt } from "../../../../src/domain/transaction/Attempt.ts"
 import type { Cause } from "../../../../src/domain/transaction/Cause.ts"
-import type { Command } from "../../../../src/domain/transaction/Command.ts"
-import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
-import type { Unreachable } from "../../../../src/domain/transaction/Situation.ts"
+import type { Command, Unreachable } from "../../../../src/domain/transaction/Rules.ts"
+import type { Attempt, Transaction } from "../../../../src/domain/transaction/Transaction.ts"
 import type { Evm } from "../../../../src/domain/transaction/evm/Evm.ts"
 import type { Seen } from "../../../../src/domain/transaction/evm/View.ts"
 import { attempt, commandsOf, seen } from "./Fixtures.ts"

@@ -1,17 +1,19 @@
 // Transactions, lanes and views for tests of single decisions. Each test names only what it is about.
-import type { Attempt, Receipt } from "../../../../src/domain/transaction/Attempt.ts"
-import type { Command } from "../../../../src/domain/transaction/Command.ts"
 import type { Evm, Request } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { laneOf } from "../../../../src/domain/transaction/evm/Evm.ts"
 import type { Fees } from "../../../../src/domain/transaction/evm/Fees.ts"
 import { maxFeesOf, paidOf } from "../../../../src/domain/transaction/evm/Funds.ts"
-import type { RestOfLane, Terms } from "../../../../src/domain/transaction/Lane.ts"
-import * as Neutral from "../../../../src/domain/transaction/Totals.ts"
-import * as Queue from "../../../../src/domain/transaction/Queue.ts"
 import { evmRules } from "../../../../src/domain/transaction/evm/EvmRules.ts"
-import type { LaneSituation, Situation, Unreachable } from "../../../../src/domain/transaction/Situation.ts"
 import { decide } from "../../../../src/domain/transaction/evm/Decision.ts"
-import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
+import * as Queue from "../../../../src/domain/transaction/Queue.ts"
+import type { Command, LaneSituation, Situation, Unreachable } from "../../../../src/domain/transaction/Rules.ts"
+import type {
+  Attempt,
+  Receipt,
+  RestOfLane,
+  Terms,
+  Transaction
+} from "../../../../src/domain/transaction/Transaction.ts"
 import type { ReceiptDetails, Seen } from "../../../../src/domain/transaction/evm/View.ts"
 import { address, ether, gwei, network, newLane, receiver } from "./simulation/World.ts"
 
@@ -182,16 +184,16 @@ export const commandsOf = (
 /** The neutral functions with the rules of evm. */
 export const totalsOf = (
   transactions: ReadonlyArray<Transaction<Evm>>,
-  since: Pick<Neutral.Totals, "lastSignedAt" | "quietSince">
-) => Neutral.totalsOf<Evm>(evmRules, transactions, since)
+  since: Pick<Queue.Totals, "lastSignedAt" | "quietSince">
+) => Queue.totalsOf<Evm>(evmRules, transactions, since)
 
-export const othersOf = (transaction: Transaction<Evm>, totals: Neutral.Totals<Evm>, isPendingBefore: boolean) =>
-  Neutral.restOf<Evm>(evmRules, transaction, totals, isPendingBefore)
+export const othersOf = (transaction: Transaction<Evm>, totals: Queue.Totals<Evm>, isPendingBefore: boolean) =>
+  Queue.restOf<Evm>(evmRules, transaction, totals, isPendingBefore)
 
 export const plan = (
   candidates: ReadonlyArray<Queue.Candidate<Evm>>,
   base: LaneSituation<Evm>,
-  totals: Neutral.Totals<Evm>,
+  totals: Queue.Totals<Evm>,
   moment: number,
   limit: number
 ) => Queue.plan<Evm>(evmRules, candidates, base, totals, moment, limit)

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { noopReserve, evmReservationOf, shortageOf, withPayment } from "../../../../src/domain/transaction/evm/Funds.ts"
 import { maxFeeOf, tipOf } from "../../../../src/domain/transaction/evm/Fees.ts"
-import { feeOf } from "../../../../src/domain/transaction/Totals.ts"
+import { feeOf } from "../../../../src/domain/transaction/Queue.ts"
 import { attempt, gwei, mined, othersOf, pending, receiptIn, request, seen, submitted, totalsOf } from "./Fixtures.ts"
 
 describe("a reservation", () => {

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import { maxFeeOf, tipOf } from "../../../../src/domain/transaction/evm/Fees.ts"
 import * as Market from "../../../../src/domain/transaction/evm/Market.ts"
-import { Speed } from "../../../../src/domain/transaction/Speed.ts"
+import { Speed } from "../../../../src/domain/transaction/TransactionValues.ts"
 
 const gwei = 1_000_000_000n
 const mega = 1_000_000n

@@ -4,7 +4,7 @@ import { patienceBlocks, usualLeastTip } from "../../../../src/domain/transactio
 import { isQuiet, marketOf, percentiles, priceOf } from "../../../../src/domain/transaction/evm/Market.ts"
 import type { Market } from "../../../../src/domain/transaction/evm/Market.ts"
 import { tipOf } from "../../../../src/domain/transaction/evm/Fees.ts"
-import { Speed } from "../../../../src/domain/transaction/Speed.ts"
+import { Speed } from "../../../../src/domain/transaction/TransactionValues.ts"
 import * as Chain from "./simulation/FeeChain.ts"
 
 /** Histories of each kind, their blocks, and the block from which the service sends. */

@@ -1,10 +1,10 @@
 // Prices that no block takes: they cost no nonce, and a nonce that has one can always be cleared.
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { canReplace } from "../../../../src/domain/transaction/Cancellation.ts"
 import { cancel } from "../../../../src/domain/transaction/evm/EvmChanges.ts"
 import { maxFeeOf } from "../../../../src/domain/transaction/evm/Fees.ts"
-import { feeOf } from "../../../../src/domain/transaction/Totals.ts"
+import { feeOf } from "../../../../src/domain/transaction/Queue.ts"
+import { canReplace } from "../../../../src/domain/transaction/Rules.ts"
 import { apply, withCancellation } from "../../../../src/domain/transaction/Transition.ts"
 import { causeOf, later, noop, summary } from "./DecisionTable.ts"
 import {

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { maxFeeOf } from "../../../../src/domain/transaction/evm/Fees.ts"
 import type { Seen } from "../../../../src/domain/transaction/evm/View.ts"
-import { canReplace } from "../../../../src/domain/transaction/Cancellation.ts"
+import { canReplace } from "../../../../src/domain/transaction/Rules.ts"
 import { cancel, feeViolation } from "../../../../src/domain/transaction/evm/EvmChanges.ts"
 import {
   attempt,

@@ -1,7 +1,7 @@
 // How long a transaction waits before its price is raised.
 import { assert, describe, it } from "@effect/vitest"
 import { isPatienceOver } from "../../../../src/domain/transaction/evm/Replacements.ts"
-import { max } from "../../../../src/domain/transaction/Speed.ts"
+import { fasterOf } from "../../../../src/domain/transaction/TransactionValues.ts"
 
 const since = { at: 0, height: 100 }
 
@@ -29,7 +29,7 @@ describe("patience", () => {
   })
 
   it("of a lane is that of the most urgent speed", () => {
-    assert.strictEqual(max("safeLow", "fastest"), "fastest")
-    assert.strictEqual(max("fast", "average"), "fast")
+    assert.strictEqual(fasterOf("safeLow", "fastest"), "fastest")
+    assert.strictEqual(fasterOf("fast", "average"), "fast")
   })
 })

@@ -1,6 +1,6 @@
 // What the limits of an API key leave for the fee of a signature, and bytes that another transaction has.
 import { assert, describe, it } from "@effect/vitest"
-import type { Situation } from "../../../../src/domain/transaction/Situation.ts"
+import type { Situation } from "../../../../src/domain/transaction/Rules.ts"
 import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
 import type { Solana } from "../../../../src/domain/transaction/solana/Solana.ts"
 import { decide } from "../../../../src/domain/transaction/solana/SolanaMachine.ts"

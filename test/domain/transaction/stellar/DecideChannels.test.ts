@@ -1,10 +1,9 @@
 // Decisions about the work on channels, and how many transactions ask about the free ones.
 import { assert, describe, it } from "@effect/vitest"
-import { plan } from "../../../../src/domain/transaction/Queue.ts"
 import type { ChannelStage, ChannelWork, Stellar } from "../../../../src/domain/transaction/stellar/Stellar.ts"
 import { placeOf } from "../../../../src/domain/transaction/stellar/StellarPlaces.ts"
 import { stellarRules } from "../../../../src/domain/transaction/stellar/StellarRules.ts"
-import { totalsOf } from "../../../../src/domain/transaction/Totals.ts"
+import { plan, totalsOf } from "../../../../src/domain/transaction/Queue.ts"
 import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
 import { check, entry, lane, look, n, now, pending, prepared, ready, seen, situation } from "./Situations.ts"
 

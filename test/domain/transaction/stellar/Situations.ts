@@ -1,8 +1,5 @@
 // Situations for tests of decisions: a transaction that can be signed, and one whose envelope is alive, dead, applied or taken.
 import { assert, it } from "@effect/vitest"
-import type { Attempt } from "../../../../src/domain/transaction/Attempt.ts"
-import type { Lane } from "../../../../src/domain/transaction/Lane.ts"
-import type { Situation } from "../../../../src/domain/transaction/Situation.ts"
 import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
 import type { Applied, Use } from "../../../../src/domain/transaction/stellar/Evidence.ts"
 import type { Stellar } from "../../../../src/domain/transaction/stellar/Stellar.ts"
@@ -12,7 +9,8 @@ import type {
   ProviderLook,
   StellarSeen
 } from "../../../../src/domain/transaction/stellar/StellarSeen.ts"
-import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
+import type { Situation } from "../../../../src/domain/transaction/Rules.ts"
+import type { Attempt, Lane, Transaction } from "../../../../src/domain/transaction/Transaction.ts"
 
 /** The address of a relayer, and that of a channel of it. */
 const own = "GADQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOZPI"

@@ -4,9 +4,9 @@ import { Effect, Fiber, Latch, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import type { Finality } from "../../../../src/domain/transaction/evm/NetworkNumbers.ts"
 import * as EvmHeads from "../../../../src/server/chains/evm/EvmHeads.ts"
-import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
 import { paramsOf } from "../../lanes/fake/Node.ts"
-import * as RpcFailure from "../../../../src/server/chains/RpcFailure.ts"
+import { rpcFailure } from "../../../../src/server/chains/RpcFailure.ts"
+import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
 
 const numbers = (finality: Finality) => ({ finality, blockTime: 1000 })
 
@@ -23,7 +23,7 @@ const provider = (url = "http://a.example") => {
         const tag = String(paramsOf(call)[0])
         state.asked.push(tag)
         yield* latch.await
-        if (state.isAway) return yield* RpcFailure.failure("unreachable")
+        if (state.isAway) return yield* rpcFailure("unreachable")
         const height = tag.startsWith("0x") ? Number(tag) : state.height - (tag === "finalized" ? 10 : 0)
         const block: unknown = { number: `0x${height.toString(16)}`, hash: hash(height), parentHash: hash(height - 1) }
         return yield* Effect.orDie(Schema.decodeUnknownEffect(call.result)(block))

@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as EvmOpinion from "../../../../src/server/chains/evm/EvmOpinion.ts"
 import * as EvmHeads from "../../../../src/server/chains/evm/EvmHeads.ts"
-import * as Providers from "../../../../src/server/chains/Providers.ts"
-import * as RpcFailure from "../../../../src/server/chains/RpcFailure.ts"
+import { makeProviders } from "../../../../src/server/chains/Providers.ts"
+import { RpcFailure, rpcFailure } from "../../../../src/server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
 import { urls } from "../fixtures.ts"
 
@@ -15,7 +15,7 @@ const nodeOf = (url: string, receipt: unknown, block: (height: number) => unknow
   url,
   call: (call) => {
     const [first] = Array.isArray(call.params) ? call.params : []
-    if (call.method === "eth_getTransactionReceipt" && receipt instanceof RpcFailure.RpcFailure) {
+    if (call.method === "eth_getTransactionReceipt" && receipt instanceof RpcFailure) {
       return Effect.fail(receipt.of(call.method))
     }
     const height = String(first).startsWith("0x") ? Number(first) : 100
@@ -52,7 +52,7 @@ const said = Effect.fnUntraced(function* (other: RpcNode) {
   const first = nodeOf("http://a.example", null)
   const nodes = new Map([first, other].map((node) => [node.url, node]))
   const nodeBy = (url: string) => nodes.get(url) ?? first
-  const providers = yield* Providers.make(
+  const providers = yield* makeProviders(
     { nodeOf: nodeBy, prove: () => Effect.void },
     urls("http://a.example", "http://b.example")
   )
@@ -63,7 +63,7 @@ const said = Effect.fnUntraced(function* (other: RpcNode) {
 })
 
 describe("a second provider without an opinion", () => {
-  const refused = RpcFailure.failure("unreachable", "HTTP 500")
+  const refused = rpcFailure("unreachable", "HTTP 500")
   const cases: ReadonlyArray<readonly [string, RpcNode, string]> = [
     ["did not answer", nodeOf("http://b.example", refused), "eth_getTransactionReceipt: HTTP 500"],
     ["has no receipt", nodeOf("http://b.example", null), "it has no receipt of it"],

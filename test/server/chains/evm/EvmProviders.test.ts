@@ -1,11 +1,11 @@
 // Which provider answers for a lane, and what is said if none does.
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { Unanswered } from "../../../../src/server/chains/RpcBatch.ts"
-import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
 import * as EvmEstimates from "../../../../src/server/chains/evm/EvmEstimates.ts"
 import * as EvmNodes from "../../../../src/server/chains/evm/EvmNodes.ts"
-import * as RpcFailure from "../../../../src/server/chains/RpcFailure.ts"
+import { Unanswered } from "../../../../src/server/chains/RpcBatch.ts"
+import { answeredFailure, rpcFailure } from "../../../../src/server/chains/RpcFailure.ts"
+import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
 
 /** Results of a node by method. A method without a result fails. */
 type Results = Readonly<Record<string, unknown>>
@@ -22,7 +22,7 @@ const node = (url: string, results: Results): RpcNode => ({
   call: (call) =>
     call.method in results
       ? Effect.orDie(Schema.decodeUnknownEffect(call.result)(results[call.method]))
-      : Effect.fail(RpcFailure.failure("unreachable", "HTTP 503").of(call.method)),
+      : Effect.fail(rpcFailure("unreachable", "HTTP 503").of(call.method)),
   ask: () => Effect.die("not used"),
   send: () => Effect.die("not used"),
   breaker: Effect.succeed("closed"),
@@ -55,7 +55,7 @@ it.effect("a provider of another chain does not decide the genesis of the others
 it.effect("each provider has its failure if none answers", () =>
   Effect.gen(function* () {
     const { tryAll, first } = yield* providers({ wrong: wrongChain, down: {}, right })
-    const use = () => Effect.fail(RpcFailure.answered("refused", "JSON-RPC error -32000").of("eth_call"))
+    const use = () => Effect.fail(answeredFailure("refused", "JSON-RPC error -32000").of("eth_call"))
     const { failures } = yield* Effect.flip(tryAll(use))
     assert.sameMembers(
       failures.map(({ url, failure }) => `${url}: ${failure.text}`),
@@ -80,7 +80,7 @@ it.effect("what a node says about bytes or a call repeats no secret of its URL",
     assert.deepInclude(yield* EvmNodes.send("0x00")(one), { message: shown })
     const estimate = yield* EvmEstimates.at(one, { from: "0x01", to: "0x02", value: 0n })
     assert.deepStrictEqual(estimate, { _tag: "Refused", words: shown })
-    const failure = new Unanswered({ failure: RpcFailure.failure("refused"), http: { status: 403, message: said } })
+    const failure = new Unanswered({ failure: rpcFailure("refused"), http: { status: 403, message: said } })
     const refusing: RpcNode = { ...one, send: () => Effect.fail(failure) }
     assert.deepInclude(yield* EvmNodes.send("0x00")(refusing), { status: 403, message: shown })
   })

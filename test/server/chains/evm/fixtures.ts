@@ -4,8 +4,7 @@ import { privateKeyToAccount } from "viem/accounts"
 import { makeAllowList } from "../../../../src/outbound/Destination.ts"
 import { Outbound } from "../../../../src/outbound/Outbound.ts"
 import { Breakers } from "../../../../src/server/chains/Breakers.ts"
-import { ChainAccess } from "../../../../src/server/chains/ChainAccess.ts"
-import { RpcNodes } from "../../../../src/server/chains/RpcNodes.ts"
+import { ChainAccess, RpcNodes } from "../../../../src/server/chains/RpcNodes.ts"
 import { EvmNodes } from "../../../../src/server/chains/evm/EvmNodes.ts"
 
 /** The key of `Anvil.funded`, which anvil prints at its start. */

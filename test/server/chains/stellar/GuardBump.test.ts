@@ -4,7 +4,7 @@ import { Operation, xdr } from "@stellar/stellar-sdk/base"
 import { Result } from "effect"
 import { guard, outerFeeOf } from "../../../../src/domain/transaction/stellar/Guard.ts"
 import { passedMethods } from "../../../../src/domain/transaction/stellar/RpcMethods.ts"
-import { isPassed } from "../../../../src/server/transactions/NodeNetwork.ts"
+import { isPassed } from "../../../../src/server/transactions/NodePassing.ts"
 import {
   addressEntry,
   call,

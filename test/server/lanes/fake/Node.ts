@@ -2,8 +2,9 @@
 import { Effect, Schema } from "effect"
 import { Unanswered } from "../../../../src/server/chains/RpcBatch.ts"
 import type { RpcAnswer, RpcCall } from "../../../../src/server/chains/RpcBatch.ts"
+import { answeredFailure, rpcFailure } from "../../../../src/server/chains/RpcFailure.ts"
+import type { RpcFailure } from "../../../../src/server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
-import * as RpcFailure from "../../../../src/server/chains/RpcFailure.ts"
 import { behind, countOf, minedIn } from "../../../../testkit/chain/Blocks.ts"
 import type { Block, Blocks } from "../../../../testkit/chain/Blocks.ts"
 import * as Pool from "../../../../testkit/chain/Pool.ts"
@@ -134,9 +135,9 @@ export const make = (chain: Chain, url: string) => {
     count: (method: string) => fake.seen.filter((call) => call.method === method).length
   }
 
-  const answer = (call: RpcCall): Effect.Effect<RpcAnswer, RpcFailure.RpcFailure> => {
+  const answer = (call: RpcCall): Effect.Effect<RpcAnswer, RpcFailure> => {
     fake.seen.push(call)
-    if (fake.isAway) return Effect.fail(RpcFailure.failure("unreachable"))
+    if (fake.isAway) return Effect.fail(rpcFailure("unreachable"))
     const params = paramsOf(call)
     const own = () => methods[call.method]?.(params)
     return Effect.succeed(fake.lies.get(call.method)?.(params) ?? own() ?? error("no such method", -32601))
@@ -148,10 +149,8 @@ export const make = (chain: Chain, url: string) => {
     call: (call) =>
       Effect.flatMap(answer(call), (given) =>
         given._tag === "Result"
-          ? Effect.mapError(Schema.decodeUnknownEffect(call.result)(given.value), () =>
-              RpcFailure.failure("invalid_answer")
-            )
-          : Effect.fail(RpcFailure.answered("refused"))
+          ? Effect.mapError(Schema.decodeUnknownEffect(call.result)(given.value), () => rpcFailure("invalid_answer"))
+          : Effect.fail(answeredFailure("refused"))
       ),
     send: (call) => Effect.mapError(answer(call), (failure) => new Unanswered({ failure })),
     breaker: Effect.succeed("closed"),

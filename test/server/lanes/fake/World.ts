@@ -10,23 +10,22 @@ import type { EvmNetwork } from "../../../../src/domain/network/Network.ts"
 import type { EvmPolicy } from "../../../../src/domain/relayer/Policy.ts"
 import { EvmRelayer, RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
 import { SignerId } from "../../../../src/domain/signer/Signer.ts"
-import { TransactionId } from "../../../../src/domain/transaction/TransactionId.ts"
 import * as EvmHeads from "../../../../src/server/chains/evm/EvmHeads.ts"
 import * as EvmMarkets from "../../../../src/server/chains/evm/EvmMarkets.ts"
 import * as EvmNodes from "../../../../src/server/chains/evm/EvmNodes.ts"
 import { noncesOf } from "../../../../src/domain/transaction/evm/Evm.ts"
 import * as EvmLane from "../../../../src/server/lanes/evm/EvmLane.ts"
-import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
-import { emptyMemory } from "../../../../src/server/lanes/StepState.ts"
-import * as LaneKeys from "../../../../src/server/lanes/LaneKeys.ts"
-import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
-import type { LaneContents } from "../../../../src/server/ledger/hold/HeldLane.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import { LedgerMemory } from "../../../../src/server/ledger/memory/LedgerMemory.ts"
 import type { Tables } from "../../../../src/server/ledger/memory/LedgerMemory.ts"
-import type { Account, NewTransaction } from "../../../../src/server/ledger/NewTransaction.ts"
-import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
+import { TransactionId } from "../../../../src/domain/transaction/TransactionValues.ts"
+import { makeLaneKeys } from "../../../../src/server/lanes/LaneNetwork.ts"
+import type { KeyOptions } from "../../../../src/server/lanes/LaneNetwork.ts"
+import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
+import { emptyMemory } from "../../../../src/server/lanes/StepState.ts"
+import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
+import type { Account, Hold, LaneContents, NewTransaction } from "../../../../src/server/ledger/LedgerEntries.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/LocalKey.ts"
 import type { SignerBackend } from "../../../../src/server/signers/backends/SignerBackend.ts"
 import { withNonce } from "../../../../testkit/EvmRows.ts"
@@ -175,7 +174,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
       heads,
       markets: EvmMarkets.make()
     })
-    const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make({ use: () => Effect.succeed(backend) }, options)
+    const keys = (options: KeyOptions) => makeLaneKeys({ use: () => Effect.succeed(backend) }, options)
     const context: LaneContext = {
       ledger: { ...lanes, read: (hold) => Effect.map(lanes.read(hold), asStarted) },
       rules: network.rules,

@@ -3,7 +3,7 @@
 import { assert } from "@effect/vitest"
 import { Array, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { maxSignaturesPerCommit } from "../../../../src/domain/transaction/Numbers.ts"
+import { maxSignaturesPerCommit } from "../../../../src/domain/transaction/TransactionValues.ts"
 import { SolanaRelayer } from "../../../../src/domain/relayer/Relayer.ts"
 import { computeBudgetProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"

@@ -13,7 +13,7 @@ import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTr
 import type { SolanaRequest } from "../../../../src/domain/transaction/solana/Solana.ts"
 import { explain } from "../../../../src/domain/transaction/solana/SolanaWords.ts"
 import { derivations } from "../../../../src/server/chains/solana/SolanaKeys.ts"
-import type { TransactionId } from "../../../../src/domain/transaction/TransactionId.ts"
+import type { TransactionId } from "../../../../src/domain/transaction/TransactionValues.ts"
 import { lookupTable } from "../../../../testkit/solana/Accounts.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { u64 } from "../../../../testkit/solana/Messages.ts"

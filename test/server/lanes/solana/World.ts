@@ -15,27 +15,28 @@ import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
 import { memoProgram, systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import type { Solana, SolanaRequest } from "../../../../src/domain/transaction/solana/Solana.ts"
-import type { Answer } from "../../../../src/domain/transaction/Rules.ts"
 import { windowSize } from "../../../../src/domain/transaction/solana/SolanaNumbers.ts"
 import { solanaRules } from "../../../../src/domain/transaction/solana/SolanaRules.ts"
-import { TransactionId } from "../../../../src/domain/transaction/TransactionId.ts"
-import type { RpcAnswer, RpcCall } from "../../../../src/server/chains/RpcBatch.ts"
-import * as RpcFailure from "../../../../src/server/chains/RpcFailure.ts"
-import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
 import * as SolanaNodes from "../../../../src/server/chains/solana/SolanaNodes.ts"
-import { CrashPoints } from "../../../../src/server/lanes/CrashPoints.ts"
-import type { CrashPoint } from "../../../../src/server/lanes/CrashPoints.ts"
-import * as LaneKeys from "../../../../src/server/lanes/LaneKeys.ts"
-import { emptyMemory } from "../../../../src/server/lanes/StepState.ts"
-import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
 import * as SolanaLane from "../../../../src/server/lanes/solana/SolanaLane.ts"
-import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import { LedgerMemory } from "../../../../src/server/ledger/memory/LedgerMemory.ts"
-import type { Account, NewTransaction } from "../../../../src/server/ledger/NewTransaction.ts"
-import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
-import { isOf } from "../../../../src/server/ledger/StoredTransaction.ts"
+import type { Answer } from "../../../../src/domain/transaction/Rules.ts"
+import { TransactionId } from "../../../../src/domain/transaction/TransactionValues.ts"
+import type { RpcAnswer, RpcCall } from "../../../../src/server/chains/RpcBatch.ts"
+import { rpcFailure } from "../../../../src/server/chains/RpcFailure.ts"
+import type { RpcFailure } from "../../../../src/server/chains/RpcFailure.ts"
+import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
+import { makeLaneKeys } from "../../../../src/server/lanes/LaneNetwork.ts"
+import type { KeyOptions } from "../../../../src/server/lanes/LaneNetwork.ts"
+import { CrashPoints } from "../../../../src/server/lanes/LaneSending.ts"
+import type { CrashPoint } from "../../../../src/server/lanes/LaneSending.ts"
+import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
+import { emptyMemory } from "../../../../src/server/lanes/StepState.ts"
+import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
+import { isTransactionOf } from "../../../../src/server/ledger/LedgerEntries.ts"
+import type { Account, Hold, NewTransaction } from "../../../../src/server/ledger/LedgerEntries.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/LocalKey.ts"
 import type { SignerBackend } from "../../../../src/server/signers/backends/SignerBackend.ts"
 import { nodeWith } from "../../../../testkit/RpcNodes.ts"
@@ -115,10 +116,10 @@ class Waiting {
 }
 
 const rpcNode = (node: Node.Node, waiting: Waiting): RpcNode => {
-  const answerTo = ({ method, params }: RpcCall): Effect.Effect<RpcAnswer, RpcFailure.RpcFailure> => {
+  const answerTo = ({ method, params }: RpcCall): Effect.Effect<RpcAnswer, RpcFailure> => {
     const list = globalThis.Array.isArray(params) ? params : []
     const answer = node.answer(method, JSON.parse(JSON.stringify(list)))
-    if (answer === undefined) return Effect.fail(RpcFailure.failure("unreachable"))
+    if (answer === undefined) return Effect.fail(rpcFailure("unreachable"))
     return Effect.succeed(
       "result" in answer
         ? { _tag: "Result", value: ExactJson.parse(JSON.stringify(answer.result)) }
@@ -196,7 +197,7 @@ export const make = Effect.fnUntraced(function* (given: Given = {}) {
       accept(account, count, { request, facts: { isPrebuilt: false, isRefreshable: true }, ...over }),
     transaction: (id: TransactionId) =>
       Effect.map(ledger.get(1, id), (stored) =>
-        isOf<Solana>(solanaRules, stored) ? stored.transaction : assert.fail("is no transaction of solana")
+        isTransactionOf<Solana>(solanaRules, stored) ? stored.transaction : assert.fail("is no transaction of solana")
       ),
     cancel: (id: TransactionId) => ledger.cancel(1, id),
     answer: (answer: Answer, id?: TransactionId) =>
@@ -237,7 +238,7 @@ export const make = Effect.fnUntraced(function* (given: Given = {}) {
       },
       prices: { rate: () => world.rate }
     })
-    const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make({ use: () => Effect.succeed(backend) }, options)
+    const keys = (options: KeyOptions) => makeLaneKeys({ use: () => Effect.succeed(backend) }, options)
     const context: LaneContext = {
       ledger: lanes,
       rules: network.rules,

@@ -13,7 +13,7 @@ import { decodeWith } from "../../../../src/server/chains/stellar/StellarDecodin
 import { termsOf } from "../../../../src/server/chains/stellar/StellarGuarding.ts"
 import { networkIdOf } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
 import * as StellarSigner from "../../../../src/server/lanes/stellar/StellarSigner.ts"
-import { isLaneOf } from "../../../../src/server/ledger/StoredLane.ts"
+import { isLaneOf } from "../../../../src/server/ledger/LedgerEntries.ts"
 import { attacks } from "../../../../testkit/stellar/Attacks.ts"
 import type { Attack } from "../../../../testkit/stellar/Attacks.ts"
 import { envelope, keyNamed, passphrase, payment } from "../../../../testkit/stellar/Building.ts"

@@ -2,10 +2,10 @@
 import { assert } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { layerEach } from "../../../../testkit/layerEach.ts"
-import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
+import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
 import { memory } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 

@@ -7,7 +7,7 @@ import { createHash, randomBytes } from "node:crypto"
 import { accountsIn } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
 import * as OwnAccounts from "../../../../src/server/lanes/stellar/OwnAccounts.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
-import * as LaneAccountsRepo from "../../../../src/server/ledger/hold/LaneAccountsRepo.ts"
+import { makeLaneAccounts } from "../../../../src/server/ledger/LanesRepo.ts"
 import { RelayerTargets } from "../../../../src/server/relayers/RelayerTargets.ts"
 import * as RelayersRepo from "../../../../src/server/relayers/RelayersRepo.ts"
 import { RelayerMacs } from "../../../../src/server/relayers/StoredRelayer.ts"
@@ -37,7 +37,7 @@ layer(ledger)("accounts of the service", (it) => {
       yield* addLane("stellar:test", relayer)
       yield* addLane("evm:1", foreign)
       let reads = 0
-      const { addresses } = yield* LaneAccountsRepo.make
+      const { addresses } = yield* makeLaneAccounts
       const own = yield* OwnAccounts.make.pipe(
         Effect.provide(
           Layer.merge(
@@ -78,7 +78,7 @@ layer(ledger)("accounts of the service", (it) => {
         INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
         SELECT 'many' || n, 'x', 'stellar', 'many', 'G' || upper(repeat(md5(n::text), 2)), false, 's1' FROM generate_series(1, 5000) n`
       yield* sql`VACUUM ANALYZE lanes, relayers`
-      const ofLanes = (yield* LaneAccountsRepo.make).addresses
+      const ofLanes = (yield* makeLaneAccounts).addresses
       const ofRelayers = (yield* Effect.provide(RelayersRepo.make, Layer.mock(RelayerMacs, {}))).addresses
       const part = accountsIn(
         randomBytes(1000),

@@ -17,20 +17,19 @@ import type { Stellar, StellarFacts, StellarRequest } from "../../../../src/doma
 import { stellarRules } from "../../../../src/domain/transaction/stellar/StellarRules.ts"
 import { accountOf } from "../../../../src/domain/transaction/stellar/StrKey.ts"
 import { hashIn } from "../../../../src/server/chains/stellar/StellarEnvelopes.ts"
-import { TransactionId } from "../../../../src/domain/transaction/TransactionId.ts"
 import * as StellarNodes from "../../../../src/server/chains/stellar/StellarNodes.ts"
-import * as LaneKeys from "../../../../src/server/lanes/LaneKeys.ts"
-import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
 import * as ChannelUpkeep from "../../../../src/server/lanes/stellar/ChannelUpkeep.ts"
 import * as StellarLane from "../../../../src/server/lanes/stellar/StellarLane.ts"
-import { emptyMemory } from "../../../../src/server/lanes/StepState.ts"
-import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
-import type { Account, NewTransaction } from "../../../../src/server/ledger/NewTransaction.ts"
-import { isLaneOf } from "../../../../src/server/ledger/StoredLane.ts"
-import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
-import { isOf } from "../../../../src/server/ledger/StoredTransaction.ts"
+import { TransactionId } from "../../../../src/domain/transaction/TransactionValues.ts"
+import { makeLaneKeys } from "../../../../src/server/lanes/LaneNetwork.ts"
+import type { KeyOptions } from "../../../../src/server/lanes/LaneNetwork.ts"
+import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
+import { emptyMemory } from "../../../../src/server/lanes/StepState.ts"
+import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
+import { isLaneOf, isTransactionOf } from "../../../../src/server/ledger/LedgerEntries.ts"
+import type { Account, Hold, NewTransaction } from "../../../../src/server/ledger/LedgerEntries.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/LocalKey.ts"
 import { accept } from "../../../../testkit/LedgerRows.ts"
 import {
@@ -143,7 +142,9 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
     ) => accept(account, count, { request, facts: {}, ...over }),
     transaction: (id: TransactionId) =>
       Effect.map(ledger.get(1, id), (stored) =>
-        isOf<Stellar>(stellarRules, stored) ? stored.transaction : assert.fail("is no transaction of stellar")
+        isTransactionOf<Stellar>(stellarRules, stored)
+          ? stored.transaction
+          : assert.fail("is no transaction of stellar")
       ),
     cancel: (id: TransactionId) => ledger.cancel(1, id),
     contents: Effect.suspend(() => (hold === undefined ? Effect.die("no lane is held") : lanes.read(hold))),
@@ -199,7 +200,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
       },
       ledger: { channelSeed: (channel) => world.channelSeed(channel) }
     })
-    const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make({ use: () => Effect.succeed(backend) }, options)
+    const keys = (options: KeyOptions) => makeLaneKeys({ use: () => Effect.succeed(backend) }, options)
     const context: LaneContext = {
       ledger: lanes,
       rules: sending.rules,

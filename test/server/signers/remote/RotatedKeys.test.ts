@@ -8,7 +8,7 @@ import { attributes } from "../../../../src/server/signers/backends/pkcs11/Crypt
 import type { Cryptoki } from "../../../../src/server/signers/backends/pkcs11/Cryptoki.ts"
 import * as Pkcs11 from "../../../../src/server/signers/backends/pkcs11/Pkcs11.ts"
 import { ofError } from "../../../../src/server/signers/backends/pkcs11/Pkcs11Failures.ts"
-import { ChainAccess } from "../../../../src/server/chains/ChainAccess.ts"
+import { ChainAccess } from "../../../../src/server/chains/RpcNodes.ts"
 import * as Services from "../../../../src/server/Services.ts"
 import { addressesOf } from "../../../../src/server/signers/SignerKeys.ts"
 import { Signers } from "../../../../src/server/signers/Signers.ts"

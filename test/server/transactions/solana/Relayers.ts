@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto"
 import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
 import { memoProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
-import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import { ledgerTables } from "../../../../src/server/ledger/Claims.ts"
 import { until } from "../../../../testkit/process/Folder.ts"
 import * as Prepared from "../../../../testkit/Prepared.ts"
 import * as Cluster from "../../../../testkit/solana/Cluster.ts"
@@ -15,7 +15,7 @@ import { transitConfig } from "../../signers/fixtures.ts"
 import { sol } from "../../lanes/solana/World.ts"
 
 export const api = Layer.provideMerge(
-  LedgerTables.layer(),
+  ledgerTables(),
   TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })
 ).pipe(Layer.provideMerge(Logger.layer([])))
 

@@ -3,7 +3,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Asset, decodeAddressToMuxedAccount, Operation, StrKey } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"
-import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import { ledgerTables } from "../../../../src/server/ledger/Claims.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import {
   call as callOf,
@@ -21,7 +21,7 @@ import { prepared, transitConfig } from "../../signers/fixtures.ts"
 import { makeKey } from "../Fixtures.ts"
 
 // No lane and no health check runs: only requests could ask a signer or a provider.
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer()).pipe(
+const api = Layer.provideMerge(ledgerTables(), TestApi.layer()).pipe(
   Layer.provideMerge(Vault.layer),
   Layer.provideMerge(Logger.layer([]))
 )

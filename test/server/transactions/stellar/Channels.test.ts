@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { randomUUID } from "node:crypto"
 import { SqlClient } from "effect/sql"
-import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import { ledgerTables } from "../../../../src/server/ledger/Claims.ts"
 import * as Documented from "../../../../testkit/Documented.ts"
 import { until } from "../../../../testkit/process/Folder.ts"
 import * as Prepared from "../../../../testkit/Prepared.ts"
@@ -11,7 +11,7 @@ import { keyNamed } from "../../../../testkit/stellar/Building.ts"
 import { dataOf, pay, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
+const api = Layer.provideMerge(ledgerTables(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
   Layer.provideMerge(Logger.layer([]))
 )
 

@@ -8,8 +8,8 @@ import { verifyWebhook } from "../../../../src/client/Webhook.ts"
 import { isOfNetwork } from "../../../../src/client/Networks.ts"
 import { createClient, orThrow } from "../../../../src/client/promise/createClient.ts"
 import { RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
-import { TransactionId } from "../../../../src/domain/transaction/TransactionId.ts"
-import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import { TransactionId } from "../../../../src/domain/transaction/TransactionValues.ts"
+import { ledgerTables } from "../../../../src/server/ledger/Claims.ts"
 import { until } from "../../../../testkit/process/Folder.ts"
 import * as Receiver from "../../../../testkit/Receiver.ts"
 import { keyNamed } from "../../../../testkit/stellar/Building.ts"
@@ -18,7 +18,7 @@ import { decode } from "../../../../testkit/stellar/Envelope.ts"
 import { dataOf, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
+const api = Layer.provideMerge(ledgerTables(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
   Layer.provideMerge(Logger.layer([]))
 )
 

@@ -4,7 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import type { xdr } from "@stellar/stellar-sdk/base"
 import { Asset, Operation } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"
-import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import { ledgerTables } from "../../../../src/server/ledger/Claims.ts"
 import {
   addressValue,
   amountValue,
@@ -22,7 +22,7 @@ import { dataOf, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { makeKey } from "../Fixtures.ts"
 
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
+const api = Layer.provideMerge(ledgerTables(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
   Layer.provideMerge(Logger.layer([]))
 )
 

@@ -2,7 +2,7 @@
 // Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
-import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import { ledgerTables } from "../../../../src/server/ledger/Claims.ts"
 import { keyNamed, payment, transaction } from "../../../../testkit/stellar/Building.ts"
 import { relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
@@ -10,7 +10,7 @@ import { makeKey } from "../Fixtures.ts"
 import { post } from "../wallet/fixtures.ts"
 import type { Reply } from "../wallet/fixtures.ts"
 
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer()).pipe(Layer.provideMerge(Logger.layer([])))
+const api = Layer.provideMerge(ledgerTables(), TestApi.layer()).pipe(Layer.provideMerge(Logger.layer([])))
 
 const calling = Effect.gen(function* () {
   const relayer = yield* relayerAt({ ledgerMs: 0 })

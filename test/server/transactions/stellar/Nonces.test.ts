@@ -2,7 +2,7 @@
 // Ledgers close by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
-import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import { ledgerTables } from "../../../../src/server/ledger/Claims.ts"
 import * as Documented from "../../../../testkit/Documented.ts"
 import { until } from "../../../../testkit/process/Folder.ts"
 import { keyNamed, payment, transaction } from "../../../../testkit/stellar/Building.ts"
@@ -10,7 +10,7 @@ import { keyOf, newAccount } from "../../../../testkit/stellar/Entries.ts"
 import { dataOf, pay, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
+const api = Layer.provideMerge(ledgerTables(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
   Layer.provideMerge(Logger.layer([]))
 )
 

@@ -4,7 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import { TransactionBuilder } from "@stellar/stellar-sdk/base"
 import { DateTime, Effect, Layer, Logger } from "effect"
 import { randomUUID } from "node:crypto"
-import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import { ledgerTables } from "../../../../src/server/ledger/Claims.ts"
 import * as Prepared from "../../../../testkit/Prepared.ts"
 import { until } from "../../../../testkit/process/Folder.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
@@ -13,7 +13,7 @@ import { creditName, policies, trust } from "../../../../testkit/stellar/Credits
 import { dataOf, pay, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
 import { makeKey } from "../Fixtures.ts"
 
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
+const api = Layer.provideMerge(ledgerTables(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
   Layer.provideMerge(Logger.layer([]))
 )
 

@@ -2,13 +2,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Asset, Operation } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"
-import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import { ledgerTables } from "../../../../src/server/ledger/Claims.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { transaction } from "../../../../testkit/stellar/Building.ts"
 import { issuer } from "../../../../testkit/stellar/Credits.ts"
 import { dataOf, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
 
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
+const api = Layer.provideMerge(ledgerTables(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
   Layer.provideMerge(Logger.layer([]))
 )
 

@@ -3,7 +3,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Operation } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"
-import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import { ledgerTables } from "../../../../src/server/ledger/Claims.ts"
 import { until } from "../../../../testkit/process/Folder.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { transaction } from "../../../../testkit/stellar/Building.ts"
@@ -13,7 +13,7 @@ import { dataOf, relayerAt } from "../../../../testkit/stellar/Relayers.ts"
 import type { Shown } from "../../../../testkit/stellar/Relayers.ts"
 import { makeKey } from "../Fixtures.ts"
 
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
+const api = Layer.provideMerge(ledgerTables(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
   Layer.provideMerge(Logger.layer([]))
 )
 

@@ -3,12 +3,12 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { readFile } from "node:fs/promises"
-import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import { ledgerTables } from "../../../../src/server/ledger/Claims.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { envelope, keyNamed, payment, transaction } from "../../../../testkit/stellar/Building.ts"
 import { dataOf, pay, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
 
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
+const api = Layer.provideMerge(ledgerTables(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
   Layer.provideMerge(Logger.layer([]))
 )
 

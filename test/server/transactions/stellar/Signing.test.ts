@@ -4,7 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import type { xdr } from "@stellar/stellar-sdk/base"
 import { Asset, Operation } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"
-import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import { ledgerTables } from "../../../../src/server/ledger/Claims.ts"
 import * as Documented from "../../../../testkit/Documented.ts"
 import {
   addressValue,
@@ -25,7 +25,7 @@ import { publicVote } from "../../../../testkit/stellar/Voted.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { makeKey } from "../Fixtures.ts"
 
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer()).pipe(Layer.provideMerge(Logger.layer([])))
+const api = Layer.provideMerge(ledgerTables(), TestApi.layer()).pipe(Layer.provideMerge(Logger.layer([])))
 
 const [receiver, user] = [keyNamed("receiver"), keyNamed("user")]
 

@@ -3,7 +3,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Operation, scValToNative, xdr } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"
-import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import { ledgerTables } from "../../../../src/server/ledger/Claims.ts"
 import { counterContract, counterKey, nativeContract } from "../../../../testkit/stellar/Contracts.ts"
 import { envelope, keyNamed, payment, transaction } from "../../../../testkit/stellar/Building.ts"
 import { creditContract } from "../../../../testkit/stellar/Calls.ts"
@@ -13,7 +13,7 @@ import { pay, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { makeKey } from "../Fixtures.ts"
 
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer()).pipe(Layer.provideMerge(Logger.layer([])))
+const api = Layer.provideMerge(ledgerTables(), TestApi.layer()).pipe(Layer.provideMerge(Logger.layer([])))
 
 const [receiver, user] = [keyNamed("receiver"), keyNamed("user")]
 

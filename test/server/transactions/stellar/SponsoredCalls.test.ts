@@ -3,7 +3,7 @@
 import { assert, layer } from "@effect/vitest"
 import { authorizeEntry, Operation, xdr } from "@stellar/stellar-sdk/base"
 import { Effect, Layer, Logger } from "effect"
-import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import { ledgerTables } from "../../../../src/server/ledger/Claims.ts"
 import * as Documented from "../../../../testkit/Documented.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { call as callOf, keyNamed, payment, transaction } from "../../../../testkit/stellar/Building.ts"
@@ -18,7 +18,7 @@ import { fields, heldBy, hold, policies, signedEntry } from "../../../../testkit
 import { dataOf, relayerAt, xlm } from "../../../../testkit/stellar/Relayers.ts"
 import { makeKey } from "../Fixtures.ts"
 
-const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
+const api = Layer.provideMerge(ledgerTables(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
   Layer.provideMerge(Logger.layer([]))
 )
 

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import type { Scope as Lifetime } from "effect"
 import type { Scope } from "../../../../domain/access/ApiKey.ts"
-import { codes, RpcError } from "../../../../domain/transaction/RpcError.ts"
+import { rpcCodes, RpcError } from "../../../../domain/transaction/NodeCall.ts"
 import type { EvmSender } from "../EvmSenders.ts"
 import type { Params } from "./Params.ts"
 import * as Sending from "./Sending.ts"
@@ -34,7 +34,7 @@ const unsupported: AccountMethod = {
   begin: () =>
     Effect.fail(
       new RpcError({
-        code: codes.unsupportedMethod,
+        code: rpcCodes.unsupportedMethod,
         message: "the service returns no signed transactions; use eth_sendTransaction"
       })
     )

@@ -1,13 +1,12 @@
 // Reads of nodes that the ledger completes: transactions and receipts under any hash of an attempt, and the next nonce.
 import { Effect, Predicate } from "effect"
-import { isNoop } from "../../../../domain/transaction/Attempt.ts"
-import { isFinal } from "../../../../domain/transaction/Transaction.ts"
 import { countAt } from "../../../chains/evm/EvmCalls.ts"
-import type { RpcNode } from "../../../chains/RpcNode.ts"
+import { Ledger } from "../../../ledger/Ledger.ts"
+import { isFinal, isNoop } from "../../../../domain/transaction/Transaction.ts"
 import type { RpcAnswer, RpcCall } from "../../../chains/RpcBatch.ts"
 import type { RpcFailure } from "../../../chains/RpcFailure.ts"
-import { Ledger } from "../../../ledger/Ledger.ts"
-import type { StoredTransaction } from "../../../ledger/StoredTransaction.ts"
+import type { RpcNode } from "../../../chains/RpcNode.ts"
+import type { StoredTransaction } from "../../../ledger/LedgerEntries.ts"
 import type { EvmSender } from "../EvmSenders.ts"
 import * as PendingTransaction from "./PendingTransaction.ts"
 

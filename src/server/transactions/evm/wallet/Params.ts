@@ -1,7 +1,7 @@
 // Positional parameters of JSON-RPC calls.
 import { Effect, Schema } from "effect"
 import { BadRequest } from "../../../../domain/request/Request.ts"
-import { invalidParams } from "../../../../domain/transaction/RpcError.ts"
+import { invalidParams } from "../../../../domain/transaction/NodeCall.ts"
 
 export type Params = ReadonlyArray<unknown>
 

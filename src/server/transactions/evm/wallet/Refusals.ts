@@ -1,11 +1,10 @@
 // Why a transaction will not be executed, as JSON-RPC errors. The texts of nodes come first: clients search for them.
 import { explain } from "../../../../domain/transaction/evm/EvmWords.ts"
-import { cause } from "../../../../domain/transaction/Cause.ts"
-import type { Cause, Figures } from "../../../../domain/transaction/Cause.ts"
-import type { KnownCode } from "../../../../domain/transaction/Code.ts"
-import { codes, notExecuted, refused, RpcError } from "../../../../domain/transaction/RpcError.ts"
 import { entryOf } from "../../../../domain/request/Shown.ts"
-import type { StoredTransaction } from "../../../ledger/StoredTransaction.ts"
+import { cause } from "../../../../domain/transaction/Cause.ts"
+import type { Cause, Figures, KnownCode } from "../../../../domain/transaction/Cause.ts"
+import { notExecuted, refused, rpcCodes, RpcError } from "../../../../domain/transaction/NodeCall.ts"
+import type { StoredTransaction } from "../../../ledger/LedgerEntries.ts"
 
 const nonce = ({ required_nonce = 0, next_nonce = 0 }: Figures): string =>
   `nonce too ${required_nonce < next_nonce ? "low" : "high"}: next nonce ${next_nonce}`
@@ -40,7 +39,7 @@ export const refusalOf = ({ id, transaction }: StoredTransaction): RpcError => {
 /** A call that reverts in the estimate. `data`: the revert data, by which clients decode custom errors. */
 export const revertOf = ({ transaction: { cause } }: StoredTransaction, data: string | undefined): RpcError =>
   new RpcError({
-    code: codes.reverted,
+    code: rpcCodes.reverted,
     message: (cause && nodeTextOf(cause)) ?? "execution reverted",
     ...(data === undefined ? {} : { data })
   })

@@ -2,9 +2,6 @@
 // means that the transaction will not be executed.
 import { Effect, Option, Schedule } from "effect"
 import * as Caller from "../../../../domain/access/Caller.ts"
-import { isFinal, newestRequest } from "../../../../domain/transaction/Transaction.ts"
-import { codes, invalidParams, notExecuted, refused, RpcError } from "../../../../domain/transaction/RpcError.ts"
-import type { TransactionId } from "../../../../domain/transaction/TransactionId.ts"
 import type { Evm } from "../../../../domain/transaction/evm/Evm.ts"
 import { evmRules } from "../../../../domain/transaction/evm/EvmRules.ts"
 import { SendEvmTransaction } from "../../../../domain/transaction/evm/SendEvmTransaction.ts"
@@ -12,13 +9,16 @@ import * as WalletTransaction from "../../../../domain/transaction/evm/WalletTra
 import { estimateGas } from "../../../chains/evm/EvmCalls.ts"
 import * as RevertReason from "../../../chains/evm/RevertReason.ts"
 import { Ledger } from "../../../ledger/Ledger.ts"
-import { isOf } from "../../../ledger/StoredTransaction.ts"
-import type { StoredTransaction } from "../../../ledger/StoredTransaction.ts"
 import * as Checks from "../Checks.ts"
 import * as RelayerNodes from "../RelayerNodes.ts"
 import type { EvmSender } from "../EvmSenders.ts"
 import { textOf } from "../../Intake.ts"
-import { mayRead } from "../../OwnTransactions.ts"
+import { invalidParams, notExecuted, refused, rpcCodes, RpcError } from "../../../../domain/transaction/NodeCall.ts"
+import { isFinal, newestRequest } from "../../../../domain/transaction/Transaction.ts"
+import type { TransactionId } from "../../../../domain/transaction/TransactionValues.ts"
+import { isTransactionOf } from "../../../ledger/LedgerEntries.ts"
+import type { StoredTransaction } from "../../../ledger/LedgerEntries.ts"
+import { mayRead } from "../../Senders.ts"
 import { Transactions } from "../../Transactions.ts"
 import type { Params } from "./Params.ts"
 import * as Refusals from "./Refusals.ts"
@@ -48,7 +48,7 @@ export const make = Effect.gen(function* () {
         TransactionConflict: ({ error }) => Effect.fail(refused(error)),
         RelayerPaused: () => Effect.fail(refused("Relayer paused")),
         TooManyRequests: () =>
-          Effect.fail(new RpcError({ code: codes.limitExceeded, message: "too many open transactions" })),
+          Effect.fail(new RpcError({ code: rpcCodes.limitExceeded, message: "too many open transactions" })),
         RelayerNotFound: () => Effect.fail(notExecuted("Relayer not found")),
         NotImplemented: ({ error }) => Effect.fail(notExecuted(error))
       })
@@ -83,7 +83,7 @@ export const make = Effect.gen(function* () {
     const [first] = stored.transaction.attempts
     if (first !== undefined) return first.hash
     if (stored.transaction.cause?.code !== "would_revert") return yield* Refusals.refusalOf(stored)
-    const data = isOf<Evm>(evmRules, stored) ? yield* revertData(sender, stored) : undefined
+    const data = isTransactionOf<Evm>(evmRules, stored) ? yield* revertData(sender, stored) : undefined
     return yield* Refusals.revertOf(stored, data)
   })
 

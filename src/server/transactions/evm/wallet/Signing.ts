@@ -1,6 +1,6 @@
 // `personal_sign`, `eth_sign` and `eth_signTypedData`: signatures as nodes give them, audited as those of `sign`.
 import { Effect, Predicate, Schema } from "effect"
-import { codes, invalidParams, notExecuted, refused, RpcError } from "../../../../domain/transaction/RpcError.ts"
+import { invalidParams, notExecuted, refused, rpcCodes, RpcError } from "../../../../domain/transaction/NodeCall.ts"
 import { CheckedEvmAddress } from "../../../../domain/chain/Address.ts"
 import * as ExactJson from "../../../../domain/request/ExactJson.ts"
 import { BadRequest } from "../../../../domain/request/Request.ts"
@@ -63,7 +63,7 @@ const answered = <R>(self: Effect.Effect<EvmSignature, Failed, R>) =>
       TooManyRequests: ({ retryAfter }) =>
         Effect.fail(
           new RpcError({
-            code: codes.limitExceeded,
+            code: rpcCodes.limitExceeded,
             message: `too many signatures at the same time; try again in ${retryAfter} s`
           })
         ),

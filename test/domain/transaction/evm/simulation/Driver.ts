@@ -1,11 +1,11 @@
 // A process that holds the lane: it polls, decides, commits, sends and records. It can die between any two of these.
-import type { Command } from "../../../../../src/domain/transaction/Command.ts"
 import { nonceOf } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import type { Evm, Question } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import { evmRules } from "../../../../../src/domain/transaction/evm/EvmRules.ts"
 import { decide } from "../../../../../src/domain/transaction/evm/Decision.ts"
 import type { Seen } from "../../../../../src/domain/transaction/evm/View.ts"
 import { plan } from "../../../../../src/domain/transaction/Queue.ts"
+import type { Command } from "../../../../../src/domain/transaction/Rules.ts"
 import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
 import { apply } from "../../../../../src/domain/transaction/Transition.ts"
 import { broadcast } from "./Broadcasts.ts"

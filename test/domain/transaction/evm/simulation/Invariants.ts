@@ -1,9 +1,9 @@
 // What holds after every step, whatever happened.
 import { assert } from "@effect/vitest"
-import type { Command } from "../../../../../src/domain/transaction/Command.ts"
 import { nonceOf } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import type { Evm } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import { maxFeeOf, tipOf } from "../../../../../src/domain/transaction/evm/Fees.ts"
+import type { Command } from "../../../../../src/domain/transaction/Rules.ts"
 import { isFinal } from "../../../../../src/domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
 import { effectsOf } from "./Blocks.ts"

@@ -1,10 +1,10 @@
 // The counters of a lane: which count is believed, holes in its nonces, and what is settled.
-import { cause } from "../../../../../src/domain/transaction/Cause.ts"
 import { nonceOf } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import { maxFeesOf } from "../../../../../src/domain/transaction/evm/Funds.ts"
 import { floor } from "../../../../../src/domain/transaction/evm/BelievedCount.ts"
 import { findGaps, settle } from "../../../../../src/domain/transaction/evm/Gaps.ts"
 import { priceOf } from "../../../../../src/domain/transaction/evm/Market.ts"
+import { cause } from "../../../../../src/domain/transaction/Cause.ts"
 import { isInFlight } from "../../../../../src/domain/transaction/Transaction.ts"
 import { dieAt, living } from "./Faults.ts"
 import type { Faults } from "./Faults.ts"

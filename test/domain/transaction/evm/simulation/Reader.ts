@@ -1,10 +1,9 @@
 // What a poll sees, from the answers of one provider and the opinion of the second.
-import type { Attempt } from "../../../../../src/domain/transaction/Attempt.ts"
 import type { Evm } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import { questionsOf, sightOf, withAbsence, withSight } from "../../../../../src/domain/transaction/evm/View.ts"
 import type { LaneView } from "../../../../../src/domain/transaction/evm/BelievedCount.ts"
 import type { SecondOpinion, Seen, Sight, TakerEvidence } from "../../../../../src/domain/transaction/evm/View.ts"
-import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
+import type { Attempt, Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
 import { behind, countOf, headOf, minedIn } from "../../../../../testkit/chain/Blocks.ts"
 import { estimateIn, marketIn } from "./Prices.ts"
 import { address, receiver, required } from "./World.ts"

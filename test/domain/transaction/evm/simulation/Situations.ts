@@ -1,14 +1,13 @@
 // What the process that holds the lane knows when it decides about one transaction.
-import { cause } from "../../../../../src/domain/transaction/Cause.ts"
-import type { Terms } from "../../../../../src/domain/transaction/Lane.ts"
 import { nonceOf, laneOf } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import type { Evm } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import { evmRules } from "../../../../../src/domain/transaction/evm/EvmRules.ts"
-import type { LaneSituation, Situation, Unreachable } from "../../../../../src/domain/transaction/Situation.ts"
 import type { Seen } from "../../../../../src/domain/transaction/evm/View.ts"
-import { restOf, totalsOf } from "../../../../../src/domain/transaction/Totals.ts"
+import { cause } from "../../../../../src/domain/transaction/Cause.ts"
+import { restOf, totalsOf } from "../../../../../src/domain/transaction/Queue.ts"
+import type { LaneSituation, Situation, Unreachable } from "../../../../../src/domain/transaction/Rules.ts"
 import { isFinal } from "../../../../../src/domain/transaction/Transaction.ts"
-import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
+import type { Terms, Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
 import { address } from "./World.ts"
 import type { World } from "./World.ts"
 

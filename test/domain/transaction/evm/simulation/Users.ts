@@ -1,8 +1,8 @@
 // What callers do: they change the ledger, and never the chain.
 import { Result } from "effect"
-import { replaced, canReplace } from "../../../../../src/domain/transaction/Cancellation.ts"
 import { cancel, replacementViolations } from "../../../../../src/domain/transaction/evm/EvmChanges.ts"
 import type { Request } from "../../../../../src/domain/transaction/evm/Evm.ts"
+import { canReplace, replaced } from "../../../../../src/domain/transaction/Rules.ts"
 import { isFinal } from "../../../../../src/domain/transaction/Transaction.ts"
 import { withCancellation } from "../../../../../src/domain/transaction/Transition.ts"
 import { delays, offers, priorities, validities } from "./Step.ts"

@@ -1,9 +1,9 @@
 // Everything outside of the process that decides, and the ledger: what survives when the process dies.
 import type { Claim, FloorStep } from "../../../../../src/domain/transaction/evm/BelievedCount.ts"
-import type { Moment } from "../../../../../src/domain/transaction/Moment.ts"
 import type { NetworkNumbers } from "../../../../../src/domain/transaction/evm/NetworkNumbers.ts"
 import type { Evm, Nonces, Request } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
+import type { Moment } from "../../../../../src/domain/transaction/TransactionValues.ts"
 import type { Absence, ForeignCall } from "../../../../../src/domain/transaction/evm/View.ts"
 import { upTo } from "../../../../../testkit/chain/Blocks.ts"
 import type { Blocks } from "../../../../../testkit/chain/Blocks.ts"

@@ -1,11 +1,10 @@
 // One random episode: a network, providers, two processes and callers, with faults; then a fair end in which all must finish.
-import { cause } from "../../../../../src/domain/transaction/Cause.ts"
-import { isUnproven } from "../../../../../src/domain/transaction/Restore.ts"
 import { stellarRules } from "../../../../../src/domain/transaction/stellar/StellarRules.ts"
 import type { Stellar } from "../../../../../src/domain/transaction/stellar/Stellar.ts"
+import { cause } from "../../../../../src/domain/transaction/Cause.ts"
 import { isFinal } from "../../../../../src/domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
-import { withCancellation } from "../../../../../src/domain/transaction/Transition.ts"
+import { isUnproven, withCancellation } from "../../../../../src/domain/transaction/Transition.ts"
 import { Result } from "effect"
 import { random as seeded } from "../../solana/explorer/Random.ts"
 import { pending } from "../Situations.ts"

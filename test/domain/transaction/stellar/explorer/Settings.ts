@@ -1,9 +1,8 @@
 // Worlds in which episodes are played, and worlds in which one rule is missing.
-import { cause } from "../../../../../src/domain/transaction/Cause.ts"
-import { Command } from "../../../../../src/domain/transaction/Command.ts"
-import type { Commands } from "../../../../../src/domain/transaction/Command.ts"
-import type { Situation } from "../../../../../src/domain/transaction/Situation.ts"
 import type { Stellar } from "../../../../../src/domain/transaction/stellar/Stellar.ts"
+import { cause } from "../../../../../src/domain/transaction/Cause.ts"
+import { Command } from "../../../../../src/domain/transaction/Rules.ts"
+import type { Commands, Situation } from "../../../../../src/domain/transaction/Rules.ts"
 import { currentAttempts } from "../../../../../src/domain/transaction/Transaction.ts"
 import type { Setting } from "./Episode.ts"
 import type { Decide } from "./Process.ts"

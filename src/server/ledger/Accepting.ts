@@ -1,0 +1,447 @@
+// Accepts transactions, and signatures that callers get. Those that arrive while two batches are written form the next batches (ADR 0010,
+// 0017).
+import { Array, Clock, Context, Data, Effect, Option, Tracer } from "effect"
+import { SqlClient } from "effect/sql"
+import { createHash } from "node:crypto"
+import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import { present } from "../../domain/transaction/Presentation.ts"
+import { TransactionConflict } from "../../domain/transaction/Rules.ts"
+import { beginning } from "../../domain/transaction/Transaction.ts"
+import { RelayerPaused } from "../../domain/transaction/TransactionLimits.ts"
+import type { Moment, TransactionId } from "../../domain/transaction/TransactionValues.ts"
+import { isUnavailable } from "../../sql/Query.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { retryDeadlock } from "../../sql/Transaction.ts"
+import * as Batcher from "../../sql/batch/Batcher.ts"
+import { isTraced } from "../../sql/batch/Batcher.ts"
+import { Audit } from "../audit/Audit.ts"
+import { currentOrigin } from "../responses/CurrentRequest.ts"
+import type { Origin } from "../responses/CurrentRequest.ts"
+import { makeFeeLimits, makeIdentities, makeOpenCounts, sameBytes } from "./AcceptanceChecks.ts"
+import { Holder } from "./Holder.ts"
+import * as LanesRepo from "./LanesRepo.ts"
+import { LedgerRules } from "./LedgerEntries.ts"
+import type {
+  Accepted,
+  Account,
+  FeeLimit,
+  GivenSignature,
+  IssuedSignature,
+  NamedBody,
+  NewTransaction,
+  StoredTransaction
+} from "./LedgerEntries.ts"
+import * as RelayerTransactionsRepo from "./RelayerTransactionsRepo.ts"
+import type { Named } from "./RelayerTransactionsRepo.ts"
+import { makeGivenSignatures } from "./SignaturesRepo.ts"
+import * as Writing from "./TransactionWrites.ts"
+import * as TransactionsRepo from "./TransactionsRepo.ts"
+import { makeNewTransactions } from "./TransactionsRepo.ts"
+import type { Acceptance, Inserted } from "./TransactionsRepo.ts"
+
+// Inserts accepted transactions with their lanes, audit records and events, in the running SQL transaction.
+
+export const newlyStored = (
+  { account, transaction, origin, trace, now }: Acceptance,
+  row: Inserted
+): StoredTransaction => {
+  const { id, request, validUntil, notBefore, requiredSequence, priority, externalId, fee } = transaction
+  return {
+    id,
+    version: 1,
+    laneId: row.lane_id,
+    relayerId: account.relayerId,
+    chain: account.chain,
+    from: account.address,
+    apiKeyId: origin.keyId,
+    ...(origin.requestId === null ? {} : { requestId: origin.requestId }),
+    ...(externalId === undefined ? {} : { externalId }),
+    ...(trace === undefined ? {} : { trace }),
+    ...(fee === undefined ? {} : { fee }),
+    transaction: {
+      ...beginning(
+        {
+          number: row.number,
+          relayerNumber: account.relayerNumber,
+          origin: "request",
+          generation: row.generation,
+          versions: [request],
+          facts: transaction.facts,
+          priority,
+          validUntil
+        },
+        now
+      ),
+      ...(notBefore === undefined ? {} : { notBefore }),
+      ...(requiredSequence === undefined ? {} : { requiredSequence })
+    }
+  }
+}
+
+const keyOf = ({ chain, address }: Account): string => `${chain} ${address}`
+
+export const makeInserting = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const repo = yield* makeNewTransactions
+  const lanes = yield* LanesRepo.make
+  const audit = yield* Audit
+  const { changeOf } = yield* Writing.auditing
+  const publish = yield* Writing.publishing
+  const holder = yield* Holder
+
+  /** Lanes that are known to exist. The service never deletes a lane. */
+  const known = new Set<string>()
+
+  const ensureLanes = Effect.fnUntraced(function* (acceptances: ReadonlyArray<Acceptance>) {
+    const missing = acceptances.map(({ account }) => account).filter((account) => !known.has(keyOf(account)))
+    if (missing.length === 0) return
+    yield* lanes.ensure(missing)
+    yield* sql.afterCommit(Effect.sync(() => missing.forEach((account) => known.add(keyOf(account)))))
+  })
+
+  const record = Effect.fnUntraced(function* (
+    accepted: ReadonlyArray<{ readonly stored: StoredTransaction; readonly origin: Origin }>
+  ) {
+    if (accepted.length === 0) return
+    yield* audit.recordMany(
+      accepted.map(({ stored, origin }) => changeOf("transaction.sent", { after: stored }, origin))
+    )
+    yield* publish(
+      accepted.map(({ stored, origin }) => ({ type: "transaction.created", stored, requestId: origin.requestId }))
+    )
+    yield* holder.accepted(
+      accepted.map(({ stored: { laneId, transaction } }) => ({ laneId, number: transaction.number }))
+    )
+  })
+
+  /** In the order of the acceptances; none for those that were not inserted. */
+  const insert = Effect.fnUntraced(function* (acceptances: ReadonlyArray<Acceptance>, waits: boolean) {
+    yield* ensureLanes(acceptances)
+    const rows = new Map((yield* repo.insert(acceptances, waits)).map((row) => [row.id, row]))
+    const found = acceptances.map((acceptance) =>
+      Option.map(Option.fromUndefinedOr(rows.get(acceptance.transaction.id)), (row) => newlyStored(acceptance, row))
+    )
+    // Another program may have deleted the lane: the next insertion ensures that it exists.
+    for (const [index, { account }] of acceptances.entries())
+      if (found[index]?._tag === "None") known.delete(keyOf(account))
+    yield* record(
+      Array.getSomes(
+        Array.zipWith(found, acceptances, (one, { origin }) => Option.map(one, (stored) => ({ stored, origin })))
+      )
+    )
+    return found
+  })
+
+  return insert
+})
+
+// Transactions whose bytes a caller got signed before: they take the signature over, because the bytes are outside already.
+
+export const makeTakingOver = Effect.gen(function* () {
+  const repo = yield* makeGivenSignatures
+  const networks = yield* LedgerRules
+
+  /** The caller has locked the identities. */
+  return Effect.fnUntraced(function* (account: Account, acceptances: ReadonlyArray<Acceptance>) {
+    const { rules, offer } = networks.of(account.chain)
+    const { withGiven } = rules
+    const identities = acceptances.flatMap(({ transaction: { identity } }) => identity ?? [])
+    if (withGiven === undefined || identities.length === 0) return acceptances
+    const offers = yield* repo.offers(account, identities)
+    return acceptances.map((acceptance) => {
+      const { identity = "", facts } = acceptance.transaction
+      const given = offers.get(identity)
+      if (given === undefined) return acceptance
+      const known = withGiven(facts, { hash: given.hash, offer: offer.decode(given.offer) })
+      return { ...acceptance, transaction: { ...acceptance.transaction, facts: known } }
+    })
+  })
+})
+
+/** Batches written at the same time. A relayer is in one group, so that its transactions get numbers in order of arrival. */
+const groups = 2
+
+/** A batch that waits for a lock longer than this does not hold up the next one. */
+const patience = "100 millis"
+
+/** Another request committed the same `external_id`, `identity` or `exclusive` between the lookup and the insertion: the next lookup finds it. */
+class Raced extends Data.TaggedError("Raced") {}
+
+/** `traceparent` of the running request. Undefined: no spans are exported. */
+export const currentTrace = Effect.contextWith((context: Context.Context<never>) => {
+  const span = isTraced(context) ? Context.getOrUndefined(context, Tracer.ParentSpan) : undefined
+  return Effect.succeed(
+    span === undefined ? undefined : `00-${span.traceId}-${span.spanId}-${span.sampled ? "01" : "00"}`
+  )
+})
+
+/** Its sequences are given away by the lane that it belongs to. */
+export const isChannel = new TransactionConflict({
+  error: "the account of the relayer is a channel account of another relayer; use an account of its own"
+})
+
+export const hashOf = (body: string): string => createHash("sha256").update(body).digest("hex")
+
+/** Equal bytes are not looked up: an acceptance has to exclude them anyway. */
+const externalOf = ({ bodyHash, transaction }: Acceptance): Named => ({
+  bodyHash,
+  ...present("externalId", transaction.externalId)
+})
+
+export const otherBody = (id: TransactionId) =>
+  new TransactionConflict({ error: `external_id: was used with another body, by transaction ${id}` })
+
+const usedTwice = new TransactionConflict({ error: "external_id: is used twice in this request" })
+
+/** Two new transactions of one request cannot have the same one. */
+export const checkDistinct = (added: ReadonlyArray<Pick<Acceptance, "transaction">>) => {
+  const ids = added.flatMap(({ transaction: { externalId } }) => externalId ?? [])
+  return new Set(ids).size === ids.length ? Effect.void : usedTwice
+}
+
+/** What can prevent an acceptance: an `external_id` that was used before, and limits of fees. */
+const makeAdmitting = Effect.gen(function* () {
+  const transactions = yield* TransactionsRepo.make
+  const relayers = yield* RelayerTransactionsRepo.make
+  const { spend } = yield* makeFeeLimits
+
+  const checkFees = (added: ReadonlyArray<NewTransaction>, limits: ReadonlyArray<FeeLimit>, now: Moment) => {
+    const more = added.reduce((sum, { fee = 0n }) => sum + fee, 0n)
+    return spend(
+      limits.map((limit) => ({ ...limit, more })),
+      now
+    )
+  }
+
+  /**
+   * Transactions of the relayer that were accepted before: with the same `external_id`, or with the same bytes, and the same body. In
+   * the order of what is asked; undefined: there is none. Fails if it had another body.
+   */
+  const formerOf = Effect.fnUntraced(function* (account: Account, asked: ReadonlyArray<Named>) {
+    const found = yield* relayers.named(account, asked)
+    const external = new Map(found.map((one) => [one.externalId, one]))
+    const identical = new Map(found.map((one) => [one.identity, one]))
+    const ids: Array<TransactionId | undefined> = []
+    for (const { bodyHash, externalId, identity } of asked) {
+      const named = externalId === undefined ? undefined : external.get(externalId)
+      if (named !== undefined && named.bodyHash !== bodyHash) return yield* otherBody(named.id)
+      const same = named ?? (identity === undefined ? undefined : identical.get(identity))
+      if (same !== undefined && same.bodyHash !== bodyHash) return yield* sameBytes(same.id)
+      ids.push(same?.id)
+    }
+    const rows = yield* transactions.find(ids.filter((id) => id !== undefined))
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    return ids.map((id) => (id === undefined ? undefined : byId.get(id)))
+  })
+
+  /** The one whose place another request with the same body can never have. */
+  const requiring = Effect.fnUntraced(function* (account: Account, sequence: bigint, body: string) {
+    const [found] = yield* transactions.find(yield* relayers.requiring(account, sequence, hashOf(body)))
+    return found
+  })
+
+  return { checkFees, formerOf, requiring }
+})
+
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const repo = yield* makeNewTransactions
+  const insert = yield* makeInserting
+  const admitting = yield* makeAdmitting
+  const identities = yield* makeIdentities
+  const lanes = yield* LanesRepo.make
+  const counts = yield* makeOpenCounts
+  const takeOver = yield* makeTakingOver
+  const transaction = yield* Transaction.make
+
+  /** Bytes that are stored already are left out: another transaction may have them, or a caller may have got them signed before. */
+  const insertBatch = Effect.fnUntraced(function* (acceptances: ReadonlyArray<Acceptance>) {
+    const doubtful = yield* identities.lockDoubtful(
+      acceptances.flatMap(({ account: { chain, address }, transaction: { identity } }) =>
+        identity === undefined ? [] : { chain, address, identity }
+      )
+    )
+    const clear = acceptances.filter(
+      ({ transaction: { identity } }) => identity === undefined || !doubtful.has(identity)
+    )
+    const hasRoom = yield* counts.addAll(clear.map(({ account: { relayerNumber } }) => ({ relayerNumber, count: 1 })))
+    const admitted = clear.filter((_, index) => hasRoom[index])
+    const found = admitted.length === 0 ? [] : yield* insert(admitted, false)
+    const stored = new Map(Array.getSomes(found).map((one) => [one.id, one]))
+    // What is accepted alone counts itself, and what was accepted before counts once.
+    counts.remove(admitted.flatMap(({ account, transaction: { id } }) => (stored.has(id) ? [] : account.relayerNumber)))
+    return acceptances.map((acceptance) => Option.fromUndefinedOr(stored.get(acceptance.transaction.id)))
+  }, transaction)
+
+  /** A batch that fails as a whole, for example by a deadlock, is accepted one by one, so that each reports its own error. */
+  const batched = yield* Batcher.make<Acceptance, Option.Option<StoredTransaction>>(sql, {
+    group: ({ account }) => String(account.relayerNumber % groups),
+    patience,
+    all: (acceptances) =>
+      Effect.catchDefect(insertBatch(acceptances), (defect) =>
+        isUnavailable(defect)
+          ? Effect.die(defect)
+          : Effect.as(
+              Effect.logWarning("transactions are accepted one by one because their batch failed"),
+              acceptances.map(Option.none<StoredTransaction>)
+            )
+      )
+  })
+
+  const acceptOnce = Effect.fnUntraced(function* (
+    account: Account,
+    acceptances: Array.NonEmptyReadonlyArray<Acceptance>,
+    limits: ReadonlyArray<FeeLimit>
+  ) {
+    const relayer = yield* repo.holdRelayer(account.relayerNumber)
+    if (Option.isNone(relayer)) return yield* new RelayerNotFound({})
+    if (relayer.value.paused) return yield* new RelayerPaused({})
+    const former = yield* admitting.formerOf(account, acceptances.map(externalOf))
+    const added = acceptances.filter((_, index) => former[index] === undefined)
+    if (added.length > 0) {
+      yield* checkDistinct(added)
+      if (yield* lanes.isChannel(account)) return yield* isChannel
+      yield* identities.lock(added.flatMap(({ transaction: { identity } }) => identity ?? []))
+      yield* identities.check(
+        account,
+        added.map(({ transaction }) => transaction)
+      )
+      yield* counts.add({ relayerNumber: account.relayerNumber, count: added.length })
+      yield* admitting.checkFees(
+        added.map(({ transaction }) => transaction),
+        limits,
+        acceptances[0].now
+      )
+    }
+    const inserted = added.length === 0 ? [] : yield* insert(yield* takeOver(account, added), true)
+    if (inserted.some(Option.isNone)) return yield* new Raced()
+    const stored = new Map(Array.getSomes(inserted).map((one) => [one.id, one]))
+    return Array.map(acceptances, ({ transaction: { id } }, index): Accepted => {
+      const fresh = stored.get(id)
+      if (fresh !== undefined) return { stored: fresh, isNew: true }
+      const found = former[index]
+      if (found === undefined) throw new Error("an accepted transaction is neither new nor known")
+      return { stored: found, isNew: false }
+    })
+  }, transaction)
+
+  const acceptAlone = (
+    account: Account,
+    acceptances: Array.NonEmptyReadonlyArray<Acceptance>,
+    limits: ReadonlyArray<FeeLimit>
+  ) =>
+    acceptOnce(account, acceptances, limits).pipe(
+      retryDeadlock,
+      Effect.retry({ while: ({ _tag }) => _tag === "Raced" }),
+      Effect.catchTag("Raced", Effect.die)
+    )
+
+  const accept = Effect.fn("Ledger.accept")(function* (
+    account: Account,
+    added: Array.NonEmptyReadonlyArray<NewTransaction>,
+    limits: ReadonlyArray<FeeLimit> = []
+  ) {
+    const origin = yield* currentOrigin
+    const trace = yield* currentTrace
+    const now = yield* Clock.currentTimeMillis
+    const acceptances = Array.map(added, (one): Acceptance => ({
+      account,
+      transaction: one,
+      bodyHash: hashOf(one.body),
+      origin,
+      trace,
+      now
+    }))
+    if (acceptances.length === 1 && limits.length === 0) {
+      const stored = yield* batched(acceptances[0])
+      if (Option.isSome(stored)) return Array.of<Accepted>({ stored: stored.value, isNew: true })
+    }
+    return yield* acceptAlone(account, acceptances, limits)
+  })
+
+  const repeated = Effect.fn("Ledger.repeated")((account: Account, asked: ReadonlyArray<NamedBody>) =>
+    asked.some(({ externalId, identity }) => externalId !== undefined || identity !== undefined)
+      ? admitting.formerOf(
+          account,
+          asked.map(({ body, ...names }) => ({ ...names, bodyHash: hashOf(body) }))
+        )
+      : Effect.succeed([])
+  )
+
+  return { accept, repeated, requiring: admitting.requiring }
+})
+
+// Stores signatures that a caller gets before the caller gets them: their fees count as if the service sent them.
+
+/** Another request committed the same identity between the lookup and the insertion: the next lookup finds it. */
+class SignatureRaced extends Data.TaggedError("Raced") {}
+
+export const isOfAnother = new TransactionConflict({
+  error: "already_signed: the same bytes were signed for another relayer"
+})
+
+export const makeGiving = Effect.gen(function* () {
+  const repo = yield* makeGivenSignatures
+  const lanes = yield* LanesRepo.make
+  const relayers = yield* makeNewTransactions
+  const identities = yield* makeIdentities
+  const { spend } = yield* makeFeeLimits
+  const networks = yield* LedgerRules
+  const audit = yield* Audit
+  const transaction = yield* Transaction.make
+
+  const given = Effect.fn("Ledger.given")(function* (account: Account, identity: string) {
+    yield* identities.check(account, [{ identity }])
+    const former = Option.getOrUndefined(yield* repo.find(account, identity))
+    if (former === undefined) return undefined
+    if (former.relayer_number !== account.relayerNumber) return yield* isOfAnother
+    const issued: IssuedSignature = { hash: former.hash, raw: former.raw, isNew: false }
+    return issued
+  })
+
+  /** As the attempts of the chain store theirs. */
+  const offerText = (chain: string, { offer }: GivenSignature): string | undefined =>
+    offer === undefined ? undefined : networks.of(chain).offer.text(offer)
+
+  const giveOnce = Effect.fnUntraced(function* (
+    account: Account,
+    fresh: GivenSignature,
+    limits: ReadonlyArray<FeeLimit>
+  ) {
+    const relayer = yield* relayers.holdRelayer(account.relayerNumber)
+    if (Option.isNone(relayer)) return yield* new RelayerNotFound({})
+    if (relayer.value.paused) return yield* new RelayerPaused({})
+    yield* lanes.ensure([account])
+    const { hash, raw, fee, identity } = fresh
+    if (identity !== undefined) yield* identities.lock([identity])
+    const former = identity === undefined ? undefined : yield* given(account, identity)
+    if (former !== undefined) return former
+    // The service can have built the same bytes for a transaction: commits of the lane wait until this one ends.
+    yield* lanes.lock(account)
+    yield* identities.checkSignature(account, hash)
+    const now = yield* Clock.currentTimeMillis
+    const origin = yield* currentOrigin
+    yield* spend(
+      limits.map((limit) => ({ ...limit, more: fee })),
+      now
+    )
+    const { relayerId, chain } = account
+    if (!(yield* repo.insert(account, origin.keyId, fresh, offerText(chain, fresh), now)))
+      return yield* new SignatureRaced()
+    const after = JSON.stringify({ relayer_id: relayerId, chain, hash, identity, fee: String(fee) })
+    yield* audit.recordMany([{ action: "transaction.signed", id: hash, after, origin }])
+    const issued: IssuedSignature = { hash, raw, isNew: true }
+    return issued
+  }, transaction)
+
+  const give = Effect.fn("Ledger.give")(
+    (account: Account, fresh: GivenSignature, limits: ReadonlyArray<FeeLimit> = []) =>
+      giveOnce(account, fresh, limits).pipe(
+        retryDeadlock,
+        Effect.retry({ while: ({ _tag }) => _tag === "Raced" }),
+        Effect.catchTag("Raced", Effect.die)
+      )
+  )
+
+  return { give, given, givenPlaces: repo.places }
+})
