@@ -1,9 +1,9 @@
 // Rows of the ledger as evm's, for tests whose relayers are all of evm.
 import { Layer } from "effect"
-import { nonceOf } from "../src/domain/transaction/evm/Evm.ts"
-import type { Evm } from "../src/domain/transaction/evm/Evm.ts"
 import { solanaRules } from "../src/domain/transaction/solana/SolanaRules.ts"
 import { stellarRules } from "../src/domain/transaction/stellar/StellarRules.ts"
+import { nonceOf } from "../src/domain/transaction/evm/Evm.ts"
+import type { Evm } from "../src/domain/transaction/evm/Evm.ts"
 import { evmRules } from "../src/domain/transaction/evm/EvmRules.ts"
 import { ledgerTables } from "../src/server/ledger/Claims.ts"
 import type { LedgerTablesOptions } from "../src/server/ledger/Claims.ts"

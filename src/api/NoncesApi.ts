@@ -1,7 +1,7 @@
 // The endpoints with which an operator reads and repairs the nonces of a relayer's account.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { ClearedNonces, ClearNonces, NonceDecision, NonceState } from "../domain/transaction/evm/NonceState.ts"
+import { ClearedNonces, ClearNonces, NonceDecision, NonceState } from "../domain/transaction/evm/EvmSchemas.ts"
 import { SolanaLaneState } from "../domain/transaction/solana/SolanaLaneState.ts"
 import { StellarNonceState } from "../domain/transaction/stellar/StellarNonceState.ts"
 import { ResyncNonce } from "../domain/transaction/TransactionRequests.ts"

@@ -11,14 +11,14 @@ import {
 } from "../domain/transaction/TransactionRequests.ts"
 import { TransactionId } from "../domain/transaction/TransactionValues.ts"
 import { OtherTransaction } from "../domain/transaction/UnknownNetwork.ts"
-import { TransactionFees } from "../domain/transaction/evm/BlockFees.ts"
-import { EvmTransaction } from "../domain/transaction/evm/EvmTransaction.ts"
 import {
+  EvmTransaction,
   ReplaceEvmTransaction,
   SendEvmBatch,
-  SendEvmTransaction
-} from "../domain/transaction/evm/SendEvmTransaction.ts"
-import { Simulation } from "../domain/transaction/evm/Simulation.ts"
+  SendEvmTransaction,
+  Simulation
+} from "../domain/transaction/evm/EvmSchemas.ts"
+import { TransactionFees } from "../domain/transaction/evm/Hindsight.ts"
 import {
   ReplaceSolanaTransaction,
   SendSolanaBatch,

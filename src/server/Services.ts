@@ -6,34 +6,32 @@ import { Changes } from "./changes/Changes.ts"
 import { EventStreams } from "./events/EventStreams.ts"
 import { LaneLedger } from "./ledger/LaneLedger.ts"
 import { Ledger } from "./ledger/Ledger.ts"
-import * as EvmLane from "./lanes/evm/EvmLane.ts"
-import * as EvmMarkets from "./chains/evm/EvmMarkets.ts"
-import * as EvmMetrics from "./lanes/evm/EvmMetrics.ts"
 import * as SolanaMetrics from "./lanes/solana/SolanaMetrics.ts"
 import * as SolanaLane from "./lanes/solana/SolanaLane.ts"
 import * as StellarLane from "./lanes/stellar/StellarLane.ts"
 import * as StellarMetrics from "./lanes/stellar/StellarMetrics.ts"
-import { evmRules } from "../domain/transaction/evm/EvmRules.ts"
 import { solanaRules } from "../domain/transaction/solana/SolanaRules.ts"
 import { stellarRules } from "../domain/transaction/stellar/StellarRules.ts"
-import { MessageSigning } from "./transactions/evm/MessageSigning.ts"
-import { FeesHttp, NoncesHttp, PoliciesHttp } from "./transactions/evm/EvmHttp.ts"
-import * as EvmNodeCalls from "./transactions/evm/EvmNodeCalls.ts"
 import * as SolanaNonces from "./transactions/solana/SolanaNonces.ts"
 import * as StellarNonces from "./transactions/stellar/StellarNonces.ts"
 import * as SolanaNodeCalls from "./transactions/solana/SolanaNodeCalls.ts"
 import * as StellarNodeCalls from "./transactions/stellar/StellarNodeCalls.ts"
 import { Nonces } from "./transactions/evm/Nonces.ts"
-import { SigningHttp } from "./transactions/evm/SigningHttp.ts"
-import * as EvmIntake from "./transactions/evm/EvmIntake.ts"
 import type { Intake } from "./transactions/Intake.ts"
 import * as SolanaIntake from "./transactions/solana/SolanaIntake.ts"
 import * as StellarIntake from "./transactions/stellar/StellarIntake.ts"
 import { Intakes } from "./transactions/Intake.ts"
 import { Rehearsals } from "./transactions/evm/Rehearsals.ts"
 import { PriceSource } from "./prices/PriceSource.ts"
-import { EvmNodes } from "./chains/evm/EvmNodes.ts"
-import * as EvmInspection from "./chains/evm/EvmInspection.ts"
+import { evmRules } from "../domain/transaction/evm/EvmRules.ts"
+import * as EvmMarkets from "./chains/evm/EvmMarkets.ts"
+import { evmInspection, EvmNodes } from "./chains/evm/EvmNodes.ts"
+import * as EvmLane from "./lanes/evm/EvmLane.ts"
+import { evmLaneMetrics } from "./lanes/evm/EvmLane.ts"
+import { FeesHttp, NoncesHttp, PoliciesHttp, SigningHttp } from "./transactions/evm/EvmHttp.ts"
+import * as EvmIntake from "./transactions/evm/EvmIntake.ts"
+import * as EvmNodeCalls from "./transactions/evm/EvmNodeCalls.ts"
+import { MessageSigning } from "./transactions/evm/MessageSigning.ts"
 import { largestBatch } from "./networks/builtin.ts"
 import { SolanaNodes } from "./chains/solana/SolanaNodes.ts"
 import * as SolanaInspection from "./chains/solana/SolanaInspection.ts"
@@ -136,7 +134,7 @@ const ledgerRules = ({ networks = [] }: Pick<Options, "networks">) =>
 export const networkHandlers = Layer.mergeAll(NoncesHttp, PoliciesHttp, FeesHttp, SigningHttp)
 
 /** Metrics that only some network types have. */
-export const networkMetrics = [...EvmMetrics.all, ...EvmMarkets.metrics, ...SolanaMetrics.all, ...StellarMetrics.all]
+export const networkMetrics = [...evmLaneMetrics, ...EvmMarkets.metrics, ...SolanaMetrics.all, ...StellarMetrics.all]
 
 const ledger = ({ databaseFailover: failover, laneLease: lease }: Options) =>
   Ledger.layer.pipe(
@@ -195,7 +193,7 @@ export const layerSecrets = ({ masterKey, decryptionKeys = [] }: Pick<Options, "
 const inspections = Layer.unwrap(
   Effect.map(StellarNodes, (nodes) =>
     Chains.layerNoDeps({
-      evm: EvmInspection.kind,
+      evm: evmInspection,
       solana: SolanaInspection.kind,
       stellar: StellarInspection.kindOf(nodes)
     })

@@ -4,8 +4,7 @@ import type { NetworkProvider } from "../../domain/network/NetworkProvider.ts"
 import { maskUrl } from "../../domain/chain/Rpc.ts"
 import { makeAllowList } from "../../outbound/Destination.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
-import * as EvmInspection from "../../server/chains/evm/EvmInspection.ts"
-import * as EvmNodes from "../../server/chains/evm/EvmNodes.ts"
+import { evmDialect, evmQuestions } from "../../server/chains/evm/EvmNodes.ts"
 import { Breakers } from "../../server/chains/Breakers.ts"
 import { askFacts } from "../../server/chains/Chains.ts"
 import { ChainAccess, RpcNodes } from "../../server/chains/RpcNodes.ts"
@@ -17,7 +16,7 @@ import { largestBatch } from "../../server/networks/builtin.ts"
 
 /** Each network type, with a call that only its nodes answer. */
 const types = [
-  { dialect: EvmNodes.dialect, questions: EvmInspection.questions },
+  { dialect: evmDialect, questions: evmQuestions },
   { dialect: SolanaNodes.dialect, questions: SolanaInspection.questions },
   { dialect: StellarNodes.dialect, questions: StellarInspection.questions }
 ]

@@ -7,8 +7,11 @@ import { CreateNetwork, UpdateNetwork } from "../../../src/domain/network/Networ
 import { ReplayDeliveries } from "../../../src/domain/notification/Delivery.ts"
 import { CreateRelayer, UpdateRelayer } from "../../../src/domain/relayer/Relayer.ts"
 import { CreateSigner } from "../../../src/domain/signer/CreateSigner.ts"
-import { ClearNonces } from "../../../src/domain/transaction/evm/NonceState.ts"
-import { ReplaceEvmTransaction, SendEvmTransaction } from "../../../src/domain/transaction/evm/SendEvmTransaction.ts"
+import {
+  ClearNonces,
+  ReplaceEvmTransaction,
+  SendEvmTransaction
+} from "../../../src/domain/transaction/evm/EvmSchemas.ts"
 import { ResyncNonce } from "../../../src/domain/transaction/TransactionRequests.ts"
 import * as OpenApiDocument from "../../../src/cli/kit/OpenApiDocument.ts"
 

@@ -60,7 +60,7 @@ const readerOf = (fields: ReadonlyArray<string>) => {
 
 describe("the terms of a relayer", () => {
   it.each([
-    ["evm", ["src/domain/transaction/evm/EvmTerms.ts"]],
+    ["evm", ["src/domain/transaction/evm/Admission.ts"]],
     ["solana", ["src/domain/transaction/solana/SolanaTerms.ts"]],
     // A lane has the channels that the most demanding of its relayers wants, so they are decided beside the lane.
     ["stellar", ["src/domain/transaction/stellar/Channels.ts", "src/domain/transaction/stellar/StellarTerms.ts"]]

@@ -1,9 +1,12 @@
 // A situation for every code that an evm transaction can have, and a description of every field that shows one.
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
+import {
+  EvmTransaction,
+  SendEvmTransaction,
+  TransactionAttempt
+} from "../../../src/domain/transaction/evm/EvmSchemas.ts"
 import { explain } from "../../../src/domain/transaction/evm/EvmWords.ts"
-import { EvmTransaction, TransactionAttempt } from "../../../src/domain/transaction/evm/EvmTransaction.ts"
-import { SendEvmTransaction } from "../../../src/domain/transaction/evm/SendEvmTransaction.ts"
 import { cause, Figures, KnownCode, laterCodes } from "../../../src/domain/transaction/Cause.ts"
 import type { LaterCode } from "../../../src/domain/transaction/Cause.ts"
 import { TransactionLimits } from "../../../src/domain/transaction/TransactionLimits.ts"

@@ -7,7 +7,7 @@ const tests = "test/domain/transaction/evm"
 const failures = "test/transactions-failures.md"
 
 export const costs: ReadonlyArray<Mutant> = [
-  ...inFile(`${source}/DecideFirstSignature.ts`, [
+  ...inFile(`${source}/Decision.ts`, [
     {
       name: "funds-before-the-nonce",
       rule: "A transaction gets a nonce only if the balance covers it.",
@@ -92,7 +92,7 @@ export const costs: ReadonlyArray<Mutant> = [
       name: "window-bounds-what-is-in-flight",
       rule: "No transaction gets a nonce while the window is full.",
       source: `${failures} 25`,
-      before: "    rows.windowFull,\n",
+      before: "    signatureRows.windowFull,\n",
       after: "",
       test: `${tests}/DecidePending.test.ts`
     },
@@ -113,7 +113,7 @@ export const costs: ReadonlyArray<Mutant> = [
       test: `${tests}/DecidePendingCosts.test.ts`
     }
   ]),
-  ...inFile(`${source}/Funds.ts`, [
+  ...inFile(`${source}/Costs.ts`, [
     {
       name: "no-ops-are-kept-back",
       rule: "The price of two no-ops is kept back before a nonce is given.",
@@ -147,7 +147,7 @@ export const costs: ReadonlyArray<Mutant> = [
       test: `${tests}/Funds.test.ts`
     }
   ]),
-  ...inFile(`${source}/Allowance.ts`, [
+  ...inFile(`${source}/InFlight.ts`, [
     {
       name: "key-limit-bounds-a-higher-price",
       rule: "The fees that are left to an API key bound a higher price.",
@@ -181,7 +181,7 @@ export const costs: ReadonlyArray<Mutant> = [
       test: `${tests}/SignaturesAndPrices.test.ts`
     }
   ]),
-  ...inFile(`${source}/Fees.ts`, [
+  ...inFile(`${source}/Market.ts`, [
     {
       name: "both-fees-are-raised",
       rule: "A bump raises both fees.",
@@ -209,7 +209,7 @@ export const costs: ReadonlyArray<Mutant> = [
       test: `${tests}/Gas.test.ts`
     }
   ]),
-  ...inFile(`${source}/Replacements.ts`, [
+  ...inFile(`${source}/InFlight.ts`, [
     {
       name: "replaces-the-highest-attempt",
       rule: "A replacement is above the highest of all attempts, not only above the newest.",
@@ -335,7 +335,7 @@ export const costs: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/QuietChains.test.ts"
     }
   ]),
-  ...inFile("src/server/chains/evm/RevertReason.ts", [
+  ...inFile("src/server/chains/evm/EvmCalls.ts", [
     {
       name: "halts-are-not-out-of-gas",
       rule: "More gas is advised only if the node does not name another reason.",
@@ -355,13 +355,13 @@ export const costs: ReadonlyArray<Mutant> = [
       test: "test/server/chains/evm/EvmCalls.test.ts"
     }
   ]),
-  ...inFile("src/server/lanes/evm/EvmInquiries.ts", [
+  ...inFile("src/server/lanes/evm/EvmLane.ts", [
     {
       name: "unwanted-reasons-are-not-kept",
       rule: "The reason of a contract is kept only if the policy wants it.",
       source: `${failures} 22`,
-      before: "isWanted || RevertReason.isHalt(error) ? RevertReason.ofError(error) : undefined",
-      after: "isWanted || RevertReason.failsIn(error) ? RevertReason.ofError(error) : undefined",
+      before: "isWanted || isHalt(error) ? revertReasonOf(error) : undefined",
+      after: "isWanted || RevertReason.failsIn(error) ? revertReasonOf(error) : undefined",
       test: "test/server/lanes/OtherNodes.test.ts"
     }
   ]),
@@ -375,7 +375,7 @@ export const costs: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/OtherNodes.test.ts"
     }
   ]),
-  ...inFile("src/server/lanes/evm/EvmReading.ts", [
+  ...inFile("src/server/lanes/evm/EvmPoll.ts", [
     {
       name: "hidden-pool-is-no-absence",
       rule: "A pool that does not show by hash what it has is no sign that bytes are gone.",
@@ -393,7 +393,7 @@ export const costs: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/QuietChains.test.ts"
     }
   ]),
-  ...inFile(`${source}/NetworkNumbers.ts`, [
+  ...inFile(`${source}/EvmNumbers.ts`, [
     {
       name: "delegated-account-has-one-in-flight",
       rule: "An account with a delegation has one transaction in flight.",

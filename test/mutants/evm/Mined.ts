@@ -81,7 +81,7 @@ export const mined: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideMined.test.ts`
     }
   ]),
-  ...inFile(`${source}/View.ts`, [
+  ...inFile(`${source}/Evm.ts`, [
     {
       name: "second-provider-has-the-status",
       rule: "A second provider has the same receipt with the same status.",

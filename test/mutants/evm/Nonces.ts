@@ -7,7 +7,7 @@ const tests = "test/domain/transaction/evm"
 const failures = "test/transactions-failures.md"
 
 export const nonces: ReadonlyArray<Mutant> = [
-  ...inFile(`${source}/BelievedCount.ts`, [
+  ...inFile(`${source}/LaneNonces.ts`, [
     {
       name: "count-above-needs-a-second-source",
       rule: "A count above the next nonce is believed from two sources.",
@@ -57,7 +57,7 @@ export const nonces: ReadonlyArray<Mutant> = [
       test: `${tests}/BelievedCount.test.ts`
     }
   ]),
-  ...inFile(`${source}/Gaps.ts`, [
+  ...inFile(`${source}/LaneNonces.ts`, [
     {
       name: "gaps-of-a-believed-count",
       rule: "A count that was not believed says nothing about gaps.",

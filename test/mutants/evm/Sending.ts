@@ -7,7 +7,7 @@ const tests = "test/domain/transaction/evm"
 const failures = "test/transactions-failures.md"
 
 export const sending: ReadonlyArray<Mutant> = [
-  ...inFile(`${source}/Sending.ts`, [
+  ...inFile(`${source}/EvmRules.ts`, [
     {
       name: "a-silent-node-may-have-the-bytes",
       rule: "A broadcast that a node did not answer has an unknown outcome.",
@@ -91,7 +91,7 @@ export const sending: ReadonlyArray<Mutant> = [
       test: `${tests}/Refusal.test.ts`
     }
   ]),
-  ...inFile(`${source}/Replacements.ts`, [
+  ...inFile(`${source}/InFlight.ts`, [
     {
       name: "unknown-words-raise-no-price",
       rule: "Words that nobody understands are no reason to pay more.",
@@ -159,7 +159,7 @@ export const sending: ReadonlyArray<Mutant> = [
       test: `${tests}/SendEvmTransaction.test.ts`
     }
   ]),
-  ...inFile(`${source}/View.ts`, [
+  ...inFile(`${source}/Evm.ts`, [
     {
       name: "absences-count-since-the-newest-send",
       rule: "Bytes that were sent again are missed in two polls before they are sent once more.",
@@ -169,7 +169,7 @@ export const sending: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/RealNodes.test.ts"
     }
   ]),
-  ...inFile("src/server/lanes/evm/EvmReading.ts", [
+  ...inFile("src/server/lanes/evm/EvmPoll.ts", [
     {
       name: "account-code-is-read-again",
       rule: "A delegation that comes while a lane lives is seen.",
@@ -199,7 +199,7 @@ export const sending: ReadonlyArray<Mutant> = [
       test: "test/server/chains/evm/EvmProviders.test.ts"
     }
   ]),
-  ...inFile(`${source}/Yielding.ts`, [
+  ...inFile(`${source}/InFlight.ts`, [
     {
       name: "spent-key-yields-its-nonce",
       rule: "A transaction that its API key's limit keeps below the base fee does not hold those behind it.",
@@ -209,7 +209,7 @@ export const sending: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideInFlight.test.ts`
     }
   ]),
-  ...inFile(`${source}/Resend.ts`, [
+  ...inFile(`${source}/InFlight.ts`, [
     {
       name: "canceled-bytes-are-not-sent-first",
       rule: "Bytes of a canceled request are never sent for the first time.",
@@ -235,7 +235,7 @@ export const sending: ReadonlyArray<Mutant> = [
       test: `${tests}/SignaturesAndPrices.test.ts`
     }
   ]),
-  ...inFile(`${source}/EvmChanges.ts`, [
+  ...inFile(`${source}/EvmRules.ts`, [
     {
       name: "cancel-ends-pending-transactions-only",
       rule: "Only a pending transaction is canceled at once.",

@@ -8,7 +8,7 @@ const lanes = "test/server/lanes"
 const failures = "test/transactions-failures.md"
 
 export const taken: ReadonlyArray<Mutant> = [
-  ...inFile(`${source}/ForeignTransaction.ts`, [
+  ...inFile(`${source}/LaneNonces.ts`, [
     {
       name: "own-bytes-take-no-nonce",
       rule: "A transaction that is an attempt of the row does not prove that another one used the nonce.",
@@ -102,7 +102,7 @@ export const taken: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideTaken.test.ts`
     }
   ]),
-  ...inFile(`${source}/DecideTaken.ts`, [
+  ...inFile(`${source}/DecideInFlight.ts`, [
     {
       name: "lost-request-waits-for-an-operator",
       rule: "A request whose nonce was used by what could be its own bytes waits for an operator.",
@@ -160,7 +160,7 @@ export const taken: ReadonlyArray<Mutant> = [
       test: `${tests}/LostNonces.test.ts`
     }
   ]),
-  ...inFile("src/server/chains/evm/EvmTaker.ts", [
+  ...inFile("src/server/chains/evm/EvmEvidence.ts", [
     {
       name: "index-shows-the-newest-block",
       rule: "A provider is called unable to show what used a nonce only if its index has the newest transaction.",
@@ -187,7 +187,7 @@ export const taken: ReadonlyArray<Mutant> = [
       test: "test/server/chains/evm/EvmTaker.test.ts"
     }
   ]),
-  ...inFile("src/server/lanes/evm/EvmExplained.ts", [
+  ...inFile("src/server/lanes/evm/EvmCounts.ts", [
     {
       name: "incomplete-look-does-not-count",
       rule: "Looks at an index that lags do not make requests count as executed.",

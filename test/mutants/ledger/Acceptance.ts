@@ -71,7 +71,7 @@ export const acceptance: ReadonlyArray<Mutant> = [
       only: "beside a new transaction that is refused"
     }
   ]),
-  ...inFile("src/server/transactions/evm/wallet/Sending.ts", [
+  ...inFile("src/server/transactions/evm/EvmNodeCalls.ts", [
     {
       name: "wallet-needs-the-right-to-read",
       rule: "A wallet gets the hash of an earlier call of another key only if its key may read it.",

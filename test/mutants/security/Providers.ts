@@ -105,7 +105,7 @@ export const providers: ReadonlyArray<Mutant> = [
       only: "is remembered"
     }
   ]),
-  ...inFile("src/server/chains/evm/EvmOpinion.ts", [
+  ...inFile("src/server/chains/evm/EvmEvidence.ts", [
     {
       name: "unanswered-is-no-missing-receipt",
       rule: "A provider that did not answer for a receipt is not said to have none.",

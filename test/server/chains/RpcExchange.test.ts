@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Duration, Effect, Exit, Fiber, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as BatchProvider from "../../../testkit/BatchProvider.ts"
-import { dialect } from "../../../src/server/chains/evm/EvmNodes.ts"
+import { evmDialect } from "../../../src/server/chains/evm/EvmNodes.ts"
 import { dialect as solana } from "../../../src/server/chains/solana/SolanaNodes.ts"
 import { Breakers } from "../../../src/server/chains/Breakers.ts"
 import { makeBatchSize } from "../../../src/server/chains/RpcBatch.ts"
@@ -25,7 +25,7 @@ const breaker: RpcNode.NodeOptions["breaker"] = {
 const nodeOf = (options: BatchProvider.Options, declared?: number, own = breaker) => {
   const provider = BatchProvider.make(options)
   const size = makeBatchSize(declared)
-  const node = RpcNode.make({ client: provider.client, url, dialect, breaker: own, retry, size })
+  const node = RpcNode.make({ client: provider.client, url, dialect: evmDialect, breaker: own, retry, size })
   return { provider, node }
 }
 
@@ -341,7 +341,7 @@ describe("a rate error", () => {
     [-32601, "the method does not exist", false]
   ] as const
   it.effect.each(cases)("is known by its code or its words: %i %s", ([code, message, isLimit]) =>
-    Effect.sync(() => assert.strictEqual(isRateLimit(dialect, { code, message }), isLimit))
+    Effect.sync(() => assert.strictEqual(isRateLimit(evmDialect, { code, message }), isLimit))
   )
 
   it("is not -32016 on solana, where a node says so that it has not reached a slot", () => {

@@ -5,8 +5,7 @@ import { Network } from "../../../src/domain/network/Network.ts"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
 import { makeAllowList } from "../../../src/outbound/Destination.ts"
 import { Outbound } from "../../../src/outbound/Outbound.ts"
-import * as EvmInspection from "../../../src/server/chains/evm/EvmInspection.ts"
-import { dialect } from "../../../src/server/chains/evm/EvmNodes.ts"
+import { evmDialect, evmInspection } from "../../../src/server/chains/evm/EvmNodes.ts"
 import { Breakers } from "../../../src/server/chains/Breakers.ts"
 import type { BreakersOptions as BreakerOptions } from "../../../src/server/chains/Breakers.ts"
 import { Chains } from "../../../src/server/chains/Chains.ts"
@@ -91,7 +90,7 @@ interface Options extends Partial<RetryOptions> {
 const inspections = Layer.unwrap(
   Effect.map(StellarNodes, (nodes) =>
     Chains.layerNoDeps({
-      evm: EvmInspection.kind,
+      evm: evmInspection,
       solana: SolanaInspection.kind,
       stellar: StellarInspection.kindOf(nodes)
     })
@@ -115,7 +114,7 @@ export const make = ({
   return Effect.map(Layer.build(layer), (context) => {
     const nodes = Context.get(context, RpcNodes)
     const providers = (given: ReadonlyArray<RpcConfig>) =>
-      makeProviders({ nodeOf: (url) => nodes.of(dialect, url), prove, budgetMs }, given)
+      makeProviders({ nodeOf: (url) => nodes.of(evmDialect, url), prove, budgetMs }, given)
     return {
       chains: Context.get(context, Chains),
       breaker: (url: string) => Context.get(context, Breakers).of(url),

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import * as WarmUp from "../../../src/server/lanes/evm/EvmWarmUp.ts"
+import { warmUpSigner } from "../../../src/server/lanes/evm/EvmContext.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { SendingNetworks } from "../../../src/server/lanes/LaneNetwork.ts"
 import type { AcceptedHere } from "../../../src/server/ledger/Holder.ts"
@@ -83,7 +83,7 @@ const services = (state: State) => {
 const assertBetween = Effect.fnUntraced(
   function* (state: State, between: number) {
     // The test clock does not wait for modules.
-    yield* WarmUp.sign
+    yield* warmUpSigner
     yield* Layer.build(services(state))
     yield* TestClock.adjust("3500 millis")
     const { steps } = state

@@ -1,8 +1,8 @@
 // A provider that asks for far too high fees: what it can make a transaction offer.
 import { assert } from "@effect/vitest"
 import { Effect, Logger, Metric } from "effect"
-import { maxFeeOf, tipOf } from "../../../src/domain/transaction/evm/Fees.ts"
 import type { Priced } from "../../../src/domain/transaction/evm/Evm.ts"
+import { maxFeeOf, tipOf } from "../../../src/domain/transaction/evm/Market.ts"
 import * as EvmMarkets from "../../../src/server/chains/evm/EvmMarkets.ts"
 import { grow } from "../../../testkit/chain/Blocks.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"

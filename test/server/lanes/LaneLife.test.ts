@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import * as WarmUp from "../../../src/server/lanes/evm/EvmWarmUp.ts"
+import { warmUpSigner } from "../../../src/server/lanes/evm/EvmContext.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { makeLaneKeys } from "../../../src/server/lanes/LaneNetwork.ts"
 import type { KeyOptions } from "../../../src/server/lanes/LaneNetwork.ts"
@@ -79,7 +79,7 @@ describe("a held lane", () => {
   it.effect("pauses longer and longer while its commits are refused, and goes on as usual after one that is not", () =>
     Effect.gen(function* () {
       // The test clock does not wait for modules.
-      yield* WarmUp.sign
+      yield* warmUpSigner
       const state = { ...newState(), refusals: 1000 }
       yield* start(state)
       yield* TestClock.adjust("10 seconds")
@@ -98,7 +98,7 @@ describe("a held lane", () => {
 
   it.effect("that has ended all its transactions is kept for 12 seconds, without a step", () =>
     Effect.gen(function* () {
-      yield* WarmUp.sign
+      yield* warmUpSigner
       const state = { ...newState(), isEnding: true }
       const life = yield* start(state)
       yield* TestClock.adjust("11999 millis")
@@ -111,7 +111,7 @@ describe("a held lane", () => {
 
   it.effect("that has ended all its transactions is given back at once if other lanes wait", () =>
     Effect.gen(function* () {
-      yield* WarmUp.sign
+      yield* warmUpSigner
       const state = { ...newState(), isEnding: true }
       const life = yield* start(state)
       yield* TestClock.adjust("1 second")
@@ -123,7 +123,7 @@ describe("a held lane", () => {
 
   it.effect("that waits for a block is not given back if other lanes wait", () =>
     Effect.gen(function* () {
-      yield* WarmUp.sign
+      yield* warmUpSigner
       const state = newState()
       const life = yield* start(state)
       yield* TestClock.adjust("1500 millis")

@@ -1,7 +1,7 @@
 // What the metrics of a lane say about a transaction that is bumped and then confirmed.
 import { assert } from "@effect/vitest"
 import { Effect, Metric } from "effect"
-import * as EvmMetrics from "../../../src/server/lanes/evm/EvmMetrics.ts"
+import { evmLaneMetrics } from "../../../src/server/lanes/evm/EvmLane.ts"
 import * as LaneTelemetry from "../../../src/server/lanes/LaneTelemetry.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { memory } from "../ledger/Fixtures.ts"
@@ -10,7 +10,7 @@ import { finish, sent } from "./fake/Scenes.ts"
 /** A counter's value, or how many values a histogram has. */
 const amountOf = (name: string, attributes: Record<string, string> = {}) =>
   Effect.gen(function* () {
-    const metric = [...LaneTelemetry.metrics, ...EvmMetrics.all].find(({ id }) => id === name) ?? assert.fail(name)
+    const metric = [...LaneTelemetry.metrics, ...evmLaneMetrics].find(({ id }) => id === name) ?? assert.fail(name)
     const state: object = yield* Metric.value(Metric.withAttributes(metric as Metric.Metric<never, object>, attributes))
     return "count" in state ? Number(state.count) : 0
   })

@@ -4,7 +4,7 @@ import { Effect, Exit, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { SignerId } from "../../../src/domain/signer/Signer.ts"
 import * as EvmBytes from "../../../src/server/chains/evm/EvmBytes.ts"
-import * as EvmSigner from "../../../src/server/lanes/evm/EvmSigner.ts"
+import { makeSigner } from "../../../src/server/lanes/evm/EvmContext.ts"
 import { makeLaneKeys } from "../../../src/server/lanes/LaneNetwork.ts"
 import { Signers } from "../../../src/server/signers/Signers.ts"
 import * as LocalKey from "../../../src/server/signers/backends/LocalKey.ts"
@@ -25,7 +25,7 @@ const unsigned: EvmBytes.Unsigned = {
 const signWith = Effect.fnUntraced(function* (backend: SignerBackend) {
   const address = yield* EvmBytes.addressOf(yield* own.publicKey("secp256k1"))
   const signers = yield* Signers.pipe(Effect.provide(Layer.mock(Signers, { use: () => Effect.succeed(backend) })))
-  const signer = EvmSigner.make((options) => makeLaneKeys(signers, options), address)
+  const signer = makeSigner((options) => makeLaneKeys(signers, options), address)
   return yield* signer.sign(SignerId.make("s"), unsigned)
 })
 
@@ -64,7 +64,7 @@ describe("a signer of a lane", () => {
         )
       const signers = yield* Signers.pipe(Effect.provide(Layer.mock(Signers, { use })))
       const address = yield* EvmBytes.addressOf(yield* own.publicKey("secp256k1"))
-      const { sign } = EvmSigner.make((options) => makeLaneKeys(signers, options), address)
+      const { sign } = makeSigner((options) => makeLaneKeys(signers, options), address)
       const signed = Effect.forEach(
         Array.from({ length: 32 }, (_, nonce) => ({ ...unsigned, nonce })),
         (one) => Effect.exit(sign(SignerId.make("s"), one)),
@@ -86,7 +86,7 @@ describe("a signer of a lane", () => {
       const use = () => Effect.sync(() => (opened++, current))
       const signers = yield* Signers.pipe(Effect.provide(Layer.mock(Signers, { use })))
       const address = yield* EvmBytes.addressOf(yield* own.publicKey("secp256k1"))
-      const { sign } = EvmSigner.make((options) => makeLaneKeys(signers, options), address)
+      const { sign } = makeSigner((options) => makeLaneKeys(signers, options), address)
       const signed = sign(SignerId.make("s"), unsigned)
       yield* signed
       current = { ...own, sign: () => Effect.fail(disabled) }

@@ -2,10 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Duration, Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { EvmNodes } from "../../../src/server/chains/evm/EvmNodes.ts"
-import * as EvmHeads from "../../../src/server/chains/evm/EvmHeads.ts"
-import * as EvmMarkets from "../../../src/server/chains/evm/EvmMarkets.ts"
 import { laneOf } from "../../../src/domain/transaction/evm/Evm.ts"
+import * as EvmMarkets from "../../../src/server/chains/evm/EvmMarkets.ts"
+import { EvmNodes, makeHeads } from "../../../src/server/chains/evm/EvmNodes.ts"
 import * as EvmLane from "../../../src/server/lanes/evm/EvmLane.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
@@ -111,7 +110,7 @@ const signalsOf = (state: State) =>
 const networks = (state: State) =>
   SendingNetworks.layer(
     Effect.map(EvmLane.network, (evm) => [{ ...evm, warmUp: Effect.sync(() => void state.warmUps++) }])
-  ).pipe(Layer.provide(Layer.mock(EvmNodes, { heads: EvmHeads.make(), markets: EvmMarkets.make() })))
+  ).pipe(Layer.provide(Layer.mock(EvmNodes, { heads: makeHeads(), markets: EvmMarkets.make() })))
 
 const services = (state: State) =>
   Job.layer(

@@ -1,5 +1,5 @@
 // What the pools of anvil and geth answer to bytes, as `PoolRules.test.ts` found it on real nodes.
-import { maxFeeOf, raised, tipOf } from "../../../src/domain/transaction/evm/Fees.ts"
+import { maxFeeOf, raisedFees, tipOf } from "../../../src/domain/transaction/evm/Market.ts"
 import type { AnswerClass } from "../../../src/domain/transaction/evm/Refusal.ts"
 
 const gwei = 10n ** 9n
@@ -14,7 +14,7 @@ export const usual = { type: "eip1559", value: 1n, gas: 21_000n, maxFee: 100n * 
 /** Ten percent more of its fees is no whole number of wei. */
 const odd = { ...usual, maxFee: 100n * gwei + 5n, tip: 10n * gwei + 5n } as const
 
-const bumped = raised(usual)
+const bumped = raisedFees(usual)
 
 export interface Sent {
   readonly type: "eip1559"

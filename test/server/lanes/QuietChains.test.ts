@@ -1,9 +1,9 @@
 // What transactions offer on chains with few others: what strangers paid for blocks with room does not become their price.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { maxFeeOf, tipOf } from "../../../src/domain/transaction/evm/Fees.ts"
-import type { Fees } from "../../../src/domain/transaction/evm/Fees.ts"
 import type { Priced } from "../../../src/domain/transaction/evm/Evm.ts"
+import { maxFeeOf, tipOf } from "../../../src/domain/transaction/evm/Market.ts"
+import type { Fees } from "../../../src/domain/transaction/evm/Market.ts"
 import type { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { memory } from "../ledger/Fixtures.ts"

@@ -1,11 +1,11 @@
 // Random sequences of everything that callers, operators and holders of a lane do, compared with the pure functions.
 import { evmOf } from "../../../testkit/EvmRows.ts"
-import { nonceOf, attemptNonceOf, noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Array, Clock, Effect, Option, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { cancel } from "../../../src/domain/transaction/evm/EvmChanges.ts"
+import { attemptNonceOf, nonceOf, noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import type { Evm } from "../../../src/domain/transaction/evm/Evm.ts"
+import { cancel } from "../../../src/domain/transaction/evm/EvmRules.ts"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
 import { Command, finish, mine } from "../../../src/domain/transaction/Rules.ts"
 import { isFinal } from "../../../src/domain/transaction/Transaction.ts"

@@ -1,10 +1,10 @@
 // The figures of a simulation, from what a provider and the ledger say.
 import { assert, describe, it } from "@effect/vitest"
-import type { Request } from "../../../src/domain/transaction/evm/Evm.ts"
 import type { EvmPolicy } from "../../../src/domain/relayer/Policy.ts"
 import { networkOf, relayerOf } from "../lanes/fake/World.ts"
-import { simulationOf } from "../../../src/server/transactions/evm/Simulated.ts"
-import type { SimulationView, Rules } from "../../../src/server/transactions/evm/Simulated.ts"
+import type { Request } from "../../../src/domain/transaction/evm/Evm.ts"
+import { simulationOf } from "../../../src/server/transactions/evm/EvmIntake.ts"
+import type { SimulationRules, SimulationView } from "../../../src/server/transactions/evm/EvmIntake.ts"
 
 const gwei = 10n ** 9n
 const ether = 10n ** 18n
@@ -18,7 +18,7 @@ const known: SimulationView = {
   reserved: 0n
 }
 
-const rulesOf = (policies: EvmPolicy = {}, features: ReadonlyArray<string> = ["eip1559"]): Rules => ({
+const rulesOf = (policies: EvmPolicy = {}, features: ReadonlyArray<string> = ["eip1559"]): SimulationRules => ({
   relayer: relayerOf(policies),
   network: networkOf({ features }),
   numbers: {}
@@ -31,7 +31,7 @@ const request: Request = { to: "0x70997970c51812dc3a010c7d01b50e0d17dc79c8", val
 const simulated = (over: {
   readonly request?: Partial<Request>
   readonly known?: Partial<SimulationView>
-  readonly rules?: Partial<Rules>
+  readonly rules?: Partial<SimulationRules>
 }) => simulationOf({ ...request, ...over.request }, { ...rules, ...over.rules }, { ...known, ...over.known }, [])
 
 const problemsOf = (over: Parameters<typeof simulated>[0]) => simulated(over).problems.map(({ field }) => field)
@@ -90,7 +90,10 @@ describe("a simulation", () => {
   })
 
   it("stays within the cap of the policy and the gas cap of the network", () => {
-    const capped: Rules = { ...rulesOf({ gas_price_cap: 15n * gwei }), numbers: { transactionGasCap: 55_000n } }
+    const capped: SimulationRules = {
+      ...rulesOf({ gas_price_cap: 15n * gwei }),
+      numbers: { transactionGasCap: 55_000n }
+    }
     const { gas_limit, price, prices } = simulated({ rules: capped })
     assert.strictEqual(gas_limit, 55_000)
     assert.strictEqual(price?.max_fee_per_gas, 15n * gwei)

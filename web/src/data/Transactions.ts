@@ -7,7 +7,7 @@ import type {
   TransactionStatistics
 } from "../../../src/client/Client.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
-import { SendEvmTransaction } from "../../../src/domain/transaction/evm/SendEvmTransaction.ts"
+import { SendEvmTransaction } from "../../../src/domain/transaction/evm/EvmSchemas.ts"
 import { SendSolanaTransaction } from "../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { SendStellarTransaction } from "../../../src/domain/transaction/stellar/SendStellarTransaction.ts"
 import { AllTransactionsQuery } from "../../../src/domain/transaction/TransactionRequests.ts"

@@ -1,17 +1,22 @@
-// Checks of a send that need its relayer, its network and the time. The first ones are repeated before a signature.
+// Checks of what callers send, by policy, network and time: bodies of the API, transaction objects of wallets, methods of nodes.
+// The first ones are repeated before a signature.
+import { Effect, Predicate, Schema } from "effect"
+import { minBalanceOf } from "../../health/Funding.ts"
 import { contractCreation } from "../../relayer/Policy.ts"
+import { BadRequest } from "../../request/Request.ts"
 import type { Violation } from "../../request/Request.ts"
-import { byteLength, minimum } from "./Gas.ts"
-import { initCode } from "./EvmNumbers.ts"
-import { givenFees } from "./Offer.ts"
-import { maxFeeOf } from "./Fees.ts"
-import type { SendEvmTransaction } from "./SendEvmTransaction.ts"
-import type { EvmTerms, Request } from "./Evm.ts"
+import { invalidParams } from "../NodeCall.ts"
+import type { RpcError } from "../NodeCall.ts"
 import { includes } from "../TransactionLimits.ts"
 import type { NetworkLimits } from "../TransactionLimits.ts"
 import { timing } from "../TransactionRequests.ts"
 import { defaultValidity } from "../TransactionValues.ts"
 import type { Moment } from "../TransactionValues.ts"
+import { byteLength, givenFees, minimumGas } from "./Costs.ts"
+import type { EvmTarget, EvmTerms, Request } from "./Evm.ts"
+import { initCode, networkNumbers } from "./EvmNumbers.ts"
+import { SendEvmTransaction } from "./EvmSchemas.ts"
+import { maxFeeOf } from "./Market.ts"
 
 // Rules that compare fields with each other. They are no part of the schema, so that all that is wrong with a request is reported
 // at once, a field each.
@@ -47,7 +52,7 @@ const enoughGas: FieldRule = ({ to, data = "0x", gas_limit, simulate }) => {
   if (gas_limit === undefined) {
     return simulate === false ? violation("gas_limit", "is required if simulate is false") : undefined
   }
-  const least = minimum(to === undefined ? { data } : { to, data })
+  const least = minimumGas(to === undefined ? { data } : { to, data })
   return gas_limit < least ? violation("gas_limit", `must be at least ${least} for this data`) : undefined
 }
 
@@ -175,3 +180,173 @@ export const violationsOf = (request: SendEvmTransaction, admission: Admission):
   ...inconsistenciesOf(request),
   ...rules.flatMap((rule) => rule(request, admission) ?? [])
 ]
+
+// What the policy of an evm relayer and its network mean for its transactions. Admission, lanes and simulation read the policy
+// only here.
+
+export const evmTermsOf = ({ relayer: { address, policies = {} }, network }: EvmTarget): EvmTerms => {
+  const numbers = networkNumbers(network)
+  const { gas_price_cap, whitelist_receivers } = policies
+  return {
+    address,
+    ...(gas_price_cap === undefined ? {} : { cap: gas_price_cap }),
+    minBalance: minBalanceOf("evm", policies),
+    isEip1559: policies.eip1559_pricing ?? numbers.isEip1559,
+    estimatesGas: policies.gas_limit_estimation !== false,
+    isPrivate: policies.private_transactions === true,
+    wantsRevertReason: policies.include_revert_data === true,
+    ...(whitelist_receivers === undefined ? {} : { receivers: [...whitelist_receivers, address] }),
+    network: numbers
+  }
+}
+
+// The transaction object of `eth_sendTransaction`, read as the body of a send.
+
+/** The account that sends. The address is compared in lower case. */
+export interface WalletAccount {
+  readonly address: string
+  readonly chainId: number
+}
+
+type WalletMembers = ReadonlyMap<string, unknown>
+
+/** Fields of a body by the fields that nodes know. */
+const walletNames: ReadonlyMap<string, string> = new Map([
+  ["to", "to"],
+  ["value", "value"],
+  ["gas", "gas_limit"],
+  ["gasPrice", "gas_price"],
+  ["maxFeePerGas", "max_fee_per_gas"],
+  ["maxPriorityFeePerGas", "max_priority_fee_per_gas"],
+  ["nonce", "nonce"]
+])
+
+const walletFees: ReadonlyArray<string> = ["maxFeePerGas", "maxPriorityFeePerGas"]
+
+const walletQuantity = /^0x[0-9a-f]{1,64}$/i
+
+/** Undefined: not a quantity. */
+const numberOf = (value: unknown): number | undefined => {
+  if (Predicate.isNumber(value)) return value
+  return Predicate.isString(value) && walletQuantity.test(value) ? Number(BigInt(value)) : undefined
+}
+
+const lowerCase = (value: unknown): unknown => (Predicate.isString(value) ? value.toLowerCase() : value)
+
+type WalletRule = (given: WalletMembers, account: WalletAccount) => Violation | undefined
+
+const senderRule: WalletRule = (given, { address }) =>
+  given.has("from") && lowerCase(given.get("from")) !== address.toLowerCase()
+    ? { field: "from", message: `must be ${address}, the account of the relayer` }
+    : undefined
+
+const chainRule: WalletRule = (given, { chainId }) =>
+  given.has("chainId") && numberOf(given.get("chainId")) !== chainId
+    ? { field: "chainId", message: `must be ${chainId}, the chain of the relayer's network` }
+    : undefined
+
+/** The relayer chooses the type if the fees leave it open. */
+const typeRule: WalletRule = (given) => {
+  if (!given.has("type")) return undefined
+  const number = numberOf(given.get("type"))
+  if (number === 2) {
+    return given.has("gasPrice")
+      ? { field: "gasPrice", message: "does not belong to transactions of type 2" }
+      : undefined
+  }
+  if (number !== 0 && number !== 1) return { field: "type", message: "must be 0x0, 0x1 or 0x2" }
+  const field = walletFees.find((name) => given.has(name))
+  return field === undefined ? undefined : { field, message: `does not belong to transactions of type ${number}` }
+}
+
+const accessListRule: WalletRule = (given) => {
+  const list = given.get("accessList")
+  return list === undefined || (Array.isArray(list) && list.length === 0)
+    ? undefined
+    : { field: "accessList", message: "is not supported; leave it out" }
+}
+
+const dataRule: WalletRule = (given) =>
+  given.has("data") && given.has("input") && lowerCase(given.get("data")) !== lowerCase(given.get("input"))
+    ? { field: "input", message: "differs from data; give one of them" }
+    : undefined
+
+const knownMembers = new Set([...walletNames.keys(), "data", "input", "from", "chainId", "type", "accessList"])
+
+const unknownMembers = (given: WalletMembers): ReadonlyArray<Violation> =>
+  [...given.keys()]
+    .filter((name) => !knownMembers.has(name))
+    .map((name) => ({ field: name.slice(0, 64).replace(/\p{C}/gu, "?"), message: "is not supported" }))
+
+const walletRules: ReadonlyArray<WalletRule> = [senderRule, chainRule, typeRule, accessListRule, dataRule]
+
+const bodyOfWallet = (given: WalletMembers): Record<string, unknown> => {
+  const body: Record<string, unknown> = {}
+  for (const [name, field] of walletNames) if (given.has(name)) body[field] = given.get(name)
+  if (given.has("nonce")) body["nonce"] = numberOf(given.get("nonce")) ?? given.get("nonce")
+  const input = given.get("input") ?? given.get("data")
+  return input === undefined ? body : { ...body, data: input }
+}
+
+/** Errors name the fields as the client wrote them. */
+export const withNodeNames = (error: string): string => {
+  let text = error
+  for (const [name, field] of walletNames)
+    if (name !== field) text = text.replaceAll(new RegExp(`\\b${field}\\b`, "g"), name)
+  return text
+}
+
+const decodeSend = Schema.decodeUnknownEffect(SendEvmTransaction, { errors: "all" })
+
+/** `null` counts as absent. */
+export const readWalletTransaction = Effect.fnUntraced(function* (
+  value: unknown,
+  account: WalletAccount
+): Effect.fn.Return<SendEvmTransaction, RpcError> {
+  if (!Predicate.isReadonlyObject(value)) return yield* invalidParams("params.0: must be a transaction object")
+  const given = new Map(Object.entries(value).filter(([, field]) => field !== null && field !== undefined))
+  const found = [...unknownMembers(given), ...walletRules.flatMap((rule) => rule(given, account) ?? [])]
+  if (found.length > 0) return yield* invalidParams(BadRequest.of(found).error ?? "")
+  return yield* Effect.mapError(decodeSend(bodyOfWallet(given)), ({ issue }) =>
+    invalidParams(withNodeNames(BadRequest.fromIssue(issue, "params.0").error ?? ""))
+  )
+})
+
+// Methods that callers may send to the providers of an evm network.
+
+/** Methods that read, estimate or call, and change nothing. They are passed on if the network sets no `rpc_methods`. */
+export const readingMethods: ReadonlySet<string> = new Set([
+  "eth_accounts",
+  "eth_blobBaseFee",
+  "eth_blockNumber",
+  "eth_call",
+  "eth_chainId",
+  "eth_createAccessList",
+  "eth_estimateGas",
+  "eth_feeHistory",
+  "eth_gasPrice",
+  "eth_getBalance",
+  "eth_getBlockByHash",
+  "eth_getBlockByNumber",
+  "eth_getBlockReceipts",
+  "eth_getBlockTransactionCountByHash",
+  "eth_getBlockTransactionCountByNumber",
+  "eth_getCode",
+  "eth_getLogs",
+  "eth_getProof",
+  "eth_getStorageAt",
+  "eth_getTransactionByBlockHashAndIndex",
+  "eth_getTransactionByBlockNumberAndIndex",
+  "eth_getTransactionByHash",
+  "eth_getTransactionCount",
+  "eth_getTransactionReceipt",
+  "eth_maxPriorityFeePerGas",
+  "eth_protocolVersion",
+  "eth_simulateV1",
+  "eth_syncing",
+  "net_listening",
+  "net_peerCount",
+  "net_version",
+  "web3_clientVersion",
+  "web3_sha3"
+])

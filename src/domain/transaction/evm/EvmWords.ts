@@ -1,7 +1,6 @@
-// Sentences of the codes of evm transactions.
+// How an evm transaction is shown: its codes in sentences, its fields, and the signature in its bytes.
 import { DateTime } from "effect"
 import { entryOf } from "../../request/Shown.ts"
-import { stillAfter } from "./EvmNumbers.ts"
 import {
   because,
   explainWith,
@@ -15,7 +14,17 @@ import {
   transactions
 } from "../Cause.ts"
 import type { Figures, KnownCode, PriceLimit, Sentences } from "../Cause.ts"
+import { heightOf, present, shownAttempt, shownAttemptFields, shownFields, shownVersions } from "../Presentation.ts"
+import type { Identity } from "../Presentation.ts"
+import { isNoop, newestRequest, requestOf } from "../Transaction.ts"
+import type { Attempt, Mined, Transaction } from "../Transaction.ts"
 import type { Moment } from "../TransactionValues.ts"
+import { givenFees, paidOf, speedOf } from "./Costs.ts"
+import { attemptNonceOf, nonceOf } from "./Evm.ts"
+import type { Evm, Request } from "./Evm.ts"
+import { stillAfter } from "./EvmNumbers.ts"
+import type { EvmSignature, EvmTransaction } from "./EvmSchemas.ts"
+import type { Fees } from "./Market.ts"
 
 const wei = (amount: bigint | undefined): string =>
   amount === undefined ? "an unknown amount of wei" : `${amount} wei`
@@ -291,3 +300,124 @@ export const explain = explainWith({ ...waiting, ...held, ...flying, ...ended },
         next: "It becomes `failed` if the no-op is mined, and `confirmed` if its own bytes are mined."
       }
 })
+
+// Reads the signature of a signed transaction from its bytes: the last three items of its RLP list.
+
+interface Item {
+  readonly start: number
+  readonly end: number
+}
+
+const numberIn = (bytes: Uint8Array, start: number, end: number): number =>
+  bytes.subarray(start, end).reduce((value, byte) => value * 256 + byte, 0)
+
+/** The start and the end of the content of the item at `offset` (Ethereum Yellow Paper, appendix B). */
+const itemAt = (bytes: Uint8Array, offset: number): Item => {
+  const prefix = bytes[offset] ?? 0
+  if (prefix < 0x80) return { start: offset, end: offset + 1 }
+  const short = prefix < 0xc0 ? 0x80 : 0xc0
+  const length = prefix - short
+  if (length <= 55) return { start: offset + 1, end: offset + 1 + length }
+  const start = offset + 1 + (length - 55)
+  return { start, end: start + numberIn(bytes, offset + 1, start) }
+}
+
+const itemsOf = (bytes: Uint8Array, { start, end }: Item): ReadonlyArray<Item> => {
+  const items: Array<Item> = []
+  for (let offset = start; offset < end;) {
+    const item = itemAt(bytes, offset)
+    items.push(item)
+    offset = item.end
+  }
+  return items
+}
+
+/** EIP-155 puts the chain id into `v`; clients of this wire format expect 27 or 28 there. */
+const legacyV = (v: number): number => (v >= 35 ? 27 + ((v - 35) % 2) : v)
+
+/** `raw`: an evm transaction with its signature, legacy or typed (EIP-2718). */
+export const signatureOf = (raw: Uint8Array): EvmSignature => {
+  const isTyped = (raw[0] ?? 0) < 0xc0
+  const [v, r, s] = itemsOf(raw, itemAt(raw, isTyped ? 1 : 0)).slice(-3)
+  const hex = ({ start, end }: Item) => Buffer.from(raw.subarray(start, end)).toString("hex").padStart(64, "0")
+  const none = { start: 0, end: 0 }
+  // RLP writes 0 as an empty item.
+  const number = v === undefined ? 0 : numberIn(raw, v.start, v.end)
+  const parts = { r: hex(r ?? none), s: hex(s ?? none), v: isTyped ? number : legacyV(number) }
+  return { ...parts, sig: `${parts.r}${parts.s}${parts.v.toString(16).padStart(2, "0")}` }
+}
+
+// How an evm transaction of the ledger is shown: the request that was mined, never the no-op that may have replaced it.
+
+/** The version that was mined, else the newest. */
+const shownRequest = (transaction: Transaction<Evm>, attempt: Attempt<Evm> | undefined): Request =>
+  attempt === undefined || transaction.mined === undefined || isNoop(attempt)
+    ? newestRequest(transaction)
+    : requestOf(transaction, attempt)
+
+const feesOf = (fees: Fees | undefined) => {
+  if (fees === undefined) return {}
+  return fees.type === "legacy"
+    ? { gas_price: fees.gasPrice }
+    : { max_fee_per_gas: fees.maxFee, max_priority_fee_per_gas: fees.tip }
+}
+
+const kindOf = ({ kind }: Attempt<Evm>) => (kind === "refresh" ? "replace" : kind)
+
+const refusalOf = ({ refusal }: Attempt<Evm>) =>
+  refusal && {
+    class: refusal.class,
+    ...present("needed", refusal.minimumNeeded),
+    ...present("words", refusal.words)
+  }
+
+const attemptOf = (transaction: Transaction<Evm>, attempt: Attempt<Evm>) => ({
+  hash: attempt.hash,
+  kind: kindOf(attempt),
+  ...feesOf(attempt.offer.fees),
+  ...shownAttemptFields(attempt, refusalOf(attempt)),
+  nonce: attemptNonceOf(attempt),
+  gas_limit: Number(attempt.offer.gasLimit),
+  ...present("first_sent_block", attempt.firstSent?.height),
+  ...present("block_number", heightOf(transaction, attempt))
+})
+
+const receiptOf = ({ receipt: { height, blockHash, details } }: Mined<Evm>) => ({
+  block_number: height,
+  ...present("block_hash", blockHash),
+  gas_used: details.gasUsed,
+  effective_gas_price: details.effectiveGasPrice,
+  fee_paid: paidOf(details),
+  ...present("contract_address", details.contractAddress),
+  ...present("revert_reason", details.revertReason)
+})
+
+const requestFields = (request: Request, attempt: Attempt<Evm> | undefined) => {
+  const gas = attempt === undefined || isNoop(attempt) ? request.gas_limit : attempt.offer.gasLimit
+  return {
+    value: request.value,
+    ...feesOf(attempt?.offer.fees ?? givenFees(request)),
+    ...present("to", request.to),
+    ...present("data", request.data),
+    ...present("gas_limit", gas === undefined ? undefined : Number(gas)),
+    ...(givenFees(request) === undefined ? { speed: speedOf(request) } : {})
+  }
+}
+
+/** `raw`: the bytes of the attempt that is shown. Absent: its signature is not shown. */
+export const show = (transaction: Transaction<Evm>, identity: Identity, raw?: Uint8Array): EvmTransaction => {
+  const { attempts, mined } = transaction
+  const attempt = shownAttempt(transaction)
+  return {
+    ...shownFields(explain, transaction, identity),
+    network_type: "evm",
+    ...present("hash", attempt?.hash),
+    from: identity.from,
+    ...requestFields(shownRequest(transaction, attempt), attempt),
+    ...present("nonce", nonceOf(transaction)),
+    ...present("signature", raw && signatureOf(raw)),
+    ...(attempts.length === 0 ? {} : { attempts: attempts.map((one) => attemptOf(transaction, one)) }),
+    ...shownVersions(transaction, identity, (request) => requestFields(request, undefined)),
+    ...(mined === undefined ? {} : receiptOf(mined))
+  }
+}

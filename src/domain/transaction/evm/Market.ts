@@ -1,20 +1,165 @@
-// The fees of a chain now, from one `eth_feeHistory` per block, and what a transaction of some speed offers at them.
+// Prices in wei: what transactions offer per gas, what the chain asks now, and what the operator of a rollup charges besides.
+// The market is read from one `eth_feeHistory` per block.
+import { Speed } from "../TransactionValues.ts"
+import type { Ratio } from "../TransactionValues.ts"
 import {
   aboveLowest,
   baseFeeFactor,
+  bump,
   fullBlock,
   gasPriceBound,
   leastTip,
   legacyFactor,
+  minimumBump,
   patienceBlocks,
   quietBlocks,
   tipBound,
   usualLeastTip
 } from "./EvmNumbers.ts"
-import { maxFeeOf, scaleUp, tipOf } from "./Fees.ts"
-import type { Fees } from "./Fees.ts"
-import type { OperatorFee } from "./OperatorFee.ts"
-import { Speed } from "../TransactionValues.ts"
+
+// What a transaction offers per gas, in wei, and how one offer replaces another.
+
+interface LegacyFees {
+  readonly type: "legacy"
+  readonly gasPrice: bigint
+}
+
+interface DynamicFees {
+  readonly type: "eip1559"
+  readonly maxFee: bigint
+  /** At most `maxFee`. */
+  readonly tip: bigint
+}
+
+export type Fees = LegacyFees | DynamicFees
+
+/** A legacy price counts as both fees: that is how pools compare it with EIP-1559 fees. */
+interface Pair {
+  readonly maxFee: bigint
+  readonly tip: bigint
+}
+
+const pairOf = (fees: Fees): Pair =>
+  fees.type === "legacy" ? { maxFee: fees.gasPrice, tip: fees.gasPrice } : { maxFee: fees.maxFee, tip: fees.tip }
+
+const ofPair = (type: Fees["type"], { maxFee, tip }: Pair): Fees =>
+  type === "legacy" ? { type, gasPrice: maxFee } : { type, maxFee, tip: tip < maxFee ? tip : maxFee }
+
+/** Wei per gas that a transaction can cost at most. */
+export const maxFeeOf = (fees: Fees): bigint => pairOf(fees).maxFee
+
+/** Wei per gas that the block's producer gets at most. */
+export const tipOf = (fees: Fees): bigint => pairOf(fees).tip
+
+const largerFee = (one: bigint, other: bigint): bigint => (one > other ? one : other)
+
+/** `amount × ratio`, rounded up. */
+export const scaleUp = (amount: bigint, { numerator, denominator }: Ratio): bigint =>
+  (amount * numerator + denominator - 1n) / denominator
+
+/** `amount × ratio`, rounded down. */
+const scaleDown = (amount: bigint, { numerator, denominator }: Ratio): bigint => (amount * numerator) / denominator
+
+/** The larger of each fee, in the form of `type`. */
+const join = (type: Fees["type"], one: Pair, other: Pair): Fees =>
+  ofPair(type, { maxFee: largerFee(one.maxFee, other.maxFee), tip: largerFee(one.tip, other.tip) })
+
+/** The highest fees among attempts at one nonce, each fee by itself, in the form of the newest. */
+export const highest = (first: Fees, ...others: ReadonlyArray<Fees>): Fees =>
+  others.reduce((high, fees) => join(fees.type, pairOf(high), pairOf(fees)), first)
+
+/** Strictly above `fee`, also if it is so small that the factor rounds to nothing. */
+const raise = (fee: bigint): bigint => largerFee(scaleUp(fee, bump), fee + 1n)
+
+/** The least fees that replace `former` in every pool: both fees by the factor of a bump. */
+export const raisedFees = (former: Fees): Fees => {
+  const { maxFee, tip } = pairOf(former)
+  return ofPair(former.type, { maxFee: raise(maxFee), tip: raise(tip) })
+}
+
+/** The least price that a caller may give to replace `price`: strictly more than 10 % above it. */
+export const leastAbove = (price: bigint): bigint => scaleDown(price, minimumBump) + 1n
+
+/** The least fees that a caller may give to replace `former`: both of its fees by this rule. */
+export const minimumReplacement = (former: Fees): Fees => {
+  const { maxFee, tip } = pairOf(former)
+  return ofPair(former.type, { maxFee: leastAbove(maxFee), tip: leastAbove(tip) })
+}
+
+/** Whether `fees` replace `former` by the rule for given fees. */
+export const isReplacement = (fees: Fees, former: Fees): boolean => {
+  const minimum = minimumReplacement(former)
+  return maxFeeOf(fees) >= maxFeeOf(minimum) && tipOf(fees) >= tipOf(minimum)
+}
+
+/** `wanted`, but each fee at least that of `least`. */
+export const atLeast = (wanted: Fees, least: Fees): Fees => join(wanted.type, pairOf(wanted), pairOf(least))
+
+/**
+ * The ceiling instead of `fees`, if less than one replacement would remain between them: no later offer could follow the market
+ * to the ceiling.
+ */
+export const toCeiling = (fees: Fees, ceiling: bigint | undefined): Fees => {
+  const { maxFee, tip } = pairOf(fees)
+  return ceiling === undefined || maxFee >= ceiling || raise(maxFee) <= ceiling
+    ? fees
+    : ofPair(fees.type, { maxFee: ceiling, tip })
+}
+
+/** `fees` with a price of at most `ceiling`. */
+export const atMost = (fees: Fees, ceiling: bigint | undefined): Fees => {
+  const { maxFee, tip } = pairOf(fees)
+  return ceiling === undefined || maxFee <= ceiling ? fees : ofPair(fees.type, { maxFee: ceiling, tip })
+}
+
+// What the operator of an OP-stack chain charges besides gas and data since the upgrade Isthmus: a constant, and a share per gas.
+// The formulas are in specs.optimism.io (Isthmus and Jovian, "Operator Fee"): `gas × scalar / 10^6 + constant` since Isthmus,
+// `gas × scalar × 100 + constant` since Jovian. A signed transaction has to be able to pay it for its gas limit; a mined one has
+// paid it for the gas that it used.
+
+/** Wei. */
+export interface OperatorFee {
+  readonly constant: bigint
+  readonly perMillionGas: bigint
+}
+
+/** Gas to which `perMillionGas` applies. */
+export const millionGas = 1_000_000n
+
+/** The range of `operatorFeeConstant`, a uint64, and of `operatorFeeScalar`, a uint32. */
+const maxConstant = 2n ** 64n - 1n
+const maxScalar = 2n ** 32n - 1n
+
+/** Jovian multiplies the scalar by 100 instead of dividing it by a million. */
+const jovianFactor = 100n * millionGas
+
+/** Wei for an amount of gas. */
+export const operatorFeeAt = ({ constant, perMillionGas }: OperatorFee, gas: bigint): bigint =>
+  constant + (gas * perMillionGas) / millionGas
+
+/** From the chain's answers for no gas and for a million gas. Undefined: no chain charges this, so the answers are wrong. */
+export const operatorFeeFromSamples = (forNone: bigint, forMillion: bigint): OperatorFee | undefined => {
+  const perMillionGas = forMillion - forNone
+  const isPossible = forNone <= maxConstant && perMillionGas >= 0n && perMillionGas <= maxScalar * jovianFactor
+  return isPossible ? { constant: forNone, perMillionGas } : undefined
+}
+
+/** The parameters of a block, as its receipts show them. */
+export interface OperatorFeeParameters {
+  readonly scalar: bigint
+  readonly constant: bigint
+  readonly isJovian: boolean
+}
+
+/** Undefined: no chain has such parameters. */
+export const operatorFeeFromParameters = ({
+  scalar,
+  constant,
+  isJovian
+}: OperatorFeeParameters): OperatorFee | undefined =>
+  scalar <= maxScalar && constant <= maxConstant
+    ? { constant, perMillionGas: isJovian ? scalar * jovianFactor : scalar }
+    : undefined
 
 /**
  * Percentiles that show the lowest tip of a block: the first that is not zero. Some transactions pay the maker of a block in another
@@ -143,11 +288,11 @@ export interface Sources {
   readonly minimumTip: bigint
 }
 
-const order = (one: bigint, other: bigint): number => (one < other ? -1 : Number(one > other))
+const byAmount = (one: bigint, other: bigint): number => (one < other ? -1 : Number(one > other))
 
 /** The median. If the number of values is even, the lower middle one, because somebody paid exactly that. */
 const median = (values: ReadonlyArray<bigint>): bigint | undefined =>
-  [...values].sort(order)[Math.floor((values.length - 1) / 2)]
+  [...values].sort(byAmount)[Math.floor((values.length - 1) / 2)]
 
 /** The lowest tip of a block. Zero: nobody paid a tip. */
 const lowestOf = (row: ReadonlyArray<bigint>): bigint => row.find((tip) => tip > 0n) ?? 0n
@@ -230,7 +375,7 @@ export const marketOf = (history: FeeHistory, sources: Sources): Market => {
  */
 export const abovePassedOver = (market: Market, passedOver: bigint | undefined): Market => {
   if (passedOver === undefined) return market
-  const [next] = (market.enough ?? []).filter((tip) => tip > passedOver).sort(order)
+  const [next] = (market.enough ?? []).filter((tip) => tip > passedOver).sort(byAmount)
   return next === undefined
     ? market
     : { ...market, tips: mapTips(market.tips, (tip) => (tip > passedOver ? tip : next)) }

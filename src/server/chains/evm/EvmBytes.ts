@@ -1,9 +1,126 @@
-// Bytes of evm transactions: what is signed, what is sent, and who signed a transaction of a block. viem takes 15 MB and is
-// loaded when the first transaction is signed.
-import { Effect } from "effect"
+// Bytes of evm transactions: what is signed, what is sent, and who signed a transaction of a block, as nodes return it.
+// viem takes 15 MB and is loaded when the first transaction is signed.
+import { Effect, Option, Schema } from "effect"
 import type { TransactionSerializable } from "viem"
-import type { Fees } from "../../../domain/transaction/evm/Fees.ts"
-import type { SignedTransaction } from "./SignedTransaction.ts"
+import type { Fees } from "../../../domain/transaction/evm/Market.ts"
+
+// A signed transaction as nodes return it, in the form in which its bytes can be made again.
+
+const HexText = Schema.TemplateLiteral(["0x", Schema.String])
+const optionalKey = Schema.optionalKey
+
+const Access = Schema.Struct({ address: HexText, storageKeys: Schema.Array(HexText) })
+
+const Authorization = Schema.Struct({
+  chainId: HexText,
+  address: HexText,
+  nonce: HexText,
+  yParity: optionalKey(HexText),
+  v: optionalKey(HexText),
+  r: HexText,
+  s: HexText
+})
+
+const SignedFields = Schema.Struct({
+  hash: HexText,
+  type: optionalKey(HexText),
+  nonce: HexText,
+  to: Schema.NullOr(HexText),
+  value: HexText,
+  input: HexText,
+  gas: HexText,
+  gasPrice: optionalKey(Schema.NullOr(HexText)),
+  maxFeePerGas: optionalKey(Schema.NullOr(HexText)),
+  maxPriorityFeePerGas: optionalKey(Schema.NullOr(HexText)),
+  chainId: optionalKey(Schema.NullOr(HexText)),
+  accessList: optionalKey(Schema.NullOr(Schema.Array(Access))),
+  authorizationList: optionalKey(Schema.NullOr(Schema.Array(Authorization))),
+  v: optionalKey(HexText),
+  yParity: optionalKey(HexText),
+  r: HexText,
+  s: HexText
+})
+type SignedFields = typeof SignedFields.Type
+
+const decodeFields = Schema.decodeUnknownOption(SignedFields)
+
+export interface SignedTransaction {
+  readonly hash: string
+  readonly transaction: TransactionSerializable
+  readonly signature: {
+    readonly r: `0x${string}`
+    readonly s: `0x${string}`
+    readonly yParity: number
+    readonly v?: bigint
+  }
+}
+
+const big = (hex: string | null | undefined): bigint => BigInt(hex || "0x0")
+
+const commonOf = (fields: SignedFields) => ({
+  nonce: Number(big(fields.nonce)),
+  value: big(fields.value),
+  gas: big(fields.gas),
+  data: fields.input,
+  ...(fields.to === null ? {} : { to: fields.to })
+})
+
+const dynamicOf = (fields: SignedFields) => ({
+  ...commonOf(fields),
+  chainId: Number(big(fields.chainId)),
+  accessList: (fields.accessList ?? []).map(({ address, storageKeys }) => ({ address, storageKeys })),
+  maxFeePerGas: big(fields.maxFeePerGas),
+  maxPriorityFeePerGas: big(fields.maxPriorityFeePerGas)
+})
+
+/** EIP-155 puts the chain id into `v`: 35 + 2 × id + parity. Without it, `v` is 27 or 28. */
+const legacyOf = (fields: SignedFields): SignedTransaction => {
+  const v = big(fields.v)
+  const chain = v >= 35n ? { chainId: Number((v - 35n) / 2n) } : {}
+  const yParity = Number(v >= 35n ? (v - 35n) % 2n : v - 27n)
+  return {
+    hash: fields.hash.toLowerCase(),
+    transaction: { ...commonOf(fields), ...chain, type: "legacy", gasPrice: big(fields.gasPrice) },
+    signature: { r: fields.r, s: fields.s, yParity, v }
+  }
+}
+
+const transactionOf = (fields: SignedFields): TransactionSerializable | undefined => {
+  switch (Number(big(fields.type))) {
+    case 1: {
+      const { maxFeePerGas: _, maxPriorityFeePerGas: __, ...rest } = dynamicOf(fields)
+      return { ...rest, type: "eip2930", gasPrice: big(fields.gasPrice) }
+    }
+    case 2:
+      return { ...dynamicOf(fields), type: "eip1559" }
+    case 4:
+      return {
+        ...dynamicOf(fields),
+        type: "eip7702",
+        authorizationList: (fields.authorizationList ?? []).map(({ chainId, address, nonce, yParity, v, r, s }) => ({
+          address,
+          chainId: Number(big(chainId)),
+          nonce: Number(big(nonce)),
+          yParity: Number(big(yParity ?? v)),
+          r,
+          s
+        }))
+      }
+    default:
+      return undefined
+  }
+}
+
+/** Undefined: a type that wallets do not send from an account like ours, or fields that are missing. */
+export const parseSignedTransaction = (value: unknown): SignedTransaction | undefined => {
+  const fields = Option.getOrUndefined(decodeFields(value))
+  if (fields === undefined) return undefined
+  if (big(fields.type) === 0n) return legacyOf(fields)
+  const transaction = transactionOf(fields)
+  const yParity = Number(big(fields.yParity ?? fields.v))
+  const hash = fields.hash.toLowerCase()
+  return transaction && { hash, transaction, signature: { r: fields.r, s: fields.s, yParity } }
+}
 
 type Hex = `0x${string}`
 

@@ -1,13 +1,17 @@
-// The calls of Ethereum's JSON-RPC that transactions need, with the types of their results.
-import { Effect, Schema, SchemaTransformation } from "effect"
-import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
-import type { ReceiptDetails } from "../../../domain/transaction/evm/View.ts"
-import { paidOf } from "../../../domain/transaction/evm/Funds.ts"
-import { percentiles } from "../../../domain/transaction/evm/Market.ts"
-import { feeHistoryBlocks } from "../../../domain/transaction/evm/EvmNumbers.ts"
-import { fromParameters, operatorFeeAt } from "../../../domain/transaction/evm/OperatorFee.ts"
+// The calls of Ethereum's JSON-RPC that transactions need, and what results and errors of nodes mean.
+import { Effect, Predicate, Schema, SchemaTransformation } from "effect"
+import { withoutSecrets } from "../../../domain/chain/Rpc.ts"
 import type { Receipt } from "../../../domain/transaction/Transaction.ts"
-import type { TypedCall } from "../RpcNode.ts"
+import { paidOf } from "../../../domain/transaction/evm/Costs.ts"
+import type { Estimate, Evm, ReceiptDetails } from "../../../domain/transaction/evm/Evm.ts"
+import { feeHistoryBlocks } from "../../../domain/transaction/evm/EvmNumbers.ts"
+import { operatorFeeAt, operatorFeeFromParameters, percentiles } from "../../../domain/transaction/evm/Market.ts"
+import { classify, wordsOf } from "../../../domain/transaction/evm/Refusal.ts"
+import type { Providers } from "../Providers.ts"
+import type { RpcAnswer } from "../RpcBatch.ts"
+import { rpcCheckCodes, rpcFailure } from "../RpcFailure.ts"
+import type { RpcFailure } from "../RpcFailure.ts"
+import type { RpcNode, TypedCall } from "../RpcNode.ts"
 
 const Hex = Schema.String.check(Schema.isPattern(/^0x[0-9a-fA-F]{1,64}$/u, { expected: "a hexadecimal quantity" }))
 
@@ -121,7 +125,7 @@ const operatorFeeOf = (fields: typeof ReceiptFields.Type): bigint | undefined =>
   const { operatorFeeScalar: scalar, operatorFeeConstant: constant, daFootprintGasScalar, gasUsed } = fields
   if (!scalar && !constant) return undefined
   const isJovian = typeof daFootprintGasScalar === "bigint"
-  const fee = fromParameters({ scalar: scalar ?? 0n, constant: constant ?? 0n, isJovian })
+  const fee = operatorFeeFromParameters({ scalar: scalar ?? 0n, constant: constant ?? 0n, isJovian })
   return fee && operatorFeeAt(fee, gasUsed)
 }
 
@@ -230,4 +234,151 @@ export const callAt = (call: CallFields & { readonly gas: bigint }, block: numbe
   method: "eth_call",
   params: [{ ...callParams(call), gas: hex(call.gas) }, hex(block)],
   result: Schema.Unknown
+})
+
+// Why a call fails, from the error of a node: `Error(string)` and `Panic(uint256)` are decoded, other data is shown as it is.
+
+export type CallError = Extract<RpcAnswer, { readonly _tag: "RpcError" }>
+
+/** Digits of revert data that are shown. */
+const maxRevertDigits = 300
+
+/** JSON-RPC code of geth, and of most others, for a call that reverts. */
+const revertedCode = 3
+
+/** Selectors of the two errors that Solidity itself has. */
+const errorSelector = "0x08c379a0"
+const panicSelector = "0x4e487b71"
+
+const hexData = /^0x[0-9a-f]*$/i
+
+/** Nodes put the data beside the message, or one level deeper. */
+const dataIn = (data: unknown): string | undefined => {
+  if (Predicate.isString(data)) return hexData.test(data) ? data.toLowerCase() : undefined
+  return Predicate.hasProperty(data, "data") ? dataIn(data.data) : undefined
+}
+
+/** `Error(string)`: an offset, a length, and the bytes. */
+const errorText = (data: string): string | undefined => {
+  const bytes = Buffer.from(data.slice(10), "hex")
+  if (bytes.length < 64) return undefined
+  const length = Number(bytes.readBigUInt64BE(56))
+  return bytes.length < 64 + length ? undefined : bytes.subarray(64, 64 + length).toString("utf8")
+}
+
+/** The reason in revert data. Undefined: there is none. */
+const reasonInData = (data: string): string | undefined => {
+  if (data.startsWith(errorSelector)) {
+    const text = errorText(data)
+    return text === undefined ? undefined : wordsOf(text)
+  }
+  if (data.startsWith(panicSelector)) return `panic 0x${BigInt(`0x${data.slice(10) || "0"}`).toString(16)}`
+  return data.length > 2 ? data.slice(0, maxRevertDigits) : undefined
+}
+
+/** Whether the error says that the call reverts. */
+export const isRevert = ({ code, message }: CallError): boolean => code === revertedCode || /revert/i.test(message)
+
+/** Exceptional halts of the EVM, as geth, revm (anvil, reth), Nethermind and Besu name them. */
+const halt =
+  /invalid opcode|InvalidFEOpcode|OpcodeNotFound|BadInstruction|INVALID_OPERATION|invalid ?jump|stack ?(?:under|over)flow|stack limit|out of ?gas|gas required exceeds|out of ?offset|return data out of bounds|write protection|max (?:init)?code size|create ?(?:collision|contract)|contract address collision|invalid code/i
+
+/** What nodes say of a halt without its name, in this order: Kaia 2.2.1, Besu (source), and Tempo of anvil 1.7.1 about a value. */
+const namelessHalt =
+  /VM error occurs while running smart contract|Transaction processing could not be completed due to an exception|value transfer not allowed/i
+
+/** Whether the EVM stops the call, which it does not revert by itself. */
+export const isHalt = ({ message }: Pick<CallError, "message">): boolean =>
+  halt.test(message) || namelessHalt.test(message)
+
+/** Whether the error says that the call fails: it reverts, or the EVM stops it. */
+export const failsIn = (error: CallError): boolean => isRevert(error) || isHalt(error)
+
+/** A lack of gas, as geth, Hardhat, Ganache, coreth, Kaia, revm (anvil, reth) and Nethermind name it. */
+const lackOfGas = /out ?of ?gas|gas required exceeds/i
+
+/** Whether the call fails because it runs out of gas. Undefined: the error does not say that the call fails. */
+export const isOutOfGas = (error: CallError): boolean | undefined => {
+  if (lackOfGas.test(error.message)) return true
+  return failsIn(error) ? false : undefined
+}
+
+/** Revert data, in lower case. Undefined: the node gives none. */
+export const revertDataOf = (error: CallError): string | undefined => (isRevert(error) ? dataIn(error.data) : undefined)
+
+export const revertReasonOf = ({ message, data }: CallError): string | undefined => {
+  const bytes = dataIn(data)
+  const decoded = bytes === undefined ? undefined : reasonInData(bytes)
+  if (decoded !== undefined) return decoded
+  const [, text] = /revert(?:ed)?(?: with reason string)?:?\s+['"]?(.+?)['"]?$/i.exec(message) ?? []
+  const found = text ?? (isHalt({ message }) ? message : undefined)
+  return found === undefined ? undefined : wordsOf(found)
+}
+
+// What a call needs, and whether it reverts. A call is only said to revert if a second provider says so as well.
+
+/** What one node says. */
+export type NodeEstimate =
+  | Exclude<Estimate, { readonly _tag: "Reverts" }>
+  | { readonly _tag: "Reverts"; readonly reason: string | undefined }
+
+const gasPattern = /^0x[0-9a-fA-F]{1,16}$/
+
+/** JSON-RPC code of an internal error: Besu, anvil and others answer so if the EVM stops a call. */
+const internalError = -32_603
+
+/** Undefined: the error speaks about the call. Otherwise it only says that the provider has too much to do, or lags behind. */
+const busy = (answer: RpcAnswer): RpcFailure | undefined => {
+  if (answer._tag !== "RpcError" || answer.code === internalError || failsIn(answer)) return undefined
+  const known = classify(answer)
+  const code = rpcCheckCodes[answer.code] ?? "unreachable"
+  const isBusy = known === "provider" || (known === "unknown" && rpcCheckCodes[answer.code] !== undefined)
+  return isBusy ? rpcFailure(code, `JSON-RPC error ${answer.code}`) : undefined
+}
+
+const readEstimate = (answer: RpcAnswer): NodeEstimate => {
+  switch (answer._tag) {
+    case "Result":
+      return typeof answer.value === "string" && gasPattern.test(answer.value)
+        ? { _tag: "Gas", gas: BigInt(answer.value) }
+        : { _tag: "Unknown" }
+    case "RpcError":
+      if (failsIn(answer)) return { _tag: "Reverts", reason: revertReasonOf(answer) }
+      return classify(answer) === "funds"
+        ? { _tag: "Unaffordable" }
+        : { _tag: "Refused", words: wordsOf(answer.message) }
+  }
+}
+
+/** Fails if the provider only says that it has too much to do. */
+export const nodeEstimate = (node: RpcNode, call: CallFields): Effect.Effect<NodeEstimate, RpcFailure> =>
+  Effect.flatMap(node.ask(estimateGas(call)), (given) => {
+    const answer = given._tag === "RpcError" ? { ...given, message: withoutSecrets(node.url, given.message) } : given
+    const failure = busy(answer)
+    return failure === undefined ? Effect.succeed(readEstimate(answer)) : Effect.fail(failure.of("eth_estimateGas"))
+  })
+
+const opinionOf = (second: NodeEstimate | undefined | "not_configured"): "agrees" | "differs" | "not_configured" => {
+  if (second === "not_configured") return second
+  return second?._tag === "Reverts" ? "agrees" : "differs"
+}
+
+/** Never cached: state moves with each block. What one provider refuses to estimate, another one may estimate. */
+export const agreedEstimate = Effect.fnUntraced(function* (
+  providers: Providers,
+  node: RpcNode,
+  call: CallFields
+): Effect.fn.Return<Estimate, RpcFailure> {
+  const first = yield* nodeEstimate(node, call)
+  if (first._tag === "Refused") {
+    const other = yield* providers.second(
+      node,
+      (one) => nodeEstimate(one, call),
+      ({ _tag }) => _tag === "Gas"
+    )
+    return other !== undefined && other !== "not_configured" && other._tag === "Gas" ? other : first
+  }
+  if (first._tag !== "Reverts") return first
+  const second = opinionOf(yield* providers.second(node, (other) => nodeEstimate(other, call)))
+  return { _tag: "Reverts", second, ...(first.reason === undefined ? {} : { reason: first.reason }) }
 })

@@ -1,23 +1,77 @@
-// The fees of a chain: asked once per chain and block, and shared by all lanes of the process.
+// The fees of a chain, asked once per chain and block and shared by all lanes, with what a rollup charges besides gas.
 import { Clock, Effect, Exit, Metric, Result } from "effect"
-import { feeHistoryBlocks, gasPriceBound, stillAfter } from "../../../domain/transaction/evm/EvmNumbers.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
+import {
+  dataFeeFactor,
+  feeHistoryBlocks,
+  gasPriceBound,
+  pollInterval,
+  stillAfter
+} from "../../../domain/transaction/evm/EvmNumbers.ts"
+import type { NetworkNumbers } from "../../../domain/transaction/evm/EvmNumbers.ts"
 import {
   gasPriceLimitOf,
   isQuiet,
   lacksNextBaseFee,
   lowerOf,
   marketOf,
+  millionGas,
+  operatorFeeFromSamples,
+  scaleUp,
   tipLimitOf
 } from "../../../domain/transaction/evm/Market.ts"
-import type { FeeHistory, Market } from "../../../domain/transaction/evm/Market.ts"
-import { pollInterval } from "../../../domain/transaction/evm/NetworkNumbers.ts"
-import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
-import { feeHistory, gasPrice, suggestedTip } from "./EvmCalls.ts"
-import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
+import type { FeeHistory, Market, OperatorFee } from "../../../domain/transaction/evm/Market.ts"
 import type { Providers } from "../Providers.ts"
+import type { RpcCall } from "../RpcBatch.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
-import { operatorFee } from "./EvmOperatorFees.ts"
+import * as EvmBytes from "./EvmBytes.ts"
+import { feeHistory, gasPrice, suggestedTip } from "./EvmCalls.ts"
+import type { CallFields } from "./EvmCalls.ts"
+
+// The contract GasPriceOracle, which chains of the OP stack have at a fixed address: what they charge besides gas.
+
+const oracleAddress = "0x420000000000000000000000000000000000000f"
+
+/** One argument of the contract's ABI: 64 hex digits. */
+export const abiWord = (value: number | bigint): string => value.toString(16).padStart(64, "0")
+
+/** `input`: the selector and the arguments, in hex digits without `0x`. */
+export const oracleCall = (input: string): RpcCall => ({
+  method: "eth_call",
+  params: [{ to: oracleAddress, data: `0x${input}` }, "latest"]
+})
+
+const amountPattern = /^0x[0-9a-fA-F]{64}$/
+
+/** Undefined: the chain has no such contract or function, or the answer is no amount. */
+export const askOracle = Effect.fnUntraced(function* (node: RpcNode, input: string) {
+  const answer = yield* node.ask(oracleCall(input))
+  return answer._tag === "Result" && typeof answer.value === "string" && amountPattern.test(answer.value)
+    ? BigInt(answer.value)
+    : undefined
+})
+
+// What an OP-stack chain charges for its operator, besides gas and data. The contract answers for an amount of gas, since the
+// upgrade Isthmus (docs.base.org: Isthmus, "Predeploys"). The fee is linear in gas, so that two answers give it for every amount,
+// whichever of its formulas the chain uses.
+
+/** Selector of `getOperatorFee(uint256)`. */
+const getOperatorFee = "275aedd2"
+
+/** The input of the call for an amount of gas. */
+export const operatorFeeInput = (gas: bigint): string => `${getOperatorFee}${abiWord(gas)}`
+
+/** Undefined: the chain charges none, as before Isthmus, or what the node answers is impossible. */
+export const readOperatorFee = Effect.fnUntraced(function* (
+  node: RpcNode,
+  { hasDataFeeOracle }: Pick<NetworkNumbers, "hasDataFeeOracle">
+): Effect.fn.Return<OperatorFee | undefined, RpcFailure> {
+  if (!hasDataFeeOracle) return undefined
+  const samples = [askOracle(node, operatorFeeInput(0n)), askOracle(node, operatorFeeInput(millionGas))] as const
+  const [forNone, forMillion] = yield* Effect.all(samples, { concurrency: 2 })
+  return forNone === undefined || forMillion === undefined ? undefined : operatorFeeFromSamples(forNone, forMillion)
+})
 
 const unknown: FeeHistory = { baseFees: [], rewards: [] }
 
@@ -61,7 +115,7 @@ const ask = Effect.fnUntraced(function* (
   own: OwnGas
 ) {
   const { isEip1559, minimumTip } = numbers
-  const [history, charge] = yield* Effect.all([historyOf(node, newest, head, own), operatorFee(node, numbers)], {
+  const [history, charge] = yield* Effect.all([historyOf(node, newest, head, own), readOperatorFee(node, numbers)], {
     concurrency: 2
   })
   const isNextMissing = lacksNextBaseFee(history)
@@ -222,3 +276,47 @@ export const make = (): EvmMarkets => {
 
   return { at, noteOwn }
 }
+
+// The fee that a rollup charges for the data of a transaction, besides gas. Chains of the OP stack have a contract that
+// calculates it. Chains that include it in gas, such as Arbitrum, do not use this module.
+
+/** Selector of `getL1Fee(bytes)`. */
+const getL1Fee = "49948e0e"
+
+/** The input of the call for unsigned bytes, in hex digits without `0x`: the offset, the length and the bytes. */
+export const dataFeeInput = (unsigned: string): string => {
+  const padded = unsigned.padEnd(Math.ceil(unsigned.length / 64) * 64, "0")
+  return `${getL1Fee}${abiWord(32)}${abiWord(unsigned.length / 2)}${padded}`
+}
+
+/** Stand-ins for fields that are only known at the signature: as long as real values, and as hard to compress. */
+const placeholder = {
+  nonce: 0xb5_29_7a,
+  gasLimit: 0x9e_37_79n,
+  fees: { type: "eip1559", maxFee: 0xed_03_a8_b1_93_4cn, tip: 0xd1_b5_4a_32_d1_92n }
+} as const
+
+/** The fee that the contract calculates now. Undefined: the chain has no such contract. */
+const askedDataFee = Effect.fnUntraced(function* (
+  node: RpcNode,
+  { chainId }: NetworkNumbers,
+  { to, value, data }: Omit<CallFields, "from">
+) {
+  const request = { value, ...(to === undefined ? {} : { to }), ...(data === undefined ? {} : { data }) }
+  const unsigned = yield* EvmBytes.unsignedOf({ ...placeholder, chainId, ...request })
+  return yield* askOracle(node, dataFeeInput(unsigned.slice(2)))
+})
+
+/**
+ * Wei that the data of a transaction can cost: a multiple of the fee that the contract calculates, because the price moves.
+ * If there is no contract, a multiple of `last`, what the newest receipt of the account names. Undefined: neither is known.
+ */
+export const readDataFee = Effect.fnUntraced(function* (
+  node: RpcNode,
+  numbers: NetworkNumbers,
+  call: Omit<CallFields, "from">,
+  last?: bigint
+): Effect.fn.Return<bigint | undefined, RpcFailure> {
+  const now = (numbers.hasDataFeeOracle ? yield* askedDataFee(node, numbers, call) : undefined) ?? last
+  return now === undefined ? undefined : scaleUp(now, dataFeeFactor)
+})

@@ -1,33 +1,172 @@
 // Evm, as lanes ask for it: polls, answers to questions, signatures and broadcasts for one account.
-import { Effect } from "effect"
+import { Clock, Effect, Metric } from "effect"
 import { Hex } from "effect/encoding"
-import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
-import { ampleBalance } from "../../../domain/transaction/evm/EvmNumbers.ts"
-import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
-import { pollInterval } from "../../../domain/transaction/evm/NetworkNumbers.ts"
-import { classify } from "../../../domain/transaction/evm/Refusal.ts"
-import type { NodeAnswer } from "../../../domain/transaction/evm/Refusal.ts"
-import { nonceOf, noncesOf } from "../../../domain/transaction/evm/Evm.ts"
 import { maskUrl } from "../../../domain/chain/Rpc.ts"
-import * as EvmBytes from "../../chains/evm/EvmBytes.ts"
-import * as EvmNode from "../../chains/evm/EvmNodes.ts"
-import { EvmNodes } from "../../chains/evm/EvmNodes.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
 import type { Unreachable } from "../../../domain/transaction/Rules.ts"
-import { isFinal } from "../../../domain/transaction/Transaction.ts"
+import { currentAttempts, isFinal, newestRequest, requestOf } from "../../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../domain/transaction/Transaction.ts"
 import { poll as pollBounds } from "../../../domain/transaction/TransactionValues.ts"
+import { isEstimated } from "../../../domain/transaction/evm/Costs.ts"
+import { nonceOf, noncesOf } from "../../../domain/transaction/evm/Evm.ts"
+import type { Evm, Question, ReceiptDetails, Seen, TakerEvidence } from "../../../domain/transaction/evm/Evm.ts"
+import { ampleBalance, pollInterval } from "../../../domain/transaction/evm/EvmNumbers.ts"
+import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
+import { takerVerdictOf } from "../../../domain/transaction/evm/LaneNonces.ts"
+import { classify } from "../../../domain/transaction/evm/Refusal.ts"
+import type { NodeAnswer } from "../../../domain/transaction/evm/Refusal.ts"
+import * as EvmBytes from "../../chains/evm/EvmBytes.ts"
+import { agreedEstimate, callAt, isHalt, isOutOfGas, receiptOf, revertReasonOf } from "../../chains/evm/EvmCalls.ts"
+import type { CallError } from "../../chains/evm/EvmCalls.ts"
+import { findTaker } from "../../chains/evm/EvmEvidence.ts"
+import { readDataFee } from "../../chains/evm/EvmMarkets.ts"
+import { EvmNodes, sendBytes } from "../../chains/evm/EvmNodes.ts"
+import type { EvmProviders } from "../../chains/evm/EvmNodes.ts"
 import { firstOfEachSet } from "../LaneNetwork.ts"
-import type { LaneChain, LaneOptions, Poll, PollOptions, SendingNetwork } from "../LaneNetwork.ts"
+import type { Finding, Inquiry, LaneChain, LaneOptions, Poll, PollOptions, SendingNetwork } from "../LaneNetwork.ts"
 import * as LaneTelemetry from "../LaneTelemetry.ts"
-import { beliefsOf, numbersOf, providersOf } from "./EvmMemory.ts"
-import type { EvmContext, EvmRelayer } from "./EvmMemory.ts"
+import {
+  beliefsOf,
+  makeMemory,
+  makeSigner,
+  numbersOf,
+  providersOf,
+  unsignedTransactionOf,
+  warmUpSigner
+} from "./EvmContext.ts"
+import type { EvmContext, EvmMemory, EvmRelayer, PollResult } from "./EvmContext.ts"
 import * as EvmCounts from "./EvmCounts.ts"
-import * as EvmInquiries from "./EvmInquiries.ts"
-import * as EvmMemory from "./EvmMemory.ts"
-import * as EvmMetrics from "./EvmMetrics.ts"
 import * as EvmPoll from "./EvmPoll.ts"
-import * as EvmSigner from "./EvmSigner.ts"
-import * as EvmWarmUp from "./EvmWarmUp.ts"
+
+// Answers what decisions about evm transactions ask besides a poll: what a call needs, which transaction used a nonce, and why a
+// call reverted.
+
+type Ask<Tag extends Question["_tag"]> = Extract<Question, { readonly _tag: Tag }>
+
+/** `Unknown` if no provider answers, even if the request gives its gas. */
+const estimated = Effect.fnUntraced(function* (context: EvmContext, { row, seen }: Inquiry<Evm>) {
+  const { transaction, relayer } = row
+  const providers = yield* providersOf(context, relayer)
+  const request = newestRequest(transaction)
+  const call = { ...request, from: context.address }
+  const asked = providers.first((node) =>
+    Effect.all(
+      [
+        isEstimated(request) ? Effect.asSome(agreedEstimate(providers, node, call)) : Effect.succeedNone,
+        readDataFee(node, numbersOf(relayer), request, context.memory.lastRollupFee)
+      ],
+      { concurrency: 2 }
+    ).pipe(
+      Effect.map(([gas, data]): Partial<Seen> => ({
+        ...(gas._tag === "Some" ? { estimate: gas.value } : {}),
+        ...(data === undefined ? {} : { dataFee: data })
+      }))
+    )
+  )
+  const found = yield* Effect.orElseSucceed(asked, (): Partial<Seen> => ({ estimate: { _tag: "Unknown" } }))
+  return { seen: { ...seen, ...found, isInquired: true } } satisfies Finding<Evm>
+})
+
+/** Remembers since when the indexes of providers lag behind the block that used the nonce. */
+const noteBehind = Effect.fnUntraced(function* ({ behind }: EvmMemory, number: number, taker: TakerEvidence) {
+  if (taker._tag !== "Behind") {
+    behind.delete(number)
+    return taker
+  }
+  const since = behind.get(number) ?? (yield* Clock.currentTimeMillis)
+  behind.set(number, since)
+  return { ...taker, since }
+})
+
+/** Whether every provider answers, and none of them has a receipt of one of the attempts. */
+const hasNoReceipt = Effect.fnUntraced(function* (providers: EvmProviders, hashes: ReadonlyArray<string>) {
+  const answers = yield* providers.each((node) =>
+    Effect.forEach(hashes, (hash) => node.call(receiptOf(hash)), { concurrency: "unbounded" })
+  )
+  return answers.every((receipts) => receipts?.every((receipt) => receipt === null) === true)
+})
+
+/** What used the nonce. What is in no attempt marks the requests that it could be, before any of them gets a new nonce. */
+const findForeign = Effect.fnUntraced(function* (
+  context: EvmContext,
+  { row: { transaction, relayer }, seen }: Inquiry<Evm>,
+  { nonce }: Ask<"Foreign">
+) {
+  const providers = yield* providersOf(context, relayer)
+  const { address } = context
+  const hashes = currentAttempts(transaction).map(({ hash }) => hash)
+  const sought = { address, nonce, hashes, finality: numbersOf(relayer).finality }
+  const find = providers.first((node) => findTaker(providers, node, sought, seen.head.number))
+  const answered = yield* Effect.orElseSucceed(find, () => ({ _tag: "Behind" }) as const)
+  const taker = yield* noteBehind(context.memory, transaction.number, answered)
+  const verdict = takerVerdictOf(transaction, address, { ...seen, taker }, yield* Clock.currentTimeMillis)
+  const isOpen = verdict._tag === "Unproven" || verdict._tag === "Behind"
+  const needsAll = isOpen && transaction.intent === "clear"
+  const finding: Finding<Evm> = {
+    seen: { ...seen, taker, ...(needsAll ? { hasNoReceipt: yield* hasNoReceipt(providers, hashes) } : {}) },
+    ...(verdict._tag === "Taken" && verdict.call !== undefined ? { foreign: [verdict.call] } : {})
+  }
+  return finding
+})
+
+/** The words of an exceptional halt are shown in any case: they are those of the node. A reason has data of the contract. */
+const failureOf = (error: CallError, isWanted: boolean): Partial<ReceiptDetails> => ({
+  ...present("revertReason", isWanted || isHalt(error) ? revertReasonOf(error) : undefined),
+  ...present("isOutOfGas", isOutOfGas(error))
+})
+
+/** What the call does at the state after its block. */
+const findRevertReason = Effect.fnUntraced(function* (
+  context: EvmContext,
+  { row: { transaction, relayer }, seen }: Inquiry<Evm>,
+  { isWanted, ordinal, receipt }: Ask<"RevertReason">
+) {
+  const attempt = transaction.attempts.find((one) => one.ordinal === ordinal)
+  const providers = yield* providersOf(context, relayer)
+  const answer =
+    attempt === undefined
+      ? undefined
+      : yield* Effect.orElseSucceed(
+          providers.first((node) => {
+            const call = { ...requestOf(transaction, attempt), from: context.address, gas: attempt.offer.gasLimit }
+            return node.ask(callAt(call, receipt.height))
+          }),
+          () => undefined
+        )
+  const details = answer?._tag === "RpcError" ? { ...receipt.details, ...failureOf(answer, isWanted) } : receipt.details
+  const sights = new Map([
+    ...seen.sights,
+    [ordinal, { _tag: "Receipt", receipt: { ...receipt, details }, isReasonAsked: true }] as const
+  ])
+  return { seen: { ...seen, sights } } satisfies Finding<Evm>
+})
+
+export const answerInquiry = (context: EvmContext, inquiry: Inquiry<Evm>): Effect.Effect<Finding<Evm>> => {
+  const { question } = inquiry
+  switch (question._tag) {
+    case "Estimate":
+      return estimated(context, inquiry)
+    case "Foreign":
+      return findForeign(context, inquiry, question)
+    case "RevertReason":
+      return findRevertReason(context, inquiry, question)
+  }
+}
+
+// The metrics that only lanes of evm have.
+
+const transactionFeesPaid = Metric.counter("transaction_fees_paid_gwei_total", {
+  description: "Fees that confirmed and reverted transactions have paid, in gwei.",
+  incremental: true
+})
+
+export const evmLaneMetrics = [transactionFeesPaid]
+
+/** Wei per gwei. */
+const gwei = 10 ** 9
+
+/** In wei. */
+export const countFee = (paid: bigint) => Metric.update(transactionFeesPaid, Number(paid) / gwei)
 
 /**
  * Transactions of a lane that are on their way to a node at once, in one JSON-RPC batch; one if the node keeps no gaps. A step
@@ -71,7 +210,7 @@ const logUnknown = (answers: ReadonlyArray<NodeAnswer>) =>
 const pollEach = Effect.fnUntraced(function* (context: EvmContext, options: PollOptions<Evm>) {
   const { rows, lane, now } = options
   const { memory, nodes } = context
-  const polls = new Map<string, EvmMemory.EvmPoll>()
+  const polls = new Map<string, PollResult>()
   const failures = new Map<string, Unreachable>()
   let isOtherChain = false
   const inFlight = rows.filter(({ transaction }) => transaction.place !== undefined && !isFinal(transaction))
@@ -147,7 +286,7 @@ const forgetBytes = ({ memory: { absences, acceptedBy } }: EvmContext, { rows }:
 /** URLs of the network come first: a relayer's own ones may be those of a caller that may use this relayer alone. */
 const sourcesOf = (
   { rows }: PollOptions<Evm>,
-  polls: ReadonlyMap<string, EvmMemory.EvmPoll>
+  polls: ReadonlyMap<string, PollResult>
 ): ReadonlyArray<EvmCounts.Source> => {
   const relayers = firstOfEachSet(rows.map(({ relayer }) => relayer))
   const ordered = relayers.toSorted((one, other) => Number(one.hasOwnUrls) - Number(other.hasOwnUrls))
@@ -158,9 +297,9 @@ const sourcesOf = (
 }
 
 const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOptions): LaneChain<Evm> => {
-  const context: EvmContext = { address, nodes, memory: EvmMemory.make(genesis) }
+  const context: EvmContext = { address, nodes, memory: makeMemory(genesis) }
   const { memory } = context
-  const signer = EvmSigner.make(keys, address)
+  const signer = makeSigner(keys, address)
 
   const poll = Effect.fn("EvmLane.poll")(function* (options: PollOptions<Evm>) {
     memory.genesis = options.stored.genesis
@@ -189,11 +328,11 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
   return {
     poll,
     inquire: (_, inquiries) =>
-      Effect.forEach(inquiries, (inquiry) => EvmInquiries.answer(context, inquiry), { concurrency: "unbounded" }),
-    sign: (unsigned) => signer.sign(unsigned.relayer.signerId, EvmSigner.unsignedOf(unsigned)),
+      Effect.forEach(inquiries, (inquiry) => answerInquiry(context, inquiry), { concurrency: "unbounded" }),
+    sign: (unsigned) => signer.sign(unsigned.relayer.signerId, unsignedTransactionOf(unsigned)),
     broadcast: Effect.fnUntraced(function* (relayer: EvmRelayer, raw: Uint8Array, sends: number) {
       const providers = yield* providersOf(context, relayer)
-      const send = EvmNode.send(`0x${Hex.encode(raw)}`)
+      const send = sendBytes(`0x${Hex.encode(raw)}`)
       const heard = yield* providers.broadcast(
         (node) => Effect.map(send(node), (answer) => ({ answer, url: node.url })),
         sends
@@ -211,7 +350,7 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
       if (mined === undefined) return Effect.void
       // The next poll need not ask the ledger what used it, of whichever providers.
       if (nonce !== undefined) for (const { explained } of memory.beliefs.values()) explained.add(nonce)
-      return EvmMetrics.countFee(mined.receipt.paid)
+      return countFee(mined.receipt.paid)
     }
   }
 }
@@ -220,7 +359,7 @@ export const networkOf = (nodes: EvmNodes["Service"]): SendingNetwork<Evm> => ({
   rules: evmRules,
   open: (lane) => open(nodes, lane),
   // The first real signature meets the same failure and reports it.
-  warmUp: Effect.ignore(EvmWarmUp.sign)
+  warmUp: Effect.ignore(warmUpSigner)
 })
 
 export const network = Effect.map(EvmNodes, networkOf)

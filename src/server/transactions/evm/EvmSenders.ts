@@ -1,14 +1,19 @@
-// The relayer of a request that only evm has: its policy, its network and its account.
+// The relayer of a request that only evm has: its policy, its network, its account and its providers.
 import { Effect } from "effect"
 import type { RelayerId } from "../../../domain/relayer/Relayer.ts"
 import { NotImplemented } from "../../../domain/request/Request.ts"
 import type { EvmTarget } from "../../../domain/transaction/evm/Evm.ts"
+import { networkNumbers } from "../../../domain/transaction/evm/EvmNumbers.ts"
+import type { NetworkNumbers } from "../../../domain/transaction/evm/EvmNumbers.ts"
 import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
-import { networkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
-import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
-import type { Sender } from "../Intake.ts"
+import type { RpcFailure } from "../../chains/RpcFailure.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import { EvmNodes } from "../../chains/evm/EvmNodes.ts"
 import type { Account } from "../../ledger/LedgerEntries.ts"
-import { makeSenders } from "../Senders.ts"
+import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
+import type { RelayerTarget } from "../../relayers/RelayerTargets.ts"
+import type { Sender } from "../Intake.ts"
+import { makeKeptProviders, makeSenders, toBadGateway } from "../Senders.ts"
 
 export interface EvmSender extends EvmTarget {
   readonly numbers: NetworkNumbers
@@ -44,4 +49,45 @@ export const make = Effect.gen(function* () {
   })
 
   return { get, getLimited, ofEvm }
+})
+
+// The providers of an evm relayer, for requests.
+
+interface ChainUrls {
+  readonly urls: RelayerTarget["urls"]
+  readonly chainId: number
+}
+
+export const makeRelayerNodes = Effect.gen(function* () {
+  const nodes = yield* EvmNodes
+  const targets = yield* RelayerTargets
+
+  const kept = yield* makeKeptProviders(({ urls, chainId }: ChainUrls) => nodes.providers(urls, { chainId }))
+
+  const of = Effect.fnUntraced(function* (id: RelayerId, chainId: number) {
+    const { urls } = yield* targets.get(id)
+    return yield* kept({ urls, chainId })
+  })
+
+  /** Asks a provider of the relayer, and the next one if it fails. */
+  const first = Effect.fnUntraced(function* <A>(
+    id: RelayerId,
+    chainId: number,
+    use: (node: RpcNode) => Effect.Effect<A, RpcFailure>
+  ) {
+    const found = yield* of(id, chainId)
+    return yield* Effect.mapError(found.tryAll(use), toBadGateway)
+  })
+
+  /** Asks all providers of the relayer. Those that do not answer are left out. */
+  const each = Effect.fnUntraced(function* <A>(
+    id: RelayerId,
+    chainId: number,
+    use: (node: RpcNode) => Effect.Effect<A, RpcFailure>
+  ) {
+    const answers = yield* (yield* of(id, chainId)).each(use)
+    return answers.filter((answer) => answer !== undefined)
+  })
+
+  return { first, each }
 })

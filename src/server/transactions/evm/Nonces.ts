@@ -1,9 +1,5 @@
 // The nonces of a relayer's account, for operators: the ledger next to the chain, and three ways to repair them.
 import { Context, DateTime, Effect, Layer, Option } from "effect"
-import { maxCleared } from "../../../domain/transaction/evm/NonceState.ts"
-import type { ClearedNonces, ClearNonces, NonceDecision } from "../../../domain/transaction/evm/NonceState.ts"
-import { countAt } from "../../chains/evm/EvmCalls.ts"
-import * as EvmHeads from "../../chains/evm/EvmHeads.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
 import * as Caller from "../../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../../domain/access/Caller.ts"
@@ -11,13 +7,8 @@ import type { RelayerId, RelayerNotFound } from "../../../domain/relayer/Relayer
 import { BadRequest } from "../../../domain/request/Request.ts"
 import type { NotImplemented } from "../../../domain/request/Request.ts"
 import { OutboundWork } from "../../limits/CallerLimits.ts"
-import * as RelayerNodes from "./RelayerNodes.ts"
-import * as EvmSenders from "./EvmSenders.ts"
-import { evmSenderOf } from "./EvmSenders.ts"
-import type { EvmSender } from "./EvmSenders.ts"
 import type { ShownSequences } from "../../../domain/transaction/Family.ts"
 import type { Sender } from "../Intake.ts"
-import { nonceOf } from "../../../domain/transaction/evm/Evm.ts"
 import { present, statusOf } from "../../../domain/transaction/Presentation.ts"
 import { TransactionConflict } from "../../../domain/transaction/Rules.ts"
 import { TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
@@ -27,7 +18,15 @@ import type { LaneCounts, StoredLane, StoredTransaction } from "../../ledger/Led
 import type { Cleared } from "../../ledger/Operators.ts"
 import { makeOwnCheck, makeSenders } from "../Senders.ts"
 import type { SequenceNetwork } from "../Senders.ts"
+import { nonceOf } from "../../../domain/transaction/evm/Evm.ts"
 import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
+import { maxCleared } from "../../../domain/transaction/evm/EvmSchemas.ts"
+import type { ClearedNonces, ClearNonces, NonceDecision } from "../../../domain/transaction/evm/EvmSchemas.ts"
+import { countAt } from "../../chains/evm/EvmCalls.ts"
+import { readHead } from "../../chains/evm/EvmNodes.ts"
+import * as EvmSenders from "./EvmSenders.ts"
+import { evmSenderOf, makeRelayerNodes } from "./EvmSenders.ts"
+import type { EvmSender } from "./EvmSenders.ts"
 
 type Unknown = RelayerNotFound | NotImplemented
 
@@ -116,7 +115,7 @@ export class Nonces extends Context.Service<
         const { ofEvm } = yield* EvmSenders.make
         const senders = yield* makeSenders
         const byType = new Map((yield* networks).map((network) => [network.type, network]))
-        const { first, each } = yield* RelayerNodes.make
+        const { first, each } = yield* makeRelayerNodes
         const ledger = yield* Ledger
         const outboundWork = yield* OutboundWork
         const checkOwn = yield* makeOwnCheck
@@ -145,7 +144,7 @@ export class Nonces extends Context.Service<
           const { inFlight } = yield* ledger.countLane(account)
           if (inFlight === 0) return 0n
           const counts = yield* each(account.relayerId, numbers.chainId, (node) =>
-            Effect.flatMap(EvmHeads.read(node, numbers.finality), ({ finalHeight }) =>
+            Effect.flatMap(readHead(node, numbers.finality), ({ finalHeight }) =>
               finalHeight < 0 ? Effect.succeed(0) : node.call(countAt(account.address, finalHeight))
             )
           )

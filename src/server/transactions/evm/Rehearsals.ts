@@ -1,12 +1,6 @@
 // Tries a policy on the final transactions of a relayer. It reads pages of the ledger, locks nothing and stores nothing; only
 // the length of a hold is asked of a provider.
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import type { Evm, EvmTarget, EvmTerms } from "../../../domain/transaction/evm/Evm.ts"
-import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
-import { evmTermsOf } from "../../../domain/transaction/evm/EvmTerms.ts"
-import type { Rehearsal, RehearsePolicy } from "../../../domain/transaction/evm/Rehearsal.ts"
-import * as Rehearsing from "../../../domain/transaction/evm/Rehearsal.ts"
-import { baseFeesAfter, blockAt } from "../../chains/evm/EvmCalls.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
 import { finalStates } from "../../../domain/transaction/Transaction.ts"
 import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
@@ -23,7 +17,19 @@ import type { BadRequest } from "../../../domain/request/Request.ts"
 import { OutboundWork } from "../../limits/CallerLimits.ts"
 import { Networks } from "../../networks/Networks.ts"
 import { Relayers } from "../../relayers/Relayers.ts"
-import * as RelayerNodes from "./RelayerNodes.ts"
+import { evmTermsOf } from "../../../domain/transaction/evm/Admission.ts"
+import type { Evm, EvmTarget, EvmTerms } from "../../../domain/transaction/evm/Evm.ts"
+import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
+import {
+  judgeByPolicy,
+  maxNamed,
+  maxRehearsed,
+  maxRehearsedDays,
+  unknownToRehearsals
+} from "../../../domain/transaction/evm/Hindsight.ts"
+import type { Rehearsal, RehearsePolicy } from "../../../domain/transaction/evm/Hindsight.ts"
+import { baseFeesAfter, blockAt } from "../../chains/evm/EvmCalls.ts"
+import { makeRelayerNodes } from "./EvmSenders.ts"
 
 /** Transactions that are read at once. */
 const pageSize = 1000
@@ -49,15 +55,15 @@ const makeTally = (terms: EvmTerms) => {
   const add = (stored: StoredTransaction<Evm>) => {
     const { id, transaction } = stored
     transactions += 1
-    const verdict = Rehearsing.judge(transaction, terms)
+    const verdict = judgeByPolicy(transaction, terms)
     if (verdict._tag === "Held") {
       held += 1
       const firstSent = transaction.attempts.find((attempt) => attempt.firstSent !== undefined)?.firstSent?.height
-      if (holds.length < Rehearsing.maxNamed) holds.push({ stored, firstSent })
+      if (holds.length < maxNamed) holds.push({ stored, firstSent })
     } else if (verdict._tag === "Refused") {
       const found = refusals.get(verdict.field) ?? { message: verdict.message, count: 0, first: [] }
       found.count += 1
-      if (found.first.length < Rehearsing.maxNamed) found.first.push({ id })
+      if (found.first.length < maxNamed) found.first.push({ id })
       refusals.set(verdict.field, found)
     }
   }
@@ -88,7 +94,7 @@ export class Rehearsals extends Context.Service<
       const relayers = yield* Relayers
       const networks = yield* Networks
       const ledger = yield* Ledger
-      const nodes = yield* RelayerNodes.make
+      const nodes = yield* makeRelayerNodes
       const outboundWork = yield* OutboundWork
 
       /** The relayer as the patch would make it. */
@@ -113,14 +119,14 @@ export class Rehearsals extends Context.Service<
       )
 
       const checkSize = Effect.fnUntraced(function* (number: number, now: Moment, days: number) {
-        const perDay = yield* ledger.countFinalByDay(number, { now, days, limit: Rehearsing.maxRehearsed + 1 })
+        const perDay = yield* ledger.countFinalByDay(number, { now, days, limit: maxRehearsed + 1 })
         let total = 0
         let fitting = 0
         for (const [index, count] of perDay.entries()) {
           total += count
-          if (total <= Rehearsing.maxRehearsed) fitting = index + 1
+          if (total <= maxRehearsed) fitting = index + 1
         }
-        if (total > Rehearsing.maxRehearsed) return yield* RehearsalTooLarge.of(days, Rehearsing.maxRehearsed, fitting)
+        if (total > maxRehearsed) return yield* RehearsalTooLarge.of(days, maxRehearsed, fitting)
       })
 
       const readAll = Effect.fnUntraced(function* (
@@ -168,7 +174,7 @@ export class Rehearsals extends Context.Service<
 
       const rehearse = Effect.fn("Rehearsals.rehearse")(function* (
         id: RelayerId,
-        { policies, days = Rehearsing.maxRehearsedDays }: RehearsePolicy
+        { policies, days = maxRehearsedDays }: RehearsePolicy
       ) {
         const caller = yield* Caller.current
         if (!Caller.hasScope(caller, "transactions:read")) return yield* Caller.Forbidden.of(caller.id)
@@ -190,7 +196,7 @@ export class Rehearsals extends Context.Service<
             })
           },
           would_refuse: [...tally.refusals].map(([field, found]) => ({ code: "policy_changed", field, ...found })),
-          unknown: Rehearsing.unknown
+          unknown: unknownToRehearsals
         }
         return rehearsal
       })

@@ -1,8 +1,7 @@
 // Rules about the count of the chain: gaps below the next nonce, and counts that rise or fall.
-import { nonceOf } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { assert, describe, it } from "@effect/vitest"
-import { floor } from "../../../../src/domain/transaction/evm/BelievedCount.ts"
-import { findGaps } from "../../../../src/domain/transaction/evm/Gaps.ts"
+import { nonceOf } from "../../../../src/domain/transaction/evm/Evm.ts"
+import { believedFloor, findGaps } from "../../../../src/domain/transaction/evm/LaneNonces.ts"
 import { noop, summary } from "./DecisionTable.ts"
 import { commandsOf, lane, seen, submitted, tagsOf } from "./Fixtures.ts"
 import { foreign } from "./simulation/Blocks.ts"
@@ -28,27 +27,33 @@ describe("a count that rises", () => {
   })
 
   it("a count above the next nonce is believed from two providers, or in two polls with different heads", () => {
-    const alone = floor(five, { head: at(101), count: 7 }, undefined, 64)
+    const alone = believedFloor(five, { head: at(101), count: 7 }, undefined, 64)
     assert.deepStrictEqual([alone.lane.nextNonce, alone.claim?.count], [5, 7])
-    assert.strictEqual(floor(five, { head: at(101), count: 7, secondCount: 6 }, undefined, 64).lane.nextNonce, 6)
-    assert.strictEqual(floor(five, { head: at(101), count: 7, secondCount: 5 }, undefined, 64).lane.nextNonce, 5)
-    assert.strictEqual(floor(five, { head: at(101), count: 7 }, alone.claim, 64).lane.nextNonce, 5)
-    assert.strictEqual(floor(five, { head: at(102), count: 8 }, alone.claim, 64).lane.nextNonce, 7)
+    assert.strictEqual(
+      believedFloor(five, { head: at(101), count: 7, secondCount: 6 }, undefined, 64).lane.nextNonce,
+      6
+    )
+    assert.strictEqual(
+      believedFloor(five, { head: at(101), count: 7, secondCount: 5 }, undefined, 64).lane.nextNonce,
+      5
+    )
+    assert.strictEqual(believedFloor(five, { head: at(101), count: 7 }, alone.claim, 64).lane.nextNonce, 5)
+    assert.strictEqual(believedFloor(five, { head: at(102), count: 8 }, alone.claim, 64).lane.nextNonce, 7)
   })
 
   it("a jump of more than the window waits for the operator, except in the first poll", () => {
-    const jump = floor(five, { head: at(101), count: 70, secondCount: 70 }, undefined, 64)
+    const jump = believedFloor(five, { head: at(101), count: 70, secondCount: 70 }, undefined, 64)
     assert.deepStrictEqual([jump.code, jump.lane.nextNonce], ["nonce_ahead", 5])
-    const settled = floor(five, { head: at(101), count: 70, secondCount: 70 }, undefined, Infinity)
+    const settled = believedFloor(five, { head: at(101), count: 70, secondCount: 70 }, undefined, Infinity)
     assert.deepStrictEqual([settled.code, settled.lane.nextNonce, settled.change], [undefined, 70, "ahead"])
     const { chainBlock: _, ...fresh } = five
-    assert.strictEqual(floor(fresh, { head: at(101), count: 5000 }, undefined, 64).lane.nextNonce, 5000)
-    assert.strictEqual(floor(five, { head: at(101), count: 2 ** 60 }, undefined, 64).code, "nonce_out_of_range")
+    assert.strictEqual(believedFloor(fresh, { head: at(101), count: 5000 }, undefined, 64).lane.nextNonce, 5000)
+    assert.strictEqual(believedFloor(five, { head: at(101), count: 2 ** 60 }, undefined, 64).code, "nonce_out_of_range")
   })
 
   it("never lowers the next nonce, which is above what is in flight", () => {
     const eight = { ...five, nextNonce: 8 }
-    const risen = floor(eight, { head: at(101), count: 6 }, undefined, 64)
+    const risen = believedFloor(eight, { head: at(101), count: 6 }, undefined, 64)
     assert.deepStrictEqual([risen.change, risen.lane.chainNonce, risen.lane.nextNonce], ["progress", 6, 8])
   })
 
@@ -78,8 +83,8 @@ describe("a count that falls", () => {
 
   it("a lower count is a reorganisation if the block is gone, lag if the head is below it, else a correction", () => {
     const known = { ...lane().lane, settledNonce: 4, chainBlock: { number: 100, hash: "block-100" } }
-    const low = (over: Partial<Parameters<typeof floor>[1]>, claim?: Parameters<typeof floor>[2]) =>
-      floor(known, { head: { number: 101, hash: "head" }, count: 3, ...over }, claim, 64)
+    const low = (over: Partial<Parameters<typeof believedFloor>[1]>, claim?: Parameters<typeof believedFloor>[2]) =>
+      believedFloor(known, { head: { number: 101, hash: "head" }, count: 3, ...over }, claim, 64)
     const gone = low({ hashAtChainBlock: "other" })
     assert.deepStrictEqual([gone.change, gone.lane.chainNonce, gone.lane.settledNonce], ["reorg", 3, 3])
     assert.strictEqual(low({ head: { number: 99, hash: "old" }, hashAtChainBlock: "other" }).change, "none")

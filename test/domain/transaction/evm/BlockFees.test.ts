@@ -5,10 +5,10 @@ import {
   blocksPerCall,
   callsFor,
   heightsOf,
-  maxBlocks,
-  maxPoints,
+  maxFeeBlocks,
+  maxFeePoints,
   pointsOf
-} from "../../../../src/domain/transaction/evm/BlockFees.ts"
+} from "../../../../src/domain/transaction/evm/Hindsight.ts"
 import { attempt, mined, now, pending, submitted } from "./Fixtures.ts"
 
 const blockTime = 12_000
@@ -38,8 +38,8 @@ describe("the blocks of a transaction", () => {
   })
 
   it("are the newest ones if there are too many", () => {
-    const { first, last } = heightsOf(submitted({ attempts: [attempt(1)] }), at(100 + 2 * maxBlocks))
-    assert.deepStrictEqual([last - first + 1, last], [maxBlocks, 100 + 2 * maxBlocks])
+    const { first, last } = heightsOf(submitted({ attempts: [attempt(1)] }), at(100 + 2 * maxFeeBlocks))
+    assert.deepStrictEqual([last - first + 1, last], [maxFeeBlocks, 100 + 2 * maxFeeBlocks])
   })
 
   it("are asked for in parts that nodes answer", () => {
@@ -73,10 +73,10 @@ describe("the points of a plot", () => {
   })
 
   it("are at most as many as fit, and keep the lowest base fee of all", () => {
-    for (const count of [maxPoints, maxPoints + 1, 1000, maxBlocks]) {
+    for (const count of [maxFeePoints, maxFeePoints + 1, 1000, maxFeeBlocks]) {
       const all = fees(count)
       const points = pointsOf(all, { first: 0, last: count - 1 }, { first: 0, last: count })
-      assert.isAtMost(points.length, maxPoints)
+      assert.isAtMost(points.length, maxFeePoints)
       const lowest = all.reduce((least, { baseFee }) => (baseFee < least ? baseFee : least), all[0]?.baseFee ?? 0n)
       assert.strictEqual(
         points.some(({ base_fee }) => base_fee === lowest),

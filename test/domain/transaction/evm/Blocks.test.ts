@@ -1,16 +1,15 @@
 // Rules about blocks: what is mined is found, however late, and what a reorganisation drops is sent again.
 import { assert, describe, it } from "@effect/vitest"
-import { settle } from "../../../../src/domain/transaction/evm/Gaps.ts"
-import { floor } from "../../../../src/domain/transaction/evm/BelievedCount.ts"
+import { believedFloor, settleNonces } from "../../../../src/domain/transaction/evm/LaneNonces.ts"
 import { summary } from "./DecisionTable.ts"
 import { agreed, commandsOf, lane, mined, only, seen, submitted } from "./Fixtures.ts"
 
 describe("the settled nonce", () => {
   it("never passes a transaction that is not final", () => {
     const { lane: five } = lane()
-    assert.strictEqual(settle({ ...five, settledNonce: 2, chainNonce: 5 }, 5, 3).settledNonce, 3)
-    assert.strictEqual(settle({ ...five, settledNonce: 2, chainNonce: 5 }, 9, undefined).settledNonce, 5)
-    assert.strictEqual(settle({ ...five, settledNonce: 2, chainNonce: 5 }, undefined, undefined).settledNonce, 2)
+    assert.strictEqual(settleNonces({ ...five, settledNonce: 2, chainNonce: 5 }, 5, 3).settledNonce, 3)
+    assert.strictEqual(settleNonces({ ...five, settledNonce: 2, chainNonce: 5 }, 9, undefined).settledNonce, 5)
+    assert.strictEqual(settleNonces({ ...five, settledNonce: 2, chainNonce: 5 }, undefined, undefined).settledNonce, 2)
   })
 })
 
@@ -32,7 +31,7 @@ describe("a mined transaction", () => {
 describe("a deep reorganisation", () => {
   it("lets the settled nonce fall with the count", () => {
     const settled = { ...lane().lane, chainBlock: { number: 100, hash: "block-100" } }
-    const deep = floor(
+    const deep = believedFloor(
       settled,
       { head: { number: 200, hash: "x" }, count: 2, hashAtChainBlock: "other" },
       undefined,

@@ -4,8 +4,8 @@ import { DateTime } from "effect"
 import { RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
 import { feeOf } from "../../../../src/domain/transaction/Queue.ts"
 import { TransactionId } from "../../../../src/domain/transaction/TransactionValues.ts"
-import { evmReservationOf } from "../../../../src/domain/transaction/evm/Funds.ts"
-import { show as responseOf } from "../../../../src/domain/transaction/evm/Show.ts"
+import { evmReservationOf } from "../../../../src/domain/transaction/evm/Costs.ts"
+import { show as responseOf } from "../../../../src/domain/transaction/evm/EvmWords.ts"
 import {
   attempt,
   commandsOf,

@@ -1,10 +1,9 @@
 // Each decision about a transaction that has a nonce and no receipt, in the order of its table.
-import type { Evm } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
 import type { Attempt } from "../../../../src/domain/transaction/Transaction.ts"
-import { evmReservationOf } from "../../../../src/domain/transaction/evm/Funds.ts"
-import type { Seen } from "../../../../src/domain/transaction/evm/View.ts"
+import { evmReservationOf } from "../../../../src/domain/transaction/evm/Costs.ts"
+import type { Evm, Seen } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { decisions, later, noop, summary, unsent } from "./DecisionTable.ts"
 import type { Case } from "./DecisionTable.ts"
 import {

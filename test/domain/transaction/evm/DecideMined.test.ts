@@ -1,7 +1,7 @@
 // Each decision about a receipt that was recorded, and about a transaction that is final.
 import { assert, describe, it } from "@effect/vitest"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
-import type { Seen } from "../../../../src/domain/transaction/evm/View.ts"
+import type { Seen } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { decisions, later, noop, summary } from "./DecisionTable.ts"
 import type { Case } from "./DecisionTable.ts"
 import { agreed, attempt, commandsOf, hour, lane, mined, now, pending, seen } from "./Fixtures.ts"

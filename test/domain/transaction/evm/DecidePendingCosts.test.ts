@@ -1,10 +1,9 @@
 // The decisions about a transaction without a nonce, in the order of their table, as far as they are about prices, funds and gas.
-import type { Evm } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { assert, describe, it } from "@effect/vitest"
-import { maxFeeOf } from "../../../../src/domain/transaction/evm/Fees.ts"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
 import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
-import type { Seen } from "../../../../src/domain/transaction/evm/View.ts"
+import type { Evm, Seen } from "../../../../src/domain/transaction/evm/Evm.ts"
+import { maxFeeOf } from "../../../../src/domain/transaction/evm/Market.ts"
 import { decisions } from "./DecisionTable.ts"
 import type { Case } from "./DecisionTable.ts"
 import {

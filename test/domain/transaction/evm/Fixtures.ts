@@ -1,10 +1,4 @@
 // Transactions, lanes and views for tests of single decisions. Each test names only what it is about.
-import type { Evm, Request } from "../../../../src/domain/transaction/evm/Evm.ts"
-import { laneOf } from "../../../../src/domain/transaction/evm/Evm.ts"
-import type { Fees } from "../../../../src/domain/transaction/evm/Fees.ts"
-import { maxFeesOf, paidOf } from "../../../../src/domain/transaction/evm/Funds.ts"
-import { evmRules } from "../../../../src/domain/transaction/evm/EvmRules.ts"
-import { decide } from "../../../../src/domain/transaction/evm/Decision.ts"
 import * as Queue from "../../../../src/domain/transaction/Queue.ts"
 import type { Command, LaneSituation, Situation, Unreachable } from "../../../../src/domain/transaction/Rules.ts"
 import type {
@@ -14,7 +8,12 @@ import type {
   Terms,
   Transaction
 } from "../../../../src/domain/transaction/Transaction.ts"
-import type { ReceiptDetails, Seen } from "../../../../src/domain/transaction/evm/View.ts"
+import { maxFeesOf, paidOf } from "../../../../src/domain/transaction/evm/Costs.ts"
+import { decide } from "../../../../src/domain/transaction/evm/Decision.ts"
+import { laneOf } from "../../../../src/domain/transaction/evm/Evm.ts"
+import type { Evm, ReceiptDetails, Request, Seen } from "../../../../src/domain/transaction/evm/Evm.ts"
+import { evmRules } from "../../../../src/domain/transaction/evm/EvmRules.ts"
+import type { Fees } from "../../../../src/domain/transaction/evm/Market.ts"
 import { address, ether, gwei, network, newLane, receiver } from "./simulation/World.ts"
 
 export const now = 1_800_000_000_000

@@ -1,7 +1,7 @@
 // What transactions reserve, and when the balance covers one more.
 import { assert, describe, it } from "@effect/vitest"
-import { noopReserve, evmReservationOf, shortageOf, withPayment } from "../../../../src/domain/transaction/evm/Funds.ts"
-import { maxFeeOf, tipOf } from "../../../../src/domain/transaction/evm/Fees.ts"
+import { evmReservationOf, noopReserve, shortageOf, withPayment } from "../../../../src/domain/transaction/evm/Costs.ts"
+import { maxFeeOf, tipOf } from "../../../../src/domain/transaction/evm/Market.ts"
 import { feeOf } from "../../../../src/domain/transaction/Queue.ts"
 import { attempt, gwei, mined, othersOf, pending, receiptIn, request, seen, submitted, totalsOf } from "./Fixtures.ts"
 

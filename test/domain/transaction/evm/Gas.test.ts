@@ -1,7 +1,12 @@
 // The least gas of a transaction, and the limit that it gets for an estimate.
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import * as Gas from "../../../../src/domain/transaction/evm/Gas.ts"
+import {
+  calldataFloor,
+  estimatedLimitOf,
+  intrinsicGas,
+  minimumGas
+} from "../../../../src/domain/transaction/evm/Costs.ts"
 
 const to = "0x000000000000000000000000000000000000dEaD"
 const bytes = Arbitrary.array(Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 })))).pipe(
@@ -17,16 +22,16 @@ describe("the least gas", () => {
     ["an empty creation", { data: "0x" }, 53_000n],
     ["a creation of 33 bytes: two words", { data: `0x${"00".repeat(33)}` }, 53_136n]
   ])("of %s is known", (_, call, gas) => {
-    assert.strictEqual(Gas.minimum(call), gas)
+    assert.strictEqual(minimumGas(call), gas)
   })
 
   it.prop("is the larger one of the intrinsic gas and the floor of the calldata", [bytes], ([data]) => {
     for (const call of [{ to, data }, { data }]) {
-      assert.isTrue(Gas.minimum(call) >= Gas.intrinsic(call))
-      assert.isTrue(Gas.minimum(call) >= Gas.calldataFloor(call))
-      assert.include([Gas.intrinsic(call), Gas.calldataFloor(call)], Gas.minimum(call))
+      assert.isTrue(minimumGas(call) >= intrinsicGas(call))
+      assert.isTrue(minimumGas(call) >= calldataFloor(call))
+      assert.include([intrinsicGas(call), calldataFloor(call)], minimumGas(call))
     }
-    assert.isTrue(Gas.intrinsic({ data }) >= Gas.intrinsic({ to, data }) + 32_000n)
+    assert.isTrue(intrinsicGas({ data }) >= intrinsicGas({ to, data }) + 32_000n)
   })
 })
 
@@ -37,13 +42,13 @@ describe("a gas limit", () => {
 
   it.prop("is a fifth above the estimate, and within the caps of block and network", [estimates], ([estimate]) => {
     const caps = { blockGasLimit: 30_000_000n, transactionGasCap: 2n ** 24n }
-    assert.isTrue(Gas.limitOf(estimate, caps) <= 2n ** 24n)
-    const free = Gas.limitOf(estimate, {})
+    assert.isTrue(estimatedLimitOf(estimate, caps) <= 2n ** 24n)
+    const free = estimatedLimitOf(estimate, {})
     assert.strictEqual(free, estimate === 21_000n ? estimate : (estimate * 6n + 4n) / 5n)
   })
 
   it("of a plain transfer is exactly 21,000", () => {
-    assert.strictEqual(Gas.limitOf(21_000n, {}), 21_000n)
-    assert.strictEqual(Gas.limitOf(21_001n, {}), 25_202n)
+    assert.strictEqual(estimatedLimitOf(21_000n, {}), 21_000n)
+    assert.strictEqual(estimatedLimitOf(21_001n, {}), 25_202n)
   })
 })

@@ -1,8 +1,20 @@
 // The fees of a chain now, and what transactions offer at them.
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
-import { maxFeeOf, tipOf } from "../../../../src/domain/transaction/evm/Fees.ts"
-import * as Market from "../../../../src/domain/transaction/evm/Market.ts"
+import {
+  abovePassedOver,
+  floorOf,
+  gasPriceLimitOf,
+  isAbove,
+  isQuiet,
+  lacksNextBaseFee,
+  lowerOf,
+  marketOf,
+  maxFeeOf,
+  priceOf,
+  tipOf
+} from "../../../../src/domain/transaction/evm/Market.ts"
+import type { FeeHistory, Sources } from "../../../../src/domain/transaction/evm/Market.ts"
 import { Speed } from "../../../../src/domain/transaction/TransactionValues.ts"
 
 const gwei = 1_000_000_000n
@@ -19,7 +31,7 @@ const historyOf = (
   rewards: ReadonlyArray<ReadonlyArray<bigint>>,
   used: number | ReadonlyArray<number>,
   ownGas: ReadonlyArray<number> = []
-): Market.FeeHistory => ({
+): FeeHistory => ({
   baseFees: [...rewards.map(() => 8n * gwei), 9n * gwei],
   rewards,
   gasUsed: typeof used === "number" ? rewards.map(() => used) : used,
@@ -27,15 +39,15 @@ const historyOf = (
 })
 
 const none = row(0n)
-const tipsOf = (history: Market.FeeHistory, sources: Partial<Market.Sources> = {}) =>
-  Market.marketOf(history, { minimumTip: 0n, ...sources }).tips
+const tipsOf = (history: FeeHistory, sources: Partial<Sources> = {}) =>
+  marketOf(history, { minimumTip: 0n, ...sources }).tips
 const same = (tip: bigint) => ({ safeLow: tip, average: tip, fast: tip, fastest: tip })
 
 describe("the market", () => {
   it("has the base fee of the next block, and for each speed its percentile, but not far above the lowest tip, of full blocks", () => {
     const close = row(100n * mega, 101n * mega, 102n * mega, 103n * mega, 104n * mega)
     const wide = row(100n * mega, 200n * mega, 400n * mega, 800n * mega, 60n * gwei)
-    const market = Market.marketOf(historyOf(Array(10).fill(close), 1), { minimumTip: 0n })
+    const market = marketOf(historyOf(Array(10).fill(close), 1), { minimumTip: 0n })
     assert.deepStrictEqual(market, {
       baseFee: 9n * gwei,
       tips: { safeLow: 101n * mega, average: 102n * mega, fast: 103n * mega, fastest: 104n * mega },
@@ -75,11 +87,11 @@ describe("the market", () => {
 
   it("has less than makers of blocks usually take if the node suggests it, or most transactions paid it", () => {
     const quiet = historyOf([...Array(9).fill(none), row(60n * gwei)], 0)
-    assert.isTrue(Market.isQuiet(quiet))
+    assert.isTrue(isQuiet(quiet))
     assert.deepStrictEqual(tipsOf(quiet, { suggestedTip: 1n }), same(1n))
     assert.deepStrictEqual(tipsOf(quiet, { suggestedTip: 60n * gwei }), same(mega))
     const own = historyOf([...Array(7).fill(none), row(60n * gwei), row(1n), row(1n)], 0)
-    assert.isFalse(Market.isQuiet(own))
+    assert.isFalse(isQuiet(own))
     assert.deepStrictEqual(tipsOf(own), same(1n))
   })
 
@@ -97,11 +109,8 @@ describe("the market", () => {
   it("knows that the base fee of the next block is missing if there are not more base fees than blocks", () => {
     const { baseFees, ...history } = historyOf(Array(10).fill(none), 0)
     const coreth = { ...history, baseFees: baseFees.slice(1) }
-    assert.deepStrictEqual(
-      [Market.lacksNextBaseFee(coreth), Market.lacksNextBaseFee({ ...history, baseFees })],
-      [true, false]
-    )
-    const market = Market.marketOf(coreth, { minimumTip: 0n, suggestedTip: 225n * gwei, gasPrice: 225n * gwei + 1n })
+    assert.deepStrictEqual([lacksNextBaseFee(coreth), lacksNextBaseFee({ ...history, baseFees })], [true, false])
+    const market = marketOf(coreth, { minimumTip: 0n, suggestedTip: 225n * gwei, gasPrice: 225n * gwei + 1n })
     assert.deepStrictEqual(market, {
       baseFee: 1n,
       tips: same(1n),
@@ -113,28 +122,28 @@ describe("the market", () => {
 
   it("offers the lowest higher tip that was enough after one was passed over", () => {
     const market = { tips: { ...same(mega), fastest: 9n * gwei }, enough: [3n * gwei, 2n * gwei, mega, 1n] }
-    assert.deepStrictEqual(Market.abovePassedOver(market, undefined), market)
-    assert.deepStrictEqual(Market.abovePassedOver(market, mega).tips, { ...same(2n * gwei), fastest: 9n * gwei })
-    assert.deepStrictEqual(Market.abovePassedOver(market, 9n * gwei), market)
+    assert.deepStrictEqual(abovePassedOver(market, undefined), market)
+    assert.deepStrictEqual(abovePassedOver(market, mega).tips, { ...same(2n * gwei), fastest: 9n * gwei })
+    assert.deepStrictEqual(abovePassedOver(market, 9n * gwei), market)
   })
 
   it("has the lower tips and the lower gas price of what two providers name", () => {
     const tips = (low: bigint, high: bigint) => ({ safeLow: low, average: low, fast: high, fastest: high })
     const one = { tips: tips(1n, 9n), gasPrice: 8n, roomyBlocks: 4, enough: [1n, 9n] }
-    const lower = Market.lowerOf(one, { tips: tips(2n, 3n), gasPrice: 7n, roomyBlocks: 3, enough: [2n, 3n] })
+    const lower = lowerOf(one, { tips: tips(2n, 3n), gasPrice: 7n, roomyBlocks: 3, enough: [2n, 3n] })
     assert.deepStrictEqual(lower, { tips: tips(1n, 3n), gasPrice: 7n, roomyBlocks: 3, enough: [2n, 3n] })
   })
 
   it("has no tip below what the network demands", () => {
     const history = { baseFees: [10n, 10n], rewards: [row(1n)] }
-    assert.strictEqual(Market.marketOf(history, { minimumTip: 30n * gwei }).tips.safeLow, 30n * gwei)
+    assert.strictEqual(marketOf(history, { minimumTip: 30n * gwei }).tips.safeLow, 30n * gwei)
   })
 
   it("has no base fee on a chain without EIP-1559", () => {
-    const none = Market.marketOf({ baseFees: [0n, 0n], rewards: [] }, { minimumTip: 0n, gasPrice: 5n })
+    const none = marketOf({ baseFees: [0n, 0n], rewards: [] }, { minimumTip: 0n, gasPrice: 5n })
     assert.notProperty(none, "baseFee")
-    assert.deepStrictEqual(Market.priceOf(none, "fast", "eip1559"), { type: "legacy", gasPrice: 8n })
-    assert.strictEqual(Market.floorOf(none), 5n)
+    assert.deepStrictEqual(priceOf(none, "fast", "eip1559"), { type: "legacy", gasPrice: 8n })
+    assert.strictEqual(floorOf(none), 5n)
   })
 })
 
@@ -147,7 +156,7 @@ const markets = Arbitrary.all([
 ] as const).pipe(
   Arbitrary.map(([baseFee, rewards]) => {
     const sorted = rewards.map((tips) => tips.toSorted((one, other) => (one < other ? -1 : 1)))
-    return Market.marketOf({ baseFees: [baseFee], rewards: sorted }, { minimumTip: 0n })
+    return marketOf({ baseFees: [baseFee], rewards: sorted }, { minimumTip: 0n })
   })
 )
 
@@ -156,7 +165,7 @@ describe("a price", () => {
     "survives blocks in a row that raise the base fee by an eighth each",
     [markets, speeds],
     ([market, speed]) => {
-      const fees = Market.priceOf(market, speed, "eip1559")
+      const fees = priceOf(market, speed, "eip1559")
       const blocks = speed === "safeLow" ? 3 : 5
       let base = market.baseFee ?? 0n
       for (let block = 0; block < blocks; block++) base += base / 8n
@@ -167,7 +176,7 @@ describe("a price", () => {
 
   it.prop("of a more urgent speed is not lower", [markets], ([market]) => {
     for (const type of ["legacy", "eip1559"] as const) {
-      const prices = Speed.literals.map((speed) => maxFeeOf(Market.priceOf(market, speed, type)))
+      const prices = Speed.literals.map((speed) => maxFeeOf(priceOf(market, speed, type)))
       assert.deepStrictEqual(
         prices.toSorted((one, other) => (one < other ? -1 : 1)),
         prices
@@ -176,15 +185,15 @@ describe("a price", () => {
   })
 
   it.prop("is not below the market that it comes from", [markets, speeds], ([market, speed]) => {
-    assert.isFalse(Market.isAbove(market, speed, Market.priceOf(market, speed, "eip1559")))
+    assert.isFalse(isAbove(market, speed, priceOf(market, speed, "eip1559")))
   })
 
   it("is below the market once the base fee or the tips have risen", () => {
     const market = { baseFee: 100n, tips: { safeLow: 1n, average: 2n, fast: 3n, fastest: 4n } }
     const fees = { type: "eip1559", maxFee: 203n, tip: 3n } as const
-    assert.isFalse(Market.isAbove(market, "fast", fees))
-    assert.isTrue(Market.isAbove(market, "fastest", fees))
-    assert.isTrue(Market.isAbove({ ...market, baseFee: 201n }, "fast", fees))
+    assert.isFalse(isAbove(market, "fast", fees))
+    assert.isTrue(isAbove(market, "fastest", fees))
+    assert.isTrue(isAbove({ ...market, baseFee: 201n }, "fast", fees))
   })
 })
 
@@ -193,14 +202,14 @@ describe("the limit of a gas price without EIP-1559", () => {
   const many = Array.from({ length: 20 }, (_, index) => BigInt(index + 1))
 
   it("is four times the first price of one provider, until there are twenty prices", () => {
-    assert.deepStrictEqual([Market.gasPriceLimitOf(readings, true), Market.gasPriceLimitOf(many, true)], [12n, 80n])
+    assert.deepStrictEqual([gasPriceLimitOf(readings, true), gasPriceLimitOf(many, true)], [12n, 80n])
   })
 
   it("is four times the highest price if two providers were compared", () => {
-    assert.strictEqual(Market.gasPriceLimitOf(readings, false), 192n)
+    assert.strictEqual(gasPriceLimitOf(readings, false), 192n)
   })
 
   it("does not exist before there is a price", () => {
-    assert.isUndefined(Market.gasPriceLimitOf([], true))
+    assert.isUndefined(gasPriceLimitOf([], true))
   })
 })

@@ -1,9 +1,8 @@
 // What transactions pay on a chain that fills its blocks by tip, beside the least tip that this chain would have taken.
 import { assert, describe, it } from "@effect/vitest"
 import { patienceBlocks, usualLeastTip } from "../../../../src/domain/transaction/evm/EvmNumbers.ts"
-import { isQuiet, marketOf, percentiles, priceOf } from "../../../../src/domain/transaction/evm/Market.ts"
+import { isQuiet, marketOf, percentiles, priceOf, tipOf } from "../../../../src/domain/transaction/evm/Market.ts"
 import type { Market } from "../../../../src/domain/transaction/evm/Market.ts"
-import { tipOf } from "../../../../src/domain/transaction/evm/Fees.ts"
 import { Speed } from "../../../../src/domain/transaction/TransactionValues.ts"
 import * as Chain from "./simulation/FeeChain.ts"
 
@@ -29,7 +28,7 @@ const marketIn = (chain: Chain.FeeChain): Market => {
 
 const tipIn = (market: Market, speed: Speed): bigint => tipOf(priceOf(market, speed, "eip1559"))
 
-/** What waits is priced again after its patience, as `Replacements.ts` does it. */
+/** What waits is priced again after its patience, as `InFlight.ts` does it. */
 const reprice = (own: ReadonlyArray<Own>, market: Market, height: number): void => {
   for (const one of own) {
     const { minedAt, pricedAt, sent, speed } = one

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { EvmNetwork } from "../../../../src/domain/network/Network.ts"
-import { networkNumbers, pollInterval, windowLimitOf } from "../../../../src/domain/transaction/evm/NetworkNumbers.ts"
+import { networkNumbers, pollInterval, windowLimitOf } from "../../../../src/domain/transaction/evm/EvmNumbers.ts"
 
 const network = (over: Partial<typeof EvmNetwork.Encoded> = {}) =>
   Schema.decodeSync(EvmNetwork)({

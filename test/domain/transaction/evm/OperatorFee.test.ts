@@ -4,9 +4,13 @@ import { DateTime } from "effect"
 import { RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
 import { feeOf } from "../../../../src/domain/transaction/Queue.ts"
 import { TransactionId } from "../../../../src/domain/transaction/TransactionValues.ts"
-import { noopReserve, evmReservationOf } from "../../../../src/domain/transaction/evm/Funds.ts"
-import { fromParameters, fromSamples, operatorFeeAt } from "../../../../src/domain/transaction/evm/OperatorFee.ts"
-import { show as responseOf } from "../../../../src/domain/transaction/evm/Show.ts"
+import { evmReservationOf, noopReserve } from "../../../../src/domain/transaction/evm/Costs.ts"
+import { show as responseOf } from "../../../../src/domain/transaction/evm/EvmWords.ts"
+import {
+  operatorFeeAt,
+  operatorFeeFromParameters,
+  operatorFeeFromSamples
+} from "../../../../src/domain/transaction/evm/Market.ts"
 import {
   attempt,
   commandsOf,
@@ -36,7 +40,7 @@ const operatorFee = 42_010n
 describe("the fee of an operator", () => {
   it("is a millionth of the scalar per gas since Isthmus, and a hundred times the scalar since Jovian", () => {
     const at = (isJovian: boolean) => {
-      const fee = fromParameters({ scalar: 1500n, constant: 7n, isJovian })
+      const fee = operatorFeeFromParameters({ scalar: 1500n, constant: 7n, isJovian })
       return fee && operatorFeeAt(fee, 21_000n)
     }
     assert.strictEqual(at(false), 31n + 7n)
@@ -45,18 +49,18 @@ describe("the fee of an operator", () => {
 
   it("follows from two answers of the chain, whichever formula it uses", () => {
     for (const isJovian of [false, true]) {
-      const fee = fromParameters({ scalar: maxScalar, constant: maxConstant, isJovian })
+      const fee = operatorFeeFromParameters({ scalar: maxScalar, constant: maxConstant, isJovian })
       assert.isDefined(fee)
-      assert.deepStrictEqual(fromSamples(operatorFeeAt(fee, 0n), operatorFeeAt(fee, 1_000_000n)), fee)
+      assert.deepStrictEqual(operatorFeeFromSamples(operatorFeeAt(fee, 0n), operatorFeeAt(fee, 1_000_000n)), fee)
     }
   })
 
   it("is not known if the answers are impossible", () => {
-    assert.isUndefined(fromSamples(8n, 7n))
-    assert.isUndefined(fromSamples(maxConstant + 1n, maxConstant + 1n))
-    assert.isUndefined(fromSamples(0n, maxScalar * 10n ** 8n + 1n))
-    assert.isUndefined(fromParameters({ scalar: maxScalar + 1n, constant: 0n, isJovian: true }))
-    assert.isUndefined(fromParameters({ scalar: 0n, constant: maxConstant + 1n, isJovian: false }))
+    assert.isUndefined(operatorFeeFromSamples(8n, 7n))
+    assert.isUndefined(operatorFeeFromSamples(maxConstant + 1n, maxConstant + 1n))
+    assert.isUndefined(operatorFeeFromSamples(0n, maxScalar * 10n ** 8n + 1n))
+    assert.isUndefined(operatorFeeFromParameters({ scalar: maxScalar + 1n, constant: 0n, isJovian: true }))
+    assert.isUndefined(operatorFeeFromParameters({ scalar: 0n, constant: maxConstant + 1n, isJovian: false }))
   })
 
   it("is needed for the gas limit before the first signature, beside what data costs, and is kept with the attempt", () => {

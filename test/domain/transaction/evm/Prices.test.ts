@@ -1,8 +1,8 @@
 // Prices that no block takes: they cost no nonce, and a nonce that has one can always be cleared.
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { cancel } from "../../../../src/domain/transaction/evm/EvmChanges.ts"
-import { maxFeeOf } from "../../../../src/domain/transaction/evm/Fees.ts"
+import { cancel } from "../../../../src/domain/transaction/evm/EvmRules.ts"
+import { maxFeeOf } from "../../../../src/domain/transaction/evm/Market.ts"
 import { feeOf } from "../../../../src/domain/transaction/Queue.ts"
 import { canReplace } from "../../../../src/domain/transaction/Rules.ts"
 import { apply, withCancellation } from "../../../../src/domain/transaction/Transition.ts"

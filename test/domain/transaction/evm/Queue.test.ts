@@ -1,7 +1,7 @@
 // Rules about transactions that wait for their nonce: their order, and what holds them.
 import { assert, describe, it } from "@effect/vitest"
-import type { Evm } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { laneOf } from "../../../../src/domain/transaction/evm/Evm.ts"
+import type { Evm } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
 import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
 import { summary } from "./DecisionTable.ts"

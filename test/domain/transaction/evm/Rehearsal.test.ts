@@ -1,8 +1,8 @@
 // What a policy would have done to one past transaction.
 import { assert, describe, it } from "@effect/vitest"
-import { judge } from "../../../../src/domain/transaction/evm/Rehearsal.ts"
 import type { Evm } from "../../../../src/domain/transaction/evm/Evm.ts"
-import type { Fees } from "../../../../src/domain/transaction/evm/Fees.ts"
+import { judgeByPolicy } from "../../../../src/domain/transaction/evm/Hindsight.ts"
+import type { Fees } from "../../../../src/domain/transaction/evm/Market.ts"
 import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
 import { attempt, mined, pending, request, terms } from "./Fixtures.ts"
 import { gwei } from "./simulation/World.ts"
@@ -13,7 +13,8 @@ const dynamic: Fees = { type: "eip1559", maxFee: 50n * gwei, tip: 2n * gwei }
 const minedAt = (price: bigint, fees: Fees = dynamic): Transaction<Evm> =>
   mined({ attempts: [attempt(1, { fees })] }, 1, { effectiveGasPrice: price * gwei })
 
-const verdictOf = (transaction: Transaction<Evm>, cap: bigint) => judge(transaction, terms({ cap: cap * gwei }))._tag
+const verdictOf = (transaction: Transaction<Evm>, cap: bigint) =>
+  judgeByPolicy(transaction, terms({ cap: cap * gwei }))._tag
 
 describe("a transaction under another policy", () => {
   it("is held if the base fee of its block was above the cap", () => {
@@ -32,7 +33,7 @@ describe("a transaction under another policy", () => {
   })
 
   it("is not held without a cap, or without attempts that execute it", () => {
-    assert.strictEqual(judge(minedAt(32n), terms())._tag, "Sent")
+    assert.strictEqual(judgeByPolicy(minedAt(32n), terms())._tag, "Sent")
     assert.strictEqual(verdictOf(pending({ state: "expired" }), 1n), "Sent")
     const noop = attempt(1, { kind: "noop", fees: { type: "legacy", gasPrice: 30n * gwei } })
     assert.strictEqual(verdictOf(pending({ state: "canceled", attempts: [noop] }), 1n), "Sent")
@@ -48,20 +49,20 @@ describe("a transaction under another policy", () => {
 
   it("is refused with the field and the words of a 400", () => {
     const given = request({ max_fee_per_gas: 40n * gwei, max_priority_fee_per_gas: gwei })
-    assert.deepStrictEqual(judge({ ...minedAt(30n), versions: [given] }, terms({ cap: 20n * gwei })), {
+    assert.deepStrictEqual(judgeByPolicy({ ...minedAt(30n), versions: [given] }, terms({ cap: 20n * gwei })), {
       _tag: "Refused",
       field: "max_fee_per_gas",
       message: `must be at most ${20n * gwei}, the gas_price_cap of the relayer`
     })
-    assert.deepStrictEqual(judge(minedAt(3n), terms({ receivers: [`0x${"aa".repeat(20)}`] })), {
+    assert.deepStrictEqual(judgeByPolicy(minedAt(3n), terms({ receivers: [`0x${"aa".repeat(20)}`] })), {
       _tag: "Refused",
       field: "to",
       message: "is not in whitelist_receivers of the relayer's policy"
     })
     const { gas_limit: _, ...estimated } = request()
-    const withoutEstimates = judge({ ...minedAt(3n), versions: [estimated] }, terms({ estimatesGas: false }))
+    const withoutEstimates = judgeByPolicy({ ...minedAt(3n), versions: [estimated] }, terms({ estimatesGas: false }))
     assert.deepInclude(withoutEstimates, { _tag: "Refused", field: "gas_limit" })
-    assert.deepInclude(judge(minedAt(3n), terms({ isPrivate: true })), {
+    assert.deepInclude(judgeByPolicy(minedAt(3n), terms({ isPrivate: true })), {
       _tag: "Refused",
       field: "policies.private_transactions"
     })
@@ -70,7 +71,7 @@ describe("a transaction under another policy", () => {
   it("is judged by the newest version of its request", () => {
     const other = request({ to: `0x${"aa".repeat(20)}` })
     const allowed = terms({ receivers: [`0x${"aa".repeat(20)}`] })
-    assert.strictEqual(judge({ ...minedAt(3n), versions: [request(), other] }, allowed)._tag, "Sent")
-    assert.strictEqual(judge({ ...minedAt(3n), versions: [other, request()] }, allowed)._tag, "Refused")
+    assert.strictEqual(judgeByPolicy({ ...minedAt(3n), versions: [request(), other] }, allowed)._tag, "Sent")
+    assert.strictEqual(judgeByPolicy({ ...minedAt(3n), versions: [other, request()] }, allowed)._tag, "Refused")
   })
 })

@@ -1,7 +1,7 @@
 // Rules about a database from a backup, and about a chain that begins anew.
+import { nonceOf } from "../../../../src/domain/transaction/evm/Evm.ts"
 import type { Evm } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { evmRules } from "../../../../src/domain/transaction/evm/EvmRules.ts"
-import { nonceOf } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"

@@ -3,13 +3,16 @@ import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Result, Schema } from "effect"
 import * as Json from "../../../../src/api/Json.ts"
 import { errorIn, strict } from "../../../../testkit/DecodedBody.ts"
-import { deadlineOf, limitedOwnCall, violationsOf } from "../../../../src/domain/transaction/evm/Admission.ts"
-import { inconsistenciesOf } from "../../../../src/domain/transaction/evm/Admission.ts"
-import { EvmTransaction } from "../../../../src/domain/transaction/evm/EvmTransaction.ts"
-import { show as responseOf } from "../../../../src/domain/transaction/evm/Show.ts"
-import { SendEvmTransaction } from "../../../../src/domain/transaction/evm/SendEvmTransaction.ts"
 import { noop } from "./DecisionTable.ts"
+import {
+  deadlineOf,
+  inconsistenciesOf,
+  limitedOwnCall,
+  violationsOf
+} from "../../../../src/domain/transaction/evm/Admission.ts"
 import type { EvmTerms } from "../../../../src/domain/transaction/evm/Evm.ts"
+import { EvmTransaction, SendEvmTransaction } from "../../../../src/domain/transaction/evm/EvmSchemas.ts"
+import { show as responseOf } from "../../../../src/domain/transaction/evm/EvmWords.ts"
 import { attempt, gwei, hour, mined, network, now, pending, request, submitted, terms } from "./Fixtures.ts"
 
 const to = `0x${"11".repeat(20)}`

@@ -1,9 +1,9 @@
 // What the answers of nodes to a broadcast do to an attempt, and to its transaction.
-import type { Evm } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import type { NodeAnswer } from "../../../../src/domain/transaction/evm/Refusal.ts"
-import { hear as record } from "../../../../src/domain/transaction/evm/Sending.ts"
+import type { Evm } from "../../../../src/domain/transaction/evm/Evm.ts"
+import { hear as record } from "../../../../src/domain/transaction/evm/EvmRules.ts"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
 import type { Attempt } from "../../../../src/domain/transaction/Transaction.ts"
 import { withSent } from "../../../../src/domain/transaction/Transition.ts"

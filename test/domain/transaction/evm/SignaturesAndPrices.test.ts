@@ -1,10 +1,10 @@
 // Rules about which bytes are signed and sent, and at which price.
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { maxFeeOf } from "../../../../src/domain/transaction/evm/Fees.ts"
-import type { Seen } from "../../../../src/domain/transaction/evm/View.ts"
 import { canReplace } from "../../../../src/domain/transaction/Rules.ts"
-import { cancel, feeViolation } from "../../../../src/domain/transaction/evm/EvmChanges.ts"
+import type { Seen } from "../../../../src/domain/transaction/evm/Evm.ts"
+import { cancel, feeViolation } from "../../../../src/domain/transaction/evm/EvmRules.ts"
+import { maxFeeOf } from "../../../../src/domain/transaction/evm/Market.ts"
 import {
   attempt,
   commandsOf,

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { hexToBytes, serializeTransaction } from "viem"
 import type { TransactionSerializable } from "viem"
-import { signatureOf } from "../../../../src/domain/transaction/evm/SignedBytes.ts"
+import { signatureOf } from "../../../../src/domain/transaction/evm/EvmWords.ts"
 
 const to = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
 const fees = { maxFeePerGas: 40_000_000_000n, maxPriorityFeePerGas: 1n }

@@ -1,6 +1,6 @@
 // How long a transaction waits before its price is raised.
 import { assert, describe, it } from "@effect/vitest"
-import { isPatienceOver } from "../../../../src/domain/transaction/evm/Replacements.ts"
+import { isPatienceOver } from "../../../../src/domain/transaction/evm/InFlight.ts"
 import { fasterOf } from "../../../../src/domain/transaction/TransactionValues.ts"
 
 const since = { at: 0, height: 100 }

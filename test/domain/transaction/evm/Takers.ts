@@ -1,5 +1,5 @@
 // What used the nonce of a transaction, as providers report it.
-import type { TakerEvidence } from "../../../../src/domain/transaction/evm/View.ts"
+import type { TakerEvidence } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { summary } from "./DecisionTable.ts"
 import { commandsOf, lane, seen, submitted } from "./Fixtures.ts"
 import type { LaneFields } from "./Fixtures.ts"

@@ -2,9 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { decodeFunctionData, encodeFunctionData, parseAbi, parseTransaction } from "viem"
-import type { NetworkNumbers } from "../../../../src/domain/transaction/evm/NetworkNumbers.ts"
-import * as EvmDataFees from "../../../../src/server/chains/evm/EvmDataFees.ts"
-import { callOf } from "../../../../src/server/chains/evm/EvmFeeOracle.ts"
+import type { NetworkNumbers } from "../../../../src/domain/transaction/evm/EvmNumbers.ts"
+import { dataFeeInput, oracleCall, readDataFee } from "../../../../src/server/chains/evm/EvmMarkets.ts"
 import type { RpcAnswer, RpcCall } from "../../../../src/server/chains/RpcBatch.ts"
 import { network } from "../../../domain/transaction/evm/simulation/World.ts"
 import * as Chain from "../../lanes/fake/Chain.ts"
@@ -28,13 +27,13 @@ const dataOf = (call: RpcCall) => (Node.paramsOf(call)[0] as { readonly data: `0
 describe("EvmDataFees", () => {
   it.each(["", "0102", "ab".repeat(32), "cd".repeat(33)])("encodes the argument %s as the ABI demands", (bytes) => {
     const expected = encodeFunctionData({ abi, functionName: "getL1Fee", args: [`0x${bytes}`] })
-    assert.strictEqual(dataOf(callOf(EvmDataFees.inputFor(bytes))), expected)
+    assert.strictEqual(dataOf(oracleCall(dataFeeInput(bytes))), expected)
   })
 
   it.effect("asks with the unsigned bytes of the transaction, and doubles the answer", () =>
     Effect.gen(function* () {
       const node = nodeWith(sevenWei)
-      assert.strictEqual(yield* EvmDataFees.dataFee(node.node, rollup, call), 14n)
+      assert.strictEqual(yield* readDataFee(node.node, rollup, call), 14n)
       const [asked] = node.seen
       const { args } = decodeFunctionData({ abi, data: asked === undefined ? "0x" : dataOf(asked) })
       const parsed = parseTransaction(args[0])
@@ -50,8 +49,8 @@ describe("EvmDataFees", () => {
       ]
       for (const answer of without) {
         const { node } = nodeWith(answer)
-        assert.strictEqual(yield* EvmDataFees.dataFee(node, rollup, call, 5n), 10n)
-        assert.isUndefined(yield* EvmDataFees.dataFee(node, rollup, call))
+        assert.strictEqual(yield* readDataFee(node, rollup, call, 5n), 10n)
+        assert.isUndefined(yield* readDataFee(node, rollup, call))
       }
     })
   )
@@ -59,7 +58,7 @@ describe("EvmDataFees", () => {
   it.effect("asks nothing on other chains", () =>
     Effect.gen(function* () {
       const node = nodeWith(sevenWei)
-      assert.isUndefined(yield* EvmDataFees.dataFee(node.node, network, call))
+      assert.isUndefined(yield* readDataFee(node.node, network, call))
       assert.lengthOf(node.seen, 0)
     })
   )

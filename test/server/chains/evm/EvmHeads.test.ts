@@ -2,8 +2,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Latch, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import type { Finality } from "../../../../src/domain/transaction/evm/NetworkNumbers.ts"
-import * as EvmHeads from "../../../../src/server/chains/evm/EvmHeads.ts"
+import type { Finality } from "../../../../src/domain/transaction/evm/EvmNumbers.ts"
+import { makeHeads } from "../../../../src/server/chains/evm/EvmNodes.ts"
 import { paramsOf } from "../../lanes/fake/Node.ts"
 import { rpcFailure } from "../../../../src/server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
@@ -44,7 +44,7 @@ test(
   "lanes that poll at the same time share one reading of a head",
   Effect.gen(function* () {
     const a = provider()
-    const heads = EvmHeads.make()
+    const heads = makeHeads()
     yield* a.latch.close
     const polls = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(heads.at(a.node, numbers("finalized"), 0)))
     yield* TestClock.adjust(100)
@@ -66,7 +66,7 @@ test(
   "a lane never polls twice with one reading",
   Effect.gen(function* () {
     const a = provider()
-    const heads = EvmHeads.make()
+    const heads = makeHeads()
     const first = yield* heads.at(a.node, numbers(1), 0)
     a.height = 101
     const second = yield* heads.at(a.node, numbers(1), first.askedAt)
@@ -79,7 +79,7 @@ test(
   Effect.gen(function* () {
     const a = provider()
     const b = provider("http://b.example")
-    const heads = EvmHeads.make()
+    const heads = makeHeads()
     yield* heads.at(a.node, numbers(1), 0)
     yield* TestClock.adjust(249)
     yield* heads.at(a.node, numbers(1), 0)
@@ -96,7 +96,7 @@ test(
   "a failure is not shared with later polls, and the end of one poll does not end the others",
   Effect.gen(function* () {
     const a = provider()
-    const heads = EvmHeads.make()
+    const heads = makeHeads()
     a.isAway = true
     assert.strictEqual((yield* Effect.flip(heads.at(a.node, numbers(1), 0))).code, "unreachable")
     a.isAway = false
@@ -115,7 +115,7 @@ test(
   "a head knows the hashes of itself and its parent, and asks once for others",
   Effect.gen(function* () {
     const a = provider()
-    const { hashesAt } = yield* EvmHeads.make().at(a.node, numbers(1), 0)
+    const { hashesAt } = yield* makeHeads().at(a.node, numbers(1), 0)
     assert.deepStrictEqual(
       [...(yield* hashesAt([100, 99, 101]))],
       [100, 99].map((height) => [height, hash(height)])

@@ -5,8 +5,8 @@ import { TestClock } from "effect/testing"
 import * as Anvil from "../../../../testkit/Anvil.ts"
 import * as EvmRpc from "../../../../testkit/EvmRpc.ts"
 import * as EvmCalls from "../../../../src/server/chains/evm/EvmCalls.ts"
-import * as EvmNode from "../../../../src/server/chains/evm/EvmNodes.ts"
-import { estimate } from "../../../../src/server/chains/evm/EvmEstimates.ts"
+import { agreedEstimate } from "../../../../src/server/chains/evm/EvmCalls.ts"
+import { sendBytes } from "../../../../src/server/chains/evm/EvmNodes.ts"
 import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
 import { urls } from "../fixtures.ts"
 import { make, transfer } from "./fixtures.ts"
@@ -25,14 +25,14 @@ describe("EvmNodes", () => {
       const providers = yield* nodes.providers(urls(anvil.url), identity)
 
       const bytes = yield* transfer(0)
-      assert.deepStrictEqual(yield* providers.broadcast(EvmNode.send(bytes)), [{ _tag: "Hash" }])
+      assert.deepStrictEqual(yield* providers.broadcast(sendBytes(bytes)), [{ _tag: "Hash" }])
       // anvil answers before the transaction is in its block.
       yield* Effect.repeat(anvil.call("eth_getTransactionCount", [Anvil.funded, "latest"]), {
         until: (count) => count === "0x1"
       })
-      const again = yield* providers.broadcast(EvmNode.send(yield* transfer(0, 20n ** 9n)))
+      const again = yield* providers.broadcast(sendBytes(yield* transfer(0, 20n ** 9n)))
       assert.deepInclude(again[0], { _tag: "RpcError", message: "nonce too low" })
-      const poor = yield* providers.broadcast(EvmNode.send(yield* transfer(1, 10n ** 22n)))
+      const poor = yield* providers.broadcast(sendBytes(yield* transfer(1, 10n ** 22n)))
       assert.match(JSON.stringify(poor), /insufficient funds/i)
       assert.strictEqual(yield* breakers.of(anvil.url).state, "closed")
 
@@ -45,7 +45,7 @@ describe("EvmNodes", () => {
             balance: node.call(EvmCalls.balanceOf(other)),
             code: node.call(EvmCalls.codeOf(other)),
             absent: node.call(EvmCalls.receiptOf(`0x${"11".repeat(32)}`)),
-            gas: estimate(providers, node, { from: Anvil.funded, to: other, value: 1n })
+            gas: agreedEstimate(providers, node, { from: Anvil.funded, to: other, value: 1n })
           },
           { concurrency: "unbounded" }
         )
@@ -114,12 +114,12 @@ describe("EvmNodes", () => {
       const alone = yield* nodes.providers(urls(wrong.url), identity)
       const failed = yield* Effect.flip(alone.first((node) => node.call(EvmCalls.chainId)))
       assert.strictEqual(failed.code, "mismatch")
-      assert.deepStrictEqual(yield* alone.broadcast(EvmNode.send(yield* transfer(0))), [])
+      assert.deepStrictEqual(yield* alone.broadcast(sendBytes(yield* transfer(0))), [])
 
       const both = yield* nodes.providers(urls(wrong.url, right.url), identity)
       const used = yield* both.first((node) => Effect.as(node.call(EvmCalls.chainId), node))
       assert.strictEqual(used.url, right.url)
-      assert.strictEqual((yield* both.broadcast(EvmNode.send(yield* transfer(0)))).length, 1)
+      assert.strictEqual((yield* both.broadcast(sendBytes(yield* transfer(0)))).length, 1)
       assert.isUndefined(yield* both.second(used, (node) => node.call(EvmCalls.chainId)))
 
       const genesis = yield* both.genesis

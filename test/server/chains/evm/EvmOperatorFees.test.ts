@@ -2,11 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { encodeFunctionData, parseAbi } from "viem"
-import type { NetworkNumbers } from "../../../../src/domain/transaction/evm/NetworkNumbers.ts"
+import type { NetworkNumbers } from "../../../../src/domain/transaction/evm/EvmNumbers.ts"
 import { receiptIn, receiptOf } from "../../../../src/server/chains/evm/EvmCalls.ts"
-import { callOf } from "../../../../src/server/chains/evm/EvmFeeOracle.ts"
-import { make } from "../../../../src/server/chains/evm/EvmMarkets.ts"
-import { inputFor, operatorFee } from "../../../../src/server/chains/evm/EvmOperatorFees.ts"
+import { make, operatorFeeInput, oracleCall, readOperatorFee } from "../../../../src/server/chains/evm/EvmMarkets.ts"
 import type { RpcAnswer } from "../../../../src/server/chains/RpcBatch.ts"
 import { network } from "../../../domain/transaction/evm/simulation/World.ts"
 import * as Chain from "../../lanes/fake/Chain.ts"
@@ -17,7 +15,7 @@ const rollup: NetworkNumbers = { ...network, hasDataFeeOracle: true }
 
 const wei = (amount: bigint): RpcAnswer => ({ _tag: "Result", value: `0x${amount.toString(16).padStart(64, "0")}` })
 
-const inputOf = (gas: bigint) => `0x${inputFor(gas)}`
+const inputOf = (gas: bigint) => `0x${operatorFeeInput(gas)}`
 
 /** A node whose contract gives one answer for no gas, and another for a million gas. */
 const nodeWith = (forNone: RpcAnswer, forMillion: RpcAnswer) => {
@@ -48,7 +46,7 @@ const alone = { second: () => Effect.succeed("not_configured" as const) }
 describe("EvmOperatorFees", () => {
   it("encodes the call as the ABI demands", () => {
     const data = encodeFunctionData({ abi, functionName: "getOperatorFee", args: [1_000_000n] })
-    assert.deepStrictEqual(callOf(inputFor(1_000_000n)).params, [
+    assert.deepStrictEqual(oracleCall(operatorFeeInput(1_000_000n)).params, [
       { to: "0x420000000000000000000000000000000000000f", data },
       "latest"
     ])
@@ -79,10 +77,10 @@ describe("EvmOperatorFees", () => {
         huge
       ]
       for (const answer of wrong) {
-        assert.isUndefined(yield* operatorFee(nodeWith(answer, answer).node, rollup))
-        assert.isUndefined(yield* operatorFee(nodeWith(wei(7n), answer).node, rollup))
+        assert.isUndefined(yield* readOperatorFee(nodeWith(answer, answer).node, rollup))
+        assert.isUndefined(yield* readOperatorFee(nodeWith(wei(7n), answer).node, rollup))
       }
-      assert.isUndefined(yield* operatorFee(nodeWith(wei(8n), wei(7n)).node, rollup))
+      assert.isUndefined(yield* readOperatorFee(nodeWith(wei(8n), wei(7n)).node, rollup))
       assert.hasAllKeys(yield* make().at({ node: nodeWith(huge, huge).node, head }, rollup), [
         "baseFee",
         "enough",
@@ -94,7 +92,7 @@ describe("EvmOperatorFees", () => {
   it.effect("is not asked on other chains", () =>
     Effect.gen(function* () {
       const { node, seen } = nodeWith(wei(7n), wei(1507n))
-      assert.isUndefined(yield* operatorFee(node, network))
+      assert.isUndefined(yield* readOperatorFee(node, network))
       assert.lengthOf(seen, 0)
     })
   )

@@ -1,8 +1,9 @@
 // What is said of a second provider that has no opinion about a receipt: that it has none, or that it did not answer.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import * as EvmOpinion from "../../../../src/server/chains/evm/EvmOpinion.ts"
-import * as EvmHeads from "../../../../src/server/chains/evm/EvmHeads.ts"
+import { opinionsOf } from "../../../../src/server/chains/evm/EvmEvidence.ts"
+import type { BlockClaim } from "../../../../src/server/chains/evm/EvmEvidence.ts"
+import { readHead } from "../../../../src/server/chains/evm/EvmNodes.ts"
 import { makeProviders } from "../../../../src/server/chains/Providers.ts"
 import { RpcFailure, rpcFailure } from "../../../../src/server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
@@ -32,7 +33,7 @@ function blockAt(height: number): unknown {
   return { number: `0x${height.toString(16)}`, hash: hashOf(height), parentHash: hashOf(height - 1) }
 }
 
-const claim: EvmOpinion.Claim = {
+const claim: BlockClaim = {
   height: 50,
   blockHash: hashOf(50),
   mined: {
@@ -56,9 +57,9 @@ const said = Effect.fnUntraced(function* (other: RpcNode) {
     { nodeOf: nodeBy, prove: () => Effect.void },
     urls("http://a.example", "http://b.example")
   )
-  const headOf = (node: RpcNode) => EvmHeads.read(node, 1)
+  const headOf = (node: RpcNode) => readHead(node, 1)
   const silences = { at: yield* headOf(first), stalled: () => undefined, since: new Map<string, number>() }
-  const heard = yield* EvmOpinion.opinionsOf(providers, first, headOf, [claim], silences)
+  const heard = yield* opinionsOf(providers, first, headOf, [claim], silences)
   return heard.get(claim)?.others.map((opinion) => (opinion._tag === "Silent" ? opinion.error : opinion._tag))
 })
 

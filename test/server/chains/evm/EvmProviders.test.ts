@@ -1,8 +1,8 @@
 // Which provider answers for a lane, and what is said if none does.
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import * as EvmEstimates from "../../../../src/server/chains/evm/EvmEstimates.ts"
-import * as EvmNodes from "../../../../src/server/chains/evm/EvmNodes.ts"
+import { nodeEstimate } from "../../../../src/server/chains/evm/EvmCalls.ts"
+import { makeEvmProviders, sendBytes } from "../../../../src/server/chains/evm/EvmNodes.ts"
 import { Unanswered } from "../../../../src/server/chains/RpcBatch.ts"
 import { answeredFailure, rpcFailure } from "../../../../src/server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
@@ -34,7 +34,7 @@ const wrongChain: Results = { eth_chainId: "0x2", eth_getBlockByNumber: block("b
 
 /** The providers in a random order. */
 const providers = (nodes: Readonly<Record<string, Results>>) =>
-  EvmNodes.providers(
+  makeEvmProviders(
     (url) => node(url, nodes[url] ?? {}),
     Object.keys(nodes).map((url) => ({ url, weight: 100 })),
     { chainId: 1 }
@@ -77,11 +77,11 @@ it.effect("what a node says about bytes or a call repeats no secret of its URL",
   Effect.gen(function* () {
     const error = { _tag: "RpcError", code: -32_000, message: said } as const
     const one: RpcNode = { ...node(url, {}), ask: () => Effect.succeed(error), send: () => Effect.succeed(error) }
-    assert.deepInclude(yield* EvmNodes.send("0x00")(one), { message: shown })
-    const estimate = yield* EvmEstimates.at(one, { from: "0x01", to: "0x02", value: 0n })
+    assert.deepInclude(yield* sendBytes("0x00")(one), { message: shown })
+    const estimate = yield* nodeEstimate(one, { from: "0x01", to: "0x02", value: 0n })
     assert.deepStrictEqual(estimate, { _tag: "Refused", words: shown })
     const failure = new Unanswered({ failure: rpcFailure("refused"), http: { status: 403, message: said } })
     const refusing: RpcNode = { ...one, send: () => Effect.fail(failure) }
-    assert.deepInclude(yield* EvmNodes.send("0x00")(refusing), { status: 403, message: shown })
+    assert.deepInclude(yield* sendBytes("0x00")(refusing), { status: 403, message: shown })
   })
 )

@@ -4,8 +4,8 @@ import { Effect } from "effect"
 import { keccak256 } from "viem"
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
 import * as Anvil from "../../../../testkit/Anvil.ts"
-import * as EvmNode from "../../../../src/server/chains/evm/EvmNodes.ts"
-import * as EvmTaker from "../../../../src/server/chains/evm/EvmTaker.ts"
+import { findTaker } from "../../../../src/server/chains/evm/EvmEvidence.ts"
+import { sendBytes } from "../../../../src/server/chains/evm/EvmNodes.ts"
 import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
 import { paramsOf } from "../../lanes/fake/Node.ts"
 import { urls } from "../fixtures.ts"
@@ -35,11 +35,11 @@ describe("EvmTaker", () => {
       const anvil = yield* Anvil.start()
       const { nodes } = yield* make
       const providers = yield* nodes.providers(urls(anvil.url), { chainId: 31337 })
-      for (const nonce of [0, 1, 2, 3]) yield* providers.broadcast(EvmNode.send(yield* transfer(nonce)))
+      for (const nonce of [0, 1, 2, 3]) yield* providers.broadcast(sendBytes(yield* transfer(nonce)))
       yield* Effect.repeat(anvil.call("eth_blockNumber", []), { until: (height) => height === "0x4" })
       const wanted = { address: Anvil.funded, nonce: 2, hashes: [`0x${"11".repeat(32)}`], finality: 0 }
       const find = (way: (node: RpcNode) => RpcNode) =>
-        providers.first((node) => EvmTaker.find(providers, way(node), wanted, 4))
+        providers.first((node) => findTaker(providers, way(node), wanted, 4))
 
       for (const way of [(node: RpcNode) => node, withoutMethod]) {
         const taker = yield* find(way)
@@ -51,7 +51,7 @@ describe("EvmTaker", () => {
       assert.strictEqual((yield* find(withoutState))._tag, "NotFound")
       const { transactions } = Object(yield* anvil.call("eth_getBlockByNumber", ["0x3", false]))
       const known = { ...wanted, hashes: [String(transactions[0])] }
-      const unable = yield* providers.first((node) => EvmTaker.find(providers, withoutState(node), known, 4))
+      const unable = yield* providers.first((node) => findTaker(providers, withoutState(node), known, 4))
       assert.strictEqual(unable._tag, "Behind", "the node has a receipt of an attempt")
     })
   )
@@ -89,7 +89,7 @@ describe("EvmTaker", () => {
       )
       const find = ({ address }: { readonly address: string }) => {
         const wanted = { address: address.toLowerCase(), nonce: 0, hashes: [], finality: 0 }
-        return providers.first((node) => EvmTaker.find(providers, withoutMethod(node), wanted, 1))
+        return providers.first((node) => findTaker(providers, withoutMethod(node), wanted, 1))
       }
       assert.deepInclude(yield* find(authority), { _tag: "Authorized", block: 1 })
       assert.deepInclude(yield* find(sender), { _tag: "Fetched", sender: sender.address.toLowerCase(), block: 1 })

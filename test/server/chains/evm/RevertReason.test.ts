@@ -1,6 +1,6 @@
 // Reasons of reverts, as nodes report them.
 import { assert, describe, it } from "@effect/vitest"
-import { failsIn, isOutOfGas, isRevert, ofError } from "../../../../src/server/chains/evm/RevertReason.ts"
+import { failsIn, isOutOfGas, isRevert, revertReasonOf } from "../../../../src/server/chains/evm/EvmCalls.ts"
 
 const text = Buffer.from("paused").toString("hex").padEnd(64, "0")
 const solidity = `0x08c379a0${"20".padStart(64, "0")}${"6".padStart(64, "0")}${text}`
@@ -10,19 +10,19 @@ const error = (message: string, data?: unknown, code = 3) => ({ _tag: "RpcError"
 
 describe("RevertReason", () => {
   it("is decoded from data, beside the message or one level deeper", () => {
-    assert.strictEqual(ofError(error("execution reverted", solidity)), "paused")
-    assert.strictEqual(ofError(error("execution reverted", { data: solidity })), "paused")
-    assert.strictEqual(ofError(error("execution reverted", panic)), "panic 0x11")
-    assert.strictEqual(ofError(error("execution reverted", "0xdeadbeef")), "0xdeadbeef")
+    assert.strictEqual(revertReasonOf(error("execution reverted", solidity)), "paused")
+    assert.strictEqual(revertReasonOf(error("execution reverted", { data: solidity })), "paused")
+    assert.strictEqual(revertReasonOf(error("execution reverted", panic)), "panic 0x11")
+    assert.strictEqual(revertReasonOf(error("execution reverted", "0xdeadbeef")), "0xdeadbeef")
   })
 
   it("is taken from the message if there is no data", () => {
-    assert.strictEqual(ofError(error("execution reverted: paused")), "paused")
+    assert.strictEqual(revertReasonOf(error("execution reverted: paused")), "paused")
     assert.strictEqual(
-      ofError(error("VM Exception while processing transaction: reverted with reason string 'paused'")),
+      revertReasonOf(error("VM Exception while processing transaction: reverted with reason string 'paused'")),
       "paused"
     )
-    assert.isUndefined(ofError(error("execution reverted")))
+    assert.isUndefined(revertReasonOf(error("execution reverted")))
   })
 
   it.each([
@@ -43,11 +43,11 @@ describe("RevertReason", () => {
 
   it("of a halt that Kaia does not name is what the node says", () => {
     const message = "VM error occurs while running smart contract"
-    assert.strictEqual(ofError(error(message, undefined, -32000)), message)
+    assert.strictEqual(revertReasonOf(error(message, undefined, -32000)), message)
   })
 
   it("is not decoded from data that is cut off", () => {
-    assert.isUndefined(ofError(error("execution reverted", solidity.slice(0, 140))))
+    assert.isUndefined(revertReasonOf(error("execution reverted", solidity.slice(0, 140))))
   })
 
   it.each([
@@ -65,7 +65,7 @@ describe("RevertReason", () => {
   ])("is the message if the call fails without a revert: %s", (message) => {
     const failed = error(message, undefined, -32000)
     assert.isTrue(failsIn(failed))
-    assert.strictEqual(ofError(failed), message)
+    assert.strictEqual(revertReasonOf(failed), message)
   })
 
   it.each([

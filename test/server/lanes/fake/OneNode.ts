@@ -2,9 +2,9 @@
 import { Effect, Redacted } from "effect"
 import { RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
 import { laneOf } from "../../../../src/domain/transaction/evm/Evm.ts"
-import * as EvmHeads from "../../../../src/server/chains/evm/EvmHeads.ts"
 import * as EvmMarkets from "../../../../src/server/chains/evm/EvmMarkets.ts"
-import * as EvmNodes from "../../../../src/server/chains/evm/EvmNodes.ts"
+import { makeEvmProviders, makeHeads } from "../../../../src/server/chains/evm/EvmNodes.ts"
+import type { ChainIdentity } from "../../../../src/server/chains/evm/EvmNodes.ts"
 import * as EvmLane from "../../../../src/server/lanes/evm/EvmLane.ts"
 import { TransactionId } from "../../../../src/domain/transaction/TransactionValues.ts"
 import type { LaneId, StoredLane } from "../../../../src/server/ledger/LedgerEntries.ts"
@@ -49,9 +49,9 @@ export const make = () => {
   const target = { relayer: World.relayerOf(), version: "1", network: World.networkOf(), urls }
   const backend = LocalKey.make(Redacted.make(World.key))
   const network = EvmLane.networkOf({
-    providers: (urls: Parameters<typeof EvmNodes.providers>[1], identity: EvmNodes.ChainIdentity) =>
-      EvmNodes.providers(() => node.node, urls, identity),
-    heads: EvmHeads.make(),
+    providers: (urls: Parameters<typeof makeEvmProviders>[1], identity: ChainIdentity) =>
+      makeEvmProviders(() => node.node, urls, identity),
+    heads: makeHeads(),
     markets: EvmMarkets.make()
   })
   return { network, targets: { get: () => Effect.succeed(target) }, signers: { use: () => Effect.succeed(backend) } }

@@ -10,10 +10,10 @@ import type { EvmNetwork } from "../../../../src/domain/network/Network.ts"
 import type { EvmPolicy } from "../../../../src/domain/relayer/Policy.ts"
 import { EvmRelayer, RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
 import { SignerId } from "../../../../src/domain/signer/Signer.ts"
-import * as EvmHeads from "../../../../src/server/chains/evm/EvmHeads.ts"
-import * as EvmMarkets from "../../../../src/server/chains/evm/EvmMarkets.ts"
-import * as EvmNodes from "../../../../src/server/chains/evm/EvmNodes.ts"
 import { noncesOf } from "../../../../src/domain/transaction/evm/Evm.ts"
+import * as EvmMarkets from "../../../../src/server/chains/evm/EvmMarkets.ts"
+import { makeEvmProviders, makeHeads } from "../../../../src/server/chains/evm/EvmNodes.ts"
+import type { ChainIdentity } from "../../../../src/server/chains/evm/EvmNodes.ts"
 import * as EvmLane from "../../../../src/server/lanes/evm/EvmLane.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
@@ -167,10 +167,10 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
     const claimed = yield* claimOne
     hold = claimed.hold
     const { genesis } = claimed.stored
-    const heads = EvmHeads.make()
+    const heads = makeHeads()
     const network = EvmLane.networkOf({
-      providers: (given: Parameters<typeof EvmNodes.providers>[1], identity: EvmNodes.ChainIdentity) =>
-        Effect.provideService(EvmNodes.providers(nodeOf, given, identity, heads.stalledLast), Random.Random, inOrder),
+      providers: (given: Parameters<typeof makeEvmProviders>[1], identity: ChainIdentity) =>
+        Effect.provideService(makeEvmProviders(nodeOf, given, identity, heads.stalledLast), Random.Random, inOrder),
       heads,
       markets: EvmMarkets.make()
     })

@@ -1,5 +1,5 @@
 // Sends committed bytes to the providers, and records what they answer.
-import { hear } from "../../../../../src/domain/transaction/evm/Sending.ts"
+import { hear } from "../../../../../src/domain/transaction/evm/EvmRules.ts"
 import { apply, withSent } from "../../../../../src/domain/transaction/Transition.ts"
 import { headOf } from "../../../../../testkit/chain/Blocks.ts"
 import { dieAt } from "./Faults.ts"

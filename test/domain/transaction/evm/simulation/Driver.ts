@@ -1,9 +1,8 @@
 // A process that holds the lane: it polls, decides, commits, sends and records. It can die between any two of these.
-import { nonceOf } from "../../../../../src/domain/transaction/evm/Evm.ts"
-import type { Evm, Question } from "../../../../../src/domain/transaction/evm/Evm.ts"
-import { evmRules } from "../../../../../src/domain/transaction/evm/EvmRules.ts"
 import { decide } from "../../../../../src/domain/transaction/evm/Decision.ts"
-import type { Seen } from "../../../../../src/domain/transaction/evm/View.ts"
+import { nonceOf } from "../../../../../src/domain/transaction/evm/Evm.ts"
+import type { Evm, Question, Seen } from "../../../../../src/domain/transaction/evm/Evm.ts"
+import { evmRules } from "../../../../../src/domain/transaction/evm/EvmRules.ts"
 import { plan } from "../../../../../src/domain/transaction/Queue.ts"
 import type { Command } from "../../../../../src/domain/transaction/Rules.ts"
 import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"

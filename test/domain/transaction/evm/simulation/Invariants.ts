@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { nonceOf } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import type { Evm } from "../../../../../src/domain/transaction/evm/Evm.ts"
-import { maxFeeOf, tipOf } from "../../../../../src/domain/transaction/evm/Fees.ts"
+import { maxFeeOf, tipOf } from "../../../../../src/domain/transaction/evm/Market.ts"
 import type { Command } from "../../../../../src/domain/transaction/Rules.ts"
 import { isFinal } from "../../../../../src/domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"

@@ -1,8 +1,7 @@
 // The counters of a lane: which count is believed, holes in its nonces, and what is settled.
+import { maxFeesOf } from "../../../../../src/domain/transaction/evm/Costs.ts"
 import { nonceOf } from "../../../../../src/domain/transaction/evm/Evm.ts"
-import { maxFeesOf } from "../../../../../src/domain/transaction/evm/Funds.ts"
-import { floor } from "../../../../../src/domain/transaction/evm/BelievedCount.ts"
-import { findGaps, settle } from "../../../../../src/domain/transaction/evm/Gaps.ts"
+import { believedFloor, findGaps, settleNonces } from "../../../../../src/domain/transaction/evm/LaneNonces.ts"
 import { priceOf } from "../../../../../src/domain/transaction/evm/Market.ts"
 import { cause } from "../../../../../src/domain/transaction/Cause.ts"
 import { isInFlight } from "../../../../../src/domain/transaction/Transaction.ts"
@@ -50,7 +49,7 @@ export const pollLane = (world: World, faults: Faults): void =>
   living(world, () => {
     const view = seeLane(world, faults.reading)
     const maxJump = world.trustsCount ? Infinity : world.network.window
-    const step = floor(world.ledger.lane, view, world.memory.claim, maxJump)
+    const step = believedFloor(world.ledger.lane, view, world.memory.claim, maxJump)
     const { claim: _, ...memory } = world.memory
     world.memory = step.claim === undefined ? memory : { ...memory, claim: step.claim }
     const { transactions } = world.ledger
@@ -62,7 +61,7 @@ export const pollLane = (world: World, faults: Faults): void =>
     const gaps = findGaps(step.lane, view.count, committed, world.network.window)
     dieAt(faults, "before_commit")
     const { lowestOpen } = totals(world)
-    const lane = settle(gaps.lane, view.countAtFinal, lowestOpen === undefined ? undefined : Number(lowestOpen))
+    const lane = settleNonces(gaps.lane, view.countAtFinal, lowestOpen === undefined ? undefined : Number(lowestOpen))
     world.ledger = { ...world.ledger, lane }
     const isStillAhead = world.stop === "nonce_ahead" && step.claim !== undefined
     world.stop = step.code ?? (isStillAhead ? world.stop : undefined)

@@ -1,6 +1,6 @@
 // What a call costs now: the fees of the chain, and what an estimation of its gas says.
+import type { Estimate } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import { marketOf, percentiles } from "../../../../../src/domain/transaction/evm/Market.ts"
-import type { Estimate } from "../../../../../src/domain/transaction/evm/View.ts"
 import { gwei } from "./World.ts"
 import type { World } from "./World.ts"
 

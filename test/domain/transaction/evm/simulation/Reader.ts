@@ -1,8 +1,7 @@
 // What a poll sees, from the answers of one provider and the opinion of the second.
-import type { Evm } from "../../../../../src/domain/transaction/evm/Evm.ts"
-import { questionsOf, sightOf, withAbsence, withSight } from "../../../../../src/domain/transaction/evm/View.ts"
-import type { LaneView } from "../../../../../src/domain/transaction/evm/BelievedCount.ts"
-import type { SecondOpinion, Seen, Sight, TakerEvidence } from "../../../../../src/domain/transaction/evm/View.ts"
+import { questionsOf, sightOf, withAbsence, withSight } from "../../../../../src/domain/transaction/evm/Evm.ts"
+import type { Evm, SecondOpinion, Seen, Sight, TakerEvidence } from "../../../../../src/domain/transaction/evm/Evm.ts"
+import type { LaneView } from "../../../../../src/domain/transaction/evm/LaneNonces.ts"
 import type { Attempt, Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
 import { behind, countOf, headOf, minedIn } from "../../../../../testkit/chain/Blocks.ts"
 import { estimateIn, marketIn } from "./Prices.ts"

@@ -1,8 +1,8 @@
 // Signs bytes and commits them with their nonce, as one step.
+import { maxFeesOf } from "../../../../../src/domain/transaction/evm/Costs.ts"
 import type { Evm } from "../../../../../src/domain/transaction/evm/Evm.ts"
-import { maxFeesOf } from "../../../../../src/domain/transaction/evm/Funds.ts"
-import { maxFeeOf, tipOf } from "../../../../../src/domain/transaction/evm/Fees.ts"
-import type { Fees } from "../../../../../src/domain/transaction/evm/Fees.ts"
+import { maxFeeOf, tipOf } from "../../../../../src/domain/transaction/evm/Market.ts"
+import type { Fees } from "../../../../../src/domain/transaction/evm/Market.ts"
 import type { Sign } from "../../../../../src/domain/transaction/Rules.ts"
 import { newestRequest } from "../../../../../src/domain/transaction/Transaction.ts"
 import type { Attempt, Transaction } from "../../../../../src/domain/transaction/Transaction.ts"

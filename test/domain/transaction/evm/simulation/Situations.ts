@@ -1,8 +1,7 @@
 // What the process that holds the lane knows when it decides about one transaction.
-import { nonceOf, laneOf } from "../../../../../src/domain/transaction/evm/Evm.ts"
-import type { Evm } from "../../../../../src/domain/transaction/evm/Evm.ts"
+import { laneOf, nonceOf } from "../../../../../src/domain/transaction/evm/Evm.ts"
+import type { Evm, Seen } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import { evmRules } from "../../../../../src/domain/transaction/evm/EvmRules.ts"
-import type { Seen } from "../../../../../src/domain/transaction/evm/View.ts"
 import { cause } from "../../../../../src/domain/transaction/Cause.ts"
 import { restOf, totalsOf } from "../../../../../src/domain/transaction/Queue.ts"
 import type { LaneSituation, Situation, Unreachable } from "../../../../../src/domain/transaction/Rules.ts"

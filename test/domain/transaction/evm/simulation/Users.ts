@@ -1,7 +1,7 @@
 // What callers do: they change the ledger, and never the chain.
 import { Result } from "effect"
-import { cancel, replacementViolations } from "../../../../../src/domain/transaction/evm/EvmChanges.ts"
 import type { Request } from "../../../../../src/domain/transaction/evm/Evm.ts"
+import { cancel, replacementViolations } from "../../../../../src/domain/transaction/evm/EvmRules.ts"
 import { canReplace, replaced } from "../../../../../src/domain/transaction/Rules.ts"
 import { isFinal } from "../../../../../src/domain/transaction/Transaction.ts"
 import { withCancellation } from "../../../../../src/domain/transaction/Transition.ts"

@@ -1,10 +1,9 @@
 // Everything outside of the process that decides, and the ledger: what survives when the process dies.
-import type { Claim, FloorStep } from "../../../../../src/domain/transaction/evm/BelievedCount.ts"
-import type { NetworkNumbers } from "../../../../../src/domain/transaction/evm/NetworkNumbers.ts"
-import type { Evm, Nonces, Request } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
 import type { Moment } from "../../../../../src/domain/transaction/TransactionValues.ts"
-import type { Absence, ForeignCall } from "../../../../../src/domain/transaction/evm/View.ts"
+import type { Absence, Evm, ForeignCall, Nonces, Request } from "../../../../../src/domain/transaction/evm/Evm.ts"
+import type { NetworkNumbers } from "../../../../../src/domain/transaction/evm/EvmNumbers.ts"
+import type { CountClaim, FloorStep } from "../../../../../src/domain/transaction/evm/LaneNonces.ts"
 import { upTo } from "../../../../../testkit/chain/Blocks.ts"
 import type { Blocks } from "../../../../../testkit/chain/Blocks.ts"
 import type { Pool, PoolBytes } from "../../../../../testkit/chain/Pool.ts"
@@ -33,7 +32,7 @@ interface Ledger {
 
 /** What the holder of the lane remembers from poll to poll, and loses when it dies. */
 export interface Memory {
-  readonly claim?: Claim
+  readonly claim?: CountClaim
   /** Polls in a row in which bytes were absent, by hash. */
   readonly absences: ReadonlyMap<string, Absence>
   readonly quietSince?: Moment

@@ -1,32 +1,132 @@
-// The signature that is due at a nonce that already has bytes: a no-op, a newer version of the request, or a higher price.
+// What is due for a transaction with bytes at its nonce: a signature, another send, a no-op that frees the others, or to wait.
 import { Result } from "effect"
-import type { DueSignature } from "./Allowance.ts"
-import { isRefusedForGood, isUnderpriced, isUnexplained } from "./Refusal.ts"
+import type { Array as Arr } from "effect"
+import { cause } from "../Cause.ts"
+import type { Cause } from "../Cause.ts"
+import { Command, sign } from "../Rules.ts"
+import type { Commands, Scope, Sign, Situation } from "../Rules.ts"
+import { currentAttempts, doesTheSame, isNoop, newestRequest, requestOf } from "../Transaction.ts"
+import type { Attempt, Transaction } from "../Transaction.ts"
+import { defaultSpeed, earliest, fasterOf, rebroadcastAfter, unknownRetryAfter } from "../TransactionValues.ts"
+import type { Moment, Point, Speed } from "../TransactionValues.ts"
+import {
+  chargesOf,
+  costOf,
+  estimatedLimitOf,
+  gasCapsOf,
+  givenFees,
+  isEstimated,
+  maxFeesOf,
+  noopCeiling,
+  noopChargesOf,
+  priceType,
+  priceWithin,
+  requestCeiling,
+  shortageOf,
+  speedOf,
+  withRollupFee
+} from "./Costs.ts"
+import type { Ceiling, Shortage } from "./Costs.ts"
 import { nonceOf } from "./Evm.ts"
-import type { Evm } from "./Evm.ts"
-import { atLeast, highest, maxFeeOf, isReplacement, minimumReplacement, raised, tipOf } from "./Fees.ts"
-import type { Fees } from "./Fees.ts"
-import { chargesOf, noopChargesOf, withRollupFee } from "./Funds.ts"
-import { capsOf, isEstimated, limitOf } from "./Gas.ts"
-import { isAbove, priceOf } from "./Market.ts"
+import type { Evm, Request, Seen } from "./Evm.ts"
 import {
   absencesBeforeRebroadcast,
   dropsBeforeShown,
   immediateBumps,
   minimumPatience,
+  nextBlock,
   patienceAboveMarket,
   patienceBlocks,
-  sendsBeforePassedOver
+  pollInterval,
+  sendsBeforePassedOver,
+  yielding
 } from "./EvmNumbers.ts"
-import { givenFees, noopCeiling, priceType, requestCeiling, speedOf } from "./Offer.ts"
-import { cause } from "../Cause.ts"
-import type { Cause } from "../Cause.ts"
-import type { Situation } from "../Rules.ts"
-import { currentAttempts, isNoop, newestRequest, requestOf } from "../Transaction.ts"
-import type { Attempt, Transaction } from "../Transaction.ts"
-import { defaultSpeed, fasterOf } from "../TransactionValues.ts"
-import type { Moment, Point, Speed } from "../TransactionValues.ts"
-import type { Seen } from "./View.ts"
+import {
+  atLeast,
+  atMost,
+  highest,
+  isAbove,
+  isReplacement,
+  maxFeeOf,
+  minimumReplacement,
+  priceOf,
+  raisedFees,
+  tipOf,
+  toCeiling
+} from "./Market.ts"
+import type { Fees } from "./Market.ts"
+import { isRefusedForGood, isUnderpriced, isUnexplained } from "./Refusal.ts"
+
+// Whether a signature that is due can be made now: price, limits, funds and signer have to allow it.
+
+export interface DueSignature {
+  readonly kind: "bump" | "replace" | "noop"
+  /** What it would offer if nothing limited it. */
+  readonly fees: Fees
+  /** The least fees that replace every former attempt. */
+  readonly least: Fees
+  /** Wei per gas that it may offer at most. Absent: no limit. */
+  readonly ceiling?: Ceiling
+  readonly gasLimit: bigint
+  /** As in `Attempt`. */
+  readonly rollupFee?: bigint
+  readonly value: bigint
+  /** The code while it is in flight. */
+  readonly cause: Cause
+}
+
+/** The ceiling of the price, and for an execution what the limits of the API key leave per gas. */
+const ceilingOf = ({ terms }: Situation<Evm>, wanted: DueSignature): Ceiling | undefined => {
+  const { feeLimit } = terms
+  const { kind, ceiling } = wanted
+  if (kind === "noop" || feeLimit === undefined) return ceiling
+  const price = priceWithin(feeLimit, wanted)
+  return ceiling === undefined || price < ceiling.price ? { price, limit: "api_key" } : ceiling
+}
+
+/** `below_base_fee`: no block takes what was offered last, and what may be offered does not change that. */
+const tooExpensive = (
+  { view, transaction }: Situation<Evm, Seen>,
+  { least }: DueSignature,
+  { price: cap, limit }: Ceiling
+): Cause => {
+  const base_fee = view.market?.baseFee
+  const newest = currentAttempts(transaction).at(-1)
+  const price = newest === undefined ? 0n : maxFeeOf(newest.offer.fees)
+  return base_fee !== undefined && base_fee > price
+    ? cause("below_base_fee", { price, cap, limit, base_fee })
+    : cause("at_cap", { price: maxFeeOf(least), cap, limit })
+}
+
+/** An unknown balance is no reason: the node refuses what cannot be paid, and nothing is lost. */
+const shortage = ({ rest, view }: Situation<Evm, Seen>, wanted: DueSignature, fees: Fees): Shortage | undefined => {
+  if (view.balance === undefined) return undefined
+  const budget = { balance: view.balance, reserved: rest.reserved, minBalance: 0n, reserve: 0n }
+  return shortageOf(costOf({ ...wanted, fees }, wanted.value), budget)
+}
+
+/** The signature, or the code of what forbids it. */
+export const allowSignature = (
+  situation: Situation<Evm, Seen>,
+  wanted: DueSignature
+): Result.Result<Sign<Evm>, Cause> => {
+  const { signerRetry } = situation
+  if (signerRetry !== undefined) return Result.fail(cause(signerRetry.code, { until: signerRetry.at }))
+  const ceiling = ceilingOf(situation, wanted)
+  const { kind, least, gasLimit, rollupFee } = wanted
+  if (ceiling !== undefined && maxFeeOf(least) > ceiling.price) {
+    return Result.fail(tooExpensive(situation, wanted, ceiling))
+  }
+  const best = atMost(atLeast(wanted.fees, least), ceiling?.price)
+  const affordable = [toCeiling(best, ceiling?.price), best, least].find(
+    (fees) => shortage(situation, wanted, fees) === undefined
+  )
+  if (affordable === undefined) {
+    return Result.fail(cause("insufficient_funds", shortage(situation, wanted, least)?.figures))
+  }
+  const offer = { fees: affordable, gasLimit, ...withRollupFee(rollupFee) }
+  return Result.succeed(sign<Evm>({ kind, offer, maxFee: maxFeesOf(offer), cause: wanted.cause }))
+}
 
 /** Nothing of the lane can be mined before the transaction at the chain's count. */
 export const isHead = ({ transaction, view }: Situation<Evm, Seen>): boolean => nonceOf(transaction) === view.count
@@ -80,7 +180,7 @@ const noop = (situation: Situation<Evm, Seen>, { attempts, newest, fees }: Forme
   const { transaction, terms, view } = situation
   const speed = fasterOf(defaultSpeed, speedIn(situation, newest))
   const ceiling = noopCeiling(attempts, terms, view.noopGas, view.market, transaction.clearPrice)
-  const least = raised(fees)
+  const least = raisedFees(fees)
   return {
     kind: "noop",
     fees: marketPrice(situation, fees.type, speed, newest.refusal?.minimumNeeded) ?? least,
@@ -100,7 +200,7 @@ const gasLimitOf = ({ transaction, terms, view }: Situation<Evm, Seen>): Result.
   if (estimate?._tag === "Reverts") return Result.fail(cause("waits_for_predecessors"))
   if (estimate?._tag === "Refused") return Result.fail(cause("call_not_estimated", { error: estimate.words }))
   if (estimate?._tag !== "Gas") return Result.fail(cause("providers_unavailable"))
-  return Result.succeed(limitOf(estimate.gas, capsOf(view.head, terms.network)))
+  return Result.succeed(estimatedLimitOf(estimate.gas, gasCapsOf(view.head, terms.network)))
 }
 
 const execution = (
@@ -118,7 +218,7 @@ const execution = (
   return {
     kind: isBump ? "bump" : "replace",
     fees: market ?? former.fees,
-    least: raised(former.fees),
+    least: raisedFees(former.fees),
     ceiling: requestCeiling(request, terms, former.first.offer.fees, market),
     ...(isBump ? { gasLimit, ...withRollupFee(former.newest.offer.rollupFee) } : chargesOf(gasLimit, situation.view)),
     value: request.value,
@@ -259,3 +359,136 @@ export const dueOf = (
     executes ? execution(situation, former, newest.requestVersion, newest.offer.gasLimit) : noop(situation, former)
   )
 }
+
+// When bytes that are signed are sent again, and which of them.
+
+/** Milliseconds after a send whose outcome is unknown: doubles with each one. */
+const backOff = (sends: number): number => Math.min(unknownRetryAfter * 2 ** Math.max(sends - 1, 0), rebroadcastAfter)
+
+/** Classes of refusals that another block can turn into an acceptance. */
+const temporary: ReadonlySet<string> = new Set(["funds", "window", "order"])
+
+const delayOf = ({ terms }: Situation<Evm>, { outcome, refusal, sends }: Attempt<Evm>): number => {
+  if (outcome === "unknown" || refusal?.class === "unknown") return backOff(sends)
+  const isTemporary = outcome === "refused" && refusal !== undefined && temporary.has(refusal.class)
+  return isTemporary ? pollInterval(terms.network) : rebroadcastAfter
+}
+
+const isAbsent = ({ view }: Situation<Evm, Seen>, { ordinal }: Attempt<Evm>): boolean => {
+  const sight = view.sights.get(ordinal)
+  return sight?._tag === "Absent" && sight.polls >= absencesBeforeRebroadcast
+}
+
+/**
+ * Bytes that execute a request which is to be canceled, expired or cleared are never sent for the first time: nobody has
+ * them. If they left before, they keep the nonce moving while no no-op can be signed.
+ */
+const isUnwanted = ({ transaction }: Situation<Evm>, newest: Attempt<Evm>): boolean =>
+  transaction.intent !== "execute" && !isNoop(newest) && newest.sends === 0
+
+/** Chains without a mempool drop a transaction whose predecessor they do not have. */
+const hasToWait = ({ transaction, terms, rest: { survey } }: Situation<Evm>): boolean => {
+  const { lowestUnaccepted } = survey
+  const nonce = nonceOf(transaction)
+  return !terms.network.hasMempool && nonce !== undefined && lowestUnaccepted !== undefined && lowestUnaccepted < nonce
+}
+
+export type Due = "now" | "not_yet" | "after_predecessors"
+
+export const dueIn = (situation: Situation<Evm, Seen>, newest: Attempt<Evm>): Due => {
+  if (isUnwanted(situation, newest)) return "not_yet"
+  const { lastSentAt = -Infinity } = newest
+  const isDue = isAbsent(situation, newest) || situation.now - lastSentAt >= delayOf(situation, newest)
+  if (!isDue) return "not_yet"
+  return hasToWait(situation) ? "after_predecessors" : "now"
+}
+
+/** Whether bytes are sent again although no provider of their relayer answers what became of them. */
+export const isDueUnseen = (situation: Situation<Evm>, newest: Attempt<Evm>): boolean =>
+  !isUnwanted(situation, newest) && situation.now - (newest.lastSentAt ?? -Infinity) >= rebroadcastAfter
+
+/** Whether an attempt that no node ever takes was to replace another version of the request. */
+const replaces = (newest: Attempt<Evm>, attempt: Attempt<Evm>): boolean =>
+  isRefusedForGood(newest) && !isNoop(newest) && !isNoop(attempt)
+
+/**
+ * The newest bytes, and older ones that do the same: if the newest are refused for their price or for funds, an older
+ * attempt may be all that any pool takes. If a new version of the request is refused for good, that may also be an attempt of
+ * a former version, which could still be mined in any case.
+ */
+export const candidates = (
+  attempts: ReadonlyArray<Attempt<Evm>>,
+  newest: Attempt<Evm>
+): Arr.NonEmptyReadonlyArray<number> => [
+  newest.ordinal,
+  ...attempts
+    .filter((attempt) => attempt !== newest && (doesTheSame(attempt, newest) || replaces(newest, attempt)))
+    .map(({ ordinal }) => ordinal)
+    .toReversed()
+]
+
+// A transaction whose given fees, or whose API key's limit, no block takes does not keep those behind it waiting for ever: a no-op uses its nonce, and the
+// request waits without one.
+
+/** Whether others of its lane wait for its nonce, or for room in the window. */
+const hasOthersBehind = ({ lane, rest }: Situation<Evm>): boolean =>
+  rest.inFlight > 1 || (rest.inFlight >= lane.windowSize && rest.survey.open > 1)
+
+/** Whether the request or its API key limits the price. What the relayer's policy limits holds all of the relayer alike. */
+const isLimitedAlone = (request: Request, { figures: { limit } }: Cause): boolean =>
+  givenFees(request) !== undefined || limit === "api_key"
+
+/** `blocked`: why a signature that is due is not made. Undefined: it keeps its nonce. */
+export const yieldsNonce = (
+  situation: Situation<Evm, Seen>,
+  { newest }: Former,
+  blocked: Cause
+): Commands<Evm> | undefined => {
+  const { transaction, view, now } = situation
+  const { intent, yields = 0 } = transaction
+  const request = requestOf(transaction, newest)
+  if (intent !== "execute" || !isLimitedAlone(request, blocked) || newest.firstSent === undefined) return undefined
+  if (blocked.code !== "below_base_fee" || !isHead(situation) || yields >= yielding.atMost) return undefined
+  const at = { at: now, height: view.head.number }
+  if (!hasOthersBehind(situation) || !isPatienceOver(speedOf(request), newest.firstSent, at, yielding.patience)) {
+    return undefined
+  }
+  return [
+    Command.Intend({ intent: "clear", clearCode: "yielding", cause: { code: "yielding", figures: blocked.figures } }),
+    Command.PollAt({ at: now })
+  ]
+}
+
+/** The no-op is final: the request goes on without a nonce. This is no requeue, because no foreign transaction was there. */
+export const yielded = ({ transaction, view }: Situation<Evm>): Command<Evm> => {
+  const { restored, requeues, yields = 0 } = transaction
+  const given = givenFees(newestRequest(transaction))
+  const baseFee = view._tag === "Seen" ? view.market?.baseFee : undefined
+  const base = baseFee === undefined ? {} : { base_fee: baseFee }
+  const priced =
+    given === undefined
+      ? cause("gas_price_above_cap", { ...base, limit: "api_key" })
+      : cause("gas_price_below_base_fee", { ...base, price: maxFeeOf(given), limit: "given" })
+  const why = restored ? cause("restored_unproven") : priced
+  return Command.Requeue({ restored, requeues, yields: yields + 1, cause: why })
+}
+
+// Waiting for the next block: commands that keep an evm transaction in its state.
+
+/** When the next block is there; for a pending transaction not after its own moments. */
+export const nextPoll = ({ transaction, terms, now }: Situation<Evm>): Moment => {
+  const block = nextBlock(terms.network, now)
+  if (transaction.state !== "pending") return block
+  return earliest(
+    block,
+    ...[transaction.validUntil, transaction.notBefore].filter((at) => at === undefined || at > now)
+  )
+}
+
+export const pollNext = (situation: Situation<Evm>): Command<Evm> => Command.PollAt({ at: nextPoll(situation) })
+
+/** The state stays, with a code, until the next poll. */
+export const hold = (situation: Situation<Evm>, why: Cause, scope: Scope = "transaction"): Commands<Evm> => [
+  Command.Hold({ cause: why, scope }),
+  pollNext(situation)
+]

@@ -1,17 +1,20 @@
-// What the parts of an evm lane share: its account, its providers, and what it remembers from poll to poll.
-import type { Claim, LaneView } from "../../../domain/transaction/evm/BelievedCount.ts"
-import type { Absence, Seen } from "../../../domain/transaction/evm/View.ts"
-import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
-import { networkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
-import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
-import type { EvmNodes, EvmProviders } from "../../chains/evm/EvmNodes.ts"
+// What the parts of an evm lane share: its account, its providers, its signer, and what it remembers from poll to poll.
+import { Effect, Redacted } from "effect"
+import type { SignerId } from "../../../domain/signer/Signer.ts"
 import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
+import type { Absence, Evm, Request, Seen } from "../../../domain/transaction/evm/Evm.ts"
+import { networkNumbers } from "../../../domain/transaction/evm/EvmNumbers.ts"
+import type { NetworkNumbers } from "../../../domain/transaction/evm/EvmNumbers.ts"
+import type { CountClaim, LaneView } from "../../../domain/transaction/evm/LaneNonces.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
-import { rememberedProviders } from "../LaneNetwork.ts"
-import type { LaneRelayer, ProviderMemory } from "../LaneNetwork.ts"
+import * as EvmBytes from "../../chains/evm/EvmBytes.ts"
+import type { EvmNodes, EvmProviders } from "../../chains/evm/EvmNodes.ts"
+import * as LocalKey from "../../signers/backends/LocalKey.ts"
+import { rememberedProviders, wrongKey } from "../LaneNetwork.ts"
+import type { KeyOptions, LaneKeys, LaneRelayer, ProviderMemory, SigningFailed, Unsigned } from "../LaneNetwork.ts"
 
 /** What a poll has seen of the account as a whole, without the parts about single transactions. */
-export interface EvmPoll {
+export interface PollResult {
   /** The provider that answered. */
   readonly node: RpcNode
   readonly lane: LaneView
@@ -28,7 +31,7 @@ export interface EvmPoll {
 /** What earlier polls of one set of providers have seen. Other sets do not see it, because a relayer's own URLs decide only about its rows. */
 export interface Beliefs {
   /** A count that was not believed yet. */
-  claim: Claim | undefined
+  claim: CountClaim | undefined
   /** Transactions of the account that polls have proven to be in final blocks. */
   finalCount: number
   /** Since when a provider has had no opinion about a block. */
@@ -74,10 +77,10 @@ export interface EvmMemory extends ProviderMemory<EvmProviders> {
   /** What earlier polls saw of each set of providers, by `LaneRelayer.urlsKey`. */
   readonly beliefs: Map<string, Beliefs>
   /** The newest poll, by `LaneRelayer.urlsKey`. */
-  polls: ReadonlyMap<string, EvmPoll>
+  polls: ReadonlyMap<string, PollResult>
 }
 
-export const make = (genesis: string | undefined): EvmMemory => ({
+export const makeMemory = (genesis: string | undefined): EvmMemory => ({
   genesis,
   balance: undefined,
   absences: new Map(),
@@ -127,3 +130,80 @@ export const providersOf = ({ memory, nodes }: EvmContext, relayer: EvmRelayer) 
   const identity = { chainId: numbersOf(relayer).chainId, ...(genesis === undefined ? {} : { genesis }) }
   return rememberedProviders(memory, relayer.urlsKey, nodes.providers(relayer.urls, identity))
 }
+
+// Signs evm transactions: the digest of the unsigned transaction, by the key of the relayer, sealed with the signature.
+
+/** A no-op sends nothing to the account itself. */
+export const noopRequest = (address: string): Request => ({ to: address, value: 0n })
+
+export const unsignedTransactionOf = ({
+  lane,
+  relayer,
+  request,
+  place,
+  sign
+}: Pick<Unsigned<Evm>, "lane" | "relayer" | "request" | "place" | "sign">): EvmBytes.Unsigned => {
+  const [{ address }] = lane.accounts
+  const { to, value, data } = request ?? noopRequest(address)
+  const { fees, gasLimit } = sign.offer
+  return {
+    chainId: numbersOf(relayer).chainId,
+    nonce: Number(place.sequence),
+    fees,
+    gasLimit,
+    value,
+    ...(to === undefined ? {} : { to }),
+    ...(data === undefined ? {} : { data })
+  }
+}
+
+export interface EvmSigner {
+  sign(signerId: SignerId, unsigned: EvmBytes.Unsigned): Effect.Effect<EvmBytes.SealedTransaction, SigningFailed>
+}
+
+/** With this id an operator finds the signature of a transaction in the log of the key service. */
+const logRequest = (signerId: SignerId, { hash }: EvmBytes.SealedTransaction, requestId: string) =>
+  Effect.annotateLogs(Effect.logDebug("transaction signed by a key service"), {
+    signer_id: signerId,
+    hash,
+    key_service_request_id: requestId
+  })
+
+/** `address`: the account of the lane, in lower case. A signature of another key would be a transaction of another account. */
+export const makeSigner = (keysOf: (options: KeyOptions) => LaneKeys, address: string): EvmSigner => {
+  const keys = keysOf({
+    curve: "secp256k1",
+    isOwn: (publicKey) => Effect.map(EvmBytes.addressOf(publicKey), (own) => own === address)
+  })
+
+  const sign: EvmSigner["sign"] = Effect.fn("EvmSigner.sign")(function* (signerId, unsigned) {
+    const digest = yield* EvmBytes.digestOf(unsigned)
+    const { signature, isChecked, requestId } = yield* keys.sign(signerId, digest)
+    if (!isChecked && (yield* EvmBytes.signerOf(digest, signature)) !== address) return yield* wrongKey()
+    const signed = yield* EvmBytes.seal(unsigned, signature)
+    if (requestId !== undefined) yield* logRequest(signerId, signed, requestId)
+    return signed
+  })
+
+  return { sign }
+}
+
+// Loads the modules and tables that the first signature of a process would wait for.
+
+/** The private key 1. No relayer uses its account. */
+const warmUpKey = LocalKey.make(Redacted.make(`0x${"1".padStart(64, "0")}`))
+
+const neverSent: EvmBytes.Unsigned = {
+  chainId: 1,
+  nonce: 0,
+  to: `0x${"00".repeat(20)}`,
+  value: 0n,
+  gasLimit: 21_000n,
+  fees: { type: "eip1559", maxFee: 1n, tip: 1n }
+}
+
+/** Loads the libraries that encode and sign, and compiles what they need, for a transaction that is never sent. */
+export const warmUpSigner = Effect.gen(function* () {
+  const digest = yield* EvmBytes.digestOf(neverSent)
+  return yield* EvmBytes.seal(neverSent, yield* warmUpKey.sign("secp256k1", digest))
+})
