@@ -1,7 +1,7 @@
 // The script of solana validators. Its oracle is what the validator says about the receivers, never what the service says.
 import { Clock, Console, DateTime, Effect, Schedule } from "effect"
-import * as Base58 from "../src/domain/transaction/solana/Base58.ts"
 import { memoProgram, systemProgram } from "../src/domain/transaction/solana/Programs.ts"
+import { encodeBase58 } from "../src/domain/transaction/solana/Wire.ts"
 import { randomBytes } from "node:crypto"
 import * as Conformance from "../testkit/solana/Conformance.ts"
 import type { MessageConfig } from "../src/domain/transaction/solana/Message.ts"
@@ -18,7 +18,7 @@ const funds = 100_000_000_000n
 /** Lamports of a transfer: more than the least that an account without data must have. */
 const amount = 1_000_000n
 
-const newAddress = () => Base58.encode(randomBytes(32))
+const newAddress = () => encodeBase58(randomBytes(32))
 
 const transferData = (lamports: bigint) =>
   Buffer.from([2, 0, 0, 0, ...new Uint8Array(BigUint64Array.of(lamports).buffer)]).toString("base64")

@@ -1,15 +1,14 @@
 // The effects that cases about solana count: memos with a number, and transfers of amounts that no two requests share.
-import * as LittleEndian from "../../src/domain/transaction/solana/LittleEndian.ts"
-import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
 import type { Message } from "../../src/domain/transaction/solana/Message.ts"
-import { memoProgram, systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
-import { base64Of } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
-import * as Wire from "../../src/domain/transaction/solana/WireEncoding.ts"
+import { memoProgram, systemProgram, u64At } from "../../src/domain/transaction/solana/Programs.ts"
+import { base64Of } from "../../src/domain/transaction/solana/SolanaExchanges.ts"
+import * as Wire from "../../src/domain/transaction/solana/Wire.ts"
+import { encodeBase58 } from "../../src/domain/transaction/solana/Wire.ts"
 import type { Cluster } from "../../testkit/solana/Cluster.ts"
 import * as Keys from "../../testkit/signers/Keys.ts"
 
 /** Transfers go to it. It has lamports, so that none of them is below the rent minimum. */
-export const receiver = Base58.encode(new Uint8Array(32).fill(7))
+export const receiver = encodeBase58(new Uint8Array(32).fill(7))
 
 /** Lamports of the transfer for slot 0. Each slot has one more. Other transfers are larger. */
 const base = 1_000_000n
@@ -18,7 +17,7 @@ const slots = 1_000_000
 const user = Keys.make("ed25519")
 
 /** A user who sends their own lamports. The relayer signs as well, and pays only the fee. */
-export const userAddress = Base58.encode(user.publicKey)
+export const userAddress = encodeBase58(user.publicKey)
 
 const transferData = (slot: number) =>
   Uint8Array.from([2, 0, 0, 0, ...new Uint8Array(BigUint64Array.of(base + BigInt(slot)).buffer)])
@@ -48,7 +47,7 @@ const cosigned = ({ blocks }: Cluster, slot: number, relayer: string) => {
     ...(index === 0 ? { isSigner: true } : {})
   }))
   const message = Wire.messageBytes(
-    Wire.build({
+    Wire.buildMessage({
       payer: relayer,
       instructions: [{ program: systemProgram, accounts, data: transferData(slot) }],
       blockhash: blocks.at(-2)?.blockhash ?? ""
@@ -70,7 +69,7 @@ const slotIn = (program: string, data: Uint8Array): number | undefined => {
     const [, text] = /^slot (\d+)$/u.exec(Buffer.from(data).toString()) ?? []
     return text === undefined ? undefined : Number(text)
   }
-  const lamports = program === systemProgram && data[0] === 2 ? LittleEndian.u64(data, 4) : undefined
+  const lamports = program === systemProgram && data[0] === 2 ? u64At(data, 4) : undefined
   return lamports === undefined ? undefined : Number(lamports - base)
 }
 
@@ -78,7 +77,7 @@ const slotIn = (program: string, data: Uint8Array): number | undefined => {
 export const transferredBy = ({ instructions, keys }: Message, from: string): bigint =>
   instructions.reduce((sum, { accounts, data, program }) => {
     const isOut = keys[program] === systemProgram && data[0] === 2 && keys[accounts[0] ?? -1] === from
-    return isOut ? sum + (LittleEndian.u64(data, 4) ?? 0n) : sum
+    return isOut ? sum + (u64At(data, 4) ?? 0n) : sum
   }, 0n)
 
 /** How often each slot has its effect in the blocks that last. */

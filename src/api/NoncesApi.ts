@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { ClearedNonces, ClearNonces, NonceDecision, NonceState } from "../domain/transaction/evm/EvmSchemas.ts"
-import { SolanaLaneState } from "../domain/transaction/solana/SolanaLaneState.ts"
+import { SolanaLaneState } from "../domain/transaction/solana/SolanaExchanges.ts"
 import { StellarNonceState } from "../domain/transaction/stellar/StellarNonceState.ts"
 import { ResyncNonce } from "../domain/transaction/TransactionRequests.ts"
 import * as Envelope from "./Envelope.ts"

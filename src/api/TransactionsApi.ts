@@ -20,18 +20,16 @@ import {
 } from "../domain/transaction/evm/EvmSchemas.ts"
 import { TransactionFees } from "../domain/transaction/evm/Hindsight.ts"
 import {
-  ReplaceSolanaTransaction,
-  SendSolanaBatch,
-  SendSolanaTransaction
-} from "../domain/transaction/solana/SendSolanaTransaction.ts"
-import {
   BuildSolanaTransaction,
   BuiltSolanaTransaction,
   QuoteSolanaTransaction,
-  SolanaQuote
+  ReplaceSolanaTransaction,
+  SendSolanaBatch,
+  SendSolanaTransaction,
+  SolanaQuote,
+  SolanaSimulation,
+  SolanaTransactionResponse
 } from "../domain/transaction/solana/SolanaExchanges.ts"
-import { SolanaSimulation } from "../domain/transaction/solana/SolanaSimulation.ts"
-import { SolanaTransactionResponse } from "../domain/transaction/solana/SolanaTransactionResponse.ts"
 import {
   ReplaceStellarTransaction,
   SendStellarBatch,

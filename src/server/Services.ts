@@ -6,19 +6,13 @@ import { Changes } from "./changes/Changes.ts"
 import { EventStreams } from "./events/EventStreams.ts"
 import { LaneLedger } from "./ledger/LaneLedger.ts"
 import { Ledger } from "./ledger/Ledger.ts"
-import * as SolanaMetrics from "./lanes/solana/SolanaMetrics.ts"
-import * as SolanaLane from "./lanes/solana/SolanaLane.ts"
 import * as StellarLane from "./lanes/stellar/StellarLane.ts"
 import * as StellarMetrics from "./lanes/stellar/StellarMetrics.ts"
-import { solanaRules } from "../domain/transaction/solana/SolanaRules.ts"
 import { stellarRules } from "../domain/transaction/stellar/StellarRules.ts"
-import * as SolanaNonces from "./transactions/solana/SolanaNonces.ts"
 import * as StellarNonces from "./transactions/stellar/StellarNonces.ts"
-import * as SolanaNodeCalls from "./transactions/solana/SolanaNodeCalls.ts"
 import * as StellarNodeCalls from "./transactions/stellar/StellarNodeCalls.ts"
 import { Nonces } from "./transactions/evm/Nonces.ts"
 import type { Intake } from "./transactions/Intake.ts"
-import * as SolanaIntake from "./transactions/solana/SolanaIntake.ts"
 import * as StellarIntake from "./transactions/stellar/StellarIntake.ts"
 import { Intakes } from "./transactions/Intake.ts"
 import { Rehearsals } from "./transactions/evm/Rehearsals.ts"
@@ -33,8 +27,13 @@ import * as EvmIntake from "./transactions/evm/EvmIntake.ts"
 import * as EvmNodeCalls from "./transactions/evm/EvmNodeCalls.ts"
 import { MessageSigning } from "./transactions/evm/MessageSigning.ts"
 import { largestBatch } from "./networks/builtin.ts"
-import { SolanaNodes } from "./chains/solana/SolanaNodes.ts"
-import * as SolanaInspection from "./chains/solana/SolanaInspection.ts"
+import { solanaRules } from "../domain/transaction/solana/SolanaRules.ts"
+import { solanaInspection, SolanaNodes } from "./chains/solana/SolanaCalls.ts"
+import * as SolanaLane from "./lanes/solana/SolanaLane.ts"
+import { solanaMetrics } from "./lanes/solana/SolanaPolls.ts"
+import * as SolanaIntake from "./transactions/solana/SolanaIntake.ts"
+import { makeSolanaNonces } from "./transactions/solana/SolanaIntake.ts"
+import * as SolanaNodeCalls from "./transactions/solana/SolanaNodeCalls.ts"
 import { StellarNodes } from "./chains/stellar/StellarNodes.ts"
 import * as StellarInspection from "./chains/stellar/StellarInspection.ts"
 import * as UnreadableRows from "./masterKey/UnreadableRows.ts"
@@ -134,7 +133,7 @@ const ledgerRules = ({ networks = [] }: Pick<Options, "networks">) =>
 export const networkHandlers = Layer.mergeAll(NoncesHttp, PoliciesHttp, FeesHttp, SigningHttp)
 
 /** Metrics that only some network types have. */
-export const networkMetrics = [...evmLaneMetrics, ...EvmMarkets.metrics, ...SolanaMetrics.all, ...StellarMetrics.all]
+export const networkMetrics = [...evmLaneMetrics, ...EvmMarkets.metrics, ...solanaMetrics, ...StellarMetrics.all]
 
 const ledger = ({ databaseFailover: failover, laneLease: lease }: Options) =>
   Ledger.layer.pipe(
@@ -194,7 +193,7 @@ const inspections = Layer.unwrap(
   Effect.map(StellarNodes, (nodes) =>
     Chains.layerNoDeps({
       evm: evmInspection,
-      solana: SolanaInspection.kind,
+      solana: solanaInspection,
       stellar: StellarInspection.kindOf(nodes)
     })
   )
@@ -233,7 +232,7 @@ const transactions = ({ networks = [] }: Options) =>
         TransactionSigning.layer,
         Sponsoring.layer,
         MessageSigning.layer,
-        Nonces.layer(Effect.all([SolanaNonces.make, StellarNonces.make]))
+        Nonces.layer(Effect.all([makeSolanaNonces, StellarNonces.make]))
       )
     ),
     Layer.provideMerge(

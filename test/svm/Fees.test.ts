@@ -3,14 +3,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { createPrivateKey, createPublicKey, sign } from "node:crypto"
-import { brokenRule } from "../../src/domain/transaction/solana/Guard.ts"
-import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
-import { feeOf } from "../../src/domain/transaction/solana/Fee.ts"
 import type { Message, MessageConfig } from "../../src/domain/transaction/solana/Message.ts"
 import { maxLoadedBytes } from "../../src/domain/transaction/solana/SolanaNumbers.ts"
-import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
-import * as Wire from "../../src/domain/transaction/solana/WireEncoding.ts"
-import { derivations } from "../../src/server/chains/solana/SolanaKeys.ts"
+import { brokenRule } from "../../src/domain/transaction/solana/Guard.ts"
+import { feeOf } from "../../src/domain/transaction/solana/Programs.ts"
+import * as Wire from "../../src/domain/transaction/solana/Wire.ts"
+import { decodeTransaction, encodeBase58 } from "../../src/domain/transaction/solana/Wire.ts"
+import { derivations } from "../../src/server/chains/solana/SolanaAccounts.ts"
 import { chargeOf } from "../../testkit/solana/Charge.ts"
 import * as Svm from "../../testkit/solana/Svm.ts"
 import { random } from "../domain/transaction/solana/explorer/Random.ts"
@@ -24,7 +23,7 @@ const keyOf = (number: number) => {
   const der = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), seed])
   const secret = createPrivateKey({ key: der, format: "der", type: "pkcs8" })
   const bytes = Uint8Array.from(createPublicKey(secret).export({ format: "der", type: "spki" }).subarray(-32))
-  return { secret, bytes, address: Base58.encode(bytes) }
+  return { secret, bytes, address: encodeBase58(bytes) }
 }
 
 const relayer = keyOf(1)
@@ -189,7 +188,7 @@ describe("on the virtual machine", () => {
       for (let number = 0; number < messages; number++) {
         const instructions = Array.from({ length: 1 + int(3) }, () => (chance(0.6) ? sound() : wild()))
         const raw = compiled(instructions, svm.blockhash())
-        const decoded = decode(raw)
+        const decoded = decodeTransaction(raw)
         if (Result.isFailure(decoded)) continue
         const transaction = decoded.success
         if (brokenRule({ transaction, form: "prebuilt", terms, derivations }) !== undefined) continue
@@ -221,7 +220,7 @@ describe("on the virtual machine", () => {
       // Neither a signature that is claimed nor an instruction of the same kind stands in the way of the count of units.
       const data = withoutAccounts.has(programs.indexOf(program)) && program !== budget ? [0, 0] : [4, ...u32(65_536)]
       const blockhash = svm.blockhash()
-      const message = Wire.build({
+      const message = Wire.buildMessage({
         payer: relayer.address,
         instructions: [price, { program, accounts: [], data }].map((one) => ({
           program: one.program,

@@ -1,6 +1,5 @@
 // The virtual machine as the bank of a cluster: it executes as the bank without one does, and forks leave nothing in it.
 import { assert, describe, it } from "@effect/vitest"
-import type { BuiltInstruction } from "../../src/domain/transaction/solana/WireEncoding.ts"
 import type { MessageConfig } from "../../src/domain/transaction/solana/Message.ts"
 import { maxLoadedBytes } from "../../src/domain/transaction/solana/SolanaNumbers.ts"
 import {
@@ -9,6 +8,7 @@ import {
   systemProgram,
   tokenProgram
 } from "../../src/domain/transaction/solana/Programs.ts"
+import type { BuiltInstruction } from "../../src/domain/transaction/solana/Wire.ts"
 import * as Bank from "../../testkit/solana/Bank.ts"
 import * as Cluster from "../../testkit/solana/Cluster.ts"
 import * as Machine from "../../testkit/solana/Machine.ts"

@@ -1,16 +1,15 @@
 // Random own instructions on the virtual machine, a third of them with one change: what passes the rules costs the relayer at most
 // what the rules count, and leaves it the power over its token accounts. `SVM_SHAPES` sets how many.
 import { assert, describe, it } from "@effect/vitest"
-import { feeOf } from "../../src/domain/transaction/solana/Fee.ts"
-import { brokenRule, spendingOf } from "../../src/domain/transaction/solana/Guard.ts"
+import { brokenRule, nativeToken, spendingOf } from "../../src/domain/transaction/solana/Guard.ts"
 import type { Guarded } from "../../src/domain/transaction/solana/Guard.ts"
-import { nativeToken } from "../../src/domain/transaction/solana/Payment.ts"
 import * as Programs from "../../src/domain/transaction/solana/Programs.ts"
-import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
-import * as Wire from "../../src/domain/transaction/solana/WireEncoding.ts"
-import type { BuiltInstruction } from "../../src/domain/transaction/solana/WireEncoding.ts"
+import { feeOf } from "../../src/domain/transaction/solana/Programs.ts"
+import * as Wire from "../../src/domain/transaction/solana/Wire.ts"
+import { decodeBase58 } from "../../src/domain/transaction/solana/Wire.ts"
+import type { BuiltInstruction } from "../../src/domain/transaction/solana/Wire.ts"
 import * as SolanaAccounts from "../../src/server/chains/solana/SolanaAccounts.ts"
-import { derivations } from "../../src/server/chains/solana/SolanaKeys.ts"
+import { derivations } from "../../src/server/chains/solana/SolanaAccounts.ts"
 import type { Account, Accounts } from "../../testkit/solana/Accounts.ts"
 import * as Bank from "../../testkit/solana/Bank.ts"
 import * as Machine from "../../testkit/solana/Machine.ts"
@@ -27,7 +26,7 @@ const [relayer = "", other = "", mint = "", treasury = ""] = [1, 2, 8, 9].map(ad
 
 const seed = [...Buffer.from("v")]
 const seedAccount = derivations.withSeed(relayer, Uint8Array.from(seed), systemProgram)
-const keyBytes = (address: string): ReadonlyArray<number> => [...(Base58.decode(address) ?? [])]
+const keyBytes = (address: string): ReadonlyArray<number> => [...(decodeBase58(address) ?? [])]
 const tokensOf = (wallet: string, of = mint) => derivations.associated(wallet, of, tokenProgram)
 
 /** Tokens of the relayer and of others, wrapped lamports, and an account whose delegate is nobody. */
@@ -146,7 +145,7 @@ const built = ({ program, accounts, data }: Given): BuiltInstruction => ({
 })
 
 const guardedOf = (given: Given): Guarded => {
-  const message = Wire.build({ payer: relayer, instructions: [built(given)], blockhash: mint })
+  const message = Wire.buildMessage({ payer: relayer, instructions: [built(given)], blockhash: mint })
   const messageBytes = Wire.messageBytes(message)
   const states = message.keys.map((key) => {
     const account = start.get(key)

@@ -4,9 +4,9 @@ import { Effect, Result } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import type { MessageConfig } from "../../src/domain/transaction/solana/Message.ts"
-import { base64Of, bytesOf } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
-import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
-import * as Wire from "../../src/domain/transaction/solana/WireEncoding.ts"
+import { base64Of, bytesOf } from "../../src/domain/transaction/solana/SolanaExchanges.ts"
+import * as Wire from "../../src/domain/transaction/solana/Wire.ts"
+import { decodeTransaction } from "../../src/domain/transaction/solana/Wire.ts"
 import { folder } from "../../testkit/process/Folder.ts"
 import { address } from "../../testkit/solana/Messages.ts"
 import { random } from "../domain/transaction/solana/explorer/Random.ts"
@@ -56,7 +56,7 @@ const shown = ({ priorityFee, computeUnitLimit, loadedBytes, heapBytes }: Messag
 
 /** Fields of the bytes, with addresses instead of indices: two compilers may give the accounts another order. */
 const meaningOf = (raw: Uint8Array) => {
-  const { message, messageBytes, signatures } = Result.getOrThrow(decode(raw))
+  const { message, messageBytes, signatures } = Result.getOrThrow(decodeTransaction(raw))
   assert.deepStrictEqual(Wire.transactionBytes(signatures, Wire.messageBytes(message)), raw)
   assert.deepStrictEqual(messageBytes, Wire.messageBytes(message))
   const { keys, signers, readonlySigners, readonlyOthers } = message
@@ -76,7 +76,7 @@ const meaningOf = (raw: Uint8Array) => {
 it.effect(`${count} random messages of version 1 have one meaning for the service and for @solana/kit`, () =>
   Effect.gen(function* () {
     const messages = Array.from({ length: count }, messageOf).map((given) => {
-      const message = Wire.build(given)
+      const message = Wire.buildMessage(given)
       const slots = Array.from({ length: message.signers }, () => undefined)
       return { given, message, raw: Wire.transactionBytes(slots, Wire.messageBytes(message)) }
     })

@@ -1,5 +1,5 @@
 // Accounts of a cluster, as a block has them.
-import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
+import { decodeBase58 } from "../../src/domain/transaction/solana/Wire.ts"
 
 export interface Account {
   readonly lamports: bigint
@@ -34,6 +34,6 @@ export const lookupTable = (
     ...new Uint8Array(BigUint64Array.of(BigInt(extended.slot)).buffer),
     extended.from,
     ...new Uint8Array(35),
-    ...addresses.flatMap((address) => [...(Base58.decode(address) ?? [])])
+    ...addresses.flatMap((address) => [...(decodeBase58(address) ?? [])])
   ])
 })

@@ -1,14 +1,20 @@
 // What a cluster executes without a virtual machine: fees, transfers of the System program and of tokens, lookup tables, memos and the
 // compute budget. Every other program fails.
-import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
-import * as LittleEndian from "../../src/domain/transaction/solana/LittleEndian.ts"
-import { instructionsOf, loadedBy } from "../../src/domain/transaction/solana/Instruction.ts"
-import type { Instruction } from "../../src/domain/transaction/solana/Instruction.ts"
 import type { Message, WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
-import { computeBudgetProgram, isTokenProgram, memoProgram } from "../../src/domain/transaction/solana/Programs.ts"
-import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
-import { base64Of } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { rentMinimum } from "../../src/domain/transaction/solana/SolanaNumbers.ts"
+import {
+  computeBudgetProgram,
+  instructionsOf,
+  isTokenProgram,
+  loadedBy,
+  memoProgram,
+  systemProgram,
+  u32At,
+  u64At
+} from "../../src/domain/transaction/solana/Programs.ts"
+import type { Instruction } from "../../src/domain/transaction/solana/Programs.ts"
+import { base64Of } from "../../src/domain/transaction/solana/SolanaExchanges.ts"
+import { encodeBase58 } from "../../src/domain/transaction/solana/Wire.ts"
 import { tableOf } from "../../src/server/chains/solana/SolanaAccounts.ts"
 import { lookupTable, tableProgram } from "./Accounts.ts"
 import type { Account, Accounts } from "./Accounts.ts"
@@ -113,8 +119,8 @@ const transfer = (
   signers: ReadonlySet<string>
 ): Accounts | Tokens.Failure => {
   const [from = "", to = ""] = instruction.accounts
-  const lamports = LittleEndian.u64(instruction.data, 4)
-  if (LittleEndian.u32(instruction.data, 0) !== 2 || lamports === undefined) return "InvalidInstructionData"
+  const lamports = u64At(instruction.data, 4)
+  if (u32At(instruction.data, 0) !== 2 || lamports === undefined) return "InvalidInstructionData"
   if (!signers.has(from)) return "MissingRequiredSignature"
   if (lamportsOf(accounts, from) < lamports) return { Custom: 1 }
   return credited(credited(accounts, from, -lamports), to, lamports)
@@ -130,11 +136,11 @@ const changeTable = (
   slot: number
 ): Accounts | Tokens.Failure => {
   const found = tableOf(accountAt(accounts, table))
-  const [kind, added] = [LittleEndian.u32(data, 0), LittleEndian.u64(data, 4)]
+  const [kind, added] = [u32At(data, 0), u64At(data, 4)]
   const { addresses: had, extended: last = { slot: 0, from: 0 } } = found._tag === "Active" ? found : { addresses: [] }
   if ((kind === 0) === (found._tag === "Active") || (kind !== 0 && kind !== 2)) return "InvalidInstructionData"
   const news = Array.from({ length: kind === 0 ? 0 : Number(added) }, (_, index) =>
-    Base58.encode(data.slice(12 + 32 * index, 44 + 32 * index))
+    encodeBase58(data.slice(12 + 32 * index, 44 + 32 * index))
   )
   const addresses = [...had, ...news]
   const extended = kind === 0 || last.slot === slot ? last : { slot, from: had.length }

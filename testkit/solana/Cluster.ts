@@ -2,12 +2,17 @@
 // `Bank.run` executes them, or Agave's virtual machine (`Machine.ts`), which has no slots, forks, commitments or history of its own.
 import { createHash } from "node:crypto"
 import { Result } from "effect"
-import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
 import type { Message, WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
 import { systemProgram, tokenProgram } from "../../src/domain/transaction/solana/Programs.ts"
-import { build, messageBytes, transactionBytes } from "../../src/domain/transaction/solana/WireEncoding.ts"
-import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
-import { derivations, isSignedBy } from "../../src/server/chains/solana/SolanaKeys.ts"
+import {
+  buildMessage,
+  decodeBase58,
+  decodeTransaction,
+  encodeBase58,
+  messageBytes,
+  transactionBytes
+} from "../../src/domain/transaction/solana/Wire.ts"
+import { derivations, isSignedBy } from "../../src/server/chains/solana/SolanaAccounts.ts"
 import type { Account, Accounts } from "./Accounts.ts"
 import * as Bank from "./Bank.ts"
 import * as Keys from "./Keys.ts"
@@ -41,10 +46,10 @@ export interface Block {
 /** Oldest first. The height of a block is its index. */
 export type Blocks = ReadonlyArray<Block>
 
-const hashOf = (text: string): string => Base58.encode(createHash("sha256").update(text).digest())
+const hashOf = (text: string): string => encodeBase58(createHash("sha256").update(text).digest())
 
 const signatureOf = ({ signatures: [first] }: WireTransaction): string =>
-  first === undefined ? "" : Base58.encode(first)
+  first === undefined ? "" : encodeBase58(first)
 
 /** Where each signature and each blockhash is, in all forks. Blocks are searched thousands of times while transactions wait for them. */
 interface Index {
@@ -239,7 +244,7 @@ export const make = (options: Options = {}) => {
       const head = cluster.blocks.at(-1) ?? genesis
       const height = cluster.blocks.length
       const seed = `${text} fund ${forks} ${height}`
-      const signature = Base58.encode(createHash("sha512").update(seed).digest())
+      const signature = encodeBase58(createHash("sha512").update(seed).digest())
       const wire = fundingOf(address, lamports, head.blockhash, signature)
       const block: Block = {
         slot: head.slot + 1,
@@ -264,11 +269,11 @@ export const make = (options: Options = {}) => {
         accounts: others.map((address) => ({ address, isWritable: true })),
         data: new Uint8Array(0)
       }
-      const message = build({ payer, instructions: [instruction], blockhash: head.blockhash, config: {} })
+      const message = buildMessage({ payer, instructions: [instruction], blockhash: head.blockhash, config: {} })
       const bytes = messageBytes(message)
       const signature = createHash("sha512").update(seed).digest()
       const wire = { message, messageBytes: bytes, signatures: [Uint8Array.from(signature)], size: bytes.length + 64 }
-      const executed = { signature: Base58.encode(signature), wire, error: null, laterVersion }
+      const executed = { signature: encodeBase58(signature), wire, error: null, laterVersion }
       const block: Block = { ...head, slot: head.slot + 1, height, blockhash: hashOf(seed), transactions: [executed] }
       note(index, block)
       append([...cluster.blocks, block])
@@ -313,7 +318,7 @@ export const make = (options: Options = {}) => {
     /** The signature of a transaction, which is in the pool now, or swallowed. Fails with the error of bytes that are none. */
     take: (raw: Uint8Array): Result.Result<string, string> =>
       Result.map(
-        Result.mapError(decode(raw), ({ message }) => message),
+        Result.mapError(decodeTransaction(raw), ({ message }) => message),
         (wire) => {
           const signature = signatureOf(wire)
           cluster.sent.set(signature, wire)
@@ -331,18 +336,18 @@ export const make = (options: Options = {}) => {
 }
 
 /** The account that funds others. It has no key. */
-const faucet = Base58.encode(new Uint8Array(32).fill(9))
+const faucet = encodeBase58(new Uint8Array(32).fill(9))
 
 const transferOf = (from: string, to: string, lamports: bigint, blockhash: string): Message => {
   const data = Uint8Array.from([2, 0, 0, 0, ...new Uint8Array(BigUint64Array.of(lamports).buffer)])
   const accounts = [from, to].map((one) => ({ address: one, isWritable: true }))
-  return build({ payer: from, instructions: [{ program: systemProgram, accounts, data }], blockhash })
+  return buildMessage({ payer: from, instructions: [{ program: systemProgram, accounts, data }], blockhash })
 }
 
 const fundingOf = (address: string, lamports: bigint, blockhash: string, signature: string): WireTransaction => {
   const message = transferOf(faucet, address, lamports, blockhash)
   const bytes = messageBytes(message)
-  return { message, messageBytes: bytes, signatures: [Base58.decode(signature, 64)], size: bytes.length + 65 }
+  return { message, messageBytes: bytes, signatures: [decodeBase58(signature, 64)], size: bytes.length + 65 }
 }
 
 export type Cluster = ReturnType<typeof make>

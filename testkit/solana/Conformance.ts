@@ -2,12 +2,12 @@
 // on the chain is replaced by what it is, so that answers of two chains can be the same.
 import { getProgramDerivedAddress, getAddressEncoder, address as addressOf } from "@solana/addresses"
 import { Effect } from "effect"
-import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
 import type { MessageConfig } from "../../src/domain/transaction/solana/Message.ts"
 import { computeBudgetProgram, memoProgram, systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
-import { base64Of } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
-import * as Wire from "../../src/domain/transaction/solana/WireEncoding.ts"
-import type { BuiltInstruction, BuildOptions } from "../../src/domain/transaction/solana/WireEncoding.ts"
+import { base64Of } from "../../src/domain/transaction/solana/SolanaExchanges.ts"
+import * as Wire from "../../src/domain/transaction/solana/Wire.ts"
+import { decodeBase58, encodeBase58 } from "../../src/domain/transaction/solana/Wire.ts"
+import type { BuildOptions, BuiltInstruction } from "../../src/domain/transaction/solana/Wire.ts"
 import { tableProgram } from "./Accounts.ts"
 import * as Cluster from "./Cluster.ts"
 import * as Keys from "./Keys.ts"
@@ -72,7 +72,7 @@ export const transferOf = (from: string, to: string, amount = lamports): BuiltIn
 
 /** A transaction of one signer as base64, and its message. */
 export const signed = (key: Key, options: Omit<BuildOptions, "payer">) => {
-  const message = Wire.messageBytes(Wire.build({ payer: key.address, ...options }))
+  const message = Wire.messageBytes(Wire.buildMessage({ payer: key.address, ...options }))
   const bytes = Wire.transactionBytes([key.sign(message)], message)
   return { raw: base64Of(bytes), message: base64Of(message) }
 }
@@ -93,7 +93,7 @@ export const tableOf = async (owner: string, slot: number, addresses: ReadonlyAr
     ],
     data: Uint8Array.from(data)
   })
-  const entries = addresses.flatMap((one) => [...(Base58.decode(one) ?? [])])
+  const entries = addresses.flatMap((one) => [...(decodeBase58(one) ?? [])])
   return {
     table,
     instructions: [
@@ -127,8 +127,8 @@ const varying: ReadonlySet<string> = new Set([
 
 const wordsOf = (text: string): string => {
   if (text.endsWith("1111111") || text === memoProgram) return text
-  if (Base58.decode(text, 64) !== undefined) return "(signature)"
-  return Base58.decode(text) === undefined
+  if (decodeBase58(text, 64) !== undefined) return "(signature)"
+  return decodeBase58(text) === undefined
     ? text.replaceAll(/[1-9A-HJ-NP-Za-km-z]{80,88}/gu, "(signature)")
     : "(32 bytes)"
 }
@@ -240,7 +240,7 @@ export const run = Effect.fnUntraced(function* (target: Target) {
   const young = yield* blockhash()
   yield* note("isBlockhashValid of a young one", "isBlockhashValid", young, processed)
   yield* note("isBlockhashValid of an unknown one", "isBlockhashValid", nobody.address, processed)
-  const unknown = Base58.encode(new Uint8Array(64).fill(7))
+  const unknown = encodeBase58(new Uint8Array(64).fill(7))
   const list = (name: string, options?: object, address = nobody.address) =>
     note(
       `getSignaturesForAddress ${name}`,
@@ -398,7 +398,7 @@ export const run = Effect.fnUntraced(function* (target: Target) {
   yield* note("getBlocksWithLimit", "getBlocksWithLimit", slot, 2)
   yield* note("getBlocks", "getBlocks", slot, slot)
   yield* note("getSignatureStatuses of what cannot land", "getSignatureStatuses", [
-    Base58.encode(Uint8Array.from(Buffer.from(unsignable.raw, "base64").subarray(1, 65)))
+    encodeBase58(Uint8Array.from(Buffer.from(unsignable.raw, "base64").subarray(1, 65)))
   ])
 
   // A lookup table: simulations take it at once, leaders when it is final.

@@ -2,9 +2,8 @@
 import { Result } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { base64Of, bytesOf } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
-import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
-import { transactionBytes } from "../../src/domain/transaction/solana/WireEncoding.ts"
+import { base64Of, bytesOf } from "../../src/domain/transaction/solana/SolanaExchanges.ts"
+import { decodeTransaction, transactionBytes } from "../../src/domain/transaction/solana/Wire.ts"
 import type { Accounts } from "./Accounts.ts"
 import type * as Bank from "./Bank.ts"
 import * as Cluster from "./Cluster.ts"
@@ -53,7 +52,10 @@ const blockOf = ({ changed, transactions, ...rest }: Line, before: Accounts): Bl
   }
   return {
     ...rest,
-    transactions: transactions.map(({ raw, ...one }) => ({ ...one, wire: Result.getOrThrow(decode(bytesOf(raw))) })),
+    transactions: transactions.map(({ raw, ...one }) => ({
+      ...one,
+      wire: Result.getOrThrow(decodeTransaction(bytesOf(raw)))
+    })),
     // Blocks without transactions share the accounts of the block before.
     accounts: Object.keys(changed).length === 0 ? before : accounts
   }

@@ -1,6 +1,6 @@
 // Keys that tests and scripts sign with.
 import { createPrivateKey, createPublicKey, sign } from "node:crypto"
-import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
+import { encodeBase58, keyBytes } from "../../src/domain/transaction/solana/Wire.ts"
 
 /** The DER header of an ed25519 private key (RFC 8410). */
 const derHeader = Buffer.from("302e020100300506032b657004220420", "hex")
@@ -8,9 +8,9 @@ const derHeader = Buffer.from("302e020100300506032b657004220420", "hex")
 /** The key with a seed of 32 bytes. */
 export const ofSeed = (seed: Uint8Array) => {
   const key = createPrivateKey({ key: Buffer.concat([derHeader, seed]), format: "der", type: "pkcs8" })
-  const publicKey = createPublicKey(key).export({ format: "der", type: "spki" }).subarray(-Base58.keyBytes)
+  const publicKey = createPublicKey(key).export({ format: "der", type: "spki" }).subarray(-keyBytes)
   return {
-    address: Base58.encode(Uint8Array.from(publicKey)),
+    address: encodeBase58(Uint8Array.from(publicKey)),
     /** As a file has it. */
     pem: () => key.export({ format: "pem", type: "pkcs8" }).toString(),
     sign: (message: Uint8Array): Uint8Array => Uint8Array.from(sign(null, message, key))

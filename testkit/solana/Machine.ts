@@ -1,8 +1,7 @@
 // Agave's virtual machine as the bank of a cluster. It keeps nothing from one transaction to the next: the accounts that a
 // transaction names are put into it before, and read after, so that forks, commitments and simulations need no copy of it.
-import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
 import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
-import { transactionBytes } from "../../src/domain/transaction/solana/WireEncoding.ts"
+import { decodeBase58, encodeBase58, keyBytes, transactionBytes } from "../../src/domain/transaction/solana/Wire.ts"
 import type { Account, Accounts } from "./Accounts.ts"
 import * as Bank from "./Bank.ts"
 import * as Svm from "./Svm.ts"
@@ -12,7 +11,7 @@ const none: Account = { lamports: 0n, owner: systemProgram, data: new Uint8Array
 /** Owner of the accounts in which the machine has its clock and the like. */
 const sysvars = "Sysvar1111111111111111111111111111111111111"
 
-const keyOf = (address: string): Uint8Array => Base58.decode(address) ?? new Uint8Array(Base58.keyBytes)
+const keyOf = (address: string): Uint8Array => decodeBase58(address) ?? new Uint8Array(keyBytes)
 
 /** The cluster checks signatures, blockhashes and repetitions. */
 export const make = (name: string): Bank.Run => {
@@ -41,7 +40,7 @@ export const make = (name: string): Bank.Run => {
   const accountOf = (address: string): Account | undefined => {
     const found = machine.accountOf(keyOf(address))
     if (found === undefined || found.isExecutable) return undefined
-    const owner = Base58.encode(found.owner)
+    const owner = encodeBase58(found.owner)
     return owner === sysvars ? undefined : { lamports: found.lamports, owner, data: found.data }
   }
 

@@ -1,8 +1,8 @@
 // Messages as plain data for tests of the rules, compiled from instructions as clients do it.
 import { getAddressDecoder } from "@solana/addresses"
-import type { AccountState, Derivations } from "../../src/domain/transaction/solana/Instruction.ts"
 import type { Message, WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
-import type { Form, GuardTerms, Guarded, ReadAccounts } from "../../src/domain/transaction/solana/Guard.ts"
+import type { Form, Guarded, GuardTerms, ReadAccounts } from "../../src/domain/transaction/solana/Guard.ts"
+import type { AccountState, Derivations } from "../../src/domain/transaction/solana/Programs.ts"
 
 const decoder = getAddressDecoder()
 

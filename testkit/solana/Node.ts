@@ -2,11 +2,9 @@
 import { Predicate, Result } from "effect"
 import { createHash } from "node:crypto"
 import { rawInteger } from "../../src/domain/request/ExactJson.ts"
-import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
-import { base64Of, bytesOf } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { isTokenProgram, memoProgram } from "../../src/domain/transaction/solana/Programs.ts"
-import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
-import { transactionBytes } from "../../src/domain/transaction/solana/WireEncoding.ts"
+import { base64Of, bytesOf } from "../../src/domain/transaction/solana/SolanaExchanges.ts"
+import { decodeTransaction, encodeBase58, transactionBytes } from "../../src/domain/transaction/solana/Wire.ts"
 import type { Message, WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
 import type { Accounts } from "./Accounts.ts"
 import * as Bank from "./Bank.ts"
@@ -66,8 +64,7 @@ const memosOf = ({ instructions, keys }: Message): string | null => {
 }
 
 /** A signature that stands for the votes in a block. */
-const voteOf = ({ blockhash }: Block): string =>
-  Base58.encode(createHash("sha512").update(`vote ${blockhash}`).digest())
+const voteOf = ({ blockhash }: Block): string => encodeBase58(createHash("sha512").update(`vote ${blockhash}`).digest())
 
 export const make = (cluster: Cluster.Cluster, url: string) => {
   const blocks = (): Blocks => {
@@ -322,7 +319,7 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     const [first = 0, second = 0] = bytes
     const signers = first < 128 ? first : second
     const places = new Uint8Array(64 * signers)
-    const decoded = decode(
+    const decoded = decodeTransaction(
       Uint8Array.from(first === Verdicts.version1Byte ? [...bytes, ...places] : [signers, ...places, ...bytes])
     )
     if (Result.isFailure(decoded)) return invalid(decoded.failure.message)
@@ -363,7 +360,7 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
       transaction:
         optionOf(params, "encoding") === "json"
           ? {
-              signatures: signatures.map((one) => Base58.encode(one ?? new Uint8Array(64))),
+              signatures: signatures.map((one) => encodeBase58(one ?? new Uint8Array(64))),
               message: { accountKeys: message.keys }
             }
           : [base64Of(raw), "base64"],
@@ -489,7 +486,7 @@ export const make = (cluster: Cluster.Cluster, url: string) => {
     // No node of a real cluster does this. The owner is an address, or its bytes as base64.
     grantTokens: ([mint, owner, units]) => {
       const text = textOf(owner)
-      const address = text.endsWith("=") ? Base58.encode(bytesOf(text)) : text
+      const address = text.endsWith("=") ? encodeBase58(bytesOf(text)) : text
       return result(cluster.grant(textOf(mint), address, BigInt(textOf(units))))
     },
     requestAirdrop: (params) => result(cluster.airdrop(textOf(params[0]), BigInt(Number(params[1] ?? 0)))),

@@ -1,13 +1,13 @@
 // Prebuilt transactions and own instructions that would take something from a relayer if it signed them without rules.
 // `docs/security/solana.md` has the numbers of the attacks.
 import { createHash } from "node:crypto"
-import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
-import { computeBudgetProgram, memoProgram, systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
 import type { Message, MessageConfig } from "../../src/domain/transaction/solana/Message.ts"
-import { base64Of, bytesOf } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { maxLoadedBytes } from "../../src/domain/transaction/solana/SolanaNumbers.ts"
-import * as Wire from "../../src/domain/transaction/solana/WireEncoding.ts"
-import type { BuiltInstruction } from "../../src/domain/transaction/solana/WireEncoding.ts"
+import { computeBudgetProgram, memoProgram, systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import { base64Of, bytesOf } from "../../src/domain/transaction/solana/SolanaExchanges.ts"
+import * as Wire from "../../src/domain/transaction/solana/Wire.ts"
+import { decodeBase58, encodeBase58 } from "../../src/domain/transaction/solana/Wire.ts"
+import type { BuiltInstruction } from "../../src/domain/transaction/solana/Wire.ts"
 import * as Attacks from "./Attacks.ts"
 import { address as addressOf, relayer as model, u32, u64 } from "./Messages.ts"
 import type { Given } from "./Messages.ts"
@@ -17,7 +17,7 @@ const ed25519Program = "Ed25519SigVerify111111111111111111111111111"
 /** `Attacks` names derived addresses by texts. Here a hash of the text replaces each: only the relayer's address matters. */
 const accountOf = (named: string, relayer: string): string => {
   if (named === model) return relayer
-  return Base58.decode(named) === undefined ? Base58.encode(createHash("sha256").update(named).digest()) : named
+  return decodeBase58(named) === undefined ? encodeBase58(createHash("sha256").update(named).digest()) : named
 }
 
 /** An instruction of `Attacks` with the address of a real relayer, for a prebuilt message. */
@@ -70,7 +70,7 @@ export const prebuilt = (
   blockhash: string,
   instructions: ReadonlyArray<BuiltInstruction>,
   version: Version = "legacy"
-): string => unsigned(Wire.build({ payer, instructions, blockhash, config: configOf(version) }))
+): string => unsigned(Wire.buildMessage({ payer, instructions, blockhash, config: configOf(version) }))
 
 const memo: BuiltInstruction = { program: memoProgram, accounts: [], data: Uint8Array.from(Buffer.from("attack")) }
 
@@ -125,7 +125,7 @@ const common = (version: Version): ReadonlyArray<Attack> => {
       code: "malformed",
       raw: (relayer, blockhash) => {
         const instructions = [{ ...memo, program: addressOf(60) }]
-        const message = Wire.build({ payer: relayer, instructions, blockhash, config: configOf(version) })
+        const message = Wire.buildMessage({ payer: relayer, instructions, blockhash, config: configOf(version) })
         return unsigned({ ...message, keys: message.keys.map(() => relayer) })
       }
     },
@@ -207,7 +207,7 @@ const configured = (name: string, code: string, config: MessageConfig): Attack =
   name,
   code,
   raw: (payer, blockhash) =>
-    unsigned(Wire.build({ payer, instructions: withMemo(), blockhash, config: { ...configOf(1), ...config } }))
+    unsigned(Wire.buildMessage({ payer, instructions: withMemo(), blockhash, config: { ...configOf(1), ...config } }))
 })
 
 /** There are no lookup tables in version 1, so an index of what one would load is out of range. */
@@ -216,7 +216,7 @@ const ofVersion1: ReadonlyArray<Attack> = [
     name: "22, 23, 24: an account behind the keys",
     code: "malformed",
     raw: (relayer, blockhash) => {
-      const message = Wire.build({ payer: relayer, instructions: withMemo(), blockhash, config: configOf(1) })
+      const message = Wire.buildMessage({ payer: relayer, instructions: withMemo(), blockhash, config: configOf(1) })
       const loading = message.instructions.map((one) => ({ ...one, accounts: [message.keys.length] }))
       return unsigned({ ...message, instructions: loading })
     }

@@ -3,7 +3,7 @@
 import { Predicate, Result } from "effect"
 import { createRequire } from "node:module"
 import type { Message } from "../../src/domain/transaction/solana/Message.ts"
-import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
+import { decodeTransaction } from "../../src/domain/transaction/solana/Wire.ts"
 import * as Bank from "./Bank.ts"
 
 interface Meta {
@@ -152,7 +152,7 @@ export const make = (name: string, { isTrusting = false }: Options = {}) => {
     expire: () => native.expireBlockhash(),
     /** Whether it was executed with success. Undefined: the machine does not take the bytes. */
     send: (raw: Uint8Array): boolean | undefined => {
-      const decoded = decode(raw)
+      const decoded = decodeTransaction(raw)
       if (Result.isFailure(decoded)) return undefined
       return !isFailed(sent(raw, decoded.success.message.version))
     }

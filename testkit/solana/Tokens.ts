@@ -1,8 +1,7 @@
 // Accounts of tokens, and the transfers of the two token programs, for a cluster without a virtual machine.
-import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
-import type { Instruction } from "../../src/domain/transaction/solana/Instruction.ts"
-import * as LittleEndian from "../../src/domain/transaction/solana/LittleEndian.ts"
-import { token2022Program, tokenProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import { token2022Program, tokenProgram, u64At } from "../../src/domain/transaction/solana/Programs.ts"
+import type { Instruction } from "../../src/domain/transaction/solana/Programs.ts"
+import { decodeBase58, encodeBase58, keyBytes } from "../../src/domain/transaction/solana/Wire.ts"
 import { tokenAccountRent } from "../../src/domain/transaction/solana/SolanaNumbers.ts"
 import type { Account, Accounts } from "./Accounts.ts"
 
@@ -25,7 +24,7 @@ const layout = {
 
 const states = { initialized: 1, frozen: 2 } as const
 
-const key = (address: string): Uint8Array => Base58.decode(address) ?? new Uint8Array(Base58.keyBytes)
+const key = (address: string): Uint8Array => decodeBase58(address) ?? new Uint8Array(keyBytes)
 
 const view = (data: Uint8Array): DataView => new DataView(data.buffer, data.byteOffset, data.length)
 
@@ -83,7 +82,7 @@ export const holding = (given: Holding): Account => {
 }
 
 export const amountOf = (account: Account | undefined): bigint =>
-  (account && LittleEndian.u64(account.data, layout.token.amount)) ?? 0n
+  (account && u64At(account.data, layout.token.amount)) ?? 0n
 
 const withAmount = (account: Account, amount: bigint): Account => {
   const data = account.data.slice()
@@ -91,7 +90,7 @@ const withAmount = (account: Account, amount: bigint): Account => {
   return { ...account, data }
 }
 
-const keyAt = (data: Uint8Array, offset: number): string => Base58.encode(data.slice(offset, offset + Base58.keyBytes))
+const keyAt = (data: Uint8Array, offset: number): string => encodeBase58(data.slice(offset, offset + keyBytes))
 
 export const mintOf = ({ data }: Account): string => keyAt(data, layout.token.mint)
 
@@ -111,7 +110,7 @@ export const execute = (
   const [from = "", ...others] = named
   const [to = "", authority = ""] = isChecked ? others.slice(1) : others
   const [source, destination] = [accounts.get(from), accounts.get(to)]
-  const amount = LittleEndian.u64(data, 1)
+  const amount = u64At(data, 1)
   if (source?.owner !== program || destination?.owner !== program) return "InvalidAccountData"
   if (amount === undefined) return "InvalidInstructionData"
   if ([source, destination].some((one) => one.data[layout.token.state] === states.frozen)) return isFrozen

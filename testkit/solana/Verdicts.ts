@@ -1,9 +1,8 @@
 // What a bank of Agave 4.1 says about a transaction that it is sent or asked to simulate: `rpc.rs` of solana-rpc 4.1.2.
 import { Result } from "effect"
-import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
 import type { Message, WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
-import { bytesOf } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
-import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
+import { bytesOf } from "../../src/domain/transaction/solana/SolanaExchanges.ts"
+import { decodeTransaction, encodeBase58 } from "../../src/domain/transaction/solana/Wire.ts"
 import { tableProgram } from "./Accounts.ts"
 import type { Accounts } from "./Accounts.ts"
 import * as Bank from "./Bank.ts"
@@ -59,7 +58,7 @@ export const sanitized = (
     return Result.fail(`base64 encoded ${kind} too large: ${raw.length} bytes (max: encoded/raw ${characters}/${most})`)
   }
   if (bytes.length > most) return Result.fail(`decoded ${kind} too large: ${bytes.length} bytes (max: ${most} bytes)`)
-  const decoded = decode(bytes)
+  const decoded = decodeTransaction(bytes)
   if (Result.isFailure(decoded)) return Result.fail(`failed to deserialize ${kind}: ${decoded.failure.message}`)
   const { message } = decoded.success
   const problem = unsound(message) ?? unread(accounts, message)
@@ -100,7 +99,7 @@ export const simulated = (
   const refusedBy = (error: string) => ({ execution: refused(error, accounts), isAsked: true })
   if (!isRenewed) {
     if (!cluster.isValid(all, wire.message.blockhash, simulatedLife)) return refusedBy("BlockhashNotFound")
-    const signature = Base58.encode(wire.signatures[0] ?? new Uint8Array(64))
+    const signature = encodeBase58(wire.signatures[0] ?? new Uint8Array(64))
     if (cluster.landed(all, signature) !== undefined) return refusedBy("AlreadyProcessed")
   }
   return { execution: cluster.run(accounts, wire, slot), isAsked: true }

@@ -1,7 +1,7 @@
 // The transactions of the benchmark on solana: memos, of which no two are equal.
 import { computeBudgetProgram, memoProgram } from "../../../src/domain/transaction/solana/Programs.ts"
-import { base64Of } from "../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
-import * as Wire from "../../../src/domain/transaction/solana/WireEncoding.ts"
+import { base64Of } from "../../../src/domain/transaction/solana/SolanaExchanges.ts"
+import * as Wire from "../../../src/domain/transaction/solana/Wire.ts"
 import { u32 } from "../../../testkit/solana/Messages.ts"
 
 let count = 0
@@ -27,7 +27,7 @@ const units = 1000
 /** The next memo as bytes to sign, with the instructions that the service adds as well. */
 export const nextMessage = (payer: string, blockhash: string): Uint8Array =>
   Wire.messageBytes(
-    Wire.build({
+    Wire.buildMessage({
       payer,
       instructions: [
         { program: computeBudgetProgram, accounts: [], data: Uint8Array.from([2, ...u32(units)]) },

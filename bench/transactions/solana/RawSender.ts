@@ -1,10 +1,10 @@
 // The contender: a script that builds, signs and posts each transaction once, with 64 requests open, and polls statuses in batches.
 // It has no ledger and proves nothing, so no service is faster.
 import { Clock, Effect, Schema } from "effect"
-import * as Base58 from "../../../src/domain/transaction/solana/Base58.ts"
-import { base64Of } from "../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { maxStatuses, rebroadcastAfter, sharedFor } from "../../../src/domain/transaction/solana/SolanaNumbers.ts"
-import * as Wire from "../../../src/domain/transaction/solana/WireEncoding.ts"
+import { base64Of } from "../../../src/domain/transaction/solana/SolanaExchanges.ts"
+import * as Wire from "../../../src/domain/transaction/solana/Wire.ts"
+import { encodeBase58 } from "../../../src/domain/transaction/solana/Wire.ts"
 import { life } from "../../../testkit/solana/Cluster.ts"
 import * as Keys from "../../../testkit/signers/Keys.ts"
 import * as Machine from "../../harness/Machine.ts"
@@ -51,7 +51,7 @@ const confirmed = { commitment: "confirmed" } as const
 
 const open = Effect.fnUntraced(function* ({ control: { fund, urls } }: SolanaWorld) {
   const key = Keys.make("ed25519")
-  const address = Base58.encode(key.publicKey)
+  const address = encodeBase58(key.publicKey)
   yield* fund({ addresses: [address], lamports })
   const client = yield* Http.make(urls[0] ?? "", connections)
   const ask = asker(client)
@@ -77,7 +77,7 @@ const open = Effect.fnUntraced(function* ({ control: { fund, urls } }: SolanaWor
     const raw = base64Of(Wire.transactionBytes([signed], message))
     const at = Machine.now()
     yield* post(raw)
-    const sent: Sent = { signature: Base58.encode(signed), raw, at }
+    const sent: Sent = { signature: encodeBase58(signed), raw, at }
     return sent
   })
 

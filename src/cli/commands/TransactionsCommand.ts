@@ -7,7 +7,7 @@ import type { ShownTransaction, TransactionBody } from "../../domain/transaction
 import { ListedOrigin, TransactionFilter } from "../../domain/transaction/TransactionRequests.ts"
 import { Speed, TransactionId, TransactionStatus } from "../../domain/transaction/TransactionValues.ts"
 import { ReplaceEvmTransaction, SendEvmTransaction } from "../../domain/transaction/evm/EvmSchemas.ts"
-import { SendSolanaTransaction } from "../../domain/transaction/solana/SendSolanaTransaction.ts"
+import { SendSolanaTransaction } from "../../domain/transaction/solana/SolanaExchanges.ts"
 import { SendStellarTransaction } from "../../domain/transaction/stellar/SendStellarTransaction.ts"
 import * as Call from "../kit/Call.ts"
 import * as Field from "../kit/Field.ts"

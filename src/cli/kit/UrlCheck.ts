@@ -8,8 +8,7 @@ import { evmDialect, evmQuestions } from "../../server/chains/evm/EvmNodes.ts"
 import { Breakers } from "../../server/chains/Breakers.ts"
 import { askFacts } from "../../server/chains/Chains.ts"
 import { ChainAccess, RpcNodes } from "../../server/chains/RpcNodes.ts"
-import * as SolanaInspection from "../../server/chains/solana/SolanaInspection.ts"
-import * as SolanaNodes from "../../server/chains/solana/SolanaNodes.ts"
+import { solanaDialect, solanaQuestions } from "../../server/chains/solana/SolanaCalls.ts"
 import * as StellarInspection from "../../server/chains/stellar/StellarInspection.ts"
 import * as StellarNodes from "../../server/chains/stellar/StellarNodes.ts"
 import { largestBatch } from "../../server/networks/builtin.ts"
@@ -17,7 +16,7 @@ import { largestBatch } from "../../server/networks/builtin.ts"
 /** Each network type, with a call that only its nodes answer. */
 const types = [
   { dialect: evmDialect, questions: evmQuestions },
-  { dialect: SolanaNodes.dialect, questions: SolanaInspection.questions },
+  { dialect: solanaDialect, questions: solanaQuestions },
   { dialect: StellarNodes.dialect, questions: StellarInspection.questions }
 ]
 

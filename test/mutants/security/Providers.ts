@@ -115,7 +115,7 @@ export const providers: ReadonlyArray<Mutant> = [
       test: "test/server/chains/evm/EvmOpinion.test.ts"
     }
   ]),
-  ...inFile("src/domain/transaction/solana/RpcMethods.ts", [
+  ...inFile("src/domain/transaction/solana/SolanaExchanges.ts", [
     {
       name: "bytes-go-past-no-lane-of-solana",
       rule: "sendTransaction is never passed on to a provider of solana.",

@@ -133,7 +133,7 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${tests}/Guard.test.ts`
     }
   ]),
-  ...inFile(`${source}/WireDecoding.ts`, [
+  ...inFile(`${source}/Wire.ts`, [
     {
       name: "half-a-fee-is-no-fee",
       rule: "A configuration with one of the two bits of a fee is refused.",
@@ -162,7 +162,7 @@ export const guard: ReadonlyArray<Mutant> = [
       only: "bytes with two readings"
     }
   ]),
-  ...inFile(`${source}/Fee.ts`, [
+  ...inFile(`${source}/Programs.ts`, [
     {
       name: "version-1-costs-what-it-names",
       rule: "The fee of version 1 counts the lamports that its configuration names.",
@@ -188,7 +188,7 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${tests}/Guard.test.ts`
     }
   ]),
-  ...inFile(`${source}/OwnInstructions.ts`, [
+  ...inFile(`${source}/Spending.ts`, [
     {
       name: "unknown-programs-do-not-spend",
       rule: "An instruction of a program that nobody vouches for does not list the relayer.",
@@ -216,13 +216,13 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${tests}/Guard.test.ts`
     }
   ]),
-  ...inFile(`${source}/SystemShapes.ts`, [
+  ...inFile(`${source}/Spending.ts`, [
     {
       name: "transfer-has-no-byte-more",
       rule: "A transfer with a byte more is refused.",
       source: `${attacks} O1`,
-      before: "LittleEndian.u32(data, 0) !== 2 || data.length !== 12 ||",
-      after: "LittleEndian.u32(data, 0) !== 2 ||",
+      before: "u32At(data, 0) !== 2 || data.length !== 12 ||",
+      after: "u32At(data, 0) !== 2 ||",
       test: `${tests}/Guard.test.ts`
     },
     {
@@ -234,7 +234,7 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${tests}/Guard.test.ts`
     }
   ]),
-  ...inFile(`${source}/TokenShapes.ts`, [
+  ...inFile(`${source}/Spending.ts`, [
     {
       name: "fee-accounts-stay-open",
       rule: "The account that receives what users pay is not closed.",
@@ -244,7 +244,7 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${tests}/Guard.test.ts`
     }
   ]),
-  ...inFile(`${source}/SimulatedRules.ts`, [
+  ...inFile(`${source}/Guard.ts`, [
     {
       name: "simulation-takes-what-is-declared",
       rule: "The simulation takes no lamport more than declared.",
@@ -265,12 +265,12 @@ export const guard: ReadonlyArray<Mutant> = [
       name: "simulation-leaves-the-authority",
       rule: "The simulation leaves the relayer the power over its token accounts.",
       source: `${attacks} 11`,
-      before: "closed.includes(address) : isSame(before, after)",
+      before: "closed.includes(address) : hasSameAuthorities(before, after)",
       after: "closed.includes(address) : after.amount >= 0n",
       test: `${tests}/Guard.test.ts`
     }
   ]),
-  ...inFile(`${source}/Payment.ts`, [
+  ...inFile(`${source}/Guard.ts`, [
     {
       name: "payment-is-worth-the-fee",
       rule: "A payment of a user counts only if it is worth the fee.",
@@ -316,7 +316,7 @@ export const guard: ReadonlyArray<Mutant> = [
       only: "34f: "
     }
   ]),
-  ...inFile(`${source}/Fee.ts`, [
+  ...inFile(`${source}/Programs.ts`, [
     {
       name: "other-programs-are-no-builtins",
       rule: "The fee of a price without a limit counts 200,000 units for an instruction of a program that is no builtin.",
@@ -344,7 +344,7 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${tests}/Guard.test.ts`
     }
   ]),
-  ...inFile(`${source}/SolanaAdmission.ts`, [
+  ...inFile(`${source}/SolanaTerms.ts`, [
     {
       name: "own-instructions-are-simulated",
       rule: "Instructions that list the relayer cannot go without a simulation.",

@@ -8,7 +8,7 @@ const looks = "test/server/chains/solana/SolanaLooks.test.ts"
 const traces = "test/server/lanes/solana/README.md: trace"
 
 export const proofs: ReadonlyArray<Mutant> = [
-  ...inFile(`${source}/Look.ts`, [
+  ...inFile(`${source}/SolanaSituation.ts`, [
     {
       name: "dead-above-the-bound",
       rule: "The finalized height is above the bound before bytes count as dead.",
@@ -130,7 +130,7 @@ export const proofs: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideInFlight.test.ts`
     }
   ]),
-  ...inFile(`${source}/DecideInFlight.ts`, [
+  ...inFile(`${source}/SolanaDecision.ts`, [
     {
       name: "late-is-what-landed-late",
       rule: "What was seen in a block before its deadline is not late.",
@@ -151,8 +151,8 @@ export const proofs: ReadonlyArray<Mutant> = [
       name: "two-providers-agree",
       rule: "Two providers agree before a verdict is given.",
       source: `${traces} 15`,
-      before: "isSame(other.conclusion, conclusion)).length >= agreeing",
-      after: "isSame(other.conclusion, conclusion)).length >= 1",
+      before: "isSameConclusion(other.conclusion, conclusion)).length >= agreeing",
+      after: "isSameConclusion(other.conclusion, conclusion)).length >= 1",
       test: `${tests}/DecideInFlight.test.ts`
     },
     {
@@ -269,7 +269,7 @@ export const proofs: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideInFlight.test.ts`
     }
   ]),
-  ...inFile(`${source}/SolanaAnswers.ts`, [
+  ...inFile(`${source}/SolanaRules.ts`, [
     {
       name: "nothing-is-sent-again-while-bytes-are-alive",
       rule: "An operator cannot have bytes signed again while the former ones can land.",
@@ -279,7 +279,7 @@ export const proofs: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/solana/RealNodes.test.ts"
     }
   ]),
-  ...inFile(`${source}/SendAnswer.ts`, [
+  ...inFile(`${source}/SolanaRules.ts`, [
     {
       name: "bytes-are-given-up-by-all",
       rule: "Bytes are given up only if every provider that was asked refuses them.",
@@ -292,12 +292,12 @@ export const proofs: ReadonlyArray<Mutant> = [
       name: "executed-bytes-are-accepted",
       rule: "A node that has executed the bytes already has accepted them.",
       source: `${traces} 2`,
-      before: `if (names(answer, "AlreadyProcessed", "already been processed")) return "accepted"`,
+      before: `if (namesError(answer, "AlreadyProcessed", "already been processed")) return "accepted"`,
       after: "",
       test: `${tests}/SendAnswer.test.ts`
     }
   ]),
-  ...inFile(`${source}/Bound.ts`, [
+  ...inFile(`${source}/RequestBytes.ts`, [
     {
       name: "bound-has-a-second-height",
       rule: "The bound does not rest on the height that one provider reports.",
@@ -342,7 +342,7 @@ export const proofs: ReadonlyArray<Mutant> = [
       test: looks
     }
   ]),
-  ...inFile("src/server/chains/solana/SolanaLists.ts", [
+  ...inFile("src/server/chains/solana/SolanaLooks.ts", [
     {
       name: "page-continues-the-page-above",
       rule: "A page that does not begin with the last entry of the page above it is not the end of the list.",
@@ -352,7 +352,7 @@ export const proofs: ReadonlyArray<Mutant> = [
       test: "test/server/chains/solana/SolanaLists.test.ts"
     }
   ]),
-  ...inFile("src/server/chains/solana/SolanaWitnesses.ts", [
+  ...inFile("src/server/chains/solana/SolanaLooks.ts", [
     {
       name: "empty-blocks-are-read",
       rule: "An empty block above the bound shows nothing of an index: the blocks below it are read until one has a transaction.",

@@ -13,10 +13,10 @@ export const restores: ReadonlyArray<Mutant> = [
       source: `${traces} 28`,
       before: `  if (finalized.height < bound + boundMargin) return undefined
   const lowest = Math.max(until, finalized.slot - (finalized.height - bound) - restoredSlots, 0)
-  const witness = yield* Witnesses.above(node, finalized, { bound, lowest })`,
+  const witness = yield* witnessAbove(node, finalized, { bound, lowest })`,
       after: `  const early = Math.min(bound, finalized.height - boundMargin)
   const lowest = Math.max(until, finalized.slot - (finalized.height - early) - restoredSlots, 0)
-  const witness = yield* Witnesses.above(node, finalized, { bound: early, lowest })`,
+  const witness = yield* witnessAbove(node, finalized, { bound: early, lowest })`,
       test: `${lanes}/Restores.test.ts`,
       only: "nothing is read, sent or answered"
     },
@@ -29,7 +29,7 @@ export const restores: ReadonlyArray<Mutant> = [
       test: "test/server/chains/solana/SolanaLooks.test.ts"
     }
   ]),
-  ...inFile("src/server/lanes/solana/SolanaRestore.ts", [
+  ...inFile("src/server/lanes/solana/SolanaLane.ts", [
     {
       name: "restore-reaches-what-the-copy-knows",
       rule: "A list that ends above the newest own signature of the copy may be one of a younger back end.",
@@ -54,9 +54,9 @@ export const restores: ReadonlyArray<Mutant> = [
       name: "restore-without-a-final-signature-reads-the-whole-list",
       rule: "What the first look after a restore finds final does not shorten the list of a copy that knows no final signature.",
       source: `${traces} 28`,
-      before: "  const next = yield* SolanaRestore.advance({ context, providers, rows, since, known, now }, restore)",
+      before: "  const next = yield* advanceRestore({ context, providers, rows, since, known, now }, restore)",
       after:
-        "  const next = yield* SolanaRestore.advance({ context, providers, rows, since: anchor === undefined ? { slot: 10 ** 9 } : since, known, now }, restore)",
+        "  const next = yield* advanceRestore({ context, providers, rows, since: anchor === undefined ? { slot: 10 ** 9 } : since, known, now }, restore)",
       test: `${lanes}/Restores.test.ts`,
       only: "what landed before bytes of a copy"
     }
@@ -80,7 +80,7 @@ export const restores: ReadonlyArray<Mutant> = [
       only: "a transaction of version 1 that landed is adopted"
     }
   ]),
-  ...inFile("src/domain/transaction/solana/Execution.ts", [
+  ...inFile("src/domain/transaction/solana/RequestBytes.ts", [
     {
       name: "unread-bytes-of-the-relayer-count",
       rule: "Bytes that cannot be read hold a restored ledger if the relayer paid for them.",
@@ -98,7 +98,7 @@ export const restores: ReadonlyArray<Mutant> = [
       test: "test/domain/transaction/solana/Execution.test.ts"
     }
   ]),
-  ...inFile("src/server/lanes/solana/SolanaRestore.ts", [
+  ...inFile("src/server/lanes/solana/SolanaLane.ts", [
     {
       name: "strangers-hold-no-restore",
       rule: "A transaction of somebody else that cannot be read does not hold a restored ledger.",

@@ -67,7 +67,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideSignature.test.ts`
     }
   ]),
-  ...inFile(`${source}/DecideSignature.ts`, [
+  ...inFile(`${source}/SolanaDecision.ts`, [
     {
       name: "policy-before-each-signature",
       rule: "The policy is checked before every signature.",
@@ -250,7 +250,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/SolanaMachine.test.ts`
     }
   ]),
-  ...inFile(`${source}/SolanaMachine.ts`, [
+  ...inFile(`${source}/SolanaRules.ts`, [
     {
       name: "key-limit-bounds-the-fee",
       rule: "The fees that are left to an API key bound the fee of a signature.",
@@ -260,7 +260,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/SolanaMachine.test.ts`
     }
   ]),
-  ...inFile("src/server/lanes/solana/SolanaPrices.ts", [
+  ...inFile("src/server/lanes/solana/SolanaSimulations.ts", [
     {
       name: "fees-of-one-node-have-a-least",
       rule: "A fee that one node names counts only within what the runtime can charge.",

@@ -13,7 +13,7 @@ import { makeProviders } from "../../../src/server/chains/Providers.ts"
 import type { PoolOptions } from "../../../src/server/chains/Providers.ts"
 import type { RetryOptions, RpcNode } from "../../../src/server/chains/RpcNode.ts"
 import { ChainAccess, RpcNodes } from "../../../src/server/chains/RpcNodes.ts"
-import * as SolanaInspection from "../../../src/server/chains/solana/SolanaInspection.ts"
+import { solanaInspection } from "../../../src/server/chains/solana/SolanaCalls.ts"
 import * as StellarInspection from "../../../src/server/chains/stellar/StellarInspection.ts"
 import { StellarNodes } from "../../../src/server/chains/stellar/StellarNodes.ts"
 import * as StellarRpc from "../../../testkit/StellarRpc.ts"
@@ -91,7 +91,7 @@ const inspections = Layer.unwrap(
   Effect.map(StellarNodes, (nodes) =>
     Chains.layerNoDeps({
       evm: evmInspection,
-      solana: SolanaInspection.kind,
+      solana: solanaInspection,
       stellar: StellarInspection.kindOf(nodes)
     })
   )

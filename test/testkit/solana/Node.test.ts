@@ -1,12 +1,12 @@
 // Each way in which a node of a cluster misbehaves has its effect, and only that one. The cluster makes blocks by the clock of the machine.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import * as Base58 from "../../../src/domain/transaction/solana/Base58.ts"
-import { base64Of, bytesOf } from "../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import type { MessageConfig } from "../../../src/domain/transaction/solana/Message.ts"
 import { computeBudgetProgram, memoProgram, systemProgram } from "../../../src/domain/transaction/solana/Programs.ts"
-import * as Wire from "../../../src/domain/transaction/solana/WireEncoding.ts"
-import type { BuiltInstruction } from "../../../src/domain/transaction/solana/WireEncoding.ts"
+import { base64Of, bytesOf } from "../../../src/domain/transaction/solana/SolanaExchanges.ts"
+import * as Wire from "../../../src/domain/transaction/solana/Wire.ts"
+import { decodeBase58 } from "../../../src/domain/transaction/solana/Wire.ts"
+import type { BuiltInstruction } from "../../../src/domain/transaction/solana/Wire.ts"
 import { lookupTable } from "../../../testkit/solana/Accounts.ts"
 import * as Cluster from "../../../testkit/solana/Cluster.ts"
 import { u64 } from "../../../testkit/solana/Messages.ts"
@@ -85,7 +85,7 @@ describe("a node of a cluster", () => {
     const account = valueOf(node.answer("grantTokens", [mint, owner, "5"]))
     const balance = () => valueOf(node.answer("getTokenAccountBalance", [account, { commitment: "finalized" }]))
     assert.deepInclude((balance() as { readonly value: object }).value, { amount: "5", decimals: 6 })
-    const bytes = base64Of(Base58.decode(owner) ?? new Uint8Array(0))
+    const bytes = base64Of(decodeBase58(owner) ?? new Uint8Array(0))
     assert.strictEqual(valueOf(node.answer("grantTokens", [mint, bytes, "7"])), account)
     assert.strictEqual(Tokens.amountOf(cluster.accountOf(String(account))), 7n)
   })
@@ -325,7 +325,7 @@ describe("a node of a cluster", () => {
   it("does not show a transaction of a version that the question does not allow", () => {
     const { cluster, node } = make()
     const blockhash = cluster.blocks.at(-1)?.blockhash ?? ""
-    const message = { ...Wire.build({ payer, instructions: [], blockhash }), version: 0 as const }
+    const message = { ...Wire.buildMessage({ payer, instructions: [], blockhash }), version: 0 as const }
     const bytes = Wire.messageBytes(message)
     const hash = Result.getOrThrow(cluster.take(Wire.transactionBytes([signature(1, bytes)], bytes)))
     cluster.produce(Cluster.finality + 1)
@@ -372,7 +372,7 @@ describe("a node of a cluster", () => {
     cluster.put({ [addressOf(70)]: lookupTable([addressOf(71)], { slot, from: 0 }) })
     const send = () => {
       const message = Wire.messageBytes(
-        Wire.build({
+        Wire.buildMessage({
           payer,
           instructions: [
             { program: memoProgram, accounts: [{ address: addressOf(71), isWritable: true }], data: Buffer.from("x") }

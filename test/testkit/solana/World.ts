@@ -1,8 +1,8 @@
 // Keys and signed transactions for tests of the cluster.
-import { systemProgram } from "../../../src/domain/transaction/solana/Programs.ts"
 import type { MessageConfig } from "../../../src/domain/transaction/solana/Message.ts"
-import * as Wire from "../../../src/domain/transaction/solana/WireEncoding.ts"
-import type { BuiltInstruction } from "../../../src/domain/transaction/solana/WireEncoding.ts"
+import { systemProgram } from "../../../src/domain/transaction/solana/Programs.ts"
+import * as Wire from "../../../src/domain/transaction/solana/Wire.ts"
+import type { BuiltInstruction } from "../../../src/domain/transaction/solana/Wire.ts"
 import type { Cluster } from "../../../testkit/solana/Cluster.ts"
 import * as Keys from "../../../testkit/solana/Keys.ts"
 
@@ -26,7 +26,7 @@ export const signed = (
   config?: MessageConfig
 ): Uint8Array => {
   const blockhash = cluster.blocks.at(-1)?.blockhash ?? ""
-  const message = Wire.messageBytes(Wire.build({ payer: addressOf(payer), instructions, blockhash, config }))
+  const message = Wire.messageBytes(Wire.buildMessage({ payer: addressOf(payer), instructions, blockhash, config }))
   return Wire.transactionBytes([signature(payer, message)], message)
 }
 

@@ -1,18 +1,34 @@
-// The family of solana: its shapes.
+// The family of solana: its shapes, how the ledger stores them, and how a transaction is shown.
+import { Schema, SchemaTransformation } from "effect"
 import type { SolanaNetwork } from "../../network/Network.ts"
 import type { SolanaRelayer } from "../../relayer/Relayer.ts"
 import type { Family } from "../Family.ts"
-import type { Speed } from "../TransactionValues.ts"
+import { heightOf, present, shownAttempt, shownAttemptFields, shownFields, shownVersions } from "../Presentation.ts"
+import type { Identity } from "../Presentation.ts"
+import { newestRequest } from "../Transaction.ts"
+import type { Attempt, Mined, Transaction } from "../Transaction.ts"
+import { Speed } from "../TransactionValues.ts"
 import type { GuardTerms } from "./Guard.ts"
-import type { NodeAnswer } from "./NodeAnswer.ts"
-import type { ReplaceSolanaTransaction, SendSolanaTransaction, SolanaInstruction } from "./SendSolanaTransaction.ts"
-import type { SolanaBuilding, SolanaQuoting, SolanaSigning } from "./SolanaExchanges.ts"
-import type { SolanaLaneState } from "./SolanaLaneState.ts"
-import type { SolanaOffer } from "./Preparation.ts"
-import type { KnownSignature } from "./Look.ts"
-import type { SolanaSeen } from "./SolanaSituation.ts"
-import type { SolanaSimulation } from "./SolanaSimulation.ts"
-import type { SolanaTransactionResponse } from "./SolanaTransactionResponse.ts"
+import { base64Of, SolanaInstruction } from "./SolanaExchanges.ts"
+import type {
+  ReplaceSolanaTransaction,
+  SendSolanaTransaction,
+  SolanaBuilding,
+  SolanaLaneState,
+  SolanaQuoting,
+  SolanaSigning,
+  SolanaSimulation,
+  SolanaTransactionResponse
+} from "./SolanaExchanges.ts"
+import type { KnownSignature, SolanaOffer, SolanaSeen } from "./SolanaSituation.ts"
+import { explain } from "./SolanaWords.ts"
+
+// What a node answers to a signed transaction. `SolanaRules.ts` says what it means.
+
+export type NodeAnswer =
+  | { readonly _tag: "Signature" }
+  | { readonly _tag: "RpcError"; readonly code: number; readonly message: string; readonly data?: unknown }
+  | { readonly _tag: "NoAnswer" }
 
 /** What a caller asked for. It has either `transaction` or `instructions`. */
 export interface SolanaRequest {
@@ -146,5 +162,140 @@ export interface Solana extends Family {
 declare module "../Family.ts" {
   interface Families {
     readonly solana: Solana
+  }
+}
+
+// How the ledger stores what only solana has: JSON in which amounts are strings of digits.
+
+const Amount = Schema.BigIntFromString
+const optional = Schema.optionalKey
+
+export const RequestJson = Schema.Struct({
+  transaction: optional(Schema.String),
+  instructions: optional(Schema.Array(SolanaInstruction)),
+  speed: optional(Speed),
+  compute_unit_limit: optional(Schema.Int),
+  compute_unit_price: optional(Amount),
+  max_fee_lamports: optional(Amount),
+  address_lookup_tables: optional(Schema.Array(Schema.String)),
+  version: optional(Schema.Literal(1)),
+  simulate: optional(Schema.Boolean),
+  wait_for_funds: optional(Schema.Boolean),
+  max_value: optional(Amount)
+})
+
+export const OfferJson = Schema.Struct({
+  blockhash: Schema.String,
+  bound: Schema.Int,
+  signedSlot: Schema.Int,
+  computeUnitLimit: optional(Schema.Int),
+  computeUnitPrice: Amount,
+  isLast: optional(Schema.Literal(true)),
+  fee: Amount,
+  out: Amount,
+  taken: optional(Schema.String)
+})
+
+export const FactsJson = Schema.Struct({
+  isPrebuilt: Schema.Boolean,
+  isRefreshable: Schema.Boolean,
+  given: optional(Schema.Struct({ hash: Schema.String, offer: optional(OfferJson) }))
+})
+
+export const CountersJson = Schema.Struct({
+  anchor: optional(Schema.Struct({ hash: Schema.String, slot: Schema.Int })),
+  restore: optional(Schema.Struct({ bound: Schema.Int, slot: optional(Schema.Int) })),
+  since: optional(Schema.Struct({ slot: Schema.Int, hash: optional(Schema.String) }))
+})
+
+export const RefusalJson = Schema.Struct({ class: Schema.Literal("permanent") })
+
+const Details = Schema.Struct({ error: optional(Schema.String) })
+
+const StoredReceipt = Schema.Struct({ slot: Schema.Int, isSuccess: Schema.Boolean, paid: Amount, ...Details.fields })
+
+const ReceiptShape = Schema.Struct({
+  height: Schema.Int,
+  isSuccess: Schema.Boolean,
+  paid: Schema.BigInt,
+  details: Details
+})
+
+export const ReceiptJson = StoredReceipt.pipe(
+  Schema.decodeTo(
+    ReceiptShape,
+    SchemaTransformation.transform({
+      decode: ({ slot, isSuccess, paid, ...details }: (typeof StoredReceipt)["Type"]) => ({
+        height: slot,
+        isSuccess,
+        paid,
+        details
+      }),
+      encode: ({ height, details, ...receipt }: (typeof ReceiptShape)["Type"]) => ({
+        slot: height,
+        ...receipt,
+        ...details
+      })
+    })
+  )
+)
+
+// How a solana transaction of the ledger is shown.
+
+const attemptOf = (transaction: Transaction<Solana>, attempt: Attempt<Solana>) => {
+  const { hash, kind, offer, maxFee, refusal } = attempt
+  return {
+    signature: hash,
+    kind: kind === "refresh" ? ("refresh" as const) : ("original" as const),
+    blockhash: offer.blockhash,
+    last_valid_block_height: offer.bound,
+    ...present("compute_unit_limit", offer.computeUnitLimit),
+    compute_unit_price: offer.computeUnitPrice,
+    max_fee: maxFee,
+    ...shownAttemptFields(attempt, refusal),
+    ...present("slot", heightOf(transaction, attempt))
+  }
+}
+
+const versionOf = ({
+  transaction,
+  instructions,
+  speed,
+  compute_unit_limit,
+  compute_unit_price,
+  max_fee_lamports
+}: SolanaRequest) => ({
+  ...present("transaction", transaction),
+  ...present("instructions", instructions),
+  ...present("speed", speed),
+  ...present("compute_unit_limit", compute_unit_limit),
+  ...present("compute_unit_price", compute_unit_price),
+  ...present("max_fee_lamports", max_fee_lamports)
+})
+
+const parse = Schema.decodeSync(Schema.fromJsonString(Schema.Json))
+
+const receiptOf = ({ receipt: { height, paid, details } }: Mined<Solana>) => ({
+  slot: height,
+  fee_paid: paid,
+  ...(details.error === undefined ? {} : { error: parse(details.error) })
+})
+
+/** `raw`: the bytes of the attempt that is shown. Absent: nothing was signed. */
+export const showTransaction = (
+  transaction: Transaction<Solana>,
+  identity: Identity,
+  raw?: Uint8Array
+): SolanaTransactionResponse => {
+  const { attempts, mined } = transaction
+  return {
+    ...shownFields(explain, transaction, identity),
+    network_type: "solana",
+    transaction: raw === undefined ? "" : base64Of(raw),
+    ...present("signature", shownAttempt(transaction)?.hash),
+    ...present("instructions", newestRequest(transaction).instructions),
+    ...(attempts.length === 0 ? {} : { attempts: attempts.map((one) => attemptOf(transaction, one)) }),
+    ...shownVersions(transaction, identity, versionOf),
+    ...(mined === undefined ? {} : receiptOf(mined))
   }
 }

@@ -1,16 +1,26 @@
-// Accounts of the chain as the rules read them: lookup tables, token accounts and the relayer's own.
-import { Effect } from "effect"
-import * as Base58 from "../../../domain/transaction/solana/Base58.ts"
+// Accounts of solana as the rules read them, with derived addresses and signatures.
+import { Effect, Result } from "effect"
+import { createHash, createPublicKey, verify } from "node:crypto"
 import type { TokenExtension } from "../../../domain/relayer/Policy.ts"
-import type { AccountState, TableState } from "../../../domain/transaction/solana/Instruction.ts"
-import * as LittleEndian from "../../../domain/transaction/solana/LittleEndian.ts"
-import type { MintState } from "../../../domain/transaction/solana/Payment.ts"
-import { isTokenProgram, token2022Program } from "../../../domain/transaction/solana/Programs.ts"
-import type { TokenAuthorities } from "../../../domain/transaction/solana/SimulatedRules.ts"
-import { bytesOf } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
+import type { MintState, TokenAuthorities } from "../../../domain/transaction/solana/Guard.ts"
+import { isListingFeePayer } from "../../../domain/transaction/solana/Message.ts"
+import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
+import {
+  associatedTokenProgram,
+  isTokenProgram,
+  token2022Program,
+  u32At,
+  u64At
+} from "../../../domain/transaction/solana/Programs.ts"
+import type { AccountState, Derivations, TableState } from "../../../domain/transaction/solana/Programs.ts"
+import { bytesOf } from "../../../domain/transaction/solana/SolanaExchanges.ts"
+import { maxTableBytes, rentMinimum } from "../../../domain/transaction/solana/SolanaNumbers.ts"
+import { decodeBase58, encodeBase58, keyBytes } from "../../../domain/transaction/solana/Wire.ts"
+import { answeredFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
+import * as Calls from "./SolanaCalls.ts"
 import { accountsOf } from "./SolanaCalls.ts"
-import type { AccountInfo } from "./SolanaCalls.ts"
+import type { AccountInfo, SolanaProviders } from "./SolanaCalls.ts"
 
 /** Accounts in one question: the limit of the method. */
 const maxAccounts = 100
@@ -56,7 +66,7 @@ export const readWithSlots = (node: RpcNode, addresses: ReadonlyArray<string>, b
     }
   )
 
-export const read = (node: RpcNode, addresses: ReadonlyArray<string>, bytes?: number) =>
+export const readMany = (node: RpcNode, addresses: ReadonlyArray<string>, bytes?: number) =>
   Effect.map(readWithSlots(node, addresses, bytes), ({ accounts }) => accounts)
 
 export const dataOf = ({ data: [text] }: AccountInfo): Uint8Array => bytesOf(text)
@@ -68,7 +78,7 @@ const isTokenAccount = (program: string, data: Uint8Array): boolean =>
     data.length !== sizes.multisig &&
     data[sizes.token] === tokenType)
 
-const keyAt = (data: Uint8Array, offset: number): string => Base58.encode(data.slice(offset, offset + Base58.keyBytes))
+const keyAt = (data: Uint8Array, offset: number): string => encodeBase58(data.slice(offset, offset + keyBytes))
 
 export const stateOf = (account: AccountInfo | undefined): AccountState => {
   if (account === undefined) return { _tag: "Other", isProgram: false }
@@ -128,13 +138,13 @@ export const mintOf = (account: AccountInfo | undefined): MintState | undefined 
 /** Offset of the units of a token account. */
 const amountOffset = 64
 
-export const amountOf = (account: AccountInfo): bigint => LittleEndian.u64(dataOf(account), amountOffset) ?? 0n
+export const amountOf = (account: AccountInfo): bigint => u64At(dataOf(account), amountOffset) ?? 0n
 
 /** Offsets of an optional key in a token account: a flag of four bytes, then the key. */
 const optionalKeys = { delegate: 72, closeAuthority: 129 } as const
 
 const optionalKey = <K extends keyof typeof optionalKeys>(data: Uint8Array, name: K) =>
-  LittleEndian.u32(data, optionalKeys[name]) === 1 ? { [name]: keyAt(data, optionalKeys[name] + 4) } : {}
+  u32At(data, optionalKeys[name]) === 1 ? { [name]: keyAt(data, optionalKeys[name] + 4) } : {}
 
 export const authoritiesOf = (account: AccountInfo): TokenAuthorities => {
   const data = dataOf(account)
@@ -144,11 +154,129 @@ export const authoritiesOf = (account: AccountInfo): TokenAuthorities => {
 export const tableOf = (account: AccountInfo | undefined): TableState => {
   if (account === undefined || account.owner !== tableProgram) return { _tag: "Missing" }
   const data = dataOf(account)
-  if (LittleEndian.u32(data, 0) !== 1 || LittleEndian.u64(data, 4) !== active) return { _tag: "Missing" }
-  const count = Math.floor((data.length - tableHeader) / Base58.keyBytes)
+  if (u32At(data, 0) !== 1 || u64At(data, 4) !== active) return { _tag: "Missing" }
+  const count = Math.floor((data.length - tableHeader) / keyBytes)
   return {
     _tag: "Active",
-    extended: { slot: Number(LittleEndian.u64(data, extensionOffset) ?? 0n), from: data[extensionOffset + 8] ?? 0 },
-    addresses: Array.from({ length: count }, (_, index) => keyAt(data, tableHeader + index * Base58.keyBytes))
+    extended: { slot: Number(u64At(data, extensionOffset) ?? 0n), from: data[extensionOffset + 8] ?? 0 },
+    addresses: Array.from({ length: count }, (_, index) => keyAt(data, tableHeader + index * keyBytes))
   }
+}
+
+// What the rules read of the chain before a signature: lookup tables, and the accounts that instructions of the relayer name.
+
+/** Tables that nobody can read fail closed. One that a provider does not have is missing if another one says so as well. */
+export const readTables = Effect.fnUntraced(function* (providers: SolanaProviders, tables: ReadonlyArray<string>) {
+  if (tables.length === 0) return new Map<string, TableState>()
+  const use = (node: Parameters<Parameters<SolanaProviders["first"]>[0]>[0]) =>
+    Effect.map(readMany(node, tables, maxTableBytes), (found) => ({
+      node,
+      states: new Map(tables.map((table) => [table, tableOf(found.get(table))]))
+    }))
+  const asked = yield* Effect.result(providers.first(use))
+  if (Result.isFailure(asked)) return "table_unavailable" as const
+  const { node, states } = asked.success
+  if ([...states.values()].every(({ _tag }) => _tag === "Active")) return states
+  const other = yield* providers.second(node, use)
+  const agrees =
+    other === "not_configured" ||
+    (other !== undefined && [...other.states.values()].some(({ _tag }) => _tag === "Missing"))
+  return agrees ? ("missing_table" as const) : ("table_unavailable" as const)
+})
+
+/** What an account without data needs on the cluster. A provider that names more than any cluster asks, or nothing, is not believed. */
+export const readRent = (providers: SolanaProviders) =>
+  Effect.flatMap(
+    providers.first((node) => node.call(Calls.rentMinimumNow)),
+    (rent) =>
+      rent > 0n && rent <= rentMinimum
+        ? Effect.succeed(rent)
+        : Effect.fail(answeredFailure("invalid_answer").of(Calls.rentMinimumNow.method))
+  )
+
+/**
+ * The states of the accounts that instructions of the relayer name. `loaded`: what the tables of the message load. Unreadable: no
+ * provider gives them.
+ */
+export const readAccounts = Effect.fnUntraced(function* (
+  providers: SolanaProviders,
+  { message }: WireTransaction,
+  loaded: ReadonlyArray<string>
+) {
+  const addresses = [...message.keys, ...loaded]
+  const listing = message.instructions.filter(isListingFeePayer)
+  const keys = [...new Set(listing.flatMap(({ accounts }) => accounts.flatMap((index) => addresses[index] ?? [])))]
+  if (keys.length === 0) return new Map<string, AccountState>()
+  const read = yield* Effect.result(providers.first((node) => readMany(node, keys)))
+  return Result.isFailure(read)
+    ? new Map<string, AccountState>()
+    : new Map(keys.map((key) => [key, stateOf(read.success.get(key))]))
+})
+
+// Hashes, derived addresses and signatures of solana, by Node's own functions.
+
+const sha256 = (...parts: ReadonlyArray<Uint8Array>): Uint8Array => {
+  const hash = createHash("sha256")
+  for (const part of parts) hash.update(part)
+  return Uint8Array.from(hash.digest())
+}
+
+const keyOf = (address: string): Uint8Array => decodeBase58(address) ?? new Uint8Array(keyBytes)
+
+/** The prime of the field of ed25519, and the constant of its curve (RFC 8032). */
+const prime = 2n ** 255n - 19n
+const curveConstant = 37095705934669439343138083508754565189542113879843219016388785533085940283555n
+
+const modulo = (value: bigint): bigint => {
+  const rest = value % prime
+  return rest < 0n ? rest + prime : rest
+}
+
+const power = (base: bigint, exponent: bigint): bigint => {
+  let [result, square] = [1n, base]
+  for (let rest = exponent; rest > 0n; rest >>= 1n) {
+    if ((rest & 1n) === 1n) result = modulo(result * square)
+    square = modulo(square * square)
+  }
+  return result
+}
+
+/** Whether 32 bytes are a point of the curve: there is an x with x² = (y² − 1) / (d y² + 1), by the criterion of Euler. */
+const isOnCurve = (bytes: Uint8Array): boolean => {
+  let y = 0n
+  for (let index = bytes.length - 1; index >= 0; index--) {
+    y = (y << 8n) | BigInt(index === bytes.length - 1 ? (bytes[index] ?? 0) & 0x7f : (bytes[index] ?? 0))
+  }
+  const square = modulo(y * y)
+  const [above, below] = [modulo(square - 1n), modulo(curveConstant * square + 1n)]
+  // A quotient is a square if and only if the product is one.
+  const product = modulo(above * below)
+  return product === 0n || power(product, (prime - 1n) / 2n) === 1n
+}
+
+const marker = Buffer.from("ProgramDerivedAddress")
+
+/** The first address below 255 that is no public key, so that nobody can sign for it. */
+const programAddress = (seeds: ReadonlyArray<Uint8Array>, program: string): string => {
+  for (let bump = 255; bump >= 0; bump--) {
+    const found = sha256(...seeds, Uint8Array.of(bump), keyOf(program), marker)
+    if (!isOnCurve(found)) return encodeBase58(found)
+  }
+  throw new Error("no seed gives an address that is not on the curve")
+}
+
+export const derivations: Derivations = {
+  encode: encodeBase58,
+  withSeed: (base, seed, owner) => encodeBase58(sha256(keyOf(base), seed, keyOf(owner))),
+  associated: (wallet, mint, program) =>
+    programAddress([keyOf(wallet), keyOf(program), keyOf(mint)], associatedTokenProgram)
+}
+
+/** The DER header of an ed25519 public key (RFC 8410). */
+const derHeader = Buffer.from("302a300506032b6570032100", "hex")
+
+/** Whether a signature belongs to the bytes and the address. */
+export const isSignedBy = (signature: Uint8Array, bytes: Uint8Array, address: string): boolean => {
+  const key = Buffer.concat([derHeader, keyOf(address)])
+  return verify(null, bytes, createPublicKey({ key, format: "der", type: "spki" }), signature)
 }

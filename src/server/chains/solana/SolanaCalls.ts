@@ -1,18 +1,29 @@
-// The calls of solana's JSON-RPC that transactions need, with the types of their results.
-import { Schema } from "effect"
+// Nodes of solana clusters: the calls of their JSON-RPC that transactions need, the providers of a network, and their inspection.
+import { Context, Effect, Layer, Predicate, Result, Schema } from "effect"
 import { Uint64 } from "../../../domain/chain/Amount.ts"
+import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
+import { minBalanceOf } from "../../../domain/health/Funding.ts"
 import { highestVersion } from "../../../domain/transaction/solana/Message.ts"
+import type { NodeAnswer } from "../../../domain/transaction/solana/Solana.ts"
 import { listPage } from "../../../domain/transaction/solana/SolanaNumbers.ts"
-import type { TypedCall } from "../RpcNode.ts"
+import { balanceFailures, probeProviders, runInspection, wrongType } from "../Chains.ts"
+import type { ChainKind, ProviderQuestions } from "../Chains.ts"
+import { makeProviders } from "../Providers.ts"
+import type { Providers } from "../Providers.ts"
+import type { RpcAnswer, RpcCall } from "../RpcBatch.ts"
+import { answeredFailure, rpcCheckCodes } from "../RpcFailure.ts"
+import type { RpcFailure } from "../RpcFailure.ts"
+import type { RpcDialect, RpcNode, TypedCall } from "../RpcNode.ts"
+import { RpcNodes } from "../RpcNodes.ts"
 
 /** Slots and heights: JSON numbers are exact up to 2^53. */
 const Height = Schema.Natural
 
 const Base58Text = Schema.String.check(Schema.isPattern(/^[1-9A-HJ-NP-Za-km-z]{32,88}$/u, { expected: "base58" }))
 
-const Context = Schema.Struct({ slot: Height })
+const SlotContext = Schema.Struct({ slot: Height })
 
-const inContext = <S extends Schema.Top>(value: S) => Schema.Struct({ context: Context, value })
+const inContext = <S extends Schema.Top>(value: S) => Schema.Struct({ context: SlotContext, value })
 
 /** The error of a node that does not take a parameter, or the message that it stands for. */
 export const invalidParams = -32_602
@@ -21,7 +32,7 @@ export type Commitment = "processed" | "confirmed" | "finalized"
 
 /**
  * What the service reads before a signature: accounts, balances, blockhashes and simulations. It is the only place that names this
- * commitment, because later versions of Agave remove it: `adapting` of `SolanaNodes.ts`.
+ * commitment, because later versions of Agave remove it: `adapting` of `SolanaCalls.ts`.
  */
 export const readCommitment: Commitment = "confirmed"
 
@@ -283,3 +294,180 @@ export const simulate = (raw: string, accounts: ReadonlyArray<string>): TypedCal
   ],
   result: SimulationResult
 })
+
+// Providers of solana clusters, and how nodes answer to signed transactions.
+
+/** -32005 means that the node lags behind, and -32016 that it has not reached the slot of the call. */
+export const solanaDialect: RpcDialect = {
+  networkType: "solana",
+  codes: { ...rpcCheckCodes, [-32_005]: "unreachable", [-32_016]: "unreachable" },
+  isAnswer: () => false
+}
+
+const isConfig = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** The same call at `finalized`. Undefined: it does not name the commitment. */
+const atFinalized = <C extends RpcCall>(call: C): C | undefined => {
+  if (!Array.isArray(call.params)) return undefined
+  const params: ReadonlyArray<unknown> = call.params
+  const names = (param: unknown) => isConfig(param) && param["commitment"] === readCommitment
+  if (!params.some(names)) return undefined
+  return {
+    ...call,
+    params: params.map((param) => (names(param) ? { ...Object(param), commitment: "finalized" } : param))
+  }
+}
+
+/**
+ * If the node refuses the parameters of a read, and answers the same read at `finalized`, it does not know the commitment. `without` has
+ * the URLs of such nodes, which are asked at `finalized` from then on.
+ */
+export const adapting = (node: RpcNode, without: Set<string>): RpcNode => ({
+  ...node,
+  call: <A>(call: TypedCall<A>): Effect.Effect<A, RpcFailure> => {
+    const instead = atFinalized(call)
+    if (instead === undefined) return node.call(call)
+    if (without.has(node.url)) return node.call(instead)
+    return Effect.catchIf(
+      node.call(call),
+      ({ rpcCode }) => rpcCode === invalidParams,
+      (failure) =>
+        Effect.tap(
+          Effect.mapError(node.call(instead), () => failure),
+          () => Effect.sync(() => without.add(node.url))
+        )
+    )
+  },
+  ask: (call) => node.ask(without.has(node.url) ? (atFinalized(call) ?? call) : call)
+})
+
+export interface SolanaProviders extends Providers {
+  /** URLs that are asked. */
+  readonly configured: number
+  /** The hash of the first block, once it is known. */
+  readonly genesis: Effect.Effect<string | undefined>
+}
+
+/** Providers prove the hash of the first block. `known`: of the lane. Absent: the first provider that is asked decides. */
+export const makeSolanaProviders = Effect.fnUntraced(function* (
+  nodeOf: (url: string) => RpcNode,
+  urls: ReadonlyArray<RpcConfig>,
+  known: string | undefined
+) {
+  let genesis = known
+  const withoutConfirmed = new Set<string>()
+  const adaptingNodeOf = (url: string) => adapting(nodeOf(url), withoutConfirmed)
+
+  const prove = Effect.fnUntraced(function* (node: RpcNode) {
+    const found = yield* node.call(genesisHash)
+    genesis ??= found
+    if (found !== genesis) return yield* answeredFailure("mismatch").of(genesisHash.method)
+  })
+
+  const made: SolanaProviders = {
+    ...(yield* makeProviders({ nodeOf: adaptingNodeOf, prove }, urls)),
+    configured: new Set(urls.filter(({ weight }) => weight > 0).map(({ url }) => url)).size,
+    genesis: Effect.sync(() => genesis)
+  }
+  return made
+})
+
+export class SolanaNodes extends Context.Service<
+  SolanaNodes,
+  {
+    /** The order of the providers is chosen by weight, once. */
+    providers(urls: ReadonlyArray<RpcConfig>, genesis: string | undefined): Effect.Effect<SolanaProviders>
+  }
+>()("effect-relayer/server/chains/solana/SolanaCalls/SolanaNodes") {
+  static readonly layerNoDeps = Layer.effect(
+    SolanaNodes,
+    Effect.map(RpcNodes, (nodes) =>
+      SolanaNodes.of({
+        providers: (urls, genesis) => makeSolanaProviders((url) => nodes.of(solanaDialect, url), urls, genesis)
+      })
+    )
+  )
+}
+
+const toNodeAnswer = (answer: RpcAnswer): NodeAnswer => (answer._tag === "Result" ? { _tag: "Signature" } : answer)
+
+/** `raw`: base64. The node sends once and keeps nothing: sending again is up to the service. */
+export const sendTransaction =
+  (raw: string) =>
+  (node: RpcNode): Effect.Effect<NodeAnswer> => {
+    const options = { encoding: "base64", skipPreflight: true, maxRetries: 0 }
+    return node.send({ method: "sendTransaction", params: [raw, options] }).pipe(
+      Effect.map(toNodeAnswer),
+      Effect.catchTag("Unanswered", () => Effect.succeed<NodeAnswer>({ _tag: "NoAnswer" }))
+    )
+  }
+
+// Inspects an account of a Solana cluster, and the providers of its network. An account that does not exist has a balance of 0.
+
+const atReadCommitment = { commitment: readCommitment }
+
+/** 32 bytes in base58. */
+const Blockhash = Schema.String.check(Schema.isPattern(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/u, { expected: "a blockhash" }))
+
+const probedBlockhash = {
+  method: "getLatestBlockhash",
+  params: [atReadCommitment],
+  result: Schema.Struct({ value: Schema.Struct({ blockhash: Blockhash }) })
+}
+
+const inspectedBalance = (address: string) => ({
+  method: "getBalance",
+  params: [address, atReadCommitment],
+  result: Schema.Struct({ value: Uint64 })
+})
+
+/** The first block of some clusters is not in slot 0. */
+const firstSlots = 1
+
+const proveBlockhash = (node: RpcNode) => Effect.asVoid(adapting(node, new Set()).call(probedBlockhash))
+
+/** What `probe` asks besides. */
+export const solanaQuestions: ProviderQuestions = {
+  cheap: genesisHash,
+  version: { method: "getVersion" },
+  versionIn: (result) =>
+    Predicate.hasProperty(result, "solana-core") ? `solana-core/${String(result["solana-core"])}` : undefined,
+  finalized: { method: "getSlot", params: [{ commitment: "finalized" }] },
+  feeHistory: { method: "getRecentPrioritizationFees", params: [[]] },
+  archive: { method: "getFirstAvailableBlock" },
+  isArchive: (result) => typeof result === "number" && result <= firstSlots
+}
+
+const probe: ChainKind["probe"] = Effect.fn("SolanaCalls.probe")(function* (nodes, { network, urls, budgetMs }) {
+  if (network.network_type !== "solana") return yield* wrongType
+  return yield* probeProviders(
+    { nodes, dialect: solanaDialect, urls, prove: proveBlockhash, budgetMs },
+    solanaQuestions
+  )
+})
+
+const inspect: ChainKind["inspect"] = Effect.fn("SolanaCalls.inspect")(function* (
+  nodes,
+  { relayer, network, urls, budgetMs }
+) {
+  if (relayer.network_type !== "solana" || network.network_type !== "solana") return yield* wrongType
+  const { address, policies } = relayer
+  const { network_type } = network
+
+  const read = Effect.fnUntraced(function* ({ first }: Providers) {
+    const account = yield* Effect.result(first((node) => adapting(node, new Set()).call(inspectedBalance(address))))
+    const balance = Result.map(account, ({ value }) => value)
+    return {
+      ...(Result.isSuccess(balance) ? { balance: balance.success } : {}),
+      failures: balanceFailures(balance, minBalanceOf(network_type, policies))
+    }
+  })
+
+  return {
+    network_type,
+    ...(yield* runInspection({ nodes, dialect: solanaDialect, urls, prove: proveBlockhash, budgetMs }, read))
+  }
+})
+
+export const solanaInspection: ChainKind = { inspect, probe }

@@ -1,21 +1,207 @@
 // Looks: what one provider says about signatures of an account. Answers that fail are absent, which means unknown.
 import { Effect, Result } from "effect"
-import type { AttemptToProve, Indexed, Landing, Look, Status } from "../../../domain/transaction/solana/Look.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
 import {
   blockhashLife,
   boundMargin,
+  emptyBlocks,
   landingPatience,
+  listKept,
+  listPage,
+  listSettled,
   livesAfterRestore,
   maxStatuses
 } from "../../../domain/transaction/solana/SolanaNumbers.ts"
-import { present } from "../../../domain/transaction/Presentation.ts"
-import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
-import type { RpcFailure } from "../RpcFailure.ts"
+import type {
+  AttemptToProve,
+  IndexedRange,
+  Landing,
+  Look,
+  SignatureStatus
+} from "../../../domain/transaction/solana/SolanaSituation.ts"
+import { answeredFailure, RpcFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import * as Calls from "./SolanaCalls.ts"
-import * as SolanaLists from "./SolanaLists.ts"
-import * as Witnesses from "./SolanaWitnesses.ts"
-import type { Witness } from "./SolanaWitnesses.ts"
+
+// The list of an address at one provider, newest first. One look reads a limited number of pages. The next look continues
+// below the entries that earlier looks have read, because entries below a finalized slot do not change.
+
+/** The part of the list that was read: complete from the slot `from` to its newest slot. */
+interface ReadPart {
+  readonly from: number
+  /** Slots by signature, newest first. */
+  readonly entries: ReadonlyMap<string, number>
+  /** The end of the list was reached: the node has no older entry. A list has entries, because someone funded the account. */
+  readonly isWhole?: true
+  /** The first page has no entry. */
+  readonly isEmpty?: true
+}
+
+/** What looks at one provider have read, without the newest slots, where an index that lags may still add entries. */
+interface KeptList {
+  readonly read: ReadPart
+  readonly at: Moment
+}
+
+/** By URL. */
+export type KeptLists = Map<string, KeptList>
+
+export const forgetOldLists = (lists: KeptLists, now: Moment): void => {
+  for (const [url, { at }] of lists) if (now >= at + listKept) lists.delete(url)
+}
+
+const settledOf = ({ entries, ...rest }: ReadPart, slot: number): ReadPart => ({
+  ...rest,
+  entries: new Map([...entries].filter(([, at]) => at <= slot - listSettled))
+})
+
+export interface SoughtList {
+  readonly address: string
+  /** The finalized slot. The list must reach it at its upper end. */
+  readonly slot: number
+  /** The list is read down to a slot below this one, or to its end. */
+  readonly until: number
+  /**
+   * A finalized transaction of anybody, below which the list begins: a back end answers only if its index has that transaction. Absent:
+   * the list begins at its top.
+   */
+  readonly before?: string | undefined
+}
+
+/** The error of a node that does not know the entry below which a page begins. Before Agave 4.0, the page is empty. */
+export const transactionNotFound = -32_020
+
+const unknownBefore = new RpcFailure({
+  ...answeredFailure("refused", "a page of the list does not continue the page above it").of("getSignaturesForAddress"),
+  rpcCode: transactionNotFound
+})
+
+/** Reads from the top down to the entries that an earlier look has read, and then continues below them. */
+const pages = Effect.fnUntraced(function* (
+  node: RpcNode,
+  { address, slot, until, before: top }: SoughtList,
+  earlier: ReadPart | undefined
+) {
+  const entries = new Map<string, number>()
+  let known = earlier?.entries.size === 0 ? undefined : earlier
+  /** The page begins below `before`, and with `next`, which the page above has as well. */
+  let [before, next]: ReadonlyArray<string | undefined> = [top]
+  let lowest = slot + 1
+  const add = (signature: string, at: number) => {
+    entries.set(signature, at)
+    lowest = Math.min(lowest, at)
+  }
+  const ended = (rest: Pick<ReadPart, "isWhole" | "isEmpty"> = {}, failure?: RpcFailure) => ({
+    // The rest of the lowest slot may be on the next page.
+    read: { from: rest.isWhole === true ? lowest : lowest + 1, entries, ...rest } satisfies ReadPart,
+    isContinued: known === undefined,
+    failure
+  })
+  for (let page = 0; page < listPage.pages; page++) {
+    const answer = yield* Effect.result(node.call(Calls.signaturesFor(address, slot, before)))
+    if (Result.isFailure(answer)) return ended({}, answer.failure)
+    const found = answer.success
+    if (next !== undefined && found[0]?.signature !== next) return ended({}, unknownBefore)
+    const met = found.some(({ signature }) => known?.entries.has(signature)) ? known : undefined
+    for (const entry of found) add(entry.signature, entry.slot)
+    for (const [signature, at] of met?.entries ?? []) add(signature, at)
+    if (met !== undefined) known = undefined
+    const isEnd = found.length < listPage.entries || met?.isWhole === true
+    if (isEnd) return ended(entries.size > 0 ? { isWhole: true } : { isEmpty: true })
+    if (lowest < until) return ended()
+    ;[before, next] = [...entries.keys()].slice(-2)
+  }
+  return ended()
+})
+
+/** Signatures of the address. `lists`: what earlier looks have read. This look adds its entries. */
+export const readList = Effect.fnUntraced(function* (node: RpcNode, wanted: SoughtList, lists: KeptLists, now: Moment) {
+  const { read: found, isContinued, failure } = yield* pages(node, wanted, lists.get(node.url)?.read)
+  // The node has forgotten the entries that earlier looks have read, or another back end answers: the list is read anew.
+  if (failure?.rpcCode === transactionNotFound) lists.delete(node.url)
+  // If a look fails above the entries of an earlier look, those entries are kept.
+  else if (failure === undefined || isContinued) {
+    lists.set(node.url, { read: settledOf(found, wanted.slot), at: now })
+  }
+  if (failure !== undefined) return yield* failure
+  const { entries, ...rest } = found
+  return { listed: { ...rest, signatures: new Set(entries.keys()) }, entries }
+})
+
+// Transactions of finalized blocks that show how far the index of a node has come. Nodes write the statuses and lists of a block
+// some time after they name its slot, so a signature that they do not find proves nothing by itself.
+
+/** A transaction of a finalized block. */
+export interface BlockTransaction {
+  readonly signature: string
+  readonly slot: number
+}
+
+/** What an index misses nothing up to: `toHeight`. */
+export type Witness =
+  /** If the same answer has this transaction in this slot. */
+  | { readonly shown: BlockTransaction; readonly toHeight: number }
+  /** In any case, from a slot on: the blocks themselves were read, and are empty. */
+  | { readonly shown?: undefined; readonly fromSlot: number; readonly toHeight: number }
+
+export interface FinalizedBlock {
+  readonly slot: number
+  readonly height: number
+}
+
+export interface SoughtWitness {
+  /** The last height that counts. */
+  readonly bound: number
+  /** The lowest slot that counts. */
+  readonly lowest: number
+}
+
+/**
+ * The last transaction of the first finalized block above the bound. If that block has none, the blocks below it are read until
+ * one has a transaction: those that are read and are empty need no index. Undefined: the node does not show the blocks.
+ */
+export const witnessAbove = Effect.fn("SolanaLooks.above")(function* (
+  node: RpcNode,
+  { slot, height }: FinalizedBlock,
+  { bound, lowest }: SoughtWitness
+): Effect.fn.Return<Witness | undefined, RpcFailure> {
+  // Each block is one height and at least one slot above the block before it, so every block from this slot on is above the bound.
+  const start = Math.max(slot - (height - bound - boundMargin), 0)
+  const [first] = yield* node.call(Calls.blocksFrom(start, 1))
+  if (first === undefined || first > slot) return undefined
+  const newest = yield* node.call(Calls.signaturesIn(first))
+  if (newest === null || newest.blockHeight === null || newest.blockHeight <= bound) return undefined
+  const toHeight = newest.blockHeight - 1
+  const of = (signature: string, slot: number): Witness => ({ shown: { signature, slot }, toHeight })
+  const signature = newest.signatures.at(-1)
+  if (signature !== undefined) return of(signature, first)
+  for (let end = first - 1; end >= lowest; end -= emptyBlocks) {
+    const slots = (yield* node.call(Calls.blocksBetween(Math.max(end - emptyBlocks + 1, lowest), end))).toReversed()
+    const blocks = yield* Effect.forEach(slots, (one) => node.call(Calls.signaturesIn(one)), {
+      concurrency: "unbounded"
+    })
+    for (const [index, block] of blocks.entries()) {
+      if (block === null) return undefined
+      const last = block.signatures.at(-1)
+      if (last !== undefined) return of(last, slots[index] ?? 0)
+    }
+  }
+  return { fromSlot: lowest, toHeight }
+})
+
+/** The last transaction of the newest block up to a slot. Undefined: the node does not show it, or the blocks are empty. */
+export const witnessBefore = Effect.fn("SolanaLooks.before")(function* (
+  node: RpcNode,
+  slot: number
+): Effect.fn.Return<BlockTransaction | undefined, RpcFailure> {
+  const slots = yield* node.call(Calls.blocksBetween(Math.max(slot - emptyBlocks + 1, 0), slot))
+  for (const one of slots.toReversed()) {
+    const signature = (yield* node.call(Calls.signaturesIn(one)))?.signatures.at(-1)
+    if (signature !== undefined) return { signature, slot: one }
+  }
+  return undefined
+})
 
 const finalizedOf = (node: RpcNode) =>
   Effect.map(node.call(Calls.epochInfo), ({ absoluteSlot, blockHeight }) => ({
@@ -32,7 +218,7 @@ const chunked = <A>(items: ReadonlyArray<A>, size: number): ReadonlyArray<Readon
 interface Shown {
   readonly witnesses: ReadonlyArray<Witness>
   /** A transaction from before the signatures. An answer without it comes from a back end that may not have kept their blocks. */
-  readonly since?: Witnesses.Place | undefined
+  readonly since?: BlockTransaction | undefined
 }
 
 /**
@@ -45,7 +231,7 @@ const statusesOf = Effect.fnUntraced(function* (
   hashes: ReadonlyArray<string>,
   { witnesses, since }: Shown = { witnesses: [] }
 ) {
-  const of = new Map<string, Status | null>()
+  const of = new Map<string, SignatureStatus | null>()
   const shown = [...witnesses.flatMap((witness) => witness.shown ?? []), ...(since === undefined ? [] : [since])]
   const parts = yield* Effect.forEach(
     chunked(hashes, maxStatuses - shown.length),
@@ -56,10 +242,10 @@ const statusesOf = Effect.fnUntraced(function* (
       })),
     { concurrency: "unbounded" }
   )
-  const isShown = (one: Witnesses.Place) =>
+  const isShown = (one: BlockTransaction) =>
     parts.every(({ part, answer }) => answer.value[part.length + shown.indexOf(one)]?.slot === one.slot)
   const fromSlot = since !== undefined && isShown(since) ? since.slot : undefined
-  const indexed = witnesses.flatMap((witness): ReadonlyArray<Indexed> => {
+  const indexed = witnesses.flatMap((witness): ReadonlyArray<IndexedRange> => {
     if (witness.shown === undefined) return [{ fromSlot: witness.fromSlot, toHeight: witness.toHeight }]
     return fromSlot !== undefined && isShown(witness.shown) ? [{ fromSlot, toHeight: witness.toHeight }] : []
   })
@@ -129,7 +315,7 @@ export const poll = Effect.fnUntraced(function* (
 interface Listing {
   readonly address: string
   /** What earlier looks have read of the list of the address. */
-  readonly lists: SolanaLists.Lists
+  readonly lists: KeptLists
   readonly now: Moment
 }
 
@@ -153,13 +339,13 @@ export const history = Effect.fnUntraced(function* (
   const finalized = yield* finalizedOf(node)
   if (finalized.height < bound + boundMargin) return undefined
   const lowest = Math.max(until, finalized.slot - (finalized.height - bound) - restoredSlots, 0)
-  const witness = yield* Witnesses.above(node, finalized, { bound, lowest })
+  const witness = yield* witnessAbove(node, finalized, { bound, lowest })
   if (witness === undefined) return undefined
   const before = witness.shown?.signature
   const sought = { address, slot: finalized.slot, until, before }
   const read = yield* Effect.catchIf(
-    SolanaLists.read(node, sought, lists, now),
-    ({ rpcCode }) => rpcCode === SolanaLists.transactionNotFound,
+    readList(node, sought, lists, now),
+    ({ rpcCode }) => rpcCode === transactionNotFound,
     () => Effect.undefined
   )
   return read && { finalized, listed: read.listed }
@@ -185,7 +371,7 @@ export interface Sought extends Listing {
 const signedSlotOf = (attempts: ReadonlyArray<AttemptToProve>): number =>
   Math.min(...attempts.map(({ offer }) => offer.signedSlot))
 
-const finalOf = ({ height }: Witnesses.Finalized, attempts: ReadonlyArray<AttemptToProve>) =>
+const finalOf = ({ height }: FinalizedBlock, attempts: ReadonlyArray<AttemptToProve>) =>
   attempts.filter(({ offer }) => offer.bound + boundMargin <= height)
 
 /**
@@ -204,7 +390,7 @@ const sinceOf = Effect.fnUntraced(function* (
   for (const [signature, slot] of entries) {
     if (slot <= lowest && slot >= firstAvailable) return { signature, slot }
   }
-  return yield* known(Witnesses.before(node, lowest))
+  return yield* known(witnessBefore(node, lowest))
 })
 
 /**
@@ -213,7 +399,7 @@ const sinceOf = Effect.fnUntraced(function* (
  */
 const witnessesOf = Effect.fnUntraced(function* (
   node: RpcNode,
-  finalized: Witnesses.Finalized,
+  finalized: FinalizedBlock,
   attempts: ReadonlyArray<AttemptToProve>
 ) {
   const final = finalOf(finalized, attempts)
@@ -223,7 +409,7 @@ const witnessesOf = Effect.fnUntraced(function* (
     wanted,
     (bound) => {
       const lowest = signedSlotOf(final.filter(({ offer }) => offer.bound === bound))
-      return known(Witnesses.above(node, finalized, { bound, lowest }))
+      return known(witnessAbove(node, finalized, { bound, lowest }))
     },
     { concurrency: "unbounded" }
   )
@@ -237,7 +423,7 @@ export const proof = Effect.fnUntraced(function* (node: RpcNode, { address, atte
   const { slot } = finalized
   const hashes = attempts.map(({ hash }) => hash)
   const blockhashes = [...new Set(attempts.map(({ offer }) => offer.blockhash))]
-  const list = known(SolanaLists.read(node, { address, slot, until: signedSlotOf(attempts) }, lists, now))
+  const list = known(readList(node, { address, slot, until: signedSlotOf(attempts) }, lists, now))
   const [witnesses, [read, after], validity] = yield* Effect.all(
     [
       witnessesOf(node, finalized, attempts),

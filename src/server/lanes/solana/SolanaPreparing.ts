@@ -1,34 +1,175 @@
-// Answers what a signature needs to know: the accounts that the rules read, the price, the limit of compute units, and the life of
-// the blockhash. It passes every rule again, for first signatures and refreshes alike.
+// Answers what a signature needs to know: accounts that the rules read, price, limit of compute units, and the life of the blockhash.
 import { Effect, Result } from "effect"
-import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
-import { brokenRule, spendingOf } from "../../../domain/transaction/solana/Guard.ts"
-import type { Guarded, ReadAccounts } from "../../../domain/transaction/solana/Guard.ts"
-import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
-import { listsFeePayer } from "../../../domain/transaction/solana/Message.ts"
-import type { Accounts as ReadState, Lifetime, Preparation } from "../../../domain/transaction/solana/Preparation.ts"
-import type { Solana, SolanaRequest } from "../../../domain/transaction/solana/Solana.ts"
-import { extensionUsed, loadedBy } from "../../../domain/transaction/solana/Instruction.ts"
-import { formOf, guardTermsOf } from "../../../domain/transaction/solana/SolanaTerms.ts"
-import * as Numbers from "../../../domain/transaction/solana/SolanaNumbers.ts"
-import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
-import { addedTo, draftOf, hasOwnBudget, unsignedOf } from "../../../domain/transaction/solana/Unsigned.ts"
-import type { Chosen } from "../../../domain/transaction/solana/Unsigned.ts"
-import { base64Of } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
-import { readAccounts, readRent, readTables } from "../../chains/solana/SolanaStates.ts"
-import * as Calls from "../../chains/solana/SolanaCalls.ts"
-import { derivations } from "../../chains/solana/SolanaKeys.ts"
-import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
 import { newestRequest } from "../../../domain/transaction/Transaction.ts"
 import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
+import { brokenRule, spendingOf } from "../../../domain/transaction/solana/Guard.ts"
+import type { Guarded, ReadAccounts } from "../../../domain/transaction/solana/Guard.ts"
+import { listsFeePayer } from "../../../domain/transaction/solana/Message.ts"
+import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
+import { extensionUsed, feeOf, loadedBy } from "../../../domain/transaction/solana/Programs.ts"
+import {
+  addedTo,
+  boundOf,
+  boundOfOwn,
+  draftOf,
+  hasOwnBudget,
+  unsignedOf
+} from "../../../domain/transaction/solana/RequestBytes.ts"
+import type { Chosen, OwnAnswer } from "../../../domain/transaction/solana/RequestBytes.ts"
+import type { Solana, SolanaRequest } from "../../../domain/transaction/solana/Solana.ts"
+import { base64Of } from "../../../domain/transaction/solana/SolanaExchanges.ts"
+import * as Numbers from "../../../domain/transaction/solana/SolanaNumbers.ts"
+import { agreeing, deadAfter, maxAskedProviders, sharedFor } from "../../../domain/transaction/solana/SolanaNumbers.ts"
+import type { Lifetime, Preparation, ReadState } from "../../../domain/transaction/solana/SolanaSituation.ts"
+import { formOf, guardTermsOf } from "../../../domain/transaction/solana/SolanaTerms.ts"
+import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import { derivations, readAccounts, readRent, readTables } from "../../chains/solana/SolanaAccounts.ts"
+import * as Calls from "../../chains/solana/SolanaCalls.ts"
+import type { SolanaProviders } from "../../chains/solana/SolanaCalls.ts"
 import type { Inquiry } from "../LaneNetwork.ts"
-import { providersOf, shared } from "./SolanaContext.ts"
-import type { SolanaContext } from "./SolanaContext.ts"
-import * as Lifetimes from "./SolanaLifetimes.ts"
-import { chargeOf, limitOf, percentileOf, pricesOf, within, writtenBy } from "./SolanaPrices.ts"
-import { verify as verifyPayment } from "./SolanaPayments.ts"
+import { providersOf, sharedValue } from "./SolanaPolls.ts"
+import type { SolanaContext, SolanaRelayer } from "./SolanaPolls.ts"
 import * as Simulations from "./SolanaSimulations.ts"
+import {
+  feeCharged,
+  percentileOf,
+  priceWithin,
+  unitLimitOf,
+  unitPricesOf,
+  verifyPayment,
+  writtenBy
+} from "./SolanaSimulations.ts"
+
+// The life of the blockhash of the next bytes: a new one that two providers agree about, or that of a prebuilt request.
+
+const both = { concurrency: 2 } as const
+
+/** The newest blockhash of a node, with the height that its life counts from. */
+export const reportedBy = Effect.fnUntraced(function* (node: RpcNode) {
+  const { context, value } = yield* node.call(Calls.latestBlockhash)
+  const height = yield* node.call(Calls.blockHeight(Calls.readCommitment, context.slot))
+  return { blockhash: value.blockhash, lastValid: value.lastValidBlockHeight, height, slot: context.slot }
+})
+type Reported = Effect.Success<ReturnType<typeof reportedBy>>
+
+/** What another node says about a blockhash. */
+const secondBy = Effect.fnUntraced(function* (
+  node: RpcNode,
+  { blockhash, slot }: Pick<Reported, "blockhash" | "slot">
+) {
+  const [validity, height, own] = yield* Effect.all(
+    [
+      node.call(Calls.isBlockhashValid(blockhash, Calls.readCommitment, slot)),
+      node.call(Calls.blockHeight("processed")),
+      reportedBy(node)
+    ],
+    { concurrency: "unbounded" }
+  )
+  return { isValid: validity.value, height, life: own.lastValid - own.height }
+})
+
+interface Pair {
+  readonly reported: Reported
+  readonly second: Effect.Success<ReturnType<typeof secondBy>>
+}
+
+/**
+ * Another node checks a blockhash. If it does not know it, because it is behind, its own newest blockhash is one that the first node
+ * can check.
+ */
+const checkedBy = Effect.fnUntraced(function* (other: RpcNode, node: RpcNode, reported: Reported) {
+  const checked = yield* Effect.result(secondBy(other, reported))
+  if (Result.isSuccess(checked) && checked.success.isValid) return { reported, second: checked.success } satisfies Pair
+  const own = yield* reportedBy(other)
+  return { reported: own, second: yield* secondBy(node, own) } satisfies Pair
+})
+
+const newestLifetime = Effect.fnUntraced(function* (providers: SolanaProviders) {
+  const asked = yield* Effect.result(
+    providers.first((node) => Effect.map(reportedBy(node), (reported) => ({ node, reported })))
+  )
+  if (Result.isFailure(asked)) return "unavailable" as const
+  const { node, reported } = asked.success
+  const others = yield* providers.others(
+    node,
+    (other) => checkedBy(other, node, reported),
+    () => true
+  )
+  const pair = others.flatMap(({ result }) => (Result.isSuccess(result) ? [result.success] : [])).at(-1)
+  // A node that answers, and confirms nothing, is not away: a provider cannot do without it by naming a slot that nobody has.
+  const isAlone = others.every(({ result }) => Result.isFailure(result) && !result.failure.answered)
+  if (pair === undefined && !isAlone) return "unavailable" as const
+  // A provider that no other one can check: its own newest height counts.
+  const alone = Effect.map(secondBy(node, reported), (second): Pair => ({ reported, second }))
+  const found = yield* Effect.result(pair === undefined ? alone : Effect.succeed(pair))
+  if (Result.isFailure(found)) return "unavailable" as const
+  const { reported: counted, second } = found.success
+  const bound = boundOf(counted, [second])
+  const { blockhash, slot } = counted
+  return bound === undefined ? ("unavailable" as const) : { blockhash, bound, signedSlot: slot }
+})
+
+/** For bytes that the service builds. The transactions of a lane share it for two seconds. */
+export const freshLifetime = Effect.fnUntraced(function* (
+  { memory }: SolanaContext,
+  { urlsKey }: SolanaRelayer,
+  providers: SolanaProviders,
+  now: Moment
+) {
+  const found: Lifetime = yield* sharedValue(
+    memory.blockhashes,
+    urlsKey,
+    sharedFor.blockhash,
+    now,
+    newestLifetime(providers)
+  )
+  if (found === "unavailable") memory.blockhashes.delete(urlsKey)
+  return found
+})
+
+/** What a node says about the blockhash that a request brings. */
+export const ownAnswerBy = Effect.fnUntraced(function* (node: RpcNode, blockhash: string) {
+  const [validity, height, own] = yield* Effect.all(
+    [
+      node.call(Calls.isBlockhashValid(blockhash, Calls.readCommitment)),
+      node.call(Calls.blockHeight("processed")),
+      reportedBy(node)
+    ],
+    both
+  )
+  return {
+    isValid: validity.value,
+    slot: validity.context.slot,
+    height,
+    life: own.lastValid - own.height
+  } satisfies OwnAnswer
+})
+
+/**
+ * For the blockhash that a request brings. A node that lags does not know it yet, so it only counts as dead if it stays so for
+ * some seconds.
+ */
+export const lifetimeOfRequest = Effect.fnUntraced(function* (
+  { memory }: SolanaContext,
+  providers: SolanaProviders,
+  number: number,
+  blockhash: string,
+  now: Moment
+) {
+  const opinions = yield* providers.opinions(maxAskedProviders, (node) => ownAnswerBy(node, blockhash))
+  const answers = opinions.flatMap(({ result }) => (Result.isSuccess(result) ? [result.success] : []))
+  const need = Math.min(agreeing, providers.configured)
+  const lifetime = boundOfOwn(blockhash, answers, need)
+  if (lifetime !== "dead") {
+    memory.deadSince.delete(number)
+    return lifetime
+  }
+  const since = memory.deadSince.get(number) ?? now
+  memory.deadSince.set(number, since)
+  return now >= since + deadAfter ? lifetime : ("unavailable" as const)
+})
 
 interface Work {
   readonly context: SolanaContext
@@ -47,7 +188,13 @@ const marketPrice = Effect.fnUntraced(function* (work: Work, wire: WireTransacti
   const { context, providers, request, now } = work
   const key = writtenBy(wire).join()
   const sorted = yield* Effect.orElseSucceed(
-    shared(context.memory.prices, key, Numbers.sharedFor.prices, now, pricesOf(providers, wire, finalizedSlot(work))),
+    sharedValue(
+      context.memory.prices,
+      key,
+      Numbers.sharedFor.prices,
+      now,
+      unitPricesOf(providers, wire, finalizedSlot(work))
+    ),
     (): ReadonlyArray<bigint> => []
   )
   return percentileOf(sorted, request.speed)
@@ -66,7 +213,7 @@ const priceOf = Effect.fnUntraced(function* (work: Work, wire: WireTransaction) 
 const balanceOf = ({ context, providers, now }: Work) =>
   Effect.map(
     Effect.result(
-      shared(
+      sharedValue(
         context.memory.balances,
         context.address,
         Numbers.sharedFor.blockhash,
@@ -83,7 +230,7 @@ const balanceOf = ({ context, providers, now }: Work) =>
 const rentOf = ({ context, providers, inquiry, now }: Work) =>
   Effect.map(
     Effect.result(
-      shared(context.memory.rents, inquiry.row.relayer.urlsKey, Numbers.sharedFor.rent, now, readRent(providers))
+      sharedValue(context.memory.rents, inquiry.row.relayer.urlsKey, Numbers.sharedFor.rent, now, readRent(providers))
     ),
     Result.getOrUndefined
   )
@@ -91,8 +238,8 @@ const rentOf = ({ context, providers, inquiry, now }: Work) =>
 const lifetimeOf = ({ context, providers, inquiry, now }: Work, wire: WireTransaction): Effect.Effect<Lifetime> => {
   const { transaction, relayer } = inquiry.row
   return transaction.facts.isPrebuilt && transaction.attempts.length === 0
-    ? Lifetimes.ofRequest(context, providers, transaction.number, wire.message.blockhash, now)
-    : Lifetimes.fresh(context, relayer, providers, now)
+    ? lifetimeOfRequest(context, providers, transaction.number, wire.message.blockhash, now)
+    : freshLifetime(context, relayer, providers, now)
 }
 
 /**
@@ -195,15 +342,15 @@ const prepareIn = Effect.fnUntraced(function* (work: Work) {
   const read: ReadAccounts = { tables, accounts, ...present("rent", rent) }
   const blockhash = typeof lifetime === "string" ? draft.message.blockhash : lifetime.blockhash
   const isFixed = facts.isPrebuilt || hasOwnBudget(request)
-  const limit = isFixed ? undefined : limitOf(request, simulation?.found?.unitsConsumed)
+  const limit = isFixed ? undefined : unitLimitOf(request, simulation?.found?.unitsConsumed)
   const floor = feeOf(build({ blockhash, computeUnitLimit: limit, computeUnitPrice: 0n }).message).total
   const units = limit ?? Numbers.maxComputeUnits
-  const computeUnitPrice = within(price, terms.maxFee, floor, units)
+  const computeUnitPrice = priceWithin(price, terms.maxFee, floor, units)
   const found = distinct(work, build, { blockhash, computeUnitLimit: limit, computeUnitPrice })
   if (found === undefined) return { ...failed("read"), lifetime: "unavailable" } satisfies Preparation
   const { wire, chosen, isRepeated } = found
   // Bytes with a fixed price are those that were simulated, so the fee that the simulation names is theirs.
-  const charge = yield* chargeOf(providers, wire, isFixed ? simulation?.found?.fee : undefined)
+  const charge = yield* feeCharged(providers, wire, isFixed ? simulation?.found?.fee : undefined)
   const guarded: Guarded = {
     transaction: wire,
     fee: charge,

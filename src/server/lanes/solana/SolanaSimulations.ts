@@ -1,27 +1,45 @@
-// Simulations of a message before it is signed. They protect users from transactions that fail; for the relayer they are a second
-// line behind the rules, because the chain can change between simulation and execution.
+// What the chain says of a message before it is signed: its simulation, the payment of its user, and the prices of compute units.
 import { Effect, Result } from "effect"
-import { base64Of } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
-import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
-import { aboutMessage } from "../../../domain/transaction/solana/SendAnswer.ts"
-import type { Simulated } from "../../../domain/transaction/solana/Preparation.ts"
-import { systemProgram, tokenProgram, token2022Program } from "../../../domain/transaction/solana/Programs.ts"
-import { instructionsOf, refusal } from "../../../domain/transaction/solana/Instruction.ts"
-import type { Refusal } from "../../../domain/transaction/solana/Instruction.ts"
-import { isKept } from "../../../domain/transaction/solana/Payment.ts"
-import type { Payment } from "../../../domain/transaction/solana/Payment.ts"
-import type { RuleCode } from "../../../domain/transaction/solana/SolanaCode.ts"
-import { brokenSimulation } from "../../../domain/transaction/solana/SimulatedRules.ts"
-import type { SimulatedAccounts } from "../../../domain/transaction/solana/SimulatedRules.ts"
-import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
-import { isWritable } from "../../../domain/transaction/solana/Message.ts"
-import { transactionBytes } from "../../../domain/transaction/solana/WireEncoding.ts"
-import * as Accounts from "../../chains/solana/SolanaAccounts.ts"
-import * as Calls from "../../chains/solana/SolanaCalls.ts"
-import type { AccountInfo } from "../../chains/solana/SolanaCalls.ts"
-import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
+import {
+  brokenSimulation,
+  isPaymentKept,
+  leastPayment,
+  missingPayment,
+  nativePrice,
+  nativeToken,
+  paymentProblem,
+  paymentsOf,
+  paymentTooLow
+} from "../../../domain/transaction/solana/Guard.ts"
+import type { FeeToken, Payment, PaymentTerms, SimulatedAccounts } from "../../../domain/transaction/solana/Guard.ts"
+import { isWritable } from "../../../domain/transaction/solana/Message.ts"
+import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
+import {
+  feeOf,
+  instructionsOf,
+  refusal,
+  systemProgram,
+  token2022Program,
+  tokenProgram,
+  totalFee
+} from "../../../domain/transaction/solana/Programs.ts"
+import type { Refusal } from "../../../domain/transaction/solana/Programs.ts"
+import type { SolanaRequest, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
+import { base64Of } from "../../../domain/transaction/solana/SolanaExchanges.ts"
+import * as Numbers from "../../../domain/transaction/solana/SolanaNumbers.ts"
+import { maxMintBytes } from "../../../domain/transaction/solana/SolanaNumbers.ts"
+import { aboutMessage } from "../../../domain/transaction/solana/SolanaRules.ts"
+import type { SimulationVerdict } from "../../../domain/transaction/solana/SolanaSituation.ts"
+import { paymentTermsOf } from "../../../domain/transaction/solana/SolanaTerms.ts"
+import type { RuleCode } from "../../../domain/transaction/solana/SolanaWords.ts"
+import { transactionBytes } from "../../../domain/transaction/solana/Wire.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
+import * as Accounts from "../../chains/solana/SolanaAccounts.ts"
+import { derivations } from "../../chains/solana/SolanaAccounts.ts"
+import * as Calls from "../../chains/solana/SolanaCalls.ts"
+import type { AccountInfo, SolanaProviders } from "../../chains/solana/SolanaCalls.ts"
+import type { PriceSource } from "../../prices/PriceSource.ts"
 
 /** The instruction CloseAccount of the token programs. */
 const closeAccount = 9
@@ -54,7 +72,7 @@ const ownTokensOf = (
     return state._tag === "Token" && state.owner === addresses[0]
   })
 
-type SimulatedRule = Extract<Simulated, { readonly _tag: "Broken" }>["code"]
+type SimulatedRule = Extract<SimulationVerdict, { readonly _tag: "Broken" }>["code"]
 
 const simulatedRules: ReadonlyArray<RuleCode> = [
   "lamports_out",
@@ -205,7 +223,7 @@ export const brokenAfter = (
   if (accounts === undefined) return undefined
   const broken = brokenSimulation(accounts, charged + out)
   if (broken !== undefined || paid === undefined) return broken
-  return isKept(paid.payment, paid.least, charged, accounts)
+  return isPaymentKept(paid.payment, paid.least, charged, accounts)
     ? undefined
     : refusal(
         "payment_missing",
@@ -221,7 +239,7 @@ export const judge = (
   { verdict, found }: Simulation,
   expected: Expected,
   brokenBefore: number | undefined
-): Simulated => {
+): SimulationVerdict => {
   if (verdict === "Fails") return { _tag: "Fails", error: found?.error ?? "" }
   if (verdict !== "Succeeds" || found === undefined) return { _tag: verdict === "Succeeds" ? "Unknown" : verdict }
   const broken = brokenAfter(found, expected)
@@ -230,4 +248,145 @@ export const judge = (
   if (!isSimulatedRule(code)) return { _tag: "Unknown" }
   const isRepeated = found.isOfOneSlot && brokenBefore !== undefined && brokenBefore < found.slot
   return isRepeated ? { _tag: "Broken", code } : { _tag: "BrokenOnce" }
+}
+
+// Verifies the payment of a sponsored message against the chain and the present price. Lanes do it before every signature, and
+// requests before they answer with a transaction that a lane would refuse.
+
+/** Payments of one message that are read on the chain. A message needs one. */
+const maxRead = 4
+
+/** `Unreadable`: no provider gives its accounts. `NoPrice`: there is no price that may be used now. */
+type PaymentVerdict =
+  | { readonly _tag: "Paid"; readonly payment: Payment; readonly least: bigint }
+  | { readonly _tag: "Unpaid"; readonly problem: string }
+  | { readonly _tag: "NoPrice"; readonly problem: string }
+  | { readonly _tag: "Unreadable" }
+
+/** The price of a token for a relayer. SOL has one without any source. */
+export const tokenPriceOf = (
+  prices: PriceSource["Service"],
+  target: SolanaTarget,
+  { mint, price, price_bounds }: FeeToken
+) =>
+  mint === nativeToken
+    ? Effect.succeed(nativePrice)
+    : prices.rate({
+        network: target.network.id,
+        source: paymentTermsOf(target).priceSource,
+        token: { id: mint, ...present("price", price), ...present("bounds", price_bounds) }
+      })
+
+interface Verifying {
+  readonly providers: SolanaProviders
+  readonly prices: PriceSource["Service"]
+  readonly target: SolanaTarget
+  readonly transaction: WireTransaction
+  /** Lamports that the message costs. */
+  readonly fee: bigint
+  /** What the tables of the message load. */
+  readonly loaded: ReadonlyArray<string>
+}
+
+const verifyOne = Effect.fnUntraced(function* (
+  { providers, prices, target, fee }: Verifying,
+  terms: PaymentTerms,
+  payment: Payment
+) {
+  const { token, program, source, destination } = payment
+  if (program !== systemProgram) {
+    const addresses = [source, destination, token.mint]
+    const read = yield* Effect.result(providers.first((node) => Accounts.readMany(node, addresses, maxMintBytes)))
+    if (Result.isFailure(read)) return { _tag: "Unreadable" } satisfies PaymentVerdict
+    const found = read.success
+    const problem = paymentProblem(
+      payment,
+      {
+        source: Accounts.stateOf(found.get(source)),
+        destination: Accounts.stateOf(found.get(destination)),
+        mint: Accounts.mintOf(found.get(token.mint))
+      },
+      terms
+    )
+    if (problem !== undefined) return { _tag: "Unpaid", problem } satisfies PaymentVerdict
+  }
+  const price = yield* Effect.result(tokenPriceOf(prices, target, token))
+  if (Result.isFailure(price)) return { _tag: "NoPrice", problem: price.failure.reason } satisfies PaymentVerdict
+  const least = leastPayment(fee, price.success, terms)
+  const problem = paymentTooLow(payment, least)
+  const verdict: PaymentVerdict = problem === undefined ? { _tag: "Paid", payment, least } : { _tag: "Unpaid", problem }
+  return verdict
+})
+
+/** The first payment that counts. If none counts: why the first one does not. */
+export const verifyPayment = Effect.fn("SolanaSimulations.verify")(function* (verifying: Verifying) {
+  const { target, transaction, loaded } = verifying
+  const { message } = transaction
+  const terms = paymentTermsOf(target)
+  const signers = new Set(message.keys.slice(0, message.signers))
+  const payments = paymentsOf(instructionsOf(message, loaded), signers, terms, derivations)
+  let first: PaymentVerdict | undefined
+  for (const payment of payments.slice(0, maxRead)) {
+    const verdict = yield* verifyOne(verifying, terms, payment)
+    if (verdict._tag === "Paid") return verdict
+    first ??= verdict
+  }
+  const none: PaymentVerdict = { _tag: "Unpaid", problem: missingPayment(terms) }
+  return first ?? none
+})
+
+// The price and the limit of compute units that a message offers.
+
+/** The accounts that set the price of a message. */
+export const writtenBy = ({ message }: WireTransaction): ReadonlyArray<string> =>
+  message.keys.filter((_, index) => isWritable(message, index)).slice(0, Numbers.maxPricedAccounts)
+
+/**
+ * What recent blocks took for the accounts that the message writes, in micro-lamports per compute unit, the lowest first. Nodes keep the
+ * newest blocks that had a transaction, of whatever age: those long before `slot` count for nothing.
+ */
+export const unitPricesOf = (providers: SolanaProviders, wire: WireTransaction, slot: number) =>
+  Effect.map(
+    providers.first((node) => node.call(Calls.prioritizationFees(writtenBy(wire)))),
+    (fees) =>
+      fees
+        .filter((fee) => fee.slot + Numbers.pricedSlots >= slot)
+        .map(({ prioritizationFee }) => prioritizationFee)
+        .toSorted((one, other) => (one < other ? -1 : one > other ? 1 : 0))
+  )
+
+/**
+ * Lamports that a message costs. If its bytes leave the limit of compute units to the runtime, a node names them: `named` by its
+ * simulation, or when it is asked. Without an answer, the most that they can be.
+ */
+export const feeCharged = Effect.fnUntraced(function* (
+  providers: SolanaProviders,
+  { message, messageBytes }: WireTransaction,
+  named?: bigint
+) {
+  const { computeUnitPrice, isBound, signatures, total } = feeOf(message)
+  if (isBound !== true) return total
+  // One provider says it, so that it counts only within what the rules of the runtime allow.
+  const least = totalFee(signatures, computeUnitPrice, Numbers.builtinComputeUnits * message.instructions.length)
+  const believed = (lamports: bigint): bigint => (lamports < least ? least : lamports > total ? total : lamports)
+  if (named !== undefined) return believed(named)
+  const call = Calls.feeForMessage(base64Of(messageBytes))
+  const asked = yield* Effect.result(providers.first((node) => node.call(call)))
+  return Result.isSuccess(asked) ? believed(asked.success.value ?? total) : total
+})
+
+export const percentileOf = (sorted: ReadonlyArray<bigint>, speed: SolanaRequest["speed"] = "fast"): bigint =>
+  sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * Numbers.pricePercentile[speed]) / 100))] ?? 0n
+
+export const unitLimitOf = ({ compute_unit_limit }: SolanaRequest, units: number | undefined): number | undefined => {
+  if (compute_unit_limit !== undefined) return compute_unit_limit
+  if (units === undefined) return undefined
+  const { numerator, denominator, units: more } = Numbers.computeMargin
+  return Math.min(Numbers.maxComputeUnits, Math.ceil((units * numerator) / denominator) + more)
+}
+
+/** A price whose fee is within the cap. */
+export const priceWithin = (price: bigint, cap: bigint, floor: bigint, units: number): bigint => {
+  const highest = cap <= floor ? 0n : ((cap - floor) * Numbers.microLamports) / BigInt(units)
+  return price < highest ? price : highest
 }

@@ -1,23 +1,49 @@
-// Checks of bytes without the chain, for sends, replacements and signatures that callers get: the rules of the fee payer, the
-// signatures of others, and the limits of the API key.
-import { Effect, Result } from "effect"
+// Checks of bytes for requests: what the message itself says, then all rules with the accounts that they read, then the simulation.
+import { Effect, Option, Result } from "effect"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
-import { feeOf, totalFee } from "../../../domain/transaction/solana/Fee.ts"
-import { brokenRule, brokenSignature, spendingOf } from "../../../domain/transaction/solana/Guard.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import { exceeded, TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
+import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
+import {
+  brokenRule,
+  brokenSignature,
+  missingPayment,
+  paymentsOf,
+  spendingOf
+} from "../../../domain/transaction/solana/Guard.ts"
 import type { Form, Guarded } from "../../../domain/transaction/solana/Guard.ts"
-import { instructionsOf, refusal } from "../../../domain/transaction/solana/Instruction.ts"
-import type { Refusal } from "../../../domain/transaction/solana/Instruction.ts"
-import { missingPayment, paymentsOf } from "../../../domain/transaction/solana/Payment.ts"
-import { isTokenProgram } from "../../../domain/transaction/solana/Programs.ts"
+import {
+  extensionUsed,
+  feeOf,
+  instructionsOf,
+  isTokenProgram,
+  loadedBy,
+  refusal,
+  totalFee
+} from "../../../domain/transaction/solana/Programs.ts"
+import type { Refusal } from "../../../domain/transaction/solana/Programs.ts"
+import { addedTo, draftOf } from "../../../domain/transaction/solana/RequestBytes.ts"
 import type { SolanaRequest, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
 import { computeMargin } from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import { guardTermsOf, paymentTermsOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
 import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
-import { addedTo, draftOf } from "../../../domain/transaction/solana/Unsigned.ts"
-import { exceeded, TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
-import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
-import { derivations, isSignedBy } from "../../chains/solana/SolanaKeys.ts"
+import type { Spending } from "../../../domain/transaction/solana/Spending.ts"
+import type { RpcFailure } from "../../chains/RpcFailure.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import { derivations, isSignedBy, readAccounts, readRent, readTables } from "../../chains/solana/SolanaAccounts.ts"
+import * as Calls from "../../chains/solana/SolanaCalls.ts"
+import { SolanaNodes } from "../../chains/solana/SolanaCalls.ts"
+import type { SolanaProviders } from "../../chains/solana/SolanaCalls.ts"
+import * as Simulations from "../../lanes/solana/SolanaSimulations.ts"
+import { feeCharged, verifyPayment } from "../../lanes/solana/SolanaSimulations.ts"
+import { Ledger } from "../../ledger/Ledger.ts"
+import type { PriceSource } from "../../prices/PriceSource.ts"
+import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
+import type { RelayerTarget } from "../../relayers/RelayerTargets.ts"
+import { priceUnavailable } from "../Exchanges.ts"
+import type { Sender } from "../Intake.ts"
+import { makeKeptProviders, toBadGateway, unanswered } from "../Senders.ts"
 
 export interface Allowance {
   readonly limits: NetworkLimits | undefined
@@ -74,7 +100,7 @@ export const limitViolation = (
 }
 
 /** The bytes of a request, or a draft of them, that break no rule which needs no chain. */
-export const check = Effect.fnUntraced(function* (
+export const checkBytes = Effect.fnUntraced(function* (
   request: SolanaRequest,
   target: SolanaTarget,
   { form, limits, prefix }: Allowance & { readonly form: Form }
@@ -93,4 +119,173 @@ export const check = Effect.fnUntraced(function* (
   const limit = limitViolation(guarded, fieldOf(request), limits)
   if (limit !== undefined) return yield* TransactionLimitExceeded.of(limit, prefix)
   return guarded
+})
+
+// The providers of a solana relayer, for requests.
+
+interface Place {
+  readonly urls: RelayerTarget["urls"]
+  /** The hash of the first block that the lane knows. Absent: the relayer has no lane yet, because it has sent nothing. */
+  readonly genesis?: string
+}
+
+export const makeRelayerProviders = Effect.gen(function* () {
+  const nodes = yield* SolanaNodes
+  const targets = yield* RelayerTargets
+  const ledger = yield* Ledger
+
+  const kept = yield* makeKeptProviders(({ urls, genesis }: Place) => nodes.providers(urls, genesis))
+
+  const of = Effect.fnUntraced(function* ({ relayer, account }: Sender) {
+    const { urls } = yield* targets.get(relayer.id)
+    const lane = yield* ledger.laneOf(account)
+    const genesis = Option.isSome(lane) ? lane.value.genesis : undefined
+    return yield* kept(genesis === undefined ? { urls } : { urls, genesis })
+  })
+
+  /** Asks a provider, and the next one if it fails. */
+  const first = <A>(of: SolanaProviders, use: (node: RpcNode) => Effect.Effect<A, RpcFailure>) =>
+    Effect.mapError(of.tryAll(use), toBadGateway)
+
+  return { of, first }
+})
+
+// What the chain says about bytes now: every rule with the accounts that it reads, and the simulation. For bytes that callers get
+// signed or simulated at once; lanes do the same before their signatures (`lanes/solana/SolanaPreparing.ts`).
+
+interface Broken {
+  readonly code: string
+  readonly message: string
+}
+
+interface Examined {
+  /** The first thing that keeps it from being signed. Absent: nothing. */
+  readonly broken?: Broken
+  readonly spending: Spending
+  /** Lamports that the message costs. Absent: it was not asked for. */
+  readonly fee?: bigint
+  readonly simulation?: Simulations.Simulation
+}
+
+const unspent: Spending = { out: 0n, spent: 0n, receivers: [] }
+
+const missingTable: Broken = {
+  code: "lookup_table_unresolved",
+  message: "a lookup table does not exist, is deactivated, or is too short"
+}
+
+const disagreement: Broken = { code: "providers_disagree", message: "it fails at one provider and succeeds at another" }
+
+const youngTable = (slot: number): Broken => ({
+  code: "lookup_table_unavailable",
+  message: `it uses an entry of a lookup table that was extended in slot ${slot}, which is not finalized yet; try again in some seconds`
+})
+
+const unknownEntry: Broken = {
+  code: "lookup_table_unavailable",
+  message: "a provider does not know an entry of a lookup table yet; try again in some seconds"
+}
+
+/** Undefined: the simulation allows the signature. */
+const brokenBy = ({ verdict, found }: Simulations.Simulation, expected: Simulations.Expected): Broken | undefined => {
+  if (verdict === "Disagrees") return disagreement
+  if (verdict === "TableUnknown") return unknownEntry
+  if (verdict !== "Succeeds") {
+    const { error = "unknown" } = found ?? {}
+    return { code: "would_fail", message: `the simulation fails with ${error}` }
+  }
+  return found && Simulations.brokenAfter(found, expected)
+}
+
+/** Simulations of one message until one compares accounts of one slot. A slot takes 400 ms, so a second one mostly suffices. */
+const maxLooks = 5
+
+/**
+ * A broken rule is looked at once more, because a provider may be behind, and again while other transactions may have changed the
+ * accounts between the two reads of a simulation.
+ */
+const simulateBytes = Effect.fnUntraced(function* (
+  providers: SolanaProviders,
+  { transaction }: Guarded,
+  loaded: ReadonlyArray<string>,
+  expected: Simulations.Expected
+) {
+  const look = Effect.map(Simulations.simulate(providers, transaction, loaded), (simulation) => ({
+    simulation,
+    broken: brokenBy(simulation, expected)
+  }))
+  let looks = 1
+  let found = yield* look
+  const isOpen = () => looks < 2 || (looks < maxLooks && found.simulation.found?.isOfOneSlot === false)
+  while (found.simulation.verdict === "Succeeds" && found.broken !== undefined && isOpen()) {
+    found = yield* look
+    looks++
+  }
+  return found.simulation.verdict === "Unknown" ? yield* unanswered("simulates the transaction") : found
+})
+
+interface Examiner {
+  readonly providers: SolanaProviders
+  readonly prices: PriceSource["Service"]
+  readonly target: SolanaTarget
+}
+
+/** Undefined: the message may break the rule, or the relayer pays the fee itself. */
+const examinePayment = Effect.fnUntraced(function* (
+  examiner: Examiner,
+  { form, transaction }: Guarded,
+  loaded: ReadonlyArray<string>,
+  fee: bigint
+) {
+  if (form !== "sponsored") return undefined
+  const verdict = yield* verifyPayment({ ...examiner, transaction, loaded, fee })
+  if (verdict._tag === "Unreadable") return yield* unanswered("has the accounts of the payment")
+  if (verdict._tag === "NoPrice") return yield* priceUnavailable(verdict.problem)
+  return verdict
+})
+
+/** Fails if no provider answers what the rules need, or if there is no price for a payment. */
+export const examine = Effect.fnUntraced(function* (examiner: Examiner, guarded: Guarded) {
+  const { transaction } = guarded
+  const { providers } = examiner
+  const tables = yield* readTables(
+    providers,
+    transaction.message.tables.map(({ table }) => table)
+  )
+  if (tables === "table_unavailable") return yield* unanswered("has the lookup tables")
+  if (tables === "missing_table") return { broken: missingTable, spending: unspent } satisfies Examined
+  const extendedIn = extensionUsed(transaction.message, tables)
+  if (extendedIn !== undefined) {
+    const epoch = yield* Effect.result(providers.first((node) => node.call(Calls.epochInfo)))
+    if (Result.isFailure(epoch)) return yield* unanswered("says which slot is finalized")
+    if (extendedIn > epoch.success.absoluteSlot) {
+      return { broken: youngTable(extendedIn), spending: unspent } satisfies Examined
+    }
+  }
+  const resolved = loadedBy(transaction.message, tables)
+  const loaded = isRefusal(resolved) ? [] : resolved
+  const [accounts, rent] = yield* Effect.all(
+    [readAccounts(providers, transaction, loaded), Effect.result(readRent(providers))],
+    { concurrency: "unbounded" }
+  )
+  const read = { tables, accounts, ...present("rent", Result.getOrUndefined(rent)) }
+  const fee = yield* feeCharged(providers, transaction)
+  const broken = brokenRule({ ...guarded, read, fee })
+  if (broken?.code === "account_unavailable") return yield* unanswered("has the accounts that it spends from")
+  const declared = spendingOf({ ...guarded, read })
+  const spending = isRefusal(declared) ? unspent : declared
+  if (broken !== undefined) return { broken, spending, fee } satisfies Examined
+  const paid = yield* examinePayment(examiner, guarded, loaded, fee)
+  if (paid?._tag === "Unpaid") {
+    return { broken: { code: "payment_missing", message: paid.problem }, spending, fee } satisfies Examined
+  }
+  const expected = { out: spending.out, ...present("paid", paid) }
+  const simulated = yield* simulateBytes(providers, guarded, loaded, expected)
+  const examined: Examined = {
+    spending,
+    fee,
+    simulation: simulated.simulation,
+    ...(simulated.broken === undefined ? {} : { broken: simulated.broken })
+  }
+  return examined
 })

@@ -1,30 +1,247 @@
-// The intake of solana: decodes and checks what callers want to send from relayers of solana networks. Rules that need the chain are
-// checked before the signature.
-import { DateTime, Effect } from "effect"
-import { BadRequest } from "../../../domain/request/Request.ts"
+// The intake of solana: decodes and checks what callers want to send, sign or simulate. For sends, lanes ask the chain.
+import { DateTime, Effect, Option, Result } from "effect"
+import { minBalanceOf } from "../../../domain/health/Funding.ts"
+import { BadRequest, NotImplemented } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
-import * as Base58 from "../../../domain/transaction/solana/Base58.ts"
 import { present } from "../../../domain/transaction/Presentation.ts"
+import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
 import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
-import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
+import type { Guarded } from "../../../domain/transaction/solana/Guard.ts"
 import { listsFeePayer } from "../../../domain/transaction/solana/Message.ts"
+import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
+import { feeOf } from "../../../domain/transaction/solana/Programs.ts"
 import {
+  addedTo,
+  boundOfOwn,
+  draftOf,
+  hasOwnBudget,
+  identityOf,
+  unsignedOf
+} from "../../../domain/transaction/solana/RequestBytes.ts"
+import type { Solana, SolanaRequest, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
+import {
+  base64Of,
   prebuiltOf,
   ReplaceSolanaTransaction,
-  SendSolanaTransaction
-} from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
-import type { Solana, SolanaRequest, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
-import { deadlineOf, unsimulated, violationsOf } from "../../../domain/transaction/solana/SolanaAdmission.ts"
-import { hasOwnBudget } from "../../../domain/transaction/solana/Unsigned.ts"
-import { formOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
+  SendSolanaTransaction,
+  SignSolanaTransaction
+} from "../../../domain/transaction/solana/SolanaExchanges.ts"
+import type { SolanaLaneState, SolanaSigning } from "../../../domain/transaction/solana/SolanaExchanges.ts"
+import {
+  agreeing,
+  maxAskedProviders,
+  maxComputeUnits,
+  pricePercentile,
+  rentMinimum
+} from "../../../domain/transaction/solana/SolanaNumbers.ts"
 import { solanaRules } from "../../../domain/transaction/solana/SolanaRules.ts"
+import {
+  deadlineOf,
+  formOf,
+  guardTermsOf,
+  paysFees,
+  unsimulated,
+  violationsOf
+} from "../../../domain/transaction/solana/SolanaTerms.ts"
+import { encodeBase58, transactionBytes } from "../../../domain/transaction/solana/Wire.ts"
+import { derivations, isSignedBy, readTables } from "../../chains/solana/SolanaAccounts.ts"
+import * as Calls from "../../chains/solana/SolanaCalls.ts"
+import type { SolanaProviders } from "../../chains/solana/SolanaCalls.ts"
+import { ownAnswerBy } from "../../lanes/solana/SolanaPreparing.ts"
+import { percentileOf, priceWithin, unitLimitOf, unitPricesOf } from "../../lanes/solana/SolanaSimulations.ts"
+import { Ledger } from "../../ledger/Ledger.ts"
+import { OutboundWork } from "../../limits/CallerLimits.ts"
+import { PriceSource } from "../../prices/PriceSource.ts"
 import { isNewestOf } from "../Intake.ts"
-import type { Admitted, Intake } from "../Intake.ts"
-import { check as checkBytes } from "./SolanaChecks.ts"
+import type { Admitted, Intake, Sender, Signing } from "../Intake.ts"
+import { unanswered } from "../Senders.ts"
+import type { SequenceNetwork } from "../Senders.ts"
+import { checkBytes, examine, limitViolation, makeRelayerProviders } from "./SolanaChecks.ts"
 import type { Allowance } from "./SolanaChecks.ts"
-import * as SolanaSimulating from "./SolanaSimulating.ts"
 import * as SolanaSponsoring from "./SolanaSponsoring.ts"
-import * as SolanaSigning from "./SolanaSigning.ts"
+
+// Signs transactions of solana that callers send themselves: `POST …/sign-transaction`. They pass every rule of a send.
+
+const refusedTransaction = (code: string, message: string) =>
+  BadRequest.of([{ field: "transaction", message: `${code}: ${message}` }])
+
+export const makeSolanaSigning = Effect.gen(function* () {
+  const ledger = yield* Ledger
+  const relayerProviders = yield* makeRelayerProviders
+  const prices = yield* PriceSource
+
+  /** Until when the bytes can land. */
+  const lifetimeOf = Effect.fnUntraced(function* (providers: SolanaProviders, { transaction }: Guarded) {
+    const { blockhash } = transaction.message
+    const opinions = yield* providers.opinions(maxAskedProviders, (node) => ownAnswerBy(node, blockhash))
+    const answers = opinions.flatMap(({ result }) => (Result.isSuccess(result) ? [result.success] : []))
+    // Providers that do not answer have no opinion: the bound of those that do is the one that counts.
+    const need = Math.min(agreeing, providers.configured, Math.max(answers.length, 1))
+    const lifetime = boundOfOwn(blockhash, answers, need)
+    if (lifetime === "dead")
+      return yield* refusedTransaction("blockhash_expired", "its blockhash is not valid any more")
+    if (lifetime === "unavailable") return yield* unanswered("knows its blockhash")
+    return lifetime
+  })
+
+  const checkFunds = Effect.fnUntraced(function* (
+    providers: SolanaProviders,
+    { relayer, account }: Sender<Solana>,
+    fee: bigint
+  ) {
+    const [{ value: balance }, { blockHeight }] = yield* relayerProviders.first(providers, (node) =>
+      Effect.all([node.call(Calls.balanceOf(account.address)), node.call(Calls.epochInfo)], { concurrency: 2 })
+    )
+    const reserved = yield* ledger.reserved(account, blockHeight)
+    const policy = minBalanceOf("solana", relayer.policies)
+    const minimum = policy > rentMinimum ? policy : rentMinimum
+    if (balance - reserved - fee >= minimum) return
+    return yield* refusedTransaction(
+      "insufficient_funds",
+      `it can cost ${fee} lamports; the account has ${balance}, of which ${reserved} are reserved and ${minimum} must stay`
+    )
+  })
+
+  const prepare = Effect.fnUntraced(function* (sender: Sender<Solana>, guarded: Guarded) {
+    const { message, messageBytes, signatures } = guarded.transaction
+    const providers = yield* relayerProviders.of(sender)
+    const lifetime = yield* lifetimeOf(providers, guarded)
+    const { broken, fee = feeOf(message).total } = yield* examine({ providers, prices, target: sender.target }, guarded)
+    if (broken !== undefined) return yield* refusedTransaction(broken.code, broken.message)
+    const { computeUnitPrice, computeUnitLimit } = feeOf(message)
+    yield* checkFunds(providers, sender, fee)
+    const offer: Solana["offer"] = {
+      ...lifetime,
+      computeUnitPrice,
+      ...present("computeUnitLimit", computeUnitLimit),
+      fee,
+      out: 0n
+    }
+    return {
+      curve: "ed25519" as const,
+      message: messageBytes,
+      fee,
+      end: { lastHeight: lifetime.bound },
+      offer,
+      seal: (signature: Uint8Array) =>
+        Effect.sync(() => {
+          if (!isSignedBy(signature, messageBytes, sender.account.address)) return undefined
+          const [, ...others] = signatures
+          return { hash: encodeBase58(signature), raw: transactionBytes([signature, ...others], messageBytes) }
+        })
+    }
+  })
+
+  const signing: Signing<Solana, SolanaSigning> = {
+    body: SignSolanaTransaction,
+    admit: Effect.fnUntraced(function* ({ transaction }, sender, { limits, prefix }) {
+      const form = paysFees(sender.target) ? "sign_transaction" : "sponsored"
+      const request = { transaction: prebuiltOf(transaction) }
+      const guarded = yield* checkBytes(request, sender.target, { form, limits, prefix })
+      return { identity: identityOf(guarded.transaction), unsigned: prepare(sender, guarded) }
+    }),
+    show: ({ hash, raw }) => ({ transaction: base64Of(raw), signature: hash })
+  }
+  return signing
+})
+
+// Simulates a request: what it would do and cost, and which rules keep it from being signed now.
+
+interface Simulating {
+  readonly limits: NetworkLimits | undefined
+  readonly forbidden: Violation | undefined
+}
+
+/** Bytes of UTF-16 text that the logs of a response may have together. */
+const maxLogs = 10_000
+
+const within10kB = (logs: ReadonlyArray<string>): ReadonlyArray<string> => {
+  let room = maxLogs
+  return logs.filter((line) => (room -= line.length) >= 0)
+}
+
+const draft = (request: SolanaRequest, payer: string, tables: ReadonlyMap<string, ReadonlyArray<string>>) =>
+  Effect.mapError(Effect.fromResult(draftOf(request, { payer, tables })), ({ code, message }) =>
+    BadRequest.of([{ field: "transaction", message: `${code}: ${message}` }])
+  )
+
+/** Contents of the tables that a request names. */
+const tablesOf = Effect.fnUntraced(function* (
+  providers: SolanaProviders,
+  { address_lookup_tables = [] }: SolanaRequest
+) {
+  const read = yield* readTables(providers, address_lookup_tables)
+  if (typeof read === "string") return yield* unanswered("has the lookup tables")
+  return new Map([...read].flatMap(([table, state]) => (state._tag === "Active" ? [[table, state.addresses]] : [])))
+})
+
+export const makeSolanaSimulating = Effect.gen(function* () {
+  const relayerProviders = yield* makeRelayerProviders
+  const outboundWork = yield* OutboundWork
+  const prices = yield* PriceSource
+
+  const speeds = Object.keys(pricePercentile) as ReadonlyArray<keyof typeof pricePercentile>
+
+  const simulateIn = Effect.fnUntraced(function* (
+    request: SolanaRequest,
+    sender: Sender<Solana>,
+    { limits, forbidden }: Simulating
+  ) {
+    const { target, account } = sender
+    const providers = yield* relayerProviders.of(sender)
+    const tables = yield* tablesOf(providers, request)
+    const transaction = yield* draft(request, account.address, tables)
+    const isPrebuilt = request.transaction !== undefined
+    const terms = guardTermsOf(target, request)
+    const added = addedTo(request, transaction.message)
+    const guarded: Guarded = { transaction, form: formOf(target, request), added, terms, derivations }
+    const { broken, fee, spending, simulation } = yield* examine({ providers, prices, target }, guarded)
+    const found = simulation?.found
+    const isFixed = isPrebuilt || hasOwnBudget(request)
+    const limit = isFixed ? undefined : unitLimitOf(request, found?.unitsConsumed)
+    const feeAt = (price: bigint): bigint => {
+      if (isFixed) return fee ?? feeOf(transaction.message).total
+      const build = (computeUnitPrice: bigint): WireTransaction =>
+        Result.getOrThrow(
+          unsignedOf(
+            request,
+            { payer: account.address, tables },
+            { blockhash: transaction.message.blockhash, computeUnitLimit: limit, computeUnitPrice }
+          )
+        )
+      const floor = feeOf(build(0n).message).total
+      return feeOf(build(priceWithin(price, terms.maxFee, floor, limit ?? maxComputeUnits)).message).total
+    }
+    const sorted = isFixed
+      ? []
+      : yield* Effect.orElseSucceed(unitPricesOf(providers, transaction, found?.slot ?? 0), () => [])
+    const [safeLow, average, fast, fastest] = speeds.map((speed) =>
+      feeAt(request.compute_unit_price ?? percentileOf(sorted, speed))
+    )
+    const after = found?.accounts
+    const lost = after && after.before.lamports - after.after.lamports
+    const limited = limitViolation(guarded, "transaction", limits, spending)
+    const fees = { safeLow: safeLow ?? 0n, average: average ?? 0n, fast: fast ?? 0n, fastest: fastest ?? 0n }
+    return {
+      ...present("units_consumed", found?.unitsConsumed),
+      ...present("compute_unit_limit", limit),
+      fees,
+      max_fee: fees[request.speed ?? "fast"],
+      ...present("lamports_out", lost),
+      out: spending.out,
+      spent: spending.spent,
+      logs: within10kB(found?.logs ?? []),
+      ...present("error", found?.error),
+      verdict: [
+        ...(broken === undefined ? [] : [broken.code]),
+        ...(limited === undefined && forbidden === undefined ? [] : ["transaction_limits"])
+      ]
+    }
+  })
+
+  return (request: SolanaRequest, sender: Sender<Solana>, options: Simulating) =>
+    outboundWork.run(simulateIn(request, sender, options))
+})
 
 interface Admission extends Allowance {
   readonly now: Moment
@@ -77,7 +294,7 @@ const check = Effect.fnUntraced(function* (
       isPrebuilt,
       isRefreshable: !isPrebuilt || (refresh && draft.message.signers === 1),
       // Somebody has these bytes already.
-      ...(own === undefined ? {} : { given: { hash: Base58.encode(own) } })
+      ...(own === undefined ? {} : { given: { hash: encodeBase58(own) } })
     },
     /** Lamports. The price of instructions is decided when they are signed. */
     fee:
@@ -88,7 +305,7 @@ const check = Effect.fnUntraced(function* (
 const isNewest = isNewestOf(solanaRules.request)
 
 export const make = Effect.map(
-  Effect.all([SolanaSigning.make, SolanaSimulating.make, SolanaSponsoring.make]),
+  Effect.all([makeSolanaSigning, makeSolanaSimulating, SolanaSponsoring.make]),
   ([signing, simulate, { quote, build }]): Intake<Solana> => ({
     rules: solanaRules,
     hasSequences: false,
@@ -131,3 +348,27 @@ export const make = Effect.map(
     build
   })
 )
+
+// What operators see and do about the account of a solana relayer: it has no nonce, so that only restarts of test networks are left.
+
+export const makeSolanaNonces = Effect.map(Ledger, (ledger): SequenceNetwork => ({
+  type: solanaRules.type,
+  ofLedger: Effect.fnUntraced(function* ({ account }: Sender) {
+    const lane = Option.getOrUndefined(yield* ledger.laneOf(account))
+    const { inFlight, pending } = yield* ledger.countLane(account)
+    const state: SolanaLaneState = {
+      address: account.address,
+      generation: lane?.lane.generation ?? 0,
+      pending,
+      in_flight: inFlight,
+      ...present("signature_window", lane?.lane.windowSize),
+      ...present("code", lane?.code),
+      ...present("code_since", lane?.codeSince === undefined ? undefined : DateTime.makeUnsafe(lane.codeSince))
+    }
+    return state
+  }),
+  get: () => Effect.fail(new NotImplemented({ error: "accounts of solana have no nonce" })),
+  // Answers are about transactions whose bytes are dead: `Rules.resolve` of solana compares block heights.
+  usedBelow: () => Effect.succeed(0n),
+  notCleared: "accounts of solana have no nonce, and so no gaps; cancel the transactions instead"
+}))

@@ -4,42 +4,43 @@ import { Effect, Result } from "effect"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import { chargeOf, decimalOf } from "../../../domain/price/Price.ts"
 import type { Charge, TokenPrice } from "../../../domain/price/Price.ts"
-import { brokenRule } from "../../../domain/transaction/solana/Guard.ts"
-import type { Guarded } from "../../../domain/transaction/solana/Guard.ts"
-import { loadedBy } from "../../../domain/transaction/solana/Instruction.ts"
 import type { Message, WireTransaction } from "../../../domain/transaction/solana/Message.ts"
-import * as Payments from "../../../domain/transaction/solana/Payment.ts"
-import type { FeeToken, MintState } from "../../../domain/transaction/solana/Payment.ts"
-import { systemProgram } from "../../../domain/transaction/solana/Programs.ts"
-import { base64Of, bytesOf, prebuiltOf } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
-import type { Solana, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
-import { BuildSolanaTransaction, QuoteSolanaTransaction } from "../../../domain/transaction/solana/SolanaExchanges.ts"
-import type { SolanaBuilding, SolanaQuoting } from "../../../domain/transaction/solana/SolanaExchanges.ts"
 import { maxMintBytes, solDecimals } from "../../../domain/transaction/solana/SolanaNumbers.ts"
-import { guardTermsOf, paymentTermsOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
-import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
-import { paymentOf, sponsored } from "../../../domain/transaction/solana/Sponsored.ts"
-import { decode } from "../../../domain/transaction/solana/WireDecoding.ts"
-import { noBlockhash } from "../../../domain/transaction/solana/Unsigned.ts"
-import type { TransferOfUser } from "../../../domain/transaction/solana/RpcMethods.ts"
-import {
-  build as buildMessage,
-  messageBytes,
-  transactionBytes
-} from "../../../domain/transaction/solana/WireEncoding.ts"
-import * as Accounts from "../../chains/solana/SolanaAccounts.ts"
-import * as Calls from "../../chains/solana/SolanaCalls.ts"
-import { derivations } from "../../chains/solana/SolanaKeys.ts"
-import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
-import { readTables } from "../../chains/solana/SolanaStates.ts"
-import { priceOf } from "../../lanes/solana/SolanaPayments.ts"
-import { chargeOf as feeCharged } from "../../lanes/solana/SolanaPrices.ts"
 import { PriceSource } from "../../prices/PriceSource.ts"
 import type { Answering, Sender } from "../Intake.ts"
 import { needsUserStrategy, notAllowedToken, priceUnavailable } from "../Exchanges.ts"
 import { unanswered } from "../Senders.ts"
-import { examine } from "./Examination.ts"
-import * as RelayerProviders from "./RelayerProviders.ts"
+import { brokenRule, mintProblem, nativeToken } from "../../../domain/transaction/solana/Guard.ts"
+import type { FeeToken, Guarded, MintState } from "../../../domain/transaction/solana/Guard.ts"
+import { loadedBy, systemProgram } from "../../../domain/transaction/solana/Programs.ts"
+import { noBlockhash, paymentInstruction, sponsoredMessage } from "../../../domain/transaction/solana/RequestBytes.ts"
+import type { Solana, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
+import {
+  base64Of,
+  BuildSolanaTransaction,
+  bytesOf,
+  prebuiltOf,
+  QuoteSolanaTransaction
+} from "../../../domain/transaction/solana/SolanaExchanges.ts"
+import type {
+  SolanaBuilding,
+  SolanaQuoting,
+  TransferOfUser
+} from "../../../domain/transaction/solana/SolanaExchanges.ts"
+import { guardTermsOf, paymentTermsOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
+import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
+import {
+  buildMessage,
+  decodeTransaction,
+  messageBytes,
+  transactionBytes
+} from "../../../domain/transaction/solana/Wire.ts"
+import * as Accounts from "../../chains/solana/SolanaAccounts.ts"
+import { derivations, readTables } from "../../chains/solana/SolanaAccounts.ts"
+import * as Calls from "../../chains/solana/SolanaCalls.ts"
+import type { SolanaProviders } from "../../chains/solana/SolanaCalls.ts"
+import { feeCharged, tokenPriceOf } from "../../lanes/solana/SolanaSimulations.ts"
+import { examine, makeRelayerProviders } from "./SolanaChecks.ts"
 
 type Body = SolanaQuoting["request"]
 
@@ -54,7 +55,7 @@ const tokenOf = (target: SolanaTarget, mint: string) => {
 
 /** The message of the user, who is its fee payer until the relayer takes that place. */
 const userMessage = Effect.fnUntraced(function* ({ transaction }: Body, relayer: string) {
-  const decoded = decode(bytesOf(prebuiltOf(transaction)))
+  const decoded = decodeTransaction(bytesOf(prebuiltOf(transaction)))
   if (Result.isFailure(decoded)) {
     const { code, message } = decoded.failure
     return yield* refused("transaction", `${code}: ${message}`)
@@ -84,16 +85,16 @@ interface Priced {
 const nativeMint: MintState = { program: systemProgram, decimals: solDecimals, extensions: [] }
 
 export const make = Effect.gen(function* () {
-  const relayerProviders = yield* RelayerProviders.make
+  const relayerProviders = yield* makeRelayerProviders
   const prices = yield* PriceSource
 
   /** The mint, if the relayer has an account of the token to be paid to. */
   const mintOf = Effect.fnUntraced(function* (providers: SolanaProviders, token: FeeToken, target: SolanaTarget) {
-    if (token.mint === Payments.nativeToken) return nativeMint
+    if (token.mint === nativeToken) return nativeMint
     const read = (addresses: ReadonlyArray<string>) =>
-      relayerProviders.first(providers, (node) => Accounts.read(node, addresses, maxMintBytes))
+      relayerProviders.first(providers, (node) => Accounts.readMany(node, addresses, maxMintBytes))
     const mint = Accounts.mintOf((yield* read([token.mint])).get(token.mint))
-    const problem = Payments.mintProblem(mint, token, paymentTermsOf(target))
+    const problem = mintProblem(mint, token, paymentTermsOf(target))
     if (mint === undefined || problem !== undefined) return yield* refused("fee_token", problem ?? "is no mint")
     const destination = derivations.associated(target.relayer.address, token.mint, mint.program)
     const account = Accounts.stateOf((yield* read([destination])).get(destination))
@@ -132,16 +133,16 @@ export const make = Effect.gen(function* () {
     const mint = yield* mintOf(providers, token, target)
     const resolved = yield* resolve(providers, message)
     const { value: latest } = yield* relayerProviders.first(providers, (node) => node.call(Calls.latestBlockhash))
-    const rate = yield* Effect.mapError(priceOf(prices, target, token), ({ reason }) => priceUnavailable(reason))
+    const rate = yield* Effect.mapError(tokenPriceOf(prices, target, token), ({ reason }) => priceUnavailable(reason))
     const [user = ""] = message.keys
     const associated = (wallet: string) => derivations.associated(wallet, token.mint, mint.program)
     const withPayment = (amount: bigint): WireTransaction =>
       unsigned(
-        sponsored(message, {
+        sponsoredMessage(message, {
           ...resolved,
           relayer: relayer.address,
           blockhash: latest.blockhash,
-          payment: paymentOf({
+          payment: paymentInstruction({
             mint: token.mint,
             tokenProgram: mint.program,
             decimals: mint.decimals,
@@ -231,7 +232,7 @@ export const make = Effect.gen(function* () {
     const { program, decimals } = yield* mintOf(providers, yield* tokenOf(target, mint), target)
     const associated = (wallet: string) => derivations.associated(wallet, mint, program)
     const [source, destination] = [associated(user), associated(receiver)]
-    const instruction = paymentOf({
+    const instruction = paymentInstruction({
       mint,
       tokenProgram: program,
       decimals,

@@ -1,6 +1,6 @@
 // Until which block height bytes can land.
 import { assert, describe, it } from "@effect/vitest"
-import { boundOf, boundOfOwn } from "../../../../src/domain/transaction/solana/Bound.ts"
+import { boundOf, boundOfOwn } from "../../../../src/domain/transaction/solana/RequestBytes.ts"
 
 /** What a provider says whose newest block has this height. */
 const second = (height: number, over: object = {}) => ({ isValid: true, height, life: 150, ...over })

@@ -1,17 +1,16 @@
 // A situation for every code that a solana transaction can have: the state machine reaches it, and its sentences explain it.
 import { assert, describe, it } from "@effect/vitest"
 import { maxAttempts } from "../../../../src/domain/transaction/solana/SolanaNumbers.ts"
-import type { Preparation } from "../../../../src/domain/transaction/solana/Preparation.ts"
-import { cause } from "../../../../src/domain/transaction/solana/SolanaCode.ts"
-import type { RuleCode, SolanaCause, SolanaCode } from "../../../../src/domain/transaction/solana/SolanaCode.ts"
-import { decide } from "../../../../src/domain/transaction/solana/SolanaDecision.ts"
-import { causeOf } from "../../../../src/domain/transaction/solana/SolanaMachine.ts"
+import { decideSolana } from "../../../../src/domain/transaction/solana/SolanaDecision.ts"
+import { causeOf } from "../../../../src/domain/transaction/solana/SolanaRules.ts"
 import type {
+  Preparation,
   SolanaCommand,
   SolanaSituation,
   SolanaTransaction
 } from "../../../../src/domain/transaction/solana/SolanaSituation.ts"
-import { explain } from "../../../../src/domain/transaction/solana/SolanaWords.ts"
+import { cause, explain } from "../../../../src/domain/transaction/solana/SolanaWords.ts"
+import type { RuleCode, SolanaCause, SolanaCode } from "../../../../src/domain/transaction/solana/SolanaWords.ts"
 import { alive, attempt, dead, landed, now, pending, preparation, seen, situation, submitted } from "./Situations.ts"
 
 const base = situation(pending, seen([]))
@@ -107,7 +106,7 @@ const isFinal = (commands: ReadonlyArray<SolanaCommand>) => commands.some(({ _ta
 describe("every code of solana", () => {
   for (const [code, given] of Object.entries(situations)) {
     it(`${code} is reached, and explained with its numbers and what comes next`, () => {
-      const commands = decide(given)
+      const commands = decideSolana(given)
       const why = causeIn(commands)
       assert.strictEqual(why?.code, code)
       if (why === undefined) return

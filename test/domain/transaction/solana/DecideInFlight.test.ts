@@ -1,10 +1,14 @@
 // Decisions about transactions with bytes, row by row: nothing but a finalized signature or a proof ends one.
 import { assert, describe, it } from "@effect/vitest"
-import type { Earlier, Look } from "../../../../src/domain/transaction/solana/Look.ts"
-import { decide } from "../../../../src/domain/transaction/solana/SolanaDecision.ts"
-import { cause } from "../../../../src/domain/transaction/solana/SolanaCode.ts"
 import { looksApart, maxAttempts } from "../../../../src/domain/transaction/solana/SolanaNumbers.ts"
-import type { SolanaSituation, SolanaTransaction } from "../../../../src/domain/transaction/solana/SolanaSituation.ts"
+import { decideSolana } from "../../../../src/domain/transaction/solana/SolanaDecision.ts"
+import type {
+  EarlierConclusion,
+  Look,
+  SolanaSituation,
+  SolanaTransaction
+} from "../../../../src/domain/transaction/solana/SolanaSituation.ts"
+import { cause } from "../../../../src/domain/transaction/solana/SolanaWords.ts"
 import {
   alive,
   attempt,
@@ -46,8 +50,8 @@ const emptied: Look = {
   firstAvailable: 90,
   keptFrom: 90
 }
-const proofAt = (at: number): Earlier => ({ at, conclusion: { _tag: "Dead", attempts: 1 } })
-const verdictAt = (at: number): Earlier => ({
+const proofAt = (at: number): EarlierConclusion => ({ at, conclusion: { _tag: "Dead", attempts: 1 } })
+const verdictAt = (at: number): EarlierConclusion => ({
   at,
   conclusion: { _tag: "Landed", hash: "s1", slot: 222, isSuccess: true }
 })
@@ -333,7 +337,7 @@ describe("a provider that has dropped the old transactions of the relayer", () =
 
   const unproven = (looks: ReadonlyArray<Look>, signedAt = now - 60_000) => {
     const asked = seen(looks, { isProofAsked: true })
-    const decided = decide(situation({ ...submitted, attempts: [{ ...attempt, signedAt }] }, asked))
+    const decided = decideSolana(situation({ ...submitted, attempts: [{ ...attempt, signedAt }] }, asked))
     const hold = decided.find((command) => command._tag === "Hold")
     return hold?._tag === "Hold" ? hold.cause.figures : {}
   }

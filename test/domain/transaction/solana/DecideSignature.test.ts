@@ -1,8 +1,11 @@
 // Decisions about transactions without bytes, and before each signature, row by row.
 import { describe } from "@effect/vitest"
-import type { Preparation } from "../../../../src/domain/transaction/solana/Preparation.ts"
-import { cause } from "../../../../src/domain/transaction/solana/SolanaCode.ts"
-import type { SolanaSituation, SolanaTransaction } from "../../../../src/domain/transaction/solana/SolanaSituation.ts"
+import type {
+  Preparation,
+  SolanaSituation,
+  SolanaTransaction
+} from "../../../../src/domain/transaction/solana/SolanaSituation.ts"
+import { cause } from "../../../../src/domain/transaction/solana/SolanaWords.ts"
 import { attempt, check, now, pending, preparation, seen, situation } from "./Situations.ts"
 
 const prepared = (

@@ -1,11 +1,11 @@
 // Which transactions of the chain are executions of requests, after a restore.
 import { assert, describe, it } from "@effect/vitest"
-import { executesNone } from "../../../../src/domain/transaction/solana/Execution.ts"
-import type { Description } from "../../../../src/domain/transaction/solana/Execution.ts"
+import { executesNone } from "../../../../src/domain/transaction/solana/RequestBytes.ts"
+import type { TransactionDescription } from "../../../../src/domain/transaction/solana/RequestBytes.ts"
 import { other, relayer } from "../../../../testkit/solana/Messages.ts"
 
 describe("a transaction whose bytes cannot be read", () => {
-  it.each<readonly [string, Description, boolean]>([
+  it.each<readonly [string, TransactionDescription, boolean]>([
     ["that another account paid for", { payer: other, version: 0 }, true],
     ["that another account paid for, of a version that is not named", { payer: other }, true],
     ["of a later version", { version: 2 }, true],
@@ -14,7 +14,7 @@ describe("a transaction whose bytes cannot be read", () => {
     assert.isTrue(executesNone(description, relayer))
   })
 
-  it.each<readonly [string, Description]>([
+  it.each<readonly [string, TransactionDescription]>([
     ["that the relayer paid for", { payer: relayer }],
     ["that the relayer paid for, of the legacy form", { payer: relayer, version: "legacy" }],
     ["that the relayer paid for, of the latest version that it signs", { payer: relayer, version: 1 }],

@@ -1,14 +1,17 @@
 // The rules that keep the relayer from being drained: one case per rule, and one per attack.
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { brokenRule, brokenSignature, spendingOf } from "../../../../src/domain/transaction/solana/Guard.ts"
-import type { Form, GuardTerms, Guarded } from "../../../../src/domain/transaction/solana/Guard.ts"
 import type { Message, MessageConfig } from "../../../../src/domain/transaction/solana/Message.ts"
-import type { AccountState } from "../../../../src/domain/transaction/solana/Instruction.ts"
+import {
+  brokenRule,
+  brokenSignature,
+  brokenSimulation,
+  spendingOf
+} from "../../../../src/domain/transaction/solana/Guard.ts"
+import type { Form, Guarded, GuardTerms, SimulatedAccounts } from "../../../../src/domain/transaction/solana/Guard.ts"
 import * as Programs from "../../../../src/domain/transaction/solana/Programs.ts"
-import { brokenSimulation } from "../../../../src/domain/transaction/solana/SimulatedRules.ts"
-import type { SimulatedAccounts } from "../../../../src/domain/transaction/solana/SimulatedRules.ts"
-import { noBlockhash, unsignedOf } from "../../../../src/domain/transaction/solana/Unsigned.ts"
+import type { AccountState } from "../../../../src/domain/transaction/solana/Programs.ts"
+import { noBlockhash, unsignedOf } from "../../../../src/domain/transaction/solana/RequestBytes.ts"
 import * as Attacks from "../../../../testkit/solana/Attacks.ts"
 import {
   address,

@@ -1,8 +1,8 @@
 // Which instructions of a user are payments to the relayer.
 import { assert, describe, it } from "@effect/vitest"
-import type { Derivations, Instruction } from "../../../../src/domain/transaction/solana/Instruction.ts"
-import { nativeToken, paymentsOf } from "../../../../src/domain/transaction/solana/Payment.ts"
+import { nativeToken, paymentsOf } from "../../../../src/domain/transaction/solana/Guard.ts"
 import { systemProgram, token2022Program, tokenProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import type { Derivations, Instruction } from "../../../../src/domain/transaction/solana/Programs.ts"
 
 const derivations: Derivations = {
   associated: (...of) => of.join(" "),

@@ -1,9 +1,8 @@
 // What the answers of nodes to a send of solana bytes mean: only nodes that never take the bytes refuse them.
 import { assert, describe, it } from "@effect/vitest"
 import type { Attempt } from "../../../../src/domain/transaction/Transaction.ts"
-import type { NodeAnswer } from "../../../../src/domain/transaction/solana/NodeAnswer.ts"
-import type { Solana } from "../../../../src/domain/transaction/solana/Solana.ts"
-import { aboutMessage, hear } from "../../../../src/domain/transaction/solana/SendAnswer.ts"
+import type { NodeAnswer, Solana } from "../../../../src/domain/transaction/solana/Solana.ts"
+import { aboutMessage, hear } from "../../../../src/domain/transaction/solana/SolanaRules.ts"
 
 const attempt: Attempt<Solana> = {
   ordinal: 1,

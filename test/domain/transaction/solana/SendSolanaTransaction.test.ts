@@ -1,16 +1,16 @@
 // Sends that are refused before anything is stored, each with the field that is wrong.
-import { computeBudgetProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import { assert, describe, it } from "@effect/vitest"
 import type { SolanaTransactionRequest } from "@openzeppelin/relayer-sdk"
 import { DateTime, Result, Schema } from "effect"
 import * as Json from "../../../../src/api/Json.ts"
 import { errorIn, strict } from "../../../../testkit/DecodedBody.ts"
+import { computeBudgetProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import {
   bytesOf,
   prebuiltOf,
   SendSolanaTransaction
-} from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
-import { deadlineOf, violationsOf } from "../../../../src/domain/transaction/solana/SolanaAdmission.ts"
+} from "../../../../src/domain/transaction/solana/SolanaExchanges.ts"
+import { deadlineOf, violationsOf } from "../../../../src/domain/transaction/solana/SolanaTerms.ts"
 import { address, other, relayer } from "../../../../testkit/solana/Messages.ts"
 
 const now = Date.parse("2026-11-22T12:00:00.000Z")

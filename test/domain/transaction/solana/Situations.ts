@@ -1,9 +1,10 @@
 // Situations for tests of decisions: a transaction that can be signed, and one whose bytes are alive, dead or landed.
 import { assert, it } from "@effect/vitest"
-import type { Look, Status } from "../../../../src/domain/transaction/solana/Look.ts"
-import type { Preparation } from "../../../../src/domain/transaction/solana/Preparation.ts"
-import { decide } from "../../../../src/domain/transaction/solana/SolanaDecision.ts"
+import { decideSolana } from "../../../../src/domain/transaction/solana/SolanaDecision.ts"
 import type {
+  Look,
+  Preparation,
+  SignatureStatus,
   SolanaAttempt,
   SolanaSeen,
   SolanaSituation,
@@ -46,7 +47,7 @@ export const preparation: Preparation = {
   balance: 10_000_000n
 }
 
-const look = (status: Status | null, finalizedHeight: number): Look => ({
+const look = (status: SignatureStatus | null, finalizedHeight: number): Look => ({
   finalized: { slot: finalizedHeight + 50, height: finalizedHeight },
   statuses: {
     slot: finalizedHeight + 80,
@@ -61,7 +62,8 @@ const look = (status: Status | null, finalizedHeight: number): Look => ({
 /** Looks of one provider: its bytes are not seen yet, can land no more, or are in a block. */
 export const alive = look(null, 200)
 export const dead = look(null, 301)
-export const landed = (level: Status["level"], isSuccess = true): Look => look({ slot: 222, level, isSuccess }, 210)
+export const landed = (level: SignatureStatus["level"], isSuccess = true): Look =>
+  look({ slot: 222, level, isSuccess }, 210)
 
 export const seen = (looks: ReadonlyArray<Look>, more: Partial<SolanaSeen> = {}): SolanaSeen => ({
   _tag: "Seen",
@@ -87,7 +89,7 @@ export const situation = (
 
 /** The first command in short: its tag, then what it says. */
 const first = (decided: SolanaSituation): string => {
-  const [command] = decide(decided)
+  const [command] = decideSolana(decided)
   switch (command._tag) {
     case "Hold":
       return `Hold ${command.cause.code}`
@@ -111,7 +113,7 @@ export const check = (cases: ReadonlyArray<Case>) => {
   for (const [name, decided, expected] of cases) {
     it(name, () => {
       assert.strictEqual(first(decided), expected)
-      for (const command of decide(decided)) {
+      for (const command of decideSolana(decided)) {
         if (command._tag === "PollAt") assert.isAtLeast(command.at, decided.now)
       }
     })

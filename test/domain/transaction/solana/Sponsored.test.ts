@@ -1,12 +1,17 @@
 // The message that a user signs: what the user wants, behind a payment, with another fee payer.
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { memoProgram, systemProgram, tokenProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
-import { paymentOf, sponsored } from "../../../../src/domain/transaction/solana/Sponsored.ts"
-import { instructionsOf, loadedBy } from "../../../../src/domain/transaction/solana/Instruction.ts"
-import { decode } from "../../../../src/domain/transaction/solana/WireDecoding.ts"
 import { isWritable } from "../../../../src/domain/transaction/solana/Message.ts"
-import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
+import {
+  instructionsOf,
+  loadedBy,
+  memoProgram,
+  systemProgram,
+  tokenProgram
+} from "../../../../src/domain/transaction/solana/Programs.ts"
+import { paymentInstruction, sponsoredMessage } from "../../../../src/domain/transaction/solana/RequestBytes.ts"
+import * as Wire from "../../../../src/domain/transaction/solana/Wire.ts"
+import { decodeTransaction } from "../../../../src/domain/transaction/solana/Wire.ts"
 import { address } from "../../../../testkit/solana/Messages.ts"
 
 const [relayer, user, cosigner, to, mint, source, destination, table, other] = [1, 2, 3, 4, 5, 6, 7, 8, 9].map(
@@ -15,7 +20,7 @@ const [relayer, user, cosigner, to, mint, source, destination, table, other] = [
 
 const text = (value: string | undefined): string => value ?? assert.fail("no address")
 
-const payment = paymentOf({
+const payment = paymentInstruction({
   mint: text(mint),
   tokenProgram,
   decimals: 6,
@@ -29,7 +34,7 @@ const payment = paymentOf({
 const tables = new Map([[text(table), [text(other), text(to), text(mint)]]])
 
 const wanted = (hasTables: boolean) =>
-  Wire.build({
+  Wire.buildMessage({
     payer: text(user),
     blockhash: text(other),
     instructions: [
@@ -64,9 +69,9 @@ describe("a sponsored message", () => {
   it.each([false, true])("executes the payment and then what the user wants; with tables: %s", (hasTables) => {
     const message = wanted(hasTables)
     const loaded = loadedOf(message)
-    const built = sponsored(message, { relayer: text(relayer), payment, blockhash: text(to), loaded, tables })
+    const built = sponsoredMessage(message, { relayer: text(relayer), payment, blockhash: text(to), loaded, tables })
     const bytes = Wire.transactionBytes([undefined, undefined, undefined], Wire.messageBytes(built))
-    assert.deepStrictEqual(Result.getOrThrow(decode(bytes)).message, built)
+    assert.deepStrictEqual(Result.getOrThrow(decodeTransaction(bytes)).message, built)
     assert.strictEqual(built.version, message.version)
     assert.strictEqual(built.keys[0], relayer)
     assert.sameMembers(built.keys.slice(0, built.signers), [relayer, user, cosigner].map(text))
@@ -78,7 +83,7 @@ describe("a sponsored message", () => {
 
   it("loads accounts of the payment from a table of the user, and no account twice", () => {
     const message = wanted(true)
-    const built = sponsored(message, {
+    const built = sponsoredMessage(message, {
       relayer: text(relayer),
       payment,
       blockhash: text(to),

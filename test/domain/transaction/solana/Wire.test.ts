@@ -2,10 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { getAddressDecoder, getAddressEncoder } from "@solana/addresses"
 import { Result } from "effect"
-import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
 import type { Message, MessageConfig } from "../../../../src/domain/transaction/solana/Message.ts"
-import { decode } from "../../../../src/domain/transaction/solana/WireDecoding.ts"
-import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
+import * as Wire from "../../../../src/domain/transaction/solana/Wire.ts"
+import { decodeBase58, decodeTransaction, encodeBase58 } from "../../../../src/domain/transaction/solana/Wire.ts"
 import { address, other, relayer, u32, u64, user } from "../../../../testkit/solana/Messages.ts"
 import { random } from "./explorer/Random.ts"
 import { read } from "./SecondReader.ts"
@@ -13,7 +12,7 @@ import type { Reading } from "./SecondReader.ts"
 
 const program = address(7)
 
-const message = Wire.build({
+const message = Wire.buildMessage({
   payer: relayer,
   instructions: [
     {
@@ -32,7 +31,7 @@ const message = Wire.build({
 const bytes = Wire.transactionBytes([undefined], Wire.messageBytes(message))
 
 const problemOf = (raw: Uint8Array): string => {
-  const decoded = decode(raw)
+  const decoded = decodeTransaction(raw)
   return Result.isFailure(decoded) ? `${decoded.failure.code}: ${decoded.failure.message}` : "none"
 }
 
@@ -44,11 +43,11 @@ const formOf = ({ config, signatures, version, header, keys, blockhash, instruct
   version,
   config: config === undefined ? undefined : [config.mask, ...config.values],
   header: [...header],
-  keys: keys.map(Base58.encode),
-  blockhash: Base58.encode(blockhash),
+  keys: keys.map(encodeBase58),
+  blockhash: encodeBase58(blockhash),
   signatures: signatures.map((signature) => signature.some((byte) => byte !== 0)),
   instructions: instructions.map(({ program, accounts, data }) => [program, [...accounts], [...data]]),
-  tables: tables.map(({ key, writable, readonly }) => [Base58.encode(key), [...writable], [...readonly]])
+  tables: tables.map(({ key, writable, readonly }) => [encodeBase58(key), [...writable], [...readonly]])
 })
 
 const verdictOf = (raw: Uint8Array) => {
@@ -67,7 +66,7 @@ const valuesOf = ({ priorityFee, computeUnitLimit, loadedBytes, heapBytes }: Mes
 ]
 
 const ourVerdictOf = (raw: Uint8Array) => {
-  const decoded = decode(raw)
+  const decoded = decodeTransaction(raw)
   if (Result.isFailure(decoded)) return "refused"
   const { message, messageBytes, signatures } = decoded.success
   const { config, version, signers, readonlySigners, readonlyOthers, keys, blockhash, instructions, tables } = message
@@ -101,7 +100,7 @@ const randomTransaction = (next: (limit: number) => number): Uint8Array => {
     version !== 0
       ? []
       : Array.from({ length: next(3) }, () => ({
-          table: Base58.encode(Uint8Array.from(indices(32, 256))),
+          table: encodeBase58(Uint8Array.from(indices(32, 256))),
           writable: indices(next(4), 256),
           readonly: indices(next(4), 256)
         }))
@@ -112,8 +111,8 @@ const randomTransaction = (next: (limit: number) => number): Uint8Array => {
     signers,
     readonlySigners: next(signers),
     readonlyOthers,
-    keys: Array.from({ length: keys }, () => Base58.encode(Uint8Array.from(indices(32, 256)))),
-    blockhash: Base58.encode(Uint8Array.from(indices(32, 256))),
+    keys: Array.from({ length: keys }, () => encodeBase58(Uint8Array.from(indices(32, 256)))),
+    blockhash: encodeBase58(Uint8Array.from(indices(32, 256))),
     instructions: Array.from({ length: next(5) }, () => ({
       program: next(keys + (next(20) === 0 ? 2 : 0)),
       accounts: indices(next(8), keys + loaded + (next(20) === 0 ? 1 : 0)),
@@ -149,25 +148,25 @@ describe("base58", () => {
     for (let round = 0; round < 500; round++) {
       const zeros = round % 5
       const key = Uint8Array.from({ length: 32 }, (_, index) => (index < zeros ? 0 : next.int(256)))
-      const text = Base58.encode(key)
+      const text = encodeBase58(key)
       const library = decoder.decode(key)
       assert.strictEqual(text, library)
-      assert.deepStrictEqual(Base58.decode(text), new Uint8Array(encoder.encode(library)))
+      assert.deepStrictEqual(decodeBase58(text), new Uint8Array(encoder.encode(library)))
     }
   })
 
   it("refuses texts of another length and with foreign characters", () => {
-    assert.isUndefined(Base58.decode("1".repeat(31)))
-    assert.isUndefined(Base58.decode("1".repeat(33)))
-    assert.isUndefined(Base58.decode("0".repeat(32)))
-    assert.isUndefined(Base58.decode("z".repeat(44)))
-    assert.deepStrictEqual(Base58.decode("1".repeat(32)), new Uint8Array(32))
+    assert.isUndefined(decodeBase58("1".repeat(31)))
+    assert.isUndefined(decodeBase58("1".repeat(33)))
+    assert.isUndefined(decodeBase58("0".repeat(32)))
+    assert.isUndefined(decodeBase58("z".repeat(44)))
+    assert.deepStrictEqual(decodeBase58("1".repeat(32)), new Uint8Array(32))
   })
 })
 
 describe("the wire form of transactions", () => {
   it("a message that is built is read again as it was", () => {
-    const decoded = Result.getOrThrow(decode(bytes))
+    const decoded = Result.getOrThrow(decodeTransaction(bytes))
     assert.deepStrictEqual(decoded.message, message)
     assert.deepStrictEqual(decoded.signatures, [undefined])
     assert.strictEqual(decoded.size, bytes.length)
@@ -176,7 +175,7 @@ describe("the wire form of transactions", () => {
 
   it("accounts that a lookup table has are loaded from it, and programs are not", () => {
     const table = address(20)
-    const built = Wire.build({
+    const built = Wire.buildMessage({
       payer: relayer,
       instructions: [
         {
@@ -196,7 +195,7 @@ describe("the wire form of transactions", () => {
     assert.deepStrictEqual(built.tables, [{ table, writable: [2], readonly: [1] }])
     assert.deepStrictEqual(built.instructions[0]?.accounts, [2, 3, 0])
     const raw = Wire.transactionBytes([undefined], Wire.messageBytes(built))
-    assert.deepStrictEqual(Result.getOrThrow(decode(raw)).message, built)
+    assert.deepStrictEqual(Result.getOrThrow(decodeTransaction(raw)).message, built)
   })
 
   it("bytes with two readings are refused", () => {
@@ -239,14 +238,14 @@ describe("the wire form of transactions", () => {
     const config = { priorityFee: 2n ** 40n, computeUnitLimit: 1000, loadedBytes: 70_000, heapBytes: 65_536 }
     const built: Message = { ...message, version: 1, config }
     const raw = Wire.transactionBytes([undefined], Wire.messageBytes(built))
-    const decoded = Result.getOrThrow(decode(raw))
+    const decoded = Result.getOrThrow(decodeTransaction(raw))
     assert.deepStrictEqual(decoded.message, built)
     assert.deepStrictEqual(decoded.messageBytes, raw.subarray(0, -64))
     assert.deepStrictEqual(decoded.signatures, [undefined])
     assert.deepStrictEqual([...raw.subarray(0, 8)], [0x81, 1, 0, message.readonlyOthers, 0b11111, 0, 0, 0])
     const empty = { ...built, config: {} }
     const nothing = Wire.transactionBytes([undefined], Wire.messageBytes(empty))
-    assert.deepStrictEqual(Result.getOrThrow(decode(nothing)).message, empty)
+    assert.deepStrictEqual(Result.getOrThrow(decodeTransaction(nothing)).message, empty)
     assert.strictEqual(raw.length - nothing.length, 20)
   })
 
@@ -305,7 +304,7 @@ describe("the wire form of transactions", () => {
     const source = random(12)
     for (let round = 0; round < 1_000; round++) {
       const raw = randomTransaction((limit) => source.int(limit))
-      const decoded = decode(raw)
+      const decoded = decodeTransaction(raw)
       if (Result.isFailure(decoded)) continue
       const { message, signatures } = decoded.success
       assert.deepStrictEqual(Wire.transactionBytes(signatures, Wire.messageBytes(message)), raw)

@@ -2,7 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import * as ExactJson from "../../../../src/domain/request/ExactJson.ts"
-import * as SolanaLists from "../../../../src/server/chains/solana/SolanaLists.ts"
+import { readList } from "../../../../src/server/chains/solana/SolanaLooks.ts"
+import type { KeptLists } from "../../../../src/server/chains/solana/SolanaLooks.ts"
 import { listPage } from "../../../../src/domain/transaction/solana/SolanaNumbers.ts"
 import { nodeWith } from "../../../../testkit/RpcNodes.ts"
 import * as Cluster from "../../../../testkit/solana/Cluster.ts"
@@ -29,8 +30,8 @@ const make = (version: string) => {
         : { _tag: "RpcError", ...answer.error }
     )
   })
-  const lists: SolanaLists.Lists = new Map()
-  const read = (now: number) => Effect.result(SolanaLists.read(rpc, { address, slot: 1, until: 0 }, lists, now))
+  const lists: KeptLists = new Map()
+  const read = (now: number) => Effect.result(readList(rpc, { address, slot: 1, until: 0 }, lists, now))
   return { cluster, lists, read, second }
 }
 

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import type { RpcAnswer } from "../../../../src/server/chains/RpcBatch.ts"
 import * as Calls from "../../../../src/server/chains/solana/SolanaCalls.ts"
-import { adapting } from "../../../../src/server/chains/solana/SolanaNodes.ts"
+import { adapting } from "../../../../src/server/chains/solana/SolanaCalls.ts"
 import { nodeWith } from "../../../../testkit/RpcNodes.ts"
 
 const url = "http://node.example"

@@ -1,12 +1,12 @@
 // What traces check about the end of a transaction, and bytes that the relayer has signed before.
 import { assert } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
-import { memoProgram, tokenProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
-import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
-import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/LocalKey.ts"
+import { memoProgram, tokenProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import type { SolanaRequest } from "../../../../src/domain/transaction/solana/Solana.ts"
+import { base64Of } from "../../../../src/domain/transaction/solana/SolanaExchanges.ts"
+import * as Wire from "../../../../src/domain/transaction/solana/Wire.ts"
+import { encodeBase58 } from "../../../../src/domain/transaction/solana/Wire.ts"
 import type { Account } from "../../../../testkit/solana/Accounts.ts"
 import type * as Bank from "../../../../testkit/solana/Bank.ts"
 import type { Node } from "../../../../testkit/solana/Node.ts"
@@ -52,7 +52,7 @@ export const isConfirmedOnce = Effect.fnUntraced(function* (world: World, id: Id
 /** A memo of the relayer with a blockhash of its own, and its signature. */
 export const signedMemo = Effect.fnUntraced(function* ({ address, cluster }: World, text: string) {
   const message = Wire.messageBytes(
-    Wire.build({
+    Wire.buildMessage({
       payer: address,
       instructions: [{ program: memoProgram, accounts: [], data: Buffer.from(text) }],
       blockhash: cluster.blocks.at(-2)?.blockhash ?? ""
@@ -61,7 +61,7 @@ export const signedMemo = Effect.fnUntraced(function* ({ address, cluster }: Wor
   const signature = yield* Effect.orDie(LocalKey.make(Redacted.make("42".repeat(32))).sign("ed25519", message))
   const raw = Wire.transactionBytes([signature], message)
   const unsigned = Wire.transactionBytes([undefined], message)
-  return { hash: Base58.encode(signature), raw, request: { transaction: base64Of(unsigned) } }
+  return { hash: encodeBase58(signature), raw, request: { transaction: base64Of(unsigned) } }
 })
 
 export const prebuilt = { facts: { isPrebuilt: true, isRefreshable: false } }

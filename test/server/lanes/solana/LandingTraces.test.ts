@@ -1,7 +1,7 @@
 // Traces of solana's state machine in the driver: what lands is found once, and what does not is signed again only after a proof.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { feeOf } from "../../../../src/domain/transaction/solana/Fee.ts"
+import { feeOf } from "../../../../src/domain/transaction/solana/Programs.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { memory } from "../../ledger/Fixtures.ts"

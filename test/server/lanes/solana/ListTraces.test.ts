@@ -2,7 +2,7 @@
 // README.md of this folder has the numbers of the traces.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
+import { encodeBase58 } from "../../../../src/domain/transaction/solana/Wire.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as Cluster from "../../../../testkit/solana/Cluster.ts"
 import { memory } from "../../ledger/Fixtures.ts"
@@ -15,7 +15,7 @@ layerEach(memory)("the list of the address", (it) => {
     const { id, world } = yield* heldBack()
     const [{ offer } = assert.fail("no attempt")] = (yield* world.transaction(id)).attempts
     const foreign = Array.from({ length: count }, (_, index) => ({
-      signature: Base58.encode(
+      signature: encodeBase58(
         Uint8Array.from([...new Uint8Array(60).fill(9), ...new Uint8Array(Uint32Array.of(index).buffer)])
       ),
       slot: offer.signedSlot + 2

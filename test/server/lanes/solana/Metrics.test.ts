@@ -1,14 +1,15 @@
 // What the metrics of a lane of solana say about bytes that die and are signed again.
 import { assert } from "@effect/vitest"
 import { Effect, Metric } from "effect"
-import * as SolanaMetrics from "../../../../src/server/lanes/solana/SolanaMetrics.ts"
+import { solanaMetrics } from "../../../../src/server/lanes/solana/SolanaPolls.ts"
+import type { ProofResult } from "../../../../src/server/lanes/solana/SolanaPolls.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { memory } from "../../ledger/Fixtures.ts"
 import * as World from "./World.ts"
 
-const [attempts, proofs, landed] = SolanaMetrics.all
+const [attempts, proofs, landed] = solanaMetrics
 
-const looks = (result: SolanaMetrics.ProofResult) =>
+const looks = (result: ProofResult) =>
   Effect.map(Metric.value(Metric.withAttributes(proofs, { result })), ({ count }) => Number(count))
 
 /** The tests insert transactions with this key. */

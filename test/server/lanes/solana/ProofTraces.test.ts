@@ -3,7 +3,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import { bytesOf } from "../../../../src/domain/transaction/solana/SolanaExchanges.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import type { Node } from "../../../../testkit/solana/Node.ts"
 import { memory } from "../../ledger/Fixtures.ts"

@@ -9,10 +9,10 @@ import {
   systemProgram,
   tokenProgram
 } from "../../../../src/domain/transaction/solana/Programs.ts"
-import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import type { SolanaRequest } from "../../../../src/domain/transaction/solana/Solana.ts"
+import { base64Of } from "../../../../src/domain/transaction/solana/SolanaExchanges.ts"
 import { explain } from "../../../../src/domain/transaction/solana/SolanaWords.ts"
-import { derivations } from "../../../../src/server/chains/solana/SolanaKeys.ts"
+import { derivations } from "../../../../src/server/chains/solana/SolanaAccounts.ts"
 import type { TransactionId } from "../../../../src/domain/transaction/TransactionValues.ts"
 import { lookupTable } from "../../../../testkit/solana/Accounts.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"

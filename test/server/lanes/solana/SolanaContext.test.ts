@@ -1,20 +1,20 @@
 // What rows of a lane read together.
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
-import { shared } from "../../../../src/server/lanes/solana/SolanaContext.ts"
+import { sharedValue } from "../../../../src/server/lanes/solana/SolanaPolls.ts"
 
 /** Milliseconds that an answer is shared. */
 const age = 1000
 
 it.effect("an answer is read once for those who ask meanwhile, and again when it is too old or has failed", () =>
   Effect.gen(function* () {
-    const values: Parameters<typeof shared<string, number, string>>[0] = new Map()
+    const values: Parameters<typeof sharedValue<string, number, string>>[0] = new Map()
     let reads = 0
     const read = Effect.andThen(
       Effect.yieldNow,
       Effect.suspend(() => (++reads === 3 ? Effect.fail("away") : Effect.succeed(reads)))
     )
-    const ask = (now: number) => Effect.result(shared(values, "key", age, now, read))
+    const ask = (now: number) => Effect.result(sharedValue(values, "key", age, now, read))
     const both = yield* Effect.all([ask(0), ask(age - 1)], { concurrency: "unbounded" })
     assert.deepStrictEqual(
       both.map((answer) => answer._tag === "Success" && answer.success),
@@ -30,13 +30,13 @@ it.effect("an answer is read once for those who ask meanwhile, and again when it
 
 it.effect("a reader that is interrupted does not interrupt those who wait for its answer", () =>
   Effect.gen(function* () {
-    const values: Parameters<typeof shared<string, string, never>>[0] = new Map()
+    const values: Parameters<typeof sharedValue<string, string, never>>[0] = new Map()
     const started = yield* Deferred.make<void>()
     const stuck = Effect.andThen(Deferred.succeed(started, undefined), Effect.never)
-    const reader = yield* Effect.forkChild(shared(values, "key", age, 0, stuck))
+    const reader = yield* Effect.forkChild(sharedValue(values, "key", age, 0, stuck))
     yield* Deferred.await(started)
     const waiters = yield* Effect.forEach(["one", "two"], (answer) =>
-      Effect.forkChild(shared(values, "key", age, 0, Effect.succeed(answer)), { startImmediately: true })
+      Effect.forkChild(sharedValue(values, "key", age, 0, Effect.succeed(answer)), { startImmediately: true })
     )
     yield* Fiber.interrupt(reader)
     assert.deepStrictEqual(yield* Effect.forEach(waiters, Fiber.join), ["one", "one"])

@@ -1,8 +1,8 @@
 // Accounts that lookup tables load: what lanes do with them before a signature is what they do with the keys of a message.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { base64Of, bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
-import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
+import { base64Of, bytesOf } from "../../../../src/domain/transaction/solana/SolanaExchanges.ts"
+import * as Wire from "../../../../src/domain/transaction/solana/Wire.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { lookupTable } from "../../../../testkit/solana/Accounts.ts"
 import * as Tokens from "../../../../testkit/solana/Tokens.ts"
@@ -84,7 +84,7 @@ layerEach(memory)("a lookup table", (it) => {
       const paid = Paying.accountOf(world.address)
       withTable(world, [paid])
       const message = Wire.messageBytes(
-        Wire.build({
+        Wire.buildMessage({
           payer: world.address,
           instructions: [Paying.payment({ relayer: world.address, amount: Paying.fee.units })],
           blockhash: world.cluster.blocks.at(-2)?.blockhash ?? "",

@@ -11,13 +11,13 @@ import type { SolanaPolicy } from "../../../../src/domain/relayer/Policy.ts"
 import { RelayerId, SolanaRelayer } from "../../../../src/domain/relayer/Relayer.ts"
 import * as ExactJson from "../../../../src/domain/request/ExactJson.ts"
 import { SignerId } from "../../../../src/domain/signer/Signer.ts"
-import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
-import { memoProgram, systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
-import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
-import type { Solana, SolanaRequest } from "../../../../src/domain/transaction/solana/Solana.ts"
 import { windowSize } from "../../../../src/domain/transaction/solana/SolanaNumbers.ts"
+import { memoProgram, systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import type { Solana, SolanaRequest } from "../../../../src/domain/transaction/solana/Solana.ts"
+import { base64Of } from "../../../../src/domain/transaction/solana/SolanaExchanges.ts"
 import { solanaRules } from "../../../../src/domain/transaction/solana/SolanaRules.ts"
-import * as SolanaNodes from "../../../../src/server/chains/solana/SolanaNodes.ts"
+import { encodeBase58 } from "../../../../src/domain/transaction/solana/Wire.ts"
+import { makeSolanaProviders } from "../../../../src/server/chains/solana/SolanaCalls.ts"
 import * as SolanaLane from "../../../../src/server/lanes/solana/SolanaLane.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
@@ -47,7 +47,7 @@ import * as Node from "../../../../testkit/solana/Node.ts"
 const key = Redacted.make("42".repeat(32))
 
 /** Transfers of tests go to it. */
-export const receiver = Base58.encode(new Uint8Array(32).fill(7))
+export const receiver = encodeBase58(new Uint8Array(32).fill(7))
 
 export const sol = 1_000_000_000n
 
@@ -155,7 +155,7 @@ export const make = Effect.fnUntraced(function* (given: Given = {}) {
     ...local,
     sign: (curve, message) => Effect.suspend(() => (signatures++, local.sign(curve, message)))
   }
-  const address = Base58.encode(yield* Effect.orDie(backend.publicKey("ed25519")))
+  const address = encodeBase58(yield* Effect.orDie(backend.publicKey("ed25519")))
   cluster.fund(address, funds)
   cluster.produce(40)
   const account: Account = {
@@ -231,7 +231,7 @@ export const make = Effect.fnUntraced(function* (given: Given = {}) {
       nodes: {
         providers: (given, known) =>
           Effect.provideService(
-            SolanaNodes.providers((url) => cached.get(url) ?? nodeOf(url), given, known),
+            makeSolanaProviders((url) => cached.get(url) ?? nodeOf(url), given, known),
             Random.Random,
             inOrder
           )

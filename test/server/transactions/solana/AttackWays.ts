@@ -1,9 +1,9 @@
 // The ways in for attacks on the fee payer of a solana relayer, and what is left of the relayer afterwards.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
 import * as RawAttacks from "../../../../testkit/solana/RawAttacks.ts"
-import type { BuiltInstruction } from "../../../../src/domain/transaction/solana/WireEncoding.ts"
+import { systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import type { BuiltInstruction } from "../../../../src/domain/transaction/solana/Wire.ts"
 import type { Given } from "../../../../testkit/solana/Messages.ts"
 import type * as TestApi from "../../../../testkit/TestApi.ts"
 import { sol } from "../../lanes/solana/World.ts"

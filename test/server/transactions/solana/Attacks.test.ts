@@ -5,8 +5,8 @@ import { assert, describe, it as unit, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { readFileSync } from "node:fs"
-import { base64Of, bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
-import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
+import { base64Of, bytesOf } from "../../../../src/domain/transaction/solana/SolanaExchanges.ts"
+import * as Wire from "../../../../src/domain/transaction/solana/Wire.ts"
 import * as Attacks from "../../../../testkit/solana/Attacks.ts"
 import * as RawAttacks from "../../../../testkit/solana/RawAttacks.ts"
 import { lookupTable } from "../../../../testkit/solana/Accounts.ts"
@@ -58,7 +58,7 @@ const table = addressOf(70)
 
 /** A memo that lists the entry with an index of the table. */
 const loading = ({ address, cluster }: Attacked, index: number, text: string): string => {
-  const message = Wire.build({ payer: address, instructions: memoOf(text), blockhash: recent(cluster) })
+  const message = Wire.buildMessage({ payer: address, instructions: memoOf(text), blockhash: recent(cluster) })
   const changed = {
     ...message,
     version: 0 as const,

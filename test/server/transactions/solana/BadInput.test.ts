@@ -2,14 +2,14 @@
 // The cluster makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Duration, Effect } from "effect"
-import { base64Of, bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import {
   computeBudgetProgram,
   memoProgram,
   systemProgram,
   tokenProgram
 } from "../../../../src/domain/transaction/solana/Programs.ts"
-import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
+import { base64Of, bytesOf } from "../../../../src/domain/transaction/solana/SolanaExchanges.ts"
+import { decodeBase58 } from "../../../../src/domain/transaction/solana/Wire.ts"
 import * as Attacks from "../../../../testkit/solana/Attacks.ts"
 import { address as addressOf, u64 } from "../../../../testkit/solana/Messages.ts"
 import * as RawAttacks from "../../../../testkit/solana/RawAttacks.ts"
@@ -134,7 +134,7 @@ layer(countingApi, { excludeTestServices: true })("bad input to a solana relayer
       const bytes = (change: Parameters<typeof changed>[1]) => ({ transaction: changed(good, change) })
       const accounts = (...addresses: ReadonlyArray<string>) =>
         addresses.map((one) => ({ address: one, isWritable: false }))
-      const ownKey = [...(Base58.decode(address) ?? [])]
+      const ownKey = [...(decodeBase58(address) ?? [])]
       const keys = beforeMessage + 4
       const nonce = { program: systemProgram, accounts: accounts(receiver), data: Uint8Array.of(4, 0, 0, 0) }
       const claims = {

@@ -7,7 +7,7 @@ import {
   token2022Program,
   tokenProgram
 } from "../../../../src/domain/transaction/solana/Programs.ts"
-import { derivations } from "../../../../src/server/chains/solana/SolanaKeys.ts"
+import { derivations } from "../../../../src/server/chains/solana/SolanaAccounts.ts"
 import * as Attacks from "../../../../testkit/solana/Attacks.ts"
 import type { Account } from "../../../../testkit/solana/Accounts.ts"
 import { address as addressOf, bytesOf, relayer as model, u32, u64 } from "../../../../testkit/solana/Messages.ts"

@@ -1,10 +1,10 @@
 // Users who pay a relayer of solana in a token: the token, the accounts, and what the user signs.
 import { Result } from "effect"
-import { base64Of, bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { memoProgram, tokenProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
-import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
-import { decode } from "../../../../src/domain/transaction/solana/WireDecoding.ts"
-import { derivations } from "../../../../src/server/chains/solana/SolanaKeys.ts"
+import { base64Of, bytesOf } from "../../../../src/domain/transaction/solana/SolanaExchanges.ts"
+import * as Wire from "../../../../src/domain/transaction/solana/Wire.ts"
+import { decodeTransaction } from "../../../../src/domain/transaction/solana/Wire.ts"
+import { derivations } from "../../../../src/server/chains/solana/SolanaAccounts.ts"
 import type { Cluster } from "../../../../testkit/solana/Cluster.ts"
 import * as Tokens from "../../../../testkit/solana/Tokens.ts"
 import { addressOf, signature } from "../../../testkit/solana/World.ts"
@@ -47,13 +47,13 @@ export const prepare = (cluster: Cluster, relayer: string, units = 1_000_000n) =
 /** What the user wants: a memo, with the user as the fee payer. Signed by nobody. */
 export const wanted = (text: string, payer = user): string => {
   const instructions = [{ program: memoProgram, accounts: [], data: Buffer.from(text) }]
-  const message = Wire.messageBytes(Wire.build({ payer, instructions, blockhash: mint }))
+  const message = Wire.messageBytes(Wire.buildMessage({ payer, instructions, blockhash: mint }))
   return base64Of(Wire.transactionBytes([undefined], message))
 }
 
 /** The bytes with the user's signature. The relayer's place stays empty. */
 export const signedByUser = (transaction: string): string => {
-  const { message, messageBytes } = Result.getOrThrow(decode(bytesOf(transaction)))
+  const { message, messageBytes } = Result.getOrThrow(decodeTransaction(bytesOf(transaction)))
   const signatures = message.keys
     .slice(0, message.signers)
     .map((key) => (key === user ? signature(userKey, messageBytes) : undefined))
@@ -84,6 +84,6 @@ export const payment = ({ relayer, amount, to = accountOf(relayer) }: Pick<Payin
 export const paying = ({ blockhash, text = "paid", ...paid }: Paying): string => {
   const { relayer } = paid
   const instructions = [payment(paid), { program: memoProgram, accounts: [], data: Buffer.from(text) }]
-  const message = Wire.messageBytes(Wire.build({ payer: relayer, instructions, blockhash }))
+  const message = Wire.messageBytes(Wire.buildMessage({ payer: relayer, instructions, blockhash }))
   return signedByUser(base64Of(Wire.transactionBytes([undefined, undefined], message)))
 }

@@ -1,9 +1,9 @@
 // Relayers of solana on a cluster in memory, for tests over HTTP.
 import { Effect, Layer, Logger } from "effect"
 import { randomUUID } from "node:crypto"
-import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
-import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
 import { memoProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import { base64Of } from "../../../../src/domain/transaction/solana/SolanaExchanges.ts"
+import * as Wire from "../../../../src/domain/transaction/solana/Wire.ts"
 import { ledgerTables } from "../../../../src/server/ledger/Claims.ts"
 import { until } from "../../../../testkit/process/Folder.ts"
 import * as Prepared from "../../../../testkit/Prepared.ts"
@@ -118,9 +118,9 @@ export const recent = ({ blocks }: Cluster.Cluster): string => blocks.at(-2)?.bl
 export const prebuilt = (
   payer: string,
   blockhash: string,
-  instructions: Parameters<typeof Wire.build>[0]["instructions"]
+  instructions: Parameters<typeof Wire.buildMessage>[0]["instructions"]
 ): string => {
-  const message = Wire.build({ payer, instructions, blockhash })
+  const message = Wire.buildMessage({ payer, instructions, blockhash })
   const slots = Array.from({ length: message.signers }, () => undefined)
   return base64Of(Wire.transactionBytes(slots, Wire.messageBytes(message)))
 }

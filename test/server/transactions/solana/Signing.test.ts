@@ -2,8 +2,8 @@
 // The cluster makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import { bytesOf } from "../../../../src/domain/transaction/solana/SolanaExchanges.ts"
 import * as Documented from "../../../../testkit/Documented.ts"
 import { finality } from "../../../../testkit/solana/Cluster.ts"
 import { makeKey } from "../Fixtures.ts"

@@ -3,7 +3,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { computeBudgetProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
-import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import { base64Of } from "../../../../src/domain/transaction/solana/SolanaExchanges.ts"
 import { makeKey } from "../Fixtures.ts"
 import { memo, sol, transfer } from "../../lanes/solana/World.ts"
 import { api, memoOf, prebuilt, recent, relayerAt } from "./Relayers.ts"

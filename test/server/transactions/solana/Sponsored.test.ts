@@ -2,8 +2,8 @@
 // The cluster makes blocks by the clock of the machine.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { nativeToken } from "../../../../src/domain/transaction/solana/Guard.ts"
 import { token2022Program } from "../../../../src/domain/transaction/solana/Programs.ts"
-import { nativeToken } from "../../../../src/domain/transaction/solana/Payment.ts"
 import * as Documented from "../../../../testkit/Documented.ts"
 import * as Tokens from "../../../../testkit/solana/Tokens.ts"
 import type * as TestApi from "../../../../testkit/TestApi.ts"

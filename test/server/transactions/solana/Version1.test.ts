@@ -3,11 +3,11 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import type { MessageConfig } from "../../../../src/domain/transaction/solana/Message.ts"
-import { base64Of, bytesOf } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { maxLoadedBytes, paymentUnits } from "../../../../src/domain/transaction/solana/SolanaNumbers.ts"
-import { decode } from "../../../../src/domain/transaction/solana/WireDecoding.ts"
-import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
-import { isSignedBy } from "../../../../src/server/chains/solana/SolanaKeys.ts"
+import { base64Of, bytesOf } from "../../../../src/domain/transaction/solana/SolanaExchanges.ts"
+import * as Wire from "../../../../src/domain/transaction/solana/Wire.ts"
+import { decodeTransaction } from "../../../../src/domain/transaction/solana/Wire.ts"
+import { isSignedBy } from "../../../../src/server/chains/solana/SolanaAccounts.ts"
 import * as Tokens from "../../../../testkit/solana/Tokens.ts"
 import { memo, receiver, sol, transfer } from "../../lanes/solana/World.ts"
 import * as Paying from "./Paying.ts"
@@ -17,11 +17,11 @@ const enough: MessageConfig = { computeUnitLimit: 100_000, loadedBytes: maxLoade
 
 /** Signed by nobody. */
 const built = (payer: string, blockhash: string, text: string, config = enough): string => {
-  const message = Wire.build({ payer, instructions: memoOf(text), blockhash, config })
+  const message = Wire.buildMessage({ payer, instructions: memoOf(text), blockhash, config })
   return base64Of(Wire.transactionBytes([undefined], Wire.messageBytes(message)))
 }
 
-const messageOf = (transaction: string) => Result.getOrThrow(decode(bytesOf(transaction))).message
+const messageOf = (transaction: string) => Result.getOrThrow(decodeTransaction(bytesOf(transaction))).message
 
 layer(api, { excludeTestServices: true, concurrent: true })("version 1 of solana transactions", (it) => {
   it.effect("is built of instructions if the request asks for it, with its limits in the configuration", () =>

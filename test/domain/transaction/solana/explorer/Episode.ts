@@ -1,5 +1,5 @@
 // One random episode: a chain, providers, two processes and callers, with faults, then a fair end in which all must finish.
-import { decide as realDecide } from "../../../../../src/domain/transaction/solana/SolanaDecision.ts"
+import { decideSolana as realDecide } from "../../../../../src/domain/transaction/solana/SolanaDecision.ts"
 import { isFinal } from "../../../../../src/domain/transaction/solana/SolanaSituation.ts"
 import { life, makeChain } from "./Chain.ts"
 import { makeLedger } from "./Ledger.ts"

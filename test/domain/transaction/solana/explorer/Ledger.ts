@@ -1,7 +1,10 @@
 // The ledger of an episode: its rows, the copy that a restore puts back, and the final states that callers saw before a restore.
-import type { Conclusion } from "../../../../../src/domain/transaction/solana/Look.ts"
 import { isFinal } from "../../../../../src/domain/transaction/solana/SolanaSituation.ts"
-import type { SolanaTransaction, Taken } from "../../../../../src/domain/transaction/solana/SolanaSituation.ts"
+import type {
+  Conclusion,
+  SolanaTransaction,
+  TakenAttempt
+} from "../../../../../src/domain/transaction/solana/SolanaSituation.ts"
 import type { FinalState } from "../../../../../src/domain/transaction/Transaction.ts"
 import type { Random } from "./Random.ts"
 import { stepMillis } from "./Setting.ts"
@@ -37,8 +40,8 @@ interface Restore {
 export const makeLedger = (setting: Setting, random: Random) => {
   const { chance, int } = random
   let rows = new Map<number, Row>()
-  let given = new Map<number, Taken>()
-  let copy: { readonly rows: Map<number, Row>; readonly given: Map<number, Taken> } | undefined
+  let given = new Map<number, TakenAttempt>()
+  let copy: { readonly rows: Map<number, Row>; readonly given: Map<number, TakenAttempt> } | undefined
   const told = new Map<number, Told>()
   /** Every signature that was ever made for a request, also those that the ledger has forgotten. */
   const made = new Map<number, Set<string>>()
@@ -56,7 +59,7 @@ export const makeLedger = (setting: Setting, random: Random) => {
     attempts: []
   })
 
-  const accept = (id: number, now: number, given?: Taken, blockhash?: string): void => {
+  const accept = (id: number, now: number, given?: TakenAttempt, blockhash?: string): void => {
     const facts = {
       isRefreshable: chance(0.8),
       isPrebuilt: given !== undefined || blockhash !== undefined,
@@ -91,8 +94,8 @@ export const makeLedger = (setting: Setting, random: Random) => {
     open: (): ReadonlyArray<Row> => [...rows.values()].filter(({ transaction }) => !isFinal(transaction)),
     row: (id: number): Row | undefined => rows.get(id),
     accept,
-    given: (): ReadonlyMap<number, Taken> => given,
-    give: (id: number, taken: Taken): void => {
+    given: (): ReadonlyMap<number, TakenAttempt> => given,
+    give: (id: number, taken: TakenAttempt): void => {
       given.set(id, taken)
     },
     save: (

@@ -1,6 +1,6 @@
 // Blockhashes and their bounds, as two providers that may lag or lie give them.
-import { boundOf, boundOfOwn } from "../../../../../src/domain/transaction/solana/Bound.ts"
-import type { Lifetime } from "../../../../../src/domain/transaction/solana/Preparation.ts"
+import { boundOf, boundOfOwn } from "../../../../../src/domain/transaction/solana/RequestBytes.ts"
+import type { Lifetime } from "../../../../../src/domain/transaction/solana/SolanaSituation.ts"
 import { life } from "./Chain.ts"
 import type { Provider } from "./Provider.ts"
 import type { Random } from "./Random.ts"

@@ -1,9 +1,7 @@
 // The state machine and its driver without one of their rules each. A rule that nothing needs would be noticed here.
-import { conclude } from "../../../../../src/domain/transaction/solana/Look.ts"
-import type { Look } from "../../../../../src/domain/transaction/solana/Look.ts"
-import { cause } from "../../../../../src/domain/transaction/solana/SolanaCode.ts"
-import { isFinal } from "../../../../../src/domain/transaction/solana/SolanaSituation.ts"
-import type { SolanaSeen, SolanaSituation } from "../../../../../src/domain/transaction/solana/SolanaSituation.ts"
+import { conclude, isFinal } from "../../../../../src/domain/transaction/solana/SolanaSituation.ts"
+import type { Look, SolanaSeen, SolanaSituation } from "../../../../../src/domain/transaction/solana/SolanaSituation.ts"
+import { cause } from "../../../../../src/domain/transaction/solana/SolanaWords.ts"
 import { base } from "./Setting.ts"
 import type { Decide, Setting, Without } from "./Setting.ts"
 

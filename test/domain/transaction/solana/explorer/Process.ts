@@ -1,13 +1,12 @@
 // A process of the service: it looks, decides, signs, commits and sends, one small step at a time, and may stop in between.
-import { conclude, remember } from "../../../../../src/domain/transaction/solana/Look.ts"
-import { isFinal } from "../../../../../src/domain/transaction/solana/SolanaSituation.ts"
+import { conclude, isFinal, rememberConclusion } from "../../../../../src/domain/transaction/solana/SolanaSituation.ts"
 import type {
+  Preparation,
   SolanaAttempt,
   SolanaCommand,
   SolanaSeen,
   SolanaSituation
 } from "../../../../../src/domain/transaction/solana/SolanaSituation.ts"
-import type { Preparation } from "../../../../../src/domain/transaction/solana/Preparation.ts"
 import type { Chain } from "./Chain.ts"
 import type { Ledger, Memory, Row } from "./Ledger.ts"
 import { lifetimeOf, ownLifetime } from "./Lifetimes.ts"
@@ -56,7 +55,7 @@ export const makeProcess = (world: World, epoch: number) => {
       const answers = without.look === undefined ? heard : without.look(heard)
       const earlier = memory.get(`${row.id} ${index}`)
       const look = earlier === undefined ? answers : { ...answers, earlier }
-      const kept = remember(look, conclude(look, attempts, []), now)
+      const kept = rememberConclusion(look, conclude(look, attempts, []), now)
       if (kept === undefined) memory.delete(`${row.id} ${index}`)
       else memory.set(`${row.id} ${index}`, kept)
       return look

@@ -1,6 +1,10 @@
 // A provider: several back ends behind one address, each with its lag, its fork, its history and its errors, or a liar.
-import type { OwnAnswer, Reported } from "../../../../../src/domain/transaction/solana/Bound.ts"
-import type { Look, AttemptToProve, Status } from "../../../../../src/domain/transaction/solana/Look.ts"
+import type { OwnAnswer, ReportedLifetime } from "../../../../../src/domain/transaction/solana/RequestBytes.ts"
+import type {
+  AttemptToProve,
+  Look,
+  SignatureStatus
+} from "../../../../../src/domain/transaction/solana/SolanaSituation.ts"
 import { isForgotten, life } from "./Chain.ts"
 import type { Block, Branch, Chain } from "./Chain.ts"
 import type { Random } from "./Random.ts"
@@ -73,7 +77,7 @@ export const makeProvider = (setting: Setting, random: Random, chain: Chain, isF
   const isIndexed = ({ finalized }: Branch, { indexLag }: BackEnd, height: number): boolean =>
     indexLag === 0 || height <= finalized - indexLag
 
-  const statusOf = (branch: Branch, backEnd: BackEnd, signature: string): Status | null => {
+  const statusOf = (branch: Branch, backEnd: BackEnd, signature: string): SignatureStatus | null => {
     const found = find(branch, signature)
     if (found === undefined) return null
     const top = topOf(branch)
@@ -116,7 +120,7 @@ export const makeProvider = (setting: Setting, random: Random, chain: Chain, isF
         return { slot: top.slot, of, indexed }
       },
       () => {
-        const lie = (): Status | null =>
+        const lie = (): SignatureStatus | null =>
           chance(0.5) ? null : { slot: int(60), level: "finalized", isSuccess: chance(0.5) }
         const of = new Map(signatures.map((signature) => [signature, lie()]))
         return { slot: everything, of, indexed: [{ fromSlot: 0, toHeight: everything }] }
@@ -218,7 +222,7 @@ export const makeProvider = (setting: Setting, random: Random, chain: Chain, isF
     listFrom,
     height: heightOf,
     /** A blockhash for new bytes. A liar understates how long it lives. */
-    pair: (): (Reported & Blockhash) | undefined => {
+    pair: (): (ReportedLifetime & Blockhash) | undefined => {
       const reported = call<Blockhash & { readonly lastValid: number; readonly height: number | undefined }>(
         reportedOf,
         (branch) => {

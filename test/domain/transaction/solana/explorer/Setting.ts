@@ -1,8 +1,8 @@
 // What an episode of the explorer is made of: its faults, and the rule that it runs without.
-import type { decide } from "../../../../../src/domain/transaction/solana/SolanaDecision.ts"
-import type { Look } from "../../../../../src/domain/transaction/solana/Look.ts"
+import type { decideSolana } from "../../../../../src/domain/transaction/solana/SolanaDecision.ts"
+import type { Look } from "../../../../../src/domain/transaction/solana/SolanaSituation.ts"
 
-export type Decide = typeof decide
+export type Decide = typeof decideSolana
 
 /** Steps of one episode, before its fair end. A step stands for `stepMillis`. */
 export interface Setting {
