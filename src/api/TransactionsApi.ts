@@ -31,18 +31,15 @@ import {
   SolanaTransactionResponse
 } from "../domain/transaction/solana/SolanaExchanges.ts"
 import {
-  ReplaceStellarTransaction,
-  SendStellarBatch,
-  SendStellarTransaction
-} from "../domain/transaction/stellar/SendStellarTransaction.ts"
-import {
   BuildStellarTransaction,
   BuiltStellarTransaction,
   QuoteStellarTransaction,
+  ReplaceStellarTransaction,
+  SendStellarBatch,
+  SendStellarTransaction,
   StellarQuote
-} from "../domain/transaction/stellar/StellarExchanges.ts"
-import { StellarSimulation } from "../domain/transaction/stellar/StellarSimulation.ts"
-import { StellarTransactionResponse } from "../domain/transaction/stellar/StellarTransactionResponse.ts"
+} from "../domain/transaction/stellar/StellarRequests.ts"
+import { StellarSimulation, StellarTransactionResponse } from "../domain/transaction/stellar/StellarResponses.ts"
 import { linked, RequiredScope } from "./Endpoint.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"

@@ -6,14 +6,8 @@ import { Changes } from "./changes/Changes.ts"
 import { EventStreams } from "./events/EventStreams.ts"
 import { LaneLedger } from "./ledger/LaneLedger.ts"
 import { Ledger } from "./ledger/Ledger.ts"
-import * as StellarLane from "./lanes/stellar/StellarLane.ts"
-import * as StellarMetrics from "./lanes/stellar/StellarMetrics.ts"
-import { stellarRules } from "../domain/transaction/stellar/StellarRules.ts"
-import * as StellarNonces from "./transactions/stellar/StellarNonces.ts"
-import * as StellarNodeCalls from "./transactions/stellar/StellarNodeCalls.ts"
 import { Nonces } from "./transactions/evm/Nonces.ts"
 import type { Intake } from "./transactions/Intake.ts"
-import * as StellarIntake from "./transactions/stellar/StellarIntake.ts"
 import { Intakes } from "./transactions/Intake.ts"
 import { Rehearsals } from "./transactions/evm/Rehearsals.ts"
 import { PriceSource } from "./prices/PriceSource.ts"
@@ -34,8 +28,12 @@ import { solanaMetrics } from "./lanes/solana/SolanaPolls.ts"
 import * as SolanaIntake from "./transactions/solana/SolanaIntake.ts"
 import { makeSolanaNonces } from "./transactions/solana/SolanaIntake.ts"
 import * as SolanaNodeCalls from "./transactions/solana/SolanaNodeCalls.ts"
-import { StellarNodes } from "./chains/stellar/StellarNodes.ts"
-import * as StellarInspection from "./chains/stellar/StellarInspection.ts"
+import { stellarRules } from "../domain/transaction/stellar/StellarRules.ts"
+import { stellarKindOf, StellarNodes } from "./chains/stellar/StellarNodes.ts"
+import * as StellarLane from "./lanes/stellar/StellarLane.ts"
+import { stellarMetrics } from "./lanes/stellar/StellarUpkeep.ts"
+import * as StellarIntake from "./transactions/stellar/StellarIntake.ts"
+import { makeStellarNodeCalls, makeStellarNonces } from "./transactions/stellar/StellarIntake.ts"
 import * as UnreadableRows from "./masterKey/UnreadableRows.ts"
 import * as Retentions from "./Retentions.ts"
 import { SignerBackends } from "./signers/backends/SignerBackends.ts"
@@ -133,7 +131,7 @@ const ledgerRules = ({ networks = [] }: Pick<Options, "networks">) =>
 export const networkHandlers = Layer.mergeAll(NoncesHttp, PoliciesHttp, FeesHttp, SigningHttp)
 
 /** Metrics that only some network types have. */
-export const networkMetrics = [...evmLaneMetrics, ...EvmMarkets.metrics, ...solanaMetrics, ...StellarMetrics.all]
+export const networkMetrics = [...evmLaneMetrics, ...EvmMarkets.metrics, ...solanaMetrics, ...stellarMetrics]
 
 const ledger = ({ databaseFailover: failover, laneLease: lease }: Options) =>
   Ledger.layer.pipe(
@@ -194,7 +192,7 @@ const inspections = Layer.unwrap(
     Chains.layerNoDeps({
       evm: evmInspection,
       solana: solanaInspection,
-      stellar: StellarInspection.kindOf(nodes)
+      stellar: stellarKindOf(nodes)
     })
   )
 ).pipe(Layer.provideMerge(StellarNodes.layerNoDeps))
@@ -222,7 +220,7 @@ const gauges = ({ metricsPerRelayer = false }: Options) =>
 
 const transactions = ({ networks = [] }: Options) =>
   Layer.mergeAll(
-    NodePassing.layer(Effect.all([EvmNodeCalls.make, SolanaNodeCalls.make, StellarNodeCalls.make])),
+    NodePassing.layer(Effect.all([EvmNodeCalls.make, SolanaNodeCalls.make, makeStellarNodeCalls])),
     Rehearsals.layer,
     Configuration.layer
   ).pipe(
@@ -232,7 +230,7 @@ const transactions = ({ networks = [] }: Options) =>
         TransactionSigning.layer,
         Sponsoring.layer,
         MessageSigning.layer,
-        Nonces.layer(Effect.all([makeSolanaNonces, StellarNonces.make]))
+        Nonces.layer(Effect.all([makeSolanaNonces, makeStellarNonces]))
       )
     ),
     Layer.provideMerge(

@@ -9,7 +9,7 @@ import { KnownEventType } from "../../src/domain/event/Event.ts"
 import * as Bodies from "../../src/domain/notification/Webhook.ts"
 import { Relayer } from "../../src/domain/relayer/Relayer.ts"
 import { SolanaTransactionResponse } from "../../src/domain/transaction/solana/SolanaExchanges.ts"
-import { StellarTransactionResponse } from "../../src/domain/transaction/stellar/StellarTransactionResponse.ts"
+import { StellarTransactionResponse } from "../../src/domain/transaction/stellar/StellarResponses.ts"
 import { signatureHeaders } from "../../src/server/notifications/delivery/WebhookClient.ts"
 import { evmRelayer } from "../../testkit/fixtures.ts"
 

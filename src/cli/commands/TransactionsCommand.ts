@@ -8,7 +8,7 @@ import { ListedOrigin, TransactionFilter } from "../../domain/transaction/Transa
 import { Speed, TransactionId, TransactionStatus } from "../../domain/transaction/TransactionValues.ts"
 import { ReplaceEvmTransaction, SendEvmTransaction } from "../../domain/transaction/evm/EvmSchemas.ts"
 import { SendSolanaTransaction } from "../../domain/transaction/solana/SolanaExchanges.ts"
-import { SendStellarTransaction } from "../../domain/transaction/stellar/SendStellarTransaction.ts"
+import { SendStellarTransaction } from "../../domain/transaction/stellar/StellarRequests.ts"
 import * as Call from "../kit/Call.ts"
 import * as Field from "../kit/Field.ts"
 import { bodyConfig, describeFlags, Lifetime, readBody } from "../kit/Field.ts"

@@ -9,15 +9,15 @@ import { Breakers } from "../../server/chains/Breakers.ts"
 import { askFacts } from "../../server/chains/Chains.ts"
 import { ChainAccess, RpcNodes } from "../../server/chains/RpcNodes.ts"
 import { solanaDialect, solanaQuestions } from "../../server/chains/solana/SolanaCalls.ts"
-import * as StellarInspection from "../../server/chains/stellar/StellarInspection.ts"
 import * as StellarNodes from "../../server/chains/stellar/StellarNodes.ts"
+import { stellarQuestions } from "../../server/chains/stellar/StellarNodes.ts"
 import { largestBatch } from "../../server/networks/builtin.ts"
 
 /** Each network type, with a call that only its nodes answer. */
 const types = [
   { dialect: evmDialect, questions: evmQuestions },
   { dialect: solanaDialect, questions: solanaQuestions },
-  { dialect: StellarNodes.dialect, questions: StellarInspection.questions }
+  { dialect: StellarNodes.dialect, questions: stellarQuestions }
 ]
 
 /** Milliseconds for what a provider can do: a person waits for it. */

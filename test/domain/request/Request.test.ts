@@ -6,7 +6,7 @@ import { CreateNotification, UpdateNotification } from "../../../src/domain/noti
 import { CreateSigner } from "../../../src/domain/signer/CreateSigner.ts"
 import { SendEvmTransaction } from "../../../src/domain/transaction/evm/EvmSchemas.ts"
 import { SendSolanaTransaction } from "../../../src/domain/transaction/solana/SolanaExchanges.ts"
-import { SendStellarTransaction } from "../../../src/domain/transaction/stellar/SendStellarTransaction.ts"
+import { SendStellarTransaction } from "../../../src/domain/transaction/stellar/StellarRequests.ts"
 import { errorIn, strict } from "../../../testkit/DecodedBody.ts"
 import { CreateApiKey } from "../../../src/domain/access/ApiKey.ts"
 import { CreateNetwork } from "../../../src/domain/network/Network.ts"

@@ -125,7 +125,7 @@ export const providers: ReadonlyArray<Mutant> = [
       test: "test/server/transactions/solana/NodeCalls.test.ts"
     }
   ]),
-  ...inFile("src/domain/transaction/stellar/RpcMethods.ts", [
+  ...inFile("src/domain/transaction/stellar/StellarRules.ts", [
     {
       name: "bytes-go-past-no-lane-of-stellar",
       rule: "sendTransaction is never passed on to a provider of stellar.",

@@ -8,7 +8,7 @@ const looks = "test/server/chains/stellar/StellarLooks.test.ts"
 const traces = "test/domain/transaction/stellar/README.md: trace"
 
 export const evidence: ReadonlyArray<Mutant> = [
-  ...inFile(`${source}/Evidence.ts`, [
+  ...inFile(`${source}/StellarSeen.ts`, [
     {
       name: "dead-after-max-time",
       rule: "An envelope is dead only after a ledger that closed after its maxTime.",
@@ -225,7 +225,7 @@ export const evidence: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideInFlight.test.ts`
     }
   ]),
-  ...inFile(`${source}/StellarHear.ts`, [
+  ...inFile(`${source}/StellarRules.ts`, [
     {
       name: "unknown-answer-is-no-refusal",
       rule: "An unknown answer of one node is no refusal of all.",
@@ -243,7 +243,7 @@ export const evidence: ReadonlyArray<Mutant> = [
       test: `${tests}/Hear.test.ts`
     }
   ]),
-  ...inFile(`${source}/QueueAnswer.ts`, [
+  ...inFile(`${source}/StellarSeen.ts`, [
     {
       name: "bad-sequence-is-no-proof",
       rule: "txBAD_SEQ proves nothing: the account's entry decides.",
@@ -277,7 +277,7 @@ export const evidence: ReadonlyArray<Mutant> = [
       test: `${tests}/Hear.test.ts`
     }
   ]),
-  ...inFile(`src/server/lanes/stellar/StellarProofs.ts`, [
+  ...inFile("src/server/lanes/stellar/StellarContext.ts", [
     {
       name: "proofs-are-asked-again",
       rule: "A provider that does not have a proof is asked again after a pause.",
@@ -295,7 +295,7 @@ export const evidence: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/stellar/VotedTraces.test.ts"
     }
   ]),
-  ...inFile(`src/server/chains/stellar/StellarResults.ts`, [
+  ...inFile("src/server/chains/stellar/StellarCalls.ts", [
     {
       name: "unknown-results-end",
       rule: "A result with an unknown code ends the transaction by the status that the node names.",
@@ -305,7 +305,7 @@ export const evidence: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/stellar/VotedTraces.test.ts"
     }
   ]),
-  ...inFile(`${source}/StellarRestore.ts`, [
+  ...inFile(`${source}/StellarDecision.ts`, [
     {
       name: "operator-waits-for-lost-envelopes",
       rule: "An operator sends a restored request again only after lost envelopes are dead.",

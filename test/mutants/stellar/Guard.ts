@@ -147,7 +147,7 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${guards}/GuardBump.test.ts`
     }
   ]),
-  ...inFile(`${source}/GuardRules.ts`, [
+  ...inFile(`${source}/Envelope.ts`, [
     {
       name: "own-accounts-authorize-nothing",
       rule: "Credentials that name an account of the service are refused.",
@@ -189,7 +189,7 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${guards}/GuardOwn.test.ts`
     }
   ]),
-  ...inFile(`${source}/GuardOnChain.ts`, [
+  ...inFile(`${source}/Guard.ts`, [
     {
       name: "authorizations-are-granted",
       rule: "An authorization that only the simulation asks for is not given.",
@@ -266,7 +266,7 @@ export const guard: ReadonlyArray<Mutant> = [
       name: "tokens-of-users-stay",
       rule: "A call removes no trust line of a token that users pay with.",
       source: `${attacks} 47`,
-      before: "createdAccount(simulated, terms) ??\n    removedToken(simulated, terms)",
+      before: "createdAccount(simulated, terms) ??\n    tokenRemovedByCall(simulated, terms)",
       after: "createdAccount(simulated, terms)",
       test: `${guards}/GuardChanges.test.ts`
     },
@@ -353,7 +353,7 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${guards}/GuardChanges.test.ts`
     }
   ]),
-  ...inFile("src/server/chains/stellar/StellarOperations.ts", [
+  ...inFile("src/server/chains/stellar/StellarDecoding.ts", [
     {
       name: "nested-delegates-are-read",
       rule: "The delegates of delegates are read.",
@@ -363,7 +363,7 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${guards}/GuardCredentials.test.ts`
     }
   ]),
-  ...inFile("src/server/chains/stellar/StellarSimulations.ts", [
+  ...inFile("src/server/chains/stellar/StellarCalls.ts", [
     {
       name: "written-footprints-are-shown",
       rule: "Each account that a call may write is among the changes that its simulation shows.",
@@ -373,7 +373,7 @@ export const guard: ReadonlyArray<Mutant> = [
       test: `${guards}/GuardChanges.test.ts`
     }
   ]),
-  ...inFile("src/server/chains/stellar/StellarTrustlines.ts", [
+  ...inFile("src/server/chains/stellar/StellarLooks.ts", [
     {
       name: "unknown-contracts-may-be-assets",
       rule: "A contract counts as one of an asset unless the chain says that it executes other code.",
@@ -401,7 +401,7 @@ export const guard: ReadonlyArray<Mutant> = [
       test: "test/server/lanes/stellar/CallTraces.test.ts"
     }
   ]),
-  ...inFile(`${source}/GuardChannels.ts`, [
+  ...inFile(`${source}/StellarTerms.ts`, [
     {
       name: "work-on-channels-is-exact",
       rule: "An envelope that makes or ends channels has exactly the operations of that work.",

@@ -7,7 +7,7 @@ const guards = "test/server/chains/stellar"
 const attacks = "docs/security/stellar.md: row"
 
 export const payments: ReadonlyArray<Mutant> = [
-  ...inFile(`${source}/KeyLimits.ts`, [
+  ...inFile(`${source}/Envelope.ts`, [
     {
       name: "send-max-counts",
       rule: "sendMax of a path payment counts as sent.",

@@ -18,7 +18,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideInFlight.test.ts`
     }
   ]),
-  ...inFile(`${source}/DecidePending.ts`, [
+  ...inFile(`${source}/StellarDecision.ts`, [
     {
       name: "clock-fits-the-ledger",
       rule: "Nothing is signed while the clock differs from the close time of the ledger.",
@@ -248,7 +248,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideSignature.test.ts`
     }
   ]),
-  ...inFile(`${source}/StellarOffers.ts`, [
+  ...inFile(`${source}/DecideSignature.ts`, [
     {
       name: "bids-are-within-the-cap",
       rule: "High bids of others make no envelope wait whose base fee is within the cap.",
@@ -266,7 +266,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideSignature.test.ts`
     }
   ]),
-  ...inFile(`${source}/LedgerSettings.ts`, [
+  ...inFile(`${source}/StellarNumbers.ts`, [
     {
       name: "calls-declare-what-the-network-takes",
       rule: "The margin of a call does not exceed the limits of the network.",
@@ -284,7 +284,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideInFlight.test.ts`
     }
   ]),
-  ...inFile("src/server/chains/stellar/StellarSettings.ts", [
+  ...inFile("src/server/chains/stellar/StellarNodes.ts", [
     {
       name: "reserve-has-bounds",
       rule: "A base reserve that no network has is not believed.",
@@ -302,7 +302,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: "test/server/chains/stellar/StellarSettings.test.ts"
     }
   ]),
-  ...inFile("src/server/transactions/stellar/RelayerChain.ts", [
+  ...inFile("src/server/transactions/stellar/StellarChecks.ts", [
     {
       name: "acceptance-counts-the-voted-reserve",
       rule: "Acceptance counts the reserve that the network has voted for an API key.",
@@ -313,7 +313,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       only: "counts for a key with a max_value the reserve"
     }
   ]),
-  ...inFile(`${source}/StellarFunds.ts`, [
+  ...inFile(`${source}/DecideSignature.ts`, [
     {
       name: "funds-in-flight-are-reserved",
       rule: "Funds of what is in flight are reserved.",
@@ -339,7 +339,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideSignature.test.ts`
     }
   ]),
-  ...inFile(`${source}/DecideAlive.ts`, [
+  ...inFile(`${source}/DecideInFlight.ts`, [
     {
       name: "restored-request-gets-no-new-envelope",
       rule: "A canceled or restored request gets no new envelope at its place.",
@@ -349,7 +349,7 @@ export const signatures: ReadonlyArray<Mutant> = [
       test: `${tests}/DecideInFlight.test.ts`
     }
   ]),
-  ...inFile(`${source}/Channels.ts`, [
+  ...inFile(`${source}/StellarTerms.ts`, [
     {
       name: "used-channel-is-not-made-again",
       rule: "A channel that a transaction uses is not made again, although its account is not seen.",

@@ -14,8 +14,7 @@ import type { PoolOptions } from "../../../src/server/chains/Providers.ts"
 import type { RetryOptions, RpcNode } from "../../../src/server/chains/RpcNode.ts"
 import { ChainAccess, RpcNodes } from "../../../src/server/chains/RpcNodes.ts"
 import { solanaInspection } from "../../../src/server/chains/solana/SolanaCalls.ts"
-import * as StellarInspection from "../../../src/server/chains/stellar/StellarInspection.ts"
-import { StellarNodes } from "../../../src/server/chains/stellar/StellarNodes.ts"
+import { stellarKindOf, StellarNodes } from "../../../src/server/chains/stellar/StellarNodes.ts"
 import * as StellarRpc from "../../../testkit/StellarRpc.ts"
 
 const toRelayer = Schema.decodeUnknownSync(Relayer)
@@ -92,7 +91,7 @@ const inspections = Layer.unwrap(
     Chains.layerNoDeps({
       evm: evmInspection,
       solana: solanaInspection,
-      stellar: StellarInspection.kindOf(nodes)
+      stellar: stellarKindOf(nodes)
     })
   )
 ).pipe(Layer.provide(StellarNodes.layerNoDeps))

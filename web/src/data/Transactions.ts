@@ -9,7 +9,7 @@ import type {
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { SendEvmTransaction } from "../../../src/domain/transaction/evm/EvmSchemas.ts"
 import { SendSolanaTransaction } from "../../../src/domain/transaction/solana/SolanaExchanges.ts"
-import { SendStellarTransaction } from "../../../src/domain/transaction/stellar/SendStellarTransaction.ts"
+import { SendStellarTransaction } from "../../../src/domain/transaction/stellar/StellarRequests.ts"
 import { AllTransactionsQuery } from "../../../src/domain/transaction/TransactionRequests.ts"
 import { TransactionId } from "../../../src/domain/transaction/TransactionValues.ts"
 import { call, callById, once } from "./Client.ts"

@@ -1,22 +1,219 @@
-// Decisions about transactions that have envelopes. Only a proof about all envelopes of the place ends one or moves it on.
+// Decisions about transactions that have envelopes: a proof about all envelopes of the place ends one or moves it on.
+// Without a proof, they are sent again, or get a new envelope at the same place, until they expire.
 import { cause } from "../Cause.ts"
-import type { Figures } from "../Cause.ts"
+import type { Figures, KnownCode } from "../Cause.ts"
 import { present } from "../Presentation.ts"
-import { ask, Command, finish } from "../Rules.ts"
+import { ask, Command, finish, firstOf } from "../Rules.ts"
 import type { Commands, Finish, Freed, Row, Situation } from "../Rules.ts"
 import { currentAttempts } from "../Transaction.ts"
+import type { Attempt, Mined, Transaction } from "../Transaction.ts"
 import { maxRequeues } from "../TransactionValues.ts"
 import { endOf } from "../Transition.ts"
-import { decideAlive } from "./DecideAlive.ts"
-import type { AccountAt, Applied } from "./Evidence.ts"
-import { maxInt64 } from "./Int64.ts"
-import { outcomeOf } from "./Proving.ts"
+import { decideSignature, fundsFor } from "./DecideSignature.ts"
+import { areEnough, askedOf, hold, ledgerOf, outcomeOf, pollNext, sequenceOf, watchedOf } from "./Proving.ts"
 import type { Outcome } from "./Proving.ts"
+import { momentOf } from "./Stellar.ts"
 import type { Stellar } from "./Stellar.ts"
-import { executed, refusedLast } from "./StellarEnds.ts"
-import { hold, ledgerOf, pollNext } from "./StellarHolding.ts"
-import type { StellarSeen } from "./StellarSeen.ts"
-import { sequenceOf, watchedOf } from "./Watched.ts"
+import {
+  leastValidity,
+  ledgerClock,
+  maxAttempts,
+  maxClockDifference,
+  noRoomForPaidCalls,
+  publicSettings,
+  sendAgainAfter,
+  takesPaidCalls
+} from "./StellarNumbers.ts"
+import { againAfterUnknown, isSendable } from "./StellarSeen.ts"
+import type { AccountAt, Applied, StellarSeen } from "./StellarSeen.ts"
+import { maxInt64 } from "./StellarValues.ts"
+
+// Decisions about envelopes that can still be applied: they are sent again, or get a new envelope at the same place, until they expire.
+
+interface Sending extends StellarSeen {
+  readonly newest: Attempt<Stellar>
+  /** Unix seconds: the lowest close time that is known. */
+  readonly closeTime: number
+}
+
+/** A new envelope at the same place is always safe: the network applies one of them at most. */
+const refresh: Row<Stellar, Sending> = (situation) => {
+  const { transaction, view, terms } = situation
+  const { facts, intent, restored, validUntil, place } = transaction
+  const { closeTime, newest } = view
+  const { refusal } = newest
+  const isGuest = facts.guest !== undefined
+  const isDue = refusal?.class === "fee" || (refusal?.class === "resources" && !isGuest)
+  const isOver = currentAttempts(transaction).length >= maxAttempts
+  if (!isDue || isOver || intent !== "execute" || restored) return undefined
+  const until = isGuest ? momentOf(newest.offer.maxTime) : validUntil
+  if (until - momentOf(closeTime) < momentOf(leastValidity)) return undefined
+  const asked = askedOf(view)
+  const canSign = situation.signerRetry === undefined && !terms.isPaused && terms.isAllowed
+  if (!canSign || !areEnough(asked, view, situation.now)) return undefined
+  const isOwn = place?.account === situation.lane.accounts[0].address
+  const form = isGuest ? "guest" : isOwn ? "own" : "channel"
+  const commands = decideSignature(situation, { kind: kindOf(transaction.versions.length, newest), form, asked })
+  // Its bytes are out: a refusal only prevents another envelope.
+  return commands[0]._tag === "Finish" ? undefined : commands
+}
+
+const kindOf = (versions: number, { requestVersion }: Attempt<Stellar>) =>
+  versions > requestVersion ? ("replace" as const) : ("refresh" as const)
+
+/** When the same bytes are sent again. */
+const dueAt = ({ lastSentAt, outcome, refusal, sends }: Attempt<Stellar>): number => {
+  if (lastSentAt === undefined) return 0
+  if (outcome === "accepted") return lastSentAt + sendAgainAfter.accepted
+  return refusal === undefined ? againAfterUnknown(lastSentAt, sends) : lastSentAt + sendAgainAfter.refused
+}
+
+/** The clock stands for the close times that follow, if no ledger is seen. */
+const isStillTaken = ({ now, view }: Situation<Stellar, Sending>): boolean => {
+  const { closeTime, newest } = view
+  const isInTime = isSendable(BigInt(newest.offer.maxTime), ledgerClock(closeTime, view, now))
+  return isInTime && now < momentOf(newest.offer.maxTime + maxClockDifference)
+}
+
+const isAboveCap = ({ terms: { cap, feeLimit }, view }: Situation<Stellar, Sending>): boolean => {
+  const { needed = 0n } = view.newest.refusal ?? {}
+  return needed > cap || (feeLimit !== undefined && needed > feeLimit)
+}
+
+const codeOf = (situation: Situation<Stellar, Sending>) => {
+  const { newest } = situation.view
+  if (situation.transaction.intent === "cancel") return "canceling"
+  if (newest.outcome === "accepted") return "in_queue"
+  switch (newest.refusal?.class) {
+    case undefined:
+      return "sending"
+    case "funds":
+      return "insufficient_funds"
+    case "fee":
+      return isAboveCap(situation) ? "fee_above_cap" : "try_again_later"
+    case "permanent":
+      return "awaiting_expiry"
+    default:
+      return "try_again_later"
+  }
+}
+
+/** Another account than its source pays for the call, and the ledgers of the network have no room for such a call. */
+const isNeverTaken = ({ lane, transaction, view }: Situation<Stellar, Sending>): boolean => {
+  const { facts, place } = transaction
+  const isPaid = facts.guest !== undefined || place?.account !== lane.accounts[0].address
+  const isCall = view.newest.offer.resourceFee !== undefined
+  return isPaid && isCall && !takesPaidCalls(view.settings ?? publicSettings)
+}
+
+const figuresOf = (situation: Situation<Stellar, Sending>, code: ReturnType<typeof codeOf>): Figures => {
+  const { rest, terms, view } = situation
+  const { newest } = view
+  const { needed, result, times } = newest.refusal ?? {}
+  const until = momentOf(newest.offer.maxTime)
+  const refused = present("error", result)
+  switch (code) {
+    case "try_again_later":
+      return { until, times: times ?? 1, ...refused, ...present("fee", needed) }
+    case "fee_above_cap":
+      return { until, cap: terms.cap, ...refused, ...present("fee", needed) }
+    case "insufficient_funds": {
+      const payers = view.looks.flatMap(({ payer }) => payer ?? [])
+      const need = {
+        required: newest.offer.fee + newest.offer.out,
+        reserved: rest.reserved,
+        minBalance: terms.minBalance
+      }
+      return { ...refused, ...(payers.length === 0 ? {} : fundsFor(payers, need, view.settings ?? publicSettings)) }
+    }
+    case "awaiting_expiry":
+      return { until, ...refused }
+    case "in_queue":
+      return { until, sends: newest.sends, ...(isNeverTaken(situation) ? { error: noRoomForPaidCalls } : {}) }
+    default:
+      return { until, sends: newest.sends }
+  }
+}
+
+/** Nothing is sent any more: its envelopes are alive until a ledger closes after them. */
+const expiring = (situation: Situation<Stellar, Sending>): Commands<Stellar> => {
+  const { now, transaction, view } = situation
+  const until = momentOf(view.newest.offer.maxTime)
+  const close_time = momentOf(view.closeTime)
+  if (now - view.newestSince > momentOf(maxClockDifference)) {
+    return hold(situation, "ledger_stalled", { close_time, until })
+  }
+  if (transaction.intent === "cancel") return hold(situation, "canceling", { until })
+  return hold(situation, "awaiting_expiry", { until, ...present("error", view.newest.refusal?.result) })
+}
+
+const wait = (situation: Situation<Stellar, Sending>): Commands<Stellar> => {
+  const { now, view } = situation
+  const { newest } = view
+  if (!isStillTaken(situation)) return expiring(situation)
+  const code = codeOf(situation)
+  const held = hold(situation, code, figuresOf(situation, code))
+  if (now < dueAt(newest) || newest.refusal?.class === "permanent") return held
+  return [...held, Command.Broadcast({ ordinals: [newest.ordinal] })]
+}
+
+export const decideAlive = firstOf<Stellar, Sending>([refresh], wait)
+
+// How transactions end whose envelope was applied: the receipt, and the code.
+
+/** `ordinal`: absent if somebody else paid, and no attempt is in the ledger. */
+const minedOf = ({ fee, hash, ledger, isSuccess, ...found }: Applied, ordinal: number | undefined): Mined<Stellar> => ({
+  ...present("ordinal", ordinal),
+  receipt: {
+    height: ledger,
+    isSuccess,
+    paid: ordinal === undefined ? 0n : fee,
+    details: { result: found.result, resultCode: found.code, operationResults: found.operations, hash }
+  }
+})
+
+/** The first result of an operation that is no success. */
+const failedOperation = ({ operations }: Applied): string | undefined => {
+  const index = operations.findIndex((name) => !name.endsWith("Success"))
+  return index === -1 ? undefined : `${index + 1} ${operations[index]}`
+}
+
+const failed = (applied: Applied, ordinal?: number): Finish<Stellar> => {
+  const operation = failedOperation(applied)
+  const error = operation === undefined ? applied.code : `${applied.code}, operation ${operation}`
+  const figures = { ledger: applied.ledger, error }
+  return finish({ state: "failed", cause: cause("operation_failed", figures), mined: minedOf(applied, ordinal) })
+}
+
+const confirmed = (code: KnownCode, applied: Applied, ordinal?: number): Finish<Stellar> =>
+  finish({
+    state: "confirmed",
+    cause: cause(code, { ledger: applied.ledger }),
+    mined: minedOf(applied, ordinal)
+  })
+
+/** Somebody else sent the envelope of a guest, or paid for it. */
+export const executedByOther = (applied: Applied): Finish<Stellar> =>
+  applied.isSuccess ? confirmed("executed_by_other", applied) : failed(applied)
+
+/** An envelope of a place was applied. */
+export const executed = (transaction: Transaction<Stellar>, applied: Applied, isLate: boolean): Finish<Stellar> => {
+  const ordinal = transaction.attempts.find(({ hash }) => hash === applied.hash)?.ordinal
+  if (ordinal === undefined) return executedByOther(applied)
+  return applied.isSuccess
+    ? confirmed(isLate ? "executed_late" : "confirmed", applied, ordinal)
+    : failed(applied, ordinal)
+}
+
+/** What nodes said last, if they took none of its bytes. */
+export const refusedLast = ({ attempts }: Transaction<Stellar>): string | undefined => attempts.at(-1)?.refusal?.result
+
+/** Nothing of it was applied before its deadline, and nothing will be. */
+export const endedByDeadline = (transaction: Transaction<Stellar>): Finish<Stellar> =>
+  finish({
+    state: "expired",
+    cause: cause("deadline_passed", { until: transaction.validUntil, ...present("error", refusedLast(transaction)) })
+  })
 
 type InFlight = Situation<Stellar, StellarSeen>
 type Decided = Extract<Outcome, { readonly _tag: "Decided" }>

@@ -1,7 +1,11 @@
-// An envelope as plain data: what the guard reads. `server/chains/stellar/` makes it from XDR.
-import { allowableOperations } from "../../relayer/Policy.ts"
-import type { ScVal } from "./ScVal.ts"
-import { poolShareEntries } from "./StellarNumbers.ts"
+// An envelope as plain data, with the rules that hold for every one: those of the guard, and the limits of API keys.
+// `server/chains/stellar/` makes it from XDR.
+import { Result } from "effect"
+import { allowableOperations, contractCreation } from "../../relayer/Policy.ts"
+import type { Violation } from "../../request/Request.ts"
+import { lateSlack, maxOperations, poolShareEntries } from "./StellarNumbers.ts"
+import { accountMeantBy, fromParts } from "./StellarValues.ts"
+import type { ScVal } from "./StellarValues.ts"
 
 /** An account. A muxed spelling of it has an id beside the key. */
 export interface Party {
@@ -156,3 +160,331 @@ export const entriesAddedBy = (operation: Operation, assets: ReadonlySet<string>
 const sorobanTypes: ReadonlySet<string> = new Set(["invokeHostFunction", "extendFootprintTtl", "restoreFootprint"])
 
 export const isSoroban = ({ type }: Operation): boolean => sorobanTypes.has(type)
+
+// Why an envelope is not signed: a code for programs, and a detail for people.
+
+export type RefusalCode =
+  // The text and its kind
+  | "xdr_encoding"
+  | "xdr_invalid"
+  | "xdr_not_canonical"
+  | "xdr_kind"
+  | "xdr_signed"
+  | "xdr_unsigned"
+  // The transaction
+  | "operation_count"
+  | "operation_not_allowed"
+  | "operation_source"
+  | "soroban_not_alone"
+  | "memo"
+  | "muxed_source"
+  | "source_account_mismatch"
+  | "source_is_own"
+  | "sponsoring_only"
+  | "preconditions_unsupported"
+  | "time_bounds_missing"
+  | "time_bounds_too_long"
+  | "time_bounds_past"
+  | "time_bounds_future"
+  | "too_many_subentries"
+  // Authorizations and signatures
+  | "auth_kind_unsupported"
+  | "auth_of_own_account"
+  | "auth_not_granted"
+  | "auth_expired"
+  | "signature_invalid"
+  | "signed_by_own"
+  | "not_built_here"
+  // Costs
+  | "resource_fee"
+  | "resource_fee_too_high"
+  | "fee_above_cap"
+  | "balance_change"
+  | "payment_insufficient"
+  | "fee_token_clawback"
+  // The chain
+  | "sequence_used"
+  | "would_fail"
+  // The API key
+  | "key_limits"
+
+export interface Refusal {
+  readonly code: RefusalCode
+  readonly detail: string
+}
+
+export const refuse = (code: RefusalCode, detail: string): Result.Result<never, Refusal> =>
+  Result.fail({ code, detail })
+
+/** A rule that finds nothing wrong returns undefined. */
+export const refusal = (code: RefusalCode, detail: string): Refusal => ({ code, detail })
+
+/** As a response shows it: `transaction_xdr: operation_not_allowed: operation 2 is accountMerge`. */
+export const violationOf = ({ code, detail }: Refusal, field = "transaction_xdr"): Violation => ({
+  field,
+  message: `${code}: ${detail}`
+})
+
+// Rules of the guard that hold for every envelope, independent of the account that is its source.
+
+/** What the guard compares an envelope with. */
+export interface GuardTerms {
+  /** Address of the relayer. */
+  readonly relayer: string
+  /** The channel whose sequence the envelope uses. Absent: it uses that of the relayer. */
+  readonly channel?: string
+  /** Accounts of all relayers and channels of the service on this network. */
+  readonly own: ReadonlySet<string>
+  /** The contract that takes fees of users in tokens. Absent: the network has none. */
+  readonly forwarder?: string
+  /** Address of the native asset's contract, which follows from the passphrase. */
+  readonly nativeContract: string
+  /** Unix seconds. */
+  readonly now: number
+  readonly strategy: "relayer" | "user"
+  /** Operations that the policy allows beside the default ones. */
+  readonly allowedOperations: ReadonlyArray<string>
+  /** Assets that users may pay with: `CODE:ISSUER`. */
+  readonly allowedTokens: ReadonlyArray<string>
+  readonly maxSubentries: number
+  /** Stroops that an account locks per entry (`LedgerHeader.baseReserve`). */
+  readonly baseReserve: bigint
+  /** Contracts of which the envelope authorizes `trust`, and that may be those of assets. Absent: a lane reads it of the chain. */
+  readonly assetContracts?: ReadonlySet<string>
+  /** Seconds that the time bounds of a foreign envelope may lie ahead. */
+  readonly timeLimit: number
+  /** Stroops that an envelope may cost, and the rate per operation that is bid now. */
+  readonly cap: bigint
+  readonly rate: bigint
+}
+
+export type GuardRule = (envelope: TransactionEnvelope, terms: GuardTerms) => Refusal | undefined
+
+/** The first rule that an envelope breaks. */
+export const firstBroken = (
+  rules: ReadonlyArray<GuardRule>,
+  envelope: TransactionEnvelope,
+  terms: GuardTerms
+): Refusal | undefined => {
+  for (const rule of rules) {
+    const broken = rule(envelope, terms)
+    if (broken !== undefined) return broken
+  }
+  return undefined
+}
+
+/** The first operation of which a rule says something. Operations are counted from 1. */
+export const eachOperation =
+  (rule: (operation: Operation, number: number, terms: GuardTerms) => Refusal | undefined): GuardRule =>
+  ({ operations }, terms) => {
+    for (const [index, operation] of operations.entries()) {
+      const broken = rule(operation, index + 1, terms)
+      if (broken !== undefined) return broken
+    }
+    return undefined
+  }
+
+const count: GuardRule = ({ operations: { length } }) =>
+  length >= 1 && length <= maxOperations
+    ? undefined
+    : refusal("operation_count", `expected 1 to ${maxOperations} operations, found ${length}`)
+
+const sorobanAlone: GuardRule = ({ operations }) =>
+  operations.length > 1 && operations.some(isSoroban)
+    ? refusal("soroban_not_alone", "a call of a contract must be the only operation")
+    : undefined
+
+const sorobanMemo: GuardRule = ({ hasMemo, operations }) =>
+  hasMemo && operations.some(isSoroban)
+    ? refusal("memo", "Soroban operations cannot have a memo (except MemoNone)")
+    : undefined
+
+const muxedSource: GuardRule = ({ source }) =>
+  source.isMuxed ? refusal("muxed_source", "the source must be an address G…, not a muxed one") : undefined
+
+const preconditions: GuardRule = ({ ledgerBounds, preconditions: [first] }) => {
+  const found = first ?? (ledgerBounds !== undefined && ledgerBounds.minLedger > 0 ? "minLedger" : undefined)
+  return found === undefined ? undefined : refusal("preconditions_unsupported", `${found} is not supported`)
+}
+
+const resources: GuardRule = ({ resourceFee = 0n }) =>
+  resourceFee < 0n ? refusal("resource_fee", "the fee of the resources must not be negative") : undefined
+
+/** Since protocol 23, the envelope in a fee bump may pay less: the fee bump pays for the resources. */
+export const paidResources: GuardRule = ({ fee, resourceFee = 0n }) =>
+  resourceFee > fee
+    ? refusal("resource_fee", `the fee of the resources must be at most ${fee}, the fee of the transaction`)
+    : undefined
+
+const authKind = eachOperation((operation, number) => {
+  if (operation.type !== "invokeHostFunction") return undefined
+  for (const { credentials } of operation.auth) {
+    if (credentials.kind === "unsupported") {
+      return refusal("auth_kind_unsupported", `operation ${number} has credentials of the kind ${credentials.name}`)
+    }
+  }
+  return undefined
+})
+
+/** Credentials that name one of the service's accounts, also as a delegate. Nothing signs for them. */
+const authOfOwn = eachOperation((operation, number, { own }) => {
+  if (operation.type !== "invokeHostFunction") return undefined
+  const found = operation.auth.some(({ credentials }) => signersOf(credentials).some((address) => own.has(address)))
+  return found
+    ? refusal("auth_of_own_account", `operation ${number} has an authorization of an account of this service`)
+    : undefined
+})
+
+export const commonRules: ReadonlyArray<GuardRule> = [
+  count,
+  sorobanAlone,
+  sorobanMemo,
+  muxedSource,
+  preconditions,
+  resources,
+  authKind,
+  authOfOwn
+]
+
+/** The envelope is sent by others, or its sequence is theirs: it must die soon. */
+export const timeBounds: GuardRule = ({ timeBounds: bounds }, { now, timeLimit }) => {
+  if (bounds === undefined || bounds.maxTime === 0n)
+    return refusal("time_bounds_missing", "the envelope needs a maxTime")
+  if (bounds.maxTime <= BigInt(now + lateSlack)) {
+    return refusal("time_bounds_past", `maxTime must be more than ${lateSlack} seconds ahead`)
+  }
+  if (bounds.maxTime > BigInt(now + timeLimit)) {
+    return refusal("time_bounds_too_long", `maxTime must be at most ${timeLimit} seconds ahead`)
+  }
+  return bounds.minTime > BigInt(now) ? refusal("time_bounds_future", "minTime must not be in the future") : undefined
+}
+
+// What an envelope takes from the service's accounts, for the limits of API keys.
+
+/** The part of a key's limits for stellar. */
+export interface KeyLimits {
+  /** Stroops. */
+  readonly maxValue?: bigint
+  /** `G…`, `M…`, which means its account, or `C…`. */
+  readonly receivers?: ReadonlyArray<string>
+}
+
+export interface Sends {
+  /** Stroops of XLM. */
+  readonly value: bigint
+  readonly receivers: ReadonlyArray<string>
+  /** Contracts below the root of an authorization, other than that of the native asset. */
+  readonly below: ReadonlyArray<string>
+  /** A call of the native asset's contract whose effect cannot be read. */
+  readonly unreadable: ReadonlyArray<string>
+}
+
+const noSends: Sends = { value: 0n, receivers: [], below: [], unreadable: [] }
+
+const sumOfSends = (all: ReadonlyArray<Sends>): Sends => ({
+  value: all.reduce((total, { value }) => total + value, 0n),
+  receivers: all.flatMap(({ receivers }) => receivers),
+  below: all.flatMap(({ below }) => below),
+  unreadable: all.flatMap(({ unreadable }) => unreadable)
+})
+
+const addressOf = (value: ScVal | undefined): string | undefined =>
+  value !== undefined && "address" in value ? value.address : undefined
+
+const amountOf = (value: ScVal | undefined): bigint | undefined => {
+  const amount = value !== undefined && "i128" in value ? fromParts(value.i128) : undefined
+  return amount === undefined || amount < 0n ? undefined : amount
+}
+
+/** `transfer` moves XLM now. The spender of `approve` can take it later. */
+const nativeCall = ({ name, args: [, second, third] }: Call): Sends => {
+  const receiver = addressOf(second)
+  const amount = amountOf(third)
+  const isKnown = name === "transfer" || name === "approve"
+  return isKnown && receiver !== undefined && amount !== undefined
+    ? { ...noSends, value: amount, receivers: [receiver] }
+    : { ...noSends, unreadable: [name] }
+}
+
+const invocation = ({ call, below }: Invocation, isRoot: boolean, nativeContract: string): Sends => {
+  const deeper = below.map((one) => invocation(one, false, nativeContract))
+  if (call?.contract === nativeContract) return sumOfSends([nativeCall(call), ...deeper])
+  const name = call?.contract ?? contractCreation
+  return sumOfSends([isRoot ? noSends : { ...noSends, below: [name] }, ...deeper])
+}
+
+const isOwn = ({ credentials }: AuthEntry, { own }: GuardTerms): boolean =>
+  credentials.kind === "source" || signersOf(credentials).some((address) => own.has(address))
+
+/** What an operation locks on its account. */
+const reserved = (operation: Operation, { assetContracts, baseReserve }: GuardTerms): Sends => ({
+  ...noSends,
+  value: BigInt(entriesAddedBy(operation, assetContracts)) * baseReserve
+})
+
+const ofOperation = (operation: Operation, terms: GuardTerms): Sends => {
+  switch (operation.type) {
+    case "payment":
+      return {
+        ...noSends,
+        value: operation.asset === "native" ? operation.amount : 0n,
+        receivers: [operation.destination.address]
+      }
+    case "pathPaymentStrictReceive":
+    case "pathPaymentStrictSend":
+      return {
+        ...noSends,
+        value: operation.sendAsset === "native" ? operation.sendMax : 0n,
+        receivers: [operation.destination.address]
+      }
+    case "changeTrust":
+      return reserved(operation, terms)
+    case "invokeHostFunction": {
+      const { auth, host } = operation
+      const trees = auth
+        .filter((entry) => isOwn(entry, terms))
+        .map(({ root }) => invocation(root, true, terms.nativeContract))
+      const root = host.kind === "call" ? host.call.contract : contractCreation
+      const called = root === terms.nativeContract ? noSends : { ...noSends, receivers: [root] }
+      return sumOfSends([called, reserved(operation, terms), ...trees])
+    }
+    default: {
+      const taken = operation.takes.filter(({ asset }) => asset === "native")
+      const value = taken.reduce((total, { amount }) => total + amount, 0n)
+      return { ...noSends, value, receivers: operation.receivers }
+    }
+  }
+}
+
+/** What leaves own accounts by an envelope of the relayer. */
+export const sendsOf = ({ operations }: TransactionEnvelope, terms: GuardTerms): Sends =>
+  sumOfSends(operations.map((operation) => ofOperation(operation, terms)))
+
+const canonical = (address: string): string => accountMeantBy(address) ?? address
+
+/** What a key with limits may not send. */
+export const exceededLimit = (
+  envelope: TransactionEnvelope,
+  terms: GuardTerms,
+  { maxValue, receivers }: KeyLimits
+): Refusal | undefined => {
+  const sends = sendsOf(envelope, terms)
+  if (sends.unreadable.length > 0) {
+    return refusal(
+      "key_limits",
+      `the call ${sends.unreadable.join(", ")} of the native asset's contract cannot be counted`
+    )
+  }
+  if (maxValue !== undefined && sends.value > maxValue) {
+    return refusal(
+      "key_limits",
+      `must send at most ${maxValue} stroops, the max_value of the API key, not ${sends.value}`
+    )
+  }
+  const listed = new Set((receivers ?? []).map(canonical))
+  const wanted = [...(receivers === undefined ? [] : sends.receivers), ...sends.below]
+  const missing = wanted.find((one) => !listed.has(canonical(one)))
+  return missing === undefined
+    ? undefined
+    : refusal("key_limits", `${missing} is not among the receivers of the API key`)
+}

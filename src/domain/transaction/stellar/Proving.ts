@@ -1,14 +1,27 @@
-// What several providers prove together about the envelopes at a place. Each proves it by itself; as many as must agree decide.
-import type { Figures } from "../Cause.ts"
+// Which providers count, what they prove together about the envelopes at a place, and how a transaction waits until they do.
+import { cause } from "../Cause.ts"
+import type { Cause, Figures, KnownCode } from "../Cause.ts"
 import { verdictOf } from "../Rows.ts"
 import type { Opinion } from "../Rows.ts"
+import { Command } from "../Rules.ts"
+import type { Commands, Scope, Situation } from "../Rules.ts"
+import { currentAttempts } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
 import type { Moment } from "../TransactionValues.ts"
-import { accountsContradict, contradict, evidenceOf, together } from "./Evidence.ts"
-import type { Evidence, Watched } from "./Evidence.ts"
-import type { ProviderLook, StellarSeen } from "./StellarSeen.ts"
+import { momentOf } from "./Stellar.ts"
 import type { Stellar } from "./Stellar.ts"
-import { agreeing, ledgerTime, unseenPatience } from "./StellarNumbers.ts"
+import {
+  agreeing,
+  ledgerTime,
+  ledgerTimeOf,
+  pollAfter,
+  publicSettings,
+  signsAloneAfter,
+  unseenPatience
+} from "./StellarNumbers.ts"
+import type { LedgerSettings } from "./StellarNumbers.ts"
+import { accountsContradict, contradict, evidenceOf, provenTogether } from "./StellarSeen.ts"
+import type { Evidence, LedgerPoint, ProviderLook, StellarSeen, Watched } from "./StellarSeen.ts"
 
 /** Evidence that ends the wait for the envelopes at a place. */
 type Proof = Extract<Evidence, { readonly kind: "applied" | "dead" | "taken" | "unproven" }>
@@ -52,7 +65,7 @@ const decided = (proof: Proof, voices: ReadonlyArray<Voice>, isByOne: boolean): 
 })
 
 /** A provider whose store is too short knows less than one that has the ledgers: its proof counts if nobody has a better one. */
-const best = <A extends { readonly proof: Proof }>(proofs: ReadonlyArray<A>): A | undefined =>
+const bestProof = <A extends { readonly proof: Proof }>(proofs: ReadonlyArray<A>): A | undefined =>
   proofs.find(({ proof }) => proof.kind !== "unproven") ?? proofs[0]
 
 /**
@@ -62,17 +75,17 @@ const best = <A extends { readonly proof: Proof }>(proofs: ReadonlyArray<A>): A 
 const agreedOf = (voices: ReadonlyArray<Voice>): Outcome | undefined => {
   const pairs = voices.flatMap((one, index) =>
     voices.slice(index + 1).flatMap((other) => {
-      const proof = together(one.evidence, other.evidence)
+      const proof = provenTogether(one.evidence, other.evidence)
       return isProof(proof) ? [{ proof, voices: [one, other] }] : []
     })
   )
-  const agreed = best(pairs)
+  const agreed = bestProof(pairs)
   if (agreed === undefined || pairs.some(({ proof }) => contradict(agreed.proof, proof))) return undefined
   if (agreed.proof.kind === "unproven" && voices.some(({ evidence }) => evidence.kind === "applied")) return undefined
   return decided(agreed.proof, agreed.voices, false)
 }
 
-const ledgerOf = (proof: Proof): number => (proof.kind === "applied" ? proof.applied.ledger : proof.ledger)
+const ledgerOfProof = (proof: Proof): number => (proof.kind === "applied" ? proof.applied.ledger : proof.ledger)
 
 export interface Judging {
   readonly sequence: bigint
@@ -95,7 +108,7 @@ const unseenUntil = ({ now, transaction: { cause, causeSince } }: Judging): Mome
 const isUnseen = ({ evidence, look }: Voice): boolean => !look.isStalled && evidence.kind === "unseen"
 
 const isBehind = ({ look }: Voice, proof: Proof): boolean =>
-  look.newest !== undefined && look.newest.number < ledgerOf(proof)
+  look.newest !== undefined && look.newest.number < ledgerOfProof(proof)
 
 /** An error is no opinion, and neither is a store that is too short to have what another provider found. */
 const hasOpinion = ({ evidence, look }: Voice, proof: Proof): boolean =>
@@ -130,7 +143,7 @@ const notAsked = (silent: Moment): Opinion => ({
 const behindOf = (proof: Proof, others: ReadonlyArray<Voice>, until: Moment): Outcome => {
   const late = others.find((voice) => !voice.look.isStalled && isBehind(voice, proof))
   if (late?.look.newest !== undefined) {
-    return { _tag: "Behind", ledger: ledgerOf(proof), other: late.look.newest.number }
+    return { _tag: "Behind", ledger: ledgerOfProof(proof), other: late.look.newest.number }
   }
   const unseen = others.find(isUnseen)
   return unseen === undefined ? { _tag: "Open" } : { _tag: "Unseen", until, host: unseen.look.host }
@@ -184,9 +197,101 @@ const withoutProof = (voices: ReadonlyArray<Voice>, judging: Judging): Outcome =
 
 export const outcomeOf = (seen: StellarSeen, judging: Judging): Outcome => {
   const voices = voicesOf(seen, judging)
-  const first = best(voices.flatMap((voice) => (isProof(voice.evidence) ? [{ proof: voice.evidence, voice }] : [])))
+  const first = bestProof(
+    voices.flatMap((voice) => (isProof(voice.evidence) ? [{ proof: voice.evidence, voice }] : []))
+  )
   if (first === undefined) return withoutProof(voices, judging)
   if (seen.configured < agreeing) return decided(first.proof, [first.voice], false)
   const others = voices.filter((voice) => voice !== first.voice)
   return agreedOf(voices) ?? alone(first.proof, first.voice, others, seen, judging)
 }
+
+// The envelopes of a transaction that may be applied at its present place.
+
+/** The sequence that its envelopes use. Undefined: it has no place. */
+export const sequenceOf = ({ facts, place }: Transaction<Stellar>): bigint | undefined =>
+  facts.guest?.sequence ?? place?.sequence
+
+/** An envelope of a guest exists before the service signs anything for it. */
+export const watchedOf = (transaction: Transaction<Stellar>): ReadonlyArray<Watched> => {
+  const { guest } = transaction.facts
+  const attempts = currentAttempts(transaction).map(
+    ({ hash, offer: { innerHash, maxLedger, maxTime, seenLedger } }): Watched => ({
+      hash,
+      ...(innerHash === undefined ? {} : { innerHash }),
+      maxTime: BigInt(maxTime),
+      ...(maxLedger === undefined ? {} : { maxLedger }),
+      seenLedger
+    })
+  )
+  if (attempts.length > 0 || guest === undefined) return attempts
+  return [{ hash: guest.innerHash, maxTime: BigInt(guest.maxTime), seenLedger: 0 }]
+}
+
+// Waiting: the state stays, with a code, until the next look at the chain.
+
+/** A provider that showed the account, and its newest ledger. */
+export interface AskedProvider extends ProviderLook {
+  readonly newest: LedgerPoint
+  readonly account: NonNullable<ProviderLook["testimony"]["account"]>
+}
+
+/** The providers whose view counts before a signature: two, or the one that answers. */
+export const askedOf = ({ looks }: StellarSeen): ReadonlyArray<AskedProvider> =>
+  looks
+    .flatMap((look) => {
+      const { newest, testimony } = look
+      return look.isStalled || newest === undefined || testimony.account === undefined
+        ? []
+        : [{ ...look, newest, account: testimony.account }]
+    })
+    .slice(0, agreeing)
+
+/**
+ * Whether their view is enough for a signature. If one of two fails for a moment, the other one could name a ledger that does
+ * not exist yet as the one before which nothing of the envelope was applied.
+ */
+export const areEnough = (asked: ReadonlyArray<AskedProvider>, { aloneSince, configured }: StellarSeen, now: Moment) =>
+  asked.length >= Math.min(configured, agreeing) ||
+  (asked.length > 0 && aloneSince !== undefined && now >= aloneSince + signsAloneAfter)
+
+/** The newest ledger of the provider that has the lowest one: no lie of another makes the time run ahead. */
+export const ledgerOf = (asked: ReadonlyArray<{ readonly newest: LedgerPoint }>): LedgerPoint | undefined =>
+  asked.map(({ newest }) => newest).toSorted((one, other) => one.closeTime - other.closeTime)[0]
+
+const newestOf = ({ view }: Situation<Stellar>): LedgerPoint | undefined =>
+  view._tag === "Seen"
+    ? ledgerOf(view.looks.flatMap(({ newest }) => (newest === undefined ? [] : [{ newest }])))
+    : undefined
+
+/** What the network has voted, as far as a provider has said it. */
+const settingsOf = ({ view }: Situation<Stellar>): LedgerSettings =>
+  (view._tag === "Seen" ? view.settings : undefined) ?? publicSettings
+
+/** A ledger time after the newest ledger, and then each quarter of it until a new one is seen. */
+export const nextPoll = (situation: Situation<Stellar>): Moment => {
+  const { transaction, now } = situation
+  const newest = newestOf(situation)
+  const wait = ledgerTimeOf(settingsOf(situation)) + pollAfter.ledger
+  const expected = newest === undefined ? now : momentOf(newest.closeTime) + wait
+  const next = expected > now && expected <= now + wait ? expected : now + pollAfter.again
+  if (transaction.state !== "pending") return next
+  const own = [transaction.validUntil, transaction.notBefore ?? 0].filter((moment) => moment > now)
+  return Math.min(next, ...own)
+}
+
+export const pollNext = (situation: Situation<Stellar>): Commands<Stellar> => [
+  Command.PollAt({ at: nextPoll(situation) })
+]
+
+export const holdFor = (situation: Situation<Stellar>, why: Cause, scope: Scope = "transaction"): Commands<Stellar> => [
+  Command.Hold({ cause: why, scope }),
+  Command.PollAt({ at: nextPoll(situation) })
+]
+
+export const hold = (
+  situation: Situation<Stellar>,
+  code: KnownCode,
+  figures: Figures = {},
+  scope: Scope = "transaction"
+): Commands<Stellar> => holdFor(situation, cause(code, figures), scope)

@@ -1,16 +1,19 @@
-// The family of stellar: its shapes.
+// The family of stellar: its shapes, with the JSON in which the ledger stores them.
+import { Schema, SchemaTransformation } from "effect"
 import type { StellarNetwork } from "../../network/Network.ts"
 import type { StellarRelayer } from "../../relayer/Relayer.ts"
 import type { Family } from "../Family.ts"
 import type { Moment } from "../TransactionValues.ts"
-import type { NodeAnswer } from "./QueueAnswer.ts"
-import type { ReplaceStellarTransaction, SendStellarTransaction } from "./SendStellarTransaction.ts"
-import type { StellarBuilding, StellarQuoting, StellarSigning } from "./StellarExchanges.ts"
-import type { StellarNonceState } from "./StellarNonceState.ts"
-import type { StellarSeen } from "./StellarSeen.ts"
-import type { StellarSimulation } from "./StellarSimulation.ts"
-import type { StellarTransactionResponse } from "./StellarTransactionResponse.ts"
-import type { Memo, StellarOperation } from "./StellarOperation.ts"
+import { Memo, StellarOperation } from "./StellarRequests.ts"
+import type {
+  ReplaceStellarTransaction,
+  SendStellarTransaction,
+  StellarBuilding,
+  StellarQuoting,
+  StellarSigning
+} from "./StellarRequests.ts"
+import type { StellarNonceState, StellarSimulation, StellarTransactionResponse } from "./StellarResponses.ts"
+import type { NodeAnswer, StellarSeen } from "./StellarSeen.ts"
 
 /** Work of the service on channels of a lane. `addresses`: at most `channelsPerEnvelope`. */
 export interface ChannelWork {
@@ -196,3 +199,103 @@ declare module "../Family.ts" {
 
 /** The moment of a time in unix seconds. */
 export const momentOf = (seconds: number | bigint): Moment => Number(seconds) * 1000
+
+// How the ledger stores what only stellar has: JSON in which amounts and sequences are strings of digits.
+
+const Amount = Schema.BigIntFromString
+const optional = Schema.optionalKey
+
+const ChannelWorkJson = Schema.Struct({
+  kind: Schema.Literals(["create", "merge"]),
+  addresses: Schema.Array(Schema.String)
+})
+
+const callFields = {
+  operations: optional(Schema.Array(StellarOperation)),
+  transaction_xdr: optional(Schema.String)
+}
+
+export const RequestJson = Schema.Struct({
+  restore: optional(Schema.Struct({ for: Schema.String, call: Schema.Struct(callFields) })),
+  channels: optional(ChannelWorkJson),
+  ...callFields,
+  memo: optional(Memo),
+  signed_auth_entry: optional(Schema.String),
+  max_fee: optional(Amount),
+  max_value: optional(Amount),
+  restore_footprint: optional(Schema.Boolean),
+  wait_for_funds: optional(Schema.Boolean)
+})
+
+const GuestJson = Schema.Struct({
+  account: Schema.String,
+  sequence: Amount,
+  innerHash: Schema.String,
+  maxTime: Schema.Int
+})
+
+export const FactsJson = Schema.Struct({ guest: optional(GuestJson), build: optional(Schema.String) })
+
+/** Without what only the signature needed: the bytes have it. */
+export const OfferJson = Schema.Struct({
+  fee: Amount,
+  rate: Amount,
+  out: Amount,
+  resourceFee: optional(Amount),
+  maxTime: Schema.Int,
+  maxLedger: optional(Schema.Int),
+  seenLedger: Schema.Int,
+  innerHash: optional(Schema.String)
+})
+
+export const RefusalJson = Schema.Struct({
+  class: Schema.Literals(["not_now", "look", "too_late", "fee", "funds", "resources", "permanent"]),
+  needed: optional(Amount),
+  result: optional(Schema.String),
+  times: optional(Schema.Int)
+})
+
+export const CountersJson = Schema.Struct({
+  stage: optional(Schema.Literals(["creating", "ready", "draining"]))
+})
+
+const DetailsJson = Schema.Struct({
+  result: Schema.String,
+  resultCode: optional(Schema.String),
+  operationResults: optional(Schema.Array(Schema.String)),
+  contractError: optional(Schema.String),
+  hash: Schema.String
+})
+
+const StoredReceipt = Schema.Struct({
+  ledger: Schema.Int,
+  isSuccess: Schema.Boolean,
+  paid: Amount,
+  ...DetailsJson.fields
+})
+
+const ReceiptShape = Schema.Struct({
+  height: Schema.Int,
+  isSuccess: Schema.Boolean,
+  paid: Schema.BigInt,
+  details: DetailsJson
+})
+
+export const ReceiptJson = StoredReceipt.pipe(
+  Schema.decodeTo(
+    ReceiptShape,
+    SchemaTransformation.transform({
+      decode: ({ ledger, isSuccess, paid, ...details }: (typeof StoredReceipt)["Type"]) => ({
+        height: ledger,
+        isSuccess,
+        paid,
+        details
+      }),
+      encode: ({ height, details, ...receipt }: (typeof ReceiptShape)["Type"]) => ({
+        ledger: height,
+        ...receipt,
+        ...details
+      })
+    })
+  )
+)

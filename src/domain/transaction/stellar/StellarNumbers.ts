@@ -1,7 +1,7 @@
-// Every number that decides something about stellar transactions, with its unit and its source.
+// Every number that decides something about stellar transactions, with its unit and its source: constants, what validators vote, fees.
 import { maxClockDifference } from "../../chain/ChainSnapshot.ts"
 import { publicBaseReserve, timeoutBounds } from "../../relayer/Policy.ts"
-import type { Ratio } from "../TransactionValues.ts"
+import type { Moment, Ratio } from "../TransactionValues.ts"
 
 // Requests
 
@@ -176,3 +176,138 @@ export const cutScanPause = 600_000
 
 /** Milliseconds for which one provider has to be the only one that answers before its view alone is enough for a signature. */
 export const signsAloneAfter = 2 * ledgerTime
+
+// What the validators of a network have voted and decides about envelopes: reserve, fee, close time and limits of calls.
+
+/** What one transaction may declare for a call at most. */
+export interface CallLimits {
+  readonly instructions: number
+  readonly diskReadBytes: number
+  readonly writeBytes: number
+}
+
+export interface LedgerSettings {
+  /** Stroops that an account locks per entry (`LedgerHeader.baseReserve`). */
+  readonly baseReserve: bigint
+  /** Stroops per operation at least (`LedgerHeader.baseFee`). */
+  readonly baseFee: bigint
+  /** Milliseconds between two ledgers that validators aim at (`ConfigSettingSCPTiming`). Absent: not read. */
+  readonly closeTime?: number
+  /** Absent: not read. */
+  readonly limits?: CallLimits
+  /** Calls of contracts in one ledger at most, where a fee bump counts as two. Absent: not read. */
+  readonly callsPerLedger?: number
+}
+
+/** Those of the public network, which count as long as no provider says others. */
+export const publicSettings: LedgerSettings = { baseReserve, baseFee }
+
+/** Milliseconds between two ledgers. */
+export const ledgerTimeOf = ({ closeTime = ledgerTime }: LedgerSettings): number => closeTime
+
+/** What is known of the present time of the network. Seconds, except for `closeTime` in unix seconds. */
+export interface LedgerClock {
+  /** The close time of the newest ledger. */
+  readonly closeTime: number
+  /** Since it was seen. The clocks of a node and of the service may differ, so only this difference counts. */
+  readonly quiet: number
+  /** How long before `maxTime` a node refuses an envelope. */
+  readonly slack: number
+}
+
+const secondsIn = (milliseconds: number): number => milliseconds / 1000
+
+/** `newestSince`: when the newest ledger was seen. */
+export const ledgerClock = (
+  closeTime: number,
+  { newestSince, settings = publicSettings }: { readonly newestSince: Moment; readonly settings?: LedgerSettings },
+  now: Moment
+): LedgerClock => ({
+  closeTime,
+  quiet: Math.max(0, Math.floor(secondsIn(now - newestSince))),
+  slack: Math.ceil(secondsIn(lateLedgers * ledgerTimeOf(settings)))
+})
+
+/** The units that a call declares: with the margin, but no more than the network takes of one transaction. */
+export const withinLimit = (units: number, withMargin: number, limit: number | undefined): number =>
+  limit === undefined ? withMargin : Math.max(units, Math.min(withMargin, limit))
+
+/** Ledger transactions that a call counts as if another account than its source pays for it. */
+const callsOfBump = 2
+
+/** Why such a call waits in the queue for ever. */
+export const noRoomForPaidCalls =
+  "a ledger of this network takes one call, and a call for which another account than its source pays counts as two"
+
+/** Whether a ledger can contain a call that another account than its source pays for. */
+export const takesPaidCalls = ({ callsPerLedger = callsOfBump }: LedgerSettings): boolean =>
+  callsPerLedger >= callsOfBump
+
+// Fees of envelopes, in stroops.
+
+const highestOf = (first: bigint, ...others: ReadonlyArray<bigint>): bigint =>
+  others.reduce((highest, one) => (one > highest ? one : highest), first)
+
+const divideUp = (dividend: bigint, divisor: bigint): bigint => (dividend + divisor - 1n) / divisor
+
+const timesUp = (value: bigint, { numerator, denominator }: Ratio): bigint => divideUp(value * numerator, denominator)
+
+/** What others paid per operation in the last ledgers. */
+export interface FeeStats {
+  readonly p95: bigint
+  readonly p99: bigint
+}
+
+/** The rate per operation of a first envelope. `least`: the base fee of the network. */
+export const firstRate = (stats: FeeStats | undefined, least = baseFee): bigint =>
+  stats === undefined ? bidWithoutStats * least : highestOf(least, stats.p95)
+
+/** The rate after a death or a refusal. `needed`: the rate that a node asked for. */
+export const nextRate = (stats: FeeStats | undefined, needed = 0n, least = baseFee): bigint =>
+  stats === undefined
+    ? highestOf(firstRate(stats, least), needed)
+    : highestOf(least, timesUp(stats.p99, raisedBid), needed)
+
+/** What an envelope asks for. */
+export interface Bid {
+  readonly operations: number
+  /** Stroops per operation. */
+  readonly rate: bigint
+  /** Stroops for the resources of a call. */
+  readonly resourceFee?: bigint
+}
+
+/** The fee of a transaction that pays for itself. Undefined: more than its field can hold. */
+export const innerFee = ({ operations, rate, resourceFee = 0n }: Bid): bigint | undefined => {
+  const fee = rate * BigInt(operations) + resourceFee
+  return fee > maxInnerFee ? undefined : fee
+}
+
+/**
+ * The fee of a fee bump. It counts as one operation more, and its rate is at least that of the inner transaction, whose fee
+ * includes the same fee of resources.
+ */
+export const outerFee = (
+  inner: { readonly fee: bigint; readonly operations: number; readonly resourceFee?: bigint },
+  rate: bigint,
+  least = baseFee
+): bigint => {
+  const { fee, operations, resourceFee = 0n } = inner
+  const count = BigInt(operations)
+  const inclusion = fee - resourceFee
+  const innerRate = inclusion <= 0n || count === 0n ? 0n : divideUp(inclusion, count)
+  return highestOf(rate, innerRate, least) * (count + 1n) + resourceFee
+}
+
+/** The fee of the resources that is declared, from the one that a simulation returned. */
+export const declaredResourceFee = (simulated: bigint): bigint => timesUp(simulated, resourceMargin)
+
+/** The lower one of both limits, or the default of the wire format. */
+export const lowerFeeCap = (given: bigint | undefined, policy: bigint | undefined, fallback: bigint): bigint => {
+  if (given === undefined) return policy ?? fallback
+  return policy === undefined || given < policy ? given : policy
+}
+
+/** Whether a fee of resources is higher than a simulation justifies: its larger part is not returned. */
+export const isResourceFeeTooHigh = (declared: bigint, simulated: bigint, { numerator, denominator }: Ratio): boolean =>
+  declared * denominator > simulated * numerator

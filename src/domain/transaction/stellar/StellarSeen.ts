@@ -1,10 +1,197 @@
-// What a poll has seen of the chain for one transaction, and what the question `prepare` has added.
+// What providers say: of the chain at a poll, of the envelopes at a place as a proof, of a send as an answer.
+import { present } from "../Presentation.ts"
 import type { Moment } from "../TransactionValues.ts"
-import type { LedgerPoint, Testimony } from "./Evidence.ts"
-import type { FeeStats } from "./Fees.ts"
-import type { LedgerSettings } from "./LedgerSettings.ts"
-import type { Refusal } from "./Refusal.ts"
+import type { Refusal } from "./Envelope.ts"
 import type { PricedPayment } from "./SponsoredPayment.ts"
+import type { FeeStats, LedgerClock, LedgerSettings } from "./StellarNumbers.ts"
+
+// What one provider proves about the envelopes at a place, and what two of them prove together.
+// `NOT_FOUND`, ledgers in which nothing is found, refusals and clocks prove nothing: an index of transactions can be behind the ledger
+// that the provider names. The account's entry at a numbered ledger proves what it says, and so does a transaction that is shown.
+
+/** A ledger as a provider shows it. `closeTime` in unix seconds. */
+export interface LedgerPoint {
+  readonly number: number
+  readonly closeTime: number
+}
+
+/** The account at one ledger. `sequence` is absent if the account does not exist. */
+export interface AccountAt {
+  readonly ledger: LedgerPoint
+  readonly sequence?: bigint
+  /** The ledger in which the account used its sequence, if the entry says so. */
+  readonly seqLedger?: number
+}
+
+/** An envelope of ours at the place. */
+export interface Watched {
+  readonly hash: string
+  readonly innerHash?: string
+  /** Unix seconds. */
+  readonly maxTime: bigint
+  readonly maxLedger?: number
+  /** The lowest newest ledger of the asked providers before the first signature at the place. */
+  readonly seenLedger: number
+}
+
+export interface Applied {
+  readonly hash: string
+  readonly ledger: number
+  readonly isSuccess: boolean
+  /** `TransactionResult` in base64. */
+  readonly result: string
+  /** Name of the result, such as `txSuccess`. Of a fee bump: that of the envelope inside of it. */
+  readonly code: string
+  /** Names of the results of the operations, such as `paymentSuccess`. */
+  readonly operations: ReadonlyArray<string>
+  /** Stroops that were charged. */
+  readonly fee: bigint
+}
+
+/** A transaction that used the sequence, or whose operation moved the account past it. */
+export interface SequenceUse {
+  /** The hash of the envelope, then that of the one inside of a fee bump. */
+  readonly hashes: readonly [outer: string, ...inner: ReadonlyArray<string>]
+  /** Whether it is one that a caller got signed. Absent: it is not. */
+  readonly isGiven?: true
+}
+
+/** What the transactions of ledgers show that were read by number. */
+export interface LedgerScan {
+  /** Absent: no transaction that is shown used the sequence. The index may be behind. */
+  readonly use?: SequenceUse
+  /** The range has more transactions than are read. */
+  readonly isCut?: true
+}
+
+/** What one provider says. What was not asked or not answered is absent. */
+export interface Testimony {
+  readonly account?: AccountAt
+  /** Found by an outer or an inner hash. */
+  readonly found?: Applied
+  readonly scan?: LedgerScan
+  /** The oldest ledger that it keeps. */
+  readonly oldestLedger?: number
+}
+
+export type Evidence =
+  | { readonly kind: "applied"; readonly applied: Applied }
+  | { readonly kind: "dead"; readonly ledger: number; readonly sequence: bigint }
+  | {
+      readonly kind: "taken"
+      readonly ledger: number
+      readonly sequence?: bigint
+      readonly foreign: string
+      readonly isGiven?: true
+    }
+  | { readonly kind: "alive"; readonly ledger: number; readonly sequence: bigint }
+  /** The sequence is used in this ledger, and the provider does not show yet by which transaction. */
+  | { readonly kind: "unseen"; readonly ledger: number }
+  /** The same, and the provider will not show it: its store does not reach back so far, or it has too many transactions to read. */
+  | { readonly kind: "unproven"; readonly ledger: number }
+  | { readonly kind: "unknown" }
+
+const unknown: Evidence = { kind: "unknown" }
+
+/** The ledger X is past the envelope: neither X nor a later one contains it. */
+const isPast = ({ closeTime, number }: LedgerPoint, { maxLedger, maxTime }: Watched): boolean =>
+  BigInt(closeTime) > maxTime || (maxLedger !== undefined && number >= maxLedger - 1)
+
+/** The ledgers that contain the transaction that used the sequence. */
+export interface LedgerRange {
+  readonly from: number
+  readonly to: number
+}
+
+/** The ledgers after the first signature up to X. If the entry names the ledger of exactly our sequence, only that one. */
+export const rangeOf = (sequence: bigint, watched: ReadonlyArray<Watched>, account: AccountAt): LedgerRange => {
+  const { ledger, seqLedger } = account
+  if (seqLedger !== undefined && seqLedger > 0 && account.sequence === sequence)
+    return { from: seqLedger, to: seqLedger }
+  return { from: Math.min(...watched.map(({ seenLedger }) => seenLedger)) + 1, to: ledger.number }
+}
+
+/** Whether the transaction is one of the envelopes. */
+export const isOurs = ({ hashes }: SequenceUse, watched: ReadonlyArray<Watched>): boolean =>
+  watched.some(
+    ({ hash, innerHash }) => hashes.includes(hash) || (innerHash !== undefined && hashes.includes(innerHash))
+  )
+
+/**
+ * What is proven if the sequence was used by something. At one sequence, the network applies one transaction at most: one that is not ours
+ * is the proof, and that none is shown is none. If it is ours, the look-up by hash will find its result.
+ */
+const ofUsed = (
+  sequence: bigint,
+  watched: ReadonlyArray<Watched>,
+  account: AccountAt,
+  { oldestLedger, scan }: Testimony
+): Evidence => {
+  const ledger = account.ledger.number
+  const use = scan?.use
+  if (use !== undefined && !isOurs(use, watched)) {
+    return {
+      kind: "taken",
+      ledger,
+      ...present("sequence", account.sequence),
+      foreign: use.hashes[0],
+      ...present("isGiven", use.isGiven)
+    }
+  }
+  const isForgotten = oldestLedger !== undefined && oldestLedger > rangeOf(sequence, watched, account).from
+  return { kind: use === undefined && (isForgotten || scan?.isCut === true) ? "unproven" : "unseen", ledger }
+}
+
+/** What one provider proves about the envelopes that hold a sequence. */
+export const evidenceOf = (sequence: bigint, watched: ReadonlyArray<Watched>, testimony: Testimony): Evidence => {
+  const { account, found } = testimony
+  if (found !== undefined) return { kind: "applied", applied: found }
+  if (account === undefined || watched.length === 0) return unknown
+  const { ledger } = account
+  if (account.sequence === undefined || account.sequence >= sequence)
+    return ofUsed(sequence, watched, account, testimony)
+  const kind = watched.every((one) => isPast(ledger, one)) ? "dead" : "alive"
+  return { kind, ledger: ledger.number, sequence: account.sequence }
+}
+
+const isSameResult = (one: Applied, other: Applied): boolean =>
+  one.hash === other.hash && one.ledger === other.ledger && one.result === other.result
+
+/**
+ * What two providers prove together, each by itself. `taken` beside `unproven` is `unproven`, and everything else on which they
+ * differ is unknown.
+ */
+export const provenTogether = (one: Evidence, other: Evidence): Evidence => {
+  if (one.kind === "applied" && other.kind === "applied")
+    return isSameResult(one.applied, other.applied) ? one : unknown
+  if (one.kind === other.kind) return one
+  const kinds = new Set([one.kind, other.kind])
+  if (!kinds.has("taken") || !kinds.has("unproven")) return unknown
+  return one.kind === "unproven" ? one : other
+}
+
+/** Whether two providers cannot both be right, rather than one being behind. */
+export const contradict = (one: Evidence, other: Evidence): boolean => {
+  if (one.kind === "applied" && other.kind === "applied") return !isSameResult(one.applied, other.applied)
+  if (one.kind === "applied") return excludes(other, one)
+  return other.kind === "applied" && excludes(one, other)
+}
+
+const isUsed = (sequence: bigint, account: AccountAt): boolean =>
+  account.sequence === undefined || account.sequence >= sequence
+
+/** One shows the sequence as used at a ledger at which, or after which, the other shows it as unused. */
+export const accountsContradict = (sequence: bigint, one: AccountAt, other: AccountAt): boolean =>
+  isUsed(sequence, one) && !isUsed(sequence, other) && one.ledger.number <= other.ledger.number
+
+/**
+ * Whether our envelope cannot be in the ledger of `applied`. After a ledger in which the envelopes are dead or something else has used
+ * the sequence, no ledger contains ours either. A sequence that nobody has used excludes only earlier ledgers.
+ */
+const excludes = (evidence: Evidence, { applied }: Extract<Evidence, { readonly kind: "applied" }>): boolean =>
+  evidence.kind === "dead" ||
+  evidence.kind === "taken" ||
+  (evidence.kind === "alive" && evidence.ledger >= applied.ledger)
 
 /** An account as its entry has it. Amounts in stroops. */
 export interface AccountEntry {
@@ -123,3 +310,97 @@ export interface StellarSeen {
   /** The answer to the question `prepare`. */
   readonly preparation?: Preparation
 }
+
+// What the answer of a node to a send means. An answer is never a verdict: the account's entry is.
+
+/** An answer, decoded from `status` and `errorResultXdr`. */
+export type NodeAnswer =
+  /** FILTERED: validators do not take transactions of one of the accounts. */
+  | { readonly status: "PENDING" | "DUPLICATE" | "TRY_AGAIN_LATER" | "FILTERED" }
+  /** `fee`: `feeCharged`, which names the needed fee of `txINSUFFICIENT_FEE`. `inner`: of a fee bump. */
+  | { readonly status: "ERROR"; readonly result: string; readonly fee: bigint; readonly inner?: string }
+  /** −32602 `invalid_xdr`. */
+  | { readonly status: "INVALID" }
+  /** A time-out, a status of HTTP, another error of JSON-RPC, or an answer that cannot be read. */
+  | { readonly status: "UNKNOWN" }
+
+export type AnswerClass =
+  | { readonly kind: "accepted" }
+  /** The same bytes again after a ledger. `result`: absent if the node named none. */
+  | { readonly kind: "not_now"; readonly result?: string }
+  /** The sequence of the account decides. */
+  | { readonly kind: "look"; readonly result: string }
+  /** The node closes ledgers later than others, or has had these bytes before: another send costs nothing. */
+  | { readonly kind: "too_late"; readonly result: string }
+  | { readonly kind: "fee"; readonly needed: bigint; readonly result: string }
+  | { readonly kind: "funds"; readonly result: string }
+  | { readonly kind: "resources"; readonly result: string }
+  /** A refusal that says nothing about later sends. */
+  | { readonly kind: "other"; readonly result: string }
+  | { readonly kind: "permanent"; readonly result: string }
+  /** The outcome is unknown: another provider is asked. */
+  | { readonly kind: "provider" }
+
+const permanent: ReadonlySet<string> = new Set([
+  "txNoAccount",
+  "txBadAuth",
+  "txBadAuthExtra",
+  "txMalformed",
+  "txMissingOperation",
+  "txNotSupported",
+  "txBadSponsorship",
+  "txFrozenKeyAccessed",
+  "txFailed"
+])
+
+const ofResult = (result: string, fee: bigint, inner: string | undefined): AnswerClass => {
+  switch (result) {
+    case "txBadSeq":
+    case "txBadMinSeqAgeOrGap":
+      return { kind: "look", result }
+    case "txTooLate":
+      return { kind: "too_late", result }
+    case "txTooEarly":
+      return { kind: "not_now", result }
+    case "txInsufficientFee":
+      return { kind: "fee", needed: fee, result }
+    case "txInsufficientBalance":
+      return { kind: "funds", result }
+    case "txSorobanInvalid":
+      return { kind: "resources", result }
+    case "txFeeBumpInnerFailed":
+      return inner === undefined ? { kind: "other", result } : ofResult(inner, fee, undefined)
+    default:
+      return { kind: permanent.has(result) ? "permanent" : "other", result }
+  }
+}
+
+export const answerClassOf = (answer: NodeAnswer): AnswerClass => {
+  switch (answer.status) {
+    case "PENDING":
+    case "DUPLICATE":
+      return { kind: "accepted" }
+    case "TRY_AGAIN_LATER":
+      return { kind: "not_now" }
+    case "FILTERED":
+      return { kind: "other", result: "filtered" }
+    case "ERROR":
+      return ofResult(answer.result, answer.fee, answer.inner)
+    case "INVALID":
+      return { kind: "permanent", result: "invalid_xdr" }
+    case "UNKNOWN":
+      return { kind: "provider" }
+  }
+}
+
+/** Whether a node would still take bytes: `maxTime` has to be after the earliest moment at which the ledger after the next one closes. */
+export const isSendable = (maxTime: bigint, { closeTime, quiet, slack }: LedgerClock): boolean =>
+  BigInt(closeTime + quiet + slack) < maxTime
+
+/** Milliseconds. */
+const second = 1000
+const longestWait = 5 * second
+
+/** When bytes whose outcome is unknown are sent again: after a second, which doubles with each send up to five. */
+export const againAfterUnknown = (sentAt: Moment, sends: number): Moment =>
+  sentAt + Math.min(longestWait, second * 2 ** Math.max(0, sends - 1))

@@ -1,17 +1,87 @@
-// Looks: what one provider says about accounts, hashes and the contents of ledgers. Answers of two providers are never mixed.
-import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
+// Looks: what one provider says about accounts, trust lines, hashes and the contents of ledgers. Answers of two are never mixed.
 import { Clock, Effect, Result } from "effect"
-import type { AccountAt, Applied, LedgerPoint, Range, Scan, Use } from "../../../domain/transaction/stellar/Evidence.ts"
+import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
+import type { Credit, PaidAccounts, Trustline } from "../../../domain/transaction/stellar/SponsoredPayment.ts"
+import type {
+  AccountAt,
+  AccountEntry as Entry,
+  Applied,
+  LedgerPoint,
+  LedgerRange,
+  LedgerScan,
+  SequenceUse
+} from "../../../domain/transaction/stellar/StellarSeen.ts"
+import type { Providers } from "../Providers.ts"
 import { rpcFailure } from "../RpcFailure.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
-import { accountsIn, keyOf } from "./StellarAccounts.ts"
-import type { AccountEntry } from "./StellarAccounts.ts"
 import * as Calls from "./StellarCalls.ts"
+import { resultIn } from "./StellarCalls.ts"
+import type { Entries } from "./StellarCalls.ts"
+import { keyAddress, partyOf } from "./StellarDecoding.ts"
+import { hashOf, textOf } from "./StellarLibrary.ts"
 import type { Library } from "./StellarLibrary.ts"
-import { keyAddress, partyOf } from "./StellarOperations.ts"
-import { resultIn } from "./StellarResults.ts"
-import { hashOf } from "./StellarSignatures.ts"
+
+// Accounts as they are at one numbered ledger: what proofs, funds and signatures need to know of them.
+
+/** The entry of an account, with its address and its sequence. */
+export interface AccountEntry extends Entry {
+  readonly address: string
+  readonly sequence: bigint
+  /** The ledger in which it used its sequence. Absent: the entry does not say so. */
+  readonly seqLedger?: number
+}
+
+/** The key of an account's entry as base64. */
+export const keyOfAccount = (lib: Library, address: string): string => {
+  const accountId = lib.Keypair.fromPublicKey(address).xdrPublicKey()
+  return textOf(lib.xdr.LedgerKey.account(new lib.xdr.LedgerKeyAccount({ accountId })))
+}
+
+/** Undefined: another entry, or no XDR. */
+const entryOf = (lib: Library, text: string): AccountEntry | undefined => {
+  const data = lib.xdr.LedgerEntryData.fromXdr(text, "base64")
+  if (data.type !== "account") return undefined
+  const { accountId, balance, ext, numSubEntries, seqNum, thresholds } = data.account
+  const v1 = ext.type === "v1" ? ext.v1 : undefined
+  const v2 = v1?.ext.type === "v2" ? v1.ext.v2 : undefined
+  const v3 = v2?.ext.type === "v3" ? v2.ext.v3 : undefined
+  const [masterWeight = 0, , mediumThreshold = 0] = thresholds.value
+  return {
+    address: keyAddress(accountId),
+    sequence: seqNum,
+    ...(v3 === undefined || v3.seqLedger === 0 ? {} : { seqLedger: v3.seqLedger }),
+    balance,
+    sellingLiabilities: v1?.liabilities.selling ?? 0n,
+    subentries: numSubEntries,
+    sponsoring: v2?.numSponsoring ?? 0,
+    sponsored: v2?.numSponsored ?? 0,
+    masterWeight,
+    mediumThreshold
+  }
+}
+
+/**
+ * The accounts of an answer by address. Those that were asked for and are not in it do not exist. Undefined: an entry is not an
+ * account, or not the one that was asked for.
+ */
+export const accountsIn = (
+  lib: Library,
+  { entries }: Entries,
+  asked: ReadonlyArray<string>
+): ReadonlyMap<string, AccountEntry> | undefined => {
+  const found = new Map<string, AccountEntry>()
+  try {
+    for (const { xdr } of entries ?? []) {
+      const entry = entryOf(lib, xdr)
+      if (entry === undefined || !asked.includes(entry.address)) return undefined
+      found.set(entry.address, entry)
+    }
+    return found
+  } catch {
+    return undefined
+  }
+}
 
 /** The newest ledger of a provider, and the oldest one that it keeps. */
 export interface Newest {
@@ -48,7 +118,7 @@ export const accounts = Effect.fnUntraced(function* (
   const of = new Map<string, AccountEntry>()
   let number = Number.MAX_SAFE_INTEGER
   for (const chunk of chunks) {
-    const answer = yield* node.call(Calls.ledgerEntries(chunk.map((address) => keyOf(lib, address))))
+    const answer = yield* node.call(Calls.ledgerEntries(chunk.map((address) => keyOfAccount(lib, address))))
     const found = accountsIn(lib, answer, chunk)
     if (found === undefined) return yield* rpcFailure("invalid_answer").of("getLedgerEntries")
     for (const [address, account] of found) of.set(address, account)
@@ -180,7 +250,7 @@ const useIn = (
   { envelopeXdr, resultMetaXdr: meta = "", txHash }: Calls.Page["transactions"][number],
   used: Used,
   networkId: Uint8Array
-): Use["hashes"] | undefined => {
+): SequenceUse["hashes"] | undefined => {
   const plain = plainIn(lib, envelopeXdr)
   if (plain === undefined) return undefined
   const { operations, sequence, source, tx } = plain
@@ -200,7 +270,7 @@ export const scan = Effect.fnUntraced(function* (
   node: RpcNode,
   networkId: Uint8Array,
   used: Used,
-  { from, to }: Range,
+  { from, to }: LedgerRange,
   given: GivenAmong
 ) {
   const until = (yield* Clock.currentTimeMillis) + scanBudget
@@ -211,11 +281,124 @@ export const scan = Effect.fnUntraced(function* (
       const hashes = useIn(lib, one, used, networkId)
       if (hashes === undefined) continue
       const isGiven = (yield* given(hashes)).size > 0
-      return { use: { hashes, ...(isGiven ? { isGiven } : {}) } } satisfies Scan
+      return { use: { hashes, ...(isGiven ? { isGiven } : {}) } } satisfies LedgerScan
     }
     const last = transactions.at(-1)
-    if (last === undefined || last.ledger > to) return {} satisfies Scan
+    if (last === undefined || last.ledger > to) return {} satisfies LedgerScan
     next = { cursor }
   }
-  return { isCut: true } satisfies Scan
+  return { isCut: true } satisfies LedgerScan
+})
+
+// Trust lines at one ledger: whether a user can pay in a credit, whether the relayer can receive it, and which contracts can make one.
+
+/** `AUTHORIZED_FLAG` and `TRUSTLINE_CLAWBACK_ENABLED_FLAG` of a trust line, `AUTH_CLAWBACK_ENABLED_FLAG` of an account. */
+const flags = { authorized: 1, lineClawback: 4, accountClawback: 8 } as const
+
+const hasFlag = (value: number, flag: number): boolean => (value & flag) !== 0
+
+const trustlineKeyOf = (lib: Library, address: string, { code, issuer }: Credit): string => {
+  const accountId = lib.Keypair.fromPublicKey(address).xdrPublicKey()
+  const asset = new lib.Asset(code, issuer).toTrustLineXDRObject()
+  return textOf(lib.xdr.LedgerKey.trustline(new lib.xdr.LedgerKeyTrustLine({ accountId, asset })))
+}
+
+const lineOf = ({ balance, ext, flags: set, limit }: Xdr.TrustLineEntry): Trustline => {
+  const { buying = 0n, selling = 0n } = ext.type === "v1" ? ext.v1.liabilities : {}
+  return {
+    balance,
+    limit,
+    buyingLiabilities: buying,
+    sellingLiabilities: selling,
+    isAuthorized: hasFlag(set, flags.authorized),
+    hasClawback: hasFlag(set, flags.lineClawback)
+  }
+}
+
+/** Issuers and holders of trust lines by address. Throws if an entry is not valid XDR. */
+const entriesIn = (lib: Library, { entries }: Calls.Entries) => {
+  const accounts = new Map<string, Xdr.AccountEntry>()
+  const lines = new Map<string, Trustline>()
+  for (const { xdr } of entries ?? []) {
+    const data = lib.xdr.LedgerEntryData.fromXdr(xdr, "base64")
+    if (data.type === "account") accounts.set(keyAddress(data.account.accountId), data.account)
+    if (data.type === "trustline") lines.set(keyAddress(data.trustLine.accountId), lineOf(data.trustLine))
+  }
+  return { accounts, lines }
+}
+
+interface Holders {
+  readonly relayer: string
+  /** Absent: the user is not known yet. */
+  readonly payer?: string
+}
+
+/** The accounts of a payment in a credit, from one provider at one ledger. */
+export const paidAccounts = Effect.fnUntraced(function* (
+  lib: Library,
+  node: RpcNode,
+  credit: Credit,
+  { payer, relayer }: Holders
+) {
+  const { issuer } = credit
+  const holders = [...new Set(payer === undefined ? [relayer] : [relayer, payer])].filter((one) => one !== issuer)
+  const keys = [keyOfAccount(lib, issuer), ...holders.map((address) => trustlineKeyOf(lib, address, credit))]
+  const answer = yield* node.call(Calls.ledgerEntries(keys))
+  return yield* Effect.try({
+    try: (): PaidAccounts => {
+      const { accounts, lines } = entriesIn(lib, answer)
+      const lineAt = (address = ""): PaidAccounts["payer"] => (address === issuer ? "issuer" : lines.get(address))
+      const account = accounts.get(issuer)
+      return {
+        issuerClawsBack: account !== undefined && hasFlag(account.flags, flags.accountClawback),
+        payer: lineAt(payer),
+        relayer: lineAt(relayer)
+      }
+    },
+    catch: () => rpcFailure("invalid_answer").of("getLedgerEntries")
+  })
+})
+
+const instanceKeyOf = ({ Address, xdr }: Library, contract: string): string =>
+  textOf(
+    xdr.LedgerKey.contractData(
+      new xdr.LedgerKeyContractData({
+        contract: Address.fromString(contract).toScAddress(),
+        key: xdr.ScVal.scvLedgerKeyContractInstance(),
+        durability: xdr.ContractDataDurability.persistent
+      })
+    )
+  )
+
+/** The contract of an entry which says that it executes code of its own. That of an asset never does. */
+const withCode = ({ Address, xdr }: Library, text: string): ReadonlyArray<string> => {
+  const data = xdr.LedgerEntryData.fromXdr(text, "base64")
+  if (data.type !== "contractData" || data.contractData.key.type !== "scvLedgerKeyContractInstance") return []
+  const { contract, val } = data.contractData
+  return val.type === "scvContractInstance" && val.instance.executable.type === "contractExecutableWasm"
+    ? [Address.fromScAddress(contract).toString()]
+    : []
+}
+
+/** Entries of one call at most: as many as stellar-rpc takes. */
+const maxKeys = 200
+
+/** Those of the contracts that may be contracts of assets: all of which no provider says that they execute other code. */
+export const assetsAmong = Effect.fnUntraced(function* (
+  lib: Library,
+  { first }: Pick<Providers, "first">,
+  contracts: ReadonlyArray<string>
+): Effect.fn.Return<ReadonlySet<string>> {
+  const asked = [...new Set(contracts)]
+  if (asked.length === 0) return new Set()
+  const keys = asked.slice(0, maxKeys).map((contract) => instanceKeyOf(lib, contract))
+  const answer = yield* Effect.result(first((node) => node.call(Calls.ledgerEntries(keys))))
+  const entries = Result.isSuccess(answer) ? (answer.success.entries ?? []) : []
+  const others = new Set(
+    Result.getOrElse(
+      Result.try(() => entries.flatMap(({ xdr }) => withCode(lib, xdr))),
+      () => []
+    )
+  )
+  return new Set(asked.filter((contract) => !others.has(contract)))
 })

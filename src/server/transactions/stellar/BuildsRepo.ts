@@ -1,6 +1,6 @@
 // The table `sponsored_builds`: calls that the service built for users, as long as they can be sent.
 import { Effect, Option, Schema } from "effect"
-import type { Built } from "../../../domain/transaction/stellar/Forwarding.ts"
+import type { BuiltCall } from "../../../domain/transaction/stellar/SponsoredPayment.ts"
 import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
@@ -21,7 +21,7 @@ export const make = Effect.gen(function* () {
   const moment = (at: Moment) => sql`to_timestamp(${at}::float8 / 1000)`
 
   /** Undefined: the relayer has no such build, or it has expired. */
-  const find = ({ hash, relayerNumber }: Key, now: Moment): Effect.Effect<Built | undefined> =>
+  const find = ({ hash, relayerNumber }: Key, now: Moment): Effect.Effect<BuiltCall | undefined> =>
     sql`
       SELECT facts FROM sponsored_builds
       WHERE hash = decode(${hash}, 'hex') AND relayer_number = ${relayerNumber}::bigint AND expires_at > ${moment(now)}`.pipe(
@@ -31,7 +31,7 @@ export const make = Effect.gen(function* () {
     )
 
   /** Deletes what has expired, too. The same build is stored once: its entry has a random number. */
-  const insert = ({ hash, relayerNumber }: Key, built: Built, now: Moment): Effect.Effect<void> =>
+  const insert = ({ hash, relayerNumber }: Key, built: BuiltCall, now: Moment): Effect.Effect<void> =>
     sql`
       WITH expired AS (DELETE FROM sponsored_builds WHERE expires_at <= ${moment(now)})
       INSERT INTO sponsored_builds (hash, relayer_number, expires_at, facts)

@@ -1,22 +1,18 @@
-// Checks of requests without the chain, for sends, replacements and simulations: fields, the guard, and the limits of the API key.
+// Checks of requests, for sends, replacements and simulations: fields, guard, limits of the API key, and what providers say for requests.
 import { DateTime, Effect, Result } from "effect"
+import { minBalanceOf } from "../../../domain/health/Funding.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
-import { deadlineOf, violationsOf } from "../../../domain/transaction/stellar/Admission.ts"
-import { entryProblem, unknownBuild } from "../../../domain/transaction/stellar/Forwarding.ts"
-import { inconsistenciesOf } from "../../../domain/transaction/stellar/Consistency.ts"
-import type { TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import { TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
+import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
+import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
+import { areFundsShort, fundsFor } from "../../../domain/transaction/stellar/DecideSignature.ts"
+import { exceededLimit, refusal, timeBounds, violationOf } from "../../../domain/transaction/stellar/Envelope.ts"
+import type { GuardTerms, Refusal, TransactionEnvelope } from "../../../domain/transaction/stellar/Envelope.ts"
 import { addedSubentries, guard, outerFeeOf } from "../../../domain/transaction/stellar/Guard.ts"
-import type { Mode } from "../../../domain/transaction/stellar/Guard.ts"
-import { timeBounds } from "../../../domain/transaction/stellar/GuardRules.ts"
-import type { Terms } from "../../../domain/transaction/stellar/GuardRules.ts"
-import { exceeded } from "../../../domain/transaction/stellar/KeyLimits.ts"
-import { refusal, violationOf } from "../../../domain/transaction/stellar/Refusal.ts"
-import type { Refusal } from "../../../domain/transaction/stellar/Refusal.ts"
-import type {
-  ReplaceStellarTransaction,
-  SendStellarTransaction
-} from "../../../domain/transaction/stellar/SendStellarTransaction.ts"
+import type { GuardMode } from "../../../domain/transaction/stellar/Guard.ts"
+import { entryProblem, unknownBuild } from "../../../domain/transaction/stellar/SponsoredPayment.ts"
 import { momentOf } from "../../../domain/transaction/stellar/Stellar.ts"
 import type {
   Guest,
@@ -25,22 +21,108 @@ import type {
   StellarRequest,
   StellarTarget
 } from "../../../domain/transaction/stellar/Stellar.ts"
+import type { LedgerSettings } from "../../../domain/transaction/stellar/StellarNumbers.ts"
+import type {
+  ReplaceStellarTransaction,
+  SendStellarTransaction
+} from "../../../domain/transaction/stellar/StellarRequests.ts"
+import { deadlineOf, inconsistenciesOf, violationsOf } from "../../../domain/transaction/stellar/StellarRules.ts"
+import type { AccountEntry } from "../../../domain/transaction/stellar/StellarSeen.ts"
 import { highestFeeOf, usersPay } from "../../../domain/transaction/stellar/StellarTerms.ts"
-import { present } from "../../../domain/transaction/Presentation.ts"
-import { TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
-import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
-import type { Moment } from "../../../domain/transaction/TransactionValues.ts"
-import { draftOf } from "../../chains/stellar/StellarDrafts.ts"
-import { decode } from "../../chains/stellar/StellarDecoding.ts"
-import { buildHashOf, entryOf } from "../../chains/stellar/StellarForwards.ts"
-import { termsOf } from "../../chains/stellar/StellarGuarding.ts"
-import { library } from "../../chains/stellar/StellarLibrary.ts"
-import { networkIdOf } from "../../chains/stellar/StellarSignatures.ts"
-import type { OwnAccounts } from "../../lanes/stellar/OwnAccounts.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import * as Calls from "../../chains/stellar/StellarCalls.ts"
+import { decode, termsOf } from "../../chains/stellar/StellarDecoding.ts"
+import { buildHashOf, draftOf, entryOf } from "../../chains/stellar/StellarDrafts.ts"
+import { library, networkIdOf } from "../../chains/stellar/StellarLibrary.ts"
+import * as StellarLooks from "../../chains/stellar/StellarLooks.ts"
+import { StellarNodes } from "../../chains/stellar/StellarNodes.ts"
+import type { StellarProviders } from "../../chains/stellar/StellarNodes.ts"
+import type { OwnAccounts } from "../../lanes/stellar/StellarContext.ts"
 import { modeOf } from "../../lanes/stellar/StellarPreparing.ts"
+import { Ledger } from "../../ledger/Ledger.ts"
+import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
+import type { RelayerTarget } from "../../relayers/RelayerTargets.ts"
 import type { Sender } from "../Intake.ts"
+import { makeKeptProviders, toBadGateway } from "../Senders.ts"
 import * as BuildsRepo from "./BuildsRepo.ts"
-import * as RelayerChain from "./RelayerChain.ts"
+
+// What the providers of a stellar relayer say, for requests: the accounts that pay and act, and whether the funds are enough.
+
+interface RelayerUrls {
+  readonly urls: RelayerTarget["urls"]
+  readonly passphrase: string
+}
+
+type StellarSender = Sender<Stellar>
+
+/** Fees of recent ledgers. Undefined: no provider says. */
+export const feesOf = (providers: StellarProviders) =>
+  Effect.map(Effect.result(providers.first((node) => node.call(Calls.feeStats))), Result.getOrUndefined)
+
+export const makeRelayerChain = Effect.gen(function* () {
+  const nodes = yield* StellarNodes
+  const targets = yield* RelayerTargets
+  const ledger = yield* Ledger
+
+  const kept = yield* makeKeptProviders(({ urls, passphrase }: RelayerUrls) => nodes.providers(urls, passphrase))
+
+  const providersOf = Effect.fnUntraced(function* ({ network, relayer }: Pick<Sender, "network" | "relayer">) {
+    const { urls } = yield* targets.get(relayer.id)
+    const passphrase = network.network_type === "stellar" ? network.passphrase : ""
+    return yield* kept({ urls, passphrase })
+  })
+
+  /**
+   * The terms of the guard with the reserve that the network has voted, if it was read already: acceptance asks no provider. A lane, which
+   * has read it, counts again before each signature.
+   */
+  const withReserve = Effect.fnUntraced(function* (terms: GuardTerms, sender: Pick<Sender, "network" | "relayer">) {
+    // A relayer that was deleted meanwhile is refused when its transaction is stored.
+    const settings = yield* Effect.orElseSucceed(
+      Effect.flatMap(providersOf(sender), ({ known }) => known),
+      () => undefined
+    )
+    return settings === undefined ? terms : { ...terms, baseReserve: settings.baseReserve }
+  })
+
+  /** Asks a provider, and the next one if it fails. */
+  const first = <A>(providers: StellarProviders, use: Parameters<typeof providers.tryAll<A>>[0]) =>
+    Effect.mapError(providers.tryAll(use), toBadGateway)
+
+  const accountsAt = Effect.fnUntraced(function* (node: RpcNode, addresses: ReadonlyArray<string>) {
+    const lib = yield* library
+    const newest = yield* StellarLooks.newest(node)
+    const { of } = yield* StellarLooks.accounts(lib, node, [...new Set(addresses)], newest)
+    return { newest: newest.ledger.number, of }
+  })
+
+  /** Accounts at the newest ledger of one provider. */
+  const look = (providers: StellarProviders, addresses: ReadonlyArray<string>) =>
+    first(providers, (node) => accountsAt(node, addresses))
+
+  /** The same of each provider that answers. */
+  const lookEach = (providers: StellarProviders, addresses: ReadonlyArray<string>) =>
+    Effect.map(
+      providers.each((node) => accountsAt(node, addresses)),
+      (looks) => looks.filter((look) => look !== undefined)
+    )
+
+  /** `payer`: the account of the relayer. Undefined: it does not exist. */
+  const isShort = Effect.fnUntraced(function* (
+    { account, relayer }: StellarSender,
+    payer: AccountEntry | undefined,
+    required: bigint,
+    settings: LedgerSettings
+  ) {
+    if (payer === undefined) return true
+    const reserved = yield* ledger.reserved(account)
+    const minBalance = minBalanceOf("stellar", relayer.policies)
+    const funds = fundsFor([payer], { required, reserved, minBalance }, settings)
+    return areFundsShort(funds)
+  })
+
+  return { providersOf, withReserve, first, look, lookEach, isShort }
+})
 
 interface CheckContext {
   readonly now: Moment
@@ -83,14 +165,14 @@ const early = (body: Body, target: StellarTarget, now: Moment): ReadonlyArray<Vi
 ]
 
 /** A user has agreed to the envelope as it is, and to how long it lives. */
-const isOfUser = (mode: Mode): boolean => mode === "bump" || mode === "forward"
+const isOfUser = (mode: GuardMode): boolean => mode === "bump" || mode === "forward"
 
 /** The limits of an API key apply to what the relayer sends, and not to what a user has agreed to. */
-export const limitsIn = (mode: Mode, limits: NetworkLimits | undefined): NetworkLimits | undefined =>
+export const limitsIn = (mode: GuardMode, limits: NetworkLimits | undefined): NetworkLimits | undefined =>
   isOfUser(mode) ? undefined : limits
 
 /** The fields that name the source and the deadline of an envelope agree with it. */
-const mismatch = (body: Body, mode: Mode, { source, timeBounds }: TransactionEnvelope): Violation | undefined => {
+const mismatch = (body: Body, mode: GuardMode, { source, timeBounds }: TransactionEnvelope): Violation | undefined => {
   const { source_account, valid_until } = body
   if (source_account !== undefined && source_account !== source.address) {
     return { field: "source_account", message: "must be the source of the envelope" }
@@ -109,7 +191,7 @@ const guestOf = ({ hash, sequence, source, timeBounds }: TransactionEnvelope): G
   maxTime: Number(timeBounds?.maxTime ?? 0n)
 })
 
-const factsOf = (mode: Mode, envelope: TransactionEnvelope, build: string | undefined): StellarFacts =>
+const factsOf = (mode: GuardMode, envelope: TransactionEnvelope, build: string | undefined): StellarFacts =>
   mode === "bump" ? { guest: guestOf(envelope) } : present("build", build)
 
 /** As the rules of stellar say of the stored request: the envelope that a user has signed, or the build. */
@@ -128,10 +210,10 @@ export const identityOf = Effect.fnUntraced(function* (
 
 export const beyondLimits = (
   envelope: TransactionEnvelope,
-  terms: Terms,
+  terms: GuardTerms,
   { max_value, receivers }: NetworkLimits
 ): Refusal | undefined =>
-  exceeded(envelope, terms, { ...present("maxValue", max_value), ...present("receivers", receivers) })
+  exceededLimit(envelope, terms, { ...present("maxValue", max_value), ...present("receivers", receivers) })
 
 /** Whether what an envelope locks counts for the limit of an API key. */
 export const locksReserve = (envelope: TransactionEnvelope, limits: NetworkLimits | undefined): boolean =>
@@ -148,7 +230,7 @@ type SenderOf = Pick<Sender<Stellar>, "account" | "target">
 
 export const make = Effect.fnUntraced(function* (ownAccounts: OwnAccounts) {
   const builds = yield* BuildsRepo.make
-  const chain = yield* RelayerChain.make
+  const chain = yield* makeRelayerChain
 
   /** Hex: the name of the build that the user has signed. Undefined: the body is no such build. */
   const buildOf = Effect.fnUntraced(function* (

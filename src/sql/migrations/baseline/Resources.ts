@@ -159,7 +159,7 @@ const relayers = (sql: Sql) => [
     CREATE INDEX relayers_channels_idx ON relayers (id)
       WHERE network_type = 'stellar' AND (policies -> 'channels') IS NOT NULL`,
   // Stellar accounts by the letters of their addresses that the hint of a signature has: 48 to 52, counted from 1 as SQL does. `hintLetters`
-  // in `StellarSignatures.ts` counts from 0.
+  // in `StellarLibrary.ts` counts from 0.
   sql`CREATE INDEX relayers_hint_idx ON relayers (substr(address, 48, 5)) WHERE network_type = 'stellar'`
 ]
 

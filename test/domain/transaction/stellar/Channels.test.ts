@@ -1,7 +1,8 @@
 // How many channels a lane gets, which of them are made and ended, and what a poll makes of them.
 import { lockedBy } from "../../../../src/domain/relayer/Policy.ts"
-import { publicSettings } from "../../../../src/domain/transaction/stellar/LedgerSettings.ts"
 import { assert, describe, it } from "@effect/vitest"
+import type { ChannelStage } from "../../../../src/domain/transaction/stellar/Stellar.ts"
+import { publicSettings } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
 import {
   leftOf,
   preparationOfWork,
@@ -9,9 +10,8 @@ import {
   upkeepOf,
   usesChannels,
   wantedBy
-} from "../../../../src/domain/transaction/stellar/Channels.ts"
-import type { ChannelState } from "../../../../src/domain/transaction/stellar/Channels.ts"
-import type { ChannelStage } from "../../../../src/domain/transaction/stellar/Stellar.ts"
+} from "../../../../src/domain/transaction/stellar/StellarTerms.ts"
+import type { ChannelState } from "../../../../src/domain/transaction/stellar/StellarTerms.ts"
 import { lane, now, ready } from "./Situations.ts"
 
 const named = (stage: ChannelStage, count: number) =>

@@ -1,8 +1,8 @@
 // Decisions about the work on channels, and how many transactions ask about the free ones.
 import { assert, describe, it } from "@effect/vitest"
 import type { ChannelStage, ChannelWork, Stellar } from "../../../../src/domain/transaction/stellar/Stellar.ts"
-import { placeOf } from "../../../../src/domain/transaction/stellar/StellarPlaces.ts"
 import { stellarRules } from "../../../../src/domain/transaction/stellar/StellarRules.ts"
+import { placeOf } from "../../../../src/domain/transaction/stellar/StellarTerms.ts"
 import { plan, totalsOf } from "../../../../src/domain/transaction/Queue.ts"
 import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
 import { check, entry, lane, look, n, now, pending, prepared, ready, seen, situation } from "./Situations.ts"

@@ -1,9 +1,9 @@
 // A transaction with envelopes: each line of the table of decisions, and what two providers prove.
 import { assert, describe, it } from "@effect/vitest"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
-import { explain } from "../../../../src/domain/transaction/stellar/StellarWords.ts"
 import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
 import { unseenPatience } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
+import { explain } from "../../../../src/domain/transaction/stellar/StellarWords.ts"
 import {
   alive,
   applied,

@@ -1,10 +1,10 @@
 // A pending transaction: each line of the table of decisions.
 import { assert, describe, it } from "@effect/vitest"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
-import { maxInt64 } from "../../../../src/domain/transaction/stellar/Int64.ts"
-import type { Testimony } from "../../../../src/domain/transaction/stellar/Evidence.ts"
 import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
 import { unseenPatience } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
+import type { Testimony } from "../../../../src/domain/transaction/stellar/StellarSeen.ts"
+import { maxInt64 } from "../../../../src/domain/transaction/stellar/StellarValues.ts"
 import {
   applied,
   check,

@@ -1,8 +1,8 @@
 // What is prepared: rules, price and funds decide before each signature.
 import { assert, describe, it } from "@effect/vitest"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
-import { signsAloneAfter } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
 import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
+import { signsAloneAfter } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
 import {
   check,
   clock,

@@ -1,7 +1,12 @@
 // What one provider proves about envelopes, and what two of them prove together.
 import { assert, describe, it } from "@effect/vitest"
-import { contradict, evidenceOf, rangeOf, together } from "../../../../src/domain/transaction/stellar/Evidence.ts"
-import type { Applied, Evidence, Testimony, Watched } from "../../../../src/domain/transaction/stellar/Evidence.ts"
+import {
+  contradict,
+  evidenceOf,
+  provenTogether,
+  rangeOf
+} from "../../../../src/domain/transaction/stellar/StellarSeen.ts"
+import type { Applied, Evidence, Testimony, Watched } from "../../../../src/domain/transaction/stellar/StellarSeen.ts"
 
 const sequence = 257_698_037_760_000_001n
 const first: Watched = { hash: "aa", maxTime: 1000n, seenLedger: 50 }
@@ -106,12 +111,15 @@ describe("the evidence of two providers", () => {
   const found: Evidence = { kind: "applied", applied }
 
   it("holds if both prove it, in any order", () => {
-    for (const one of [dead, taken, unproven, alive, found]) assert.deepStrictEqual(together(one, one), one)
-    assert.deepStrictEqual([together(taken, unproven), together(unproven, taken)], [unproven, unproven])
-    assert.strictEqual(together(dead, alive).kind, "unknown")
-    assert.strictEqual(together(found, dead).kind, "unknown")
-    for (const one of [dead, taken, unproven, found]) assert.strictEqual(together(one, unseen).kind, "unknown")
-    assert.strictEqual(together(found, { kind: "applied", applied: { ...applied, result: "BBBB" } }).kind, "unknown")
+    for (const one of [dead, taken, unproven, alive, found]) assert.deepStrictEqual(provenTogether(one, one), one)
+    assert.deepStrictEqual([provenTogether(taken, unproven), provenTogether(unproven, taken)], [unproven, unproven])
+    assert.strictEqual(provenTogether(dead, alive).kind, "unknown")
+    assert.strictEqual(provenTogether(found, dead).kind, "unknown")
+    for (const one of [dead, taken, unproven, found]) assert.strictEqual(provenTogether(one, unseen).kind, "unknown")
+    assert.strictEqual(
+      provenTogether(found, { kind: "applied", applied: { ...applied, result: "BBBB" } }).kind,
+      "unknown"
+    )
   })
 
   it("is contradicted by another result, or by an account that is behind at a ledger that is not", () => {

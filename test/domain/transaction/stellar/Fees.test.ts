@@ -7,8 +7,8 @@ import {
   isResourceFeeTooHigh,
   nextRate,
   outerFee
-} from "../../../../src/domain/transaction/stellar/Fees.ts"
-import { againAfterUnknown, classOf, isSendable } from "../../../../src/domain/transaction/stellar/QueueAnswer.ts"
+} from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
+import { againAfterUnknown, answerClassOf, isSendable } from "../../../../src/domain/transaction/stellar/StellarSeen.ts"
 
 describe("a fee on stellar", () => {
   it("bids the 95th percentile first, twice the 99th or the needed rate afterwards, and ten base fees without figures", () => {
@@ -50,12 +50,12 @@ describe("a fee on stellar", () => {
 
 describe("the answer of a node", () => {
   const error = (result: string, inner?: string) =>
-    classOf({ status: "ERROR", result, fee: 700n, ...(inner === undefined ? {} : { inner }) })
+    answerClassOf({ status: "ERROR", result, fee: 700n, ...(inner === undefined ? {} : { inner }) })
 
   it.each([
-    [classOf({ status: "PENDING" }), "accepted"],
-    [classOf({ status: "DUPLICATE" }), "accepted"],
-    [classOf({ status: "TRY_AGAIN_LATER" }), "not_now"],
+    [answerClassOf({ status: "PENDING" }), "accepted"],
+    [answerClassOf({ status: "DUPLICATE" }), "accepted"],
+    [answerClassOf({ status: "TRY_AGAIN_LATER" }), "not_now"],
     [error("txBadSeq"), "look"],
     [error("txBadMinSeqAgeOrGap"), "look"],
     [error("txTooLate"), "too_late"],
@@ -64,12 +64,12 @@ describe("the answer of a node", () => {
     [error("txSorobanInvalid"), "resources"],
     [error("txInternalError"), "other"],
     [error("txUnknown(-42)"), "other"],
-    [classOf({ status: "FILTERED" }), "other"],
+    [answerClassOf({ status: "FILTERED" }), "other"],
     [error("txFeeBumpInnerFailed", "txBadSeq"), "look"],
     [error("txFeeBumpInnerFailed", "txNoAccount"), "permanent"],
     [error("txFeeBumpInnerFailed"), "other"],
-    [classOf({ status: "INVALID" }), "permanent"],
-    [classOf({ status: "UNKNOWN" }), "provider"]
+    [answerClassOf({ status: "INVALID" }), "permanent"],
+    [answerClassOf({ status: "UNKNOWN" }), "provider"]
   ])("%o is of the class %s", ({ kind }, expected) => {
     assert.strictEqual(kind, expected)
   })

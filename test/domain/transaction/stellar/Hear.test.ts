@@ -1,7 +1,7 @@
 // What the answers of nodes to a broadcast are, taken together.
 import { assert, describe, it } from "@effect/vitest"
-import type { NodeAnswer } from "../../../../src/domain/transaction/stellar/QueueAnswer.ts"
-import { hear } from "../../../../src/domain/transaction/stellar/StellarHear.ts"
+import { hear } from "../../../../src/domain/transaction/stellar/StellarRules.ts"
+import type { NodeAnswer } from "../../../../src/domain/transaction/stellar/StellarSeen.ts"
 import { attempt, now } from "./Situations.ts"
 
 const error = (result: string, fee = 0n): NodeAnswer => ({ status: "ERROR", result, fee })

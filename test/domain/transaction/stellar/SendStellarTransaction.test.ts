@@ -3,11 +3,15 @@ import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Result, Schema } from "effect"
 import * as Json from "../../../../src/api/Json.ts"
 import { errorIn, strict } from "../../../../testkit/DecodedBody.ts"
-import { deadlineOf, violationsOf } from "../../../../src/domain/transaction/stellar/Admission.ts"
-import { inconsistenciesOf } from "../../../../src/domain/transaction/stellar/Consistency.ts"
-import { fromParts, toParts } from "../../../../src/domain/transaction/stellar/ScVal.ts"
-import { SendStellarTransaction } from "../../../../src/domain/transaction/stellar/SendStellarTransaction.ts"
-import { accountMeantBy, accountOf, parse } from "../../../../src/domain/transaction/stellar/StrKey.ts"
+import { SendStellarTransaction } from "../../../../src/domain/transaction/stellar/StellarRequests.ts"
+import { deadlineOf, inconsistenciesOf, violationsOf } from "../../../../src/domain/transaction/stellar/StellarRules.ts"
+import {
+  accountAddress,
+  accountMeantBy,
+  fromParts,
+  parseAddress,
+  toParts
+} from "../../../../src/domain/transaction/stellar/StellarValues.ts"
 
 const address = "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"
 const muxed = "MA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KAAAAAAAAAAAMRLSY"
@@ -180,13 +184,13 @@ describe("a send on stellar", () => {
 describe("an address", () => {
   it("is read by its kind, and a muxed one means its account", () => {
     assert.deepStrictEqual(
-      [address, contract, seed].map((one) => parse(one)?.kind),
+      [address, contract, seed].map((one) => parseAddress(one)?.kind),
       ["account", "contract", "seed"]
     )
-    assert.strictEqual(accountOf(parse(address)?.key ?? new Uint8Array()), address)
+    assert.strictEqual(accountAddress(parseAddress(address)?.key ?? new Uint8Array()), address)
     assert.strictEqual(accountMeantBy(address), address)
     assert.isUndefined(accountMeantBy(contract))
-    assert.deepInclude(parse(muxed), { kind: "muxed", id: 100n })
+    assert.deepInclude(parseAddress(muxed), { kind: "muxed", id: 100n })
     assert.strictEqual(accountMeantBy(muxed), address)
   })
 
@@ -199,7 +203,7 @@ describe("an address", () => {
     `${address.slice(0, -2)}AA`,
     "G".repeat(56)
   ])("is refused: %s", (text) => {
-    assert.isUndefined(parse(text))
+    assert.isUndefined(parseAddress(text))
   })
 })
 

@@ -1,12 +1,13 @@
 // Situations for tests of decisions: a transaction that can be signed, and one whose envelope is alive, dead, applied or taken.
 import { assert, it } from "@effect/vitest"
-import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
-import type { Applied, Use } from "../../../../src/domain/transaction/stellar/Evidence.ts"
 import type { Stellar } from "../../../../src/domain/transaction/stellar/Stellar.ts"
+import { decide } from "../../../../src/domain/transaction/stellar/StellarDecision.ts"
 import type {
   AccountEntry,
+  Applied,
   Preparation,
   ProviderLook,
+  SequenceUse,
   StellarSeen
 } from "../../../../src/domain/transaction/stellar/StellarSeen.ts"
 import type { Situation } from "../../../../src/domain/transaction/Rules.ts"
@@ -158,7 +159,7 @@ export const dead = look(n - 1n, {}, past)
 export const found = (over: Partial<Applied> = {}) => look(n, { testimony: { found: { ...applied, ...over } } })
 /** Another transaction that used the sequence. */
 export const foreign = "ff"
-export const taken = (over: Partial<Use> = {}, sequence = n) =>
+export const taken = (over: Partial<SequenceUse> = {}, sequence = n) =>
   look(sequence, { testimony: { scan: { use: { hashes: [foreign], ...over } } } })
 /** The sequence is used, and the ledgers that were read do not show by what. */
 export const unseen = look(n, { testimony: { scan: {} } })

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Operation, xdr } from "@stellar/stellar-sdk/base"
 import { Result } from "effect"
 import { guard, outerFeeOf } from "../../../../src/domain/transaction/stellar/Guard.ts"
-import { passedMethods } from "../../../../src/domain/transaction/stellar/RpcMethods.ts"
+import { passedMethods } from "../../../../src/domain/transaction/stellar/StellarRules.ts"
 import { isPassed } from "../../../../src/server/transactions/NodePassing.ts"
 import {
   addressEntry,

@@ -3,19 +3,19 @@ import { assert, describe, it } from "@effect/vitest"
 import * as lib from "@stellar/stellar-sdk/base"
 import { Asset, Operation, xdr } from "@stellar/stellar-sdk/base"
 import { Schema } from "effect"
-import { addedSubentries } from "../../../../src/domain/transaction/stellar/Guard.ts"
+import { exceededLimit, sendsOf } from "../../../../src/domain/transaction/stellar/Envelope.ts"
 import {
+  addedSubentries,
   administers,
   beyondValue,
   ownChanges,
   subentriesOnChain,
   takenByCall
-} from "../../../../src/domain/transaction/stellar/GuardOnChain.ts"
-import type { AccountState, EntryChange, Simulated } from "../../../../src/domain/transaction/stellar/GuardOnChain.ts"
-import { exceeded, sendsOf } from "../../../../src/domain/transaction/stellar/KeyLimits.ts"
+} from "../../../../src/domain/transaction/stellar/Guard.ts"
+import type { AccountState, EntryChange, SimulationFindings } from "../../../../src/domain/transaction/stellar/Guard.ts"
 import { baseReserve } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
 import * as Calls from "../../../../src/server/chains/stellar/StellarCalls.ts"
-import { simulatedIn } from "../../../../src/server/chains/stellar/StellarSimulations.ts"
+import { simulatedIn } from "../../../../src/server/chains/stellar/StellarCalls.ts"
 import {
   addressValue,
   amountValue,
@@ -40,7 +40,7 @@ const relayerAlone = { actor: relayer.publicKey(), maxValue: undefined }
 const decodeAnswer = Schema.decodeUnknownSync(Calls.simulate("", "record").result)
 
 /** What the service reads of the stand-in's answer about an envelope of the relayer. */
-const simulate = (operation: xdr.Operation, script: Script = {}, world = new World()): Simulated => {
+const simulate = (operation: xdr.Operation, script: Script = {}, world = new World()): SimulationFindings => {
   world.network.grant(issuer.publicKey(), 10n * xlm)
   world.provider.faults.script = script
   const transaction = world.envelope(relayer, [operation], { signers: [], resourceFee: 100_000n })
@@ -53,7 +53,7 @@ const trust = call("trust", [addressValue(relayer)], { contract: usd })
 const transfer = (to: lib.Keypair, amount: bigint) =>
   call("transfer", [addressValue(relayer), addressValue(to), amountValue(amount)], { contract: native })
 
-const code = (simulated: Simulated, given: Partial<Parameters<typeof ownChanges>[2]> = {}, over = {}) =>
+const code = (simulated: SimulationFindings, given: Partial<Parameters<typeof ownChanges>[2]> = {}, over = {}) =>
   ownChanges(simulated, { ...terms, ...over }, { ...relayerAlone, ...given })?.code
 
 const account = (key: lib.Keypair, over: Partial<Account> = {}): string =>
@@ -119,7 +119,7 @@ describe("what a call changes of accounts of the service", () => {
       const ofOther = { ...terms, assetContracts: new Set<string>() }
       assert.strictEqual(addedSubentries(envelope, ofOther), 0)
       assert.isUndefined(beyondValue(envelope, ofOther, 0n))
-      assert.isUndefined(exceeded(envelope, terms, { maxValue: 0n, receivers: [counterContract, usd] }))
+      assert.isUndefined(exceededLimit(envelope, terms, { maxValue: 0n, receivers: [counterContract, usd] }))
     }
   })
 
@@ -195,7 +195,13 @@ describe("what a call changes of accounts of the service", () => {
 
   it("row 47: is refused of the trust line of a token that users pay with", () => {
     const removed: EntryChange = { kind: "trustline", address: relayer.publicKey(), asset: creditName, before: 0n }
-    const simulated: Simulated = { resourceFee: 1n, administered: [], auth: [], changes: [removed], unshown: [] }
+    const simulated: SimulationFindings = {
+      resourceFee: 1n,
+      administered: [],
+      auth: [],
+      changes: [removed],
+      unshown: []
+    }
     assert.strictEqual(code(simulated, {}, { allowedTokens: [creditName] }), "balance_change")
     assert.isUndefined(code(simulated))
   })

@@ -2,10 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as lib from "@stellar/stellar-sdk/base"
 import { Operation, xdr } from "@stellar/stellar-sdk/base"
-import { workRefusal } from "../../../../src/domain/transaction/stellar/GuardChannels.ts"
 import type { ChannelWork } from "../../../../src/domain/transaction/stellar/Stellar.ts"
-import { onChannel, workOf } from "../../../../src/server/chains/stellar/StellarChannels.ts"
-import { networkIdOf } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
+import { workRefusal } from "../../../../src/domain/transaction/stellar/StellarTerms.ts"
+import { channelWorkOf, onChannel } from "../../../../src/server/chains/stellar/StellarEncoding.ts"
+import { networkIdOf } from "../../../../src/server/chains/stellar/StellarLibrary.ts"
 import { call, invocation, keyNamed, passphrase, payment, sourceEntry } from "../../../../testkit/stellar/Building.ts"
 import { counterContract } from "../../../../testkit/stellar/Contracts.ts"
 import { attacker, built, channel, envelopeOf, now, relayer, sequence, verdict } from "./GuardFixtures.ts"
@@ -16,7 +16,8 @@ const addresses = [channel.publicKey(), other]
 const work = (kind: ChannelWork["kind"]): ChannelWork => ({ kind, addresses })
 
 const textOf = (kind: ChannelWork["kind"]) =>
-  workOf(lib, relayer.publicKey(), work(kind), { sequence, fee: 800n, maxTime: BigInt(now + 60) }, networkId).envelope
+  channelWorkOf(lib, relayer.publicKey(), work(kind), { sequence, fee: 800n, maxTime: BigInt(now + 60) }, networkId)
+    .envelope
 
 /** The operations of an envelope. */
 const operationsOf = (text: string): ReadonlyArray<xdr.Operation> => {

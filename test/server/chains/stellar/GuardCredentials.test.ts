@@ -3,9 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as lib from "@stellar/stellar-sdk/base"
 import { Operation, xdr } from "@stellar/stellar-sdk/base"
 import { Effect, Result } from "effect"
-import { expiredAuth, notGranted } from "../../../../src/domain/transaction/stellar/GuardOnChain.ts"
-import { exceeded, sendsOf } from "../../../../src/domain/transaction/stellar/KeyLimits.ts"
-import { belowForward, entryOf as readEntry } from "../../../../src/server/chains/stellar/StellarForwards.ts"
+import { exceededLimit, sendsOf } from "../../../../src/domain/transaction/stellar/Envelope.ts"
+import { expiredAuth, notGranted } from "../../../../src/domain/transaction/stellar/Guard.ts"
+import { belowForward, entryOf as readEntry } from "../../../../src/server/chains/stellar/StellarDrafts.ts"
 import {
   addressEntry,
   addressValue,
@@ -117,7 +117,7 @@ describe("authorizations of protocol 27", () => {
       assert.strictEqual(notGranted(envelopeOf(own([call("go")], resources)), found, terms)?.code, "auth_not_granted")
       const given = envelopeOf(own([calling(entry)], resources))
       assert.strictEqual(sendsOf(given, terms).value, 9n)
-      assert.strictEqual(exceeded(given, terms, { maxValue: 8n })?.code, "key_limits")
+      assert.strictEqual(exceededLimit(given, terms, { maxValue: 8n })?.code, "key_limits")
     })
   )
 

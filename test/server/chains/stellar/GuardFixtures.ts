@@ -2,14 +2,17 @@
 import * as lib from "@stellar/stellar-sdk/base"
 import type { Keypair, xdr } from "@stellar/stellar-sdk/base"
 import { Result } from "effect"
-import { authOf } from "../../../../src/server/chains/stellar/StellarOperations.ts"
-import { decodeWith } from "../../../../src/server/chains/stellar/StellarDecoding.ts"
-import { networkIdOf } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
-import type { AuthEntry, Envelope, TransactionEnvelope } from "../../../../src/domain/transaction/stellar/Envelope.ts"
+import type {
+  AuthEntry,
+  Envelope,
+  GuardTerms,
+  Refusal,
+  TransactionEnvelope
+} from "../../../../src/domain/transaction/stellar/Envelope.ts"
 import { guard } from "../../../../src/domain/transaction/stellar/Guard.ts"
-import type { Mode } from "../../../../src/domain/transaction/stellar/Guard.ts"
-import type { Terms } from "../../../../src/domain/transaction/stellar/GuardRules.ts"
-import type { Refusal } from "../../../../src/domain/transaction/stellar/Refusal.ts"
+import type { GuardMode } from "../../../../src/domain/transaction/stellar/Guard.ts"
+import { authOf, decodeWith } from "../../../../src/server/chains/stellar/StellarDecoding.ts"
+import { networkIdOf } from "../../../../src/server/chains/stellar/StellarLibrary.ts"
 import { altered, call, keyNamed, passphrase, payment, transaction } from "../../../../testkit/stellar/Building.ts"
 import type { Building } from "../../../../testkit/stellar/Building.ts"
 import { nativeContract } from "../../../../testkit/stellar/Contracts.ts"
@@ -27,7 +30,7 @@ export const [relayer, channel, sibling, user, attacker] = [
 
 export const native = nativeContract(passphrase)
 
-export const terms: Terms = {
+export const terms: GuardTerms = {
   relayer: relayer.publicKey(),
   own: new Set([relayer.publicKey(), channel.publicKey(), sibling.publicKey()]),
   nativeContract: native,
@@ -61,7 +64,7 @@ export const envelopeOf = (text: string): TransactionEnvelope => {
 }
 
 /** `accepted`, or the code of the refusal. */
-export const verdict = (mode: Mode, text: string, given: Partial<Terms> = {}): string => {
+export const verdict = (mode: GuardMode, text: string, given: Partial<GuardTerms> = {}): string => {
   const result = Result.flatMap(decoded(text, given.own), (envelope) => guard(mode, envelope, { ...terms, ...given }))
   return Result.isSuccess(result) ? "accepted" : result.failure.code
 }
@@ -117,10 +120,10 @@ export const nested = (depth: number): string => {
 export type Row = readonly [
   number: number,
   attack: string,
-  mode: Mode,
+  mode: GuardMode,
   text: string,
   expected: string,
-  terms?: Partial<Terms>
+  terms?: Partial<GuardTerms>
 ]
 
 export const cases = (rows: ReadonlyArray<Row>) =>

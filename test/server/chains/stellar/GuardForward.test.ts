@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { nativeToScVal, xdr } from "@stellar/stellar-sdk/base"
 import { Result } from "effect"
-import { entryProblem, forwardingIn } from "../../../../src/domain/transaction/stellar/Forwarding.ts"
+import { entryProblem, forwardingIn } from "../../../../src/domain/transaction/stellar/SponsoredPayment.ts"
 import {
   addressEntry,
   addressValue,

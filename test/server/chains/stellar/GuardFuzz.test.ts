@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Asset, Operation, StrKey, xdr } from "@stellar/stellar-sdk/base"
 import { Result } from "effect"
+import { exceededLimit } from "../../../../src/domain/transaction/stellar/Envelope.ts"
 import { guard } from "../../../../src/domain/transaction/stellar/Guard.ts"
-import type { Mode } from "../../../../src/domain/transaction/stellar/Guard.ts"
-import { exceeded } from "../../../../src/domain/transaction/stellar/KeyLimits.ts"
+import type { GuardMode } from "../../../../src/domain/transaction/stellar/Guard.ts"
 import { addressEntry, call, feeBump, invocation, payment, sourceEntry } from "../../../../testkit/stellar/Building.ts"
 import { counterContract } from "../../../../testkit/stellar/Contracts.ts"
 import { attacker, built, channel, decoded, native, relayer, terms, user } from "./GuardFixtures.ts"
@@ -91,7 +91,7 @@ const mutate = (random: () => number): Buffer => {
   return bytes
 }
 
-const modes: ReadonlyArray<Mode> = ["bump", "unsigned", "sign", "operations"]
+const modes: ReadonlyArray<GuardMode> = ["bump", "unsigned", "sign", "operations"]
 
 const addressOf = (account: xdr.MuxedAccount): string =>
   StrKey.encodeEd25519PublicKey(
@@ -129,7 +129,7 @@ describe("the guard of stellar", () => {
           sources.every((source) => source === relayer.publicKey()),
           text
         )
-      exceeded(result.success, terms, { maxValue: 0n, receivers: [] })
+      exceededLimit(result.success, terms, { maxValue: 0n, receivers: [] })
     }
     assert.includeMembers(
       [...codes.keys()],

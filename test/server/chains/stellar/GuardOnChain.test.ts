@@ -3,21 +3,22 @@ import { assert, describe, it } from "@effect/vitest"
 import * as lib from "@stellar/stellar-sdk/base"
 import { Asset, Operation, xdr } from "@stellar/stellar-sdk/base"
 import { Result } from "effect"
-import { decodeWith } from "../../../../src/server/chains/stellar/StellarDecoding.ts"
-import { networkIdOf } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
+import { violationOf } from "../../../../src/domain/transaction/stellar/Envelope.ts"
 import type { AuthEntry } from "../../../../src/domain/transaction/stellar/Envelope.ts"
-import { guard, outerFeeOf } from "../../../../src/domain/transaction/stellar/Guard.ts"
 import {
   declaredFee,
   expiredAuth,
+  guard,
   guestPlace,
   notGranted,
+  outerFeeOf,
   subentriesOnChain,
   usedSequence,
   wouldFail
-} from "../../../../src/domain/transaction/stellar/GuardOnChain.ts"
-import type { Simulated } from "../../../../src/domain/transaction/stellar/GuardOnChain.ts"
-import { violationOf } from "../../../../src/domain/transaction/stellar/Refusal.ts"
+} from "../../../../src/domain/transaction/stellar/Guard.ts"
+import type { SimulationFindings } from "../../../../src/domain/transaction/stellar/Guard.ts"
+import { decodeWith } from "../../../../src/server/chains/stellar/StellarDecoding.ts"
+import { networkIdOf } from "../../../../src/server/chains/stellar/StellarLibrary.ts"
 import {
   addressEntry,
   addressValue,
@@ -44,7 +45,7 @@ import {
 } from "./GuardFixtures.ts"
 
 const resources = { resourceFee: 100_000n }
-const simulated: Simulated = { resourceFee: 100_000n, administered: [], auth: [], changes: [], unshown: [] }
+const simulated: SimulationFindings = { resourceFee: 100_000n, administered: [], auth: [], changes: [], unshown: [] }
 
 const usd = new Asset("USD", attacker.publicKey())
 

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as lib from "@stellar/stellar-sdk/base"
 import { Asset, Claimant, Operation } from "@stellar/stellar-sdk/base"
 import type { xdr } from "@stellar/stellar-sdk/base"
-import { exceeded, sendsOf } from "../../../../src/domain/transaction/stellar/KeyLimits.ts"
+import { exceededLimit, sendsOf } from "../../../../src/domain/transaction/stellar/Envelope.ts"
 import {
   addressEntry,
   addressValue,
@@ -119,29 +119,29 @@ describe("the limits of an API key on stellar", () => {
       value: 9n,
       receivers: [to]
     })
-    assert.strictEqual(exceeded(transfer, terms, { maxValue: 8n })?.code, "key_limits")
-    assert.isUndefined(exceeded(transfer, terms, { maxValue: 9n, receivers: [muxed(attacker)] }))
-    assert.strictEqual(exceeded(transfer, terms, { receivers: [user.publicKey()] })?.code, "key_limits")
+    assert.strictEqual(exceededLimit(transfer, terms, { maxValue: 8n })?.code, "key_limits")
+    assert.isUndefined(exceededLimit(transfer, terms, { maxValue: 9n, receivers: [muxed(attacker)] }))
+    assert.strictEqual(exceededLimit(transfer, terms, { receivers: [user.publicKey()] })?.code, "key_limits")
     for (const unreadable of [
       nativeCall("burn", transferArgs(1n)),
       nativeCall("transfer", []),
       nativeCall("transfer", transferArgs(-1n))
     ]) {
-      assert.strictEqual(exceeded(unreadable, terms, { maxValue: 10n ** 18n })?.code, "key_limits")
+      assert.strictEqual(exceededLimit(unreadable, terms, { maxValue: 10n ** 18n })?.code, "key_limits")
     }
   })
 
   it("row 42: count the native asset's contract below a root, and allow only listed contracts there", () => {
     const below = attack([sourceEntry(tree)])
     assert.deepInclude(sendsOf(below, terms), { value: 5n, receivers: [counterContract, to] })
-    assert.isUndefined(exceeded(below, terms, { maxValue: 5n }))
-    assert.strictEqual(exceeded(below, terms, { maxValue: 4n })?.code, "key_limits")
+    assert.isUndefined(exceededLimit(below, terms, { maxValue: 5n }))
+    assert.strictEqual(exceededLimit(below, terms, { maxValue: 4n })?.code, "key_limits")
     const other = lib.Asset.native().contractId("Another Network")
     const foreign = attack([sourceEntry(invocation(counterContract, "go", [], [invocation(other, "go")]))])
-    assert.strictEqual(exceeded(foreign, terms, { maxValue: 10n })?.code, "key_limits")
-    assert.isUndefined(exceeded(foreign, terms, { maxValue: 10n, receivers: [counterContract, other] }))
-    assert.strictEqual(exceeded(attack([]), terms, { receivers: [to] })?.code, "key_limits")
-    assert.isUndefined(exceeded(attack([]), terms, { receivers: [counterContract] }))
+    assert.strictEqual(exceededLimit(foreign, terms, { maxValue: 10n })?.code, "key_limits")
+    assert.isUndefined(exceededLimit(foreign, terms, { maxValue: 10n, receivers: [counterContract, other] }))
+    assert.strictEqual(exceededLimit(attack([]), terms, { receivers: [to] })?.code, "key_limits")
+    assert.isUndefined(exceededLimit(attack([]), terms, { receivers: [counterContract] }))
   })
 
   it("row 42: count below a call of the native asset's contract, and what an account of the service authorizes by its address", () => {

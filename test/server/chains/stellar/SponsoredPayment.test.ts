@@ -6,7 +6,7 @@ import { Result } from "effect"
 import {
   amountProblem,
   creditOf,
-  leastOf,
+  leastPayment,
   payerProblem,
   paymentIn,
   tokenProblem
@@ -96,8 +96,8 @@ describe("a sponsored envelope", () => {
   })
 
   it("must cover the present fee less the slippage, rounded up", () => {
-    assert.strictEqual(leastOf(10_000n, { price, slippage: 1 }), 297n)
-    assert.strictEqual(leastOf(401n, { price, slippage: 0 }), 13n)
+    assert.strictEqual(leastPayment(10_000n, { price, slippage: 1 }), 297n)
+    assert.strictEqual(leastPayment(401n, { price, slippage: 0 }), 13n)
     const payment = { asset: usdName, amount: 297n, price, slippage: 1 }
     assert.isUndefined(amountProblem(payment, 10_000n))
     assert.strictEqual(amountProblem({ ...payment, amount: 296n }, 10_000n)?.code, "payment_insufficient")

@@ -14,13 +14,11 @@ import {
 } from "@stellar/stellar-sdk/base"
 import { Effect, Result, Schema } from "effect"
 import * as Json from "../../../../src/api/Json.ts"
-import { SendStellarTransaction } from "../../../../src/domain/transaction/stellar/SendStellarTransaction.ts"
-import { onChannel } from "../../../../src/server/chains/stellar/StellarChannels.ts"
+import { SendStellarTransaction } from "../../../../src/domain/transaction/stellar/StellarRequests.ts"
 import { decode } from "../../../../src/server/chains/stellar/StellarDecoding.ts"
-import { build } from "../../../../src/server/chains/stellar/StellarEncoding.ts"
+import { build, onChannel } from "../../../../src/server/chains/stellar/StellarEncoding.ts"
 import type { Draft } from "../../../../src/server/chains/stellar/StellarEncoding.ts"
-import { fromXdr, toXdr } from "../../../../src/server/chains/stellar/StellarScVals.ts"
-import { networkIdOf } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
+import { networkIdOf, scValFromXdr, scValToXdr } from "../../../../src/server/chains/stellar/StellarLibrary.ts"
 import { addressEntry, invocation, passphrase, sourceEntry } from "../../../../testkit/stellar/Building.ts"
 import { counterContract } from "../../../../testkit/stellar/Contracts.ts"
 import { attacker, channel, muxed, now, relayer, sequence } from "./GuardFixtures.ts"
@@ -291,11 +289,11 @@ describe("a value of a contract", () => {
     [{ vec: [{ u32: 1 }, { vec: [] }] }],
     [{ map: [{ key: { symbol: "a" }, val: { i128: { hi: 0n, lo: 7n } } }] }]
   ])("survives XDR: %o", (value) => {
-    assert.deepStrictEqual(fromXdr(lib, toXdr(lib, value)), value)
+    assert.deepStrictEqual(scValFromXdr(lib, scValToXdr(lib, value)), value)
   })
 
   it("has no plain form if only contracts have it", () => {
-    assert.isUndefined(fromXdr(lib, xdr.ScVal.scvLedgerKeyContractInstance()))
-    assert.isUndefined(fromXdr(lib, xdr.ScVal.scvVec([xdr.ScVal.scvLedgerKeyContractInstance()])))
+    assert.isUndefined(scValFromXdr(lib, xdr.ScVal.scvLedgerKeyContractInstance()))
+    assert.isUndefined(scValFromXdr(lib, xdr.ScVal.scvVec([xdr.ScVal.scvLedgerKeyContractInstance()])))
   })
 })

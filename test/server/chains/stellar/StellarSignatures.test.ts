@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Keypair, xdr } from "@stellar/stellar-sdk/base"
 import { createHash } from "node:crypto"
-import { accountsIn, candidatesOf, isSignedBy } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
+import { accountsIn, candidatesOf, isSignedBy } from "../../../../src/server/chains/stellar/StellarLibrary.ts"
 
 const hash = createHash("sha256").update("a transaction").digest()
 

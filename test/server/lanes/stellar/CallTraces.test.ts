@@ -2,8 +2,8 @@
 import { assert } from "@effect/vitest"
 import { authorizeInvocation, Operation, xdr } from "@stellar/stellar-sdk/base"
 import { Effect } from "effect"
-import { baseReserve } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
 import type { StellarRequest } from "../../../../src/domain/transaction/stellar/Stellar.ts"
+import { baseReserve } from "../../../../src/domain/transaction/stellar/StellarNumbers.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import {
   addressEntry,

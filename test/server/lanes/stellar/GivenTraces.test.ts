@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Keypair } from "@stellar/stellar-sdk/base"
 import { Effect } from "effect"
-import { endOfGiven } from "../../../../src/domain/transaction/stellar/StellarPlaces.ts"
+import { endOfGiven } from "../../../../src/domain/transaction/stellar/StellarTerms.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { envelope, payment as paid } from "../../../../testkit/stellar/Building.ts"

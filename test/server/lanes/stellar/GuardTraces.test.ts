@@ -5,14 +5,13 @@ import { Cause, Effect, Exit, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
 import { SignerId } from "../../../../src/domain/signer/Signer.ts"
+import type { Refusal } from "../../../../src/domain/transaction/stellar/Envelope.ts"
 import { guard } from "../../../../src/domain/transaction/stellar/Guard.ts"
 import type { Stellar, StellarFacts, StellarRequest } from "../../../../src/domain/transaction/stellar/Stellar.ts"
-import type { Refusal } from "../../../../src/domain/transaction/stellar/Refusal.ts"
 import { stellarRules } from "../../../../src/domain/transaction/stellar/StellarRules.ts"
-import { decodeWith } from "../../../../src/server/chains/stellar/StellarDecoding.ts"
-import { termsOf } from "../../../../src/server/chains/stellar/StellarGuarding.ts"
-import { networkIdOf } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
-import * as StellarSigner from "../../../../src/server/lanes/stellar/StellarSigner.ts"
+import { decodeWith, termsOf } from "../../../../src/server/chains/stellar/StellarDecoding.ts"
+import { networkIdOf } from "../../../../src/server/chains/stellar/StellarLibrary.ts"
+import { makeSigner } from "../../../../src/server/lanes/stellar/StellarLane.ts"
 import { isLaneOf } from "../../../../src/server/ledger/LedgerEntries.ts"
 import { attacks } from "../../../../testkit/stellar/Attacks.ts"
 import type { Attack } from "../../../../testkit/stellar/Attacks.ts"
@@ -99,7 +98,7 @@ const countingSigner = Effect.fnUntraced(function* (world: Made) {
       signatures++
       return { signature: new Uint8Array(64), isChecked: true }
     })
-  const signer = StellarSigner.make({
+  const signer = makeSigner({
     address: world.address,
     ownAccounts: () => Effect.succeed(ownOf(world)),
     own: { sign },

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Keypair } from "@stellar/stellar-sdk/base"
 import { Effect, Metric } from "effect"
-import * as StellarMetrics from "../../../../src/server/lanes/stellar/StellarMetrics.ts"
+import { stellarMetrics } from "../../../../src/server/lanes/stellar/StellarUpkeep.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { memory } from "../../ledger/Fixtures.ts"
 import { envelope, payment } from "../../../../testkit/stellar/Building.ts"
@@ -13,7 +13,7 @@ const ownKey = Keypair.fromRawEd25519Seed(Buffer.alloc(32, 0x42))
 
 const valueOf = (name: string, attributes: Record<string, string> = {}) =>
   Effect.gen(function* () {
-    const metric = StellarMetrics.all.find(({ id }) => id === `stellar_${name}`) ?? assert.fail(name)
+    const metric = stellarMetrics.find(({ id }) => id === `stellar_${name}`) ?? assert.fail(name)
     const state: object = yield* Metric.value(Metric.withAttributes(metric as Metric.Metric<never, object>, attributes))
     return "count" in state ? Number(state.count) : "value" in state ? Number(state.value) : 0
   })

@@ -4,8 +4,8 @@ import { Keypair } from "@stellar/stellar-sdk/base"
 import { Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHash, randomBytes } from "node:crypto"
-import { accountsIn } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
-import * as OwnAccounts from "../../../../src/server/lanes/stellar/OwnAccounts.ts"
+import { accountsIn } from "../../../../src/server/chains/stellar/StellarLibrary.ts"
+import { makeOwnAccounts } from "../../../../src/server/lanes/stellar/StellarContext.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { makeLaneAccounts } from "../../../../src/server/ledger/LanesRepo.ts"
 import { RelayerTargets } from "../../../../src/server/relayers/RelayerTargets.ts"
@@ -38,7 +38,7 @@ layer(ledger)("accounts of the service", (it) => {
       yield* addLane("evm:1", foreign)
       let reads = 0
       const { addresses } = yield* makeLaneAccounts
-      const own = yield* OwnAccounts.make.pipe(
+      const own = yield* makeOwnAccounts.pipe(
         Effect.provide(
           Layer.merge(
             Layer.mock(RelayerTargets, { addresses: () => Effect.succeed([]) }),

@@ -6,8 +6,8 @@ import { RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
 import { SignerId } from "../../../../src/domain/signer/Signer.ts"
 import * as StellarLooks from "../../../../src/server/chains/stellar/StellarLooks.ts"
 import * as StellarNodes from "../../../../src/server/chains/stellar/StellarNodes.ts"
-import * as StellarContext from "../../../../src/server/lanes/stellar/StellarContext.ts"
-import { prove } from "../../../../src/server/lanes/stellar/StellarProofs.ts"
+import { makeStellarMemory, prove } from "../../../../src/server/lanes/stellar/StellarContext.ts"
+import type { StellarContext } from "../../../../src/server/lanes/stellar/StellarContext.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { envelope, keyNamed, payment } from "../../../../testkit/stellar/Building.ts"
 import { accountIn } from "../../../../testkit/stellar/Entries.ts"
@@ -47,11 +47,11 @@ const make = Effect.gen(function* () {
   const proofOf = Effect.fnUntraced(function* (place: { account: string; sequence: bigint }, attempts: Attempts) {
     const newest = yield* StellarLooks.newest(rpc)
     const accounts = yield* StellarLooks.accounts(lib, rpc, [place.account], newest)
-    const memory = StellarContext.make()
+    const memory = makeStellarMemory()
     memory.sightings.set(url, { newest, movedAt: 0, accounts, asked: new Set([place.account]) })
     provider.faults.replaced = { getTransaction: { status: "NOT_FOUND" } }
     const made = yield* StellarNodes.make(() => rpc)
-    const context: StellarContext.StellarContext = {
+    const context: StellarContext = {
       address: world.address,
       nodes: {
         providers: (given, passphrase) =>

@@ -1,6 +1,5 @@
 // The driver of one lane of stellar on the ledger of the test, with a stand-in of the network in memory. A step of the driver runs when a test
 // says so; between two steps the test clock moves by five seconds, and the stand-in closes a ledger.
-import { accountsIn } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
 import { assert } from "@effect/vitest"
 import * as lib from "@stellar/stellar-sdk/base"
 import { Array, Effect, Option, Random, Redacted } from "effect"
@@ -12,14 +11,15 @@ import type { StellarNetwork } from "../../../../src/domain/network/Network.ts"
 import type { StellarPolicy } from "../../../../src/domain/relayer/Policy.ts"
 import { RelayerId, StellarRelayer } from "../../../../src/domain/relayer/Relayer.ts"
 import { SignerId } from "../../../../src/domain/signer/Signer.ts"
-import { channelsOf } from "../../../../src/domain/transaction/stellar/Channels.ts"
 import type { Stellar, StellarFacts, StellarRequest } from "../../../../src/domain/transaction/stellar/Stellar.ts"
 import { stellarRules } from "../../../../src/domain/transaction/stellar/StellarRules.ts"
-import { accountOf } from "../../../../src/domain/transaction/stellar/StrKey.ts"
-import { hashIn } from "../../../../src/server/chains/stellar/StellarEnvelopes.ts"
+import { channelsOf } from "../../../../src/domain/transaction/stellar/StellarTerms.ts"
+import { accountAddress } from "../../../../src/domain/transaction/stellar/StellarValues.ts"
+import { hashIn } from "../../../../src/server/chains/stellar/StellarEncoding.ts"
+import { accountsIn } from "../../../../src/server/chains/stellar/StellarLibrary.ts"
 import * as StellarNodes from "../../../../src/server/chains/stellar/StellarNodes.ts"
-import * as ChannelUpkeep from "../../../../src/server/lanes/stellar/ChannelUpkeep.ts"
 import * as StellarLane from "../../../../src/server/lanes/stellar/StellarLane.ts"
+import { makeChannelUpkeep } from "../../../../src/server/lanes/stellar/StellarUpkeep.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import { TransactionId } from "../../../../src/domain/transaction/TransactionValues.ts"
@@ -99,7 +99,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
   const away = new Set<number>()
   const urls = nodes.map((_, index) => ({ url: `http://node-${index}.example`, weight: 100 }))
   const backend = LocalKey.make(key)
-  const address = accountOf(yield* Effect.orDie(backend.publicKey("ed25519")))
+  const address = accountAddress(yield* Effect.orDie(backend.publicKey("ed25519")))
   if (funds > 0n) network.grant(address, funds)
   network.grant(receiver.publicKey(), 10n * xlm)
   const relayerOf = (given: StellarPolicy) =>
@@ -176,7 +176,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
   }
 
   /** The service compares the channels with the policy once, and starts to make or end channels if they differ. */
-  const upkeep = ChannelUpkeep.make({ ledger: lanes, targets, random })
+  const upkeep = makeChannelUpkeep({ ledger: lanes, targets, random })
 
   /** A process that remembers nothing holds the lane from now on. */
   const claim = Effect.gen(function* () {

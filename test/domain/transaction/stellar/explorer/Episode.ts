@@ -1,6 +1,6 @@
 // One random episode: a network, providers, two processes and callers, with faults; then a fair end in which all must finish.
-import { stellarRules } from "../../../../../src/domain/transaction/stellar/StellarRules.ts"
 import type { Stellar } from "../../../../../src/domain/transaction/stellar/Stellar.ts"
+import { stellarRules } from "../../../../../src/domain/transaction/stellar/StellarRules.ts"
 import { cause } from "../../../../../src/domain/transaction/Cause.ts"
 import { isFinal } from "../../../../../src/domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"

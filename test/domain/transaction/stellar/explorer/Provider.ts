@@ -1,7 +1,12 @@
 // A provider: a node, or two of them behind a balancer, that may lie, lose answers, ingest ledgers between two reads, and have an index of
 // transactions that is behind its ledgers.
-import type { AccountAt, Applied, Range, Scan } from "../../../../../src/domain/transaction/stellar/Evidence.ts"
-import type { NodeAnswer } from "../../../../../src/domain/transaction/stellar/QueueAnswer.ts"
+import type {
+  AccountAt,
+  Applied,
+  LedgerRange,
+  LedgerScan,
+  NodeAnswer
+} from "../../../../../src/domain/transaction/stellar/StellarSeen.ts"
 import type { Random } from "../../solana/explorer/Random.ts"
 import { retention } from "./Chain.ts"
 import type { Chain, ChainEnvelope } from "./Chain.ts"
@@ -60,7 +65,7 @@ export const makeProvider = (chain: Chain, { chance, int, pick }: Random, kind: 
       return isKnown ? made(hit.entry.isSuccess, hit.ledger, hit.entry.hash) : "nothing"
     },
     /** Undefined: it does not keep the first ledger, or does not have it yet. */
-    scan: (account: string, wanted: bigint, { from, to }: Range): Scan | undefined => {
+    scan: (account: string, wanted: bigint, { from, to }: LedgerRange): LedgerScan | undefined => {
       const { view } = nodeOf()
       if (lies()) return chance(0.5) ? undefined : pick([{}, { use: { hashes: ["lie"] } }])
       if (from > view || from < oldest()) return undefined
